@@ -1,0 +1,1 @@
+//! The conformance judge for the Animal Store API.

@@ -1,0 +1,1 @@
+//! A complete reference server for the Animal Store API.
