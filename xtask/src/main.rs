@@ -1,2 +1,90 @@
-//! The project's own commands.
-fn main() {}
+//! The project's own commands: `cargo xtask conform`, `serve`, `test` and `bench`.
+//!
+//! This file dispatches, nothing else: each command is a module of its own.
+
+mod bench;
+mod cargo;
+mod conform;
+mod serve;
+mod test;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// The project's own commands.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Judge a server: the reference inside this process, or any other with `--base-url`
+    ///
+    /// `cargo xtask conform --help` lists the judge's own options.
+    #[command(disable_help_flag = true)]
+    Conform {
+        /// Everything after the name goes to the judge as it stands
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGS")]
+        args: Vec<OsString>,
+    },
+    /// Start the reference server for people: one key per plan, and a throw-away database
+    Serve(serve::Options),
+    /// Run everything that tests
+    Test(test::Options),
+    /// Measure the reference and the judge, as ratios within one run
+    Bench(bench::Options),
+    /// The bare server that `bench` compares with
+    #[command(hide = true)]
+    BenchBare(bench::bare::Options),
+}
+
+fn main() -> anyhow::Result<ExitCode> {
+    match Cli::parse().command {
+        Command::Conform { .. } => conform::run(passed_on(std::env::args_os())),
+        Command::Serve(options) => serve::run(&options),
+        Command::Test(_) => test::run(&passed_on(std::env::args_os())),
+        Command::Bench(options) => bench::run(&options),
+        Command::BenchBare(options) => bench::bare::run(&options),
+    }
+}
+
+/// What follows the subcommand, as it stands: of `test -- --nocapture` the parser above would keep only the latter.
+fn passed_on(line: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    line.skip(2).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn the_judge_gets_its_arguments_as_they_stand() {
+        for args in [
+            vec![],
+            vec!["--help"],
+            vec!["-h"],
+            vec!["--version"],
+            vec!["help"],
+            vec!["--base-url", "http://127.0.0.1:1/v1", "-vv", "--only=list"],
+            vec!["--", "--dry-run"],
+            vec!["--header", "a: b", "--", "c"],
+        ] {
+            let line = || ["xtask", "conform"].into_iter().chain(args.iter().copied()).map(OsString::from);
+            let parsed = Cli::try_parse_from(line()).expect("the judge's arguments are not ours to refuse");
+            assert!(matches!(parsed.command, Command::Conform { .. }));
+            assert_eq!(passed_on(line()), args);
+        }
+    }
+}

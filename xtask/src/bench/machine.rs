@@ -1,0 +1,138 @@
+//! Which cores the two sides run on, and how busy they keep them.
+
+use std::ffi::OsStr;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// The cores that this process may use, and how it shares them between the server and the load.
+#[derive(Debug)]
+pub(crate) struct Machine {
+    cores: Vec<u32>,
+    taskset: bool,
+}
+
+impl Machine {
+    /// Looks at this process's own allowance, before anything is pinned.
+    pub(crate) fn look() -> Machine {
+        let cores = allowed_cores().unwrap_or_default();
+        let taskset = Command::new("taskset").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+        Machine { cores, taskset: taskset.is_ok_and(|status| status.success()) }
+    }
+
+    /// The core for the server and the core for the load, when there are two and a tool to bind them.
+    fn sides(&self) -> Option<(u32, u32)> {
+        match self.cores[..] {
+            [server, load, ..] if self.taskset => Some((server, load)),
+            _ => None,
+        }
+    }
+
+    /// A command for `program` on the server's core.
+    pub(crate) fn server_command(&self, program: &OsStr) -> Command {
+        self.on_cores(program, self.sides().map(|(server, _)| vec![server]))
+    }
+
+    /// A command for `program` on two cores, however many there are.
+    pub(crate) fn two_core_command(&self, program: &OsStr) -> Command {
+        self.on_cores(program, self.sides().map(|(server, load)| vec![server, load]))
+    }
+
+    fn on_cores(&self, program: &OsStr, cores: Option<Vec<u32>>) -> Command {
+        let Some(cores) = cores else { return Command::new(program) };
+        let list: Vec<String> = cores.iter().map(u32::to_string).collect();
+        let mut command = Command::new("taskset");
+        command.args(["--cpu-list", &list.join(",")]).arg(program);
+        command
+    }
+
+    /// Binds this process, hence the load generator, to the load's core.
+    pub(crate) fn pin_load(&self) {
+        let Some((_, load)) = self.sides() else { return };
+        let process = std::process::id().to_string();
+        let pinned = Command::new("taskset")
+            .args(["--all-tasks", "--cpu-list", "--pid", &load.to_string(), &process])
+            .stdout(Stdio::null())
+            .status();
+        if !pinned.is_ok_and(|status| status.success()) {
+            eprintln!("the load generator could not be bound to core {load}; it runs on any");
+        }
+    }
+
+    /// One sentence for the reader of the table.
+    pub(crate) fn describe(&self) -> String {
+        match self.sides() {
+            Some((server, load)) => format!(
+                "{} cores; the server is bound to core {server}, the load generator (one thread) to core {load}",
+                self.cores.len()
+            ),
+            None => "nothing is bound to a core: that takes two cores and `taskset`".to_owned(),
+        }
+    }
+}
+
+/// The list in `/proc/self/status`, such as `0-1,4`.
+fn allowed_cores() -> Option<Vec<u32>> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
+    parse_cores(list.trim())
+}
+
+fn parse_cores(list: &str) -> Option<Vec<u32>> {
+    let mut cores = Vec::new();
+    for part in list.split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        cores.extend(first.parse::<u32>().ok()?..=last.parse::<u32>().ok()?);
+    }
+    Some(cores)
+}
+
+/// Measures which share of one core's time a process takes.
+#[derive(Debug)]
+pub(crate) struct Busy {
+    process: u32,
+    since: Instant,
+    used: Option<Duration>,
+}
+
+impl Busy {
+    /// Starts measuring.
+    pub(crate) fn start(process: u32) -> Busy {
+        Busy { process, since: Instant::now(), used: cpu_time(process) }
+    }
+
+    /// The share since the start; 1 is one whole core.
+    pub(crate) fn share(&self) -> Option<f64> {
+        let used = cpu_time(self.process)?.saturating_sub(self.used?);
+        Some(used.as_secs_f64() / self.since.elapsed().as_secs_f64())
+    }
+}
+
+/// User and system time so far. Linux counts it in hundredths of a second, whatever its timer does.
+fn cpu_time(process: u32) -> Option<Duration> {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    // The program's name stands in parentheses and may contain anything; count from behind it.
+    let mut fields = stat.rsplit_once(')')?.1.split_ascii_whitespace().skip(11);
+    let user: u64 = fields.next()?.parse().ok()?;
+    let system: u64 = fields.next()?.parse().ok()?;
+    Some(Duration::from_millis((user + system) * 10))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn core_lists_are_ranges_and_single_cores() {
+        assert_eq!(parse_cores("0-1"), Some(vec![0, 1]));
+        assert_eq!(parse_cores("3"), Some(vec![3]));
+        assert_eq!(parse_cores("0-2,5,7-8"), Some(vec![0, 1, 2, 5, 7, 8]));
+        assert_eq!(parse_cores("none"), None);
+    }
+
+    #[test]
+    fn one_core_is_not_shared_out() {
+        assert_eq!(Machine { cores: vec![0], taskset: true }.sides(), None);
+        assert_eq!(Machine { cores: vec![4, 6], taskset: true }.sides(), Some((4, 6)));
+        assert_eq!(Machine { cores: vec![4, 6], taskset: false }.sides(), None);
+    }
+}
