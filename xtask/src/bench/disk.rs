@@ -9,27 +9,37 @@ use anyhow::Context;
 
 /// One write: a page of a database.
 const PAGE: usize = 4096;
-/// The file is written in a ring over this many pages, as a write-ahead log is once it has reached its size.
+/// In place, the file is written in a ring over this many pages, as a write-ahead log is once it has reached its size.
 const PAGES: u64 = 1024;
 
+/// Where each write goes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Place {
+    /// To the end of a growing file: the new size has to become durable, too.
+    End,
+    /// Over what a file of fixed size already holds.
+    Within,
+}
+
 /// Writes a page and waits until it is on the disk, again and again for `duration`; returns how many a second.
-///
-/// The file has its full size before the clock starts, so that no write also has to record a new size: that is the faster
-/// way, hence the harder yardstick.
-pub(crate) fn serial_sync_rate(dir: &Path, duration: Duration) -> anyhow::Result<f64> {
+pub(crate) fn serial_sync_rate(dir: &Path, place: Place, duration: Duration) -> anyhow::Result<f64> {
     let path = dir.join("disk-yardstick");
     let context = || format!("could not measure the disk with {}", path.display());
     let mut file = OpenOptions::new().create(true).truncate(true).write(true).open(&path).with_context(context)?;
     let page = [0x5a_u8; PAGE];
-    for _ in 0..PAGES {
-        file.write_all(&page).with_context(context)?;
+    if place == Place::Within {
+        for _ in 0..PAGES {
+            file.write_all(&page).with_context(context)?;
+        }
     }
     file.sync_all().with_context(context)?;
 
     let start = Instant::now();
     let mut writes = 0_u64;
     while start.elapsed() < duration {
-        file.seek(SeekFrom::Start(writes % PAGES * PAGE as u64)).with_context(context)?;
+        if place == Place::Within {
+            file.seek(SeekFrom::Start(writes % PAGES * PAGE as u64)).with_context(context)?;
+        }
         file.write_all(&page).with_context(context)?;
         file.sync_data().with_context(context)?;
         writes += 1;

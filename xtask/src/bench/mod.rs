@@ -141,7 +141,7 @@ fn measure(session: &Session, options: &Options) -> anyhow::Result<Vec<table::Ro
     }
     if wants(Part::Create) {
         eprintln!("creating animals …");
-        rates.push(rates::create_row(session)?);
+        rates.extend(rates::create_rows(session)?);
     }
     rates.extend(times);
     Ok(rates)

@@ -16,8 +16,7 @@ pub(crate) enum Unit {
 impl Unit {
     fn show(self, figure: f64) -> String {
         match self {
-            Unit::Ratio if figure >= 10.0 => format!("{figure:.1} ×"),
-            Unit::Ratio => format!("{figure:.2} ×"),
+            Unit::Ratio => format!("{figure:.2}"),
             Unit::Seconds if figure >= 100.0 => format!("{figure:.0} s"),
             Unit::Seconds => format!("{figure:.2} s"),
         }
