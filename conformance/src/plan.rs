@@ -1,0 +1,102 @@
+//! The plans of the specification and their figures.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::Serialize;
+
+/// How many requests a plan admits.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+pub struct Figures {
+    /// Requests per minute.
+    pub per_minute: u64,
+    /// Requests per day.
+    pub per_day: u64,
+}
+
+/// The plans whose figures the specification gives, by name. Enterprise has none.
+pub const PLANS: [(&str, Figures); 3] = [
+    ("free", Figures { per_minute: 60, per_day: 1_000 }),
+    ("pro", Figures { per_minute: 300, per_day: 10_000 }),
+    ("business", Figures { per_minute: 1_000, per_day: 100_000 }),
+];
+
+/// A plan as the user names it: `free`, `pro`, `business`, `enterprise`, or `enterprise=RPM,RPD`.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Plan {
+    name: &'static str,
+    figures: Option<Figures>,
+}
+
+impl Plan {
+    /// The plan's name in lower case.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// Its figures; none for an enterprise plan whose figures were not told.
+    #[must_use]
+    pub fn figures(&self) -> Option<Figures> {
+        self.figures
+    }
+}
+
+/// Why a text names no plan.
+#[derive(Debug, thiserror::Error)]
+#[error("`{0}` is no plan: use free, pro, business, enterprise, or enterprise=RPM,RPD such as enterprise=600,50000")]
+pub struct UnknownPlan(String);
+
+impl FromStr for Plan {
+    type Err = UnknownPlan;
+
+    fn from_str(text: &str) -> Result<Plan, UnknownPlan> {
+        let unknown = || UnknownPlan(text.to_owned());
+        let lower = text.to_ascii_lowercase();
+        if let Some(&(name, figures)) = PLANS.iter().find(|(name, _)| *name == lower) {
+            return Ok(Plan { name, figures: Some(figures) });
+        }
+        let figures = match lower.strip_prefix("enterprise").ok_or_else(unknown)? {
+            "" => None,
+            custom => {
+                let (minute, day) = custom.strip_prefix('=').and_then(|c| c.split_once(',')).ok_or_else(unknown)?;
+                let figure = |text: &str| text.trim().parse().ok().filter(|figure| *figure > 0).ok_or_else(unknown);
+                Some(Figures { per_minute: figure(minute)?, per_day: figure(day)? })
+            }
+        };
+        Ok(Plan { name: "enterprise", figures })
+    }
+}
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)?;
+        match self.figures {
+            Some(Figures { per_minute, per_day }) if self.name == "enterprise" => write!(f, "={per_minute},{per_day}"),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plans_are_named_in_any_case_and_enterprise_may_bring_its_figures() {
+        let plan: Plan = "Free".parse().unwrap();
+        assert_eq!((plan.name(), plan.figures()), ("free", Some(Figures { per_minute: 60, per_day: 1_000 })));
+        let plan: Plan = "enterprise=600, 50000".parse().unwrap();
+        assert_eq!(plan.figures(), Some(Figures { per_minute: 600, per_day: 50_000 }));
+        assert_eq!(plan.to_string(), "enterprise=600,50000");
+        assert_eq!("enterprise".parse::<Plan>().unwrap().figures(), None);
+    }
+
+    #[test]
+    fn what_is_no_plan_is_refused_with_the_list_of_plans() {
+        for text in ["", "gold", "enterprise=", "enterprise=5", "enterprise=0,5", "enterprises"] {
+            let error = text.parse::<Plan>().unwrap_err().to_string();
+            assert!(error.contains("free, pro, business"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! Rate limit headers: on every answer of an operation, and honest.
+//!
+//! Two answers are compared only when the first was complete before the second request was sent, so that nothing rests on
+//! the order of concurrent requests. Refused requests may count or not, and other traffic may use the same key: Remaining
+//! may therefore fall faster than the judge's own requests explain, never slower.
+
+use std::collections::BTreeSet;
+
+use super::docket::{Case, Docket};
+use super::meaning::Operation;
+use super::rate::{Field, RateHeaders, Window};
+use super::{Judgement, Rule, answered};
+use crate::plan::Figures;
+
+pub(super) const RULES: &[Rule] = &[
+    Rule { id: "headers.limit", judge: |d, j| present(d, j, "X-RateLimit-Limit", |r| &r.limit) },
+    Rule { id: "headers.remaining", judge: |d, j| present(d, j, "X-RateLimit-Remaining", |r| &r.remaining) },
+    Rule { id: "headers.reset", judge: |d, j| present(d, j, "X-RateLimit-Reset", |r| &r.reset) },
+    Rule { id: "headers.limit-figure", judge: limit_figure },
+    Rule { id: "headers.remaining-range", judge: remaining_range },
+    Rule { id: "headers.remaining-falls", judge: remaining_falls },
+    Rule { id: "headers.remaining-never-rises", judge: remaining_never_rises },
+    Rule { id: "headers.reset-time", judge: reset_time },
+];
+
+/// Clocks are told to the second, and a `Date` may be stamped a moment before or after the headers.
+const CLOCK_SLACK: i64 = 2;
+
+const MINUTE: i64 = 60;
+const DAY: i64 = 86_400;
+
+/// Answers of operations, whatever their status.
+fn answers<'d>(docket: &'d Docket<'_>) -> impl Iterator<Item = (&'d Case<'d>, &'d RateHeaders)> {
+    docket
+        .cases
+        .iter()
+        .filter(|case| case.operation != Operation::Elsewhere)
+        .filter_map(|case| Some((case, case.rate.as_ref()?)))
+}
+
+fn present(docket: &Docket<'_>, judgement: &mut Judgement, name: &str, field: fn(&RateHeaders) -> &Field) {
+    for (case, rate) in answers(docket) {
+        let problem = match field(rate) {
+            Field::Integer(_) => None,
+            Field::Missing => Some("without it".to_owned()),
+            Field::Repeated => Some("with it more than once".to_owned()),
+            Field::Malformed(text) => Some(format!("with {name}: {text}")),
+        };
+        judgement.require(case, problem.is_none(), format!("{name}, once, an integer"), || {
+            format!("{} {}", answered(case), problem.unwrap_or_default())
+        });
+    }
+}
+
+fn limit_figure(docket: &Docket<'_>, judgement: &mut Judgement) {
+    for key in docket.keys() {
+        let told = docket.context.figures.filter(|_| key == 0);
+        let mut figures = BTreeSet::new();
+        for (case, window) in docket.metered(key) {
+            figures.insert(window.limit);
+            match told {
+                Some(Figures { per_minute, per_day }) => {
+                    let held = [per_minute, per_day].contains(&window.limit);
+                    judgement.require(case, held, format!("a Limit of {per_minute} or {per_day}"), || {
+                        format!("{} with a Limit of {}", answered(case), window.limit)
+                    });
+                }
+                None => judgement.require(case, figures.len() <= 2, "a figure per minute or a figure per day", || {
+                    let figures: Vec<String> = figures.iter().map(u64::to_string).collect();
+                    format!("a Limit that takes the values {}", figures.join(", "))
+                }),
+            }
+        }
+    }
+}
+
+fn remaining_range(docket: &Docket<'_>, judgement: &mut Judgement) {
+    for (case, rate) in answers(docket) {
+        let (Some(limit), Some(remaining)) = (rate.limit.integer(), rate.remaining.integer()) else { continue };
+        judgement.require(case, (0..=limit).contains(&remaining), "a Remaining from 0 to Limit", || {
+            format!("{} with Remaining {remaining} of {limit}", answered(case))
+        });
+    }
+}
+
+/// Successful answers of one key, each with the next one of the same window.
+pub(super) fn successive<'d>(docket: &'d Docket<'_>, key: usize) -> Vec<[(&'d Case<'d>, Window); 2]> {
+    let admitted: Vec<(&Case<'_>, Window)> =
+        docket.metered(key).into_iter().filter(|(case, _)| case.succeeded()).collect();
+    admitted
+        .windows(2)
+        .map(|pair| [pair[0], pair[1]])
+        .filter(|[a, b]| a.1.limit == b.1.limit && a.1.reset == b.1.reset && a.0.precedes(b.0))
+        .collect()
+}
+
+/// Whether a pair shows that the second or the first of two successful requests used nothing up.
+pub(super) fn is_flat(pair: &[(&Case<'_>, Window); 2]) -> bool {
+    // At nought there is nothing left to fall; that such a request was admitted is another rule's concern.
+    pair[1].1.remaining >= pair[0].1.remaining && pair[1].1.remaining > 0
+}
+
+fn remaining_falls(docket: &Docket<'_>, judgement: &mut Judgement) {
+    for key in docket.keys() {
+        let pairs = successive(docket, key);
+        let Some(first) = pairs.first() else { continue };
+        if pairs.iter().all(is_flat) {
+            let found = format!("{} successful requests in one window, and still {}", pairs.len() + 1, first[0].1.remaining);
+            judgement.fail(&[first[1].0, first[0].0], "a Remaining that falls with every successful request", found);
+        } else {
+            // That single requests use nothing up is told by `quota.every-operation`, which names the operation.
+            pairs.iter().for_each(|_| judgement.hold());
+        }
+    }
+}
+
+fn remaining_never_rises(docket: &Docket<'_>, judgement: &mut Judgement) {
+    for key in docket.keys() {
+        let metered = docket.metered(key);
+        for pair in metered.windows(2) {
+            let [(before, earlier), (after, later)] = [pair[0], pair[1]];
+            if earlier.limit != later.limit || !before.precedes(after) {
+                continue;
+            }
+            let over = match after.server_time() {
+                Some(time) => time.as_second() >= earlier.reset - CLOCK_SLACK,
+                None => later.reset != earlier.reset,
+            };
+            if later.remaining <= earlier.remaining || over {
+                judgement.hold();
+            } else {
+                judgement.fail(
+                    &[after, before],
+                    format!("no more than {} remaining until the reset at {}", earlier.remaining, earlier.reset),
+                    format!("{} remaining before that time", later.remaining),
+                );
+            }
+        }
+    }
+}
+
+fn reset_time(docket: &Docket<'_>, judgement: &mut Judgement) {
+    for (case, rate) in answers(docket) {
+        let Some(reset) = rate.reset.integer() else { continue };
+        let length = match (case.key().and_then(|key| docket.figures(key)), rate.limit.integer()) {
+            (Some(figures), Some(limit)) if limit == figures.per_minute as i64 && figures.per_day != figures.per_minute => MINUTE,
+            _ => DAY,
+        };
+        let (now, earliest, latest) = match case.server_time() {
+            Some(date) => {
+                // The headers may have been written when the request came in, the Date when the answer went out.
+                let exchange = &case.exchange;
+                let elapsed = exchange.received_at.duration_since(exchange.sent_at).as_secs() + 1;
+                let now = date.as_second();
+                (now, now - CLOCK_SLACK - elapsed, now + length + CLOCK_SLACK)
+            }
+            // Without a Date the server's clock is unknown; a day off is still no other unit.
+            None => {
+                let now = case.exchange.received_at.as_second();
+                (now, now - DAY, now + 2 * DAY)
+            }
+        };
+        let held = (earliest..=latest).contains(&reset);
+        judgement.require(case, held, "the Unix time in seconds at which the present window ends", || {
+            format!("Reset {reset}, {} from the response's Date at {now}", distance(reset - now))
+        });
+    }
+    for key in docket.keys() {
+        for pair in docket.metered(key).windows(2) {
+            let [(before, earlier), (after, later)] = [pair[0], pair[1]];
+            let Some(time) = after.server_time() else { continue };
+            let running = time.as_second() < earlier.reset - CLOCK_SLACK;
+            if earlier.limit == later.limit && before.precedes(after) && running && later.reset > earlier.reset + CLOCK_SLACK {
+                let found = format!("the window still runs, and its reset has moved to {}", later.reset);
+                judgement.fail(&[after, before], format!("the reset at {} that was announced", earlier.reset), found);
+            }
+        }
+    }
+}
+
+fn distance(seconds: i64) -> String {
+    let size = seconds.unsigned_abs();
+    let text = match size {
+        0..120 => format!("{size} s"),
+        120..7_200 => format!("{} min", size / 60),
+        7_200..172_800 => format!("{} h", size / 3_600),
+        _ => format!("{} days", size / 86_400),
+    };
+    if seconds < 0 { format!("-{text}") } else { format!("+{text}") }
+}

@@ -1,0 +1,148 @@
+//! Rules: pure functions over a trace, one file for each section of the specification.
+//!
+//! A rule says which exchanges it applies to and what must hold of them. It derives what to expect from the requests
+//! themselves, sends nothing, sleeps never, and reads no clock and no file, so that it judges recorded traffic as well as
+//! its own. Open requirements have observers instead, which cannot fail a candidate: their type offers no way to.
+
+pub mod docket;
+pub mod meaning;
+pub mod rate;
+
+mod authentication;
+mod create;
+mod errors;
+mod exceeding;
+mod get;
+mod headers;
+mod list;
+mod observers;
+mod orders;
+mod resources;
+mod service;
+mod side_effects;
+mod versioning;
+
+use docket::{Case, Docket};
+
+/// A rule and the requirement that it judges.
+#[derive(Clone, Copy, Debug)]
+pub struct Rule {
+    /// The identifier of a stated or inferred requirement.
+    pub id: &'static str,
+    /// Judges it.
+    pub judge: fn(&Docket<'_>, &mut Judgement),
+}
+
+/// An observer and the open requirement that it reports on.
+#[derive(Clone, Copy, Debug)]
+pub struct Observer {
+    /// The identifier of an open requirement.
+    pub id: &'static str,
+    /// What the candidate chose, as far as the trace shows it.
+    pub observe: fn(&Docket<'_>) -> Option<String>,
+}
+
+/// Every rule, by section of the specification.
+#[must_use]
+pub fn rules() -> Vec<Rule> {
+    [
+        service::RULES,
+        resources::RULES,
+        list::RULES,
+        create::RULES,
+        get::RULES,
+        orders::RULES,
+        authentication::RULES,
+        errors::RULES,
+        headers::RULES,
+        exceeding::RULES,
+        side_effects::RULES,
+        versioning::RULES,
+    ]
+    .concat()
+}
+
+/// Every observer.
+#[must_use]
+pub fn observers() -> &'static [Observer] {
+    observers::OBSERVERS
+}
+
+/// What a rule found.
+#[derive(Debug, Default)]
+pub struct Judgement {
+    /// How many times the rule was applied.
+    pub judged: usize,
+    /// Where it did not hold.
+    pub failures: Vec<Failure>,
+}
+
+/// A place where a rule did not hold.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Failure {
+    /// The numbers of the exchanges concerned, the decisive one first.
+    pub exchanges: Vec<usize>,
+    /// What had to be.
+    pub expected: String,
+    /// What was.
+    pub found: String,
+}
+
+impl Judgement {
+    /// Notes that the rule was applied and held.
+    pub fn hold(&mut self) {
+        self.judged += 1;
+    }
+
+    /// Notes that the rule was applied to these cases, the decisive one first, and did not hold.
+    pub fn fail(&mut self, cases: &[&Case<'_>], expected: impl Into<String>, found: impl Into<String>) {
+        self.judged += 1;
+        self.failures.push(Failure {
+            exchanges: cases.iter().map(|case| case.exchange.number).collect(),
+            expected: expected.into(),
+            found: found.into(),
+        });
+    }
+
+    /// Notes that the rule was applied to a case, and whether it held.
+    pub fn require(&mut self, case: &Case<'_>, holds: bool, expected: impl Into<String>, found: impl FnOnce() -> String) {
+        if holds {
+            self.hold();
+        } else {
+            self.fail(&[case], expected, found());
+        }
+    }
+}
+
+/// The status of a case and the operation it answered, for sentences.
+fn answered(case: &Case<'_>) -> String {
+    match case.status() {
+        Some(status) => format!("{status} on {}", case.operation.name()),
+        None => format!("no answer on {}", case.operation.name()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+    use crate::catalogue::{Level, catalogue};
+
+    #[test]
+    fn every_stated_and_inferred_requirement_has_one_rule_and_every_open_one_an_observer() {
+        let mut judged: Vec<&str> = rules().iter().map(|rule| rule.id).collect();
+        let mut observed: Vec<&str> = observers().iter().map(|observer| observer.id).collect();
+        let mut expected = (Vec::new(), Vec::new());
+        for requirement in &catalogue().requirements {
+            let open = requirement.level == Level::Open;
+            if open { &mut expected.1 } else { &mut expected.0 }.push(requirement.id.as_str());
+        }
+        assert_eq!(judged.len(), judged.iter().collect::<HashSet<_>>().len(), "a rule stands twice");
+        for list in [&mut judged, &mut observed, &mut expected.0, &mut expected.1] {
+            list.sort_unstable();
+        }
+        assert_eq!(judged, expected.0);
+        assert_eq!(observed, expected.1);
+    }
+}

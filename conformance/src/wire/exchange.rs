@@ -1,0 +1,201 @@
+//! One request and what came of it.
+
+use std::fmt;
+
+use jiff::Timestamp;
+
+/// A request as it was sent, relative to the base URL.
+#[derive(Clone, PartialEq)]
+pub struct Request {
+    /// The method, such as `GET`.
+    pub method: String,
+    /// The path below the base URL, with its leading slash: `/pets/7`.
+    pub path: String,
+    /// The query, without the question mark, as it stands in the URL.
+    pub query: Option<String>,
+    /// The value of the `Authorization` header. It holds a key: show it through a redactor only.
+    pub authorization: Option<String>,
+    /// Further header fields that the probe set.
+    pub headers: Vec<(String, String)>,
+    /// The body and its media type.
+    pub body: Option<Body>,
+}
+
+/// A request body.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Body {
+    /// The value of `Content-Type`.
+    pub content_type: String,
+    /// The bytes.
+    pub bytes: Vec<u8>,
+}
+
+impl Request {
+    /// A request without credential, query or body.
+    #[must_use]
+    pub fn new(method: &str, path: impl Into<String>) -> Request {
+        Request {
+            method: method.to_owned(),
+            path: path.into(),
+            query: None,
+            authorization: None,
+            headers: Vec::new(),
+            body: None,
+        }
+    }
+
+    /// With this query.
+    #[must_use]
+    pub fn query(mut self, query: impl Into<String>) -> Request {
+        self.query = Some(query.into());
+        self
+    }
+
+    /// With this `Authorization` value.
+    #[must_use]
+    pub fn authorization(mut self, value: impl Into<String>) -> Request {
+        self.authorization = Some(value.into());
+        self
+    }
+
+    /// With a further header field.
+    #[must_use]
+    pub fn header(mut self, name: &str, value: impl Into<String>) -> Request {
+        self.headers.push((name.to_owned(), value.into()));
+        self
+    }
+
+    /// With a body labelled `application/json`, whatever its bytes are.
+    #[must_use]
+    pub fn json(self, bytes: impl Into<Vec<u8>>) -> Request {
+        self.body("application/json", bytes)
+    }
+
+    /// With a body of any media type.
+    #[must_use]
+    pub fn body(mut self, content_type: &str, bytes: impl Into<Vec<u8>>) -> Request {
+        self.body = Some(Body { content_type: content_type.to_owned(), bytes: bytes.into() });
+        self
+    }
+
+    /// Path and query, as they follow the base URL.
+    #[must_use]
+    pub fn target(&self) -> String {
+        match &self.query {
+            Some(query) => format!("{}?{query}", self.path),
+            None => self.path.clone(),
+        }
+    }
+}
+
+impl fmt::Debug for Request {
+    // Any part may hold a key, so none is shown.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Request({} …)", self.method)
+    }
+}
+
+/// A response, read to its end or to the bound.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Response {
+    /// The status code.
+    pub status: u16,
+    /// Header fields in the order of arrival, names in lower case, duplicates kept, bytes that are not text replaced.
+    pub headers: Vec<(String, String)>,
+    /// The body, cut at the bound.
+    pub body: Vec<u8>,
+    /// Whether the body was longer than the bound.
+    pub cut: bool,
+}
+
+impl Response {
+    /// Every value of a header field, given in lower case.
+    pub fn values<'r>(&'r self, name: &'r str) -> impl Iterator<Item = &'r str> {
+        self.headers.iter().filter(move |(field, _)| field == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The first value of a header field, given in lower case.
+    #[must_use]
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(field, _)| field == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The media type without parameters, in lower case.
+    #[must_use]
+    pub fn media_type(&self) -> Option<String> {
+        let value = self.header("content-type")?;
+        Some(value.split(';').next().unwrap_or(value).trim().to_ascii_lowercase())
+    }
+
+    /// The server's own clock, as its `Date` header tells it, to the second.
+    #[must_use]
+    pub fn date(&self) -> Option<Timestamp> {
+        let date = httpdate::parse_http_date(self.header("date")?).ok()?;
+        Timestamp::try_from(date).ok()
+    }
+}
+
+/// Why there is no response.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum FailureKind {
+    /// No connection could be made: nothing listens, the name does not resolve, or it took too long.
+    Connect,
+    /// The connection stands, but TLS could not be agreed on.
+    Tls,
+    /// The answer was not complete within the timeout.
+    Timeout,
+    /// The connection ended, or what came was no HTTP.
+    Broken,
+}
+
+/// A request that got no complete response.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Failure {
+    /// In which way.
+    pub kind: FailureKind,
+    /// The client's own words.
+    pub detail: String,
+}
+
+/// What came of a request.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    /// A complete response.
+    Response(Response),
+    /// None.
+    Failed(Failure),
+}
+
+/// One request, what came of it, and when.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Exchange {
+    /// The number of the exchange in its trace, from 1.
+    pub number: usize,
+    /// Which probe sent it: for people only, no rule looks at it.
+    pub probe: &'static str,
+    /// The request.
+    pub request: Request,
+    /// What came of it.
+    pub outcome: Outcome,
+    /// When the first byte was about to be sent, by the judge's clock.
+    pub sent_at: Timestamp,
+    /// When the outcome was complete, by the judge's clock.
+    pub received_at: Timestamp,
+}
+
+impl Exchange {
+    /// The response, if there is one.
+    #[must_use]
+    pub fn response(&self) -> Option<&Response> {
+        match &self.outcome {
+            Outcome::Response(response) => Some(response),
+            Outcome::Failed(_) => None,
+        }
+    }
+
+    /// The status, if there is a response.
+    #[must_use]
+    pub fn status(&self) -> Option<u16> {
+        self.response().map(|response| response.status)
+    }
+}

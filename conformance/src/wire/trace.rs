@@ -1,0 +1,51 @@
+//! What a run leaves behind: every exchange, and what the judge knows about its target.
+
+use std::fmt;
+
+use jiff::Timestamp;
+
+use super::exchange::Exchange;
+use super::secret::{ApiKey, Redactor};
+use crate::plan::Figures;
+
+/// Everything that rules read.
+pub struct Trace {
+    /// What is known beside the exchanges.
+    pub context: Context,
+    /// The exchanges in the order in which they were sent.
+    pub exchanges: Vec<Exchange>,
+}
+
+/// What the judge knows about its target.
+#[derive(Clone, Debug)]
+pub struct Context {
+    /// The base URL, without a trailing slash.
+    pub base_url: String,
+    /// The keys that are known to be valid. The first is the main one.
+    pub keys: Vec<ApiKey>,
+    /// The figures of the keys' plan, when the user told them.
+    pub figures: Option<Figures>,
+    /// A category that the user says can be used.
+    pub category_id: i64,
+    /// The date to assume instead of the one that responses tell.
+    pub assumed_date: Option<Timestamp>,
+    /// Hides keys in whatever is shown.
+    pub redactor: Redactor,
+    /// Why parts of the plan were not carried out, by the area or identifier concerned.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// A part of the plan that was not carried out.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct LeftOut {
+    /// The beginning of the identifiers concerned, such as `quota.`; empty for all.
+    pub requirements: &'static str,
+    /// Why.
+    pub reason: String,
+}
+
+impl fmt::Debug for Trace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Trace({} exchanges)", self.exchanges.len())
+    }
+}
