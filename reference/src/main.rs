@@ -1,2 +1,7 @@
-//! The reference server.
-fn main() {}
+//! The `reference` program.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    animal_store_reference::cli::run(std::env::args_os())
+}

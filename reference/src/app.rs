@@ -1,0 +1,100 @@
+//! The application: everything that requests share, independent of how they arrive.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use crate::auth::KeyRing;
+use crate::body_cache::BodyCache;
+use crate::clock::Clock;
+use crate::deprecation::Notice;
+use crate::rate_limit::BanPolicy;
+use crate::store::{Store, StoreError};
+use crate::{docs, openapi};
+
+/// How the application is set up.
+#[derive(Clone, Debug)]
+pub struct AppOptions {
+    /// The path below which the API lives, without a slash at its end; empty for the root.
+    pub base_path: String,
+    /// Where the time comes from.
+    pub clock: Clock,
+    /// When and for how long a key is banned.
+    pub ban: BanPolicy,
+    /// What one request may cost.
+    pub limits: RequestLimits,
+}
+
+/// What one request may cost.
+#[derive(Clone, Copy, Debug)]
+pub struct RequestLimits {
+    /// The longest body that is read, in bytes.
+    pub max_body: usize,
+    /// How long a body may take to arrive.
+    pub request_timeout: Duration,
+}
+
+impl Default for RequestLimits {
+    fn default() -> Self {
+        Self { max_body: 64 * 1024, request_timeout: Duration::from_secs(10) }
+    }
+}
+
+/// The application.
+pub struct App {
+    pub(crate) store: Arc<Store>,
+    pub(crate) keys: KeyRing,
+    pub(crate) clock: Clock,
+    pub(crate) ban: BanPolicy,
+    pub(crate) limits: RequestLimits,
+    pub(crate) base_path: String,
+    pub(crate) notice: Notice,
+    pub(crate) bodies: BodyCache,
+    pub(crate) openapi: Bytes,
+    pub(crate) docs: Bytes,
+    requests: AtomicU64,
+}
+
+impl App {
+    /// Sets the application up on a store.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] when the keys cannot be read.
+    pub fn new(store: Store, options: AppOptions) -> Result<Self, StoreError> {
+        let store = Arc::new(store);
+        let document = openapi::document(&options.base_path);
+        Ok(Self {
+            keys: KeyRing::load(Arc::clone(&store))?,
+            store,
+            clock: options.clock,
+            ban: options.ban,
+            limits: options.limits,
+            notice: Notice::new(&options.base_path),
+            base_path: options.base_path,
+            bodies: BodyCache::default(),
+            docs: docs::page(&document).into(),
+            openapi: openapi::render(&document).into(),
+            requests: AtomicU64::new(1),
+        })
+    }
+
+    /// The keys of this server.
+    #[must_use]
+    pub fn keys(&self) -> &KeyRing {
+        &self.keys
+    }
+
+    /// The database of this server.
+    #[must_use]
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// A number for a request that no other request of this process has.
+    pub(crate) fn next_request(&self) -> u64 {
+        self.requests.fetch_add(1, Ordering::Relaxed)
+    }
+}

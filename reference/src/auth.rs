@@ -1,0 +1,251 @@
+//! Authentication: from an `Authorization` header to the record of a key, with its usage in it.
+//!
+//! The records live in memory. Each request first looks whether any process has committed anything to the
+//! database (eight bytes, see the store's `change_mark`), so that a key issued or revoked on the command
+//! line counts from the very next request.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use http::{HeaderMap, header};
+
+use crate::keys;
+use crate::plan::Limits;
+use crate::rate_limit::{BanPolicy, Decision, Usage};
+use crate::store::{Store, StoreError, StoredKey};
+
+/// A key that is in force.
+pub struct Key {
+    /// Its number.
+    pub id: i64,
+    hash: [u8; 32],
+    limits: Limits,
+    ledger: Mutex<Ledger>,
+}
+
+struct Ledger {
+    usage: Usage,
+    /// Whether the database knows less than `usage`.
+    unsaved: bool,
+}
+
+impl Key {
+    fn new(stored: &StoredKey) -> Self {
+        let ledger = Mutex::new(Ledger { usage: stored.usage, unsaved: false });
+        Self { id: stored.id, hash: stored.hash, limits: stored.limits, ledger }
+    }
+
+    /// Whether the stored key is still this one, so that what it has used goes on counting.
+    fn is(&self, stored: &StoredKey) -> bool {
+        self.hash == stored.hash && self.limits == stored.limits
+    }
+
+    /// Decides one request at `now` and counts it if it is admitted.
+    pub fn decide(&self, ban: BanPolicy, now: u64) -> Decision {
+        let mut ledger = self.ledger.lock().unwrap_or_else(PoisonError::into_inner);
+        ledger.unsaved = true;
+        ledger.usage.decide(self.limits, ban, now)
+    }
+}
+
+/// Why a request has no valid key.
+#[derive(Debug)]
+pub enum AuthError {
+    /// There is no usable `Authorization: Bearer` header.
+    Missing,
+    /// The key is unknown, mistyped or revoked.
+    Invalid,
+    /// Whether the key is valid cannot be found out.
+    Unknown(StoreError),
+}
+
+/// All keys in force.
+pub struct KeyRing {
+    store: Arc<Store>,
+    /// The store's change mark that `keys` is known to be current for.
+    current_for: AtomicU64,
+    keys: RwLock<HashMap<i64, Arc<Key>>>,
+    /// The generation of `keys`; held while they are renewed.
+    generation: Mutex<i64>,
+}
+
+impl KeyRing {
+    /// Loads the keys of `store`.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] when they cannot be read.
+    pub fn load(store: Arc<Store>) -> Result<Self, StoreError> {
+        let ring = Self {
+            store,
+            current_for: AtomicU64::new(0),
+            keys: RwLock::default(),
+            // Below every generation, so that the first look loads the keys.
+            generation: Mutex::new(0),
+        };
+        ring.renew()?;
+        Ok(ring)
+    }
+
+    /// Finds the key that the headers present.
+    ///
+    /// # Errors
+    ///
+    /// [`AuthError`] unless exactly one header presents a key that is in force.
+    pub fn authenticate(&self, headers: &HeaderMap) -> Result<Arc<Key>, AuthError> {
+        let presented = bearer_token(headers).ok_or(AuthError::Missing)?;
+        let mark = self.store.change_mark();
+        if mark.is_none_or(|mark| mark != self.current_for.load(Ordering::Acquire)) {
+            self.renew().map_err(AuthError::Unknown)?;
+        }
+        let known = keys::claimed_number(presented)
+            .and_then(|number| self.keys.read().unwrap_or_else(PoisonError::into_inner).get(&number).cloned());
+        // A number without a key costs the same time as one with another key's secret.
+        let matches = keys::matches(presented, known.as_ref().map_or(&[0; 32], |key| &key.hash));
+        known.filter(|_| matches).ok_or(AuthError::Invalid)
+    }
+
+    /// Whether no key is in force.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.keys.read().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+
+    /// Brings the records up to date with the database.
+    fn renew(&self) -> Result<(), StoreError> {
+        let mut generation = self.generation.lock().unwrap_or_else(PoisonError::into_inner);
+        // Read before the database is: a commit in between only makes the next request look again.
+        let mark = self.store.change_mark();
+        if self.store.key_generation()? != *generation {
+            let (found, stored) = self.store.keys()?;
+            let mut keys = self.keys.write().unwrap_or_else(PoisonError::into_inner);
+            let renewed = stored.iter().filter(|key| key.revoked_at.is_none()).map(|stored| {
+                let kept = keys.get(&stored.id).filter(|key| key.is(stored)).cloned();
+                (stored.id, kept.unwrap_or_else(|| Arc::new(Key::new(stored))))
+            });
+            *keys = renewed.collect();
+            *generation = found;
+        }
+        if let Some(mark) = mark {
+            self.current_for.store(mark, Ordering::Release);
+        }
+        Ok(())
+    }
+
+    /// Writes down what keys have used since the last time. What could not be written is tried again
+    /// with the next call.
+    pub async fn save_usage(&self) -> Result<(), StoreError> {
+        let keys: Vec<Arc<Key>> = self.keys.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect();
+        let unsaved: Vec<(Arc<Key>, Usage)> = keys
+            .into_iter()
+            .filter_map(|key| {
+                let mut ledger = key.ledger.lock().unwrap_or_else(PoisonError::into_inner);
+                let usage = std::mem::take(&mut ledger.unsaved).then_some(ledger.usage);
+                drop(ledger);
+                usage.map(|usage| (key, usage))
+            })
+            .collect();
+        if unsaved.is_empty() {
+            return Ok(());
+        }
+        let outcome = self.store.save_usage(unsaved.iter().map(|(key, usage)| (key.id, *usage)).collect()).await;
+        if outcome.is_err() {
+            for (key, _) in &unsaved {
+                key.ledger.lock().unwrap_or_else(PoisonError::into_inner).unsaved = true;
+            }
+        }
+        outcome
+    }
+}
+
+/// The credential of the one `Authorization` header, if its scheme is Bearer. The name of a scheme has no
+/// case (RFC 9110 section 11.1).
+fn bearer_token(headers: &HeaderMap) -> Option<&str> {
+    let mut values = headers.get_all(header::AUTHORIZATION).iter();
+    let value = values.next()?.to_str().ok()?;
+    if values.next().is_some() {
+        return None;
+    }
+    let (scheme, token) = value.split_once(' ')?;
+    let token = token.trim_matches(' ');
+    (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::keys::ApiKey;
+    use crate::plan::Plan;
+    use crate::store::{KeyStore, Location};
+
+    fn ring() -> (Arc<Store>, KeyStore, KeyRing) {
+        let store = Arc::new(Store::open(&Location::Scratch, 16).expect("a store"));
+        let desk = KeyStore::beside(&store).expect("a second connection");
+        let ring = KeyRing::load(Arc::clone(&store)).expect("a key ring");
+        (store, desk, ring)
+    }
+
+    fn bearing(key: &ApiKey) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::AUTHORIZATION, format!("Bearer {}", key.reveal()).parse().expect("a header"));
+        headers
+    }
+
+    #[test]
+    fn keys_count_from_the_next_request_after_they_are_issued_and_until_they_are_revoked() {
+        let (_store, desk, ring) = ring();
+        for round in 0..50 {
+            let (number, key) = keys::issue(&desk, "x", Plan::Free, round).expect("a key");
+            assert_eq!(ring.authenticate(&bearing(&key)).expect("a valid key").id, number);
+            assert!(desk.revoke(number, round).expect("revoked"));
+            assert!(matches!(ring.authenticate(&bearing(&key)), Err(AuthError::Invalid)));
+        }
+    }
+
+    #[test]
+    fn a_thousand_requests_on_many_threads_admit_exactly_sixty() {
+        let (_store, desk, ring) = ring();
+        let (_, key) = keys::issue(&desk, "x", Plan::Free, 0).expect("a key");
+        let (headers, never) = (bearing(&key), BanPolicy { after: 0, seconds: 0 });
+        let admitted: usize = std::thread::scope(|scope| {
+            let count = || {
+                let decide = || ring.authenticate(&headers).expect("a valid key").decide(never, 1_000_000_000);
+                (0..100).filter(|_| matches!(decide(), Decision::Admitted(_))).count()
+            };
+            let threads: Vec<_> = (0..10).map(|_| scope.spawn(count)).collect();
+            threads.into_iter().map(|thread| thread.join().expect("a count")).sum()
+        });
+        assert_eq!(admitted, 60);
+    }
+
+    #[test]
+    fn a_change_of_another_key_keeps_what_this_one_has_used() {
+        let (_store, desk, ring) = ring();
+        let (_, key) = keys::issue(&desk, "x", Plan::Free, 0).expect("a key");
+        for _ in 0..60 {
+            ring.authenticate(&bearing(&key)).expect("a valid key").decide(BanPolicy::default(), 600);
+        }
+        keys::issue(&desk, "y", Plan::Free, 0).expect("another key");
+        let decision = ring.authenticate(&bearing(&key)).expect("a valid key").decide(BanPolicy::default(), 600);
+        assert!(matches!(decision, Decision::Refused { .. }));
+    }
+
+    #[test]
+    fn only_one_bearer_header_presents_a_key() {
+        let token = |values: &[&str]| {
+            let mut headers = HeaderMap::new();
+            for value in values {
+                headers.append(header::AUTHORIZATION, value.parse().expect("a header"));
+            }
+            bearer_token(&headers).map(str::to_owned)
+        };
+        assert_eq!(token(&["Bearer abc"]).as_deref(), Some("abc"));
+        assert_eq!(token(&["bEARER abc"]).as_deref(), Some("abc"));
+        for wrong in
+            [&[][..], &["abc"], &["Basic abc"], &["Bearer"], &["Bearer "], &["Bearerabc"], &["Bearer a", "Bearer a"]]
+        {
+            assert_eq!(token(wrong), None, "{wrong:?}");
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! `reference serve`: brings the server up, says where it is, and waits for the signal to stop.
+
+use std::path::PathBuf;
+
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_rustls::TlsAcceptor;
+
+use crate::app::{App, AppOptions, RequestLimits};
+use crate::cli::{Failure, print};
+use crate::clock::Clock;
+use crate::config::ServeArgs;
+use crate::keys::{self, ApiKey};
+use crate::logging;
+use crate::plan::Plan;
+use crate::rate_limit::BanPolicy;
+use crate::serve::{ServeOptions, Server, tls};
+use crate::store::{KeyStore, Location, Store};
+
+pub(crate) fn run(args: &ServeArgs) -> Result<(), Failure> {
+    logging::start(args.log, args.log_format);
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(Failure::cannot_start)?;
+    runtime.block_on(serve(args))
+}
+
+async fn serve(args: &ServeArgs) -> Result<(), Failure> {
+    // Listened for from the start, so that a stop that comes early is not lost.
+    let mut terminate = signal(SignalKind::terminate()).map_err(Failure::cannot_start)?;
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(Failure::cannot_start)?;
+
+    let clock = Clock::from_start(args.now);
+    let location = Location::parse(&args.db.db);
+    let store = Store::open(&location, args.write_queue).map_err(Failure::cannot_start)?;
+    let dev_keys = if args.dev { issue_dev_keys(&store, &clock)? } else { Vec::new() };
+    let app = App::new(
+        store,
+        AppOptions {
+            base_path: args.base_path.clone(),
+            clock,
+            ban: BanPolicy { after: args.ban_after, seconds: args.ban_seconds },
+            limits: RequestLimits { max_body: args.max_body, request_timeout: args.request_timeout },
+        },
+    )
+    .map_err(Failure::cannot_start)?;
+    let without_keys = app.keys().is_empty();
+    let (tls, authority) = tls(args, &location)?;
+    let server = Server::bind(args.listen, app, tls, options(args))
+        .await
+        .map_err(|error| Failure::CannotStart(format!("cannot listen on {}: {error}", args.listen)))?;
+    let base_url = server.base_url().map_err(Failure::cannot_start)?;
+
+    let mut notice = String::new();
+    if let Some(path) = &authority {
+        notice += &format!("trust this authority: {}\n", path.display());
+    }
+    for (plan, key) in &dev_keys {
+        let trust = authority.as_ref().map_or_else(String::new, |path| format!("--cacert {} ", path.display()));
+        notice += &format!(
+            "{plan:<10}  {0}\n  curl -i {trust}-H 'Authorization: Bearer {0}' {base_url}/pets\n",
+            key.reveal()
+        );
+    }
+    if without_keys {
+        notice += &match &location {
+            Location::File(path) => format!(
+                "no key is in force yet; issue one: reference keys issue --db {} --plan free --name me\n",
+                path.display()
+            ),
+            Location::Scratch => "a throw-away database has no keys: start with --dev to get some\n".to_owned(),
+        };
+    }
+    // Last, because scripts wait for it.
+    notice += &format!("listening on {base_url}\n");
+    print(&notice)?;
+    tracing::info!(%base_url, "serving");
+
+    server
+        .run(async move {
+            tokio::select! {
+                _ = terminate.recv() => tracing::info!("stopping on SIGTERM"),
+                _ = interrupt.recv() => tracing::info!("stopping on Ctrl-C"),
+            }
+        })
+        .await;
+    tracing::info!("stopped");
+    Ok(())
+}
+
+fn options(args: &ServeArgs) -> ServeOptions {
+    ServeOptions {
+        max_connections: args.max_connections,
+        header_timeout: args.header_timeout,
+        idle_timeout: args.idle_timeout,
+        send_timeout: args.send_timeout,
+        grace: args.grace,
+    }
+}
+
+fn issue_dev_keys(store: &Store, clock: &Clock) -> Result<Vec<(Plan, ApiKey)>, Failure> {
+    let desk = KeyStore::beside(store).map_err(Failure::cannot_start)?;
+    let plans = [Plan::Free, Plan::Pro, Plan::Business, Plan::Enterprise];
+    let issue = |plan| keys::issue(&desk, "dev", plan, clock.now()).map(|(_, key)| (plan, key));
+    plans.into_iter().map(issue).collect::<Result<_, _>>().map_err(Failure::cannot_start)
+}
+
+/// How to speak TLS, if at all, and the certificate of the authority that was made for it.
+fn tls(args: &ServeArgs, location: &Location) -> Result<(Option<TlsAcceptor>, Option<PathBuf>), Failure> {
+    if let (Some(certificate), Some(key)) = (&args.tls_cert, &args.tls_key) {
+        return Ok((Some(tls::from_files(certificate, key).map_err(Failure::cannot_start)?), None));
+    }
+    if !args.tls_self_signed {
+        return Ok((None, None));
+    }
+    let authority = match location {
+        Location::File(path) => path.with_extension("ca.pem"),
+        Location::Scratch => std::env::temp_dir().join(format!("animal-store-{}.ca.pem", std::process::id())),
+    };
+    let acceptor = tls::self_signed(args.listen.ip(), &authority).map_err(Failure::cannot_start)?;
+    Ok((Some(acceptor), Some(authority)))
+}

@@ -1,0 +1,106 @@
+//! A whole server inside another program: on a free loopback port, with a throw-away database.
+
+use std::net::Ipv4Addr;
+
+use jiff::Timestamp;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+use crate::app::{App, AppOptions, RequestLimits};
+use crate::clock::Clock;
+use crate::keys::{self, ApiKey, IssueError};
+use crate::plan::Plan;
+use crate::rate_limit::BanPolicy;
+use crate::serve::{ServeOptions, Server};
+use crate::store::{KeyStore, Location, OpenError, Store, StoreError};
+
+const BASE_PATH: &str = "/v1";
+
+/// How many animals may wait to be stored.
+const WRITE_QUEUE: usize = 1024;
+
+/// What an embedded server is like.
+#[derive(Clone, Copy, Debug)]
+pub struct EmbeddedOptions {
+    /// The plan of its one key.
+    pub plan: Plan,
+    /// Where its clock starts and runs on from; without it, the machine's clock.
+    pub start_at: Option<Timestamp>,
+}
+
+/// Why an embedded server did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum EmbeddedError {
+    /// There is no throw-away database.
+    #[error("no database: {0}")]
+    Open(#[from] OpenError),
+    /// The throw-away database does not work.
+    #[error("the database failed: {0}")]
+    Store(#[from] StoreError),
+    /// There is no key.
+    #[error("no API key: {0}")]
+    Key(#[from] IssueError),
+    /// There is no free port.
+    #[error("no loopback port: {0}")]
+    Listen(#[from] std::io::Error),
+}
+
+/// A running server. It stops when [`Embedded::shutdown`] is called, or when it is dropped.
+#[derive(Debug)]
+pub struct Embedded {
+    base_url: String,
+    key: ApiKey,
+    stop: oneshot::Sender<()>,
+    server: JoinHandle<()>,
+}
+
+impl Embedded {
+    /// Starts a server in the current tokio runtime.
+    ///
+    /// # Errors
+    ///
+    /// [`EmbeddedError`] when there is no place for the database or no free port.
+    pub async fn start(options: EmbeddedOptions) -> Result<Self, EmbeddedError> {
+        let clock = Clock::from_start(options.start_at);
+        let store = Store::open(&Location::Scratch, WRITE_QUEUE)?;
+        let (_, key) = keys::issue(&KeyStore::beside(&store)?, "embedded", options.plan, clock.now())?;
+        let app = App::new(
+            store,
+            AppOptions {
+                base_path: BASE_PATH.to_owned(),
+                clock,
+                ban: BanPolicy::default(),
+                limits: RequestLimits::default(),
+            },
+        )?;
+        let server = Server::bind((Ipv4Addr::LOCALHOST, 0).into(), app, None, ServeOptions::default()).await?;
+        let base_url = server.base_url()?;
+        let (stop, stopped) = oneshot::channel();
+        let server = tokio::spawn(server.run(async {
+            // A dropped sender stops the server too.
+            let _ = stopped.await;
+        }));
+        Ok(Self { base_url, key, stop, server })
+    }
+
+    /// The base address of the API, such as `http://127.0.0.1:40123/v1`.
+    #[must_use]
+    pub fn base_url(&self) -> &str {
+        &self.base_url
+    }
+
+    /// The key to send as `Authorization: Bearer …`.
+    #[must_use]
+    pub fn api_key(&self) -> &str {
+        self.key.reveal()
+    }
+
+    /// Stops the server: requests in flight finish, then the database goes away.
+    pub async fn shutdown(self) {
+        // The server may have ended by itself only in a panic, which its task then reports.
+        let _ = self.stop.send(());
+        if let Err(error) = self.server.await {
+            tracing::error!(%error, "the embedded server did not end well");
+        }
+    }
+}

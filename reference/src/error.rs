@@ -1,0 +1,177 @@
+//! The one error of the API: every refusal becomes `{code, message, status}` here (specification: "Errors").
+
+use std::borrow::Cow;
+
+use bytes::Bytes;
+use http::{HeaderName, HeaderValue, StatusCode, header};
+
+use crate::auth::AuthError;
+use crate::store::StoreError;
+use crate::wire::write_string;
+
+/// A refusal, ready to be sent.
+#[derive(Clone, Debug)]
+pub struct ApiError {
+    /// The HTTP status, repeated in the body.
+    pub status: StatusCode,
+    /// A word that programs can rely on.
+    pub code: &'static str,
+    /// A sentence for people.
+    pub message: Cow<'static, str>,
+    /// The header that belongs to this status, where one does.
+    pub header: Option<(HeaderName, HeaderValue)>,
+}
+
+impl ApiError {
+    fn new(status: StatusCode, code: &'static str, message: impl Into<Cow<'static, str>>) -> Self {
+        Self { status, code, message: message.into(), header: None }
+    }
+
+    fn with(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.header = Some((name, value));
+        self
+    }
+
+    /// 400: the body of a request cannot be used.
+    #[must_use]
+    pub fn invalid_body(message: String) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "invalid_body", message)
+    }
+
+    /// 400: a query parameter cannot be used.
+    #[must_use]
+    pub fn invalid_parameter(message: &'static str) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "invalid_parameter", message)
+    }
+
+    /// 401: no valid key; or 503 when the keys cannot be read, so that nobody gets in by accident.
+    #[must_use]
+    pub fn unauthorized(error: AuthError) -> Self {
+        let message = match error {
+            AuthError::Missing => "send an API key: Authorization: Bearer <API key>",
+            AuthError::Invalid => "the API key is unknown or was revoked",
+            AuthError::Unknown(error) => return error.into(),
+        };
+        Self::new(StatusCode::UNAUTHORIZED, "unauthorized", message)
+            .with(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))
+    }
+
+    /// 404: nothing has this path, or no animal has this identifier.
+    #[must_use]
+    pub fn not_found(message: &'static str) -> Self {
+        Self::new(StatusCode::NOT_FOUND, "not_found", message)
+    }
+
+    /// 405: the path exists, for other methods.
+    #[must_use]
+    pub fn method_not_allowed(allow: &'static str) -> Self {
+        Self::new(
+            StatusCode::METHOD_NOT_ALLOWED,
+            "method_not_allowed",
+            "this path does not take this method; see Allow",
+        )
+        .with(header::ALLOW, HeaderValue::from_static(allow))
+    }
+
+    /// 408: the body did not arrive in time.
+    #[must_use]
+    pub fn request_timeout() -> Self {
+        Self::new(StatusCode::REQUEST_TIMEOUT, "request_timeout", "the request did not arrive in time")
+    }
+
+    /// 410: the operation has been removed; `link` names its successor.
+    #[must_use]
+    pub fn gone(link: HeaderValue) -> Self {
+        Self::new(StatusCode::GONE, "gone", "this operation was removed: list animals by status instead; see Link")
+            .with(header::LINK, link)
+    }
+
+    /// 413: the body is longer than the server reads.
+    #[must_use]
+    pub fn payload_too_large(limit: usize) -> Self {
+        Self::new(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            "payload_too_large",
+            format!("the body may have at most {limit} bytes"),
+        )
+    }
+
+    /// 415: the body is not announced as plain JSON.
+    #[must_use]
+    pub fn unsupported_media_type() -> Self {
+        let message = "send the body as application/json, without a content coding";
+        Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", message)
+    }
+
+    /// 429: a window is exhausted, or the key is banned for a while.
+    #[must_use]
+    pub fn too_many_requests(retry_after: u64, banned: bool) -> Self {
+        let (code, why) = if banned {
+            ("temporarily_banned", "too many requests after the limit was reached: the key is banned for a while")
+        } else {
+            ("rate_limited", "the rate limit is reached")
+        };
+        Self::new(StatusCode::TOO_MANY_REQUESTS, code, format!("{why}; retry after {retry_after} seconds"))
+            .with(header::RETRY_AFTER, retry_after.into())
+    }
+
+    /// 500: something is broken here; the log says what.
+    #[must_use]
+    pub fn internal() -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "the server failed; its log says why")
+    }
+
+    /// 503: it may well work later.
+    #[must_use]
+    pub fn unavailable(message: &'static str) -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", message)
+    }
+
+    /// The body.
+    #[must_use]
+    pub fn body(&self) -> Bytes {
+        let mut out = Vec::with_capacity(64 + self.message.len());
+        out.extend_from_slice(b"{\"code\":");
+        write_string(&mut out, self.code);
+        out.extend_from_slice(b",\"message\":");
+        write_string(&mut out, &self.message);
+        out.extend_from_slice(b",\"status\":");
+        out.extend_from_slice(self.status.as_str().as_bytes());
+        out.push(b'}');
+        out.into()
+    }
+}
+
+impl From<StoreError> for ApiError {
+    fn from(error: StoreError) -> Self {
+        tracing::error!(%error, "the store failed a request");
+        match error {
+            StoreError::QueueFull => Self::unavailable("too many animals are being added at once; retry in a moment"),
+            StoreError::Busy(_) => Self::unavailable("the database is locked; retry in a moment"),
+            StoreError::Full(_) => Self::unavailable("no space is left for more animals"),
+            StoreError::Unconfirmed => {
+                Self::unavailable("the server is stopping; whether the animal was added is not known")
+            }
+            StoreError::Failed(_) => Self::internal(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_body_repeats_the_status_and_escapes_the_message() {
+        let body = ApiError::invalid_body("\"x\"\n".to_owned()).body();
+        assert_eq!(&body[..], br#"{"code":"invalid_body","message":"\"x\"\n","status":400}"#);
+    }
+
+    #[test]
+    fn a_damaged_store_is_a_500_and_a_busy_one_a_503() {
+        assert_eq!(ApiError::from(StoreError::Failed("x".to_owned())).status, 500);
+        for error in [StoreError::QueueFull, StoreError::Busy("x".to_owned()), StoreError::Full("x".to_owned())] {
+            assert_eq!(ApiError::from(error).status, 503);
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! API keys: how they look, how they are made, and what of them is kept.
+//!
+//! A key is `ask_<number>_<secret>`: the number finds the record, the secret is 256 random bits in
+//! base64url. Only the SHA-256 of the whole text is stored. A fast hash is enough because nobody can try
+//! 2^256 secrets; a slow one would only make every request slow.
+
+use std::fmt;
+
+use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq;
+
+use crate::plan::Plan;
+use crate::store::{KeyStore, NewKey, StoreError};
+
+const PREFIX: &str = "ask_";
+
+/// A complete API key. It is shown once, when it is issued; its `Debug` form hides it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ApiKey(String);
+
+impl ApiKey {
+    /// The text that goes behind `Authorization: Bearer `.
+    #[must_use]
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for ApiKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ApiKey(hidden)")
+    }
+}
+
+/// Why a key could not be issued.
+#[derive(Debug, thiserror::Error)]
+pub enum IssueError {
+    /// The system gave no random numbers.
+    #[error("the system's source of random numbers failed: {0}")]
+    Random(getrandom::Error),
+    /// The database could not store the key.
+    #[error("the key was not stored: {0}")]
+    Store(#[from] StoreError),
+}
+
+/// Makes a key, stores its hash and returns its number and the key itself.
+///
+/// # Errors
+///
+/// [`IssueError`]; no key was stored.
+pub fn issue(store: &KeyStore, name: &str, plan: Plan, now: u64) -> Result<(i64, ApiKey), IssueError> {
+    let mut secret = [0_u8; 32];
+    getrandom::fill(&mut secret).map_err(IssueError::Random)?;
+    let secret = base64url(&secret);
+    let compose = |number: i64| format!("{PREFIX}{number}_{secret}");
+    let new = NewKey { name, plan: plan.name(), limits: plan.limits(), created_at: now };
+    let number = store.add(&new, |number| hash(compose(number).as_bytes()))?;
+    Ok((number, ApiKey(compose(number))))
+}
+
+/// What is stored of a key.
+#[must_use]
+pub fn hash(key: &[u8]) -> [u8; 32] {
+    Sha256::digest(key).into()
+}
+
+/// The number that a presented key claims to have. Nothing is proved by it.
+#[must_use]
+pub fn claimed_number(presented: &str) -> Option<i64> {
+    let (number, _) = presented.strip_prefix(PREFIX)?.split_once('_')?;
+    number.bytes().all(|byte| byte.is_ascii_digit()).then(|| number.parse().ok()).flatten()
+}
+
+/// Whether `presented` is the key that `stored` was made from. Its time does not depend on where they differ.
+#[must_use]
+pub fn matches(presented: &str, stored: &[u8; 32]) -> bool {
+    hash(presented.as_bytes()).ct_eq(stored).into()
+}
+
+/// RFC 4648 section 5, without padding.
+fn base64url(bytes: &[u8]) -> String {
+    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for group in bytes.chunks(3) {
+        let bits = group.iter().fold(0_u32, |bits, byte| bits << 8 | u32::from(*byte)) << (8 * (3 - group.len()));
+        for position in 0..=group.len() {
+            let index = bits >> (18 - 6 * position) & 0x3f;
+            text.push(char::from(ALPHABET[index as usize]));
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64url_follows_the_rfc() {
+        let encoded = ["", "f", "fo", "foo", "foob", "fooba", "foobar"].map(|text| base64url(text.as_bytes()));
+        assert_eq!(encoded, ["", "Zg", "Zm8", "Zm9v", "Zm9vYg", "Zm9vYmE", "Zm9vYmFy"]);
+        assert_eq!(base64url(&[0xfb, 0xff]), "-_8");
+    }
+
+    #[test]
+    fn a_key_names_its_number_and_matches_only_itself() {
+        let key = "ask_17_abcdefghijklmnopqrstuvwxyz";
+        assert_eq!(claimed_number(key), Some(17));
+        let stored = hash(key.as_bytes());
+        assert!(matches(key, &stored));
+        for other in [&key[..key.len() - 1], "ask_17_abcdefghijklmnopqrstuvwxyzA", "ask_17_Abcdefghijklmnopqrstuvwxyz"]
+        {
+            assert!(!matches(other, &stored), "{other}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_shaped_like_a_key_has_no_number() {
+        for text in ["", "ask_", "ask_1", "ask__x", "ask_+1_x", "ask_-1_x", "ASK_1_x", "ask_99999999999999999999_x"] {
+            assert_eq!(claimed_number(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_key_never_shows_itself_in_debug_output() {
+        assert_eq!(format!("{:?}", ApiKey("ask_1_secret".to_owned())), "ApiKey(hidden)");
+    }
+}

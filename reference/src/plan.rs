@@ -1,0 +1,74 @@
+//! Subscription plans and the two limits that each carries (specification: "Rate limits by plan").
+
+use std::fmt;
+
+/// How many requests a key may make.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Requests in one UTC minute, at least 1.
+    pub per_minute: u64,
+    /// Requests in one UTC day, at least 1.
+    pub per_day: u64,
+}
+
+/// A subscription plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Plan {
+    /// 60 requests a minute, 1,000 a day.
+    Free,
+    /// 300 requests a minute, 10,000 a day.
+    Pro,
+    /// 1,000 requests a minute, 100,000 a day.
+    Business,
+    /// Agreed figures; without an agreement, [`Plan::ENTERPRISE_DEFAULT`].
+    Enterprise,
+    /// An enterprise key whose figures were agreed.
+    Custom(Limits),
+}
+
+impl Plan {
+    /// The specification leaves the figures of an enterprise key to the contract. These are high enough
+    /// that a load test on one machine never meets them.
+    pub const ENTERPRISE_DEFAULT: Limits = Limits { per_minute: 1_000_000, per_day: 100_000_000 };
+
+    /// The limits of a key on this plan.
+    #[must_use]
+    pub const fn limits(self) -> Limits {
+        match self {
+            Self::Free => Limits { per_minute: 60, per_day: 1_000 },
+            Self::Pro => Limits { per_minute: 300, per_day: 10_000 },
+            Self::Business => Limits { per_minute: 1_000, per_day: 100_000 },
+            Self::Enterprise => Self::ENTERPRISE_DEFAULT,
+            Self::Custom(limits) => limits,
+        }
+    }
+
+    /// The plan's name in lower case: `free`, `pro`, `business` or `enterprise`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Free => "free",
+            Self::Pro => "pro",
+            Self::Business => "business",
+            Self::Enterprise | Self::Custom(_) => "enterprise",
+        }
+    }
+}
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_published_plans_carry_the_published_figures() {
+        let figures =
+            [Plan::Free, Plan::Pro, Plan::Business].map(|plan| (plan.limits().per_minute, plan.limits().per_day));
+        assert_eq!(figures, [(60, 1_000), (300, 10_000), (1_000, 100_000)]);
+    }
+}

@@ -1,0 +1,191 @@
+//! Serving: the listener, the connections, and the order in which everything stops.
+
+mod connection;
+mod connections;
+pub mod tls;
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::Request;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_rustls::TlsAcceptor;
+
+use crate::app::App;
+use connection::{Phase, Progress, Watched};
+use connections::Connections;
+
+/// How often usage is written down. A killed server forgets less than a second of it, the time of the
+/// write included.
+const SAVE_EVERY: Duration = Duration::from_millis(500);
+
+/// The longest head of a request, and the most that is buffered of one.
+const MAX_HEAD: usize = 32 * 1024;
+
+/// How connections are treated.
+#[derive(Clone, Copy, Debug)]
+pub struct ServeOptions {
+    /// How many connections are served at a time; more wait to be accepted.
+    pub max_connections: usize,
+    /// How long a head may take, from its first byte (or a TLS handshake, from the connection).
+    pub header_timeout: Duration,
+    /// How long a connection may be idle between requests.
+    pub idle_timeout: Duration,
+    /// How long a client may take no byte of a response.
+    pub send_timeout: Duration,
+    /// How long requests in flight may take to finish when the server stops.
+    pub grace: Duration,
+}
+
+impl Default for ServeOptions {
+    fn default() -> Self {
+        Self {
+            max_connections: 4096,
+            header_timeout: Duration::from_secs(10),
+            idle_timeout: Duration::from_secs(60),
+            send_timeout: Duration::from_secs(30),
+            grace: Duration::from_secs(10),
+        }
+    }
+}
+
+/// A server that has its address but does not accept yet.
+pub struct Server {
+    listener: TcpListener,
+    app: Arc<App>,
+    tls: Option<TlsAcceptor>,
+    options: ServeOptions,
+}
+
+impl Server {
+    /// Takes the address; port 0 takes any free one.
+    ///
+    /// # Errors
+    ///
+    /// What the system says when the address cannot be had.
+    pub async fn bind(
+        address: SocketAddr,
+        app: App,
+        tls: Option<TlsAcceptor>,
+        options: ServeOptions,
+    ) -> io::Result<Self> {
+        Ok(Self { listener: TcpListener::bind(address).await?, app: Arc::new(app), tls, options })
+    }
+
+    /// The base address of the API, with the port that was really taken.
+    ///
+    /// # Errors
+    ///
+    /// What the system says when it does not know.
+    pub fn base_url(&self) -> io::Result<String> {
+        let scheme = if self.tls.is_some() { "https" } else { "http" };
+        Ok(format!("{scheme}://{}{}", self.listener.local_addr()?, self.app.base_path))
+    }
+
+    /// Serves until `stop` completes. Then no connection is accepted any more, requests in flight finish
+    /// (for as long as the grace lasts), and what keys have used is written down.
+    pub async fn run(self, stop: impl Future<Output = ()>) {
+        let Self { listener, app, tls, options } = self;
+        let connections = Arc::new(Connections::default());
+        let watching = tokio::spawn(Arc::clone(&connections).watch(options));
+        let saving = tokio::spawn(save_usage(Arc::clone(&app)));
+        let places = Arc::new(Semaphore::new(options.max_connections));
+
+        let mut stop = std::pin::pin!(stop);
+        loop {
+            let accepted = tokio::select! {
+                biased;
+                () = &mut stop => break,
+                accepted = accept(&listener, &places) => accepted,
+            };
+            let (stream, place) = match accepted {
+                Ok(accepted) => accepted,
+                Err(error) => {
+                    // Nothing but waiting helps when the process is out of files or memory.
+                    tracing::warn!(%error, "a connection could not be accepted");
+                    tokio::time::sleep(Duration::from_millis(100)).await;
+                    continue;
+                }
+            };
+            let (app, tls) = (Arc::clone(&app), tls.clone());
+            connections.spawn(|progress| async move {
+                serve_connection(app, stream, tls, progress).await;
+                drop(place);
+            });
+        }
+
+        drop(listener);
+        connections.finish(options.grace).await;
+        watching.abort();
+        saving.abort();
+        // An aborted save may still be queued; this one comes after it.
+        let _ = saving.await;
+        if let Err(error) = app.keys().save_usage().await {
+            tracing::error!(%error, "what keys have used since the last second is lost");
+        }
+        // Ends once the queue is empty, which takes one commit at most.
+        app.store().stop_writing();
+    }
+}
+
+async fn accept(listener: &TcpListener, places: &Arc<Semaphore>) -> io::Result<(TcpStream, OwnedSemaphorePermit)> {
+    // The semaphore is never closed, and the error would only say that it was.
+    let place = Arc::clone(places).acquire_owned().await.map_err(io::Error::other)?;
+    let (stream, _) = listener.accept().await?;
+    stream.set_nodelay(true)?;
+    Ok((stream, place))
+}
+
+async fn save_usage(app: Arc<App>) {
+    let mut ticks = tokio::time::interval(SAVE_EVERY);
+    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        if let Err(error) = app.keys().save_usage().await {
+            tracing::warn!(%error, "what keys have used could not be written down; trying again");
+        }
+    }
+}
+
+async fn serve_connection(app: Arc<App>, stream: TcpStream, tls: Option<TlsAcceptor>, progress: Arc<Progress>) {
+    match tls {
+        None => serve_stream(app, stream, progress).await,
+        Some(acceptor) => match acceptor.accept(stream).await {
+            Ok(stream) => serve_stream(app, stream, progress).await,
+            Err(error) => tracing::debug!(%error, "a TLS handshake failed"),
+        },
+    }
+}
+
+async fn serve_stream<S>(app: Arc<App>, stream: S, progress: Arc<Progress>)
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send,
+{
+    let noting = Arc::clone(&progress);
+    let service = service_fn(move |request: Request<Incoming>| {
+        let (app, progress) = (Arc::clone(&app), Arc::clone(&noting));
+        async move {
+            progress.enter(Phase::Busy);
+            let response = app.answer(request).await;
+            progress.enter(Phase::Sending);
+            Ok::<_, std::convert::Infallible>(response)
+        }
+    });
+    progress.enter(Phase::Idle);
+    let connection = http1::Builder::new()
+        .header_read_timeout(None)
+        .half_close(true)
+        .max_buf_size(MAX_HEAD)
+        .pipeline_flush(true)
+        .serve_connection(Watched::new(stream, Arc::clone(&progress)), service);
+    if let Err(error) = progress.drive(connection, |connection| connection.graceful_shutdown()).await {
+        tracing::debug!(%error, "a connection ended early");
+    }
+}

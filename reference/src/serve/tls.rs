@@ -1,0 +1,92 @@
+//! HTTPS: a certificate from files, or one that is made up at start.
+
+use std::fs;
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair, KeyUsagePurpose};
+use rustls::ServerConfig;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
+use tokio_rustls::TlsAcceptor;
+
+/// Why HTTPS cannot be served.
+#[derive(Debug, thiserror::Error)]
+pub enum TlsError {
+    /// A file cannot be read as PEM.
+    #[error("cannot read {}: {detail}; it must hold PEM", .path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        detail: String,
+    },
+    /// The certificate and the key do not make a server.
+    #[error("the certificate and the key cannot be used: {0}")]
+    Unusable(#[from] rustls::Error),
+    /// A certificate could not be made.
+    #[error("cannot make a certificate: {0}")]
+    Generate(#[from] rcgen::Error),
+    /// The certificate of the authority could not be written.
+    #[error("cannot write {}: {detail}", .path.display())]
+    Unwritable {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        detail: std::io::Error,
+    },
+}
+
+/// Serves the certificate chain and the key in two PEM files.
+///
+/// # Errors
+///
+/// [`TlsError`] when they cannot be read or do not belong together.
+pub fn from_files(certificate: &Path, key: &Path) -> Result<TlsAcceptor, TlsError> {
+    let unreadable = |path: &Path, detail: String| TlsError::Unreadable { path: path.to_owned(), detail };
+    let chain = CertificateDer::pem_file_iter(certificate)
+        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+        .map_err(|error| unreadable(certificate, error.to_string()))?;
+    if chain.is_empty() {
+        return Err(unreadable(certificate, "it holds no certificate".to_owned()));
+    }
+    let key = PrivateKeyDer::from_pem_file(key).map_err(|error| unreadable(key, error.to_string()))?;
+    acceptor(chain, key)
+}
+
+/// Makes an authority and a certificate of it for `localhost`, the loopback addresses and `address`, and
+/// writes the authority's certificate to `authority`, for clients to trust. Its key is forgotten at once.
+///
+/// # Errors
+///
+/// [`TlsError`] when the file cannot be written.
+pub fn self_signed(address: IpAddr, authority: &Path) -> Result<TlsAcceptor, TlsError> {
+    let mut params = CertificateParams::new(Vec::<String>::new())?;
+    params.distinguished_name.push(DnType::CommonName, "Animal Store throw-away authority");
+    params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
+    params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::DigitalSignature];
+    let issuer = CertifiedIssuer::self_signed(params, KeyPair::generate()?)?;
+
+    let mut names = vec!["localhost".to_owned(), "127.0.0.1".to_owned(), "::1".to_owned()];
+    if !address.is_loopback() && !address.is_unspecified() {
+        names.push(address.to_string());
+    }
+    let mut params = CertificateParams::new(names)?;
+    params.distinguished_name.push(DnType::CommonName, "Animal Store");
+    let key = KeyPair::generate()?;
+    let certificate = params.signed_by(&key, &issuer)?;
+
+    fs::write(authority, issuer.pem()).map_err(|detail| TlsError::Unwritable { path: authority.to_owned(), detail })?;
+    acceptor(vec![certificate.der().clone()], PrivatePkcs8KeyDer::from(key.serialize_der()).into())
+}
+
+fn acceptor(chain: Vec<CertificateDer<'static>>, key: PrivateKeyDer<'static>) -> Result<TlsAcceptor, TlsError> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()?
+        .with_no_client_auth()
+        .with_single_cert(chain, key)?;
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(TlsAcceptor::from(Arc::new(config)))
+}

@@ -1,0 +1,112 @@
+//! What can go wrong with the database file, at start and while running.
+
+use std::path::PathBuf;
+
+use rusqlite::ErrorCode;
+
+/// Why a database could not be opened. Every message says what to do next.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The folder that should hold the file does not exist.
+    #[error("the folder {} does not exist: create it, or name another file with --db", .0.display())]
+    MissingFolder(PathBuf),
+    /// The file or its folder cannot be opened or created.
+    #[error("cannot open or create {}: check that its folder can be written by this user ({detail})", .path.display())]
+    CannotOpen {
+        /// The file.
+        path: PathBuf,
+        /// What SQLite said.
+        detail: String,
+    },
+    /// The file, or the file system below it, is read-only.
+    #[error("{} is read-only: make the file and its folder writable for this user, or name another file with --db", .0.display())]
+    ReadOnly(PathBuf),
+    /// Another process holds the file locked.
+    #[error("{} is locked by another process: end whatever has it open for writing, then start again", .0.display())]
+    Locked(PathBuf),
+    /// Another server already serves this file.
+    #[error("another server already serves {}: stop it first, or name another file with --db", .0.display())]
+    AlreadyServed(PathBuf),
+    /// The file is no SQLite database.
+    #[error("{} is not an animal store database: name another file with --db", .0.display())]
+    NotADatabase(PathBuf),
+    /// The file is an SQLite database of another program.
+    #[error("{} belongs to another program: name another file with --db", .0.display())]
+    Foreign(PathBuf),
+    /// The file is damaged.
+    #[error("{} is damaged ({detail}): restore it from a backup, or name another file with --db", .path.display())]
+    Corrupt {
+        /// The file.
+        path: PathBuf,
+        /// The first thing that SQLite found.
+        detail: String,
+    },
+    /// A later version of this program wrote the file.
+    #[error("{} was written by a newer version (schema {found}; this one knows up to {known}): update this program", .path.display())]
+    NewerSchema {
+        /// The file.
+        path: PathBuf,
+        /// Its schema version.
+        found: i64,
+        /// The newest schema version that this program can read.
+        known: i64,
+    },
+    /// There is no space left for the file.
+    #[error("the disk that holds {} is full: free some space, then start again", .0.display())]
+    Full(PathBuf),
+    /// Anything else.
+    #[error("cannot use {}: {detail}", .path.display())]
+    Other {
+        /// The file.
+        path: PathBuf,
+        /// What was reported.
+        detail: String,
+    },
+}
+
+impl OpenError {
+    pub(super) fn from_sqlite(path: &std::path::Path, error: &rusqlite::Error) -> Self {
+        let (path, detail) = (path.to_owned(), error.to_string());
+        match error.sqlite_error_code() {
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Locked(path),
+            Some(ErrorCode::NotADatabase) => Self::NotADatabase(path),
+            Some(ErrorCode::DatabaseCorrupt) => Self::Corrupt { path, detail },
+            Some(ErrorCode::ReadOnly) => Self::ReadOnly(path),
+            Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => Self::CannotOpen { path, detail },
+            Some(ErrorCode::DiskFull) => Self::Full(path),
+            _ => Self::Other { path, detail },
+        }
+    }
+}
+
+/// Why a running server could not read or write. Nothing was stored when a write fails with it, except
+/// for [`StoreError::Unconfirmed`].
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum StoreError {
+    /// More writes are waiting than the queue takes.
+    #[error("the queue of writes is full")]
+    QueueFull,
+    /// Another process kept the database locked for too long.
+    #[error("the database is locked by another process: {0}")]
+    Busy(String),
+    /// There is no space left on the disk, or a file-size limit was met.
+    #[error("no space is left for the database: {0}")]
+    Full(String),
+    /// The writer ended before it answered, so whether the write was stored is not known.
+    #[error("the writer ended before it confirmed the write")]
+    Unconfirmed,
+    /// The database cannot be read or written for another reason, damage among them.
+    #[error("the database failed: {0}")]
+    Failed(String),
+}
+
+impl From<rusqlite::Error> for StoreError {
+    fn from(error: rusqlite::Error) -> Self {
+        let detail = error.to_string();
+        match error.sqlite_error_code() {
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Busy(detail),
+            Some(ErrorCode::DiskFull) => Self::Full(detail),
+            _ => Self::Failed(detail),
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! API keys in the database: only their hashes are stored.
+
+use rusqlite::{Connection, OptionalExtension};
+
+use super::error::StoreError;
+use crate::plan::Limits;
+use crate::rate_limit::Usage;
+
+/// A key as it is stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredKey {
+    /// Its number, which is also part of the key itself.
+    pub id: i64,
+    /// What its owner called it.
+    pub name: String,
+    /// The name of its plan.
+    pub plan: String,
+    /// How much it may ask.
+    pub limits: Limits,
+    /// SHA-256 of the whole key.
+    pub hash: [u8; 32],
+    /// When it was issued, as a Unix time in seconds.
+    pub created_at: i64,
+    /// When it was revoked, as a Unix time in seconds.
+    pub revoked_at: Option<i64>,
+    /// What it had used when that was last written down.
+    pub usage: Usage,
+}
+
+/// A key about to be stored.
+#[derive(Clone, Debug)]
+pub struct NewKey<'a> {
+    /// What its owner calls it.
+    pub name: &'a str,
+    /// The name of its plan.
+    pub plan: &'a str,
+    /// How much it may ask.
+    pub limits: Limits,
+    /// When it is issued, as a Unix time in seconds.
+    pub created_at: u64,
+}
+
+/// Stores a key. Its number is chosen first, because it is part of what `hash` hashes.
+pub(super) fn add(conn: &Connection, key: &NewKey<'_>, hash: impl FnOnce(i64) -> [u8; 32]) -> Result<i64, StoreError> {
+    conn.execute_batch("BEGIN IMMEDIATE")?;
+    let outcome = insert(conn, key, hash).and_then(|id| {
+        conn.execute_batch("COMMIT")?;
+        Ok(id)
+    });
+    if outcome.is_err() && !conn.is_autocommit() {
+        conn.execute_batch("ROLLBACK")?;
+    }
+    outcome
+}
+
+fn insert(conn: &Connection, key: &NewKey<'_>, hash: impl FnOnce(i64) -> [u8; 32]) -> Result<i64, StoreError> {
+    // AUTOINCREMENT keeps the highest number ever used, so that a removed key's number stays retired.
+    let last: Option<i64> =
+        conn.query_row("SELECT seq FROM sqlite_sequence WHERE name = 'keys'", [], |row| row.get(0)).optional()?;
+    let id = last.unwrap_or(0) + 1;
+    conn.execute(
+        "INSERT INTO keys (id, name, plan, per_minute, per_day, hash, created_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        (
+            id,
+            key.name,
+            key.plan,
+            i64::try_from(key.limits.per_minute).unwrap_or(i64::MAX),
+            i64::try_from(key.limits.per_day).unwrap_or(i64::MAX),
+            hash(id),
+            i64::try_from(key.created_at).unwrap_or(i64::MAX),
+        ),
+    )?;
+    Ok(id)
+}
+
+/// Revokes a key; false if there is no such key or it was revoked before.
+pub(super) fn revoke(conn: &Connection, id: i64, now: u64) -> Result<bool, StoreError> {
+    let changed = conn.execute(
+        "UPDATE keys SET revoked_at = ?2 WHERE id = ?1 AND revoked_at IS NULL",
+        (id, i64::try_from(now).unwrap_or(i64::MAX)),
+    )?;
+    Ok(changed == 1)
+}
+
+/// A number that every change of the keys increases.
+pub(super) fn generation(conn: &Connection) -> Result<i64, StoreError> {
+    Ok(conn.prepare_cached("SELECT generation FROM key_changes")?.query_row([], |row| row.get(0))?)
+}
+
+/// The generation, and all keys with it, as of one moment.
+pub(super) fn all(conn: &Connection) -> Result<(i64, Vec<StoredKey>), StoreError> {
+    let moment = conn.unchecked_transaction()?;
+    let generation = generation(&moment)?;
+    let mut statement = moment.prepare(
+        "SELECT id, name, plan, per_minute, per_day, hash, created_at, revoked_at,
+                minute, in_minute, in_day, refusals, banned_until
+         FROM keys LEFT JOIN usage ON usage.key_id = keys.id ORDER BY id",
+    )?;
+    let keys = statement
+        .query_map([], |row| {
+            let unsigned = |column: usize| -> rusqlite::Result<u64> {
+                Ok(u64::try_from(row.get::<_, Option<i64>>(column)?.unwrap_or(0)).unwrap_or(0))
+            };
+            Ok(StoredKey {
+                id: row.get(0)?,
+                name: row.get(1)?,
+                plan: row.get(2)?,
+                limits: Limits { per_minute: unsigned(3)?, per_day: unsigned(4)? },
+                hash: row.get(5)?,
+                created_at: row.get(6)?,
+                revoked_at: row.get(7)?,
+                usage: Usage {
+                    minute: unsigned(8)?,
+                    in_minute: unsigned(9)?,
+                    in_day: unsigned(10)?,
+                    refusals: unsigned(11)?,
+                    banned_until: unsigned(12)?,
+                },
+            })
+        })?
+        .collect::<rusqlite::Result<Vec<_>>>()?;
+    Ok((generation, keys))
+}

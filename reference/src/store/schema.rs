@@ -1,0 +1,169 @@
+//! Opening a database file: the checks at start, the schema, and the settings of every connection.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, MAIN_DB, OpenFlags};
+
+use super::error::OpenError;
+
+/// The schema that this program writes, kept in `PRAGMA user_version`.
+const VERSION: i64 = 1;
+
+/// Marks the file as ours (`PRAGMA application_id`), the letters "ASto".
+const APPLICATION_ID: i64 = 0x4153_746f;
+
+/// Files up to this size are checked from end to end at start, which takes well under a second. Larger
+/// ones are checked page by page as they are read.
+const CHECKED_AT_START: u64 = 32 * 1024 * 1024;
+
+/// How long a connection waits for a lock that another process holds.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// `status` is 0, 1 or 2 in the order of the specification, or NULL when none was given. Ids are never
+/// used twice (AUTOINCREMENT). The index covers a filtered list, so that its cost does not grow with the
+/// catalogue. Every change of a key moves `key_changes.generation`, whoever makes it, which is how a
+/// running server learns of it.
+const SCHEMA: &str = "
+CREATE TABLE animals (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    name TEXT NOT NULL,
+    category_id INTEGER NOT NULL,
+    status INTEGER CHECK (status IN (0, 1, 2))
+) STRICT;
+CREATE INDEX animals_by_status ON animals (status, id, name, category_id);
+CREATE TABLE keys (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    name TEXT NOT NULL,
+    plan TEXT NOT NULL,
+    per_minute INTEGER NOT NULL CHECK (per_minute > 0),
+    per_day INTEGER NOT NULL CHECK (per_day > 0),
+    hash BLOB NOT NULL UNIQUE CHECK (length(hash) = 32),
+    created_at INTEGER NOT NULL,
+    revoked_at INTEGER
+) STRICT;
+CREATE TABLE usage (
+    key_id INTEGER PRIMARY KEY REFERENCES keys (id),
+    minute INTEGER NOT NULL,
+    in_minute INTEGER NOT NULL,
+    in_day INTEGER NOT NULL,
+    refusals INTEGER NOT NULL,
+    banned_until INTEGER NOT NULL
+) STRICT;
+CREATE TABLE key_changes (generation INTEGER NOT NULL) STRICT;
+INSERT INTO key_changes VALUES (1);
+CREATE TRIGGER key_added AFTER INSERT ON keys BEGIN UPDATE key_changes SET generation = generation + 1; END;
+CREATE TRIGGER key_changed AFTER UPDATE ON keys BEGIN UPDATE key_changes SET generation = generation + 1; END;
+CREATE TRIGGER key_removed AFTER DELETE ON keys BEGIN UPDATE key_changes SET generation = generation + 1; END;
+";
+
+/// Whether a commit waits for the disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Durability {
+    /// What was committed survives a power cut.
+    Full,
+    /// For throw-away databases.
+    None,
+}
+
+/// Opens `path` for writing, checks it, and creates or completes the schema.
+pub(super) fn open(path: &Path, durability: Durability) -> Result<Connection, OpenError> {
+    let folder = match path.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    };
+    if !folder.is_dir() {
+        return Err(OpenError::MissingFolder(folder.to_owned()));
+    }
+    let explain = |error: rusqlite::Error| OpenError::from_sqlite(path, &error);
+    let conn = connect(path).map_err(explain)?;
+    let application: i64 = conn.pragma_query_value(None, "application_id", |row| row.get(0)).map_err(explain)?;
+    let version: i64 = conn.pragma_query_value(None, "user_version", |row| row.get(0)).map_err(explain)?;
+    let objects: i64 = conn.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).map_err(explain)?;
+    if application != APPLICATION_ID && (application != 0 || version != 0 || objects != 0) {
+        return Err(OpenError::Foreign(path.to_owned()));
+    }
+    if version > VERSION {
+        return Err(OpenError::NewerSchema { path: path.to_owned(), found: version, known: VERSION });
+    }
+    if conn.is_readonly(MAIN_DB).map_err(explain)? {
+        return Err(OpenError::ReadOnly(path.to_owned()));
+    }
+    check_pages(&conn, path)?;
+    let mode: String = conn.pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0)).map_err(explain)?;
+    if mode != "wal" {
+        return Err(OpenError::Other {
+            path: path.to_owned(),
+            detail: format!("its file system does not support write-ahead logging (journal mode {mode})"),
+        });
+    }
+    let synchronous = if durability == Durability::Full { "FULL" } else { "OFF" };
+    conn.pragma_update(None, "synchronous", synchronous).map_err(explain)?;
+    create_schema(&conn).map_err(explain)?;
+    Ok(conn)
+}
+
+/// Opens one more connection to a database that [`open`] has accepted, for reading only.
+pub(super) fn open_reader(path: &Path) -> rusqlite::Result<Connection> {
+    let conn = connect(path)?;
+    conn.pragma_update(None, "query_only", true)?;
+    Ok(conn)
+}
+
+/// Opens one more connection to a database that [`open`] has accepted, for writing.
+pub(super) fn open_beside(path: &Path) -> rusqlite::Result<Connection> {
+    connect(path)
+}
+
+/// The path of the file that SQLite keeps beside the database for sharing its state between processes.
+pub(super) fn shared_state_path(conn: &Connection, path: &Path) -> PathBuf {
+    // SQLite follows symbolic links before it derives the names of the files beside the database.
+    let mut name = conn.path().map_or_else(|| path.as_os_str().to_owned(), Into::into);
+    name.push("-shm");
+    PathBuf::from(name)
+}
+
+fn connect(path: &Path) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let conn = Connection::open_with_flags(path, flags)?;
+    conn.busy_timeout(BUSY_TIMEOUT)?;
+    // Without it, SQLite prepares a statement again for every value bound to LIMIT.
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    Ok(conn)
+}
+
+fn check_pages(conn: &Connection, path: &Path) -> Result<(), OpenError> {
+    if std::fs::metadata(path).is_ok_and(|file| file.len() > CHECKED_AT_START) {
+        return Ok(());
+    }
+    let explain = |error: rusqlite::Error| OpenError::from_sqlite(path, &error);
+    let verdict: String = conn.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0)).map_err(explain)?;
+    if verdict == "ok" {
+        return Ok(());
+    }
+    let detail = verdict.lines().last().unwrap_or_default().to_owned();
+    Err(OpenError::Corrupt { path: path.to_owned(), detail })
+}
+
+/// Also proves, through the write lock it takes, that the file can be written now.
+fn create_schema(conn: &Connection) -> rusqlite::Result<()> {
+    conn.execute_batch("BEGIN IMMEDIATE")?;
+    // Looked up again inside the transaction: another process may have been first.
+    let version: i64 = conn.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    let outcome = if version == 0 {
+        conn.execute_batch(SCHEMA)
+            .and_then(|()| conn.pragma_update(None, "application_id", APPLICATION_ID))
+            .and_then(|()| conn.pragma_update(None, "user_version", VERSION))
+    } else {
+        Ok(())
+    };
+    match outcome.and_then(|()| conn.execute_batch("COMMIT")) {
+        Ok(()) => Ok(()),
+        Err(error) => {
+            // SQLite may already have rolled back by itself; the first error is the one to report.
+            let _ = conn.execute_batch("ROLLBACK");
+            Err(error)
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! The one writer: a thread that commits whatever is queued in one transaction, then answers.
+//!
+//! A commit costs a wait for the disk, whether it holds one animal or five hundred. So concurrent
+//! requests share commits, and nobody is told of success before the disk has confirmed it.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, TrySendError, sync_channel};
+use std::sync::{Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use rusqlite::Connection;
+use tokio::sync::oneshot;
+
+use super::error::StoreError;
+use super::read::status_code;
+use crate::rate_limit::Usage;
+use crate::wire::NewPet;
+
+/// The most jobs that share a commit.
+const MAX_BATCH: usize = 512;
+
+/// The longest that a batch waits for company.
+const MAX_GATHER: Duration = Duration::from_micros(500);
+
+/// The answer to a job: the new animal's id (0 for a job without one).
+type Answer = Result<i64, StoreError>;
+
+enum Work {
+    Create(NewPet),
+    /// Usage by key id.
+    SaveUsage(Vec<(i64, Usage)>),
+}
+
+struct Job {
+    work: Work,
+    answer: oneshot::Sender<Answer>,
+}
+
+/// The sending side of the writer.
+pub(super) struct Writer {
+    queue: Mutex<Option<SyncSender<Job>>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Writer {
+    /// Starts the thread on its own connection; at most `queue` jobs wait at a time.
+    pub(super) fn start(conn: Connection, queue: usize) -> std::io::Result<Self> {
+        let (sender, receiver) = sync_channel(queue.max(1));
+        let thread =
+            std::thread::Builder::new().name("store-writer".to_owned()).spawn(move || run(&conn, &receiver))?;
+        Ok(Self { queue: Mutex::new(Some(sender)), thread: Mutex::new(Some(thread)) })
+    }
+
+    /// Stores an animal and returns its id once the disk has confirmed it.
+    pub(super) async fn create(&self, pet: NewPet) -> Answer {
+        self.submit(Work::Create(pet)).await
+    }
+
+    /// Stores what keys have used.
+    pub(super) async fn save_usage(&self, usage: Vec<(i64, Usage)>) -> Result<(), StoreError> {
+        self.submit(Work::SaveUsage(usage)).await.map(drop)
+    }
+
+    async fn submit(&self, work: Work) -> Answer {
+        let (answer, confirmation) = oneshot::channel();
+        {
+            let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+            let sender = queue.as_ref().ok_or(StoreError::Unconfirmed)?;
+            sender.try_send(Job { work, answer }).map_err(|refused| match refused {
+                TrySendError::Full(_) => StoreError::QueueFull,
+                TrySendError::Disconnected(_) => StoreError::Unconfirmed,
+            })?;
+        }
+        confirmation.await.unwrap_or(Err(StoreError::Unconfirmed))
+    }
+
+    /// Commits what is queued and ends the thread.
+    pub(super) fn stop(&self) {
+        drop(self.queue.lock().unwrap_or_else(PoisonError::into_inner).take());
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if thread.is_some_and(|thread| thread.join().is_err()) {
+            tracing::error!("the store's writer ended in a panic");
+        }
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+fn run(conn: &Connection, queue: &Receiver<Job>) {
+    let mut batch: Vec<Job> = Vec::with_capacity(MAX_BATCH);
+    let mut answers: Vec<i64> = Vec::with_capacity(MAX_BATCH);
+    let mut company = Company::default();
+    while let Ok(first) = queue.recv() {
+        batch.push(first);
+        company.gather(queue, &mut batch);
+        let started = Instant::now();
+        let outcome = commit(conn, &batch, &mut answers);
+        company.learn(batch.len(), started.elapsed());
+        if let Err(error) = &outcome {
+            tracing::error!(%error, jobs = batch.len(), "a commit failed; nothing of it was stored");
+        }
+        for (index, job) in batch.drain(..).enumerate() {
+            let answer = match &outcome {
+                Ok(()) => Ok(answers[index]),
+                Err(error) => Err(error.clone()),
+            };
+            // Whoever asked may have gone; the animal is stored all the same.
+            let _ = job.answer.send(answer);
+        }
+    }
+}
+
+/// How long it pays to wait for more jobs: when the last commit was shared, the clients it answered are
+/// about to ask again, and a short wait lets them share the next one too.
+#[derive(Default)]
+struct Company {
+    last_batch: usize,
+    wait: Duration,
+}
+
+impl Company {
+    fn gather(&self, queue: &Receiver<Job>, batch: &mut Vec<Job>) {
+        let deadline = Instant::now() + self.wait;
+        while batch.len() < MAX_BATCH {
+            match queue.try_recv() {
+                Ok(job) => batch.push(job),
+                Err(TryRecvError::Disconnected) => return,
+                Err(TryRecvError::Empty) => {
+                    let left = deadline.saturating_duration_since(Instant::now());
+                    if batch.len() >= self.last_batch || left.is_zero() {
+                        return;
+                    }
+                    match queue.recv_timeout(left) {
+                        Ok(job) => batch.push(job),
+                        Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return,
+                    }
+                }
+            }
+        }
+    }
+
+    fn learn(&mut self, batch: usize, commit: Duration) {
+        self.last_batch = batch;
+        self.wait = if batch > 1 { (commit / 4).min(MAX_GATHER) } else { Duration::ZERO };
+    }
+}
+
+/// All of the batch or nothing of it.
+fn commit(conn: &Connection, batch: &[Job], answers: &mut Vec<i64>) -> Result<(), StoreError> {
+    answers.clear();
+    conn.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
+    let outcome =
+        write_all(conn, batch, answers).and_then(|()| Ok(conn.prepare_cached("COMMIT")?.execute([]).map(drop)?));
+    if outcome.is_err() && !conn.is_autocommit() {
+        conn.execute_batch("ROLLBACK")?;
+    }
+    outcome
+}
+
+fn write_all(conn: &Connection, batch: &[Job], answers: &mut Vec<i64>) -> Result<(), StoreError> {
+    let mut insert = conn.prepare_cached("INSERT INTO animals (name, category_id, status) VALUES (?1, ?2, ?3)")?;
+    for job in batch {
+        match &job.work {
+            Work::Create(pet) => {
+                let id = insert.insert((&pet.name, pet.category_id, pet.status.map(status_code)))?;
+                answers.push(id);
+            }
+            Work::SaveUsage(usage) => {
+                save_usage(conn, usage)?;
+                answers.push(0);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn save_usage(conn: &Connection, usage: &[(i64, Usage)]) -> Result<(), StoreError> {
+    let mut statement = conn.prepare_cached(
+        "INSERT INTO usage (key_id, minute, in_minute, in_day, refusals, banned_until) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+         ON CONFLICT (key_id) DO UPDATE SET minute = ?2, in_minute = ?3, in_day = ?4, refusals = ?5, banned_until = ?6",
+    )?;
+    // SQLite's integers are signed; no count or time gets near the difference.
+    let signed = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
+    for (key, used) in usage {
+        let counts = [used.minute, used.in_minute, used.in_day, used.refusals, used.banned_until].map(signed);
+        statement.execute((key, counts[0], counts[1], counts[2], counts[3], counts[4]))?;
+    }
+    Ok(())
+}
