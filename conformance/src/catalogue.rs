@@ -152,7 +152,8 @@ mod tests {
             let id = requirement.id.as_str();
             assert!(seen.insert(id), "{id} stands twice");
             let (area, name) = id.split_once('.').expect("an identifier is area.name");
-            let slug = |s: &str| !s.is_empty() && s.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-');
+            let slug =
+                |s: &str| !s.is_empty() && s.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-');
             assert!(slug(area) && slug(name), "{id} is no slug");
         }
     }

@@ -2,9 +2,66 @@
 
 use std::ffi::OsString;
 use std::process::ExitCode;
+use std::time::Duration;
+
+use animal_store_conformance::cli::{self, Invocation};
+use animal_store_conformance::plan::Plan as JudgedPlan;
+use animal_store_reference::{Embedded, EmbeddedOptions, Limits, Plan};
+use anyhow::Context;
+use jiff::Timestamp;
+
+/// How long before the end of a minute the embedded server's clock starts, so that nobody waits for most of a minute to
+/// see the key recover. The judge does not know: it goes by the server's `Date`, as it does with every server whose clock
+/// is off.
+const BEFORE_THE_MINUTE: Duration = Duration::from_secs(8);
 
 /// Runs the judge with the arguments that follow `conform` on the command line.
 pub(crate) fn run(args: Vec<OsString>) -> anyhow::Result<ExitCode> {
-    drop(args);
-    anyhow::bail!("the judge is not wired in yet")
+    let invocation = match cli::parse(std::iter::once(OsString::from("cargo xtask conform")).chain(args)) {
+        Ok(invocation) => invocation,
+        Err(code) => return Ok(code),
+    };
+    let runtime = tokio::runtime::Runtime::new().context("no asynchronous runtime could be started")?;
+    runtime.block_on(async {
+        if invocation.has_target() { Ok(invocation.run().await) } else { judge_embedded(invocation).await }
+    })
+}
+
+/// Judges the reference server in this process, over HTTP, with a throw-away database.
+async fn judge_embedded(invocation: Invocation) -> anyhow::Result<ExitCode> {
+    let judged: JudgedPlan = match invocation.plan() {
+        Some(plan) => plan.clone(),
+        None => "free".parse()?,
+    };
+    let server = Embedded::start(EmbeddedOptions { plan: plan(&judged), start_at: Some(shortly_before_a_minute()?) })
+        .await
+        .context("the embedded reference server did not start")?;
+    let code = invocation
+        .with_target(cli::Embedded {
+            base_url: server.base_url().to_owned(),
+            api_key: server.api_key().to_owned(),
+            plan: judged,
+        })
+        .run()
+        .await;
+    server.shutdown().await;
+    Ok(code)
+}
+
+/// The reference's plan for the plan that the judge is told. The two products share no type on purpose.
+fn plan(judged: &JudgedPlan) -> Plan {
+    match (judged.name(), judged.figures()) {
+        ("free", _) => Plan::Free,
+        ("pro", _) => Plan::Pro,
+        ("business", _) => Plan::Business,
+        (_, Some(figures)) => Plan::Custom(Limits { per_minute: figures.per_minute, per_day: figures.per_day }),
+        (_, None) => Plan::Enterprise,
+    }
+}
+
+/// Today, but late in a minute.
+fn shortly_before_a_minute() -> anyhow::Result<Timestamp> {
+    let now = Timestamp::now().as_second();
+    let next_minute = now - now.rem_euclid(60) + 60;
+    Timestamp::from_second(next_minute - BEFORE_THE_MINUTE.as_secs().cast_signed()).context("the clock is far off")
 }

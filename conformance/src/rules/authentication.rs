@@ -24,7 +24,9 @@ fn valid_key(docket: &Docket<'_>, judgement: &mut Judgement) {
 /// Cases of an operation that lack a valid key in the given way, and whether they are otherwise sound.
 fn lacking<'d>(docket: &'d Docket<'_>, lack: Lack, sound: bool) -> impl Iterator<Item = &'d Case<'d>> {
     docket.cases.iter().filter(move |case| {
-        case.access == Access::Lacking(lack) && case.operation != Operation::Elsewhere && case.operation.is_sound() == sound
+        case.access == Access::Lacking(lack)
+            && case.operation != Operation::Elsewhere
+            && case.operation.is_sound() == sound
     })
 }
 
@@ -48,14 +50,19 @@ fn exact_key(docket: &Docket<'_>, judgement: &mut Judgement) {
 
 fn bearer_header(docket: &Docket<'_>, judgement: &mut Judgement) {
     // A key in the query makes the query itself unusual, so soundness is not asked for here.
-    let cases = docket.cases.iter().filter(|case| {
-        case.access == Access::Lacking(Lack::NotBearer) && case.operation != Operation::Elsewhere
-    });
+    let cases = docket
+        .cases
+        .iter()
+        .filter(|case| case.access == Access::Lacking(Lack::NotBearer) && case.operation != Operation::Elsewhere);
     require_401(cases, judgement, "a key that does not come as a bearer token in the Authorization header");
 }
 
 fn before_all_else(docket: &Docket<'_>, judgement: &mut Judgement) {
     for lack in [Lack::Absent, Lack::Unknown, Lack::Inexact] {
-        require_401(lacking(docket, lack, false), judgement, "a request without a valid key, whatever else is wrong with it");
+        require_401(
+            lacking(docket, lack, false),
+            judgement,
+            "a request without a valid key, whatever else is wrong with it",
+        );
     }
 }

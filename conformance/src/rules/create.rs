@@ -11,15 +11,27 @@ pub(super) const RULES: &[Rule] = &[
     Rule { id: "create.echo", judge: echo },
     Rule { id: "create.assigned-id", judge: assigned_id },
     Rule { id: "create.name-required", judge: |d, j| refused(d, j, Fault::NameMissing, "a body without name") },
-    Rule { id: "create.category-required", judge: |d, j| refused(d, j, Fault::CategoryMissing, "a body without categoryId") },
+    Rule {
+        id: "create.category-required",
+        judge: |d, j| refused(d, j, Fault::CategoryMissing, "a body without categoryId"),
+    },
     Rule { id: "create.name-type", judge: |d, j| refused(d, j, Fault::NameType, "a name that is no string") },
-    Rule { id: "create.category-type", judge: |d, j| refused(d, j, Fault::CategoryType, "a categoryId that is no number") },
+    Rule {
+        id: "create.category-type",
+        judge: |d, j| refused(d, j, Fault::CategoryType, "a categoryId that is no number"),
+    },
     Rule {
         id: "create.category-int64",
         judge: |d, j| refused(d, j, Fault::CategoryRange, "a categoryId outside int64 or with a fraction"),
     },
-    Rule { id: "create.status-enum", judge: |d, j| refused(d, j, Fault::StatusEnum, "a status outside the three values") },
-    Rule { id: "create.body-required", judge: |d, j| refused(d, j, Fault::NoObject, "no body, or one that is no object") },
+    Rule {
+        id: "create.status-enum",
+        judge: |d, j| refused(d, j, Fault::StatusEnum, "a status outside the three values"),
+    },
+    Rule {
+        id: "create.body-required",
+        judge: |d, j| refused(d, j, Fault::NoObject, "no body, or one that is no object"),
+    },
     Rule { id: "create.malformed-json", judge: malformed_json },
 ];
 
@@ -91,7 +103,9 @@ fn assigned_id(docket: &Docket<'_>, judgement: &mut Judgement) {
         let expected = "an id that the service assigned";
         match animal.id() {
             None => judgement.fail(&[case], expected, "no int64 id"),
-            Some(id) if asked == Some(id) => judgement.fail(&[case], expected, format!("the id {id} that the client sent")),
+            Some(id) if asked == Some(id) => {
+                judgement.fail(&[case], expected, format!("the id {id} that the client sent"))
+            }
             Some(_) => judgement.hold(),
         }
     }
@@ -108,7 +122,8 @@ fn refused(docket: &Docket<'_>, judgement: &mut Judgement, fault: Fault, what: &
 fn malformed_json(docket: &Docket<'_>, judgement: &mut Judgement) {
     for (case, _) in admitted(docket).filter(|(_, body)| **body == CreateBody::Malformed) {
         let lawful = matches!(case.status(), Some(400..=499));
-        judgement.require(case, lawful, "400, or another status that says that the client is at fault", || answered(case));
+        judgement
+            .require(case, lawful, "400, or another status that says that the client is at fault", || answered(case));
     }
 }
 

@@ -82,7 +82,9 @@ impl<'t> Case<'t> {
     pub fn animals(&self) -> Vec<Animal<'_>> {
         match (&self.operation, self.status(), self.value()) {
             (Operation::List(_), Some(200), Some(Json::Array(items))) => items.iter().map(Animal).collect(),
-            (Operation::Create(_), Some(201), Some(pet)) | (Operation::Get(_), Some(200), Some(pet)) => vec![Animal(pet)],
+            (Operation::Create(_), Some(201), Some(pet)) | (Operation::Get(_), Some(200), Some(pet)) => {
+                vec![Animal(pet)]
+            }
             _ => Vec::new(),
         }
     }

@@ -71,9 +71,12 @@ fn status_member(docket: &Docket<'_>, judgement: &mut Judgement) {
 fn media_type(docket: &Docket<'_>, judgement: &mut Judgement) {
     for case in described(docket) {
         let media_type = case.response().and_then(|response| response.media_type());
-        judgement.require(case, media_type.as_deref() == Some("application/json"), "Content-Type: application/json", || {
-            format!("{} with {}", answered(case), media_type.as_deref().unwrap_or("no Content-Type"))
-        });
+        judgement.require(
+            case,
+            media_type.as_deref() == Some("application/json"),
+            "Content-Type: application/json",
+            || format!("{} with {}", answered(case), media_type.as_deref().unwrap_or("no Content-Type")),
+        );
     }
 }
 

@@ -27,6 +27,9 @@ const MINUTE: SignedDuration = SignedDuration::from_secs(60);
 /// The longest that the first 429 of a window can ask for: the rest of a day, and a little.
 const LONGEST_WAIT: SignedDuration = SignedDuration::from_secs(86_400 + 60);
 
+/// Waits longer than this many seconds are all the same, and can be added to without overflow.
+const FAR: i64 = 1 << 40;
+
 /// Clocks are told to the second.
 const CLOCK_SLACK: SignedDuration = SignedDuration::from_secs(2);
 
@@ -117,7 +120,10 @@ fn not_early(docket: &Docket<'_>, judgement: &mut Judgement) {
             // Told before counting, the last admitted request shows 1.
             let promised = same_window && earlier.remaining > 1;
             if promised && !shared && !minute_is_used_up(docket, key, limited, now) {
-                let found = format!("429, although {} remained until {} and nobody else used them", earlier.remaining, now.reset);
+                let found = format!(
+                    "429, although {} remained until {} and nobody else used them",
+                    earlier.remaining, now.reset
+                );
                 judgement.fail(&[limited, before], "no 429 while requests remain", found);
             } else {
                 judgement.hold();
@@ -208,7 +214,7 @@ impl RetryAfter {
     /// How long after the answer the client is to wait. A date is measured by the response's own `Date`.
     fn wait(self, case: &Case<'_>) -> SignedDuration {
         match self {
-            RetryAfter::Seconds(seconds) => SignedDuration::from_secs(seconds.try_into().unwrap_or(i64::MAX)),
+            RetryAfter::Seconds(seconds) => SignedDuration::from_secs(seconds.try_into().unwrap_or(FAR).min(FAR)),
             RetryAfter::Date(date) => date.duration_since(case.server_time().unwrap_or(case.exchange.received_at)),
         }
     }
@@ -242,7 +248,8 @@ fn recovers(docket: &Docket<'_>, judgement: &mut Judgement) {
             let Some((next, _)) = metered.get(at + 1) else { continue };
             let waited = next.exchange.sent_at.duration_since(limited.exchange.received_at);
             if is_limited(next) {
-                if waited >= wait + CLOCK_SLACK && waited >= window_ends_in(docket, key, limited, *window) + CLOCK_SLACK {
+                if waited >= wait + CLOCK_SLACK && waited >= window_ends_in(docket, key, limited, *window) + CLOCK_SLACK
+                {
                     let found = format!("429 again after {} s", waited.as_secs());
                     judgement.fail(&[next, limited], "an answer after Retry-After and the reset have passed", found);
                 }

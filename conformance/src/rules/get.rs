@@ -56,7 +56,11 @@ fn not_found(docket: &Docket<'_>, judgement: &mut Judgement) {
     let mut hits: Vec<&Case<'_>> = Vec::new();
     for (case, id) in admitted(docket) {
         let PetId::Int64(id) = id else { continue };
-        if docket.sightings.get(&id).is_some_and(|seen| seen.iter().any(|&seen| !std::ptr::eq(&docket.cases[seen], case))) {
+        if docket
+            .sightings
+            .get(&id)
+            .is_some_and(|seen| seen.iter().any(|&seen| !std::ptr::eq(&docket.cases[seen], case)))
+        {
             continue;
         }
         let expected = format!("404 for {id}, which no animal has");

@@ -105,7 +105,8 @@ fn remaining_falls(docket: &Docket<'_>, judgement: &mut Judgement) {
         let pairs = successive(docket, key);
         let Some(first) = pairs.first() else { continue };
         if pairs.iter().all(is_flat) {
-            let found = format!("{} successful requests in one window, and still {}", pairs.len() + 1, first[0].1.remaining);
+            let found =
+                format!("{} successful requests in one window, and still {}", pairs.len() + 1, first[0].1.remaining);
             judgement.fail(&[first[1].0, first[0].0], "a Remaining that falls with every successful request", found);
         } else {
             // That single requests use nothing up is told by `quota.every-operation`, which names the operation.
@@ -143,7 +144,11 @@ fn reset_time(docket: &Docket<'_>, judgement: &mut Judgement) {
     for (case, rate) in answers(docket) {
         let Some(reset) = rate.reset.integer() else { continue };
         let length = match (case.key().and_then(|key| docket.figures(key)), rate.limit.integer()) {
-            (Some(figures), Some(limit)) if limit == figures.per_minute as i64 && figures.per_day != figures.per_minute => MINUTE,
+            (Some(figures), Some(limit))
+                if limit == figures.per_minute as i64 && figures.per_day != figures.per_minute =>
+            {
+                MINUTE
+            }
             _ => DAY,
         };
         let (now, earliest, latest) = match case.server_time() {
@@ -162,7 +167,7 @@ fn reset_time(docket: &Docket<'_>, judgement: &mut Judgement) {
         };
         let held = (earliest..=latest).contains(&reset);
         judgement.require(case, held, "the Unix time in seconds at which the present window ends", || {
-            format!("Reset {reset}, {} from the response's Date at {now}", distance(reset - now))
+            format!("Reset {reset}, {} from the response's Date at {now}", distance(reset.saturating_sub(now)))
         });
     }
     for key in docket.keys() {
@@ -170,7 +175,11 @@ fn reset_time(docket: &Docket<'_>, judgement: &mut Judgement) {
             let [(before, earlier), (after, later)] = [pair[0], pair[1]];
             let Some(time) = after.server_time() else { continue };
             let running = time.as_second() < earlier.reset - CLOCK_SLACK;
-            if earlier.limit == later.limit && before.precedes(after) && running && later.reset > earlier.reset + CLOCK_SLACK {
+            if earlier.limit == later.limit
+                && before.precedes(after)
+                && running
+                && later.reset > earlier.reset + CLOCK_SLACK
+            {
                 let found = format!("the window still runs, and its reset has moved to {}", later.reset);
                 judgement.fail(&[after, before], format!("the reset at {} that was announced", earlier.reset), found);
             }

@@ -220,8 +220,11 @@ pub fn operation(request: &Request, context: &Context, names: &HashSet<String>) 
 }
 
 fn list_query(query: &str) -> ListQuery {
-    let pairs: Vec<(&str, &str)> =
-        query.split('&').filter(|pair| !pair.is_empty()).map(|pair| pair.split_once('=').unwrap_or((pair, ""))).collect();
+    let pairs: Vec<(&str, &str)> = query
+        .split('&')
+        .filter(|pair| !pair.is_empty())
+        .map(|pair| pair.split_once('=').unwrap_or((pair, "")))
+        .collect();
     let values = |name: &str| pairs.iter().filter(|(key, _)| *key == name).map(|(_, value)| *value).collect::<Vec<_>>();
     let limit = match values("limit")[..] {
         [] => Parameter::Absent,
@@ -314,11 +317,7 @@ fn create_body(body: Option<&Body>, context: &Context, names: &HashSet<String>) 
     }
     // Which of two members counts, or whether the size is looked at first, is not stated: no fault is certain then.
     let certain = !debates.iter().any(|debate| matches!(debate, Debate::RepeatedMember | Debate::Size));
-    if !faults.is_empty() && certain {
-        CreateBody::Faulty(faults, draft)
-    } else {
-        CreateBody::NewPet(draft, debates)
-    }
+    if !faults.is_empty() && certain { CreateBody::Faulty(faults, draft) } else { CreateBody::NewPet(draft, debates) }
 }
 
 /// A name that no constraint could sensibly exclude: letters, digits and single inner spaces or hyphens.
@@ -330,7 +329,6 @@ pub fn is_plain_name(name: &str) -> bool {
         && edge(name.chars().last())
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == ' ' || c == '-')
         && !name.contains("  ")
-
 }
 
 /// With which credential a request comes.

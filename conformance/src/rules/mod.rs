@@ -105,7 +105,13 @@ impl Judgement {
     }
 
     /// Notes that the rule was applied to a case, and whether it held.
-    pub fn require(&mut self, case: &Case<'_>, holds: bool, expected: impl Into<String>, found: impl FnOnce() -> String) {
+    pub fn require(
+        &mut self,
+        case: &Case<'_>,
+        holds: bool,
+        expected: impl Into<String>,
+        found: impl FnOnce() -> String,
+    ) {
         if holds {
             self.hold();
         } else {

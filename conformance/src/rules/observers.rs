@@ -186,9 +186,10 @@ fn codes(docket: &Docket<'_>) -> Option<String> {
 
 /// The windows that the headers tell the main key, with how far ahead they reset.
 fn windows<'d>(docket: &'d Docket<'_>) -> impl Iterator<Item = (&'d Case<'d>, Window, i64)> {
-    docket.metered(0).into_iter().filter_map(|(case, window)| {
-        Some((case, window, window.reset - case.server_time()?.as_second()))
-    })
+    docket
+        .metered(0)
+        .into_iter()
+        .filter_map(|(case, window)| Some((case, window, window.reset - case.server_time()?.as_second())))
 }
 
 fn window(docket: &Docket<'_>) -> Option<String> {

@@ -9,6 +9,10 @@ pub const REMAINING: &str = "x-ratelimit-remaining";
 /// `X-RateLimit-Reset`
 pub const RESET: &str = "x-ratelimit-reset";
 
+/// Times further from 1970 than this (3 million years, in seconds) are brought back to it, so that one can reckon with any
+/// without overflow.
+const FAR: i64 = 100_000_000_000_000;
+
 /// One of the three headers.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Field {
@@ -85,7 +89,7 @@ impl RateHeaders {
         Some(Window {
             limit: self.limit.integer()?.try_into().ok()?,
             remaining: self.remaining.integer()?.try_into().ok()?,
-            reset: self.reset.integer()?,
+            reset: self.reset.integer()?.clamp(-FAR, FAR),
         })
     }
 }

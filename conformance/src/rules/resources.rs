@@ -22,10 +22,19 @@ fn members(docket: &Docket<'_>, judgement: &mut Judgement) {
                 ("name", Some(Json::String(_))) | ("id" | "categoryId", Some(Json::Number(_))) => None,
                 (_, Some(value)) => Some(format!("{name} is {}", value.kind())),
             });
-            judgement.require(case, problem.is_none(), "an animal with a string name and integers id and categoryId", || {
-                let problem = problem.unwrap_or_default();
-                if matches!(animal.0, Json::Object(_)) { problem } else { format!("{} instead of an animal", animal.0.kind()) }
-            });
+            judgement.require(
+                case,
+                problem.is_none(),
+                "an animal with a string name and integers id and categoryId",
+                || {
+                    let problem = problem.unwrap_or_default();
+                    if matches!(animal.0, Json::Object(_)) {
+                        problem
+                    } else {
+                        format!("{} instead of an animal", animal.0.kind())
+                    }
+                },
+            );
         }
     }
 }
@@ -71,7 +80,8 @@ fn unique_id(docket: &Docket<'_>, judgement: &mut Judgement) {
             judgement.fail(&[case, &docket.cases[owner]], expected, found);
             continue;
         }
-        let before = docket.sightings[&creation.id].iter().map(|&index| &docket.cases[index]).find(|c| c.precedes(case));
+        let before =
+            docket.sightings[&creation.id].iter().map(|&index| &docket.cases[index]).find(|c| c.precedes(case));
         match before {
             Some(before) => {
                 let found = format!("the id {} belonged to an animal before this one was created", creation.id);

@@ -6,10 +6,8 @@ use super::{Judgement, Rule, answered};
 use crate::wire::client::MAX_BODY;
 use crate::wire::exchange::{FailureKind, Outcome};
 
-pub(super) const RULES: &[Rule] = &[
-    Rule { id: "service.complete-answer", judge: complete_answer },
-    Rule { id: "service.json", judge: json },
-];
+pub(super) const RULES: &[Rule] =
+    &[Rule { id: "service.complete-answer", judge: complete_answer }, Rule { id: "service.json", judge: json }];
 
 fn complete_answer(docket: &Docket<'_>, judgement: &mut Judgement) {
     let expected = "a complete HTTP response within the timeout";

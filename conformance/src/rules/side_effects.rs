@@ -4,7 +4,10 @@ use super::docket::{Case, Docket};
 use super::{Judgement, Rule};
 
 pub(super) const RULES: &[Rule] = &[
-    Rule { id: "create.refused-stores-nothing", judge: |d, j| stores_nothing(d, j, "400", |c| c.status() == Some(400)) },
+    Rule {
+        id: "create.refused-stores-nothing",
+        judge: |d, j| stores_nothing(d, j, "400", |c| c.status() == Some(400)),
+    },
     Rule {
         id: "auth.refused-stores-nothing",
         // Whatever the status: without a valid key nothing may be created. A lawful status is another rule's concern.
@@ -29,7 +32,8 @@ fn stores_nothing(docket: &Docket<'_>, judgement: &mut Judgement, why: &str, is_
         if used_elsewhere || existed {
             continue;
         }
-        let mut later = docket.cases.iter().filter(|case| refused.precedes(case) && !case.animals().is_empty()).peekable();
+        let mut later =
+            docket.cases.iter().filter(|case| refused.precedes(case) && !case.animals().is_empty()).peekable();
         // Where nothing was shown afterwards, nothing was seen to hold either; an empty list is a showing.
         let looked = later.peek().is_some()
             || docket.lists().any(|(case, _)| refused.precedes(case) && case.status() == Some(200));

@@ -69,7 +69,8 @@ fn deprecation_header(docket: &Docket<'_>, judgement: &mut Judgement) {
     for (case, _) in docket.gets() {
         for text in case.response().into_iter().flat_map(|response| response.values("deprecation")) {
             let date = sfv::Parser::new(text).parse::<sfv::Item>().is_ok_and(|item| item.bare_item.as_date().is_some());
-            judgement.require(case, date, "a structured-field date such as @1893456000", || format!("Deprecation: {text}"));
+            judgement
+                .require(case, date, "a structured-field date such as @1893456000", || format!("Deprecation: {text}"));
         }
     }
 }
@@ -84,9 +85,12 @@ mod tests {
         assert!(named("Thu, 05 Dec 2030 00:00:00 GMT"));
         assert!(named("Thu, 05 Dec 2030 23:59:59 GMT"));
         assert!(named("Wed, 04 Dec 2030 23:00:00 GMT"));
-        for other in
-            ["Fri, 06 Dec 2030 00:00:00 GMT", "Wed, 04 Dec 2030 00:00:00 GMT", "Fri, 05 Dec 2031 00:00:00 GMT", "2030-12-05"]
-        {
+        for other in [
+            "Fri, 06 Dec 2030 00:00:00 GMT",
+            "Wed, 04 Dec 2030 00:00:00 GMT",
+            "Fri, 05 Dec 2031 00:00:00 GMT",
+            "2030-12-05",
+        ] {
             assert!(!named(other), "{other}");
         }
     }

@@ -40,7 +40,9 @@ pub enum ClientError {
     #[error("the proxy address cannot be used; it should look like http://proxy.example:3128")]
     Proxy(#[source] reqwest::Error),
     /// Anything else; on a machine without CA certificates, TLS cannot start.
-    #[error("the HTTP client could not be built; for HTTPS the system needs CA certificates, or give some with --ca-cert")]
+    #[error(
+        "the HTTP client could not be built; for HTTPS the system needs CA certificates, or give some with --ca-cert"
+    )]
     Build(#[source] reqwest::Error),
 }
 
@@ -66,8 +68,8 @@ impl Client {
             .pool_max_idle_per_host(0)
             .user_agent(concat!("animal-store-conform/", env!("CARGO_PKG_VERSION")));
         if transport.base_url.starts_with("https:") {
-            let extra = reqwest::Certificate::from_pem_bundle(&transport.ca_certificates)
-                .map_err(ClientError::Certificates)?;
+            let extra =
+                reqwest::Certificate::from_pem_bundle(&transport.ca_certificates).map_err(ClientError::Certificates)?;
             builder = builder.tls_certs_merge(extra);
         } else {
             // Without this, a machine that has no CA certificates could not even speak plain HTTP.

@@ -6,5 +6,6 @@
 pub mod client;
 pub mod exchange;
 pub mod json;
+pub mod pacing;
 pub mod secret;
 pub mod trace;

@@ -1,0 +1,344 @@
+//! The options as they are typed, and what becomes of them.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+use clap::{Parser, ValueEnum};
+
+use crate::catalogue::catalogue;
+use crate::options::{Options, Profile, Scope};
+use crate::plan::Plan;
+use crate::wire::client::Transport;
+use crate::wire::secret::{ApiKey, UnusableKey};
+
+/// Judge an Animal Store server by the specification
+///
+/// Exit codes: 0 conforms · 1 violates · 2 wrong usage, nothing was sent · 3 could not run · 4 incomplete: nothing failed,
+/// but a stated requirement was not exercised
+#[derive(Clone, Debug, Parser)]
+#[command(name = "conform", version, max_term_width = 100)]
+pub(super) struct Arguments {
+    /// Base address of the server, with its version segment: http://localhost:8080/v1
+    #[arg(long, value_name = "URL", env = "CONFORM_BASE_URL", help_heading = "Target")]
+    pub base_url: Option<String>,
+
+    /// The key to judge with
+    #[arg(long, value_name = "KEY", env = "CONFORM_API_KEY", hide_env_values = true, help_heading = "Keys")]
+    pub api_key: Option<String>,
+
+    /// A key that the run may use up, instead of the main one
+    #[arg(long, value_name = "KEY", env = "CONFORM_QUOTA_KEY", hide_env_values = true, help_heading = "Keys")]
+    pub quota_key: Option<String>,
+
+    /// The main key's plan: free, pro, business, enterprise or enterprise=RPM,RPD [default: learnt from the headers]
+    #[arg(long, value_name = "PLAN", env = "CONFORM_PLAN", help_heading = "Keys")]
+    pub plan: Option<Plan>,
+
+    /// How much to judge
+    #[arg(long, value_enum, env = "CONFORM_PROFILE", help_heading = "Scope")]
+    pub profile: Option<Profile>,
+
+    /// Judge only this requirement, or all that begin so (repeatable)
+    #[arg(long, value_name = "ID", help_heading = "Scope")]
+    pub only: Vec<String>,
+
+    /// Leave out this requirement, or all that begin so (repeatable)
+    #[arg(long, value_name = "ID", help_heading = "Scope")]
+    pub skip: Vec<String>,
+
+    /// Count a broken inferred requirement as a violation
+    #[arg(long, help_heading = "Scope")]
+    pub strict: bool,
+
+    /// Seed of everything random [default: another one each time]
+    #[arg(long, value_name = "NUMBER", help_heading = "Run")]
+    pub seed: Option<u64>,
+
+    /// Send no more requests than this [default: 1500]
+    #[arg(long, value_name = "NUMBER", env = "CONFORM_MAX_REQUESTS", help_heading = "Run")]
+    pub max_requests: Option<usize>,
+
+    /// Take no longer than this, in seconds [default: 600]
+    #[arg(long, value_name = "SECONDS", env = "CONFORM_MAX_DURATION", help_heading = "Run")]
+    pub max_duration: Option<u64>,
+
+    /// Wait this long for one answer, in seconds [default: 10]
+    #[arg(long, value_name = "SECONDS", env = "CONFORM_TIMEOUT", help_heading = "Run")]
+    pub timeout: Option<u64>,
+
+    /// A category in which animals can be created [default: 1]
+    #[arg(
+        long,
+        value_name = "INT64",
+        env = "CONFORM_CATEGORY_ID",
+        allow_negative_numbers = true,
+        help_heading = "Run"
+    )]
+    pub category_id: Option<i64>,
+
+    /// PEM file with certificates to trust beside the system's
+    #[arg(long, value_name = "FILE", env = "CONFORM_CA_CERT", help_heading = "Transport")]
+    pub ca_cert: Option<PathBuf>,
+
+    /// Proxy for every request; the usual proxy variables are not read
+    #[arg(long, value_name = "URL", env = "CONFORM_PROXY", help_heading = "Transport")]
+    pub proxy: Option<String>,
+
+    /// Header field to send with every request, as `Name: value` (repeatable)
+    #[arg(long, value_name = "FIELD", help_heading = "Transport")]
+    pub header: Vec<HeaderField>,
+
+    /// Write a report to a file: json=PATH (repeatable)
+    #[arg(long, value_name = "FORMAT=PATH", help_heading = "Output")]
+    pub report: Vec<ReportFile>,
+
+    /// What to print on standard output
+    #[arg(long, value_enum, help_heading = "Output")]
+    pub format: Option<OutputFormat>,
+
+    /// Print failures and the verdict only
+    #[arg(short, long, conflicts_with = "verbose", help_heading = "Output")]
+    pub quiet: bool,
+
+    /// Print the exchanges behind each failure, and each request as it is sent
+    #[arg(short, long, help_heading = "Output")]
+    pub verbose: bool,
+
+    /// When to use colours
+    #[arg(long, value_enum, help_heading = "Output")]
+    pub color: Option<Color>,
+}
+
+/// A form of output.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, ValueEnum)]
+pub enum OutputFormat {
+    /// For people
+    #[default]
+    Text,
+    /// The whole report as JSON, and nothing else
+    Json,
+}
+
+/// When to use colours.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, ValueEnum)]
+pub(super) enum Color {
+    /// On a terminal, unless NO_COLOR is set
+    #[default]
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+/// A header field to send.
+#[derive(Clone, Debug)]
+pub(super) struct HeaderField(String, String);
+
+impl FromStr for HeaderField {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<HeaderField, String> {
+        let (name, value) = text.split_once(':').ok_or("a header field is written `Name: value`")?;
+        let (name, value) = (name.trim(), value.trim());
+        if reqwest::header::HeaderName::from_bytes(name.as_bytes()).is_err() {
+            return Err(format!("`{name}` cannot be the name of a header field"));
+        }
+        if reqwest::header::HeaderValue::from_str(value).is_err() {
+            return Err("the value holds characters that a header field cannot carry".to_owned());
+        }
+        if name.eq_ignore_ascii_case("authorization") {
+            return Err("the judge sets Authorization itself: give the key with --api-key".to_owned());
+        }
+        Ok(HeaderField(name.to_owned(), value.to_owned()))
+    }
+}
+
+/// A report to be written: its format and where to.
+#[derive(Clone, Debug)]
+pub struct ReportFile {
+    /// The format.
+    pub format: FileFormat,
+    /// The file.
+    pub path: PathBuf,
+}
+
+/// A format of report files.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum FileFormat {
+    /// The whole report.
+    Json,
+}
+
+impl fmt::Display for FileFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FileFormat::Json => f.write_str("json"),
+        }
+    }
+}
+
+impl FromStr for ReportFile {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<ReportFile, String> {
+        let (format, path) = text.split_once('=').ok_or("a report is written FORMAT=PATH, such as json=report.json")?;
+        let format = match format {
+            "json" => FileFormat::Json,
+            other => return Err(format!("`{other}` is no report format: there is json")),
+        };
+        if path.is_empty() {
+            return Err("the path is missing, as in json=report.json".to_owned());
+        }
+        Ok(ReportFile { format, path: PathBuf::from(path) })
+    }
+}
+
+/// What is wrong with the options. Nothing was sent.
+#[derive(Debug, thiserror::Error)]
+pub enum UsageError {
+    /// There is no target.
+    #[error(
+        "which server? Name it with --base-url URL (cargo xtask conform without options judges the embedded reference)"
+    )]
+    NoTarget,
+    /// There is no key.
+    #[error("which key? Give one with --api-key KEY or in CONFORM_API_KEY")]
+    NoKey,
+    /// A key without a target would silently judge the embedded server.
+    #[error("--api-key and --quota-key need --base-url URL: the embedded server has a key of its own")]
+    KeyWithoutTarget,
+    /// A key cannot be sent.
+    #[error("{option}: {source}")]
+    Key {
+        /// Which one.
+        option: &'static str,
+        /// What is wrong with it.
+        source: UnusableKey,
+    },
+    /// The address is none.
+    #[error("`{0}` is no base address: it should look like http://localhost:8080/v1")]
+    BaseUrl(String),
+    /// A pattern matches nothing.
+    #[error("{option} {pattern}: no requirement is called so or begins so{}", did_you_mean(.pattern))]
+    UnknownRequirement {
+        /// Which option.
+        option: &'static str,
+        /// What was typed.
+        pattern: String,
+    },
+    /// Everything was left out.
+    #[error("--only, --skip and the profile together leave nothing to judge")]
+    NothingSelected,
+    /// The CA file cannot be read.
+    #[error("--ca-cert {path}: {source}")]
+    CaCert {
+        /// The file.
+        path: String,
+        /// Why.
+        source: std::io::Error,
+    },
+}
+
+fn did_you_mean(pattern: &str) -> String {
+    catalogue().nearest(pattern).map_or_else(String::new, |id| format!("; did you mean {id}?"))
+}
+
+impl Arguments {
+    /// The options of a run.
+    pub(super) fn options(&self) -> Result<Options, UsageError> {
+        let base_url = self.base_url.as_deref().ok_or(UsageError::NoTarget)?;
+        let key = |option, key: &str| ApiKey::new(key).map_err(|source| UsageError::Key { option, source });
+        let api_key = key("--api-key", self.api_key.as_deref().ok_or(UsageError::NoKey)?)?;
+        let quota_key = self.quota_key.as_deref().map(|quota_key| key("--quota-key", quota_key)).transpose()?;
+        let ca_certificates = match &self.ca_cert {
+            Some(path) => {
+                std::fs::read(path).map_err(|source| UsageError::CaCert { path: path.display().to_string(), source })?
+            }
+            None => Vec::new(),
+        };
+        Ok(Options {
+            transport: Transport {
+                base_url: normal_base_url(base_url)?,
+                timeout: Duration::from_secs(self.timeout.unwrap_or(10).max(1)),
+                ca_certificates,
+                proxy: self.proxy.clone(),
+                headers: self.header.iter().map(|field| (field.0.clone(), field.1.clone())).collect(),
+            },
+            quota_key: quota_key.filter(|quota_key| *quota_key != api_key),
+            api_key,
+            plan: self.plan.clone(),
+            scope: self.scope()?,
+            strict: self.strict,
+            seed: self.seed.unwrap_or_else(|| fastrand::u64(0..1 << 32)),
+            max_requests: self.max_requests.unwrap_or(1_500),
+            max_duration: Duration::from_secs(self.max_duration.unwrap_or(600)),
+            category_id: self.category_id.unwrap_or(1),
+        })
+    }
+
+    fn scope(&self) -> Result<Scope, UsageError> {
+        for (option, patterns) in [("--only", &self.only), ("--skip", &self.skip)] {
+            if let Some(pattern) = patterns.iter().find(|pattern| !catalogue().knows(pattern)) {
+                return Err(UsageError::UnknownRequirement { option, pattern: pattern.clone() });
+            }
+        }
+        let scope =
+            Scope { profile: self.profile.unwrap_or_default(), only: self.only.clone(), skip: self.skip.clone() };
+        if catalogue().requirements.iter().any(|requirement| scope.selects(&requirement.id)) {
+            Ok(scope)
+        } else {
+            Err(UsageError::NothingSelected)
+        }
+    }
+}
+
+/// The address without a trailing slash; http or https, with a host, without query and fragment.
+fn normal_base_url(text: &str) -> Result<String, UsageError> {
+    let wrong = || UsageError::BaseUrl(text.to_owned());
+    let url = reqwest::Url::parse(text).map_err(|_| wrong())?;
+    let usable = ["http", "https"].contains(&url.scheme())
+        && url.has_host()
+        && url.query().is_none()
+        && url.fragment().is_none()
+        && url.username().is_empty()
+        && url.password().is_none();
+    if usable { Ok(url.as_str().trim_end_matches('/').to_owned()) } else { Err(wrong()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options(args: &[&str]) -> Result<Options, UsageError> {
+        let required = ["conform", "--base-url", "http://h:1/v1/", "--api-key", "sk-1"];
+        Arguments::parse_from(required.iter().chain(args)).options()
+    }
+
+    #[test]
+    fn a_base_url_loses_its_trailing_slash_and_must_be_an_http_address() {
+        assert_eq!(options(&[]).unwrap().transport.base_url, "http://h:1/v1");
+        for wrong in ["localhost:8080/v1", "ftp://h/v1", "/v1", "http://h/v1?x=1", "http://u:p@h/v1"] {
+            assert!(normal_base_url(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_misspelt_requirement_is_an_error_that_names_the_nearest() {
+        let error = options(&["--only", "auth.mising-key"]).unwrap_err().to_string();
+        assert!(error.contains("did you mean auth.missing-key"), "{error}");
+        assert!(matches!(
+            options(&["--only", "quota.enforced", "--profile", "functional"]),
+            Err(UsageError::NothingSelected)
+        ));
+        assert!(options(&["--only", "auth", "--skip", "auth.challenge"]).is_ok());
+    }
+
+    #[test]
+    fn authorization_is_not_to_be_set_by_hand() {
+        assert!("Authorization: Bearer x".parse::<HeaderField>().is_err());
+        assert!("X-Tenant: a".parse::<HeaderField>().is_ok());
+    }
+}

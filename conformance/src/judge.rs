@@ -1,0 +1,106 @@
+//! The whole pipeline: options, probes, trace, rules, verdicts, report.
+
+use std::sync::Arc;
+
+use crate::options::Options;
+use crate::probes::preflight::{self, Abort, Unusable};
+use crate::probes::session::{Budget, Session, Stop};
+use crate::probes::{self};
+use crate::progress::{Event, Listener};
+use crate::report::{self, Report};
+use crate::verdict;
+use crate::wire::client::{Client, ClientError};
+use crate::wire::secret::Redactor;
+use crate::wire::trace::{Context, LeftOut, Trace};
+
+/// Judges one target.
+#[derive(Clone)]
+pub struct Judge {
+    options: Options,
+    listener: Arc<Listener>,
+}
+
+/// Why there is no verdict.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The options cannot be used: nothing was sent.
+    #[error(transparent)]
+    Client(#[from] ClientError),
+    /// Judging would be meaningless.
+    #[error(transparent)]
+    Unusable(#[from] Unusable),
+    /// The budget ended before anything could be judged.
+    #[error("nothing could be judged: {0}")]
+    Stopped(Stop),
+}
+
+impl Judge {
+    /// A judge with these options.
+    #[must_use]
+    pub fn new(options: Options) -> Judge {
+        Judge { options, listener: Arc::new(|_: &Event| {}) }
+    }
+
+    /// Tells somebody what happens while it runs.
+    #[must_use]
+    pub fn listener(mut self, listener: impl Fn(&Event) + Send + Sync + 'static) -> Judge {
+        self.listener = Arc::new(listener);
+        self
+    }
+
+    /// Probes the target and judges what came back.
+    ///
+    /// # Errors
+    ///
+    /// [`RunError`] when there is nothing to judge. A candidate that answers badly is no error but a verdict.
+    pub async fn run(&self) -> Result<Report, RunError> {
+        let options = &self.options;
+        let client = Client::new(options.transport.clone())?;
+        let budget = Budget { requests: options.max_requests, time: options.max_duration };
+        let mut session = Session::new(&client, &*self.listener, context(options), budget, options.seed);
+        let stop = match preflight::run(&mut session).await {
+            Ok(()) => probes::run(&mut session, options).await.err(),
+            Err(Abort::Unusable(unusable)) => return Err(unusable.into()),
+            Err(Abort::Stop(stop)) if session.trace.exchanges.is_empty() => return Err(RunError::Stopped(stop)),
+            Err(Abort::Stop(stop)) => Some(stop),
+        };
+        let mut trace = session.trace;
+        let ended_early = stop.map(|stop| stop.to_string());
+        if let Some(reason) = &ended_early {
+            trace.context.left_out.push(LeftOut { requirements: "", reason: reason.clone() });
+        }
+        Ok(conclude(&trace, options, ended_early))
+    }
+}
+
+/// Judges a trace and puts the report together.
+#[must_use]
+pub fn conclude(trace: &Trace, options: &Options, ended_early: Option<String>) -> Report {
+    report::assemble(trace, verdict::judge(trace, &options.scope), options, ended_early)
+}
+
+fn context(options: &Options) -> Context {
+    let mut redactor = Redactor::default();
+    let key = options.api_key.reveal();
+    redactor.hide(key, "${CONFORM_API_KEY}");
+    // What the tour makes of the key is as good as the key: a prefix, and the other case.
+    redactor.hide(&probes::toggle_case(key), "${CONFORM_API_KEY~~}");
+    if key.len() > MIN_SECRET {
+        redactor.hide(&key[..key.len() - 1], "${CONFORM_API_KEY%?}");
+    }
+    if let Some(quota_key) = &options.quota_key {
+        redactor.hide(quota_key.reveal(), "${CONFORM_QUOTA_KEY}");
+    }
+    Context {
+        base_url: options.transport.base_url.clone(),
+        keys: std::iter::once(&options.api_key).chain(&options.quota_key).cloned().collect(),
+        figures: options.plan.as_ref().and_then(crate::plan::Plan::figures),
+        category_id: options.category_id,
+        assumed_date: None,
+        redactor,
+        left_out: Vec::new(),
+    }
+}
+
+/// A text shorter than this is no secret, and hiding it would garble the report.
+const MIN_SECRET: usize = 4;

@@ -1,0 +1,135 @@
+//! The quota run: use up what the window still holds, go over the limit by two requests at the most, wait, and see the key
+//! work again.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use super::session::{Session, Stop, bearing};
+use crate::plan::Figures;
+use crate::rules::docket::Docket;
+use crate::rules::rate::{self, Window};
+use crate::wire::exchange::{Exchange, Request, Response};
+use crate::wire::pacing::{self, Advice};
+use crate::wire::secret::ApiKey;
+
+/// Requests that follow the exhaustion: one more refused, a list to recover with, and its repetition.
+const AFTERWARDS: usize = 4;
+
+/// Clocks are told to the second.
+const CLOCK_SLACK: Duration = Duration::from_secs(2);
+
+/// Exhausts the quota key, if the budget reaches that far.
+pub(super) async fn run(session: &mut Session<'_>) -> Result<(), Stop> {
+    session.begin("quota");
+    let key = session.quota_key();
+    let list = bearing(Request::new("GET", "/pets").query("limit=1"), &key);
+    let Some(window) = session.send(list.clone()).await?.response().and_then(|r| rate::read(r).window()) else {
+        session.leave_out("quota.", "the answers carry no rate-limit headers that could be followed");
+        return Ok(());
+    };
+    let index = session.trace.context.keys.len() - 1;
+    let figures = Docket::new(&session.trace).figures(index);
+    let most = needed(window, figures);
+    if most + AFTERWARDS as u64 > session.requests_left() as u64 {
+        let reason = format!(
+            "to use up a limit of {} takes up to {most} requests, and the budget has {} left (--max-requests)",
+            window.limit,
+            session.requests_left()
+        );
+        session.leave_out("quota.", reason);
+        return Ok(());
+    }
+
+    let mut refused = false;
+    // A window may end on the way, so the count may begin anew once.
+    for _ in 0..=2 * most {
+        let exchange = session.send(list.clone()).await?;
+        if exchange.status() == Some(429) {
+            refused = true;
+            break;
+        }
+        if exchange.status().is_none() || is_over_admitted(session, figures) {
+            break;
+        }
+    }
+    // The second and last request over the limit: it must neither be admitted nor be carried out.
+    let name = session.fresh_name();
+    let category = session.trace.context.category_id;
+    let body = format!(r#"{{"name":"{name}","categoryId":{category}}}"#);
+    let last = session.send(bearing(Request::new("POST", "/pets").json(body), &key)).await?;
+    refused |= last.status() == Some(429);
+    if !refused {
+        session.leave_out("quota.", format!("no request was refused, although more than {} were sent", window.limit));
+        return Ok(());
+    }
+    recover(session, &key, figures).await
+}
+
+/// How many requests it may take to meet the limit: what remains, or the minute's figure where the headers tell the day.
+fn needed(window: Window, figures: Option<Figures>) -> u64 {
+    match figures {
+        Some(figures) if window.limit == figures.per_day => window.remaining.min(2 * figures.per_minute),
+        _ => window.limit.max(window.remaining),
+    }
+}
+
+/// Whether the present window has admitted more than its limit, so that there is nothing left to wait for.
+fn is_over_admitted(session: &Session<'_>, figures: Option<Figures>) -> bool {
+    let key = session.quota_key();
+    let Some(last) = session.last_answer_to(&key) else { return false };
+    let Some(window) = window_of(last) else { return true };
+    let admitted = session.trace.exchanges.iter().filter(|exchange| {
+        exchange.request.authorization == last.request.authorization && matches!(exchange.status(), Some(200..=299))
+    });
+    let in_window =
+        admitted.clone().filter_map(window_of).filter(|w| w.limit == window.limit && w.reset == window.reset).count();
+    let minute_ago = Timestamp::now() - jiff::SignedDuration::from_secs(59);
+    let in_minute = admitted.filter(|exchange| exchange.sent_at > minute_ago).count() as u64;
+    in_window as u64 > window.limit || figures.is_some_and(|figures| in_minute > 2 * figures.per_minute)
+}
+
+fn window_of(exchange: &Exchange) -> Option<Window> {
+    exchange.response().and_then(|response| rate::read(response).window())
+}
+
+/// Waits as told and until the reset, asks again, and does so once more if that was not enough.
+async fn recover(session: &mut Session<'_>, key: &ApiKey, figures: Option<Figures>) -> Result<(), Stop> {
+    let all = bearing(Request::new("GET", "/pets").query("limit=100"), key);
+    for attempt in 0..2 {
+        let Some(refused) = session.last_answer_to(key) else { return Ok(()) };
+        let advice = match pacing::after_refusal(refused, 0, 0.0) {
+            Advice::Wait(told) => Advice::Wait(told.max(window_end(refused, figures, attempt)) + CLOCK_SLACK * attempt),
+            other => other,
+        };
+        if let Advice::TooLong(time) = advice {
+            let reason = format!(
+                "the candidate asks for a wait of {} s, and the judge waits {} s at the most",
+                time.as_secs(),
+                pacing::LONGEST_WAIT.as_secs()
+            );
+            session.leave_out("quota.recovers", reason.clone());
+            session.leave_out("quota.refused-stores-nothing", reason);
+            return Ok(());
+        }
+        session.heed(advice, "the time that Retry-After tells").await?;
+        if session.send(all.clone()).await?.status() != Some(429) {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// How long until the window of a 429 is over: at the reset. Where the headers tell the day, `Retry-After` is believed at
+/// first, and after that a whole minute is certain to be enough.
+fn window_end(refused: &Exchange, figures: Option<Figures>, attempt: u32) -> Duration {
+    let tells_day = |window: Window| figures.is_some_and(|figures| window.limit == figures.per_day);
+    match window_of(refused) {
+        Some(window) if !tells_day(window) => {
+            let now = refused.response().and_then(Response::date).unwrap_or(refused.received_at).as_second();
+            let left = window.reset.saturating_sub(now).clamp(0, pacing::LONGEST_WAIT.as_secs().cast_signed());
+            Duration::from_secs(left.unsigned_abs()) + CLOCK_SLACK
+        }
+        _ => Duration::from_secs(62) * attempt,
+    }
+}

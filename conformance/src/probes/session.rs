@@ -1,0 +1,220 @@
+//! One run's conversation with its target: sends, writes down, paces itself, and keeps to the budget.
+
+use std::time::{Duration, Instant};
+
+use crate::progress::{Event, Listener};
+use crate::wire::client::Client;
+use crate::wire::exchange::{Exchange, Outcome, Request};
+use crate::wire::pacing::{self, Advice};
+use crate::wire::secret::ApiKey;
+use crate::wire::trace::{Context, LeftOut, Trace};
+
+/// How often a request that met a 429 is tried again.
+const ATTEMPTS: u32 = 3;
+
+/// The bodies of a whole run may not hold more than this: a candidate must not be able to exhaust the judge's memory.
+const MAX_BODIES: usize = 128 * 1024 * 1024;
+
+/// What a run may spend.
+#[derive(Clone, Copy, Debug)]
+pub struct Budget {
+    /// Requests.
+    pub requests: usize,
+    /// Time.
+    pub time: Duration,
+}
+
+/// Why a run ended before its plan did.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+pub enum Stop {
+    /// The requests are spent.
+    #[error("the budget of {0} requests (--max-requests) was spent")]
+    Requests(usize),
+    /// The time is spent, or a wait would take the run beyond it.
+    #[error("the run would take longer than {} s (--max-duration)", .0.as_secs())]
+    Time(Duration),
+    /// The key is used up for longer than the judge waits.
+    #[error("the key is used up for another {} s, and the judge waits {} s at the most", .0.as_secs(), pacing::LONGEST_WAIT.as_secs())]
+    UsedUp(Duration),
+    /// Too much was received.
+    #[error("the answers of this run are larger than {} MiB altogether", MAX_BODIES / 1024 / 1024)]
+    Bodies,
+}
+
+/// One run's conversation with its target.
+pub struct Session<'r> {
+    client: &'r Client,
+    listener: &'r Listener,
+    budget: Budget,
+    started: Instant,
+    bodies: usize,
+    probe: &'static str,
+    names: usize,
+    nonce: String,
+    /// Everything random about the run.
+    pub random: fastrand::Rng,
+    /// What has been sent and received.
+    pub trace: Trace,
+}
+
+impl<'r> Session<'r> {
+    /// Begins a run.
+    #[must_use]
+    pub fn new(client: &'r Client, listener: &'r Listener, context: Context, budget: Budget, seed: u64) -> Session<'r> {
+        // Names must be new to the candidate even when a seed is used again, so they hang on the time as well.
+        let milliseconds = jiff::Timestamp::now().as_millisecond().unsigned_abs();
+        Session {
+            client,
+            listener,
+            budget,
+            started: Instant::now(),
+            bodies: 0,
+            probe: "preflight",
+            names: 0,
+            nonce: format!("{:08x}", milliseconds % (1 << 32)),
+            random: fastrand::Rng::with_seed(seed),
+            trace: Trace { context, exchanges: Vec::new() },
+        }
+    }
+
+    /// Names the probe that sends from now on.
+    pub fn begin(&mut self, probe: &'static str) {
+        self.probe = probe;
+        (self.listener)(&Event::Probe(probe));
+    }
+
+    /// The main key.
+    #[must_use]
+    pub fn key(&self) -> ApiKey {
+        self.trace.context.keys[0].clone()
+    }
+
+    /// The key that may be exhausted: the one given for that, else the main one.
+    #[must_use]
+    pub fn quota_key(&self) -> ApiKey {
+        self.trace.context.keys[self.trace.context.keys.len() - 1].clone()
+    }
+
+    /// A plain name that the candidate has never seen.
+    pub fn fresh_name(&mut self) -> String {
+        const ANIMALS: [&str; 8] = ["Heron", "Otter", "Badger", "Lynx", "Marten", "Plover", "Stoat", "Wren"];
+        self.names += 1;
+        format!("{} {} {:02}", ANIMALS[self.names % ANIMALS.len()], self.nonce, self.names)
+    }
+
+    /// The requests that may still be sent.
+    #[must_use]
+    pub fn requests_left(&self) -> usize {
+        self.budget.requests.saturating_sub(self.trace.exchanges.len())
+    }
+
+    /// Notes that a part of the plan is not carried out.
+    pub fn leave_out(&mut self, requirements: &'static str, reason: impl Into<String>) {
+        self.trace.context.left_out.push(LeftOut { requirements, reason: reason.into() });
+    }
+
+    /// Sends a request as it is, at once.
+    ///
+    /// # Errors
+    ///
+    /// [`Stop`] when the budget is spent.
+    pub async fn send(&mut self, request: Request) -> Result<&Exchange, Stop> {
+        if self.requests_left() == 0 {
+            return Err(Stop::Requests(self.budget.requests));
+        }
+        if self.started.elapsed() >= self.budget.time {
+            return Err(Stop::Time(self.budget.time));
+        }
+        if self.bodies > MAX_BODIES {
+            return Err(Stop::Bodies);
+        }
+        let (outcome, sent_at, received_at) = self.client.send(&request).await;
+        let number = self.trace.exchanges.len() + 1;
+        let described = match &outcome {
+            Outcome::Response(response) => response.status.to_string(),
+            Outcome::Failed(failure) => failure.detail.clone(),
+        };
+        if let Outcome::Response(response) = &outcome {
+            self.bodies += response.body.len();
+        }
+        let redactor = &self.trace.context.redactor;
+        (self.listener)(&Event::Exchange {
+            number,
+            request: redactor.redact(&format!("{} {}", request.method, request.target())),
+            outcome: redactor.redact(&described),
+        });
+        self.trace.exchanges.push(Exchange { number, probe: self.probe, request, outcome, sent_at, received_at });
+        Ok(&self.trace.exchanges[number - 1])
+    }
+
+    /// Sends a request with the main key: waits for the window first when it is used up, and after a 429 waits as told and
+    /// tries again.
+    ///
+    /// # Errors
+    ///
+    /// [`Stop`] when the budget is spent or the wait would be too long.
+    pub async fn ask(&mut self, request: Request) -> Result<&Exchange, Stop> {
+        let key = self.key();
+        let request = bearing(request, &key);
+        if let Some(last) = self.last_answer_to(&key) {
+            let advice = pacing::after_answer(last);
+            self.heed(advice, "the window of the key to end").await?;
+        }
+        for attempt in 0..ATTEMPTS {
+            let jitter = self.random.f64();
+            let exchange = self.send(request.clone()).await?;
+            if exchange.status() != Some(429) {
+                break;
+            }
+            let advice = pacing::after_refusal(exchange, attempt, jitter);
+            self.heed(advice, "the time that Retry-After tells").await?;
+        }
+        Ok(&self.trace.exchanges[self.trace.exchanges.len() - 1])
+    }
+
+    /// The last exchange with a key.
+    #[must_use]
+    pub fn last_answer_to(&self, key: &ApiKey) -> Option<&Exchange> {
+        let credential = credential(key);
+        self.trace.exchanges.iter().rev().find(|exchange| exchange.request.authorization.as_ref() == Some(&credential))
+    }
+
+    /// Waits as advised.
+    ///
+    /// # Errors
+    ///
+    /// [`Stop`] when the wait is too long, or longer than the run may take.
+    pub async fn heed(&mut self, advice: Advice, reason: &'static str) -> Result<(), Stop> {
+        match advice {
+            Advice::Go => Ok(()),
+            Advice::Wait(time) => self.wait(time, reason).await,
+            Advice::TooLong(time) => Err(Stop::UsedUp(time)),
+        }
+    }
+
+    /// Waits.
+    ///
+    /// # Errors
+    ///
+    /// [`Stop`] when the run may not take that long.
+    pub async fn wait(&mut self, time: Duration, reason: &'static str) -> Result<(), Stop> {
+        if self.started.elapsed() + time >= self.budget.time {
+            return Err(Stop::Time(self.budget.time));
+        }
+        (self.listener)(&Event::Waiting { time, reason });
+        tokio::time::sleep(time).await;
+        Ok(())
+    }
+}
+
+/// The `Authorization` value that presents a key as described.
+#[must_use]
+pub fn credential(key: &ApiKey) -> String {
+    format!("Bearer {}", key.reveal())
+}
+
+/// The request with a key as described.
+#[must_use]
+pub fn bearing(request: Request, key: &ApiKey) -> Request {
+    request.authorization(credential(key))
+}

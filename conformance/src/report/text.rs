@@ -1,0 +1,195 @@
+//! The report for people at a terminal: the specification section by section, then what is wrong, then the verdict.
+
+use std::fmt::Write;
+
+use anstyle::{AnsiColor, Style};
+
+use super::{Evidence, Report, ReportedExchange, RequirementReport};
+use crate::catalogue::Level;
+use crate::verdict::{Status, Verdict};
+
+/// How much is told.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Detail {
+    /// The failures and the verdict.
+    Quiet,
+    /// A line for each requirement as well.
+    #[default]
+    Normal,
+    /// The exchanges behind each failure as well.
+    Verbose,
+}
+
+const GREEN: Style = AnsiColor::Green.on_default();
+const RED: Style = AnsiColor::Red.on_default();
+const YELLOW: Style = AnsiColor::Yellow.on_default();
+const DIM: Style = Style::new().dimmed();
+const BOLD: Style = Style::new().bold();
+
+/// The report with ANSI colours; a stream that is no terminal strips them.
+#[must_use]
+pub fn render(report: &Report, detail: Detail) -> String {
+    let mut out = String::new();
+    // Writing to a String cannot fail.
+    let _infallible = write(&mut out, report, detail);
+    out
+}
+
+fn write(out: &mut String, report: &Report, detail: Detail) -> std::fmt::Result {
+    let plan = report.target.plan.as_ref().map_or_else(String::new, |plan| format!(" · plan {plan}"));
+    let strict = if report.strict { " · strict" } else { "" };
+    writeln!(
+        out,
+        "{BOLD}{}{BOLD:#} {DIM}· profile {}{plan}{strict} · seed {}{DIM:#}",
+        report.target.base_url,
+        report.profile.as_str(),
+        report.seed
+    )?;
+    if detail != Detail::Quiet {
+        sections(out, report)?;
+    }
+    for (title, style, violation) in [("Violations", RED, true), ("Warnings", YELLOW, false)] {
+        let broken: Vec<&RequirementReport> = report
+            .requirements
+            .iter()
+            .filter(|requirement| requirement.status == Status::Fail && requirement.violation == violation)
+            .collect();
+        if !broken.is_empty() {
+            writeln!(out, "\n{style}{title}{style:#}")?;
+            broken.into_iter().try_for_each(|requirement| failure(out, requirement, style, detail))?;
+        }
+    }
+    not_exercised(out, report)?;
+    summary(out, report)
+}
+
+fn sections(out: &mut String, report: &Report) -> std::fmt::Result {
+    let mut section = "";
+    let width = report.requirements.iter().map(|requirement| requirement.id.len()).max().unwrap_or(0);
+    for requirement in report.requirements.iter().filter(|requirement| requirement.selected) {
+        if requirement.section != section {
+            section = &requirement.section;
+            writeln!(out, "\n{BOLD}{section}{BOLD:#}")?;
+        }
+        let (mark, style) = mark(requirement);
+        let note = match requirement.status {
+            Status::Observed => requirement.observed.clone().unwrap_or_else(|| "nothing to see in this run".to_owned()),
+            Status::NotExercised => "not exercised".to_owned(),
+            Status::Fail => format!("{} · {} of {} times", requirement.title, requirement.failures, requirement.judged),
+            Status::Pass => requirement.title.clone(),
+        };
+        let note = note.replace('\n', " ");
+        let level = if requirement.level == Level::Inferred { " (inferred)" } else { "" };
+        writeln!(out, "  {style}{mark}{style:#} {:width$}  {DIM}{note}{level}{DIM:#}", requirement.id)?;
+    }
+    Ok(())
+}
+
+fn mark(requirement: &RequirementReport) -> (&'static str, Style) {
+    match (requirement.status, requirement.violation) {
+        (Status::Pass, _) => ("✓", GREEN),
+        (Status::Fail, true) => ("✗", RED),
+        (Status::Fail, false) => ("!", YELLOW),
+        (Status::NotExercised, _) if requirement.level == Level::Stated => ("?", YELLOW),
+        (Status::NotExercised, _) => ("-", DIM),
+        (Status::Observed, _) => ("·", DIM),
+    }
+}
+
+fn failure(out: &mut String, requirement: &RequirementReport, style: Style, detail: Detail) -> std::fmt::Result {
+    writeln!(out, "\n  {style}✗ {}{style:#}  {}", requirement.id, requirement.title)?;
+    writeln!(out, "    {DIM}{}, {}{DIM:#}", requirement.section, requirement.level.as_str())?;
+    let shown = if detail == Detail::Verbose { requirement.evidence.len() } else { 1 };
+    for evidence in requirement.evidence.iter().take(shown) {
+        evidence_lines(out, evidence, detail)?;
+    }
+    if requirement.failures > shown {
+        writeln!(out, "    {DIM}and {} more{DIM:#}", requirement.failures - shown)?;
+    }
+    Ok(())
+}
+
+fn evidence_lines(out: &mut String, evidence: &Evidence, detail: Detail) -> std::fmt::Result {
+    writeln!(out, "    expected  {}", evidence.expected)?;
+    writeln!(out, "    found     {}", evidence.found)?;
+    for exchange in evidence.exchanges.iter().take(1) {
+        writeln!(out, "    again     {}", exchange.curl)?;
+    }
+    if detail == Detail::Verbose {
+        evidence.exchanges.iter().try_for_each(|exchange| exchange_lines(out, exchange))?;
+    }
+    Ok(())
+}
+
+fn exchange_lines(out: &mut String, exchange: &ReportedExchange) -> std::fmt::Result {
+    let indent = |text: &str| text.replace('\n', "\n      ");
+    writeln!(out, "    {DIM}exchange {} at {}{DIM:#}", exchange.number, exchange.sent_at)?;
+    writeln!(out, "      > {} {}", exchange.request.method, exchange.request.url)?;
+    for (name, value) in &exchange.request.headers {
+        writeln!(out, "      > {name}: {value}")?;
+    }
+    if let Some(body) = &exchange.request.body {
+        writeln!(out, "      > {}", indent(body))?;
+    }
+    if let Some(response) = &exchange.response {
+        writeln!(out, "      < {}", response.status)?;
+        for (name, value) in &response.headers {
+            writeln!(out, "      < {name}: {}", indent(value))?;
+        }
+        writeln!(out, "      < {}", indent(&response.body))?;
+    }
+    if let Some(failure) = &exchange.failure {
+        writeln!(out, "      < no response: {failure}")?;
+    }
+    Ok(())
+}
+
+fn not_exercised(out: &mut String, report: &Report) -> std::fmt::Result {
+    let gaps: Vec<&RequirementReport> = report
+        .requirements
+        .iter()
+        .filter(|r| r.selected && r.status == Status::NotExercised && r.level == Level::Stated)
+        .collect();
+    if gaps.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n{YELLOW}Not exercised{YELLOW:#}")?;
+    for requirement in gaps {
+        writeln!(out, "  ? {}  {DIM}{}{DIM:#}", requirement.id, requirement.reason.as_deref().unwrap_or(""))?;
+    }
+    Ok(())
+}
+
+fn summary(out: &mut String, report: &Report) -> std::fmt::Result {
+    let count = |level: Level, status: Status| {
+        report.requirements.iter().filter(|r| r.selected && r.level == level && r.status == status).count()
+    };
+    let stated: usize =
+        [Status::Pass, Status::Fail, Status::NotExercised].map(|s| count(Level::Stated, s)).iter().sum();
+    let style = match report.verdict {
+        Verdict::Conforms => GREEN,
+        Verdict::Violates => RED,
+        Verdict::Incomplete => YELLOW,
+    };
+    if let Some(reason) = &report.ended_early {
+        writeln!(out, "\n{YELLOW}The run ended early:{YELLOW:#} {reason}")?;
+    }
+    writeln!(
+        out,
+        "\n{style}{}{style:#}  {} of {stated} stated requirements held, {} broken, {} not exercised; {} inferred held, {} broken",
+        report.verdict.as_str().to_uppercase(),
+        count(Level::Stated, Status::Pass),
+        count(Level::Stated, Status::Fail),
+        count(Level::Stated, Status::NotExercised),
+        count(Level::Inferred, Status::Pass),
+        count(Level::Inferred, Status::Fail),
+    )?;
+    writeln!(
+        out,
+        "{DIM}{} requests, {} animals created, {}.{:01} s{DIM:#}",
+        report.requests,
+        report.created,
+        report.duration_ms / 1000,
+        report.duration_ms % 1000 / 100
+    )
+}
