@@ -15,8 +15,8 @@ const DEFAULTS: &[(&str, &str)] = &[("--db", ":memory:"), ("--listen", "127.0.0.
 #[command(after_help = "Examples:
   cargo xtask serve
   cargo xtask serve --db animals.sqlite --listen 127.0.0.1:9000
-  cargo xtask serve --now 2030-12-04T23:59:50Z    (the deprecated operation goes away ten seconds later)
-  cargo xtask serve -- --help                     (every option of the server)")]
+  cargo xtask serve --now 2030-12-04T23:59:50Z    see the deprecated operation go
+  cargo xtask serve -- --help                     every option of the server")]
 pub(crate) struct Options {
     /// Options of `reference serve`; without them: `--db :memory: --listen 127.0.0.1:8080`
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGS")]

@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 
+use super::rounds::Sample;
+
 /// One write: a page of a database.
 const PAGE: usize = 4096;
 /// In place, the file is written in a ring over this many pages, as a write-ahead log is once it has reached its size.
@@ -21,8 +23,8 @@ pub(crate) enum Place {
     Within,
 }
 
-/// Writes a page and waits until it is on the disk, again and again for `duration`; returns how many a second.
-pub(crate) fn serial_sync_rate(dir: &Path, place: Place, duration: Duration) -> anyhow::Result<f64> {
+/// Writes a page and waits until it is on the disk, again and again for `duration`.
+pub(crate) fn serial_syncs(dir: &Path, place: Place, duration: Duration) -> anyhow::Result<Sample> {
     let path = dir.join("disk-yardstick");
     let context = || format!("could not measure the disk with {}", path.display());
     let mut file = OpenOptions::new().create(true).truncate(true).write(true).open(&path).with_context(context)?;
@@ -44,7 +46,7 @@ pub(crate) fn serial_sync_rate(dir: &Path, place: Place, duration: Duration) -> 
         file.sync_data().with_context(context)?;
         writes += 1;
     }
-    let rate = writes as f64 / start.elapsed().as_secs_f64();
+    let sample = Sample { count: writes, elapsed: start.elapsed(), ..Sample::default() };
     std::fs::remove_file(&path).with_context(context)?;
-    Ok(rate)
+    Ok(sample)
 }

@@ -49,13 +49,6 @@ pub(crate) struct Outcome {
     pub(crate) ids: Vec<i64>,
 }
 
-impl Outcome {
-    /// Answers a second.
-    pub(crate) fn rate(&self) -> f64 {
-        self.answers as f64 / self.elapsed.as_secs_f64()
-    }
-}
-
 /// The one thread that the load comes from.
 pub(crate) fn runtime() -> anyhow::Result<Runtime> {
     tokio::runtime::Builder::new_current_thread().enable_all().build().context("the load generator could not start")

@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The cores that this process may use, and how it shares them between the server and the load.
 #[derive(Debug)]
@@ -86,35 +86,35 @@ fn parse_cores(list: &str) -> Option<Vec<u32>> {
     Some(cores)
 }
 
-/// Measures which share of one core's time a process takes.
+/// Meters how long a process is at work, on whichever core.
 #[derive(Debug)]
-pub(crate) struct Busy {
+pub(crate) struct Work {
     process: u32,
-    since: Instant,
-    used: Option<Duration>,
+    before: Duration,
 }
 
-impl Busy {
-    /// Starts measuring.
-    pub(crate) fn start(process: u32) -> Busy {
-        Busy { process, since: Instant::now(), used: cpu_time(process) }
+impl Work {
+    /// Starts metering.
+    pub(crate) fn start(process: u32) -> Work {
+        Work { process, before: cpu_time(process).unwrap_or_default() }
     }
 
-    /// The share since the start; 1 is one whole core.
-    pub(crate) fn share(&self) -> Option<f64> {
-        let used = cpu_time(self.process)?.saturating_sub(self.used?);
-        Some(used.as_secs_f64() / self.since.elapsed().as_secs_f64())
+    /// The time at work since the start; zero where the system does not tell.
+    pub(crate) fn so_far(&self) -> Duration {
+        cpu_time(self.process).unwrap_or_default().saturating_sub(self.before)
     }
 }
 
-/// User and system time so far. Linux counts it in hundredths of a second, whatever its timer does.
+/// The time that all threads of a process have had a core so far: to the nanosecond, where `/proc/PID/stat` counts in
+/// hundredths of a second.
 fn cpu_time(process: u32) -> Option<Duration> {
-    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    // The program's name stands in parentheses and may contain anything; count from behind it.
-    let mut fields = stat.rsplit_once(')')?.1.split_ascii_whitespace().skip(11);
-    let user: u64 = fields.next()?.parse().ok()?;
-    let system: u64 = fields.next()?.parse().ok()?;
-    Some(Duration::from_millis((user + system) * 10))
+    let mut nanoseconds = 0;
+    for thread in std::fs::read_dir(format!("/proc/{process}/task")).ok()? {
+        // A thread may end between the listing and the look at it.
+        let Ok(text) = std::fs::read_to_string(thread.ok()?.path().join("schedstat")) else { continue };
+        nanoseconds += text.split_ascii_whitespace().next()?.parse::<u64>().ok()?;
+    }
+    Some(Duration::from_nanos(nanoseconds))
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ mod machine;
 mod message;
 mod rates;
 mod reference;
+mod rounds;
 mod server;
 mod stats;
 mod table;
@@ -169,26 +170,5 @@ impl Session {
     fn reference(&self, name: &str) -> anyhow::Result<Reference> {
         let program = self.programs.join(format!("reference{}", std::env::consts::EXE_SUFFIX));
         Reference::start(&program, &self.machine, &reference::database(self.folder.path(), name))
-    }
-
-    /// Alternates between two measurements, each as often first as second, so that a drift of the machine favours none.
-    fn interleave(
-        &self,
-        mut subject: impl FnMut() -> anyhow::Result<f64>,
-        mut yardstick: impl FnMut() -> anyhow::Result<f64>,
-    ) -> anyhow::Result<Vec<(f64, f64)>> {
-        subject()?;
-        yardstick()?;
-        let mut rounds = Vec::new();
-        for round in 0..self.rounds {
-            rounds.push(if round % 2 == 0 {
-                let first = subject()?;
-                (first, yardstick()?)
-            } else {
-                let first = yardstick()?;
-                (subject()?, first)
-            });
-        }
-        Ok(rounds)
     }
 }

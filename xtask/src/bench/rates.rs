@@ -2,17 +2,19 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, ensure};
 
 use super::Session;
 use super::disk::{self, Place};
-use super::load::{self, Extent, Script};
-use super::machine::Busy;
+use super::load::{self, Extent, Outcome, Script};
+use super::machine::Work;
 use super::reference::{self, PETS, Reference, WRITERS};
+use super::rounds::{Rounds, Sample};
 use super::server::Server;
-use super::stats::{Bound, Summary, percentile};
-use super::table::{Row, Unit};
+use super::stats::{Bound, percentile};
+use super::table::Row;
 
 /// How many clients read at once.
 const READERS: usize = 32;
@@ -20,8 +22,8 @@ const READERS: usize = 32;
 const FEW: u64 = 1_000;
 /// How many animals of the long catalogue are read by id.
 const READ_OF_MANY: usize = 100_000;
-/// Above this share of its core, the load generator is what limits a rate.
-const SATURATED: f64 = 0.97;
+/// Above this percentage of its core, the load generator is what limits a rate.
+const SATURATED: f64 = 97.0;
 
 /// The two catalogues that the reads are measured on.
 pub(crate) struct Catalogues {
@@ -53,10 +55,21 @@ impl Catalogues {
         let bare = BareServer::like(session, &self.few, &few)?;
         let of_few = bare.compare(session, &self.few, few)?;
         let of_many = bare.compare(session, &self.many, many)?;
-        let of_what = format!("{} animals of {}", sample.len(), self.many_ids.len());
+        let note =
+            |which: &str, rounds: &Rounds| Ok::<_, anyhow::Error>(vec![format!("{which}: {}", rounds.work_note()?)]);
         Ok(vec![
-            of_few.row(format!("GET {PETS}/{{id}}, {FEW} animals, against bare axum"), Bound::AtLeast(0.80))?,
-            of_many.row(format!("GET {PETS}/{{id}}, {of_what}, against bare axum"), Bound::None)?,
+            of_few.row(
+                1,
+                format!("GET {PETS}/{{id}}, {FEW} animals, against bare axum"),
+                Bound::AtLeast(0.80),
+                note("read", &of_few)?,
+            )?,
+            of_many.row(
+                1,
+                format!("GET {PETS}/{{id}}, {} animals of {}, the same", sample.len(), self.many_ids.len()),
+                Bound::None,
+                note("read of many", &of_many)?,
+            )?,
         ])
     }
 
@@ -66,11 +79,16 @@ impl Catalogues {
         let paths: Vec<String> = reference::STATUSES.into_iter().map(path).collect();
         let many = Arc::new(checked_lists(self.many.learn(&session.runtime, &paths)?)?);
         let few = Arc::new(checked_lists(self.few.learn(&session.runtime, &paths)?)?);
-        let rounds =
-            session.interleave(|| session.read(&self.many.server, &many), || session.read(&self.few.server, &few))?;
+        let rounds = Rounds::measure(
+            session,
+            &mut [&mut |turn| session.read(&self.many.server, &many, turn), &mut |turn| {
+                session.read(&self.few.server, &few, turn)
+            }],
+        )?;
         let what =
             format!("GET {PETS}?status=…&limit=20 of {} animals, against the same of {FEW}", self.many_ids.len());
-        Measured { rounds, notes: Vec::new() }.row(what, Bound::AtLeast(0.90))
+        let notes = vec![format!("list: {}", rounds.work_note()?)];
+        rounds.row(1, what, Bound::AtLeast(0.90), notes)
     }
 }
 
@@ -78,39 +96,37 @@ impl Catalogues {
 pub(crate) fn create_rows(session: &Session) -> anyhow::Result<Vec<Row>> {
     let subject = session.reference("creates")?;
     let script = subject.create_script();
-    let extent = Extent { connections: WRITERS, requests: u64::MAX, duration: session.round };
     let (mut ids, mut answers, mut latencies) = (HashSet::<i64>::new(), 0, Vec::new());
-    let disk = |place| disk::serial_sync_rate(session.folder.path(), place, session.round);
-    let mut within = Vec::new();
-    let rounds = session.interleave(
-        || {
-            let outcome = session.runtime.block_on(load::send(subject.server.address(), &script, extent))?;
-            answers += outcome.answers;
-            ids.extend(&outcome.ids);
-            latencies.extend_from_slice(&outcome.latencies);
-            Ok(outcome.rate())
-        },
-        || {
-            within.push(disk(Place::Within)?);
-            disk(Place::End)
-        },
+    let folder = session.folder.path();
+    let rounds = Rounds::measure(
+        session,
+        &mut [
+            &mut |turn| {
+                let extent = Extent { connections: WRITERS, requests: u64::MAX, duration: turn };
+                let (outcome, sample) = session.send(&subject.server, &script, extent)?;
+                answers += outcome.answers;
+                ids.extend(&outcome.ids);
+                latencies.extend_from_slice(&outcome.latencies);
+                Ok(sample)
+            },
+            &mut |turn| disk::serial_syncs(folder, Place::End, turn),
+            &mut |turn| disk::serial_syncs(folder, Place::Within, turn),
+        ],
     )?;
     ensure!(ids.len() as u64 == answers, "{answers} animals were created, but with {} different ids", ids.len());
     latencies.sort_unstable();
     let milliseconds = |part| f64::from(percentile(&latencies, part)) / 1000.0;
     let notes = vec![format!(
-        "creates: half were durable and answered within {:.1} ms, 99 of 100 within {:.1} ms; the yardsticks write 4 KiB \
-         and call fdatasync, one at a time, on the disk of the database",
+        "create: half were durable and answered within {:.1} ms, 99 of 100 within {:.1} ms; the server used {:.0} % of \
+         a core; the yardsticks write 4 KiB and call fdatasync, one at a time, on the disk of the database",
         milliseconds(0.5),
-        milliseconds(0.99)
+        milliseconds(0.99),
+        rounds.side(0, Sample::server_share)?.median * 100.0
     )];
-    // The first yardstick of `within` belongs to the round that warms up.
-    let rounds_within = rounds.iter().zip(&within[1..]).map(|(round, &within)| (round.0, within)).collect();
     let what = format!("POST {PETS}, {WRITERS} clients, against serial");
     Ok(vec![
-        Measured { rounds, notes }.row(format!("{what} append + fdatasync"), Bound::AtLeast(5.0))?,
-        Measured { rounds: rounds_within, notes: Vec::new() }
-            .row(format!("{what} overwrite in place + fdatasync"), Bound::None)?,
+        rounds.row(1, format!("{what} append + fdatasync"), Bound::AtLeast(5.0), notes)?,
+        rounds.row(2, format!("{what} overwrite in place + fdatasync"), Bound::None, Vec::new())?,
     ])
 }
 
@@ -135,7 +151,7 @@ impl BareServer {
     }
 
     /// Runs `script` on `reference`, and the same requests on the bare server.
-    fn compare(&self, session: &Session, reference: &Reference, script: Script) -> anyhow::Result<Measured> {
+    fn compare(&self, session: &Session, reference: &Reference, script: Script) -> anyhow::Result<Rounds> {
         let request = script.requests.first().context("nothing to read")?;
         let answer = session.runtime.block_on(load::once(self.0.address(), request))?;
         let constant = Arc::new(Script {
@@ -143,57 +159,46 @@ impl BareServer {
             requests: script.requests.clone(),
         });
         let script = Arc::new(script);
-        let own = std::process::id();
-        let (mut busy_server, mut busy_load) = (Vec::new(), Vec::new());
-        let rounds = session.interleave(
-            || {
-                let busy = Busy::start(reference.server.process());
-                let rate = session.read(&reference.server, &script)?;
-                busy_server.extend(busy.share());
-                Ok(rate)
-            },
-            || {
-                let busy = Busy::start(own);
-                let rate = session.read(&self.0, &constant)?;
-                busy_load.extend(busy.share());
-                Ok(rate)
-            },
-        )?;
-        let mut notes = Vec::new();
-        if let (Some(server), Some(load)) = (Summary::of(&busy_server), Summary::of(&busy_load)) {
-            let limit = if load.median > SATURATED { ": the load generator limits the yardstick's rate" } else { "" };
-            notes.push(format!(
-                "GET {PETS}/{{id}}: the server kept its core {:.0} % busy; the load generator its own {:.0} % on the \
-                 faster bare server{limit}",
-                server.median * 100.0,
-                load.median * 100.0
-            ));
-        }
-        Ok(Measured { rounds, notes })
+        Rounds::measure(
+            session,
+            &mut [&mut |turn| session.read(&reference.server, &script, turn), &mut |turn| {
+                session.read(&self.0, &constant, turn)
+            }],
+        )
     }
 }
 
-/// The rounds of a comparison: each a rate of the subject and one of its yardstick.
-struct Measured {
-    rounds: Vec<(f64, f64)>,
-    notes: Vec<String>,
-}
-
-impl Measured {
-    fn row(self, what: String, bound: Bound) -> anyhow::Result<Row> {
-        let side = |pick: fn(&(f64, f64)) -> f64| Summary::of(&self.rounds.iter().map(pick).collect::<Vec<f64>>());
-        let subject = side(|round| round.0).context("no round was measured")?;
-        let yardstick = side(|round| round.1).context("no round was measured")?;
-        let figure = Summary::of_ratios(&self.rounds).context("no round was measured")?;
-        Ok(Row { what, measured: Some((subject, yardstick)), figure, unit: Unit::Ratio, bound, notes: self.notes })
+impl Rounds {
+    /// How hard both servers and the load generator worked, and the ratio without the time in which other programs had
+    /// the server's core.
+    fn work_note(&self) -> anyhow::Result<String> {
+        let percent = |side, pick| Ok::<f64, anyhow::Error>(self.side(side, pick)?.median * 100.0);
+        let load = percent(1, Sample::load_share)?;
+        let limit = if load > SATURATED { ", which limits that rate" } else { "" };
+        Ok(format!(
+            "the server used {:.0} % of its core and the yardstick {:.0} %; the load generator used {load:.0} % of its own \
+             on the yardstick{limit}; for each second of a server's own work the ratio is {}",
+            percent(0, Sample::server_share)?,
+            percent(1, Sample::server_share)?,
+            self.ratio(1, Sample::rate_at_work)?.show(|ratio| format!("{ratio:.2}"))
+        ))
     }
 }
 
 impl Session {
-    /// Answers a second that `server` gives the readers.
-    fn read(&self, server: &Server, script: &Arc<Script>) -> anyhow::Result<f64> {
-        let extent = Extent { connections: READERS, requests: u64::MAX, duration: self.round };
-        Ok(self.runtime.block_on(load::send(server.address(), script, extent))?.rate())
+    /// Lets the readers loose on `server`.
+    fn read(&self, server: &Server, script: &Arc<Script>, turn: Duration) -> anyhow::Result<Sample> {
+        let extent = Extent { connections: READERS, requests: u64::MAX, duration: turn };
+        Ok(self.send(server, script, extent)?.1)
+    }
+
+    /// Sends the script, and meters what it costs both processes.
+    fn send(&self, server: &Server, script: &Arc<Script>, extent: Extent) -> anyhow::Result<(Outcome, Sample)> {
+        let (subject, own) = (Work::start(server.process()), Work::start(std::process::id()));
+        let outcome = self.runtime.block_on(load::send(server.address(), script, extent))?;
+        let sample =
+            Sample { count: outcome.answers, elapsed: outcome.elapsed, server: subject.so_far(), load: own.so_far() };
+        Ok((outcome, sample))
     }
 }
 

@@ -75,7 +75,7 @@ impl Reference {
     }
 }
 
-/// Issues a key as an operator does; the key is the one long word of what the command prints.
+/// Issues a key as an operator does: it is all that the command writes to standard output.
 fn issue_key(program: &Path, database: &Path) -> anyhow::Result<String> {
     let output = std::process::Command::new(program)
         .args(["keys", "issue", "--plan", "enterprise", "--rpm", ALLOWANCE, "--rpd", ALLOWANCE, "--name", "bench"])
@@ -86,8 +86,7 @@ fn issue_key(program: &Path, database: &Path) -> anyhow::Result<String> {
         .with_context(|| format!("could not start {}", program.display()))?;
     let said = String::from_utf8_lossy(&output.stdout);
     ensure!(output.status.success(), "no key could be issued: {said}{}", String::from_utf8_lossy(&output.stderr));
-    let key = said.split_whitespace().max_by_key(|word| word.len()).context("`keys issue` printed no key")?;
-    Ok(key.to_owned())
+    Ok(said.trim().to_owned())
 }
 
 /// The file of a database in the measurement's folder.
