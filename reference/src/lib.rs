@@ -19,6 +19,7 @@ pub mod deprecation;
 mod docs;
 mod embedded;
 pub mod error;
+mod int64;
 pub mod keys;
 mod logging;
 pub mod openapi;

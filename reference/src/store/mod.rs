@@ -46,7 +46,7 @@ impl Location {
 /// An open database that a server serves.
 ///
 /// The fields are dropped in this order: the writer ends first, then the readers close, and only then the
-/// view of the shared state (see [`Changes`]).
+/// view of the shared state (see `changes.rs`).
 pub struct Store {
     writer: Writer,
     readers: Readers,

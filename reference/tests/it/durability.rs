@@ -1,0 +1,132 @@
+//! What was acknowledged stays.
+
+use std::collections::BTreeMap;
+use std::process::Command;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::support::{Folder, Server, ask, try_ask};
+
+/// Adds animals on several threads until the server is gone or `enough`; returns what was acknowledged.
+fn add_until_gone(
+    server: &Server,
+    key: &str,
+    enough: usize,
+    when_enough: impl FnOnce() + Send,
+) -> BTreeMap<i64, String> {
+    let acknowledged = Mutex::new(BTreeMap::new());
+    let (gone, when_enough) = (AtomicBool::new(false), Mutex::new(Some(when_enough)));
+    std::thread::scope(|scope| {
+        for thread in 0..8 {
+            let (acknowledged, gone, when_enough) = (&acknowledged, &gone, &when_enough);
+            scope.spawn(move || {
+                for number in 0.. {
+                    let body = format!(r#"{{"name":"{thread}-{number}","categoryId":{number}}}"#);
+                    let body = Some(("application/json", body.as_bytes()));
+                    let Ok(answer) = try_ask(server.address, "POST", "/v1/pets", key, body) else {
+                        return gone.store(true, Ordering::SeqCst);
+                    };
+                    assert_eq!(answer.status, 201, "{answer:?}");
+                    let id = answer.json()["id"].as_i64().expect("an id");
+                    let count = {
+                        let mut all = acknowledged.lock().expect("the list");
+                        assert!(all.insert(id, answer.body).is_none(), "identifier {id} was given twice");
+                        all.len()
+                    };
+                    if count >= enough
+                        && let Some(act) = when_enough.lock().expect("the action").take()
+                    {
+                        act();
+                    }
+                    if gone.load(Ordering::SeqCst) {
+                        return;
+                    }
+                }
+            });
+        }
+    });
+    acknowledged.into_inner().expect("the list")
+}
+
+#[test]
+fn every_acknowledged_animal_survives_a_killed_server() {
+    let folder = Folder::new();
+    let key = folder.issue(&["enterprise"]);
+    let server = folder.serve(&[]);
+    let acknowledged = add_until_gone(&server, &key, 200, || server.signal("KILL"));
+    drop(server);
+    let server = folder.serve(&[]);
+    for (id, body) in &acknowledged {
+        assert_eq!(&server.ask("GET", &format!("/v1/pets/{id}"), &key).body, body);
+    }
+    assert!(acknowledged.len() >= 200);
+    let next = server.post(&key, r#"{"name":"after","categoryId":1}"#).json()["id"].as_i64().expect("an id");
+    assert!(next > *acknowledged.keys().last().expect("animals"), "identifiers are never used again");
+}
+
+#[test]
+fn a_full_disk_is_told_and_loses_nothing_that_was_acknowledged() {
+    let folder = Folder::new();
+    let key = folder.issue(&["enterprise"]);
+    // A limit on the size of files stands in for the size of the disk.
+    let mut command = Command::new("sh");
+    command.args(["-c", "trap '' XFSZ; ulimit -f 600; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_reference")]);
+    command.args(["serve", "--listen", "127.0.0.1:0", "--db", &folder.db_text()]);
+    let server = Server::spawn(command);
+    let name = "x".repeat(10_000);
+    let mut acknowledged = Vec::new();
+    let refused = loop {
+        let answer = server.post(&key, &format!(r#"{{"name":"{name}","categoryId":1}}"#));
+        if answer.status != 201 {
+            break answer;
+        }
+        acknowledged.push(answer);
+        assert!(acknowledged.len() < 10_000, "the disk never fills");
+    };
+    refused.assert_error(refused.status);
+    assert!(refused.status >= 500 && !acknowledged.is_empty(), "{refused:?}");
+    let read_all = |server: &Server| {
+        for animal in &acknowledged {
+            let path = format!("/v1/pets/{}", animal.json()["id"]);
+            assert_eq!(server.ask("GET", &path, &key).body, animal.body);
+        }
+    };
+    read_all(&server);
+    server.stop();
+    let server = folder.serve(&[]);
+    read_all(&server);
+    assert_eq!(server.post(&key, r#"{"name":"x","categoryId":1}"#).status, 201, "with room, it goes on");
+}
+
+#[test]
+fn a_database_locked_by_another_process_is_a_503_and_not_a_wrong_answer() {
+    let folder = Folder::new();
+    let key = folder.issue(&["enterprise"]);
+    let server = folder.serve(&[]);
+    let other = rusqlite::Connection::open(folder.db()).expect("a connection");
+    other.execute_batch("BEGIN IMMEDIATE").expect("a lock");
+    server.post(&key, r#"{"name":"x","categoryId":1}"#).assert_error(503);
+    assert_eq!(server.ask("GET", "/v1/pets", &key).body, "[]", "reads go on");
+    other.execute_batch("ROLLBACK").expect("released");
+    assert_eq!(server.post(&key, r#"{"name":"x","categoryId":1}"#).status, 201);
+}
+
+#[test]
+fn a_full_queue_of_writes_is_a_503() {
+    let folder = Folder::new();
+    let key = folder.issue(&["enterprise"]);
+    let server = folder.serve(&["--write-queue", "1"]);
+    let other = rusqlite::Connection::open(folder.db()).expect("a connection");
+    other.execute_batch("BEGIN IMMEDIATE").expect("a lock");
+    // One is being written, one waits, the third finds no room.
+    let body = Some(("application/json", &br#"{"name":"x","categoryId":1}"#[..]));
+    let statuses: Vec<u16> = std::thread::scope(|scope| {
+        let add = || ask(server.address, "POST", "/v1/pets", &key, body);
+        let threads: Vec<_> = (0..6).map(|_| scope.spawn(add)).collect();
+        threads.into_iter().map(|thread| thread.join().expect("an answer").status).collect()
+    });
+    assert!(statuses.iter().all(|status| *status == 503), "{statuses:?}");
+    other.execute_batch("ROLLBACK").expect("released");
+    assert_eq!(server.post(&key, r#"{"name":"x","categoryId":1}"#).status, 201);
+    assert!(server.stop().contains("the queue of writes is full"));
+}

@@ -1,0 +1,68 @@
+//! Starting, stopping, and throw-away databases.
+
+use std::io::Write;
+
+use crate::support::{Answer, Folder, Server, connect, eventually, head};
+
+#[test]
+fn a_request_in_flight_finishes_when_the_server_is_told_to_stop() {
+    for signal in ["TERM", "INT"] {
+        let folder = Folder::new();
+        let key = folder.issue(&["free"]);
+        let server = folder.serve(&[]);
+        let body = br#"{"name":"in flight","categoryId":1}"#;
+        let mut stream = connect(server.address);
+        stream.write_all(head("POST", "/v1/pets", &key, Some(("application/json", body))).as_bytes()).expect("sent");
+        stream.write_all(&body[..10]).expect("sent");
+        // Its request was counted, so it is being handled.
+        eventually("the request is in flight", || {
+            let remaining = server.ask("GET", "/v1/store/orders", &key).number("x-ratelimit-remaining");
+            (remaining < 59).then_some(())
+        });
+        let _idle = connect(server.address);
+        server.signal(signal);
+        let address = server.address;
+        eventually("nobody is accepted any more", || std::net::TcpStream::connect(address).is_err().then_some(()));
+        stream.write_all(&body[10..]).expect("sent");
+        let answer = Answer::read(&mut stream);
+        assert_eq!(answer.status, 201, "{answer:?}");
+        let (status, log) = server.wait();
+        assert!(status.success() && log.contains("stopped"), "{status}: {log}");
+        let id = answer.json()["id"].as_i64().expect("an id");
+        assert_eq!(folder.serve(&[]).ask("GET", &format!("/v1/pets/{id}"), &key).body, answer.body);
+    }
+}
+
+#[test]
+fn a_client_that_never_finishes_does_not_keep_the_server_from_stopping() {
+    let folder = Folder::new();
+    let key = folder.issue(&["free"]);
+    let server = folder.serve(&["--grace", "0.2"]);
+    let mut stream = connect(server.address);
+    stream.write_all(head("POST", "/v1/pets", &key, Some(("application/json", b"{}{}"))).as_bytes()).expect("sent");
+    eventually("the request is in flight", || {
+        (server.ask("GET", "/v1/store/orders", &key).number("x-ratelimit-remaining") < 59).then_some(())
+    });
+    server.stop();
+}
+
+#[test]
+fn a_throw_away_database_works_and_leaves_nothing_behind() {
+    let folder = Folder::new();
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_reference"));
+    command.env("TMPDIR", folder.path()).args(["serve", "--listen", "127.0.0.1:0", "--db", ":memory:", "--dev"]);
+    let server = Server::spawn(command);
+    let line = server.notice.iter().find(|line| line.starts_with("free")).expect("a key");
+    let key = line.split_whitespace().last().expect("a key").to_owned();
+    let added = server.post(&key, r#"{"name":"brief","categoryId":1}"#);
+    assert_eq!(added.status, 201);
+    assert_eq!(server.ask("GET", "/v1/pets", &key).body, format!("[{}]", added.body));
+    server.stop();
+    assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 0);
+}
+
+#[test]
+fn a_throw_away_database_without_dev_says_how_to_get_keys() {
+    let server = Server::start(&["--db", ":memory:"]);
+    assert!(server.notice.iter().any(|line| line.contains("--dev")), "{:?}", server.notice);
+}

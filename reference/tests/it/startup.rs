@@ -1,0 +1,131 @@
+//! A server that cannot start says why, and what to do.
+
+use std::path::Path;
+
+use crate::support::{Folder, reference};
+
+/// Expects `serve` on this database to be refused with a message that holds all of `words`.
+fn refused(db: &Path, words: &[&str]) {
+    let output = reference(&["serve", "--listen", "127.0.0.1:0", "--db", db.to_str().expect("UTF-8")]);
+    let message = String::from_utf8(output.stderr).expect("text");
+    assert_eq!(output.status.code(), Some(3), "{message}");
+    for word in words {
+        assert!(message.contains(word), "{word:?} is missing from {message:?}");
+    }
+}
+
+fn sqlite(path: &Path, sql: &str) -> rusqlite::Connection {
+    let conn = rusqlite::Connection::open(path).expect("a connection");
+    conn.execute_batch(sql).expect("it runs");
+    conn
+}
+
+#[test]
+fn a_missing_folder_is_named() {
+    let folder = Folder::new();
+    refused(&folder.path().join("missing/animals.sqlite"), &["missing does not exist", "create it"]);
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_is_named() {
+    refused(Path::new("/proc/animals.sqlite"), &["/proc/animals.sqlite", "writ"]);
+}
+
+#[test]
+fn a_folder_in_place_of_a_file_is_refused() {
+    let folder = Folder::new();
+    refused(folder.path(), &["cannot open"]);
+}
+
+#[test]
+fn a_locked_database_is_told_from_a_broken_one() {
+    let folder = Folder::new();
+    folder.issue(&["free"]);
+    let holder = sqlite(&folder.db(), "BEGIN IMMEDIATE");
+    refused(&folder.db(), &["is locked by another process", "then start again"]);
+    drop(holder);
+    folder.serve(&[]).stop();
+}
+
+#[test]
+fn a_database_locked_for_readers_too_is_told_as_well() {
+    let folder = Folder::new();
+    sqlite(&folder.db(), "CREATE TABLE x (x); DROP TABLE x;");
+    let _holder = sqlite(&folder.db(), "BEGIN EXCLUSIVE");
+    refused(&folder.db(), &["is locked by another process"]);
+}
+
+#[test]
+fn a_second_server_on_the_same_file_is_refused() {
+    let folder = Folder::new();
+    let first = folder.serve(&[]);
+    refused(&folder.db(), &["another server already serves"]);
+    first.stop();
+    folder.serve(&[]).stop();
+}
+
+#[test]
+fn a_file_of_another_kind_is_left_alone() {
+    let folder = Folder::new();
+    std::fs::write(folder.db(), "Dear diary, ".repeat(1_000)).expect("a file");
+    refused(&folder.db(), &["is not an animal store database"]);
+    assert!(std::fs::read_to_string(folder.db()).expect("text").starts_with("Dear diary"));
+}
+
+#[test]
+fn a_database_of_another_program_is_left_alone() {
+    let folder = Folder::new();
+    sqlite(&folder.db(), "CREATE TABLE diary (day TEXT)");
+    refused(&folder.db(), &["belongs to another program"]);
+}
+
+#[test]
+fn a_database_from_the_future_is_left_alone() {
+    let folder = Folder::new();
+    folder.issue(&["free"]);
+    sqlite(&folder.db(), "PRAGMA user_version = 99");
+    refused(&folder.db(), &["newer version", "99", "update this program"]);
+}
+
+#[test]
+fn a_damaged_database_is_refused() {
+    let folder = Folder::new();
+    let key = folder.issue(&["enterprise"]);
+    let server = folder.serve(&[]);
+    for number in 0..200 {
+        assert_eq!(server.post(&key, &format!(r#"{{"name":"animal {number}","categoryId":1}}"#)).status, 201);
+    }
+    server.stop();
+    let mut bytes = std::fs::read(folder.db()).expect("a file");
+    for page in (1..bytes.len() / 4096).step_by(2) {
+        bytes[page * 4096..page * 4096 + 64].fill(0xa5);
+    }
+    std::fs::write(folder.db(), bytes).expect("a damaged file");
+    refused(&folder.db(), &["is damaged", "restore it from a backup"]);
+}
+
+#[test]
+fn an_address_in_use_is_named() {
+    let folder = Folder::new();
+    let server = folder.serve(&[]);
+    let (other, address) = (Folder::new(), server.address.to_string());
+    let output = reference(&["serve", "--listen", &address, "--db", &other.db_text()]);
+    let message = String::from_utf8(output.stderr).expect("text");
+    assert_eq!(output.status.code(), Some(3), "{message}");
+    assert!(message.contains(&format!("cannot listen on {address}")), "{message}");
+}
+
+#[test]
+fn wrong_usage_has_its_own_exit_code() {
+    for args in [
+        &["serve", "--now", "yesterday"][..],
+        &["serve", "--base-path", "v1"],
+        &["serve", "--tls-cert", "x.pem"],
+        &["keys", "issue", "--plan", "gold"],
+        &["keys", "issue", "--plan", "free", "--rpm", "1", "--rpd", "1"],
+        &["keys", "list", "--db", ":memory:"],
+        &[],
+    ] {
+        assert_eq!(reference(args).status.code(), Some(2), "{args:?}");
+    }
+}

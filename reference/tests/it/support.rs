@@ -1,0 +1,253 @@
+//! Starting servers and speaking plain HTTP/1.1 to them.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// No test waits longer than this for anything.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A folder with the path of a database in it.
+pub(crate) struct Folder(tempfile::TempDir);
+
+impl Folder {
+    pub(crate) fn new() -> Self {
+        Self(tempfile::tempdir().expect("a temporary folder"))
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    pub(crate) fn db(&self) -> PathBuf {
+        self.path().join("animals.sqlite")
+    }
+
+    pub(crate) fn db_text(&self) -> String {
+        self.db().to_str().expect("a path in UTF-8").to_owned()
+    }
+
+    /// Issues a key on the command line.
+    pub(crate) fn issue(&self, plan: &[&str]) -> String {
+        let db = self.db_text();
+        let output = reference(&[&["keys", "issue", "--db", &db, "--plan"], plan].concat());
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).expect("text").trim().to_owned()
+    }
+
+    /// Starts a server on the database.
+    pub(crate) fn serve(&self, args: &[&str]) -> Server {
+        Server::start(&[&["--db", &self.db_text()], args].concat())
+    }
+}
+
+/// Runs the program to its end.
+pub(crate) fn reference(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_reference")).args(args).stdin(Stdio::null()).output().expect("the program runs")
+}
+
+/// A running `reference serve`. It is killed when dropped.
+pub(crate) struct Server {
+    child: Child,
+    pub(crate) address: SocketAddr,
+    /// What it printed before it listened.
+    pub(crate) notice: Vec<String>,
+    log: Option<JoinHandle<String>>,
+}
+
+impl Server {
+    /// Starts a server on a free port.
+    pub(crate) fn start(args: &[&str]) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_reference"));
+        command.args(["serve", "--listen", "127.0.0.1:0"]).args(args);
+        Self::spawn(command)
+    }
+
+    /// Starts a server from a command line of any kind.
+    pub(crate) fn spawn(mut command: Command) -> Self {
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("the program starts");
+        let mut stderr = child.stderr.take().expect("a pipe");
+        let log = std::thread::spawn(move || {
+            let mut log = String::new();
+            let _ = stderr.read_to_string(&mut log);
+            log
+        });
+        let mut notice = Vec::new();
+        let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+        let address = loop {
+            let Some(line) = lines.next() else {
+                panic!("the server did not start: {}", log.join().expect("its log"));
+            };
+            let line = line.expect("text");
+            match line.strip_prefix("listening on ") {
+                Some(url) => break url.split('/').nth(2).expect("an authority").parse().expect("an address"),
+                None => notice.push(line),
+            }
+        };
+        Self { child, address, notice, log: Some(log) }
+    }
+
+    pub(crate) fn signal(&self, name: &str) {
+        let status = Command::new("sh").args(["-c", &format!("kill -{name} {}", self.child.id())]).status();
+        assert!(status.expect("sh runs").success());
+    }
+
+    /// Waits until the process has ended; returns how it ended and what it logged.
+    pub(crate) fn wait(mut self) -> (ExitStatus, String) {
+        let deadline = Instant::now() + PATIENCE;
+        let status = loop {
+            if let Some(status) = self.child.try_wait().expect("a child") {
+                break status;
+            }
+            assert!(Instant::now() < deadline, "the server does not end");
+            std::thread::sleep(Duration::from_millis(5));
+        };
+        (status, self.log.take().expect("a log").join().expect("a log"))
+    }
+
+    /// Stops it as a service manager would.
+    pub(crate) fn stop(self) -> String {
+        self.signal("TERM");
+        let (status, log) = self.wait();
+        assert!(status.success(), "{status}: {log}");
+        log
+    }
+
+    /// Ends it at once, as a crash would.
+    pub(crate) fn kill(self) {
+        self.signal("KILL");
+        self.wait();
+    }
+
+    pub(crate) fn ask(&self, method: &str, path: &str, key: &str) -> Answer {
+        ask(self.address, method, path, key, None)
+    }
+
+    pub(crate) fn post(&self, key: &str, body: &str) -> Answer {
+        ask(self.address, "POST", "/v1/pets", key, Some(("application/json", body.as_bytes())))
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A response.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    headers: Vec<(String, String)>,
+    pub(crate) body: String,
+}
+
+impl Answer {
+    /// Reads one response from a stream that the server then closes.
+    pub(crate) fn read(stream: &mut impl Read) -> Self {
+        Self::try_read(stream).expect("a complete response")
+    }
+
+    fn try_read(stream: &mut impl Read) -> io::Result<Self> {
+        let mut bytes = Vec::new();
+        stream.read_to_end(&mut bytes)?;
+        let text = String::from_utf8(bytes).expect("text");
+        let (head, body) = text.split_once("\r\n\r\n").ok_or(io::ErrorKind::UnexpectedEof)?;
+        let mut lines = head.split("\r\n");
+        let status = lines.next().and_then(|line| line.get(9..12)).and_then(|code| code.parse().ok());
+        let pair =
+            |line: &str| line.split_once(": ").map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned()));
+        let answer = Self {
+            status: status.expect("a status"),
+            headers: lines.filter_map(pair).collect(),
+            body: body.to_owned(),
+        };
+        let complete = answer.body.is_empty() || answer.number("content-length") == answer.body.len() as u64;
+        if complete { Ok(answer) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
+    }
+
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(found, _)| found == name).map(|(_, value)| value.as_str())
+    }
+
+    pub(crate) fn number(&self, name: &str) -> u64 {
+        let value = self.header(name).unwrap_or_else(|| panic!("no {name} in {self:?}"));
+        value.parse().unwrap_or_else(|_| panic!("{name} is {value}"))
+    }
+
+    pub(crate) fn json(&self) -> serde_json::Value {
+        serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error} in {self:?}"))
+    }
+
+    /// Checks that this is an error of the API, in every detail that all errors share.
+    pub(crate) fn assert_error(&self, status: u16) {
+        assert_eq!(self.status, status, "{self:?}");
+        assert_eq!(self.header("content-type"), Some("application/json"), "{self:?}");
+        let body = self.json();
+        assert!(body["code"].is_string() && body["message"].is_string(), "{self:?}");
+        assert_eq!(body["status"], status, "{self:?}");
+        for name in ["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"] {
+            self.number(name);
+        }
+    }
+}
+
+/// Sends one request on a connection of its own; an empty `key` sends none.
+pub(crate) fn ask(address: SocketAddr, method: &str, path: &str, key: &str, body: Option<(&str, &[u8])>) -> Answer {
+    try_ask(address, method, path, key, body).expect("an answer")
+}
+
+/// [`ask`] of a server that may be gone.
+pub(crate) fn try_ask(
+    address: SocketAddr,
+    method: &str,
+    path: &str,
+    key: &str,
+    body: Option<(&str, &[u8])>,
+) -> io::Result<Answer> {
+    let mut stream = TcpStream::connect(address)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.write_all(head(method, path, key, body).as_bytes())?;
+    if let Some((_, body)) = body {
+        // The server may refuse, and stop reading, before it has all of a long body.
+        let _ = stream.write_all(body);
+    }
+    Answer::try_read(&mut stream)
+}
+
+pub(crate) fn connect(address: SocketAddr) -> TcpStream {
+    let stream = TcpStream::connect(address).expect("a connection");
+    stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+    stream
+}
+
+pub(crate) fn head(method: &str, path: &str, key: &str, body: Option<(&str, &[u8])>) -> String {
+    let mut head = format!("{method} {path} HTTP/1.1\r\nHost: test\r\nConnection: close\r\n");
+    if !key.is_empty() {
+        head += &format!("Authorization: Bearer {key}\r\n");
+    }
+    if let Some((content_type, body)) = body {
+        if !content_type.is_empty() {
+            head += &format!("Content-Type: {content_type}\r\n");
+        }
+        head += &format!("Content-Length: {}\r\n", body.len());
+    }
+    head + "\r\n"
+}
+
+/// Asks again until the answer is right.
+pub(crate) fn eventually<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        if let Some(answer) = ask() {
+            return answer;
+        }
+        assert!(Instant::now() < deadline, "waited in vain until {what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}

@@ -1,0 +1,80 @@
+//! Slow, silent and careless clients.
+
+use std::io::{Read, Write};
+
+use crate::support::{Answer, Folder, connect, head};
+
+#[test]
+fn a_body_that_does_not_arrive_is_a_408() {
+    let folder = Folder::new();
+    let key = folder.issue(&["free"]);
+    let server = folder.serve(&["--request-timeout", "0.2"]);
+    let mut stream = connect(server.address);
+    let body = br#"{"name":"x","categoryId":1}"#;
+    stream.write_all(head("POST", "/v1/pets", &key, Some(("application/json", body))).as_bytes()).expect("sent");
+    stream.write_all(&body[..5]).expect("sent");
+    Answer::read(&mut stream).assert_error(408);
+    assert_eq!(server.ask("GET", "/v1/pets", &key).body, "[]");
+}
+
+#[test]
+fn a_silent_or_half_sent_head_ends_the_connection() {
+    let folder = Folder::new();
+    let server = folder.serve(&["--header-timeout", "0.2", "--idle-timeout", "0.4"]);
+    for sent in ["", "GET /v1/pets HT"] {
+        let mut stream = connect(server.address);
+        stream.write_all(sent.as_bytes()).expect("sent");
+        let mut rest = Vec::new();
+        // It may be closed or reset; what matters is that it ends, and with nothing said.
+        let _ = stream.read_to_end(&mut rest);
+        assert!(rest.is_empty(), "{rest:?}");
+    }
+}
+
+#[test]
+fn a_connection_carries_one_request_after_another() {
+    let folder = Folder::new();
+    let key = folder.issue(&["free"]);
+    let server = folder.serve(&["--idle-timeout", "5"]);
+    let mut stream = connect(server.address);
+    let one = head("GET", "/v1/store/orders", &key, None);
+    let kept = one.replace("Connection: close\r\n", "");
+    // Two at once, and the last one closes.
+    stream.write_all(format!("{kept}{kept}{one}").as_bytes()).expect("sent");
+    let mut text = String::new();
+    stream.read_to_string(&mut text).expect("answers");
+    assert_eq!(text.matches("HTTP/1.1 200 OK").count(), 3, "{text}");
+    assert!(text.contains("x-ratelimit-remaining: 57"), "{text}");
+}
+
+#[test]
+fn connections_beyond_the_limit_wait_their_turn() {
+    let folder = Folder::new();
+    let key = folder.issue(&["free"]);
+    let server = folder.serve(&["--max-connections", "1"]);
+    let first = connect(server.address);
+    let mut second = connect(server.address);
+    second.write_all(head("GET", "/v1/pets", &key, None).as_bytes()).expect("sent");
+    second.set_nonblocking(true).expect("non-blocking");
+    assert!(second.read(&mut [0; 1]).is_err(), "it is not served yet");
+    second.set_nonblocking(false).expect("blocking");
+    drop(first);
+    assert_eq!(Answer::read(&mut second).status, 200);
+}
+
+#[test]
+fn a_body_in_chunks_is_read_and_bounded_like_any_other() {
+    let folder = Folder::new();
+    let key = folder.issue(&["free"]);
+    let server = folder.serve(&[]);
+    let send = |chunks: &str| {
+        let mut stream = connect(server.address);
+        let head = head("POST", "/v1/pets", &key, None);
+        let head = head.trim_end_matches("\r\n");
+        let framing = "Content-Type: application/json\r\nTransfer-Encoding: chunked";
+        let _ = stream.write_all(format!("{head}\r\n{framing}\r\n\r\n{chunks}").as_bytes());
+        Answer::read(&mut stream)
+    };
+    assert_eq!(send("5\r\n{\"nam\r\n16\r\ne\":\"x\",\"categoryId\":1}\r\n0\r\n\r\n").status, 201);
+    send(&format!("{:x}\r\n{}\r\n0\r\n\r\n", 70_000, " ".repeat(70_000))).assert_error(413);
+}
