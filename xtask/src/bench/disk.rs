@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 
+use super::machine::Work;
 use super::rounds::Sample;
 
 /// One write: a page of a database.
@@ -36,6 +37,7 @@ pub(crate) fn serial_syncs(dir: &Path, place: Place, duration: Duration) -> anyh
     }
     file.sync_all().with_context(context)?;
 
+    let work = Work::start(std::process::id());
     let start = Instant::now();
     let mut writes = 0_u64;
     while start.elapsed() < duration {
@@ -46,7 +48,7 @@ pub(crate) fn serial_syncs(dir: &Path, place: Place, duration: Duration) -> anyh
         file.sync_data().with_context(context)?;
         writes += 1;
     }
-    let sample = Sample { count: writes, elapsed: start.elapsed(), ..Sample::default() };
+    let sample = Sample { count: writes, elapsed: start.elapsed(), server: Duration::ZERO, load: work.so_far() };
     std::fs::remove_file(&path).with_context(context)?;
     Ok(sample)
 }

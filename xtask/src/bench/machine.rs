@@ -58,6 +58,11 @@ impl Machine {
         }
     }
 
+    /// How many cores this process may use.
+    pub(crate) fn cores(&self) -> usize {
+        self.cores.len().max(1)
+    }
+
     /// One sentence for the reader of the table.
     pub(crate) fn describe(&self) -> String {
         match self.sides() {
@@ -115,6 +120,21 @@ fn cpu_time(process: u32) -> Option<Duration> {
         nanoseconds += text.split_ascii_whitespace().next()?.parse::<u64>().ok()?;
     }
     Some(Duration::from_nanos(nanoseconds))
+}
+
+/// The time that all cores together have worked so far for anybody, or were withheld by the machine's host.
+pub(crate) fn all_work() -> Duration {
+    let stat = std::fs::read_to_string("/proc/stat").unwrap_or_default();
+    let fields: Vec<u64> = stat
+        .lines()
+        .next()
+        .unwrap_or_default()
+        .split_ascii_whitespace()
+        .filter_map(|field| field.parse().ok())
+        .collect();
+    // user, nice, system, (idle, iowait,) irq, softirq, steal: in hundredths of a second
+    let busy: u64 = [0, 1, 2, 5, 6, 7].iter().filter_map(|&field| fields.get(field)).sum();
+    Duration::from_millis(busy * 10)
 }
 
 #[cfg(test)]

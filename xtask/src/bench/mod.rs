@@ -104,13 +104,11 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     let rows = measure(&session, options)?;
     let footnotes = [
         format!(
-            "{} rounds of {} s a side, interleaved, after one of each that is not counted; {}",
-            options.rounds,
-            options.seconds,
-            session.machine.describe()
+            "{} rounds of {} s a side, the sides taking turns of a quarter second, after a round that is not counted; no \
+             round is dropped; a ratio is taken within its round; every answer is compared with what it must be",
+            options.rounds, options.seconds
         ),
-        "a ratio is taken within its round; no round is dropped; every answer is compared with what it must be"
-            .to_owned(),
+        session.machine.describe(),
     ];
     println!("{}", table::render(&rows, &footnotes));
     let missed = rows.iter().filter(|row| !row.holds()).count();

@@ -118,10 +118,11 @@ pub(crate) fn create_rows(session: &Session) -> anyhow::Result<Vec<Row>> {
     let milliseconds = |part| f64::from(percentile(&latencies, part)) / 1000.0;
     let notes = vec![format!(
         "create: half were durable and answered within {:.1} ms, 99 of 100 within {:.1} ms; the server used {:.0} % of \
-         a core; the yardsticks write 4 KiB and call fdatasync, one at a time, on the disk of the database",
+         a core; {}; the yardsticks write 4 KiB and call fdatasync, one at a time, on the disk of the database",
         milliseconds(0.5),
         milliseconds(0.99),
-        rounds.side(0, Sample::server_share)?.median * 100.0
+        rounds.side(0, Sample::server_share)?.median * 100.0,
+        rounds.others_note()
     )];
     let what = format!("POST {PETS}, {WRITERS} clients, against serial");
     Ok(vec![
@@ -177,10 +178,11 @@ impl Rounds {
         let limit = if load > SATURATED { ", which limits that rate" } else { "" };
         Ok(format!(
             "the server used {:.0} % of its core and the yardstick {:.0} %; the load generator used {load:.0} % of its own \
-             on the yardstick{limit}; for each second of a server's own work the ratio is {}",
+             on the yardstick{limit}; for each second of a server's own work the ratio is {}; {}",
             percent(0, Sample::server_share)?,
             percent(1, Sample::server_share)?,
-            self.ratio(1, Sample::rate_at_work)?.show(|ratio| format!("{ratio:.2}"))
+            self.ratio(1, Sample::rate_at_work)?.show(|ratio| format!("{ratio:.2}")),
+            self.others_note()
         ))
     }
 }

@@ -1,10 +1,11 @@
 //! Rounds in which the sides of a comparison take turns, so that whatever else the machine does falls on all of them.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Context;
 
 use super::Session;
+use super::machine;
 use super::stats::{Bound, Summary};
 use super::table::{Row, Unit};
 
@@ -56,14 +57,20 @@ impl Sample {
 /// One side of a comparison: runs for a while and says what it did.
 pub(crate) type Side<'a> = &'a mut dyn FnMut(Duration) -> anyhow::Result<Sample>;
 
-/// The rounds of a comparison, each with a sample of every side.
+/// The rounds of a comparison.
 #[derive(Debug)]
-pub(crate) struct Rounds(Vec<Vec<Sample>>);
+pub(crate) struct Rounds {
+    /// Each with a sample of every side.
+    samples: Vec<Vec<Sample>>,
+    /// Which share of the machine's cores other programs took meanwhile.
+    others: f64,
+}
 
 impl Rounds {
     /// Lets the sides take turns. No side is always the first: a drift of the machine must favour none.
     pub(crate) fn measure(session: &Session, sides: &mut [Side<'_>]) -> anyhow::Result<Rounds> {
-        let mut rounds = Vec::new();
+        let (start, busy_before) = (Instant::now(), machine::all_work());
+        let (mut samples, mut own_work) = (Vec::new(), Duration::ZERO);
         for number in 0..=session.rounds {
             let mut round = vec![Sample::default(); sides.len()];
             let mut turn = number as usize;
@@ -74,24 +81,33 @@ impl Rounds {
                 }
                 turn += 1;
             }
+            own_work += round.iter().map(|sample| sample.server + sample.load).sum::<Duration>();
             // The first round warms up what is cold.
             if number > 0 {
-                rounds.push(round);
+                samples.push(round);
             }
         }
-        Ok(Rounds(rounds))
+        let all_work = machine::all_work().saturating_sub(busy_before);
+        let capacity = start.elapsed().as_secs_f64() * session.machine.cores() as f64;
+        Ok(Rounds { samples, others: all_work.saturating_sub(own_work).as_secs_f64() / capacity })
     }
 
     /// Something about one side, over all rounds.
     pub(crate) fn side(&self, side: usize, pick: fn(&Sample) -> f64) -> anyhow::Result<Summary> {
-        let values: Vec<f64> = self.0.iter().map(|round| pick(&round[side])).collect();
+        let values: Vec<f64> = self.samples.iter().map(|round| pick(&round[side])).collect();
         Summary::of(&values).context("no round was measured")
     }
 
     /// Something about the first side over the same about another, each within its round.
     pub(crate) fn ratio(&self, yardstick: usize, pick: fn(&Sample) -> f64) -> anyhow::Result<Summary> {
-        let pairs: Vec<(f64, f64)> = self.0.iter().map(|round| (pick(&round[0]), pick(&round[yardstick]))).collect();
+        let pairs: Vec<(f64, f64)> =
+            self.samples.iter().map(|round| (pick(&round[0]), pick(&round[yardstick]))).collect();
         Summary::of_ratios(&pairs).context("no round was measured")
+    }
+
+    /// What to make of the figures when the machine was not left alone.
+    pub(crate) fn others_note(&self) -> String {
+        format!("other programs took {:.0} % of the machine meanwhile", self.others * 100.0)
     }
 
     /// The row that compares the rates of the first side and of another.
@@ -128,7 +144,8 @@ mod tests {
 
     #[test]
     fn a_ratio_compares_the_first_side_with_the_one_named() {
-        let rounds = Rounds(vec![vec![sample(80), sample(100), sample(40)], vec![sample(40), sample(50), sample(20)]]);
+        let samples = vec![vec![sample(80), sample(100), sample(40)], vec![sample(40), sample(50), sample(20)]];
+        let rounds = Rounds { samples, others: 0.0 };
         assert_eq!(rounds.ratio(1, Sample::rate).expect("two rounds").median, 0.8);
         assert_eq!(rounds.ratio(2, Sample::rate).expect("two rounds").median, 2.0);
     }
