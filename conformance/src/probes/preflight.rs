@@ -116,7 +116,7 @@ fn doubt(exchange: &Exchange, base_url: &str) -> Option<Unusable> {
             "it redirects to {}, which the judge does not follow",
             response.header("location").unwrap_or("nowhere")
         )),
-        404 if !has_limits => another("404 without rate-limit headers".to_owned()),
+        404 if !has_limits || !versioned => another("404, as for a path that it does not know".to_owned()),
         400 if !has_limits && media_type != "application/json" => {
             another("400 as for a request that it does not understand; perhaps it wants https://".to_owned())
         }

@@ -3,8 +3,11 @@
 
 use std::time::Duration;
 
+use jiff::Timestamp;
+
 use super::session::{Session, Stop};
 use crate::options::Profile;
+use crate::rules::docket::READ_LAG;
 use crate::rules::meaning::STATUSES;
 use crate::wire::exchange::{Exchange, Request};
 use crate::wire::json::Json;
@@ -12,14 +15,8 @@ use crate::wire::json::Json;
 /// More animals than the default limit, so that the default shows.
 const ENOUGH: usize = 21;
 
-/// When to look again for what was created: together a little longer than reads may lag.
-const LOOK_AGAIN: [Duration; 5] = [
-    Duration::from_millis(200),
-    Duration::from_millis(500),
-    Duration::from_millis(1_000),
-    Duration::from_millis(1_800),
-    Duration::from_millis(2_500),
-];
+/// How long to wait before looking again for what was created: this long at first, and twice as long each time.
+const LOOK_AGAIN: Duration = Duration::from_millis(200);
 
 /// Takes the tour.
 pub(super) async fn run(session: &mut Session<'_>, profile: Profile) -> Result<(), Stop> {
@@ -186,13 +183,10 @@ async fn read_back(session: &mut Session<'_>, ids: &[i64]) -> Result<(), Stop> {
     wanted.dedup();
     for id in wanted {
         let get = || Request::new("GET", format!("/pets/{id}"));
-        let mut status = session.ask(get()).await?.status();
-        for time in LOOK_AGAIN {
-            if status != Some(404) {
-                break;
-            }
-            session.wait(time, "what was created to be readable").await?;
-            status = session.ask(get()).await?.status();
+        let mut pause = LOOK_AGAIN;
+        while session.ask(get()).await?.status() == Some(404) && may_lag(session) {
+            session.wait(pause, "what was created to be readable").await?;
+            pause *= 2;
         }
     }
     let nobody = session.random.i64(1 << 61..1 << 62);
@@ -202,17 +196,24 @@ async fn read_back(session: &mut Session<'_>, ids: &[i64]) -> Result<(), Stop> {
     Ok(())
 }
 
+/// Whether the last creation is so recent that reads may still lag it.
+fn may_lag(session: &Session<'_>) -> bool {
+    let last = session.trace.exchanges.iter().rev().find(|exchange| created_id(exchange).is_some());
+    last.is_some_and(|last| Timestamp::now().duration_since(last.received_at) <= READ_LAG)
+}
+
 /// Lists of every kind.
 async fn lists(session: &mut Session<'_>) -> Result<(), Stop> {
     let all = || Request::new("GET", "/pets").query("limit=100");
     let created: Vec<i64> = session.trace.exchanges.iter().filter_map(created_id).collect();
-    let mut listed = listed_ids(Some(session.ask(all()).await?));
-    for time in LOOK_AGAIN {
-        if listed.len() >= 100 || created.iter().all(|id| listed.contains(id)) {
+    let mut pause = LOOK_AGAIN;
+    loop {
+        let listed = listed_ids(Some(session.ask(all()).await?));
+        if listed.len() >= 100 || created.iter().all(|id| listed.contains(id)) || !may_lag(session) {
             break;
         }
-        session.wait(time, "what was created to be listed").await?;
-        listed = listed_ids(Some(session.ask(all()).await?));
+        session.wait(pause, "what was created to be listed").await?;
+        pause *= 2;
     }
     let queries = [
         "",

@@ -16,6 +16,9 @@ use crate::wire::trace::{Context, Trace};
 /// Reads may lag a write by a moment. This is the moment: past it, what was created must be seen.
 pub const READ_LAG: SignedDuration = SignedDuration::from_secs(5);
 
+/// A reset further ahead than this, in seconds, is not that of a minute: clocks are told to the second.
+const LONGEST_MINUTE: i64 = 62;
+
 /// One exchange and what it means.
 #[derive(Debug)]
 pub struct Case<'t> {
@@ -276,6 +279,18 @@ impl<'t> Docket<'t> {
         0..self.context.keys.len()
     }
 
+    /// Whether the headers of an answer tell the day and not the minute: by the plan, else by how far off the reset is.
+    #[must_use]
+    pub fn tells_day(&self, key: usize, case: &Case<'_>, window: rate::Window) -> bool {
+        match self.figures(key) {
+            Some(figures) => window.limit == figures.per_day && figures.per_day != figures.per_minute,
+            None => {
+                let now = case.server_time().unwrap_or(case.exchange.received_at).as_second();
+                window.reset - now > LONGEST_MINUTE
+            }
+        }
+    }
+
     /// The figures of a key's plan: told by the user for the main key, else learnt from what the headers said.
     #[must_use]
     pub fn figures(&self, key: usize) -> Option<Figures> {
@@ -286,7 +301,7 @@ impl<'t> Docket<'t> {
             let ahead = window.reset - case.server_time()?.as_second();
             PLANS.iter().map(|(_, figures)| *figures).find(|figures| {
                 // 1,000 is a minute of one plan and a day of another: how far off the reset is tells which.
-                let figure = if ahead > 62 { figures.per_day } else { figures.per_minute };
+                let figure = if ahead > LONGEST_MINUTE { figures.per_day } else { figures.per_minute };
                 figure == window.limit
             })
         })

@@ -150,10 +150,11 @@ fn has_other_traffic(docket: &Docket<'_>, key: usize) -> bool {
 
 /// Whether the headers tell the day, and this run alone may have used up the minute behind it.
 fn minute_is_used_up(docket: &Docket<'_>, key: usize, limited: &Case<'_>, window: Window) -> bool {
-    let Some(figures) = docket.figures(key) else { return true };
-    if window.limit != figures.per_day {
+    if !docket.tells_day(key, limited, window) {
         return false;
     }
+    // Of a minute whose figure is unknown nothing can be said.
+    let Some(figures) = docket.figures(key) else { return true };
     let recent = docket.cases.iter().filter(|case| {
         case.key() == Some(key)
             && case.exchange.number < limited.exchange.number
@@ -263,8 +264,7 @@ fn recovers(docket: &Docket<'_>, judgement: &mut Judgement) {
 /// How long after a 429 its window is over: at the reset, unless the headers tell a day that is not used up, in which
 /// case it is the minute that is.
 fn window_ends_in(docket: &Docket<'_>, key: usize, limited: &Case<'_>, window: Window) -> SignedDuration {
-    let tells_day = docket.figures(key).is_none_or(|figures| window.limit == figures.per_day);
-    if tells_day && window.remaining > 0 {
+    if docket.tells_day(key, limited, window) && window.remaining > 0 {
         return MINUTE;
     }
     let now = limited.server_time().unwrap_or(limited.exchange.received_at).as_second();

@@ -22,12 +22,14 @@ fn path(docket: &Docket<'_>, judgement: &mut Judgement) {
 fn lifetime(docket: &Docket<'_>, judgement: &mut Judgement) {
     for (case, id) in docket.gets().filter(|(case, _)| case.key().is_some()) {
         let PetId::Int64(id) = id else { continue };
-        let settled = docket.is_settled(id, case);
         match (docket.era(case), case.status()) {
             (_, None | Some(429)) => {}
             (Era::Before, Some(200)) | (Era::OnTheDay, _) => judgement.hold(),
-            (Era::Before, _) if settled => {
-                judgement.fail(&[case], "200 for an existing animal before 5 December 2030", answered(case));
+            // Gone, and not merely not yet readable.
+            (Era::Before, Some(status @ (404 | 410))) if docket.known(id, case).is_some() => {
+                if status == 410 || docket.is_settled(id, case) {
+                    judgement.fail(&[case], "200 for an existing animal before 5 December 2030", answered(case));
+                }
             }
             (Era::Before, _) => {}
             (Era::After, Some(200..=299)) => {

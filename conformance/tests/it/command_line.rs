@@ -1,0 +1,114 @@
+//! The program as people and machines use it: arguments in, exit code and output out.
+
+use std::path::PathBuf;
+use std::process::Output;
+
+use tokio::process::Command;
+
+use crate::candidate::{Candidate, KEY, Nature};
+use crate::faults::Fault;
+
+async fn conform(args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_conform"));
+    for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("CONFORM_")) {
+        command.env_remove(name);
+    }
+    command.args(args).output().await.expect("the program starts")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("UTF-8")
+}
+
+#[tokio::test]
+async fn a_conforming_server_gets_exit_code_0_and_json_on_standard_output_alone() {
+    let candidate = Candidate::start(Nature::default()).await;
+    let args = [
+        "--base-url",
+        &candidate.base_url,
+        "--api-key",
+        KEY,
+        "--profile",
+        "functional",
+        "--format",
+        "json",
+        "--seed",
+        "1",
+    ];
+    let output = conform(&args).await;
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON and nothing else");
+    assert_eq!((&report["schema_version"], &report["verdict"]), (&1.into(), &"conforms".into()));
+    assert_eq!(report["seed"], 1);
+}
+
+#[tokio::test]
+async fn a_broken_server_gets_exit_code_1_with_evidence_that_shows_no_key() {
+    let candidate = Candidate::start(Nature { fault: Some(Fault::TakesSuffixes), ..Nature::default() }).await;
+    let args = ["--base-url", &candidate.base_url, "--api-key", KEY, "--profile", "functional", "-v"];
+    let output = conform(&args).await;
+    assert_eq!(output.status.code(), Some(1));
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert!(out.contains("✗ auth.exact-key"), "{out}");
+    assert!(out.contains("Authorization: Bearer ${CONFORM_API_KEY}x"), "{out}");
+    let toggled = "SK-cANDIDATE-kEY-0001";
+    for secret in [KEY, &KEY[..KEY.len() - 1], toggled] {
+        assert!(!out.contains(secret) && !err.contains(secret), "{secret} is shown");
+    }
+}
+
+#[tokio::test]
+async fn wrong_usage_gets_exit_code_2_and_says_what_to_type() {
+    for (args, hint) in [
+        (&["--api-key", "k"][..], "--base-url URL"),
+        (&["--base-url", "http://127.0.0.1:1/v1"], "CONFORM_API_KEY"),
+        (&["--base-url", "localhost/v1", "--api-key", "k"], "http://localhost:8080/v1"),
+        (&["--base-url", "http://127.0.0.1:1/v1", "--api-key", "k", "--only", "auth.mising-key"], "auth.missing-key"),
+        (&["--base-url", "http://127.0.0.1:1/v1", "--api-key", "k", "--plan", "gold"], "free, pro, business"),
+        (&["--base-url", "http://127.0.0.1:1/v1", "--api-key", "k", "--report", "yaml=x"], "json"),
+        (&["--bas-url", "http://127.0.0.1:1/v1"], "--base-url"),
+    ] {
+        let output = conform(args).await;
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        assert!(text(&output.stderr).contains(hint), "{args:?}: {}", text(&output.stderr));
+        assert!(output.stdout.is_empty(), "{args:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_be_judged_gets_exit_code_3_and_says_what_to_try() {
+    let candidate = Candidate::start(Nature::default()).await;
+    let without_version = candidate.base_url.trim_end_matches("/v1");
+    let refused = ["--base-url", &candidate.base_url, "--api-key", "another"];
+    let https = candidate.base_url.replace("http:", "https:");
+    let unwritable: PathBuf = [env!("CARGO_TARGET_TMPDIR"), "no-such-folder", "r.json"].iter().collect();
+    let unwritable = format!("json={}", unwritable.display());
+    for (args, hint) in [
+        (&["--base-url", "http://127.0.0.1:1/v1", "--api-key", KEY][..], "Is the server running"),
+        (&refused, "the key was refused"),
+        (&["--base-url", without_version, "--api-key", KEY], "did you mean"),
+        (&["--base-url", &https, "--api-key", KEY], "use http://"),
+        (&["--base-url", &candidate.base_url, "--api-key", KEY, "--report", &unwritable], "Nothing was sent"),
+    ] {
+        let output = conform(args).await;
+        assert_eq!(output.status.code(), Some(3), "{args:?}: {}", text(&output.stderr));
+        assert!(text(&output.stderr).contains(hint), "{args:?}: {}", text(&output.stderr));
+    }
+}
+
+#[tokio::test]
+async fn what_was_not_exercised_gets_exit_code_4() {
+    let candidate = Candidate::start(Nature::default()).await;
+    let args = ["--base-url", &candidate.base_url, "--api-key", KEY, "--max-requests", "30"];
+    let output = conform(&args).await;
+    assert_eq!(output.status.code(), Some(4), "{}", text(&output.stdout));
+    assert!(text(&output.stdout).contains("budget of 30 requests"), "{}", text(&output.stdout));
+}
+
+#[test]
+fn the_help_is_the_reviewed_one() {
+    let mut command = animal_store_conformance::cli::command();
+    insta::with_settings!({ snapshot_path => "../../../snapshots", prepend_module_to_snapshot => false, omit_expression => true }, {
+        insta::assert_snapshot!("conform-help", command.render_long_help());
+    });
+}

@@ -1,0 +1,67 @@
+//! No lawful server is accused, however unlike the reference it is.
+
+use std::time::Duration;
+
+use animal_store_conformance::options::Profile;
+use animal_store_conformance::verdict::{Status, Verdict};
+
+use crate::candidate::{Candidate, Nature};
+use crate::{broken, judge, options};
+
+/// A limit that the tour nearly uses up, in windows short enough to see one end.
+fn small(nature: Nature) -> Nature {
+    Nature { limit: 90, window: Duration::from_secs(4), ..nature }
+}
+
+async fn conforms(nature: Nature) {
+    let candidate = Candidate::start(nature).await;
+    let mut options = options(&candidate.base_url, Profile::Full);
+    options.strict = true;
+    let report = judge(options).await.expect("a verdict");
+    let missed: Vec<_> =
+        report.requirements.iter().filter(|r| r.status == Status::NotExercised).map(|r| (&r.id, &r.reason)).collect();
+    assert_eq!(report.verdict, Verdict::Conforms, "broken: {:#?}, not exercised: {missed:#?}", broken(&report));
+}
+
+#[tokio::test]
+async fn a_plain_server_conforms() {
+    conforms(small(Nature::default())).await;
+}
+
+#[tokio::test]
+async fn a_server_with_a_large_catalogue_conforms() {
+    conforms(small(Nature { stock: 500, ..Nature::default() })).await;
+}
+
+// Random order, ids all over int64, windows from the first request, Retry-After as a date, an empty 429, a default status,
+// further members, reads that lag, clamped limits, orders not implemented, an anonymous allowance.
+#[tokio::test]
+async fn a_server_that_makes_every_other_lawful_choice_conforms() {
+    conforms(small(Nature { odd: true, ..Nature::default() })).await;
+}
+
+#[tokio::test]
+async fn a_server_that_shows_new_animals_on_no_page_conforms() {
+    conforms(small(Nature { odd: true, stock: 5_000, ..Nature::default() })).await;
+}
+
+#[tokio::test]
+async fn a_limit_beyond_the_budget_leaves_the_run_incomplete_and_says_why() {
+    let candidate = Candidate::start(Nature::default()).await;
+    let report = judge(options(&candidate.base_url, Profile::Full)).await.expect("a verdict");
+    assert_eq!(report.verdict, Verdict::Incomplete, "{:#?}", broken(&report));
+    let enforced = report.requirements.iter().find(|r| r.id == "quota.enforced").expect("in the catalogue");
+    assert_eq!(enforced.status, Status::NotExercised);
+    let reason = enforced.reason.as_deref().expect("a reason");
+    assert!(reason.contains("--max-requests"), "{reason}");
+}
+
+#[tokio::test]
+async fn the_read_only_profile_creates_nothing_and_says_what_it_could_not_see() {
+    let candidate = Candidate::start(Nature { stock: 30, ..Nature::default() }).await;
+    let report = judge(options(&candidate.base_url, Profile::ReadOnly)).await.expect("a verdict");
+    assert_eq!((report.verdict, report.created), (Verdict::Conforms, 0), "{:#?}", broken(&report));
+    let empty = Candidate::start(Nature::default()).await;
+    let report = judge(options(&empty.base_url, Profile::ReadOnly)).await.expect("a verdict");
+    assert_eq!((report.verdict, report.created), (Verdict::Incomplete, 0), "{:#?}", broken(&report));
+}

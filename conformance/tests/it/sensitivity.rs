@@ -1,0 +1,57 @@
+//! Every rule can fail: for each requirement there is a server that breaks it, and the rule for it says so.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use animal_store_conformance::catalogue::{Level, catalogue};
+use animal_store_conformance::options::Profile;
+use animal_store_conformance::verdict::Verdict;
+use tokio::task::JoinSet;
+
+use crate::candidate::{Candidate, Nature};
+use crate::faults::{FAULTS, Fault};
+use crate::{broken, judge, options};
+
+/// Judges a server with one fault; what is wrong with the verdict, if anything.
+async fn check(fault: Fault, id: &'static str) -> Option<String> {
+    let quota = id.starts_with("quota.") && id != "quota.every-operation";
+    let candidate = Candidate::start(Nature {
+        fault: Some(fault),
+        limit: if quota { 90 } else { 100_000 },
+        window: Duration::from_secs(if quota { 4 } else { 60 }),
+        stock: if fault == Fault::NoMaximum { 150 } else { 0 },
+        base_path: if fault == Fault::AnotherPath { "/v2" } else { "/v1" },
+        ..Nature::default()
+    })
+    .await;
+    let mut options = options(&candidate.base_url, if quota { Profile::Full } else { Profile::Functional });
+    options.strict = true;
+    if fault == Fault::LimitOfNoPlan {
+        options.plan = "enterprise=100000,100000".parse().ok();
+    }
+    let report = match judge(options).await {
+        Ok(report) => report,
+        Err(error) => return Some(format!("{fault:?}: no verdict: {error}")),
+    };
+    let caught = report.requirements.iter().any(|requirement| requirement.id == id && requirement.failures > 0);
+    (!caught || report.verdict != Verdict::Violates)
+        .then(|| format!("{fault:?} is not caught by {id}: {:?}, broken: {:#?}", report.verdict, broken(&report)))
+}
+
+#[tokio::test]
+async fn every_fault_is_caught_by_the_rule_that_is_there_for_it() {
+    let mut checks = JoinSet::new();
+    for &(fault, id) in FAULTS {
+        checks.spawn(check(fault, id));
+    }
+    let problems: Vec<String> = checks.join_all().await.into_iter().flatten().collect();
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+#[test]
+fn every_stated_and_inferred_requirement_has_a_fault() {
+    let covered: HashSet<&str> = FAULTS.iter().map(|(_, id)| *id).collect();
+    for requirement in catalogue().requirements.iter().filter(|requirement| requirement.level != Level::Open) {
+        assert!(covered.contains(requirement.id.as_str()), "no fault for {}", requirement.id);
+    }
+}
