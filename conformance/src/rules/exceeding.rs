@@ -7,6 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::docket::{Case, Docket};
 use super::errors::misshapen;
 use super::headers::{is_flat, successive};
+use super::meaning::Access;
 use super::rate::Window;
 use super::versioning::http_date;
 use super::{Judgement, Rule, answered};
@@ -141,6 +142,11 @@ fn has_other_traffic(docket: &Docket<'_>, key: usize) -> bool {
         .filter(|pair| pair[0].1.limit == pair[1].1.limit && pair[0].1.reset == pair[1].1.reset)
         .filter(|pair| pair[0].0.precedes(pair[1].0))
         .filter(|pair| pair.iter().all(|(case, _)| case.succeeded()))
+        .filter(|pair| {
+            // A debatable credential in between may have used one up.
+            let between = pair[0].0.exchange.number..pair[1].0.exchange.number.saturating_sub(1);
+            docket.cases[between].iter().all(|case| case.access != Access::Debatable)
+        })
         .map(|pair| pair[0].1.remaining.saturating_sub(pair[1].1.remaining))
         .collect();
     let most = falls.iter().copied().max().unwrap_or(0);
@@ -156,7 +162,7 @@ fn minute_is_used_up(docket: &Docket<'_>, key: usize, limited: &Case<'_>, window
     // Of a minute whose figure is unknown nothing can be said.
     let Some(figures) = docket.figures(key) else { return true };
     let recent = docket.cases.iter().filter(|case| {
-        case.key() == Some(key)
+        (case.key() == Some(key) || case.access == Access::Debatable)
             && case.exchange.number < limited.exchange.number
             && limited.exchange.received_at.duration_since(case.exchange.sent_at) <= MINUTE + CLOCK_SLACK
     });

@@ -18,6 +18,9 @@ use crate::faults::Fault;
 /// The one valid key.
 pub(crate) const KEY: &str = "sk-Candidate-Key-0001";
 
+/// What every candidate admits in a day.
+pub(crate) const PER_DAY: u64 = 10_000;
+
 /// What a candidate is like.
 #[derive(Clone, Debug)]
 pub(crate) struct Nature {
@@ -25,6 +28,14 @@ pub(crate) struct Nature {
     pub(crate) fault: Option<Fault>,
     /// Whether it makes unusual lawful choices throughout.
     pub(crate) odd: bool,
+    /// Whether the headers tell the day, while the window is what limits.
+    pub(crate) tells_day: bool,
+    /// Whether Remaining is told before the request is counted.
+    pub(crate) counts_late: bool,
+    /// Whether requests that fail use nothing up.
+    pub(crate) failures_are_free: bool,
+    /// How far its clock is off, in seconds.
+    pub(crate) clock_off: i64,
     /// Requests in a window.
     pub(crate) limit: u64,
     /// The length of a window, shorter than a minute so that a test sees it end.
@@ -37,7 +48,18 @@ pub(crate) struct Nature {
 
 impl Default for Nature {
     fn default() -> Nature {
-        Nature { fault: None, odd: false, limit: 100_000, window: Duration::from_secs(60), stock: 0, base_path: "/v1" }
+        Nature {
+            fault: None,
+            odd: false,
+            tells_day: false,
+            counts_late: false,
+            failures_are_free: false,
+            clock_off: 0,
+            limit: 100_000,
+            window: Duration::from_secs(60),
+            stock: 0,
+            base_path: "/v1",
+        }
     }
 }
 
@@ -52,6 +74,7 @@ struct Inner {
     created: u64,
     window_ends: u64,
     used: u64,
+    used_today: u64,
     refused_before: bool,
 }
 
@@ -129,13 +152,19 @@ async fn handle(
     response.body(Body::from(reply.body)).expect("a lawful response")
 }
 
-fn now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_secs()
+fn http_date(unix: u64) -> String {
+    httpdate::fmt_http_date(UNIX_EPOCH + Duration::from_secs(unix))
 }
 
 impl Shared {
     fn inner(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().expect("no panic while it was held")
+    }
+
+    /// The candidate's own clock.
+    fn now(&self) -> u64 {
+        let real = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_secs();
+        real.saturating_add_signed(self.nature.clock_off)
     }
 
     fn has(&self, fault: Fault) -> bool {
@@ -169,14 +198,14 @@ impl Shared {
             let status = if self.has(Fault::LimitsWith503) { 503 } else { 429 };
             let mut reply =
                 if self.nature.odd { Reply { body: Vec::new(), ..Reply::error(status) } } else { Reply::error(status) };
-            let wait = inner.window_ends.saturating_sub(now()).max(1);
+            let wait = inner.window_ends.saturating_sub(self.now()).max(1);
             if !self.has(Fault::NoRetryAfter) {
                 reply.headers.push((
                     "retry-after",
                     if self.has(Fault::RetryAfterInWords) {
                         "soon".to_owned()
                     } else if self.nature.odd {
-                        httpdate::fmt_http_date(SystemTime::now() + Duration::from_secs(wait))
+                        http_date(self.now() + wait)
                     } else {
                         wait.to_string()
                     },
@@ -198,7 +227,12 @@ impl Shared {
             }
             _ => Reply::error(404),
         };
-        let remaining = self.nature.limit.saturating_sub(inner.used);
+        if self.nature.failures_are_free && reply.status >= 400 && !exempt {
+            inner.used -= 1;
+            inner.used_today -= 1;
+        }
+        let late = u64::from(self.nature.counts_late);
+        let remaining = (self.nature.limit + late).saturating_sub(inner.used).min(self.nature.limit);
         self.metered(&mut inner, reply, Some(remaining))
     }
 
@@ -229,7 +263,7 @@ impl Shared {
 
     /// Counts a request with a valid key, and says whether it is within the limit.
     fn admit(&self, inner: &mut Inner) -> bool {
-        let (time, length) = (now(), self.nature.window.as_secs());
+        let (time, length) = (self.now(), self.nature.window.as_secs());
         let early_end = self.has(Fault::ResetsTooEarly) && inner.used == 20;
         let stays = self.has(Fault::NeverRecovers) && inner.refused_before;
         if time >= inner.window_ends && !stays {
@@ -249,24 +283,30 @@ impl Shared {
             inner.refused_before = true;
             return false;
         }
-        inner.used += if self.has(Fault::CountsNothing) { 0 } else { 1 };
+        let counted = u64::from(!self.has(Fault::CountsNothing));
+        inner.used += counted;
+        inner.used_today += counted;
         true
     }
 
     fn metered(&self, inner: &mut Inner, mut reply: Reply, remaining: Option<u64>) -> Reply {
         let (limit, remaining, reset) = match remaining {
+            Some(_) if self.nature.tells_day => {
+                (PER_DAY, PER_DAY - inner.used_today, self.now() - self.now() % 86_400 + 86_400)
+            }
             Some(remaining) => (self.nature.limit, remaining, inner.window_ends),
-            None if self.nature.odd => (10, 9, now() + 60),
-            None => (0, 0, now() - now() % 60 + 60),
+            None if self.nature.odd => (10, 9, self.now() + 60),
+            None => (0, 0, self.now() - self.now() % 60 + 60),
         };
         let told = if self.has(Fault::RemainingJumps) && remaining > 100 {
-            remaining - 7 * (now() % 2) - inner.used % 3 * 5
+            remaining - 7 * (self.now() % 2) - inner.used % 3 * 5
         } else {
             remaining
         };
         reply.headers.push(("x-ratelimit-limit", limit.to_string()));
         reply.headers.push(("x-ratelimit-remaining", told.to_string()));
         reply.headers.push(("x-ratelimit-reset", reset.to_string()));
+        reply.headers.push(("date", http_date(self.now())));
         reply
     }
 

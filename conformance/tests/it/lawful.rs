@@ -5,7 +5,8 @@ use std::time::Duration;
 use animal_store_conformance::options::Profile;
 use animal_store_conformance::verdict::{Status, Verdict};
 
-use crate::candidate::{Candidate, Nature};
+use crate::candidate::{Candidate, Nature, PER_DAY};
+use crate::faults::Fault;
 use crate::{broken, judge, options};
 
 /// A limit that the tour nearly uses up, in windows short enough to see one end.
@@ -14,8 +15,10 @@ fn small(nature: Nature) -> Nature {
 }
 
 async fn conforms(nature: Nature) {
+    let plan = format!("enterprise={},{PER_DAY}", nature.limit);
     let candidate = Candidate::start(nature).await;
     let mut options = options(&candidate.base_url, Profile::Full);
+    options.plan = Some(plan.parse().expect("a plan"));
     options.strict = true;
     let report = judge(options).await.expect("a verdict");
     let missed: Vec<_> =
@@ -43,6 +46,43 @@ async fn a_server_that_makes_every_other_lawful_choice_conforms() {
 #[tokio::test]
 async fn a_server_that_shows_new_animals_on_no_page_conforms() {
     conforms(small(Nature { odd: true, stock: 5_000, ..Nature::default() })).await;
+}
+
+#[tokio::test]
+async fn a_server_whose_headers_tell_the_day_conforms() {
+    conforms(small(Nature { tells_day: true, ..Nature::default() })).await;
+}
+
+#[tokio::test]
+async fn a_server_that_tells_remaining_before_it_counts_conforms() {
+    conforms(small(Nature { counts_late: true, ..Nature::default() })).await;
+}
+
+#[tokio::test]
+async fn a_server_that_counts_no_failed_request_conforms() {
+    conforms(small(Nature { failures_are_free: true, ..Nature::default() })).await;
+}
+
+#[tokio::test]
+async fn a_server_whose_clock_is_an_hour_off_conforms() {
+    conforms(small(Nature { clock_off: -3_600, ..Nature::default() })).await;
+    conforms(small(Nature { clock_off: 3_600, odd: true, ..Nature::default() })).await;
+}
+
+#[tokio::test]
+async fn after_the_removal_a_server_must_have_removed_the_operation() {
+    let beyond = (jiff::Timestamp::from_second(1_922_832_000).expect("2030-12-07").as_second()
+        - jiff::Timestamp::now().as_second())
+        + 60;
+    let candidate = Candidate::start(Nature { clock_off: beyond, ..Nature::default() }).await;
+    let report = judge(options(&candidate.base_url, Profile::Functional)).await.expect("a verdict");
+    assert_eq!(report.verdict, Verdict::Violates);
+    assert!(broken(&report).iter().all(|line| line.starts_with("versioning.lifetime")), "{:#?}", broken(&report));
+
+    let gone = Nature { clock_off: beyond, fault: Some(Fault::RemovedEarly), ..Nature::default() };
+    let candidate = Candidate::start(gone).await;
+    let report = judge(options(&candidate.base_url, Profile::Functional)).await.expect("a verdict");
+    assert_eq!(report.verdict, Verdict::Conforms, "{:#?}", broken(&report));
 }
 
 #[tokio::test]
