@@ -73,7 +73,7 @@ impl Embedded {
                 limits: RequestLimits::default(),
             },
         )?;
-        let server = Server::bind((Ipv4Addr::LOCALHOST, 0).into(), app, None, ServeOptions::default()).await?;
+        let server = Server::bind((Ipv4Addr::LOCALHOST, 0).into(), app, None, ServeOptions::default())?;
         let base_url = server.base_url()?;
         let (stop, stopped) = oneshot::channel();
         let server = tokio::spawn(server.run(async {

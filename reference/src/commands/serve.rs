@@ -44,7 +44,6 @@ async fn serve(args: &ServeArgs) -> Result<(), Failure> {
     let without_keys = app.keys().is_empty();
     let (tls, authority) = tls(args, &location)?;
     let server = Server::bind(args.listen, app, tls, options(args))
-        .await
         .map_err(|error| Failure::CannotStart(format!("cannot listen on {}: {error}", args.listen)))?;
     let base_url = server.base_url().map_err(Failure::cannot_start)?;
 

@@ -14,7 +14,7 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_rustls::TlsAcceptor;
 
@@ -25,6 +25,10 @@ use connections::Connections;
 /// How often usage is written down. A killed server forgets less than a second of it, the time of the
 /// write included.
 const SAVE_EVERY: Duration = Duration::from_millis(500);
+
+/// How many connections may wait to be accepted. The usual 128 overflow when a thousand clients arrive
+/// together, and whoever then meets no room tries again only after a second.
+const BACKLOG: u32 = 4096;
 
 /// The longest head of a request, and the most that is buffered of one.
 const MAX_HEAD: usize = 32 * 1024;
@@ -70,13 +74,12 @@ impl Server {
     /// # Errors
     ///
     /// What the system says when the address cannot be had.
-    pub async fn bind(
-        address: SocketAddr,
-        app: App,
-        tls: Option<TlsAcceptor>,
-        options: ServeOptions,
-    ) -> io::Result<Self> {
-        Ok(Self { listener: TcpListener::bind(address).await?, app: Arc::new(app), tls, options })
+    pub fn bind(address: SocketAddr, app: App, tls: Option<TlsAcceptor>, options: ServeOptions) -> io::Result<Self> {
+        let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+        // So that a restart does not wait for the last server's connections to be forgotten.
+        socket.set_reuseaddr(true)?;
+        socket.bind(address)?;
+        Ok(Self { listener: socket.listen(BACKLOG)?, app: Arc::new(app), tls, options })
     }
 
     /// The base address of the API, with the port that was really taken.
