@@ -4,6 +4,17 @@ use std::ffi::OsStr;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+/// Where a program may run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Cores {
+    /// On the server's core.
+    Server,
+    /// On two cores, however many there are.
+    Two,
+    /// Wherever this process may, as long as it is not bound itself.
+    All,
+}
+
 /// The cores that this process may use, and how it shares them between the server and the load.
 #[derive(Debug)]
 pub(crate) struct Machine {
@@ -27,21 +38,15 @@ impl Machine {
         }
     }
 
-    /// A command for `program` on the server's core.
-    pub(crate) fn server_command(&self, program: &OsStr) -> Command {
-        self.on_cores(program, self.sides().map(|(server, _)| vec![server]))
-    }
-
-    /// A command for `program` on two cores, however many there are.
-    pub(crate) fn two_core_command(&self, program: &OsStr) -> Command {
-        self.on_cores(program, self.sides().map(|(server, load)| vec![server, load]))
-    }
-
-    fn on_cores(&self, program: &OsStr, cores: Option<Vec<u32>>) -> Command {
-        let Some(cores) = cores else { return Command::new(program) };
-        let list: Vec<String> = cores.iter().map(u32::to_string).collect();
+    /// A command for `program` that is bound to some cores, if it can be.
+    pub(crate) fn command(&self, program: &OsStr, cores: Cores) -> Command {
+        let list = match (self.sides(), cores) {
+            (Some((server, _)), Cores::Server) => server.to_string(),
+            (Some((server, load)), Cores::Two) => format!("{server},{load}"),
+            (None, _) | (_, Cores::All) => return Command::new(program),
+        };
         let mut command = Command::new("taskset");
-        command.args(["--cpu-list", &list.join(",")]).arg(program);
+        command.args(["--cpu-list", &list]).arg(program);
         command
     }
 
@@ -67,7 +72,7 @@ impl Machine {
     pub(crate) fn describe(&self) -> String {
         match self.sides() {
             Some((server, load)) => format!(
-                "{} cores; the server is bound to core {server}, the load generator (one thread) to core {load}",
+                "{} cores; in reads, servers are bound to core {server} and the load generator (one thread) to core {load}",
                 self.cores.len()
             ),
             None => "nothing is bound to a core: that takes two cores and `taskset`".to_owned(),

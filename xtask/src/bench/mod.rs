@@ -25,7 +25,7 @@ use clap::{Args, ValueEnum};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
-use self::machine::Machine;
+use self::machine::{Cores, Machine};
 use self::rates::Catalogues;
 use self::reference::Reference;
 use crate::cargo;
@@ -117,7 +117,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
 
 fn measure(session: &Session, options: &Options) -> anyhow::Result<Vec<table::Row>> {
     let wants = |part| options.only.is_empty() || options.only.contains(&part);
-    let (mut rates, mut times) = (Vec::new(), Vec::new());
+    let (mut rates, mut creates, mut times) = (Vec::new(), Vec::new(), Vec::new());
     // The judge and the compiler are to have every core, so they come before this process is bound to one.
     if wants(Part::Verdict) {
         eprintln!("timing the judge …");
@@ -125,6 +125,11 @@ fn measure(session: &Session, options: &Options) -> anyhow::Result<Vec<table::Ro
     }
     if options.fresh_clone {
         times.push(verdict::fresh_clone_row(session)?);
+    }
+    // Neither do creates compare two servers, so here the server has every core and a writer beside its readers.
+    if wants(Part::Create) {
+        eprintln!("creating animals …");
+        creates = rates::create_rows(session)?;
     }
     session.machine.pin_load();
     if wants(Part::Read) || wants(Part::List) {
@@ -138,10 +143,7 @@ fn measure(session: &Session, options: &Options) -> anyhow::Result<Vec<table::Ro
             rates.push(catalogues.list_row(session)?);
         }
     }
-    if wants(Part::Create) {
-        eprintln!("creating animals …");
-        rates.extend(rates::create_rows(session)?);
-    }
+    rates.extend(creates);
     rates.extend(times);
     Ok(rates)
 }
@@ -165,8 +167,9 @@ impl Session {
     }
 
     /// A reference server with a database of its own.
-    fn reference(&self, name: &str) -> anyhow::Result<Reference> {
+    fn reference(&self, name: &str, cores: Cores) -> anyhow::Result<Reference> {
         let program = self.programs.join(format!("reference{}", std::env::consts::EXE_SUFFIX));
-        Reference::start(&program, &self.machine, &reference::database(self.folder.path(), name))
+        let command = self.machine.command(program.as_os_str(), cores);
+        Reference::start(&program, command, &reference::database(self.folder.path(), name))
     }
 }

@@ -9,7 +9,7 @@ use anyhow::{Context, ensure};
 use super::Session;
 use super::disk::{self, Place};
 use super::load::{self, Extent, Outcome, Script};
-use super::machine::Work;
+use super::machine::{Cores, Work};
 use super::reference::{self, PETS, Reference, WRITERS};
 use super::rounds::{Rounds, Sample};
 use super::server::Server;
@@ -36,9 +36,9 @@ pub(crate) struct Catalogues {
 impl Catalogues {
     /// Starts a server for each and fills both through the API.
     pub(crate) fn prepare(session: &Session, animals: u64) -> anyhow::Result<Catalogues> {
-        let few = session.reference("few")?;
+        let few = session.reference("few", Cores::Server)?;
         let few_ids = few.fill(&session.runtime, FEW)?;
-        let many = session.reference("many")?;
+        let many = session.reference("many", Cores::Server)?;
         eprintln!("creating {animals} animals through the API …");
         let many_ids = many.fill(&session.runtime, animals)?;
         Ok(Catalogues { few, few_ids, many, many_ids })
@@ -94,7 +94,7 @@ impl Catalogues {
 
 /// Creates that are durable before they are acknowledged, against single writes that are.
 pub(crate) fn create_rows(session: &Session) -> anyhow::Result<Vec<Row>> {
-    let subject = session.reference("creates")?;
+    let subject = session.reference("creates", Cores::All)?;
     let script = subject.create_script();
     let (mut ids, mut answers, mut latencies) = (HashSet::<i64>::new(), 0, Vec::new());
     let folder = session.folder.path();
@@ -117,7 +117,7 @@ pub(crate) fn create_rows(session: &Session) -> anyhow::Result<Vec<Row>> {
     latencies.sort_unstable();
     let milliseconds = |part| f64::from(percentile(&latencies, part)) / 1000.0;
     let notes = vec![format!(
-        "create: half were durable and answered within {:.1} ms, 99 of 100 within {:.1} ms; the server used {:.0} % of \
+        "create: half were durable and answered within {:.1} ms, 99 of 100 within {:.1} ms; the server, bound to no core, used {:.0} % of \
          a core; {}; the yardsticks write 4 KiB and call fdatasync, one at a time, on the disk of the database",
         milliseconds(0.5),
         milliseconds(0.99),
@@ -139,7 +139,7 @@ impl BareServer {
     fn like(session: &Session, reference: &Reference, script: &Script) -> anyhow::Result<BareServer> {
         let request = script.requests.first().context("nothing to read")?;
         let answer = session.runtime.block_on(load::once(reference.server.address(), request))?;
-        let mut command = session.machine.server_command(std::env::current_exe()?.as_os_str());
+        let mut command = session.machine.command(std::env::current_exe()?.as_os_str(), Cores::Server);
         command.args(["bench-bare", "--path", &format!("{PETS}/{{id}}"), "--body"]);
         command.arg(String::from_utf8(answer.body)?);
         for (name, value) in &answer.headers {

@@ -1,7 +1,7 @@
 //! The reference as its users run it: the release binary, a database file, a key.
 
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,7 +9,6 @@ use anyhow::{Context, ensure};
 use tokio::runtime::Runtime;
 
 use super::load::{self, Expect, Extent, Script};
-use super::machine::Machine;
 use super::message;
 use super::server::Server;
 
@@ -30,10 +29,9 @@ pub(crate) struct Reference {
 }
 
 impl Reference {
-    /// Starts the server on a database of its own.
-    pub(crate) fn start(program: &Path, machine: &Machine, database: &Path) -> anyhow::Result<Reference> {
+    /// Starts the server, by `command`, on a database of its own.
+    pub(crate) fn start(program: &Path, mut command: Command, database: &Path) -> anyhow::Result<Reference> {
         let key = issue_key(program, database)?;
-        let mut command = machine.server_command(program.as_os_str());
         command.args(["serve", "--listen", "127.0.0.1:0", "--db"]).arg(database);
         Ok(Reference { server: Server::start(command)?, key })
     }
@@ -77,7 +75,7 @@ impl Reference {
 
 /// Issues a key as an operator does: it is all that the command writes to standard output.
 fn issue_key(program: &Path, database: &Path) -> anyhow::Result<String> {
-    let output = std::process::Command::new(program)
+    let output = Command::new(program)
         .args(["keys", "issue", "--plan", "enterprise", "--rpm", ALLOWANCE, "--rpd", ALLOWANCE, "--name", "bench"])
         .arg("--db")
         .arg(database)

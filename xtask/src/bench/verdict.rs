@@ -6,6 +6,7 @@ use std::time::Instant;
 use anyhow::{Context, ensure};
 
 use super::Session;
+use super::machine::Cores;
 use super::stats::{Bound, Summary};
 use super::table::{Row, Unit};
 use crate::cargo;
@@ -46,7 +47,7 @@ pub(crate) fn fresh_clone_row(session: &Session) -> anyhow::Result<Row> {
     git.args(["clone", "--quiet", "--no-hardlinks"]).arg(&root).arg(&clone);
     cargo::run(git)?;
     let cargo = cargo::cargo();
-    let mut conform = session.machine.two_core_command(cargo.get_program());
+    let mut conform = session.machine.command(cargo.get_program(), Cores::Two);
     conform.args(["xtask", "conform"]).current_dir(&clone).env("CARGO_TARGET_DIR", clone.join("target"));
     for (name, value) in cargo.get_envs() {
         match value {
