@@ -154,8 +154,14 @@ fn not_exercised(out: &mut String, report: &Report) -> std::fmt::Result {
         return Ok(());
     }
     writeln!(out, "\n{YELLOW}Not exercised{YELLOW:#}")?;
-    for requirement in gaps {
-        writeln!(out, "  ? {}  {DIM}{}{DIM:#}", requirement.id, requirement.reason.as_deref().unwrap_or(""))?;
+    let mut reasons: Vec<&str> = gaps.iter().map(|r| r.reason.as_deref().unwrap_or_default()).collect();
+    reasons.sort_unstable();
+    reasons.dedup();
+    for reason in reasons {
+        writeln!(out, "  {DIM}{reason}{DIM:#}")?;
+        for requirement in gaps.iter().filter(|r| r.reason.as_deref().unwrap_or_default() == reason) {
+            writeln!(out, "  {YELLOW}?{YELLOW:#} {}", requirement.id)?;
+        }
     }
     Ok(())
 }

@@ -104,7 +104,7 @@ fn assigned_id(docket: &Docket<'_>, judgement: &mut Judgement) {
         match animal.id() {
             None => judgement.fail(&[case], expected, "no int64 id"),
             Some(id) if asked == Some(id) => {
-                judgement.fail(&[case], expected, format!("the id {id} that the client sent"))
+                judgement.fail(&[case], expected, format!("the id {id} that the client sent"));
             }
             Some(_) => judgement.hold(),
         }

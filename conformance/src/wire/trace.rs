@@ -49,3 +49,19 @@ impl fmt::Debug for Trace {
         write!(f, "Trace({} exchanges)", self.exchanges.len())
     }
 }
+
+#[cfg(test)]
+impl Context {
+    /// A context with the key `sk-Key1` and the category 1.
+    pub(crate) fn for_test() -> Context {
+        Context {
+            base_url: "http://127.0.0.1:1/v1".to_owned(),
+            keys: vec![ApiKey::new("sk-Key1").expect("a usable key")],
+            figures: None,
+            category_id: 1,
+            assumed_date: None,
+            redactor: Redactor::default(),
+            left_out: Vec::new(),
+        }
+    }
+}

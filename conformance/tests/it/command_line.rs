@@ -107,7 +107,7 @@ async fn what_was_not_exercised_gets_exit_code_4() {
 
 #[test]
 fn the_help_is_the_reviewed_one() {
-    let mut command = animal_store_conformance::cli::command();
+    let mut command = animal_store_conformance::cli::command().term_width(100);
     insta::with_settings!({ snapshot_path => "../../../snapshots", prepend_module_to_snapshot => false, omit_expression => true }, {
         insta::assert_snapshot!("conform-help", command.render_long_help());
     });

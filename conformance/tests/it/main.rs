@@ -1,9 +1,12 @@
 //! The judge against whole servers, over HTTP on loopback.
 
+mod architecture;
 mod candidate;
 mod command_line;
 mod faults;
 mod lawful;
+mod reference;
+mod rendering;
 mod sensitivity;
 
 use std::time::Duration;

@@ -12,19 +12,48 @@ use crate::candidate::{Candidate, Nature};
 use crate::faults::{FAULTS, Fault};
 use crate::{broken, judge, options};
 
+/// How much of a fault shows only on a used-up key.
+#[derive(Clone, Copy, Eq, PartialEq)]
+enum Depth {
+    /// Nothing: ordinary traffic shows it.
+    Functional,
+    /// The refusal shows it; there is no need to wait for the window's end.
+    Refusal,
+    /// The next window shows it.
+    Recovery,
+}
+
+fn depth(fault: Fault, id: &str) -> Depth {
+    match fault {
+        Fault::NeverRecovers | Fault::CreatesAlthoughLimited => Depth::Recovery,
+        _ if id.starts_with("quota.") && id != "quota.every-operation" => Depth::Refusal,
+        _ => Depth::Functional,
+    }
+}
+
+/// How far a clock must be off to stand at the beginning of a minute.
+fn minute_begins() -> i64 {
+    60 - jiff::Timestamp::now().as_second().rem_euclid(60)
+}
+
 /// Judges a server with one fault; what is wrong with the verdict, if anything.
 async fn check(fault: Fault, id: &'static str) -> Option<String> {
-    let quota = id.starts_with("quota.") && id != "quota.every-operation";
+    let depth = depth(fault, id);
     let candidate = Candidate::start(Nature {
         fault: Some(fault),
-        limit: if quota { 90 } else { 100_000 },
-        window: Duration::from_secs(if quota { 4 } else { 60 }),
+        limit: if depth == Depth::Functional { 100_000 } else { 90 },
+        window: Duration::from_secs(if depth == Depth::Recovery { 4 } else { 60 }),
+        clock_off: minute_begins(),
         stock: if fault == Fault::NoMaximum { 150 } else { 0 },
         base_path: if fault == Fault::AnotherPath { "/v2" } else { "/v1" },
         ..Nature::default()
     })
     .await;
-    let mut options = options(&candidate.base_url, if quota { Profile::Full } else { Profile::Functional });
+    let profile = if depth == Depth::Functional { Profile::Functional } else { Profile::Full };
+    let mut options = options(&candidate.base_url, profile);
+    if depth == Depth::Refusal {
+        options.max_duration = Duration::from_secs(30);
+    }
     options.strict = true;
     if fault == Fault::LimitOfNoPlan {
         options.plan = "enterprise=100000,100000".parse().ok();

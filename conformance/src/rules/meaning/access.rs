@@ -1,0 +1,93 @@
+//! The credential of a request: a valid key, none, or one whose form is debatable.
+
+use crate::wire::exchange::Request;
+use crate::wire::trace::Context;
+
+/// With which credential a request comes.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Access {
+    /// A valid key, in the described form; its index in the context.
+    Valid(usize),
+    /// A valid key in a form that HTTP allows and the specification does not show, such as `bearer`.
+    Debatable,
+    /// No valid key.
+    Lacking(Lack),
+}
+
+impl Access {
+    /// Whether there is beyond doubt no valid key.
+    #[must_use]
+    pub fn is_lacking(self) -> bool {
+        matches!(self, Access::Lacking(_))
+    }
+}
+
+/// In which way a valid key is lacking.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Lack {
+    /// There is no credential at all.
+    Absent,
+    /// There is one that nobody issued.
+    Unknown,
+    /// There is one that resembles a valid key.
+    Inexact,
+    /// A valid key was sent, but not as a bearer token in the header.
+    NotBearer,
+}
+
+/// Reads the credential of a request.
+#[must_use]
+pub fn access(request: &Request, context: &Context) -> Access {
+    let holds_key = |text: &str| context.keys.iter().any(|key| text.contains(key.reveal()));
+    let Some(value) = &request.authorization else {
+        let elsewhere = request.query.as_deref().is_some_and(holds_key)
+            || request.headers.iter().any(|(_, value)| holds_key(value));
+        return Access::Lacking(if elsewhere { Lack::NotBearer } else { Lack::Absent });
+    };
+    let (scheme, token) = value.split_once(' ').unwrap_or((value, ""));
+    if !scheme.eq_ignore_ascii_case("bearer") {
+        return Access::Lacking(if holds_key(value) { Lack::NotBearer } else { Lack::Unknown });
+    }
+    for (index, key) in context.keys.iter().enumerate() {
+        let key = key.reveal();
+        if token == key {
+            return if scheme == "Bearer" { Access::Valid(index) } else { Access::Debatable };
+        }
+        if token.trim() == key {
+            return Access::Debatable;
+        }
+    }
+    let token = token.trim();
+    let resembles = |key: &str| {
+        !token.is_empty() && (token.contains(key) || key.contains(token) || token.eq_ignore_ascii_case(key))
+    };
+    let inexact = context.keys.iter().any(|key| resembles(key.reveal()));
+    Access::Lacking(if inexact { Lack::Inexact } else { Lack::Unknown })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_exact_key_in_the_described_form_is_valid() {
+        let request = || Request::new("GET", "/pets");
+        let read = |value: &str| access(&request().authorization(value), &Context::for_test());
+        assert_eq!(read("Bearer sk-Key1"), Access::Valid(0));
+        assert_eq!(read("bearer sk-Key1"), Access::Debatable);
+        assert_eq!(read("Bearer  sk-Key1"), Access::Debatable);
+        assert_eq!(read("Bearer sk-key1"), Access::Lacking(Lack::Inexact));
+        assert_eq!(read("Bearer sk-Key"), Access::Lacking(Lack::Inexact));
+        assert_eq!(read("Bearer sk-Key1x"), Access::Lacking(Lack::Inexact));
+        assert_eq!(read("Bearer other"), Access::Lacking(Lack::Unknown));
+        assert_eq!(read("Bearer"), Access::Lacking(Lack::Unknown));
+        assert_eq!(read("sk-Key1"), Access::Lacking(Lack::NotBearer));
+        assert_eq!(read("Basic sk-Key1"), Access::Lacking(Lack::NotBearer));
+        assert_eq!(access(&request(), &Context::for_test()), Access::Lacking(Lack::Absent));
+        assert_eq!(access(&request().query("api_key=sk-Key1"), &Context::for_test()), Access::Lacking(Lack::NotBearer));
+        assert_eq!(
+            access(&request().header("X-Api-Key", "sk-Key1"), &Context::for_test()),
+            Access::Lacking(Lack::NotBearer)
+        );
+    }
+}

@@ -1,0 +1,95 @@
+//! The invariants of the project, written as what is absent.
+
+use std::path::{Path, PathBuf};
+
+/// The root of the workspace.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace").to_owned()
+}
+
+/// Every Rust file below a folder of the workspace, with its path from the root.
+fn sources(folder: &str) -> Vec<(String, String)> {
+    let mut files = Vec::new();
+    let mut folders = vec![root().join(folder)];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).expect("a readable folder") {
+            let path = entry.expect("a readable entry").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let name = path.strip_prefix(root()).expect("below the root").display().to_string();
+                files.push((name, std::fs::read_to_string(&path).expect("a readable file")));
+            }
+        }
+    }
+    assert!(!files.is_empty(), "there is no source below {folder}");
+    files
+}
+
+/// The files below a folder, other than the excepted ones, that hold one of the words.
+fn with_any(folder: &str, except: &[&str], words: &[&str]) -> Vec<String> {
+    let mut found = Vec::new();
+    for (name, text) in sources(folder) {
+        let excepted = except.iter().any(|prefix| name.starts_with(prefix));
+        found.extend(
+            words.iter().filter(|word| !excepted && text.contains(**word)).map(|word| format!("{name}: {word}")),
+        );
+    }
+    found
+}
+
+#[test]
+fn rules_send_nothing_sleep_never_and_read_no_clock_and_no_file() {
+    let words = ["reqwest", "tokio", "async ", "::now()", "sleep(", "std::fs", "std::net", "std::env", "probes::"];
+    assert_eq!(with_any("conformance/src/rules", &[], &words), [""; 0]);
+}
+
+#[test]
+fn renderers_compute_no_verdict_and_touch_no_file() {
+    let words = ["rules::", "overall(", "judge(", "std::fs", "reqwest", "tokio"];
+    assert_eq!(with_any("conformance/src/report", &["conformance/src/report/mod.rs"], &words), [""; 0]);
+}
+
+#[test]
+fn one_module_owns_the_http_client() {
+    let words = ["reqwest::Client", "redirect::", "TcpStream"];
+    assert_eq!(with_any("conformance/src", &["conformance/src/wire/client.rs"], &words), [""; 0]);
+}
+
+#[test]
+fn probes_judge_nothing() {
+    assert_eq!(with_any("conformance/src/probes", &[], &["Judgement", "crate::verdict"]), [""; 0]);
+}
+
+#[test]
+fn one_folder_of_the_reference_touches_sqlite() {
+    assert_eq!(with_any("reference/src", &["reference/src/store/"], &["rusqlite"]), [""; 0]);
+}
+
+#[test]
+fn the_two_products_never_import_each_other() {
+    let manifest =
+        |package: &str| std::fs::read_to_string(root().join(package).join("Cargo.toml")).expect("a manifest");
+    let judge = manifest("conformance");
+    let dependencies = judge.split("[dependencies]").nth(1).and_then(|rest| rest.split("\n[").next()).expect("a table");
+    assert!(!dependencies.contains("reference"), "the judge depends on the reference");
+    assert!(!manifest("reference").contains("conformance"), "the reference depends on the judge");
+    assert_eq!(with_any("conformance/src", &[], &["animal_store_reference"]), [""; 0]);
+}
+
+#[test]
+fn no_file_is_longer_than_a_reader_keeps_in_mind() {
+    for folder in ["conformance", "reference", "xtask"] {
+        for (name, text) in sources(folder) {
+            let lines = text.lines().count();
+            assert!(lines <= 450, "{name} has {lines} lines: where is its seam?");
+        }
+    }
+}
+
+#[test]
+fn the_coverage_table_of_the_readme_is_the_catalogues() {
+    let table = animal_store_conformance::catalogue::catalogue().coverage_markdown();
+    let readme = std::fs::read_to_string(root().join("README.md")).expect("a README");
+    assert!(readme.contains(&table), "the coverage table of README.md is stale; it should be:\n{table}");
+}
