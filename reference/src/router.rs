@@ -82,6 +82,9 @@ impl App {
         if status.is_client_error() || status.is_server_error() {
             response.headers_mut().insert("x-request-id", HeaderValue::from(number));
         }
+        if status.is_server_error() {
+            tracing::error!(request = number, route = name, status = status.as_u16(), "a request failed");
+        }
         if let Some((started, method)) = log {
             let micros = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
             tracing::debug!(target: "access", request = number, method, route = name, status = status.as_u16(), micros);

@@ -80,6 +80,10 @@ async fn serve(args: &ServeArgs) -> Result<(), Failure> {
             }
         })
         .await;
+    if let (Location::Scratch, Some(path)) = (&location, &authority) {
+        // It was for this run only; somebody may have cleaned up already.
+        let _ = std::fs::remove_file(path);
+    }
     tracing::info!("stopped");
     Ok(())
 }

@@ -7,7 +7,7 @@ pub mod tls;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use http::Request;
 use hyper::body::Incoming;
@@ -25,6 +25,9 @@ use connections::Connections;
 /// How often usage is written down. A killed server forgets less than a second of it, the time of the
 /// write included.
 const SAVE_EVERY: Duration = Duration::from_millis(500);
+
+/// How long a stopping server tries to write usage down.
+const LAST_SAVE: Duration = Duration::from_secs(5);
 
 /// How many connections may wait to be accepted. The usual 128 overflow when a thousand clients arrive
 /// together, and whoever then meets no room tries again only after a second.
@@ -128,11 +131,9 @@ impl Server {
         connections.finish(options.grace).await;
         watching.abort();
         saving.abort();
-        // An aborted save may still be queued; this one comes after it.
+        // An aborted save may still be queued; the last one comes after it.
         let _ = saving.await;
-        if let Err(error) = app.keys().save_usage().await {
-            tracing::error!(%error, "what keys have used since the last second is lost");
-        }
+        save_usage_at_last(&app).await;
         // Ends once the queue is empty, which takes one commit at most.
         app.store().stop_writing();
     }
@@ -154,6 +155,18 @@ async fn save_usage(app: Arc<App>) {
         if let Err(error) = app.keys().save_usage().await {
             tracing::warn!(%error, "what keys have used could not be written down; trying again");
         }
+    }
+}
+
+/// The last save finds room in the queue sooner or later, because nobody adds animals any more.
+async fn save_usage_at_last(app: &App) {
+    let deadline = Instant::now() + LAST_SAVE;
+    while let Err(error) = app.keys().save_usage().await {
+        if Instant::now() >= deadline {
+            tracing::error!(%error, "what keys have used in the last second is lost");
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }
 

@@ -55,7 +55,7 @@ pub enum OpenError {
     #[error("the disk that holds {} is full: free some space, then start again", .0.display())]
     Full(PathBuf),
     /// Anything else.
-    #[error("cannot use {}: {detail}", .path.display())]
+    #[error("cannot use {}: {detail}; check the file and the disk it lies on", .path.display())]
     Other {
         /// The file.
         path: PathBuf,

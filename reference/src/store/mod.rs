@@ -74,6 +74,7 @@ impl Store {
         let other = |error: std::io::Error| OpenError::Other { path: path.clone(), detail: error.to_string() };
         let conn = schema::open(&path, durability)?;
         let served = claim(&path)?;
+        schema::check_pages(&conn, &path)?;
         let changes = Changes::open(&schema::shared_state_path(&conn, &path)).map_err(other)?;
         let writer = Writer::start(conn, queue).map_err(other)?;
         Ok(Self { writer, readers: Readers::new(&path), changes, _served: served, _scratch: scratch })

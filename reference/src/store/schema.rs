@@ -90,7 +90,6 @@ pub(super) fn open(path: &Path, durability: Durability) -> Result<Connection, Op
     if conn.is_readonly(MAIN_DB).map_err(explain)? {
         return Err(OpenError::ReadOnly(path.to_owned()));
     }
-    check_pages(&conn, path)?;
     let mode: String = conn.pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0)).map_err(explain)?;
     if mode != "wal" {
         return Err(OpenError::Other {
@@ -133,7 +132,8 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
     Ok(conn)
 }
 
-fn check_pages(conn: &Connection, path: &Path) -> Result<(), OpenError> {
+/// Checks a database that is not too large from end to end.
+pub(super) fn check_pages(conn: &Connection, path: &Path) -> Result<(), OpenError> {
     if std::fs::metadata(path).is_ok_and(|file| file.len() > CHECKED_AT_START) {
         return Ok(());
     }
