@@ -89,8 +89,12 @@ pub fn http_date(unix_seconds: u64) -> HeaderValue {
     })
 }
 
+/// 9999-12-31T23:59:59Z.
+const LAST_DATE: u64 = 253_402_300_799;
+
 fn format_date(unix_seconds: u64) -> HeaderValue {
-    let text = httpdate::fmt_http_date(UNIX_EPOCH + Duration::from_secs(unix_seconds));
+    // HTTP dates have four digits for the year, and the formatter panics beyond them.
+    let text = httpdate::fmt_http_date(UNIX_EPOCH + Duration::from_secs(unix_seconds.min(LAST_DATE)));
     HeaderValue::from_str(&text).unwrap_or_else(|_| HeaderValue::from_static("Thu, 01 Jan 1970 00:00:00 GMT"))
 }
 
@@ -111,5 +115,6 @@ mod tests {
     fn dates_are_written_as_http_wants_them() {
         assert_eq!(http_date(1_922_659_200), "Thu, 05 Dec 2030 00:00:00 GMT");
         assert_eq!(http_date(0), "Thu, 01 Jan 1970 00:00:00 GMT");
+        assert_eq!(http_date(u64::MAX), "Fri, 31 Dec 9999 23:59:59 GMT");
     }
 }

@@ -54,7 +54,7 @@ pub struct ServeArgs {
     #[arg(long, value_name = "PATH", default_value = "/v1", value_parser = base_path)]
     pub base_path: String,
 
-    /// Issue one key for each plan and print it with a ready curl line
+    /// Issue one key for each plan, at every start, and print it with a ready curl line
     #[arg(long)]
     pub dev: bool,
 

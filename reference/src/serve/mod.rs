@@ -199,7 +199,6 @@ where
         .header_read_timeout(None)
         .half_close(true)
         .max_buf_size(MAX_HEAD)
-        .pipeline_flush(true)
         .serve_connection(Watched::new(stream, Arc::clone(&progress)), service);
     if let Err(error) = progress.drive(connection, |connection| connection.graceful_shutdown()).await {
         tracing::debug!(%error, "a connection ended early");

@@ -130,3 +130,33 @@ fn a_full_queue_of_writes_is_a_503() {
     assert_eq!(server.post(&key, r#"{"name":"x","categoryId":1}"#).status, 201);
     assert!(server.stop().contains("the queue of writes is full"));
 }
+
+#[test]
+fn a_database_damaged_while_it_is_served_gives_errors_and_no_wrong_answers() {
+    let folder = Folder::new();
+    let key = folder.issue(&["enterprise"]);
+    let server = folder.serve(&[]);
+    // Long enough to fill many pages, so that none that the keys need is hit.
+    let name = "x".repeat(1_000);
+    let body = format!(r#"{{"name":"{name}","categoryId":1}}"#);
+    let added: Vec<_> = (0..300).map(|_| server.post(&key, &body)).collect();
+    server.stop();
+    let server = folder.serve(&[]);
+    let pages = std::fs::read(folder.db()).expect("a file").len() / 4096;
+    let file = std::fs::File::options().write(true).open(folder.db()).expect("a file");
+    for page in pages / 2..pages {
+        std::os::unix::fs::FileExt::write_all_at(&file, &[0xa5; 64], page as u64 * 4096).expect("damage");
+    }
+    let mut failed = 0;
+    for animal in &added {
+        let answer = server.ask("GET", &format!("/v1/pets/{}", animal.json()["id"]), &key);
+        if answer.status == 200 {
+            assert_eq!(answer.body, animal.body);
+        } else {
+            answer.assert_error(500);
+            failed += 1;
+        }
+    }
+    assert!(failed > 0, "the damage went unnoticed");
+    assert!(server.stop().contains("malformed"), "the log says why");
+}

@@ -77,4 +77,23 @@ fn a_body_in_chunks_is_read_and_bounded_like_any_other() {
     };
     assert_eq!(send("5\r\n{\"nam\r\n16\r\ne\":\"x\",\"categoryId\":1}\r\n0\r\n\r\n").status, 201);
     send(&format!("{:x}\r\n{}\r\n0\r\n\r\n", 70_000, " ".repeat(70_000))).assert_error(413);
+    send("zz\r\n").assert_error(400);
+}
+
+#[test]
+fn a_client_that_takes_nothing_of_a_long_response_is_cut_off() {
+    let folder = Folder::new();
+    let key = folder.issue(&["enterprise"]);
+    let server = folder.serve(&["--send-timeout", "0.2", "--max-connections", "1"]);
+    let name = "x".repeat(60_000);
+    for _ in 0..100 {
+        assert_eq!(server.post(&key, &format!(r#"{{"name":"{name}","categoryId":1}}"#)).status, 201);
+    }
+    let mut stream = connect(server.address);
+    // More than the sockets of both sides hold.
+    let request = head("GET", "/v1/pets?limit=100", &key, None).replace("Connection: close\r\n", "");
+    stream.write_all(request.repeat(8).as_bytes()).expect("sent");
+    // The only place becomes free although the client goes on holding its end.
+    assert_eq!(server.ask("GET", "/v1/store/orders", &key).status, 200);
+    drop(stream);
 }
