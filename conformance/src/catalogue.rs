@@ -32,7 +32,7 @@ impl Level {
 }
 
 /// One requirement of the catalogue.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Requirement {
     /// Stable slug, such as `auth.missing-key`. The part before the dot is the area.
@@ -45,11 +45,17 @@ pub struct Requirement {
     pub title: String,
     /// The requirement in a paragraph.
     pub text: String,
+    /// For stated and inferred requirements: what a server does that breaks it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub breaks: Option<String>,
     /// For inferred requirements: what it follows from, beside the stated sentence.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
     /// For open requirements: what the reference server does.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub choice: Option<String>,
     /// For open requirements: why it does so.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }
 
@@ -112,6 +118,16 @@ impl Catalogue {
             .map(|(_, id)| id)
     }
 
+    /// A question for the error message about a misspelt pattern, or nothing when no identifier is like it.
+    pub(crate) fn did_you_mean(&self, pattern: &str) -> String {
+        self.nearest(pattern).map_or_else(String::new, |id| format!("; did you mean {id}?"))
+    }
+
+    /// The statements of the specification that a requirement answers for.
+    pub fn statements_behind(&self, id: &str) -> impl Iterator<Item = &Statement> {
+        self.statements.iter().filter(move |statement| statement.requirements.iter().any(|named| named == id))
+    }
+
     /// The coverage table of the README: a row for each statement of the specification.
     #[must_use]
     pub fn coverage_markdown(&self) -> String {
@@ -165,7 +181,10 @@ mod tests {
             assert_eq!(requirement.level == Level::Inferred, requirement.from.is_some(), "{id}: `from`");
             assert_eq!(requirement.level == Level::Open, requirement.choice.is_some(), "{id}: `choice`");
             assert_eq!(requirement.choice.is_some(), requirement.why.is_some(), "{id}: `why`");
-            assert!(requirement.text.ends_with('.'), "{id}: the text is a sentence");
+            assert_eq!(requirement.level != Level::Open, requirement.breaks.is_some(), "{id}: `breaks`");
+            for text in std::iter::once(&requirement.text).chain(&requirement.breaks) {
+                assert!(text.ends_with('.'), "{id}: not a sentence: {text}");
+            }
         }
     }
 

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use jiff::tz::TimeZone;
+
 use crate::options::Options;
 use crate::probes::preflight::{self, Abort, Unusable};
 use crate::probes::session::{Budget, Session, Stop};
@@ -76,7 +78,11 @@ impl Judge {
 /// Judges a trace and puts the report together.
 #[must_use]
 pub fn conclude(trace: &Trace, options: &Options, ended_early: Option<String>) -> Report {
-    report::assemble(trace, verdict::judge(trace, &options.scope), options, ended_early)
+    let mut verdicts = verdict::judge(trace, &options.scope);
+    if let Some(first) = trace.exchanges.first() {
+        options.known_failing.apply(&mut verdicts, first.sent_at.to_zoned(TimeZone::UTC).date());
+    }
+    report::assemble(trace, verdicts, options, ended_early)
 }
 
 fn context(options: &Options) -> Context {

@@ -14,6 +14,8 @@
 pub mod catalogue;
 pub mod cli;
 pub mod judge;
+pub mod known_failing;
+pub mod notes;
 pub mod options;
 pub mod plan;
 pub mod probes;
@@ -24,3 +26,6 @@ pub mod verdict;
 pub mod wire;
 
 pub use judge::{Judge, RunError};
+pub use options::{Options, Profile};
+pub use report::Report;
+pub use verdict::Verdict;

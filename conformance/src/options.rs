@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use crate::known_failing::KnownFailing;
 use crate::plan::Plan;
 use crate::wire::client::Transport;
-use crate::wire::secret::ApiKey;
+use crate::wire::secret::{ApiKey, UnusableKey};
 
 /// How much of the catalogue a run covers, and what it does to the target.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, clap::ValueEnum, serde::Serialize)]
@@ -105,7 +106,7 @@ impl Scope {
     }
 }
 
-/// Everything that a run needs to know.
+/// Everything that a run needs to know. [`Options::new`] holds the defaults, of the command line as well.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// How to reach the target.
@@ -120,6 +121,10 @@ pub struct Options {
     pub scope: Scope,
     /// Whether a broken inferred requirement is a violation.
     pub strict: bool,
+    /// What the candidate is known to break.
+    pub known_failing: KnownFailing,
+    /// How long to wait until something answers at the base URL.
+    pub wait: Duration,
     /// The seed of everything random.
     pub seed: u64,
     /// No more requests than this are sent.
@@ -128,4 +133,81 @@ pub struct Options {
     pub max_duration: Duration,
     /// A category that animals can be created in.
     pub category_id: i64,
+    /// How many generated requests to send; by default as many as the key's limit suggests.
+    pub cases: Option<usize>,
+    /// Send only the generated request of this number, the same as in a run with the same seed.
+    pub replay: Option<usize>,
+    /// How many creations to send at once.
+    pub concurrency: usize,
+}
+
+/// Why no options can be made of an address and a key.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum UnusableOptions {
+    /// The address is none.
+    #[error("`{0}` is no base address: it should look like http://localhost:8080/v1")]
+    BaseUrl(String),
+    /// The key cannot be sent.
+    #[error(transparent)]
+    Key(#[from] UnusableKey),
+}
+
+impl Options {
+    /// A full run against the API at this address with this key, and a seed of its own.
+    ///
+    /// # Errors
+    ///
+    /// The address must be an http or https URL without query and fragment, the key one that a header can carry.
+    pub fn new(base_url: &str, api_key: &str) -> Result<Options, UnusableOptions> {
+        Ok(Options {
+            transport: Transport {
+                base_url: normal_base_url(base_url)?,
+                timeout: Duration::from_secs(10),
+                ca_certificates: Vec::new(),
+                proxy: None,
+                headers: Vec::new(),
+            },
+            api_key: ApiKey::new(api_key)?,
+            quota_key: None,
+            plan: None,
+            scope: Scope::default(),
+            strict: false,
+            known_failing: KnownFailing::default(),
+            wait: Duration::ZERO,
+            // Short enough to be typed again.
+            seed: fastrand::u64(0..1 << 32),
+            max_requests: 1_500,
+            max_duration: Duration::from_secs(600),
+            category_id: 1,
+            cases: None,
+            replay: None,
+            concurrency: 16,
+        })
+    }
+}
+
+/// The address without a trailing slash; http or https, with a host, without query and fragment.
+fn normal_base_url(text: &str) -> Result<String, UnusableOptions> {
+    let wrong = || UnusableOptions::BaseUrl(text.to_owned());
+    let url = reqwest::Url::parse(text).map_err(|_| wrong())?;
+    let usable = ["http", "https"].contains(&url.scheme())
+        && url.has_host()
+        && url.query().is_none()
+        && url.fragment().is_none()
+        && url.username().is_empty()
+        && url.password().is_none();
+    if usable { Ok(url.as_str().trim_end_matches('/').to_owned()) } else { Err(wrong()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_base_url_loses_its_trailing_slash_and_must_be_an_http_address() {
+        assert_eq!(Options::new("http://h:1/v1/", "sk-1").unwrap().transport.base_url, "http://h:1/v1");
+        for wrong in ["localhost:8080/v1", "ftp://h/v1", "/v1", "http://h/v1?x=1", "http://u:p@h/v1"] {
+            assert!(matches!(Options::new(wrong, "sk-1"), Err(UnusableOptions::BaseUrl(_))), "{wrong}");
+        }
+    }
 }

@@ -50,6 +50,10 @@ pub enum Status {
     Pass,
     /// It was broken at least once.
     Fail,
+    /// It was broken, as it is known to be: no violation.
+    KnownFailing,
+    /// It is listed as known to fail, and that is no longer so: it holds, or its last day is over.
+    StaleKnownFailing,
     /// Nothing in the trace allows a judgement.
     NotExercised,
     /// It is open: what the candidate chose is recorded.
@@ -69,7 +73,7 @@ pub struct RequirementVerdict {
     pub judged: usize,
     /// Where it was broken.
     pub failures: Vec<Failure>,
-    /// Why it was not exercised.
+    /// Why it was not exercised, is known to fail, or is no longer known to fail.
     pub reason: Option<String>,
     /// For an open requirement: what the candidate chose, as far as this run shows it.
     pub observed: Option<String>,
@@ -80,11 +84,10 @@ impl RequirementVerdict {
     #[must_use]
     pub fn is_violation(&self, strict: bool) -> bool {
         self.selected
-            && self.status == Status::Fail
-            && match self.requirement.level {
-                Level::Stated => true,
-                Level::Inferred => strict,
-                Level::Open => false,
+            && match (self.status, self.requirement.level) {
+                (Status::StaleKnownFailing, _) | (Status::Fail, Level::Stated) => true,
+                (Status::Fail, Level::Inferred) => strict,
+                _ => false,
             }
     }
 

@@ -8,9 +8,9 @@ use std::time::Duration;
 use clap::{Parser, ValueEnum};
 
 use crate::catalogue::catalogue;
-use crate::options::{Options, Profile, Scope};
+use crate::known_failing::{KnownFailing, Malformed};
+use crate::options::{Options, Profile, Scope, UnusableOptions};
 use crate::plan::Plan;
-use crate::wire::client::Transport;
 use crate::wire::secret::{ApiKey, UnusableKey};
 
 /// Judge an Animal Store server by the specification
@@ -52,6 +52,10 @@ pub(super) struct Arguments {
     #[arg(long, help_heading = "Scope")]
     pub strict: bool,
 
+    /// TOML file that lists requirements known to fail: they are judged, and reported apart
+    #[arg(long, value_name = "FILE", env = "CONFORM_KNOWN_FAILING", help_heading = "Scope")]
+    pub known_failing: Option<PathBuf>,
+
     /// Seed of everything random [default: another one each time]
     #[arg(long, value_name = "NUMBER", help_heading = "Run")]
     pub seed: Option<u64>,
@@ -68,6 +72,10 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "SECONDS", env = "CONFORM_TIMEOUT", help_heading = "Run")]
     pub timeout: Option<u64>,
 
+    /// Wait up to this long until something answers at the base address, in seconds [default: 0]
+    #[arg(long, value_name = "SECONDS", env = "CONFORM_WAIT", help_heading = "Run")]
+    pub wait: Option<u64>,
+
     /// A category in which animals can be created [default: 1]
     #[arg(
         long,
@@ -77,6 +85,18 @@ pub(super) struct Arguments {
         help_heading = "Run"
     )]
     pub category_id: Option<i64>,
+
+    /// Send this many generated requests [default: by the key's limit]
+    #[arg(long, value_name = "NUMBER", env = "CONFORM_CASES", help_heading = "Run")]
+    pub cases: Option<usize>,
+
+    /// Send only the generated request of this number; give the --seed of the run that showed it
+    #[arg(long, value_name = "NUMBER", requires = "seed", help_heading = "Run")]
+    pub replay: Option<usize>,
+
+    /// Send this many creations at once [default: 16]
+    #[arg(long, value_name = "NUMBER", env = "CONFORM_CONCURRENCY", help_heading = "Run")]
+    pub concurrency: Option<usize>,
 
     /// PEM file with certificates to trust beside the system's
     #[arg(long, value_name = "FILE", env = "CONFORM_CA_CERT", help_heading = "Transport")]
@@ -219,10 +239,10 @@ pub enum UsageError {
         source: UnusableKey,
     },
     /// The address is none.
-    #[error("`{0}` is no base address: it should look like http://localhost:8080/v1")]
-    BaseUrl(String),
+    #[error(transparent)]
+    BaseUrl(UnusableOptions),
     /// A pattern matches nothing.
-    #[error("{option} {pattern}: no requirement is called so or begins so{}", did_you_mean(.pattern))]
+    #[error("{option} {pattern}: no requirement is called so or begins so{}", catalogue().did_you_mean(.pattern))]
     UnknownRequirement {
         /// Which option.
         option: &'static str,
@@ -240,43 +260,66 @@ pub enum UsageError {
         /// Why.
         source: std::io::Error,
     },
-}
-
-fn did_you_mean(pattern: &str) -> String {
-    catalogue().nearest(pattern).map_or_else(String::new, |id| format!("; did you mean {id}?"))
+    /// The list of known failures cannot be read.
+    #[error("--known-failing {path}: {source}")]
+    KnownFailingFile {
+        /// The file.
+        path: String,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The list of known failures is wrong.
+    #[error("--known-failing {path}, {source}")]
+    KnownFailing {
+        /// The file.
+        path: String,
+        /// Where and how.
+        source: Malformed,
+    },
 }
 
 impl Arguments {
     /// The options of a run.
     pub(super) fn options(&self) -> Result<Options, UsageError> {
         let base_url = self.base_url.as_deref().ok_or(UsageError::NoTarget)?;
-        let key = |option, key: &str| ApiKey::new(key).map_err(|source| UsageError::Key { option, source });
-        let api_key = key("--api-key", self.api_key.as_deref().ok_or(UsageError::NoKey)?)?;
-        let quota_key = self.quota_key.as_deref().map(|quota_key| key("--quota-key", quota_key)).transpose()?;
-        let ca_certificates = match &self.ca_cert {
-            Some(path) => {
-                std::fs::read(path).map_err(|source| UsageError::CaCert { path: path.display().to_string(), source })?
-            }
-            None => Vec::new(),
-        };
-        Ok(Options {
-            transport: Transport {
-                base_url: normal_base_url(base_url)?,
-                timeout: Duration::from_secs(self.timeout.unwrap_or(10).max(1)),
-                ca_certificates,
-                proxy: self.proxy.clone(),
-                headers: self.header.iter().map(|field| (field.0.clone(), field.1.clone())).collect(),
-            },
-            quota_key: quota_key.filter(|quota_key| *quota_key != api_key),
-            api_key,
-            plan: self.plan.clone(),
-            scope: self.scope()?,
-            strict: self.strict,
-            seed: self.seed.unwrap_or_else(|| fastrand::u64(0..1 << 32)),
-            max_requests: self.max_requests.unwrap_or(1_500),
-            max_duration: Duration::from_secs(self.max_duration.unwrap_or(600)),
-            category_id: self.category_id.unwrap_or(1),
-        })
+        let api_key = self.api_key.as_deref().ok_or(UsageError::NoKey)?;
+        let mut options = Options::new(base_url, api_key).map_err(|error| match error {
+            UnusableOptions::Key(source) => UsageError::Key { option: "--api-key", source },
+            UnusableOptions::BaseUrl(_) => UsageError::BaseUrl(error),
+        })?;
+        let quota_key = self.quota_key.as_deref().map(ApiKey::new).transpose();
+        options.quota_key = quota_key
+            .map_err(|source| UsageError::Key { option: "--quota-key", source })?
+            .filter(|quota_key| *quota_key != options.api_key);
+        options.plan = self.plan.clone();
+        options.scope = self.scope()?;
+        options.strict = self.strict;
+        options.known_failing = self.known_failing()?;
+        if let Some(path) = &self.ca_cert {
+            options.transport.ca_certificates = std::fs::read(path)
+                .map_err(|source| UsageError::CaCert { path: path.display().to_string(), source })?;
+        }
+        options.transport.proxy = self.proxy.clone();
+        options.transport.headers = self.header.iter().map(|field| (field.0.clone(), field.1.clone())).collect();
+        let seconds = |typed: Option<u64>, default: Duration| typed.map_or(default, Duration::from_secs);
+        options.transport.timeout = seconds(self.timeout.map(|timeout| timeout.max(1)), options.transport.timeout);
+        options.wait = seconds(self.wait, options.wait);
+        options.max_duration = seconds(self.max_duration, options.max_duration);
+        options.seed = self.seed.unwrap_or(options.seed);
+        options.max_requests = self.max_requests.unwrap_or(options.max_requests);
+        options.category_id = self.category_id.unwrap_or(options.category_id);
+        options.cases = self.cases;
+        options.replay = self.replay;
+        options.concurrency = self.concurrency.unwrap_or(options.concurrency);
+        Ok(options)
+    }
+
+    fn known_failing(&self) -> Result<KnownFailing, UsageError> {
+        let Some(path) = &self.known_failing else { return Ok(KnownFailing::default()) };
+        let shown = || path.display().to_string();
+        let text =
+            std::fs::read_to_string(path).map_err(|source| UsageError::KnownFailingFile { path: shown(), source })?;
+        KnownFailing::parse(&text).map_err(|source| UsageError::KnownFailing { path: shown(), source })
     }
 
     fn scope(&self) -> Result<Scope, UsageError> {
@@ -295,19 +338,6 @@ impl Arguments {
     }
 }
 
-/// The address without a trailing slash; http or https, with a host, without query and fragment.
-fn normal_base_url(text: &str) -> Result<String, UsageError> {
-    let wrong = || UsageError::BaseUrl(text.to_owned());
-    let url = reqwest::Url::parse(text).map_err(|_| wrong())?;
-    let usable = ["http", "https"].contains(&url.scheme())
-        && url.has_host()
-        && url.query().is_none()
-        && url.fragment().is_none()
-        && url.username().is_empty()
-        && url.password().is_none();
-    if usable { Ok(url.as_str().trim_end_matches('/').to_owned()) } else { Err(wrong()) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -318,10 +348,20 @@ mod tests {
     }
 
     #[test]
-    fn a_base_url_loses_its_trailing_slash_and_must_be_an_http_address() {
-        assert_eq!(options(&[]).unwrap().transport.base_url, "http://h:1/v1");
-        for wrong in ["localhost:8080/v1", "ftp://h/v1", "/v1", "http://h/v1?x=1", "http://u:p@h/v1"] {
-            assert!(normal_base_url(wrong).is_err(), "{wrong}");
+    fn the_help_tells_the_defaults_that_apply() {
+        let options = options(&[]).unwrap();
+        let help = <Arguments as clap::CommandFactory>::command().render_long_help().to_string();
+        for (option, default) in [
+            ("--max-requests", options.max_requests as u64),
+            ("--max-duration", options.max_duration.as_secs()),
+            ("--timeout", options.transport.timeout.as_secs()),
+            ("--concurrency", options.concurrency as u64),
+            ("--wait", options.wait.as_secs()),
+            ("--category-id", options.category_id.unsigned_abs()),
+        ] {
+            let about = help.split(option).nth(1).unwrap_or_default();
+            let told = about.split("[default: ").nth(1).and_then(|rest| rest.split(']').next());
+            assert_eq!(told, Some(default.to_string().as_str()), "{option}");
         }
     }
 

@@ -10,10 +10,12 @@ mod curl;
 mod model;
 
 pub use model::{
-    Evidence, Report, ReportedExchange, ReportedRequest, ReportedResponse, RequirementReport, SCHEMA_VERSION, Target,
-    Tool,
+    Choice, Evidence, Report, ReportedExchange, ReportedRequest, ReportedResponse, RequirementReport, SCHEMA_VERSION,
+    Target, Tool,
 };
 
+use crate::catalogue::Level;
+use crate::notes::notes;
 use crate::options::Options;
 use crate::verdict::{RequirementVerdict, overall};
 use crate::wire::exchange::{Exchange, Outcome};
@@ -37,6 +39,8 @@ pub fn assemble(
     let first = trace.exchanges.first().map(|exchange| exchange.sent_at);
     let last = trace.exchanges.last().map(|exchange| exchange.received_at);
     let duration = first.zip(last).map_or(0, |(first, last)| last.duration_since(first).as_millis());
+    let requirements: Vec<RequirementReport> =
+        verdicts.iter().map(|verdict| requirement(trace, verdict, options.strict)).collect();
     let created = trace.exchanges.iter().filter(|e| e.request.method == "POST" && e.status() == Some(201)).count();
     Report {
         schema_version: SCHEMA_VERSION,
@@ -54,11 +58,14 @@ pub fn assemble(
         created,
         duration_ms: u64::try_from(duration).unwrap_or_default(),
         ended_early,
-        requirements: verdicts.into_iter().map(|verdict| requirement(trace, verdict, options.strict)).collect(),
+        notes: notes(trace, options),
+        gap_profile: requirements.iter().filter_map(choice).collect(),
+        requirements,
     }
 }
 
-fn requirement(trace: &Trace, verdict: RequirementVerdict, strict: bool) -> RequirementReport {
+fn requirement(trace: &Trace, verdict: &RequirementVerdict, strict: bool) -> RequirementReport {
+    let hide = |text: &str| printable(&trace.context.redactor.redact(text));
     let evidence = verdict
         .failures
         .iter()
@@ -70,7 +77,6 @@ fn requirement(trace: &Trace, verdict: RequirementVerdict, strict: bool) -> Requ
                 .filter_map(|number| trace.exchanges.get(number.checked_sub(1)?))
                 .map(|exchange| reported(trace, exchange))
                 .collect();
-            let hide = |text: &str| printable(&trace.context.redactor.redact(text));
             let (expected, found) = (hide(&failure.expected), hide(&failure.found));
             Evidence { sentence: format!("expected {expected}; found {found}"), expected, found, exchanges }
         })
@@ -85,10 +91,18 @@ fn requirement(trace: &Trace, verdict: RequirementVerdict, strict: bool) -> Requ
         status: verdict.status,
         judged: verdict.judged,
         failures: verdict.failures.len(),
-        reason: verdict.reason.map(|reason| printable(&reason)),
-        observed: verdict.observed.map(|observed| printable(&observed)),
+        reason: verdict.reason.as_deref().map(hide),
+        observed: verdict.observed.as_deref().map(hide),
         evidence,
     }
+}
+
+fn choice(requirement: &RequirementReport) -> Option<Choice> {
+    (requirement.selected && requirement.level == Level::Open).then(|| Choice {
+        id: requirement.id.clone(),
+        title: requirement.title.clone(),
+        observed: requirement.observed.clone(),
+    })
 }
 
 fn reported(trace: &Trace, exchange: &Exchange) -> ReportedExchange {

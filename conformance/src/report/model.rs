@@ -36,8 +36,12 @@ pub struct Report {
     pub duration_ms: u64,
     /// Why the run ended before its plan did, if it did.
     pub ended_early: Option<String>,
+    /// What the reader should know about how the run was asked for.
+    pub notes: Vec<String>,
     /// Every requirement, in the order of the specification.
     pub requirements: Vec<RequirementReport>,
+    /// What the candidate chose where the specification leaves a choice: every selected open requirement, in order.
+    pub gap_profile: Vec<Choice>,
 }
 
 /// What made the report.
@@ -79,12 +83,23 @@ pub struct RequirementReport {
     pub judged: usize,
     /// How many times it was broken.
     pub failures: usize,
-    /// Why it was not exercised.
+    /// Why it was not exercised, is known to fail, or is no longer known to fail.
     pub reason: Option<String>,
     /// What the candidate chose, for an open requirement.
     pub observed: Option<String>,
     /// The first places where it was broken.
     pub evidence: Vec<Evidence>,
+}
+
+/// What a candidate chose where the specification leaves a choice.
+#[derive(Clone, Debug, Serialize)]
+pub struct Choice {
+    /// The identifier of the open requirement.
+    pub id: String,
+    /// The open question in a line.
+    pub title: String,
+    /// The choice, as far as this run shows it.
+    pub observed: Option<String>,
 }
 
 /// One place where a requirement was broken.

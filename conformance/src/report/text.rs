@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use anstyle::{AnsiColor, Style};
 
-use super::{Evidence, Report, ReportedExchange, RequirementReport};
+use super::{Choice, Evidence, Report, ReportedExchange, RequirementReport};
 use crate::catalogue::Level;
 use crate::verdict::{Status, Verdict};
 
@@ -35,6 +35,13 @@ pub fn render(report: &Report, detail: Detail) -> String {
     out
 }
 
+impl std::fmt::Display for Report {
+    /// What went wrong, and the verdict, without colours: the message of a failed assertion.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        anstream::adapter::strip_str(&render(self, Detail::Quiet)).fmt(f)
+    }
+}
+
 fn write(out: &mut String, report: &Report, detail: Detail) -> std::fmt::Result {
     let plan = report.target.plan.as_ref().map_or_else(String::new, |plan| format!(" · plan {plan}"));
     let strict = if report.strict { " · strict" } else { "" };
@@ -45,14 +52,19 @@ fn write(out: &mut String, report: &Report, detail: Detail) -> std::fmt::Result 
         report.profile.as_str(),
         report.seed
     )?;
+    for note in &report.notes {
+        writeln!(out, "{YELLOW}note:{YELLOW:#} {note}")?;
+    }
     if detail != Detail::Quiet {
         sections(out, report)?;
+        choices(out, report, detail)?;
+        known_failing(out, report, detail)?;
     }
     for (title, style, violation) in [("Violations", RED, true), ("Warnings", YELLOW, false)] {
         let broken: Vec<&RequirementReport> = report
             .requirements
             .iter()
-            .filter(|requirement| requirement.status == Status::Fail && requirement.violation == violation)
+            .filter(|r| matches!(r.status, Status::Fail | Status::StaleKnownFailing) && r.violation == violation)
             .collect();
         if !broken.is_empty() {
             writeln!(out, "\n{style}{title}{style:#}")?;
@@ -66,21 +78,55 @@ fn write(out: &mut String, report: &Report, detail: Detail) -> std::fmt::Result 
 fn sections(out: &mut String, report: &Report) -> std::fmt::Result {
     let mut section = "";
     let width = report.requirements.iter().map(|requirement| requirement.id.len()).max().unwrap_or(0);
-    for requirement in report.requirements.iter().filter(|requirement| requirement.selected) {
+    for requirement in report.requirements.iter().filter(|r| r.selected && r.level != Level::Open) {
         if requirement.section != section {
             section = &requirement.section;
             writeln!(out, "\n{BOLD}{section}{BOLD:#}")?;
         }
         let (mark, style) = mark(requirement);
         let note = match requirement.status {
-            Status::Observed => requirement.observed.clone().unwrap_or_else(|| "nothing to see in this run".to_owned()),
             Status::NotExercised => "not exercised".to_owned(),
-            Status::Fail => format!("{} · {} of {} times", requirement.title, requirement.failures, requirement.judged),
-            Status::Pass => requirement.title.clone(),
+            Status::Fail | Status::KnownFailing | Status::StaleKnownFailing if requirement.failures > 0 => {
+                format!("{} · {} of {} times", requirement.title, requirement.failures, requirement.judged)
+            }
+            _ => requirement.title.clone(),
         };
-        let note = note.replace('\n', " ");
         let level = if requirement.level == Level::Inferred { " (inferred)" } else { "" };
         writeln!(out, "  {style}{mark}{style:#} {:width$}  {DIM}{note}{level}{DIM:#}", requirement.id)?;
+    }
+    Ok(())
+}
+
+/// The gap profile, without the questions that nothing answers over HTTP.
+fn choices(out: &mut String, report: &Report, detail: Detail) -> std::fmt::Result {
+    let told = |choice: &&Choice| choice.observed.is_some() || detail == Detail::Verbose;
+    let choices: Vec<&Choice> = report.gap_profile.iter().filter(told).collect();
+    if choices.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n{BOLD}Choices this server made{BOLD:#} {DIM}(the specification leaves them open){DIM:#}")?;
+    let width = choices.iter().map(|choice| choice.id.len()).max().unwrap_or(0);
+    for choice in choices {
+        let observed = choice.observed.as_deref().unwrap_or("nothing to see in this run").replace('\n', " ");
+        writeln!(out, "  · {:width$}  {}: {DIM}{observed}{DIM:#}", choice.id, choice.title)?;
+    }
+    Ok(())
+}
+
+fn known_failing(out: &mut String, report: &Report, detail: Detail) -> std::fmt::Result {
+    let known: Vec<&RequirementReport> =
+        report.requirements.iter().filter(|r| r.status == Status::KnownFailing).collect();
+    if known.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n{YELLOW}Known to fail{YELLOW:#}")?;
+    for requirement in known {
+        if detail == Detail::Verbose {
+            failure(out, requirement, YELLOW, detail)?;
+        } else {
+            let reason = requirement.reason.as_deref().unwrap_or_default();
+            writeln!(out, "  {YELLOW}~{YELLOW:#} {}  {DIM}{reason}{DIM:#}", requirement.id)?;
+        }
     }
     Ok(())
 }
@@ -88,7 +134,8 @@ fn sections(out: &mut String, report: &Report) -> std::fmt::Result {
 fn mark(requirement: &RequirementReport) -> (&'static str, Style) {
     match (requirement.status, requirement.violation) {
         (Status::Pass, _) => ("✓", GREEN),
-        (Status::Fail, true) => ("✗", RED),
+        (Status::Fail, true) | (Status::StaleKnownFailing, _) => ("✗", RED),
+        (Status::KnownFailing, _) => ("~", YELLOW),
         (Status::Fail, false) => ("!", YELLOW),
         (Status::NotExercised, _) if requirement.level == Level::Stated => ("?", YELLOW),
         (Status::NotExercised, _) => ("-", DIM),
@@ -97,8 +144,12 @@ fn mark(requirement: &RequirementReport) -> (&'static str, Style) {
 }
 
 fn failure(out: &mut String, requirement: &RequirementReport, style: Style, detail: Detail) -> std::fmt::Result {
-    writeln!(out, "\n  {style}✗ {}{style:#}  {}", requirement.id, requirement.title)?;
+    let (mark, _) = mark(requirement);
+    writeln!(out, "\n  {style}{mark} {}{style:#}  {}", requirement.id, requirement.title)?;
     writeln!(out, "    {DIM}{}, {}{DIM:#}", requirement.section, requirement.level.as_str())?;
+    if let Some(reason) = &requirement.reason {
+        writeln!(out, "    {reason}")?;
+    }
     let shown = if detail == Detail::Verbose { requirement.evidence.len() } else { 1 };
     for evidence in requirement.evidence.iter().take(shown) {
         evidence_lines(out, evidence, detail)?;
@@ -170,8 +221,14 @@ fn summary(out: &mut String, report: &Report) -> std::fmt::Result {
     let count = |level: Level, status: Status| {
         report.requirements.iter().filter(|r| r.selected && r.level == level && r.status == status).count()
     };
-    let stated: usize =
-        [Status::Pass, Status::Fail, Status::NotExercised].map(|s| count(Level::Stated, s)).iter().sum();
+    let stated = report.requirements.iter().filter(|r| r.selected && r.level == Level::Stated).count();
+    let apart: String =
+        [(Status::KnownFailing, "known to fail"), (Status::StaleKnownFailing, "stale in the known failures")]
+            .into_iter()
+            .map(|(status, told)| (count(Level::Stated, status) + count(Level::Inferred, status), told))
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, told)| format!("; {count} {told}"))
+            .collect();
     let style = match report.verdict {
         Verdict::Conforms => GREEN,
         Verdict::Violates => RED,
@@ -182,7 +239,7 @@ fn summary(out: &mut String, report: &Report) -> std::fmt::Result {
     }
     writeln!(
         out,
-        "\n{style}{}{style:#}  {} of {stated} stated requirements held, {} broken, {} not exercised; {} inferred held, {} broken",
+        "\n{style}{}{style:#}  {} of {stated} stated requirements held, {} broken, {} not exercised; {} inferred held, {} broken{apart}",
         report.verdict.as_str().to_uppercase(),
         count(Level::Stated, Status::Pass),
         count(Level::Stated, Status::Fail),
