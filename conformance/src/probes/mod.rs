@@ -1,17 +1,23 @@
 //! Probes: they decide which requests to send, and judge nothing.
 //!
 //! A probe looks at answers only to decide what to ask next: whether a creation can be read back yet, whether a window is
-//! used up. What the answers mean is for the rules.
+//! used up, whether a simpler case breaks the same rule. What the answers mean is for the rules.
 
+pub mod plan;
 pub mod preflight;
 pub mod session;
 
+mod properties;
 mod quota;
+mod sequence;
 mod tour;
 
 pub(crate) use tour::toggle_case;
 
 use crate::options::Options;
+use crate::rules::docket::Docket;
+use crate::rules::rate;
+use plan::Probe;
 use session::{Session, Stop};
 
 /// Sends everything that the options ask for, in an order in which ordinary traffic does the exhausting.
@@ -20,9 +26,17 @@ use session::{Session, Stop};
 ///
 /// [`Stop`] says why the run ended before its plan did; what was sent until then is judged all the same.
 pub async fn run(session: &mut Session<'_>, options: &Options) -> Result<(), Stop> {
-    tour::run(session, options.scope.profile).await?;
-    if options.scope.profile.exhausts() {
-        quota::run(session).await?;
+    let profile = options.scope.profile;
+    let last = session.trace.exchanges.last();
+    let window = last.and_then(|exchange| rate::read(exchange.response()?).window());
+    let figures = Docket::new(&session.trace).figures(0);
+    for probe in plan::plan(options, figures, window).probes {
+        match probe {
+            Probe::Tour => tour::run(session, profile, options.concurrency).await?,
+            Probe::Properties(cases) => properties::run(session, cases, options.replay, profile.creates()).await?,
+            Probe::Sequence(steps) => sequence::run(session, steps, profile.creates()).await?,
+            Probe::Quota => quota::run(session).await?,
+        }
     }
     Ok(())
 }

@@ -3,19 +3,30 @@
 //! It ends a run only where judging would be meaningless, with a sentence that says what to do next. An API that answers
 //! wrongly is not turned away: that is what the judge is for. So a doubtful first answer asks for a second opinion.
 
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep, timeout_at};
+
 use super::session::{Session, Stop};
+use crate::progress::{Event, Listener};
+use crate::wire::client::Client;
 use crate::wire::exchange::{Exchange, FailureKind, Outcome, Request};
 
 /// Why judging would be meaningless.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum Unusable {
     /// Nothing listens.
-    #[error("nothing answers at {base_url} ({detail})\n  Is the server running, and are host and port right?")]
+    #[error(
+        "nothing answers at {base_url}{} ({detail})\n  Is the server running, and are host and port right?{}",
+        after(.waited), advice(.waited)
+    )]
     NothingThere {
         /// The address.
         base_url: String,
         /// The client's words.
         detail: String,
+        /// How long the run waited for something to answer.
+        waited: Duration,
     },
     /// TLS fails.
     #[error(
@@ -54,6 +65,14 @@ pub enum Unusable {
     },
 }
 
+fn after(waited: &Duration) -> String {
+    if waited.is_zero() { String::new() } else { format!(" after a wait of {} s", waited.as_secs()) }
+}
+
+fn advice(waited: &Duration) -> &'static str {
+    if waited.is_zero() { " If it is still starting, wait for it with --wait SECONDS." } else { "" }
+}
+
 /// How preflight ends when it does not pass.
 #[derive(Debug, thiserror::Error)]
 pub enum Abort {
@@ -65,35 +84,58 @@ pub enum Abort {
     Stop(#[from] Stop),
 }
 
+/// Waits until something answers HTTP at the base URL, or for as long as `patience` says. Whatever is not solved by waiting,
+/// a TLS failure above all, ends the wait. Nothing of this is part of the run: it spends neither its requests nor its time.
+pub async fn await_server(client: &Client, patience: Duration, listener: &Listener) {
+    let deadline = Instant::now() + patience;
+    let mut told = false;
+    // A server that is just starting may drop connections (a container's port does), or take them and stay silent.
+    while let Ok(Err(failure)) = timeout_at(deadline, client.poll()).await
+        && failure.kind != FailureKind::Tls
+    {
+        if !told {
+            listener(&Event::NothingYet { patience, detail: failure.detail });
+            told = true;
+        }
+        if Instant::now() + POLL_INTERVAL >= deadline {
+            return;
+        }
+        sleep(POLL_INTERVAL).await;
+    }
+}
+
+/// How long to wait between two looks whether something answers.
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
+
 /// Asks for a list of 100, and for the orders when the answer is doubtful. The list also tells what is there already.
 ///
 /// # Errors
 ///
-/// [`Abort`] when judging would be meaningless or the budget does not allow it.
-pub async fn run(session: &mut Session<'_>) -> Result<(), Abort> {
+/// [`Abort`] when judging would be meaningless or the budget does not allow it. `waited` is for its words only.
+pub async fn run(session: &mut Session<'_>, waited: Duration) -> Result<(), Abort> {
     session.begin("preflight");
     let base_url = session.trace.context.base_url.clone();
     let first = session.ask(Request::new("GET", "/pets").query("limit=100")).await?.clone();
-    let Some(doubt) = doubt(&first, &base_url) else { return Ok(()) };
+    let Some(doubt) = doubt(&first, &base_url, waited) else { return Ok(()) };
     if matches!(doubt, Unusable::NothingThere { .. } | Unusable::Tls { .. }) {
         return Err(doubt.into());
     }
     let second = session.ask(Request::new("GET", "/store/orders")).await?;
-    match self::doubt(second, &base_url) {
+    match self::doubt(second, &base_url, waited) {
         Some(_) => Err(doubt.into()),
         None => Ok(()),
     }
 }
 
 /// What makes an answer doubtful.
-fn doubt(exchange: &Exchange, base_url: &str) -> Option<Unusable> {
+fn doubt(exchange: &Exchange, base_url: &str, waited: Duration) -> Option<Unusable> {
     let base_url = base_url.to_owned();
     let response = match &exchange.outcome {
         Outcome::Response(response) => response,
         Outcome::Failed(failure) => {
             let detail = failure.detail.clone();
             return Some(match failure.kind {
-                FailureKind::Connect => Unusable::NothingThere { base_url, detail },
+                FailureKind::Connect => Unusable::NothingThere { base_url, detail, waited },
                 FailureKind::Tls => Unusable::Tls { base_url, detail },
                 FailureKind::Timeout | FailureKind::Broken => Unusable::NoAnswer { base_url, detail },
             });

@@ -2,6 +2,9 @@
 
 use std::time::{Duration, Instant};
 
+use futures_util::future::join_all;
+use jiff::Timestamp;
+
 use crate::progress::{Event, Listener};
 use crate::wire::client::Client;
 use crate::wire::exchange::{Exchange, Outcome, Request};
@@ -49,6 +52,9 @@ pub struct Session<'r> {
     started: Instant,
     bodies: usize,
     probe: &'static str,
+    step: String,
+    case: Option<usize>,
+    seed: u64,
     names: usize,
     nonce: String,
     /// Everything random about the run.
@@ -62,7 +68,7 @@ impl<'r> Session<'r> {
     #[must_use]
     pub fn new(client: &'r Client, listener: &'r Listener, context: Context, budget: Budget, seed: u64) -> Session<'r> {
         // Names must be new to the candidate even when a seed is used again, so they hang on the time as well.
-        let milliseconds = jiff::Timestamp::now().as_millisecond().unsigned_abs();
+        let milliseconds = Timestamp::now().as_millisecond().unsigned_abs();
         Session {
             client,
             listener,
@@ -70,6 +76,9 @@ impl<'r> Session<'r> {
             started: Instant::now(),
             bodies: 0,
             probe: "preflight",
+            step: String::new(),
+            case: None,
+            seed,
             names: 0,
             nonce: format!("{:08x}", milliseconds % (1 << 32)),
             random: fastrand::Rng::with_seed(seed),
@@ -81,6 +90,22 @@ impl<'r> Session<'r> {
     pub fn begin(&mut self, probe: &'static str) {
         self.probe = probe;
         (self.listener)(&Event::Probe(probe));
+    }
+
+    /// Says what is sent from now on, apart from names, ids and keys. Empty where requests are generated.
+    pub fn step(&mut self, step: impl Into<String>) {
+        self.step = step.into();
+    }
+
+    /// Says which generated case is sent from now on.
+    pub fn number_case(&mut self, case: Option<usize>) {
+        self.case = case;
+    }
+
+    /// The seed of everything random.
+    #[must_use]
+    pub fn seed(&self) -> u64 {
+        self.seed
     }
 
     /// The main key.
@@ -119,7 +144,17 @@ impl<'r> Session<'r> {
     ///
     /// [`Stop`] when the budget is spent.
     pub async fn send(&mut self, request: Request) -> Result<&Exchange, Stop> {
-        if self.requests_left() == 0 {
+        let sent = self.send_together(vec![request]).await?;
+        Ok(&sent[0])
+    }
+
+    /// Sends requests as they are, all at once. They are written down in the given order, with times of their own.
+    ///
+    /// # Errors
+    ///
+    /// [`Stop`] when the budget is spent, or does not suffice for all.
+    pub async fn send_together(&mut self, requests: Vec<Request>) -> Result<&[Exchange], Stop> {
+        if self.requests_left() < requests.len().max(1) {
             return Err(Stop::Requests(self.budget.requests));
         }
         if self.started.elapsed() >= self.budget.time {
@@ -128,7 +163,15 @@ impl<'r> Session<'r> {
         if self.bodies > MAX_BODIES {
             return Err(Stop::Bodies);
         }
-        let (outcome, sent_at, received_at) = self.client.send(&request).await;
+        let outcomes = join_all(requests.iter().map(|request| self.client.send(request))).await;
+        let before = self.trace.exchanges.len();
+        for (request, (outcome, sent_at, received_at)) in requests.into_iter().zip(outcomes) {
+            self.write_down(request, outcome, sent_at, received_at);
+        }
+        Ok(&self.trace.exchanges[before..])
+    }
+
+    fn write_down(&mut self, request: Request, outcome: Outcome, sent_at: Timestamp, received_at: Timestamp) {
         let number = self.trace.exchanges.len() + 1;
         let described = match &outcome {
             Outcome::Response(response) => response.status.to_string(),
@@ -143,8 +186,8 @@ impl<'r> Session<'r> {
             request: redactor.redact(&format!("{} {}", request.method, request.target())),
             outcome: redactor.redact(&described),
         });
-        self.trace.exchanges.push(Exchange { number, probe: self.probe, request, outcome, sent_at, received_at });
-        Ok(&self.trace.exchanges[number - 1])
+        let (probe, step, case) = (self.probe, self.step.clone(), self.case);
+        self.trace.exchanges.push(Exchange { number, probe, step, case, request, outcome, sent_at, received_at });
     }
 
     /// Sends a request with the main key: waits for the window first when it is used up, and after a 429 waits as told and
@@ -170,6 +213,21 @@ impl<'r> Session<'r> {
             self.heed(advice, "the time that Retry-After tells").await?;
         }
         Ok(&self.trace.exchanges[self.trace.exchanges.len() - 1])
+    }
+
+    /// Sends requests with the main key, all at once, when the window has room for them: else it waits for the next one. Those
+    /// that meet a 429 all the same are not tried again.
+    ///
+    /// # Errors
+    ///
+    /// [`Stop`] when the budget is spent or the wait would be too long.
+    pub async fn ask_together(&mut self, requests: Vec<Request>) -> Result<&[Exchange], Stop> {
+        let key = self.key();
+        if let Some(last) = self.last_answer_to(&key) {
+            let advice = pacing::before_many(last, requests.len());
+            self.heed(advice, "the window of the key to end").await?;
+        }
+        self.send_together(requests.into_iter().map(|request| bearing(request, &key)).collect()).await
     }
 
     /// The last exchange with a key.

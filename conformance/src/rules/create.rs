@@ -120,8 +120,12 @@ fn refused(docket: &Docket<'_>, judgement: &mut Judgement, fault: Fault, what: &
 }
 
 fn malformed_json(docket: &Docket<'_>, judgement: &mut Judgement) {
-    for (case, _) in admitted(docket).filter(|(_, body)| **body == CreateBody::Malformed) {
-        let lawful = matches!(case.status(), Some(400..=499));
+    for (case, body) in admitted(docket) {
+        let lawful = match body {
+            CreateBody::Malformed => matches!(case.status(), Some(400..=499)),
+            CreateBody::Unclear => !matches!(case.status(), Some(500..=599)),
+            CreateBody::OtherMedia | CreateBody::Faulty(..) | CreateBody::NewPet(..) => continue,
+        };
         judgement
             .require(case, lawful, "400, or another status that says that the client is at fault", || answered(case));
     }

@@ -22,6 +22,9 @@ mod service;
 mod side_effects;
 mod versioning;
 
+use std::collections::BTreeSet;
+
+use crate::wire::trace::Trace;
 use docket::{Case, Docket};
 
 /// A rule and the requirement that it judges.
@@ -66,6 +69,18 @@ pub fn rules() -> Vec<Rule> {
 #[must_use]
 pub fn observers() -> &'static [Observer] {
     observers::OBSERVERS
+}
+
+/// The requirements that a trace breaks.
+#[must_use]
+pub fn broken(trace: &Trace) -> BTreeSet<&'static str> {
+    let docket = Docket::new(trace);
+    let breaks = |rule: &Rule| {
+        let mut judgement = Judgement::default();
+        (rule.judge)(&docket, &mut judgement);
+        !judgement.failures.is_empty()
+    };
+    rules().iter().filter(|rule| breaks(rule)).map(|rule| rule.id).collect()
 }
 
 /// What a rule found.

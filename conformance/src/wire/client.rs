@@ -92,6 +92,20 @@ impl Client {
         (outcome, sent_at, Timestamp::now())
     }
 
+    /// Asks whether anything speaks HTTP at the base URL, without a key and without reading a body. No exchange: it says
+    /// nothing about the API.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] when there is no HTTP answer.
+    pub async fn poll(&self) -> Result<(), Failure> {
+        let mut builder = self.http.get(&self.transport.base_url);
+        for (name, value) in &self.transport.headers {
+            builder = builder.header(name, value);
+        }
+        builder.send().await.map(|_| ()).map_err(|error| describe(&error))
+    }
+
     async fn exchange(&self, request: &Request) -> Result<Response, reqwest::Error> {
         // A method that is no token cannot come from a probe; HTTP would be broken by sending it.
         let method = Method::from_bytes(request.method.as_bytes()).unwrap_or(Method::GET);

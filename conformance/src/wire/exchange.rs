@@ -173,6 +173,10 @@ pub struct Exchange {
     pub number: usize,
     /// Which probe sent it: for people only, no rule looks at it.
     pub probe: &'static str,
+    /// What the request is, apart from names, ids and keys: the same in every run. Empty where requests are generated.
+    pub step: String,
+    /// The number of the generated case that it belongs to, to replay it by.
+    pub case: Option<usize>,
     /// The request.
     pub request: Request,
     /// What came of it.

@@ -36,10 +36,16 @@ fn advise(wait: Duration) -> Advice {
 /// Remaining may be told before the request is counted, so 1 may be the last as well as 0.
 #[must_use]
 pub fn after_answer(exchange: &Exchange) -> Advice {
+    before_many(exchange, 1)
+}
+
+/// Reads the last answer to a key before `count` requests at once: wait for the window's end when they do not fit.
+#[must_use]
+pub fn before_many(exchange: &Exchange, count: usize) -> Advice {
     let Some(response) = exchange.response() else { return Advice::Go };
     let Some(window) = rate::read(response).window() else { return Advice::Go };
-    // A limit so small that 1 is a good part of it would be waited for at every turn.
-    if window.remaining > 1 || window.limit < 10 {
+    // A limit so small that the requests are a good part of it would be waited for at every turn.
+    if window.remaining > count as u64 || window.limit < 10 * count as u64 && window.limit < 60 {
         return Advice::Go;
     }
     let now = response.date().unwrap_or(exchange.received_at).as_second();
@@ -79,6 +85,8 @@ mod tests {
         Exchange {
             number: 1,
             probe: "test",
+            step: String::new(),
+            case: None,
             request: Request::new("GET", "/pets"),
             outcome: Outcome::Response(Response { status, headers: all, body: Vec::new(), cut: false }),
             sent_at: Timestamp::UNIX_EPOCH,

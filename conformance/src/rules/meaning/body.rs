@@ -58,8 +58,11 @@ pub enum Debate {
 pub enum CreateBody {
     /// Labelled as something else than `application/json`.
     OtherMedia,
-    /// Not JSON.
+    /// Not JSON, in no reading.
     Malformed,
+    /// Not JSON to a strict reader, while a lenient one may find an animal in it: something follows the object, a byte
+    /// order mark precedes it, or half of a surrogate pair is escaped.
+    Unclear,
     /// At fault: must be refused with 400. What was readable is kept, to look for side effects.
     Faulty(Vec<Fault>, Draft),
     /// A NewPet, valid if there is nothing to debate.
@@ -91,7 +94,7 @@ impl CreateBody {
     pub fn draft(&self) -> Option<&Draft> {
         match self {
             CreateBody::Faulty(_, draft) | CreateBody::NewPet(draft, _) => Some(draft),
-            CreateBody::OtherMedia | CreateBody::Malformed => None,
+            CreateBody::OtherMedia | CreateBody::Malformed | CreateBody::Unclear => None,
         }
     }
 }
@@ -106,7 +109,9 @@ pub(super) fn create_body(body: Option<&Body>, context: &Context, names: &HashSe
     if body.bytes.is_empty() {
         return CreateBody::Faulty(vec![Fault::NoObject], Draft::default());
     }
-    let Ok(json) = Json::parse(&body.bytes) else { return CreateBody::Malformed };
+    let Ok(json) = Json::parse(&body.bytes) else {
+        return if is_lenient_json(&body.bytes) { CreateBody::Unclear } else { CreateBody::Malformed };
+    };
     let Json::Object(members) = &json else { return CreateBody::Faulty(vec![Fault::NoObject], Draft::default()) };
 
     let (mut faults, mut debates, mut draft) = (Vec::new(), Vec::new(), Draft::default());
@@ -164,6 +169,15 @@ pub(super) fn create_body(body: Option<&Body>, context: &Context, names: &HashSe
     if !faults.is_empty() && certain { CreateBody::Faulty(faults, draft) } else { CreateBody::NewPet(draft, debates) }
 }
 
+/// Whether a lenient reader may take bytes for JSON that a strict one refuses.
+fn is_lenient_json(bytes: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(bytes);
+    let followed =
+        serde_json::Deserializer::from_str(&text).into_iter::<serde_json::Value>().next().is_some_and(|v| v.is_ok());
+    let half_pair = text.to_ascii_lowercase().contains(r"\ud");
+    followed || half_pair || text.starts_with('\u{feff}')
+}
+
 /// A name that no constraint could sensibly exclude: letters, digits and single inner spaces or hyphens.
 #[must_use]
 pub fn is_plain_name(name: &str) -> bool {
@@ -219,5 +233,16 @@ mod tests {
             assert!(matches!(body(json), CreateBody::Faulty(faults, _) if faults == [fault]), "{json}");
         }
         assert_eq!(body("{"), CreateBody::Malformed);
+    }
+
+    #[test]
+    fn what_only_a_lenient_reader_takes_for_json_is_unclear() {
+        let animal = r#"{"name":"Heron 1","categoryId":1}"#;
+        for text in
+            [format!("{animal} x"), format!("\u{feff}{animal}"), r#"{"name":"\ud800","categoryId":1}"#.to_owned()]
+        {
+            assert_eq!(body(&text), CreateBody::Unclear, "{text}");
+        }
+        assert_eq!(body(&animal[..20]), CreateBody::Malformed);
     }
 }

@@ -1,0 +1,97 @@
+//! The plan of a run: which probes, in which order, and what they cost.
+//!
+//! Ordinary traffic does the exhausting: when the window has room for them, generated requests come before the quota run, which
+//! then needs that many fewer of its own. On a small limit they come after it, in the window that the key recovers in.
+
+use crate::options::{Options, Profile};
+use crate::plan::Figures;
+use crate::rules::rate::Window;
+
+/// Requests with the key that preflight and tour send at the most, when reads do not lag.
+pub const TOUR_KEYED: usize = 60;
+
+/// Requests without a valid key that the tour sends.
+pub const TOUR_KEYLESS: usize = 19;
+
+/// Animals that the tour creates in an empty catalogue.
+pub const TOUR_ANIMALS: usize = 23;
+
+/// Requests that the quota run sends beyond those that use up the window.
+pub const QUOTA_EXTRA: usize = 5;
+
+/// A probe and what it is to do.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Probe {
+    /// The fixed tour.
+    Tour,
+    /// So many generated requests.
+    Properties(usize),
+    /// So many steps of the model-based sequence.
+    Sequence(usize),
+    /// The quota run.
+    Quota,
+}
+
+/// What a run is going to do.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Plan {
+    /// The probes in order, after preflight.
+    pub probes: Vec<Probe>,
+    /// The most requests that it takes, if the limit is known.
+    pub requests: usize,
+    /// The most minute windows that it takes, if the limit is known.
+    pub windows: usize,
+    /// The most animals that it creates.
+    pub animals: usize,
+}
+
+/// Plans a run, knowing what the first answers tell of the window, or the figures of the plan, or neither.
+#[must_use]
+pub fn plan(options: &Options, figures: Option<Figures>, window: Option<Window>) -> Plan {
+    let profile = options.scope.profile;
+    let limit = usize::try_from(limit_per_minute(figures, window)).unwrap_or(usize::MAX);
+    let cases = options.cases.unwrap_or(if limit < 200 { 30 } else { (limit / 3).min(300) });
+    let generated = [Probe::Properties(cases), Probe::Sequence(cases / 3)];
+    let generated_requests = cases + cases / 3;
+    let mut probes = vec![Probe::Tour];
+    if let Some(case) = options.replay {
+        let probes = vec![Probe::Properties(case)];
+        return Plan { probes, requests: 2, windows: 1, animals: usize::from(profile.creates()) };
+    }
+    let fits = TOUR_KEYED + generated_requests + QUOTA_EXTRA <= limit || options.quota_key.is_some();
+    if profile.exhausts() && !fits {
+        probes.push(Probe::Quota);
+        probes.extend(generated);
+    } else {
+        probes.extend(generated);
+        probes.extend(profile.exhausts().then_some(Probe::Quota));
+    }
+    let keyed = TOUR_KEYED + generated_requests;
+    let exhausting = if !profile.exhausts() {
+        0
+    } else if options.quota_key.is_some() {
+        limit + QUOTA_EXTRA
+    } else {
+        limit.saturating_sub(if fits { keyed } else { TOUR_KEYED }) + QUOTA_EXTRA
+    };
+    let requests = (keyed + TOUR_KEYLESS).saturating_add(exhausting).min(options.max_requests);
+    Plan {
+        probes,
+        requests,
+        windows: requests.saturating_sub(TOUR_KEYLESS).div_ceil(limit.max(1)) + usize::from(profile.exhausts()),
+        animals: animals(profile, cases),
+    }
+}
+
+fn limit_per_minute(figures: Option<Figures>, window: Option<Window>) -> u64 {
+    // Where nothing is known, the smallest plan is assumed.
+    figures.map(|figures| figures.per_minute).or(window.map(|window| window.limit)).unwrap_or(60)
+}
+
+/// The most animals: nearly half of the generated requests are bodies that may be accepted, and a fifth of the steps.
+fn animals(profile: Profile, cases: usize) -> usize {
+    if !profile.creates() {
+        return 0;
+    }
+    TOUR_ANIMALS + cases / 2 + cases / 15 + 1 + 2 * usize::from(profile.exhausts())
+}

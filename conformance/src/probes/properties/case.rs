@@ -1,0 +1,149 @@
+//! One generated request, before it has a name, a category and a key.
+
+use crate::probes::session::Session;
+use crate::wire::exchange::Request;
+
+/// Stands for a plain name that the candidate has never seen.
+pub(super) const NAME: &str = "@NAME@";
+
+/// Stands for the category that the user vouched for.
+pub(super) const CATEGORY: &str = "@CATEGORY@";
+
+/// A generated request.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Case {
+    /// `POST /pets` with this body, in which [`NAME`] and [`CATEGORY`] are filled in.
+    Create(Vec<u8>),
+    /// `GET /pets` with this query.
+    List(String),
+    /// `GET /pets/{petId}` with this path value.
+    Get(String),
+    /// A request without a valid key: the operation, by its number, and what becomes of the key.
+    Keyless(usize, Mutation),
+}
+
+/// What becomes of a valid key.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Mutation {
+    /// It is left away.
+    Absent,
+    /// Another token takes its place.
+    Other(String),
+    /// Something is appended.
+    Suffix(String),
+    /// Something is put before it.
+    Prefix(String),
+    /// It is cut to so many parts in a hundred.
+    Cut(usize),
+    /// One character, by its part in a hundred, is changed to another.
+    Changed(usize),
+    /// It is sent under another scheme, or under none.
+    Scheme(&'static str),
+}
+
+impl Case {
+    /// Whether a server, lawful or not, could create an animal for it.
+    pub(super) fn creates(&self) -> bool {
+        matches!(self, Case::Create(_) | Case::Keyless(3 | 4, _))
+    }
+
+    /// The request, and whether it comes with a valid key.
+    pub(super) fn request(&self, session: &mut Session<'_>) -> (Request, bool) {
+        match self {
+            Case::Create(template) => (Request::new("POST", "/pets").json(fill(template, session)), true),
+            Case::List(query) => (Request::new("GET", "/pets").query(query.as_str()), true),
+            Case::Get(id) => (Request::new("GET", format!("/pets/{id}")), true),
+            Case::Keyless(operation, mutation) => {
+                let request = match operation {
+                    0 => Request::new("GET", "/pets"),
+                    1 => Request::new("GET", "/store/orders"),
+                    2 => Request::new("GET", "/pets/1"),
+                    3 => Request::new("POST", "/pets")
+                        .json(fill(br#"{"name":"@NAME@","categoryId":@CATEGORY@}"#, session)),
+                    4 => Request::new("POST", "/pets").json(fill(br#"{"name":"@NAME@"}"#, session)),
+                    _ => Request::new("GET", "/pets").query("limit=0"),
+                };
+                let key = session.key();
+                (mutation.apply(request, key.reveal()), false)
+            }
+        }
+    }
+}
+
+fn fill(template: &[u8], session: &mut Session<'_>) -> Vec<u8> {
+    // The two marks are ASCII, so replacing them byte by byte leaves everything else as it is, broken UTF-8 too.
+    let category = session.trace.context.category_id.to_string();
+    let filled = replace(template, CATEGORY.as_bytes(), category.as_bytes());
+    if filled.windows(NAME.len()).any(|window| window == NAME.as_bytes()) {
+        let name = session.fresh_name();
+        replace(&filled, NAME.as_bytes(), name.as_bytes())
+    } else {
+        filled
+    }
+}
+
+fn replace(bytes: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut rest = bytes;
+    while let Some(at) = rest.windows(from.len()).position(|window| window == from) {
+        out.extend_from_slice(&rest[..at]);
+        out.extend_from_slice(to);
+        rest = &rest[at + from.len()..];
+    }
+    out.extend_from_slice(rest);
+    out
+}
+
+impl Mutation {
+    fn apply(&self, request: Request, key: &str) -> Request {
+        let bearer = |token: &str| format!("Bearer {token}");
+        let at = |percent: usize| (key.len() - 1) * percent.min(100) / 100;
+        match self {
+            Mutation::Absent => request,
+            Mutation::Other(token) => request.authorization(bearer(token)),
+            Mutation::Suffix(suffix) => request.authorization(bearer(&format!("{key}{suffix}"))),
+            Mutation::Prefix(prefix) => request.authorization(bearer(&format!("{prefix}{key}"))),
+            Mutation::Cut(percent) => request.authorization(bearer(&key[..at(*percent)])),
+            Mutation::Changed(percent) => {
+                let mut bytes = key.as_bytes().to_vec();
+                let index = at(*percent);
+                bytes[index] = if bytes[index] == b'x' { b'y' } else { b'x' };
+                request.authorization(bearer(&String::from_utf8_lossy(&bytes)))
+            }
+            Mutation::Scheme(scheme) => request.authorization(credential_under(scheme, key)),
+        }
+    }
+}
+
+fn credential_under(scheme: &str, key: &str) -> String {
+    if scheme.is_empty() { key.to_owned() } else { format!("{scheme} {key}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_are_replaced_and_broken_bytes_are_kept() {
+        assert_eq!(replace(b"a@NAME@\xff@NAME@", b"@NAME@", b"x"), b"ax\xffx");
+    }
+
+    #[test]
+    fn no_mutation_leaves_the_key_valid() {
+        let key = "sk-Key1";
+        for mutation in [
+            Mutation::Absent,
+            Mutation::Cut(0),
+            Mutation::Cut(100),
+            Mutation::Changed(0),
+            Mutation::Changed(100),
+            Mutation::Suffix("x".to_owned()),
+            Mutation::Prefix("x".to_owned()),
+            Mutation::Scheme(""),
+            Mutation::Scheme("Basic"),
+        ] {
+            let request = mutation.apply(Request::new("GET", "/pets"), key);
+            assert_ne!(request.authorization.as_deref(), Some("Bearer sk-Key1"), "{mutation:?}");
+        }
+    }
+}

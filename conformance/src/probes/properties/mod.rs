@@ -1,0 +1,70 @@
+//! The property probe: generated requests, and for each that breaks a rule the simplest one that still does.
+
+mod case;
+mod strategies;
+
+pub(super) mod generator;
+
+use std::collections::BTreeSet;
+
+use case::Case;
+use generator::{Generator, Step};
+
+use super::session::{Session, Stop};
+use crate::rules;
+use crate::wire::trace::Trace;
+
+/// The most requests that are spent on making one counterexample simple.
+const MAX_SHRINKS: usize = 24;
+
+/// Sends `cases` generated requests; with `only`, just the one of that number; without `creates`, none that could create.
+///
+/// # Errors
+///
+/// [`Stop`] when the budget is spent.
+pub(super) async fn run(
+    session: &mut Session<'_>,
+    cases: usize,
+    only: Option<usize>,
+    creates: bool,
+) -> Result<(), Stop> {
+    session.begin("properties");
+    let generator = Generator::start(session.seed(), strategies::case);
+    // What is broken anyway needs no second counterexample.
+    let mut known = rules::broken(&session.trace);
+    for number in 1..=only.unwrap_or(cases) {
+        let Some(case) = generator.ask(Step::Next).await else { return Ok(()) };
+        if only.is_some_and(|only| only != number) || !creates && case.creates() {
+            continue;
+        }
+        session.number_case(Some(number));
+        let broken = send(session, &case).await?;
+        let news: BTreeSet<&str> = broken.difference(&known).copied().collect();
+        if !news.is_empty() {
+            shrink(session, &generator, &news).await?;
+            known.extend(news);
+        }
+        session.number_case(None);
+    }
+    Ok(())
+}
+
+/// Sends a case; the requirements that this exchange alone shows to be broken.
+async fn send(session: &mut Session<'_>, case: &Case) -> Result<BTreeSet<&'static str>, Stop> {
+    let (request, keyed) = case.request(session);
+    let exchange = if keyed { session.ask(request).await? } else { session.send(request).await? };
+    let exchanges = vec![exchange.clone()];
+    Ok(rules::broken(&Trace { context: session.trace.context.clone(), exchanges }))
+}
+
+/// Looks for the simplest case that still breaks one of the requirements. It need not be kept: it is in the trace, and the
+/// report shows the smallest request of each failure.
+async fn shrink(session: &mut Session<'_>, generator: &Generator<Case>, news: &BTreeSet<&str>) -> Result<(), Stop> {
+    let mut step = Step::Simplify;
+    for _ in 0..MAX_SHRINKS {
+        let Some(simpler) = generator.ask(step).await else { break };
+        let broken = send(session, &simpler).await?;
+        step = if broken.iter().any(|id| news.contains(id)) { Step::Simplify } else { Step::Complicate };
+    }
+    Ok(())
+}

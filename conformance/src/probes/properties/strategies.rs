@@ -1,0 +1,201 @@
+//! What is generated: valid bodies, bodies with one thing broken, lists, ids and keys.
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::select;
+
+use super::case::{CATEGORY, Case, Mutation, NAME};
+
+/// Any request of the property probe.
+pub(super) fn case() -> BoxedStrategy<Case> {
+    prop_oneof![
+        3 => valid_body().prop_map(Case::Create),
+        5 => near_miss().prop_map(Case::Create),
+        2 => query().prop_map(Case::List),
+        2 => pet_id().prop_map(Case::Get),
+        2 => (0_usize..6, mutation()).prop_map(|(operation, mutation)| Case::Keyless(operation, mutation)),
+    ]
+    .boxed()
+}
+
+/// The members of a body, each as JSON text.
+type Members = Vec<(String, String)>;
+
+fn write(members: &Members) -> Vec<u8> {
+    let members: Vec<String> = members.iter().map(|(name, value)| format!("{}:{value}", quoted(name))).collect();
+    format!("{{{}}}", members.join(",")).into_bytes()
+}
+
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+fn valid_members() -> impl Strategy<Value = Members> {
+    (name(), category(), proptest::option::of(select(vec!["available", "pending", "sold"]))).prop_map(
+        |(name, category, status)| {
+            let mut members = vec![("name".to_owned(), name), ("categoryId".to_owned(), category)];
+            members.extend(status.map(|status| ("status".to_owned(), quoted(status))));
+            members
+        },
+    )
+}
+
+fn valid_body() -> impl Strategy<Value = Vec<u8>> {
+    (valid_members(), any::<bool>()).prop_map(|(mut members, reversed)| {
+        if reversed {
+            members.reverse();
+        }
+        write(&members)
+    })
+}
+
+/// A name as JSON text: plain most often, else with characters from every plane, or long, or blank.
+fn name() -> impl Strategy<Value = String> {
+    let unusual =
+        vec(prop_oneof![any::<char>(), select(vec!['é', '\u{301}', '🐢', '\u{200d}', '"', '\\', ' '])], 1..12);
+    prop_oneof![
+        6 => Just(quoted(NAME)),
+        3 => unusual.prop_map(|letters| quoted(&format!("{NAME} {}", String::from_iter(letters)))),
+        1 => (1_usize..300).prop_map(|length| quoted(&format!("{NAME} {}", "a".repeat(length)))),
+        1 => select(vec!["", " ", "\t", "\u{0}", "\u{2028}"]).prop_map(quoted),
+    ]
+}
+
+/// A category as JSON text: the one that can be used most often, else one from the whole of int64.
+fn category() -> impl Strategy<Value = String> {
+    let edges = select(vec![i64::MIN, i64::MIN + 1, -1, 0, (1 << 53) + 1, -(1 << 53) - 1, i64::MAX - 1, i64::MAX]);
+    prop_oneof![
+        6 => Just(CATEGORY.to_owned()),
+        2 => edges.prop_map(|category| category.to_string()),
+        1 => any::<i64>().prop_map(|category| category.to_string()),
+    ]
+}
+
+/// A valid body with one thing broken.
+fn near_miss() -> impl Strategy<Value = Vec<u8>> {
+    let plain = || vec![("name".to_owned(), quoted(NAME)), ("categoryId".to_owned(), CATEGORY.to_owned())];
+    let member = |name: &'static str, value: BoxedStrategy<String>| {
+        value.prop_map(move |value| {
+            let mut members = plain();
+            members.retain(|(known, _)| known != name);
+            members.push((name.to_owned(), value));
+            write(&members)
+        })
+    };
+    let missing = select(vec!["name", "categoryId"]).prop_map(move |name| {
+        let mut members = plain();
+        members.retain(|(known, _)| known != name);
+        write(&members)
+    });
+    let extra = prop_oneof![
+        Just(("colour".to_owned(), "\"grey\"".to_owned())),
+        any::<i64>().prop_map(|id| ("id".to_owned(), id.to_string())),
+        Just(("Name".to_owned(), "1".to_owned())),
+        Just(("name".to_owned(), quoted(NAME))),
+        Just(("status".to_owned(), "null".to_owned())),
+    ]
+    .prop_map(move |extra| {
+        let mut members = plain();
+        members.push(extra);
+        write(&members)
+    });
+    let whole = move || write(&plain());
+    let cut = (1_usize..20).prop_map(move |bytes| {
+        let mut body = whole();
+        body.truncate(body.len() - bytes);
+        body
+    });
+    let other = select(vec!["null", "true", "0", "\"name\"", "[]", "[{}]", "{}", " "])
+        .prop_map(|text| text.as_bytes().to_vec());
+    let broken_bytes = Just(b"{\"name\":\"\xc3\x28\",\"categoryId\":1}".to_vec());
+    prop_oneof![
+        2 => missing,
+        3 => member("name", wrong_type("name")),
+        3 => member("categoryId", prop_oneof![wrong_type("categoryId"), wrong_number()].boxed()),
+        3 => member("status", prop_oneof![wrong_type("status"), wrong_status()].boxed()),
+        2 => extra,
+        1 => cut,
+        1 => other,
+        1 => broken_bytes,
+    ]
+}
+
+/// JSON of another type than the member has.
+fn wrong_type(member: &'static str) -> BoxedStrategy<String> {
+    let values = vec!["true", "false", "[]", "{}", "[1]", "{\"a\":1}"];
+    let more = match member {
+        "name" => vec!["0", "1.5", "null", "12345", "[\"Rex\"]"],
+        "categoryId" => vec!["\"1\"", "\"\"", "null", "\"one\"", "[7]"],
+        _ => vec!["0", "1", "[\"sold\"]"],
+    };
+    select([values, more].concat()).prop_map(str::to_owned).boxed()
+}
+
+/// Numbers that are no int64.
+fn wrong_number() -> impl Strategy<Value = String> {
+    let edges =
+        select(vec!["9223372036854775808", "-9223372036854775809", "1e19", "1e400", "0.5", "-0.1", "1.0000000001"]);
+    prop_oneof![
+        edges.prop_map(str::to_owned),
+        (any::<i32>(), 1_u32..1_000).prop_map(|(whole, part)| format!("{whole}.{part:03}1")),
+        any::<u64>().prop_filter("beyond int64", |n| i64::try_from(*n).is_err()).prop_map(|n| n.to_string()),
+    ]
+}
+
+/// Words that are no status.
+fn wrong_status() -> impl Strategy<Value = String> {
+    let words = select(vec![
+        "",
+        "Available",
+        "SOLD",
+        "sold ",
+        " sold",
+        "avail",
+        "availabl",
+        "unavailable",
+        "0",
+        "null",
+        "reserved",
+    ]);
+    words.prop_map(quoted)
+}
+
+/// Queries of lists: lawful, at the edges, and beyond.
+fn query() -> impl Strategy<Value = String> {
+    let limit = prop_oneof![
+        4 => (1_u32..=100).prop_map(|limit| limit.to_string()),
+        2 => select(vec!["0", "-1", "101", "99", "100", "1", "2147483648", "9223372036854775808", "1.5", "ten", "", "1e1", "%31"]).prop_map(str::to_owned),
+    ];
+    let status = prop_oneof![
+        4 => select(vec!["available", "pending", "sold"]),
+        1 => select(vec!["Available", "lost", "", "sold,pending", "avail"]),
+    ];
+    (proptest::option::of(limit), proptest::option::of(status)).prop_map(|(limit, status)| {
+        let limit = limit.map(|limit| format!("limit={limit}"));
+        let status = status.map(|status| format!("status={status}"));
+        [limit, status].into_iter().flatten().collect::<Vec<_>>().join("&")
+    })
+}
+
+/// Path values: ids that nobody has, and what is no id.
+fn pet_id() -> impl Strategy<Value = String> {
+    prop_oneof![
+        2 => (i64::MAX / 2..=i64::MAX).prop_map(|id| id.to_string()),
+        1 => (i64::MIN..i64::MIN / 2).prop_map(|id| id.to_string()),
+        2 => select(vec!["abc", "1.5", "9223372036854775808", "-9223372036854775809", "1e3", "0x1", "null", "NaN", "true", "1,2", "~"]).prop_map(str::to_owned),
+    ]
+}
+
+/// What becomes of a key.
+fn mutation() -> impl Strategy<Value = Mutation> {
+    let token = vec(select("abcXYZ019-._~+/=".chars().collect::<Vec<_>>()), 1..40).prop_map(String::from_iter);
+    prop_oneof![
+        Just(Mutation::Absent),
+        token.prop_map(|token| Mutation::Other(format!("conform-unknown-{token}"))),
+        select(vec!["x", "0", "=", "."]).prop_map(|suffix| Mutation::Suffix(suffix.to_owned())),
+        select(vec!["x", "0", "Bearer", "."]).prop_map(|prefix| Mutation::Prefix(prefix.to_owned())),
+        (1_usize..=100).prop_map(Mutation::Cut),
+        (0_usize..=100).prop_map(Mutation::Changed),
+        select(vec!["", "Basic", "Token", "Digest", "ApiKey"]).prop_map(Mutation::Scheme),
+    ]
+}

@@ -1,0 +1,132 @@
+//! The model-based sequence: a random walk through creations, lists and fetches.
+//!
+//! proptest's state machine generates the walk; its state is only what decides which steps make sense. The model that the
+//! answers are held against is the docket: it admits every lawful answer, knows what each earlier answer showed, and judges this
+//! traffic as it judges any other. A broken walk needs no shrinking, because each failure names the two exchanges that
+//! contradict each other.
+
+use proptest::prelude::*;
+use proptest::sample::select;
+use proptest_state_machine::ReferenceStateMachine;
+
+use super::properties::generator::{Generator, Step};
+use super::session::{Session, Stop};
+use crate::rules::meaning::STATUSES;
+use crate::wire::exchange::Request;
+use crate::wire::json::Json;
+
+/// Creations take this part of a walk, in hundredths: the API cannot delete what they leave.
+const CREATIONS: u32 = 20;
+
+/// A step of a walk.
+#[derive(Clone, Debug)]
+pub(super) enum Move {
+    /// Create an animal with this status.
+    Create(Option<&'static str>),
+    /// List with this query.
+    List(String),
+    /// Fetch the animal that was created so many creations ago.
+    Get(usize),
+}
+
+/// How many animals the walk has created.
+#[derive(Clone, Debug, Default)]
+struct Walk {
+    created: usize,
+}
+
+impl ReferenceStateMachine for Walk {
+    type State = Walk;
+    type Transition = Move;
+
+    fn init_state() -> BoxedStrategy<Walk> {
+        Just(Walk::default()).boxed()
+    }
+
+    fn transitions(_: &Walk) -> BoxedStrategy<Move> {
+        let status = proptest::option::of(select(STATUSES.to_vec()));
+        let query = (proptest::option::of(1_u32..=100), proptest::option::of(select(STATUSES.to_vec()))).prop_map(
+            |(limit, status)| {
+                let limit = limit.map(|limit| format!("limit={limit}"));
+                let status = status.map(|status| format!("status={status}"));
+                [limit, status].into_iter().flatten().collect::<Vec<_>>().join("&")
+            },
+        );
+        prop_oneof![
+            CREATIONS => status.prop_map(Move::Create),
+            50 => query.prop_map(Move::List),
+            30 => (0_usize..5).prop_map(Move::Get),
+        ]
+        .boxed()
+    }
+
+    fn apply(mut walk: Walk, step: &Move) -> Walk {
+        walk.created += usize::from(matches!(step, Move::Create(_)));
+        walk
+    }
+
+    fn preconditions(walk: &Walk, step: &Move) -> bool {
+        match step {
+            Move::Get(back) => *back < walk.created,
+            Move::Create(_) | Move::List(_) => true,
+        }
+    }
+}
+
+fn walks() -> BoxedStrategy<Vec<Move>> {
+    // Longer than any run needs; a walk ends where its budget does.
+    Walk::sequential_strategy(400..=400).prop_map(|(_, moves, _)| moves).boxed()
+}
+
+/// Walks so many steps.
+///
+/// # Errors
+///
+/// [`Stop`] when the budget is spent.
+pub(super) async fn run(session: &mut Session<'_>, steps: usize, creates: bool) -> Result<(), Stop> {
+    session.begin("sequence");
+    let generator = Generator::start(session.seed(), walks);
+    let Some(moves) = generator.ask(Step::Next).await else { return Ok(()) };
+    let mut ids = Vec::new();
+    for step in moves.into_iter().filter(|step| creates || matches!(step, Move::List(_))).take(steps) {
+        match step {
+            Move::Create(status) => {
+                let (name, category) = (session.fresh_name(), session.trace.context.category_id);
+                let status = status.map_or_else(String::new, |status| format!(r#","status":"{status}""#));
+                let body = format!(r#"{{"name":"{name}","categoryId":{category}{status}}}"#);
+                let answer = session.ask(Request::new("POST", "/pets").json(body)).await?.response();
+                let created = answer.filter(|response| response.status == 201);
+                ids.extend(created.and_then(|response| Json::parse(&response.body).ok()?.get("id")?.as_int64()));
+            }
+            Move::List(query) => {
+                let list = Request::new("GET", "/pets");
+                session.ask(if query.is_empty() { list } else { list.query(query) }).await?;
+            }
+            Move::Get(back) => {
+                let Some(id) = ids.iter().rev().nth(back).or(ids.last()) else { continue };
+                session.ask(Request::new("GET", format!("/pets/{id}"))).await?;
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_walk_fetches_only_what_it_has_created_and_is_the_same_for_the_same_seed() {
+        let walk = || async { Generator::start(3, walks).ask(Step::Next).await.expect("a walk") };
+        let moves = walk().await;
+        let mut created = 0;
+        for step in &moves {
+            match step {
+                Move::Create(_) => created += 1,
+                Move::Get(back) => assert!(*back < created),
+                Move::List(_) => {}
+            }
+        }
+        assert_eq!((moves.len(), format!("{moves:?}")), (400, format!("{:?}", walk().await)));
+    }
+}
