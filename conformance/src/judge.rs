@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use jiff::tz::TimeZone;
 
+use crate::notes::notes;
 use crate::options::Options;
 use crate::probes::preflight::{self, Abort, Unusable};
 use crate::probes::session::{Budget, Session, Stop};
@@ -58,10 +59,16 @@ impl Judge {
     pub async fn run(&self) -> Result<Report, RunError> {
         let options = &self.options;
         let client = Client::new(options.transport.clone())?;
+        if !options.wait.is_zero() {
+            preflight::await_server(&client, options.wait, &*self.listener).await;
+        }
         let budget = Budget { requests: options.max_requests, time: options.max_duration };
         let mut session = Session::new(&client, &*self.listener, context(options), budget, options.seed);
-        let stop = match preflight::run(&mut session).await {
-            Ok(()) => probes::run(&mut session, options).await.err(),
+        let stop = match preflight::run(&mut session, options.wait).await {
+            Ok(()) => {
+                notes(&session.trace, options).into_iter().for_each(|note| (self.listener)(&Event::Note(note)));
+                probes::run(&mut session, options).await.err()
+            }
             Err(Abort::Unusable(unusable)) => return Err(unusable.into()),
             Err(Abort::Stop(stop)) if session.trace.exchanges.is_empty() => return Err(RunError::Stopped(stop)),
             Err(Abort::Stop(stop)) => Some(stop),
@@ -82,7 +89,7 @@ pub fn conclude(trace: &Trace, options: &Options, ended_early: Option<String>) -
     if let Some(first) = trace.exchanges.first() {
         options.known_failing.apply(&mut verdicts, first.sent_at.to_zoned(TimeZone::UTC).date());
     }
-    report::assemble(trace, verdicts, options, ended_early)
+    report::assemble(trace, &verdicts, options, ended_early)
 }
 
 fn context(options: &Options) -> Context {

@@ -5,6 +5,15 @@ use std::time::Duration;
 /// Something that happened, or is about to.
 #[derive(Clone, Debug)]
 pub enum Event {
+    /// Nothing answers at the base URL yet; the run begins when something does.
+    NothingYet {
+        /// For how long to wait at the most.
+        patience: Duration,
+        /// The client's words.
+        detail: String,
+    },
+    /// What the reader should know about how the run was asked for.
+    Note(String),
     /// A probe begins.
     Probe(&'static str),
     /// An exchange is complete: how many there are now.

@@ -73,7 +73,7 @@ pub(super) struct Arguments {
     pub timeout: Option<u64>,
 
     /// Wait up to this long until something answers at the base address, in seconds [default: 0]
-    #[arg(long, value_name = "SECONDS", env = "CONFORM_WAIT", help_heading = "Run")]
+    #[arg(long, value_name = "SECONDS", env = "CONFORM_WAIT", value_parser = clap::value_parser!(u64).range(..=86_400), help_heading = "Run")]
     pub wait: Option<u64>,
 
     /// A category in which animals can be created [default: 1]

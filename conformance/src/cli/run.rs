@@ -163,8 +163,12 @@ fn tell(event: &Event, quiet: bool, verbose: bool) {
         Event::Waiting { time, reason } if !quiet => {
             say(&format!("waiting {:.1} s for {reason}", time.as_secs_f64()));
         }
+        Event::NothingYet { patience, detail } if !quiet => {
+            say(&format!("nothing answers yet ({detail}): waiting up to {} s for the server", patience.as_secs()));
+        }
+        Event::Note(note) if !quiet => say(&format!("note: {note}")),
         Event::Probe(probe) if verbose => say(&format!("probe {probe}")),
         Event::Exchange { number, request, outcome } if verbose => say(&format!("{number:>4} {outcome} {request}")),
-        Event::Waiting { .. } | Event::Probe(_) | Event::Exchange { .. } => {}
+        _ => {}
     }
 }

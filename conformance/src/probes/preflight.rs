@@ -84,10 +84,10 @@ pub enum Abort {
     Stop(#[from] Stop),
 }
 
-/// Waits until something answers HTTP at the base URL, or for as long as `patience` says. Whatever is not solved by waiting,
-/// a TLS failure above all, ends the wait. Nothing of this is part of the run: it spends neither its requests nor its time.
+/// Waits until something answers HTTP at the base URL, or for as long as `patience` says, but no longer than a day. A TLS
+/// failure ends the wait: time does not mend it. None of this is part of the run: it spends neither requests nor time of it.
 pub async fn await_server(client: &Client, patience: Duration, listener: &Listener) {
-    let deadline = Instant::now() + patience;
+    let deadline = Instant::now() + patience.min(A_DAY);
     let mut told = false;
     // A server that is just starting may drop connections (a container's port does), or take them and stay silent.
     while let Ok(Err(failure)) = timeout_at(deadline, client.poll()).await
@@ -107,11 +107,14 @@ pub async fn await_server(client: &Client, patience: Duration, listener: &Listen
 /// How long to wait between two looks whether something answers.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
+const A_DAY: Duration = Duration::from_secs(86_400);
+
 /// Asks for a list of 100, and for the orders when the answer is doubtful. The list also tells what is there already.
+/// How long the run has waited for an answer changes nothing but the words of a refusal.
 ///
 /// # Errors
 ///
-/// [`Abort`] when judging would be meaningless or the budget does not allow it. `waited` is for its words only.
+/// [`Abort`] when judging would be meaningless or the budget does not allow it.
 pub async fn run(session: &mut Session<'_>, waited: Duration) -> Result<(), Abort> {
     session.begin("preflight");
     let base_url = session.trace.context.base_url.clone();

@@ -32,7 +32,7 @@ const MAX_SHOWN: usize = 2_000;
 #[must_use]
 pub fn assemble(
     trace: &Trace,
-    verdicts: Vec<RequirementVerdict>,
+    verdicts: &[RequirementVerdict],
     options: &Options,
     ended_early: Option<String>,
 ) -> Report {
@@ -45,7 +45,7 @@ pub fn assemble(
     Report {
         schema_version: SCHEMA_VERSION,
         tool: Tool { name: env!("CARGO_PKG_NAME"), version: env!("CARGO_PKG_VERSION") },
-        verdict: overall(&verdicts, options.strict),
+        verdict: overall(verdicts, options.strict),
         target: Target {
             base_url: printable(&trace.context.redactor.redact(&trace.context.base_url)),
             plan: options.plan.as_ref().map(ToString::to_string),

@@ -8,7 +8,7 @@ use tokio::process::Command;
 use crate::candidate::{Candidate, KEY, Nature};
 use crate::faults::Fault;
 
-async fn conform(args: &[&str]) -> Output {
+pub(crate) async fn conform(args: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_conform"));
     for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("CONFORM_")) {
         command.env_remove(name);
@@ -16,7 +16,7 @@ async fn conform(args: &[&str]) -> Output {
     command.args(args).output().await.expect("the program starts")
 }
 
-fn text(bytes: &[u8]) -> String {
+pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).expect("UTF-8")
 }
 

@@ -11,6 +11,7 @@ use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::http::{HeaderMap, Method, Response, Uri};
 use serde_json::{Map, Value, json};
+use tokio::net::TcpListener;
 
 use crate::faults::Fault;
 
@@ -94,7 +95,11 @@ struct Shared {
 impl Candidate {
     /// Starts a candidate on a free loopback port.
     pub(crate) async fn start(nature: Nature) -> Candidate {
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        Candidate::serve(TcpListener::bind("127.0.0.1:0").await.expect("a free port"), nature)
+    }
+
+    /// Starts a candidate on this port.
+    pub(crate) fn serve(listener: TcpListener, nature: Nature) -> Candidate {
         let base_url = format!("http://{}{}", listener.local_addr().expect("an address"), nature.base_path);
         let shared = Arc::new(Shared { inner: Mutex::new(Inner::default()), nature });
         {

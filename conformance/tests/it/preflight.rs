@@ -1,0 +1,82 @@
+//! Before the run: waiting for a server that is still starting, and a plan that is not the key's.
+
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use animal_store_conformance::options::Profile;
+use animal_store_conformance::probes::preflight::Unusable;
+use animal_store_conformance::progress::Event;
+use animal_store_conformance::verdict::{Status, Verdict};
+use animal_store_conformance::{Judge, RunError};
+use tokio::net::TcpSocket;
+
+use crate::candidate::{Candidate, Nature};
+use crate::{judge, options};
+
+/// A loopback port that is taken and refuses connections until somebody listens.
+fn silent_port() -> (TcpSocket, SocketAddr) {
+    let socket = TcpSocket::new_v4().expect("a socket");
+    socket.bind(SocketAddr::from(([127, 0, 0, 1], 0))).expect("a free port");
+    let address = socket.local_addr().expect("an address");
+    (socket, address)
+}
+
+#[tokio::test]
+async fn a_server_that_is_still_starting_is_waited_for_and_the_wait_is_no_part_of_the_run() {
+    let (socket, address) = silent_port();
+    let starts = tokio::spawn(async move {
+        tokio::time::sleep(Duration::from_millis(700)).await;
+        Candidate::serve(socket.listen(16).expect("a listening port"), Nature { stock: 5, ..Nature::default() })
+    });
+    let mut options = options(&format!("http://{address}/v1"), Profile::ReadOnly);
+    options.wait = Duration::from_secs(30);
+    let events = Arc::new(Mutex::new(Vec::new()));
+    let heard = Arc::clone(&events);
+    let judge = Judge::new(options).listener(move |event| heard.lock().expect("no panic").push(event.clone()));
+    let report = judge.run().await.expect("a verdict");
+    assert_eq!(report.verdict, Verdict::Conforms, "{report}");
+    let candidate = starts.await.expect("a candidate");
+    let other = Judge::new(crate::options(&candidate.base_url, Profile::ReadOnly)).run().await.expect("a verdict");
+    assert_eq!(report.requests, other.requests);
+    let events = events.lock().expect("no panic");
+    let waits = events.iter().filter(|event| matches!(event, Event::NothingYet { .. })).count();
+    assert_eq!(waits, 1, "{events:?}");
+}
+
+#[tokio::test]
+async fn when_nothing_answers_in_time_the_refusal_tells_how_long_was_waited() {
+    let (_refuses, address) = silent_port();
+    let mut options = options(&format!("http://{address}/v1"), Profile::Full);
+    options.wait = Duration::from_secs(1);
+    let begun = Instant::now();
+    let error = judge(options).await.expect_err("there is no server");
+    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+    assert!(matches!(error, RunError::Unusable(Unusable::NothingThere { .. })), "{error}");
+    assert!(error.to_string().contains("after a wait of 1 s"), "{error}");
+}
+
+#[tokio::test]
+async fn what_time_does_not_mend_ends_the_wait() {
+    let candidate = Candidate::start(Nature::default()).await;
+    let mut options = options(&candidate.base_url.replace("http:", "https:"), Profile::Full);
+    options.wait = Duration::from_secs(600);
+    let error = judge(options).await.expect_err("plain HTTP is no TLS");
+    assert!(matches!(error, RunError::Unusable(Unusable::Tls { .. })), "{error}");
+}
+
+#[tokio::test]
+async fn a_plan_that_the_headers_contradict_gets_a_note_beside_the_verdict() {
+    let candidate = Candidate::start(Nature { limit: 60, ..Nature::default() }).await;
+    let mut options = options(&candidate.base_url, Profile::ReadOnly);
+    options.max_requests = 5;
+    options.plan = "pro".parse().ok();
+    let report = judge(options.clone()).await.expect("a verdict");
+    let note = "--plan pro, but the answers tell a limit of 60 per minute: is this a Free key?";
+    assert_eq!(report.notes, [note]);
+    assert!(report.to_string().contains(note), "{report}");
+    let figure = report.requirements.iter().find(|r| r.id == "headers.limit-figure").expect("a requirement");
+    assert_eq!(figure.status, Status::Fail);
+    options.plan = "free".parse().ok();
+    assert!(judge(options).await.expect("a verdict").notes.is_empty());
+}
