@@ -22,6 +22,9 @@ const MAX_BATCH: usize = 512;
 /// The longest that a batch waits for company.
 const MAX_GATHER: Duration = Duration::from_micros(500);
 
+/// Below this, the next commit is worth less than the work that waiting for company would hold up.
+const SLOW_COMMIT: Duration = Duration::from_millis(1);
+
 /// The answer to a job: the new animal's id (0 for a job without one).
 type Answer = Result<i64, StoreError>;
 
@@ -114,8 +117,8 @@ fn run(conn: &Connection, queue: &Receiver<Job>) {
     }
 }
 
-/// How long it pays to wait for more jobs: when the last commit was shared, the clients it answered are
-/// about to ask again, and a short wait lets them share the next one too.
+/// How long it pays to wait for more jobs: when the last commit was shared and the disk is slow, the clients
+/// it answered are about to ask again, and a short wait lets them share the next one too.
 #[derive(Default)]
 struct Company {
     last_batch: usize,
@@ -145,7 +148,8 @@ impl Company {
 
     fn learn(&mut self, batch: usize, commit: Duration) {
         self.last_batch = batch;
-        self.wait = if batch > 1 { (commit / 4).min(MAX_GATHER) } else { Duration::ZERO };
+        let worthwhile = batch > 1 && commit >= SLOW_COMMIT;
+        self.wait = if worthwhile { (commit / 4).min(MAX_GATHER) } else { Duration::ZERO };
     }
 }
 
