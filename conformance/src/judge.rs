@@ -11,6 +11,8 @@ use crate::probes::session::{Budget, Session, Stop};
 use crate::probes::{self};
 use crate::progress::{Event, Listener};
 use crate::report::{self, Report};
+use crate::rules::docket::Docket;
+use crate::rules::transcript::Transcript;
 use crate::verdict;
 use crate::wire::client::{Client, ClientError};
 use crate::wire::secret::Redactor;
@@ -57,6 +59,16 @@ impl Judge {
     ///
     /// [`RunError`] when there is nothing to judge. A candidate that answers badly is no error but a verdict.
     pub async fn run(&self) -> Result<Report, RunError> {
+        let (trace, ended_early) = self.probe().await?;
+        Ok(conclude(&trace, &self.options, ended_early))
+    }
+
+    /// Probes the target, and leaves the judging to [`conclude`]: the trace, and why it is shorter than planned, if it is.
+    ///
+    /// # Errors
+    ///
+    /// [`RunError`] when there is nothing to judge.
+    pub async fn probe(&self) -> Result<(Trace, Option<String>), RunError> {
         let options = &self.options;
         let client = Client::new(options.transport.clone())?;
         if !options.wait.is_zero() {
@@ -78,7 +90,7 @@ impl Judge {
         if let Some(reason) = &ended_early {
             trace.context.left_out.push(LeftOut { requirements: "", reason: reason.clone() });
         }
-        Ok(conclude(&trace, options, ended_early))
+        Ok((trace, ended_early))
     }
 }
 
@@ -89,7 +101,8 @@ pub fn conclude(trace: &Trace, options: &Options, ended_early: Option<String>) -
     if let Some(first) = trace.exchanges.first() {
         options.known_failing.apply(&mut verdicts, first.sent_at.to_zoned(TimeZone::UTC).date());
     }
-    report::assemble(trace, &verdicts, options, ended_early)
+    let transcript_diff = Transcript::new(&Docket::new(trace)).difference();
+    report::assemble(trace, &verdicts, options, transcript_diff, ended_early)
 }
 
 fn context(options: &Options) -> Context {

@@ -17,6 +17,7 @@ pub use model::{
 use crate::catalogue::Level;
 use crate::notes::notes;
 use crate::options::Options;
+use crate::rules::Failure;
 use crate::verdict::{RequirementVerdict, overall};
 use crate::wire::exchange::{Exchange, Outcome};
 use crate::wire::secret::Redactor;
@@ -34,13 +35,14 @@ pub fn assemble(
     trace: &Trace,
     verdicts: &[RequirementVerdict],
     options: &Options,
+    transcript_diff: Option<String>,
     ended_early: Option<String>,
 ) -> Report {
     let first = trace.exchanges.first().map(|exchange| exchange.sent_at);
     let last = trace.exchanges.last().map(|exchange| exchange.received_at);
     let duration = first.zip(last).map_or(0, |(first, last)| last.duration_since(first).as_millis());
     let requirements: Vec<RequirementReport> =
-        verdicts.iter().map(|verdict| requirement(trace, verdict, options.strict)).collect();
+        verdicts.iter().map(|verdict| requirement(trace, verdict, options)).collect();
     let created = trace.exchanges.iter().filter(|e| e.request.method == "POST" && e.status() == Some(201)).count();
     Report {
         schema_version: SCHEMA_VERSION,
@@ -59,23 +61,36 @@ pub fn assemble(
         duration_ms: u64::try_from(duration).unwrap_or_default(),
         ended_early,
         notes: notes(trace, options),
+        transcript_diff: transcript_diff.map(|diff| printable(&trace.context.redactor.redact(&diff))),
         gap_profile: requirements.iter().filter_map(choice).collect(),
         requirements,
     }
 }
 
-fn requirement(trace: &Trace, verdict: &RequirementVerdict, strict: bool) -> RequirementReport {
+fn requirement(trace: &Trace, verdict: &RequirementVerdict, options: &Options) -> RequirementReport {
+    let (strict, seed) = (options.strict, options.seed);
     let hide = |text: &str| printable(&trace.context.redactor.redact(text));
-    let evidence = verdict
-        .failures
-        .iter()
+    // The smallest request first: where cases were made simpler, that is the counterexample to read.
+    let mut failures: Vec<&Failure> = verdict.failures.iter().collect();
+    failures.sort_by_key(|failure| {
+        let decisive = failure.exchanges.first().and_then(|number| trace.exchanges.get(number.checked_sub(1)?));
+        decisive.map(|exchange| {
+            let body = exchange.request.body.as_ref().map_or(0, |body| body.bytes.len());
+            body + exchange.request.target().len()
+        })
+    });
+    let evidence = failures
+        .into_iter()
         .take(MAX_EVIDENCE)
         .map(|failure| {
             let exchanges: Vec<ReportedExchange> = failure
                 .exchanges
                 .iter()
                 .filter_map(|number| trace.exchanges.get(number.checked_sub(1)?))
-                .map(|exchange| reported(trace, exchange))
+                .map(|exchange| ReportedExchange {
+                    replay: exchange.case.map(|case| format!("--seed {seed} --replay {case}")),
+                    ..reported(trace, exchange)
+                })
                 .collect();
             let (expected, found) = (hide(&failure.expected), hide(&failure.found));
             Evidence { sentence: format!("expected {expected}; found {found}"), expected, found, exchanges }
@@ -105,7 +120,8 @@ fn choice(requirement: &RequirementReport) -> Option<Choice> {
     })
 }
 
-fn reported(trace: &Trace, exchange: &Exchange) -> ReportedExchange {
+/// An exchange as reports show it.
+pub(crate) fn reported(trace: &Trace, exchange: &Exchange) -> ReportedExchange {
     let redactor = &trace.context.redactor;
     let hide = |text: &str| printable(&redactor.redact(text));
     let request = &exchange.request;
@@ -122,6 +138,7 @@ fn reported(trace: &Trace, exchange: &Exchange) -> ReportedExchange {
     };
     ReportedExchange {
         number: exchange.number,
+        replay: None,
         sent_at: exchange.sent_at.to_string(),
         request: ReportedRequest {
             method: request.method.clone(),

@@ -38,6 +38,8 @@ pub struct Report {
     pub ended_early: Option<String>,
     /// What the reader should know about how the run was asked for.
     pub notes: Vec<String>,
+    /// How the tour's transcript differs from that of every lawful server, as a unified diff, if it does.
+    pub transcript_diff: Option<String>,
     /// Every requirement, in the order of the specification.
     pub requirements: Vec<RequirementReport>,
     /// What the candidate chose where the specification leaves a choice: every selected open requirement, in order.
@@ -122,6 +124,8 @@ pub struct ReportedExchange {
     pub number: usize,
     /// When it was sent, RFC 3339 in UTC.
     pub sent_at: String,
+    /// The options that send it again in a run of its own, if it was generated: `--seed 7 --replay 12`.
+    pub replay: Option<String>,
     /// The request.
     pub request: ReportedRequest,
     /// The response, if there was one.

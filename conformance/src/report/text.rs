@@ -71,6 +71,10 @@ fn write(out: &mut String, report: &Report, detail: Detail) -> std::fmt::Result 
             broken.into_iter().try_for_each(|requirement| failure(out, requirement, style, detail))?;
         }
     }
+    if let Some(diff) = report.transcript_diff.as_ref().filter(|_| detail != Detail::Quiet) {
+        writeln!(out, "\n{BOLD}What differs from the transcript of every lawful server{BOLD:#}")?;
+        diff.lines().try_for_each(|line| writeln!(out, "  {line}"))?;
+    }
     not_exercised(out, report)?;
     summary(out, report)
 }
@@ -165,6 +169,9 @@ fn evidence_lines(out: &mut String, evidence: &Evidence, detail: Detail) -> std:
     writeln!(out, "    found     {}", evidence.found)?;
     for exchange in evidence.exchanges.iter().take(1) {
         writeln!(out, "    again     {}", exchange.curl)?;
+        if let Some(options) = &exchange.replay {
+            writeln!(out, "    replay    {options}")?;
+        }
     }
     if detail == Detail::Verbose {
         evidence.exchanges.iter().try_for_each(|exchange| exchange_lines(out, exchange))?;

@@ -156,6 +156,8 @@ pub struct Docket<'t> {
     pub creations: Vec<Creation>,
     /// For every id: the cases that show it, in order.
     pub sightings: HashMap<i64, Vec<usize>>,
+    /// For every key: the figures of its plan, as far as they are known.
+    figures: Vec<Option<Figures>>,
 }
 
 impl<'t> Docket<'t> {
@@ -191,7 +193,9 @@ impl<'t> Docket<'t> {
                 }
             }
         }
-        Docket { context: &trace.context, cases, creations, sightings }
+        let mut docket = Docket { context: &trace.context, cases, creations, sightings, figures: Vec::new() };
+        docket.figures = docket.keys().map(|key| docket.learn_figures(key)).collect();
+        docket
     }
 
     /// The cases of `GET /pets`.
@@ -294,6 +298,10 @@ impl<'t> Docket<'t> {
     /// The figures of a key's plan: told by the user for the main key, else learnt from what the headers said.
     #[must_use]
     pub fn figures(&self, key: usize) -> Option<Figures> {
+        self.figures.get(key).copied().flatten()
+    }
+
+    fn learn_figures(&self, key: usize) -> Option<Figures> {
         if key == 0 && self.context.figures.is_some() {
             return self.context.figures;
         }

@@ -22,6 +22,8 @@ mod service;
 mod side_effects;
 mod versioning;
 
+pub mod transcript;
+
 use std::collections::BTreeSet;
 
 use crate::wire::trace::Trace;

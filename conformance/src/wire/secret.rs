@@ -43,7 +43,7 @@ pub struct UnusableKey;
 /// The longest secret is looked for first, so that a key is not mistaken for a shortened form of itself.
 #[derive(Clone, Default)]
 pub struct Redactor {
-    secrets: Vec<(String, &'static str)>,
+    secrets: Vec<(String, String)>,
 }
 
 /// A piece of redacted text.
@@ -52,22 +52,22 @@ pub enum Piece<'t> {
     /// Text as it stands.
     Text(&'t str),
     /// A secret, by the shell expansion that stands for it.
-    Secret(&'static str),
+    Secret(&'t str),
 }
 
 impl Redactor {
     /// Adds a secret and the shell expansion that stands for it, such as `${CONFORM_API_KEY}`.
-    pub fn hide(&mut self, secret: &str, expansion: &'static str) {
+    pub fn hide(&mut self, secret: &str, expansion: impl Into<String>) {
         if secret.is_empty() || self.secrets.iter().any(|(known, _)| known == secret) {
             return;
         }
-        self.secrets.push((secret.to_owned(), expansion));
+        self.secrets.push((secret.to_owned(), expansion.into()));
         self.secrets.sort_by_key(|(known, _)| std::cmp::Reverse(known.len()));
     }
 
     /// Cuts a text into pieces, none of which shows a secret.
     #[must_use]
-    pub fn pieces<'t>(&self, text: &'t str) -> Vec<Piece<'t>> {
+    pub fn pieces<'t>(&'t self, text: &'t str) -> Vec<Piece<'t>> {
         let mut pieces = Vec::new();
         let mut rest = text;
         while let Some((at, secret, expansion)) = self.first_in(rest) {
@@ -95,10 +95,12 @@ impl Redactor {
             .collect()
     }
 
-    fn first_in(&self, text: &str) -> Option<(usize, &str, &'static str)> {
+    fn first_in(&self, text: &str) -> Option<(usize, &str, &str)> {
         self.secrets
             .iter()
-            .filter_map(|(secret, expansion)| text.find(secret.as_str()).map(|at| (at, secret.as_str(), *expansion)))
+            .filter_map(|(secret, expansion)| {
+                text.find(secret.as_str()).map(|at| (at, secret.as_str(), expansion.as_str()))
+            })
             .min_by_key(|(at, secret, _)| (*at, std::cmp::Reverse(secret.len())))
     }
 }

@@ -1,9 +1,14 @@
 //! The reference server conforms, on every plan.
 
+use animal_store_conformance::Judge;
 use animal_store_conformance::options::Profile;
 use animal_store_conformance::report::Report;
+use animal_store_conformance::rules::docket::Docket;
+use animal_store_conformance::rules::transcript::Transcript;
 use animal_store_conformance::verdict::{Status, Verdict};
+use animal_store_conformance::wire::exchange::Exchange;
 use animal_store_conformance::wire::secret::ApiKey;
+use animal_store_conformance::wire::trace::Trace;
 use animal_store_reference::{Embedded, EmbeddedOptions, Plan};
 use jiff::Timestamp;
 
@@ -58,4 +63,47 @@ async fn the_reference_conforms_after_the_removal_as_well() {
         let report = verdict_on(Plan::Pro, "pro", Profile::Functional, start_at).await;
         assert_eq!(report.verdict, Verdict::Conforms, "{start_at}: {:#?}", broken(&report));
     }
+}
+
+/// What a run against a reference server sends and gets.
+async fn trace_of(seed: u64) -> Trace {
+    let start_at = "2026-06-01T12:00:00Z".parse().expect("a time");
+    let server =
+        Embedded::start(EmbeddedOptions { plan: Plan::Pro, start_at: Some(start_at) }).await.expect("a server");
+    let mut options = options(server.base_url(), Profile::Functional);
+    options.api_key = ApiKey::new(server.api_key()).expect("a usable key");
+    options.seed = seed;
+    let (trace, _) = Judge::new(options).probe().await.expect("a trace");
+    server.shutdown().await;
+    trace
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_transcript_of_the_tour_is_the_reviewed_one() {
+    let trace = trace_of(1).await;
+    let transcript = Transcript::new(&Docket::new(&trace));
+    insta::with_settings!({ snapshot_path => "../../../snapshots", prepend_module_to_snapshot => false, omit_expression => true }, {
+        insta::assert_snapshot!("tour", transcript.text());
+    });
+    assert_eq!(transcript.difference(), None);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_runs_with_one_seed_send_the_same_requests_in_the_same_order() {
+    // The key and the ids are the server's, and the time in the names is the run's own.
+    let shape = |trace: Trace| -> Vec<String> {
+        let text = |exchange: &Exchange| {
+            let body = exchange.request.body.as_ref().map_or("".into(), |body| String::from_utf8_lossy(&body.bytes));
+            let path: String = exchange.request.path.chars().filter(|c| !c.is_ascii_digit()).collect();
+            let query = exchange.request.query.clone().unwrap_or_default();
+            format!("{} {path} {query} {body}", exchange.request.method).replace(trace.context.keys[0].reveal(), "KEY")
+        };
+        let texts: Vec<String> = trace.exchanges.iter().map(text).collect();
+        let stamp = texts.iter().find_map(|text| text.split_once("Otter ")?.1.get(..8)).expect("a name").to_owned();
+        texts.iter().map(|text| text.replace(&stamp, "TIME")).collect()
+    };
+    let (first, again, other) = (shape(trace_of(5).await), shape(trace_of(5).await), shape(trace_of(6).await));
+    let differs = first.iter().zip(&again).find(|(first, again)| first != again);
+    assert!(differs.is_none() && first.len() == again.len(), "{differs:?}");
+    assert!(first != other, "another seed sends the same");
 }

@@ -49,7 +49,16 @@ fn sample() -> Report {
     let exchanges = outcomes.into_iter().enumerate().map(|(index, (request, outcome))| {
         let sent_at = time + SignedDuration::from_millis(20 * i64::try_from(index).expect("small"));
         let received_at = sent_at + SignedDuration::from_millis(12);
-        Exchange { number: index + 1, probe: "tour", request, outcome, sent_at, received_at }
+        Exchange {
+            number: index + 1,
+            probe: "tour",
+            step: String::new(),
+            case: None,
+            request,
+            outcome,
+            sent_at,
+            received_at,
+        }
     });
     let trace = Trace {
         exchanges: exchanges.collect(),

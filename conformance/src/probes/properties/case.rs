@@ -64,6 +64,9 @@ impl Case {
                     _ => Request::new("GET", "/pets").query("limit=0"),
                 };
                 let key = session.key();
+                if let Some((token, expansion)) = mutation.leaves_of(key.reveal()) {
+                    session.trace.context.redactor.hide(&token, expansion);
+                }
                 (mutation.apply(request, key.reveal()), false)
             }
         }
@@ -94,25 +97,52 @@ fn replace(bytes: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
     out
 }
 
+/// Less of a key than this is no secret.
+const MIN_SECRET: usize = 4;
+
 impl Mutation {
+    /// What is left of the key where it is not whole, and the shell expansion for it: a secret like the key.
+    fn leaves_of(&self, key: &str) -> Option<(String, String)> {
+        let (token, expansion) = match self {
+            Mutation::Cut(percent) => {
+                let length = index(key, *percent);
+                (key[..length].to_owned(), format!("${{CONFORM_API_KEY:0:{length}}}"))
+            }
+            Mutation::Changed(percent) => {
+                let (at, changed) = (index(key, *percent), changed(key, *percent));
+                let letter = &changed[at..=at];
+                let expansion = format!("${{CONFORM_API_KEY:0:{at}}}{letter}${{CONFORM_API_KEY:{}}}", at + 1);
+                (changed, expansion)
+            }
+            _ => return None,
+        };
+        (token.len() >= MIN_SECRET).then_some((token, expansion))
+    }
+
     fn apply(&self, request: Request, key: &str) -> Request {
         let bearer = |token: &str| format!("Bearer {token}");
-        let at = |percent: usize| (key.len() - 1) * percent.min(100) / 100;
         match self {
             Mutation::Absent => request,
             Mutation::Other(token) => request.authorization(bearer(token)),
             Mutation::Suffix(suffix) => request.authorization(bearer(&format!("{key}{suffix}"))),
             Mutation::Prefix(prefix) => request.authorization(bearer(&format!("{prefix}{key}"))),
-            Mutation::Cut(percent) => request.authorization(bearer(&key[..at(*percent)])),
-            Mutation::Changed(percent) => {
-                let mut bytes = key.as_bytes().to_vec();
-                let index = at(*percent);
-                bytes[index] = if bytes[index] == b'x' { b'y' } else { b'x' };
-                request.authorization(bearer(&String::from_utf8_lossy(&bytes)))
-            }
+            Mutation::Cut(percent) => request.authorization(bearer(&key[..index(key, *percent)])),
+            Mutation::Changed(percent) => request.authorization(bearer(&changed(key, *percent))),
             Mutation::Scheme(scheme) => request.authorization(credential_under(scheme, key)),
         }
     }
+}
+
+/// The character of a key, which is ASCII, that stands at so many parts in a hundred.
+fn index(key: &str, percent: usize) -> usize {
+    (key.len() - 1) * percent.min(100) / 100
+}
+
+/// The key with one character changed.
+fn changed(key: &str, percent: usize) -> String {
+    let at = index(key, percent);
+    let letter = if key[at..].starts_with('x') { 'y' } else { 'x' };
+    format!("{}{letter}{}", &key[..at], &key[at + 1..])
 }
 
 fn credential_under(scheme: &str, key: &str) -> String {
@@ -145,5 +175,14 @@ mod tests {
             let request = mutation.apply(Request::new("GET", "/pets"), key);
             assert_ne!(request.authorization.as_deref(), Some("Bearer sk-Key1"), "{mutation:?}");
         }
+    }
+
+    #[test]
+    fn what_is_left_of_a_key_is_hidden_behind_an_expansion_that_gives_it_again() {
+        let left = |mutation: Mutation| mutation.leaves_of("sk-Key1");
+        assert_eq!(left(Mutation::Cut(100)), Some(("sk-Key".to_owned(), "${CONFORM_API_KEY:0:6}".to_owned())));
+        assert_eq!(left(Mutation::Cut(10)), None);
+        let expansion = "${CONFORM_API_KEY:0:3}x${CONFORM_API_KEY:4}";
+        assert_eq!(left(Mutation::Changed(50)), Some(("sk-xey1".to_owned(), expansion.to_owned())));
     }
 }
