@@ -43,13 +43,26 @@ enum Command {
     BenchBare(bench::bare::Options),
 }
 
-fn main() -> anyhow::Result<ExitCode> {
-    match Cli::parse().command {
+/// The judge's own code for "could not run": 1 would say that the candidate violates the specification.
+const COULD_NOT_JUDGE: u8 = 3;
+
+fn main() -> ExitCode {
+    let command = Cli::parse().command;
+    let failure =
+        if matches!(command, Command::Conform { .. }) { ExitCode::from(COULD_NOT_JUDGE) } else { ExitCode::FAILURE };
+    run(&command).unwrap_or_else(|error| {
+        eprintln!("error: {error:#}");
+        failure
+    })
+}
+
+fn run(command: &Command) -> anyhow::Result<ExitCode> {
+    match command {
         Command::Conform { .. } => conform::run(passed_on(std::env::args_os())),
-        Command::Serve(options) => serve::run(&options),
+        Command::Serve(options) => serve::run(options),
         Command::Test(_) => test::run(&passed_on(std::env::args_os())),
-        Command::Bench(options) => bench::run(&options),
-        Command::BenchBare(options) => bench::bare::run(&options),
+        Command::Bench(options) => bench::run(options),
+        Command::BenchBare(options) => bench::bare::run(options),
     }
 }
 
