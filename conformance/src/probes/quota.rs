@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::session::{Session, Stop, bearing};
+use super::session::{Session, Stop, bearing, credential};
 use crate::plan::Figures;
 use crate::rules::docket::Docket;
 use crate::rules::rate::{self, Window};
@@ -15,6 +15,9 @@ use crate::wire::secret::ApiKey;
 
 /// Requests that follow the exhaustion: one more refused, a list to recover with, and its repetition.
 const AFTERWARDS: usize = 4;
+
+/// The longest ban that is waited for.
+const LONGEST_BAN: Duration = Duration::from_secs(330);
 
 /// Clocks are told to the second.
 const CLOCK_SLACK: Duration = Duration::from_secs(2);
@@ -102,6 +105,11 @@ async fn recover(session: &mut Session<'_>, key: &ApiKey, figures: Option<Figure
             Advice::Wait(told) => Advice::Wait(told.max(window_end(refused, figures, attempt)) + CLOCK_SLACK * attempt),
             other => other,
         };
+        let advice = match advice {
+            // The second refusal may have brought a ban, which is lawful; the first one cannot.
+            Advice::TooLong(time) if time <= LONGEST_BAN && refusals(session, key) > 1 => Advice::Wait(time),
+            other => other,
+        };
         if let Advice::TooLong(time) = advice {
             let reason = format!(
                 "the candidate asks for a wait of {} s, and the judge waits {} s at the most",
@@ -118,6 +126,14 @@ async fn recover(session: &mut Session<'_>, key: &ApiKey, figures: Option<Figure
         }
     }
     Ok(())
+}
+
+/// How many requests with the key were refused in a row, up to the last.
+fn refusals(session: &Session<'_>, key: &ApiKey) -> usize {
+    let credential = credential(key);
+    let exchanges = session.trace.exchanges.iter().rev();
+    let own = exchanges.filter(|exchange| exchange.request.authorization.as_ref() == Some(&credential));
+    own.take_while(|exchange| exchange.status() == Some(429)).count()
 }
 
 /// How long until the window of a 429 is over: at the reset. Where the headers tell the day, `Retry-After` is believed at

@@ -87,6 +87,8 @@ pub(crate) enum Fault {
     RemovedEarly,
     SunsetOnAnotherDay,
     DeprecationInWords,
+    /// Shown by generated requests only, so not among [`FAULTS`].
+    TrimsStatus,
 }
 
 /// Every fault, with the requirement that must catch it. A fault that is missing here is never constructed, which the

@@ -4,11 +4,13 @@ mod architecture;
 mod candidate;
 mod command_line;
 mod faults;
+mod generated;
 mod known_failing;
 mod lawful;
 mod preflight;
 mod reference;
 mod rendering;
+mod rules_command;
 mod sensitivity;
 
 use std::time::Duration;

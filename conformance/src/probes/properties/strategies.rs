@@ -10,7 +10,7 @@ use super::case::{CATEGORY, Case, Mutation, NAME};
 pub(super) fn case() -> BoxedStrategy<Case> {
     prop_oneof![
         3 => valid_body().prop_map(Case::Create),
-        5 => near_miss().prop_map(Case::Create),
+        6 => near_miss().prop_map(Case::Create),
         2 => query().prop_map(Case::List),
         2 => pet_id().prop_map(Case::Get),
         2 => (0_usize..6, mutation()).prop_map(|(operation, mutation)| Case::Keyless(operation, mutation)),
@@ -112,7 +112,7 @@ fn near_miss() -> impl Strategy<Value = Vec<u8>> {
         2 => missing,
         3 => member("name", wrong_type("name")),
         3 => member("categoryId", prop_oneof![wrong_type("categoryId"), wrong_number()].boxed()),
-        3 => member("status", prop_oneof![wrong_type("status"), wrong_status()].boxed()),
+        4 => member("status", prop_oneof![wrong_type("status"), wrong_status()].boxed()),
         2 => extra,
         1 => cut,
         1 => other,

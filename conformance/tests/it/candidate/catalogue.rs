@@ -61,6 +61,9 @@ impl Shared {
             Some(Value::String(status)) if ["available", "pending", "sold"].contains(&status.as_str()) => {
                 pet.insert("status".to_owned(), json!(status))
             }
+            Some(Value::String(status)) if self.has(Fault::TrimsStatus) && status.trim() == "sold" => {
+                pet.insert("status".to_owned(), json!("sold"))
+            }
             Some(Value::String(status)) if self.has(Fault::TakesAnyStatusCase) && status == "Available" => {
                 pet.insert("status".to_owned(), json!("available"))
             }
