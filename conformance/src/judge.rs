@@ -19,6 +19,25 @@ use crate::wire::secret::Redactor;
 use crate::wire::trace::{Context, LeftOut, Trace};
 
 /// Judges one target.
+///
+/// In a test of your own, where `base_url` and `key` are those of your server:
+///
+/// ```
+/// use animal_store_conformance::{Judge, Options, Profile, Verdict};
+/// # use animal_store_reference::{Embedded, EmbeddedOptions, Plan};
+///
+/// # #[tokio::main]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let server = Embedded::start(EmbeddedOptions { plan: Plan::Pro, start_at: None }).await?;
+/// # let (base_url, key) = (server.base_url(), server.api_key());
+/// let mut options = Options::new(base_url, key)?;
+/// options.scope.profile = Profile::Functional; // creates animals, and does not use the key up
+/// options.strict = true;
+/// let report = Judge::new(options).run().await?;
+/// assert_eq!(report.verdict, Verdict::Conforms, "{report}");
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct Judge {
     options: Options,

@@ -13,6 +13,7 @@
 
 pub mod catalogue;
 pub mod cli;
+pub mod explain;
 pub mod judge;
 pub mod known_failing;
 pub mod notes;

@@ -1,10 +1,11 @@
-//! The project's own commands: `cargo xtask conform`, `serve`, `test` and `bench`.
+//! The project's own commands: `cargo xtask conform`, `rules`, `serve`, `test` and `bench`.
 //!
 //! This file dispatches, nothing else: each command is a module of its own.
 
 mod bench;
 mod cargo;
 mod conform;
+mod rules;
 mod serve;
 mod test;
 
@@ -28,6 +29,13 @@ enum Command {
     /// `cargo xtask conform --help` lists the judge's own options.
     #[command(disable_help_flag = true)]
     Conform {
+        /// Everything after the name goes to the judge as it stands
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGS")]
+        args: Vec<OsString>,
+    },
+    /// List the requirements, or explain one: `cargo xtask rules list.complete`
+    #[command(disable_help_flag = true)]
+    Rules {
         /// Everything after the name goes to the judge as it stands
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGS")]
         args: Vec<OsString>,
@@ -59,6 +67,7 @@ fn main() -> ExitCode {
 fn run(command: &Command) -> anyhow::Result<ExitCode> {
     match command {
         Command::Conform { .. } => conform::run(passed_on(std::env::args_os())),
+        Command::Rules { .. } => Ok(rules::run(passed_on(std::env::args_os()))),
         Command::Serve(options) => serve::run(options),
         Command::Test(_) => test::run(&passed_on(std::env::args_os())),
         Command::Bench(options) => bench::run(options),

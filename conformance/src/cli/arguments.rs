@@ -1,12 +1,12 @@
 //! The options as they are typed, and what becomes of them.
 
-use std::fmt;
 use std::path::PathBuf;
-use std::str::FromStr;
 use std::time::Duration;
 
-use clap::{Parser, ValueEnum};
+use clap::{Parser, Subcommand};
 
+use super::rules;
+use super::values::{Color, HeaderField, OutputFormat, ReportFile};
 use crate::catalogue::catalogue;
 use crate::known_failing::{KnownFailing, Malformed};
 use crate::options::{Options, Profile, Scope, UnusableOptions};
@@ -18,8 +18,18 @@ use crate::wire::secret::{ApiKey, UnusableKey};
 /// Exit codes: 0 conforms · 1 violates · 2 wrong usage, nothing was sent · 3 could not run · 4 incomplete: nothing failed,
 /// but a stated requirement was not exercised
 #[derive(Clone, Debug, Parser)]
-#[command(name = "conform", version, max_term_width = 100)]
+#[command(
+    name = "conform",
+    version,
+    max_term_width = 100,
+    args_conflicts_with_subcommands = true,
+    disable_help_subcommand = true
+)]
 pub(super) struct Arguments {
+    /// Something else than judging.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+
     /// Base address of the server, with its version segment: http://localhost:8080/v1
     #[arg(long, value_name = "URL", env = "CONFORM_BASE_URL", help_heading = "Target")]
     pub base_url: Option<String>,
@@ -131,89 +141,11 @@ pub(super) struct Arguments {
     pub color: Option<Color>,
 }
 
-/// A form of output.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, ValueEnum)]
-pub enum OutputFormat {
-    /// For people
-    #[default]
-    Text,
-    /// The whole report as JSON, and nothing else
-    Json,
-}
-
-/// When to use colours.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, ValueEnum)]
-pub(super) enum Color {
-    /// On a terminal, unless NO_COLOR is set
-    #[default]
-    Auto,
-    /// Always
-    Always,
-    /// Never
-    Never,
-}
-
-/// A header field to send.
-#[derive(Clone, Debug)]
-pub(super) struct HeaderField(String, String);
-
-impl FromStr for HeaderField {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<HeaderField, String> {
-        let (name, value) = text.split_once(':').ok_or("a header field is written `Name: value`")?;
-        let (name, value) = (name.trim(), value.trim());
-        if reqwest::header::HeaderName::from_bytes(name.as_bytes()).is_err() {
-            return Err(format!("`{name}` cannot be the name of a header field"));
-        }
-        if reqwest::header::HeaderValue::from_str(value).is_err() {
-            return Err("the value holds characters that a header field cannot carry".to_owned());
-        }
-        if name.eq_ignore_ascii_case("authorization") {
-            return Err("the judge sets Authorization itself: give the key with --api-key".to_owned());
-        }
-        Ok(HeaderField(name.to_owned(), value.to_owned()))
-    }
-}
-
-/// A report to be written: its format and where to.
-#[derive(Clone, Debug)]
-pub struct ReportFile {
-    /// The format.
-    pub format: FileFormat,
-    /// The file.
-    pub path: PathBuf,
-}
-
-/// A format of report files.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum FileFormat {
-    /// The whole report.
-    Json,
-}
-
-impl fmt::Display for FileFormat {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            FileFormat::Json => f.write_str("json"),
-        }
-    }
-}
-
-impl FromStr for ReportFile {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<ReportFile, String> {
-        let (format, path) = text.split_once('=').ok_or("a report is written FORMAT=PATH, such as json=report.json")?;
-        let format = match format {
-            "json" => FileFormat::Json,
-            other => return Err(format!("`{other}` is no report format: there is json")),
-        };
-        if path.is_empty() {
-            return Err("the path is missing, as in json=report.json".to_owned());
-        }
-        Ok(ReportFile { format, path: PathBuf::from(path) })
-    }
+/// What there is to do beside judging.
+#[derive(Clone, Debug, Subcommand)]
+pub(super) enum Command {
+    /// List the requirements, or explain one
+    Rules(rules::Arguments),
 }
 
 /// What is wrong with the options. Nothing was sent.
@@ -300,7 +232,7 @@ impl Arguments {
                 .map_err(|source| UsageError::CaCert { path: path.display().to_string(), source })?;
         }
         options.transport.proxy = self.proxy.clone();
-        options.transport.headers = self.header.iter().map(|field| (field.0.clone(), field.1.clone())).collect();
+        options.transport.headers = self.header.iter().map(|field| (field.name.clone(), field.value.clone())).collect();
         let seconds = |typed: Option<u64>, default: Duration| typed.map_or(default, Duration::from_secs);
         options.transport.timeout = seconds(self.timeout.map(|timeout| timeout.max(1)), options.transport.timeout);
         options.wait = seconds(self.wait, options.wait);
@@ -374,11 +306,5 @@ mod tests {
             Err(UsageError::NothingSelected)
         ));
         assert!(options(&["--only", "auth", "--skip", "auth.challenge"]).is_ok());
-    }
-
-    #[test]
-    fn authorization_is_not_to_be_set_by_hand() {
-        assert!("Authorization: Bearer x".parse::<HeaderField>().is_err());
-        assert!("X-Tenant: a".parse::<HeaderField>().is_ok());
     }
 }

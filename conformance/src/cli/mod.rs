@@ -1,10 +1,13 @@
 //! The command line, the same for `conform` and `cargo xtask conform`.
 
 mod arguments;
+mod rules;
 mod run;
+mod values;
 
-pub use arguments::{OutputFormat, ReportFile, UsageError};
+pub use arguments::UsageError;
 pub use run::{Embedded, Invocation, exit, parse};
+pub use values::{FileFormat, OutputFormat, ReportFile};
 
 /// The command line's definition, for help, completions and man pages.
 #[must_use]

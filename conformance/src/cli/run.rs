@@ -8,7 +8,8 @@ use std::process::ExitCode;
 use clap::parser::ValueSource;
 use clap::{CommandFactory, FromArgMatches};
 
-use super::arguments::{Arguments, Color, FileFormat, OutputFormat, UsageError};
+use super::arguments::{Arguments, Command, UsageError};
+use super::values::{Color, FileFormat, OutputFormat};
 use crate::judge::{Judge, RunError};
 use crate::plan::Plan;
 use crate::progress::Event;
@@ -45,10 +46,17 @@ pub struct Invocation {
 ///
 /// # Errors
 ///
-/// The exit code, when help was asked for or the usage is wrong; what there is to say has been printed.
+/// The exit code, when there is nothing to judge: help or the rules were asked for, or the usage is wrong. What there is to
+/// say has been printed.
 pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Invocation, ExitCode> {
     let matches = Arguments::command().try_get_matches_from(args).map_err(|error| refuse(&error))?;
     let arguments = Arguments::from_arg_matches(&matches).map_err(|error| refuse(&error))?;
+    if let Some(Command::Rules(rules)) = &arguments.command {
+        return Err(match rules.answer() {
+            Ok(answer) => print(&answer, ExitCode::SUCCESS),
+            Err(error) => usage(&error),
+        });
+    }
     let typed = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
     if arguments.base_url.is_none() && (typed("api_key") || typed("quota_key")) {
         return Err(usage(&UsageError::KeyWithoutTarget));
@@ -62,9 +70,20 @@ fn refuse(error: &clap::Error) -> ExitCode {
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(USAGE))
 }
 
-fn usage(error: &UsageError) -> ExitCode {
+fn usage(error: &dyn std::error::Error) -> ExitCode {
     say(&format!("error: {error}"));
     ExitCode::from(USAGE)
+}
+
+/// Prints on standard output; the exit code, which says so when that is not possible. A reader that left early is content.
+fn print(text: &str, code: ExitCode) -> ExitCode {
+    match write!(anstream::stdout(), "{text}") {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            say(&format!("error: the output cannot be printed: {error}"));
+            ExitCode::from(COULD_NOT_RUN)
+        }
+        _ => code,
+    }
 }
 
 /// Prints on standard error, whoever reads it.
@@ -138,23 +157,17 @@ impl Invocation {
             OutputFormat::Text => report::text::render(report, detail),
             OutputFormat::Json => report::json::render(report),
         };
-        let mut code = report.verdict.exit_code();
-        if let Err(error) = write!(anstream::stdout(), "{text}")
-            && error.kind() != std::io::ErrorKind::BrokenPipe
-        {
-            say(&format!("error: the report cannot be printed: {error}"));
-            code = COULD_NOT_RUN;
-        }
+        let mut code = print(&text, ExitCode::from(report.verdict.exit_code()));
         for file in &self.arguments.report {
             let rendered = match file.format {
                 FileFormat::Json => report::json::render(report),
             };
             if let Err(error) = std::fs::write(&file.path, rendered) {
                 say(&format!("error: the report {}={} was not written: {error}", file.format, file.path.display()));
-                code = COULD_NOT_RUN;
+                code = ExitCode::from(COULD_NOT_RUN);
             }
         }
-        ExitCode::from(code)
+        code
     }
 }
 

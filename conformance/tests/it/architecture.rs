@@ -74,7 +74,13 @@ fn the_two_products_never_import_each_other() {
     let dependencies = judge.split("[dependencies]").nth(1).and_then(|rest| rest.split("\n[").next()).expect("a table");
     assert!(!dependencies.contains("reference"), "the judge depends on the reference");
     assert!(!manifest("reference").contains("conformance"), "the reference depends on the judge");
-    assert_eq!(with_any("conformance/src", &[], &["animal_store_reference"]), [""; 0]);
+    // An example in the documentation may judge a reference server: it is a test, with the dependencies of tests.
+    let imports = |text: &str| {
+        text.lines().any(|line| line.contains("animal_store_reference") && !line.trim_start().starts_with("///"))
+    };
+    let importing: Vec<String> =
+        sources("conformance/src").into_iter().filter(|(_, text)| imports(text)).map(|(name, _)| name).collect();
+    assert_eq!(importing, [""; 0]);
 }
 
 #[test]

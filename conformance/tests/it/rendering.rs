@@ -80,7 +80,7 @@ fn sample() -> Report {
     conclude(&trace, &options, Some("the budget of 3 requests (--max-requests) was spent".to_owned()))
 }
 
-fn check(name: &str, text: &str) {
+pub(crate) fn check(name: &str, text: &str) {
     assert!(!text.contains(KEY), "the key is shown");
     insta::with_settings!({ snapshot_path => "../../../snapshots", prepend_module_to_snapshot => false, omit_expression => true }, {
         insta::assert_snapshot!(name, text);
