@@ -141,7 +141,7 @@ fn context(options: &Options) -> Context {
         keys: std::iter::once(&options.api_key).chain(&options.quota_key).cloned().collect(),
         figures: options.plan.as_ref().and_then(crate::plan::Plan::figures),
         category_id: options.category_id,
-        assumed_date: None,
+        assumed_date: options.assumed_date,
         redactor,
         left_out: Vec::new(),
     }

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use jiff::Timestamp;
+
 use crate::known_failing::KnownFailing;
 use crate::plan::Plan;
 use crate::wire::client::Transport;
@@ -133,6 +135,8 @@ pub struct Options {
     pub max_duration: Duration,
     /// A category that animals can be created in.
     pub category_id: i64,
+    /// The date to judge the removal of `GET /pets/{petId}` by, instead of the one that the answers tell.
+    pub assumed_date: Option<Timestamp>,
     /// How many generated requests to send; by default as many as the key's limit suggests.
     pub cases: Option<usize>,
     /// Send only the generated request of this number, the same as in a run with the same seed.
@@ -179,6 +183,7 @@ impl Options {
             max_requests: 1_500,
             max_duration: Duration::from_secs(600),
             category_id: 1,
+            assumed_date: None,
             cases: None,
             replay: None,
             concurrency: 16,

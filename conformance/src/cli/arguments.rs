@@ -4,9 +4,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Parser, Subcommand};
+use jiff::Timestamp;
 
 use super::rules;
-use super::values::{Color, HeaderField, OutputFormat, ReportFile};
+use super::values::{self, Color, HeaderField, OutputFormat, ReportFile};
 use crate::catalogue::catalogue;
 use crate::known_failing::{KnownFailing, Malformed};
 use crate::options::{Options, Profile, Scope, UnusableOptions};
@@ -96,6 +97,11 @@ pub(super) struct Arguments {
     )]
     pub category_id: Option<i64>,
 
+    /// Judge the removal of GET /pets/{petId} as if it were this day, such as 2030-12-05 [default: the day that the
+    /// answers tell]
+    #[arg(long, value_name = "DATE", value_parser = values::day, help_heading = "Run")]
+    pub assume_date: Option<Timestamp>,
+
     /// Send this many generated requests [default: by the key's limit]
     #[arg(long, value_name = "NUMBER", env = "CONFORM_CASES", help_heading = "Run")]
     pub cases: Option<usize>,
@@ -103,6 +109,10 @@ pub(super) struct Arguments {
     /// Send only the generated request of this number; give the --seed of the run that showed it
     #[arg(long, value_name = "NUMBER", requires = "seed", help_heading = "Run")]
     pub replay: Option<usize>,
+
+    /// Print what would be done and what it would cost, and send nothing
+    #[arg(long, help_heading = "Run")]
+    pub dry_run: bool,
 
     /// Send this many creations at once [default: 16]
     #[arg(long, value_name = "NUMBER", env = "CONFORM_CONCURRENCY", help_heading = "Run")]
@@ -240,6 +250,7 @@ impl Arguments {
         options.seed = self.seed.unwrap_or(options.seed);
         options.max_requests = self.max_requests.unwrap_or(options.max_requests);
         options.category_id = self.category_id.unwrap_or(options.category_id);
+        options.assumed_date = self.assume_date;
         options.cases = self.cases;
         options.replay = self.replay;
         options.concurrency = self.concurrency.unwrap_or(options.concurrency);

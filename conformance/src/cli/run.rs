@@ -9,8 +9,10 @@ use clap::parser::ValueSource;
 use clap::{CommandFactory, FromArgMatches};
 
 use super::arguments::{Arguments, Command, UsageError};
+use super::dry_run;
 use super::values::{Color, FileFormat, OutputFormat};
 use crate::judge::{Judge, RunError};
+use crate::options::Profile;
 use crate::plan::Plan;
 use crate::progress::Event;
 use crate::report::text::Detail;
@@ -98,6 +100,12 @@ impl Invocation {
         self.arguments.base_url.is_some()
     }
 
+    /// The profile.
+    #[must_use]
+    pub fn profile(&self) -> Profile {
+        self.arguments.profile.unwrap_or_default()
+    }
+
     /// The plan, if one is named.
     #[must_use]
     pub fn plan(&self) -> Option<&Plan> {
@@ -125,6 +133,10 @@ impl Invocation {
             Ok(options) => options,
             Err(error) => return usage(&error),
         };
+        if self.arguments.dry_run {
+            let _nobody_reads = write!(anstream::stdout(), "{}", dry_run::describe(&options));
+            return ExitCode::SUCCESS;
+        }
         // Before anything is sent: a verdict that cannot be kept is not worth a key's requests.
         for file in &self.arguments.report {
             if let Err(error) = OpenOptions::new().create(true).append(true).open(&file.path) {

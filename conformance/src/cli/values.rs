@@ -5,6 +5,9 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::ValueEnum;
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
 
 /// A form of output.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, ValueEnum)]
@@ -92,6 +95,12 @@ impl FromStr for ReportFile {
         }
         Ok(ReportFile { format, path: PathBuf::from(path) })
     }
+}
+
+/// The first moment, in UTC, of a day such as 2030-12-05.
+pub(super) fn day(text: &str) -> Result<Timestamp, String> {
+    let date: Date = text.parse().map_err(|_| "a day is written year-month-day, such as 2030-12-05".to_owned())?;
+    date.to_zoned(TimeZone::UTC).map(|zoned| zoned.timestamp()).map_err(|error| error.to_string())
 }
 
 #[cfg(test)]

@@ -49,7 +49,9 @@ pub struct Plan {
 #[must_use]
 pub fn plan(options: &Options, figures: Option<Figures>, window: Option<Window>) -> Plan {
     let profile = options.scope.profile;
-    let limit = usize::try_from(limit_per_minute(figures, window)).unwrap_or(usize::MAX);
+    let custom = options.plan.as_ref().is_some_and(|plan| plan.figures().is_none());
+    let limit = limit_per_minute(figures, window).unwrap_or(if custom { CUSTOM } else { SMALLEST });
+    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     let cases = options.cases.unwrap_or(if limit < 200 { 30 } else { (limit / 3).min(300) });
     let generated = [Probe::Properties(cases), Probe::Sequence(cases / 3)];
     let generated_requests = cases + cases / 3;
@@ -67,13 +69,14 @@ pub fn plan(options: &Options, figures: Option<Figures>, window: Option<Window>)
         probes.extend(profile.exhausts().then_some(Probe::Quota));
     }
     let keyed = TOUR_KEYED + generated_requests;
-    let exhausting = if !profile.exhausts() {
-        0
-    } else if options.quota_key.is_some() {
-        limit + QUOTA_EXTRA
-    } else {
-        limit.saturating_sub(if fits { keyed } else { TOUR_KEYED }) + QUOTA_EXTRA
+    let exhausting = match &options.quota_key {
+        _ if !profile.exhausts() => 0,
+        Some(_) => limit.saturating_add(QUOTA_EXTRA),
+        None => limit.saturating_sub(if fits { keyed } else { TOUR_KEYED }) + QUOTA_EXTRA,
     };
+    // The quota run does not start what the budget cannot finish.
+    let affordable = keyed + TOUR_KEYLESS + exhausting <= options.max_requests;
+    let exhausting = if affordable { exhausting } else { 1 };
     let requests = (keyed + TOUR_KEYLESS).saturating_add(exhausting).min(options.max_requests);
     Plan {
         probes,
@@ -83,9 +86,12 @@ pub fn plan(options: &Options, figures: Option<Figures>, window: Option<Window>)
     }
 }
 
-fn limit_per_minute(figures: Option<Figures>, window: Option<Window>) -> u64 {
-    // Where nothing is known, the smallest plan is assumed.
-    figures.map(|figures| figures.per_minute).or(window.map(|window| window.limit)).unwrap_or(60)
+/// What is assumed of a limit of which nothing is known: the smallest plan, and for a plan of agreed figures a large one.
+const SMALLEST: u64 = 60;
+const CUSTOM: u64 = 1_000_000;
+
+fn limit_per_minute(figures: Option<Figures>, window: Option<Window>) -> Option<u64> {
+    figures.map(|figures| figures.per_minute).or(window.map(|window| window.limit))
 }
 
 /// The most animals: nearly half of the generated requests are bodies that may be accepted, and a fifth of the steps.
@@ -94,4 +100,40 @@ fn animals(profile: Profile, cases: usize) -> usize {
         return 0;
     }
     TOUR_ANIMALS + cases / 2 + cases / 15 + 1 + 2 * usize::from(profile.exhausts())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan_on(name: &str, change: impl FnOnce(&mut Options)) -> Plan {
+        let mut options = Options::new("http://127.0.0.1:1/v1", "sk-1").expect("usable options");
+        options.plan = name.parse().ok();
+        change(&mut options);
+        plan(&options, options.plan.as_ref().and_then(crate::plan::Plan::figures), None)
+    }
+
+    #[test]
+    fn a_free_key_affords_everything_in_150_requests_and_three_windows() {
+        let plan = plan_on("free", |_| {});
+        assert!(plan.requests <= 150 && plan.windows <= 3, "{plan:?}");
+        assert_eq!(plan.probes[..2], [Probe::Tour, Probe::Quota]);
+    }
+
+    #[test]
+    fn where_the_window_has_room_ordinary_traffic_does_the_exhausting() {
+        for name in ["pro", "business"] {
+            let plan = plan_on(name, |_| {});
+            assert_eq!(plan.probes.last(), Some(&Probe::Quota), "{plan:?}");
+        }
+    }
+
+    #[test]
+    fn a_profile_leaves_out_what_it_promises_to() {
+        let functional = plan_on("free", |options| options.scope.profile = Profile::Functional);
+        assert!(!functional.probes.contains(&Probe::Quota));
+        let read_only = plan_on("free", |options| options.scope.profile = Profile::ReadOnly);
+        assert_eq!(read_only.animals, 0);
+        assert!(!read_only.probes.contains(&Probe::Quota));
+    }
 }

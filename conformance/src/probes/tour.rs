@@ -154,7 +154,7 @@ async fn creations(session: &mut Session<'_>, listed: Vec<i64>, concurrency: usi
     // creates nothing is not asked again and again.
     let mut wanted = ENOUGH.saturating_sub(ids.len()).max(BURST);
     while wanted > 0 && !ids.is_empty() {
-        let burst = wanted.min(concurrency);
+        let burst = wanted.min(concurrency.max(1));
         ids.extend(burst_of(session, burst).await?);
         wanted -= burst;
     }

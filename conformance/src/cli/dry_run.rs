@@ -1,0 +1,52 @@
+//! `--dry-run`: what a run would do, and what it would cost. Nothing is sent.
+
+use crate::options::Options;
+use crate::probes::plan::{self, Plan, Probe};
+
+/// The plan of a run, as people read it.
+#[must_use]
+pub(super) fn describe(options: &Options) -> String {
+    let figures = options.plan.as_ref().and_then(crate::plan::Plan::figures);
+    let plan = plan::plan(options, figures, None);
+    let mut text = format!(
+        "{} · profile {} · {}\n\n",
+        options.transport.base_url,
+        options.scope.profile.as_str(),
+        options.plan.as_ref().map_or_else(
+            || "plan unknown until the first answer; a Free key is assumed here".to_owned(),
+            |plan| format!("plan {plan}")
+        )
+    );
+    text.push_str("  preflight    1 request, 2 if its answer is doubtful\n");
+    plan.probes.iter().for_each(|probe| text.push_str(&line(*probe, options)));
+    text.push_str(&totals(&plan));
+    text.push_str("\nNothing was sent.\n");
+    text
+}
+
+fn line(probe: Probe, options: &Options) -> String {
+    match probe {
+        Probe::Tour => {
+            let (keyed, keyless) = (plan::TOUR_KEYED, plan::TOUR_KEYLESS);
+            format!("  tour         up to {keyed} requests with the key, {keyless} without\n")
+        }
+        Probe::Properties(case) if options.replay.is_some() => {
+            format!("  properties   generated request {case} alone\n")
+        }
+        Probe::Properties(cases) => {
+            format!("  properties   {cases} generated requests; more where one breaks a rule\n")
+        }
+        Probe::Sequence(steps) => format!("  sequence     {steps} steps of creating, listing and fetching\n"),
+        Probe::Quota => {
+            let which = if options.quota_key.is_some() { "the quota key" } else { "the key" };
+            format!("  quota        uses up what is left of the window of {which}, and waits for its end\n")
+        }
+    }
+}
+
+fn totals(plan: &Plan) -> String {
+    format!(
+        "\nAt the most {} requests, {} windows of a minute, and {} animals, which the API cannot delete.\n",
+        plan.requests, plan.windows, plan.animals
+    )
+}
