@@ -128,8 +128,9 @@ fn context(options: &Options) -> Context {
     let mut redactor = Redactor::default();
     let key = options.api_key.reveal();
     redactor.hide(key, "${CONFORM_API_KEY}");
-    // What the tour makes of the key is as good as the key: a prefix, and the other case.
+    // What the tour makes of the key is as good as the key: a prefix, the other case, an encoding.
     redactor.hide(&probes::toggle_case(key), "${CONFORM_API_KEY~~}");
+    redactor.hide(&probes::basic(key), r#"Basic $(printf %s:%s ${CONFORM_API_KEY} ${CONFORM_API_KEY} | base64 -w0)"#);
     if key.len() > MIN_SECRET {
         redactor.hide(&key[..key.len() - 1], "${CONFORM_API_KEY%?}");
     }

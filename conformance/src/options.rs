@@ -180,7 +180,7 @@ impl Options {
             wait: Duration::ZERO,
             // Short enough to be typed again.
             seed: fastrand::u64(0..1 << 32),
-            max_requests: 1_500,
+            max_requests: 2_500,
             max_duration: Duration::from_secs(600),
             category_id: 1,
             assumed_date: None,

@@ -71,7 +71,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "NUMBER", help_heading = "Run")]
     pub seed: Option<u64>,
 
-    /// Send no more requests than this [default: 1500]
+    /// Send no more requests than this [default: 2500]
     #[arg(long, value_name = "NUMBER", env = "CONFORM_MAX_REQUESTS", help_heading = "Run")]
     pub max_requests: Option<usize>,
 

@@ -30,6 +30,7 @@ fn line(probe: Probe, options: &Options) -> String {
             let (keyed, keyless) = (plan::TOUR_KEYED, plan::TOUR_KEYLESS);
             format!("  tour         up to {keyed} requests with the key, {keyless} without\n")
         }
+        Probe::NearMisses => format!("  near misses  {} requests, each wrong in one way\n", plan::NEAR_MISSES),
         Probe::Properties(case) if options.replay.is_some() => {
             format!("  properties   generated request {case} alone\n")
         }

@@ -7,12 +7,13 @@ pub mod plan;
 pub mod preflight;
 pub mod session;
 
+mod near_misses;
 mod properties;
 mod quota;
 mod sequence;
 mod tour;
 
-pub(crate) use tour::toggle_case;
+pub(crate) use tour::{basic, toggle_case};
 
 use crate::options::Options;
 use crate::rules::docket::Docket;
@@ -33,9 +34,10 @@ pub async fn run(session: &mut Session<'_>, options: &Options) -> Result<(), Sto
     for probe in plan::plan(options, figures, window).probes {
         match probe {
             Probe::Tour => tour::run(session, profile, options.concurrency).await?,
+            Probe::NearMisses => near_misses::run(session, profile.creates()).await?,
             Probe::Properties(cases) => properties::run(session, cases, options.replay, profile.creates()).await?,
             Probe::Sequence(steps) => sequence::run(session, steps, profile.creates()).await?,
-            Probe::Quota => quota::run(session).await?,
+            Probe::Quota => quota::run(session, options.concurrency).await?,
         }
     }
     Ok(())

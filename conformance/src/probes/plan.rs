@@ -3,6 +3,7 @@
 //! Ordinary traffic does the exhausting: when the window has room for them, generated requests come before the quota run, which
 //! then needs that many fewer of its own. On a small limit they come after it, in the window that the key recovers in.
 
+use super::near_misses;
 use crate::options::{Options, Profile};
 use crate::plan::Figures;
 use crate::rules::rate::Window;
@@ -12,6 +13,9 @@ pub const TOUR_KEYED: usize = 60;
 
 /// Requests without a valid key that the tour sends.
 pub const TOUR_KEYLESS: usize = 19;
+
+/// Requests that the near misses take.
+pub const NEAR_MISSES: usize = near_misses::COUNT;
 
 /// Animals that the tour creates in an empty catalogue.
 pub const TOUR_ANIMALS: usize = 23;
@@ -24,6 +28,8 @@ pub const QUOTA_EXTRA: usize = 5;
 pub enum Probe {
     /// The fixed tour.
     Tour,
+    /// Near misses, one after the other.
+    NearMisses,
     /// So many generated requests.
     Properties(usize),
     /// So many steps of the model-based sequence.
@@ -52,9 +58,9 @@ pub fn plan(options: &Options, figures: Option<Figures>, window: Option<Window>)
     let custom = options.plan.as_ref().is_some_and(|plan| plan.figures().is_none());
     let limit = limit_per_minute(figures, window).unwrap_or(if custom { CUSTOM } else { SMALLEST });
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-    let cases = options.cases.unwrap_or(if limit < 200 { 30 } else { (limit / 3).min(300) });
-    let generated = [Probe::Properties(cases), Probe::Sequence(cases / 3)];
-    let generated_requests = cases + cases / 3;
+    let cases = options.cases.unwrap_or(if limit < 200 { 12 } else { (limit / 3).min(300) });
+    let generated = [Probe::NearMisses, Probe::Properties(cases), Probe::Sequence(cases / 3)];
+    let generated_requests = NEAR_MISSES + cases + cases / 3;
     let mut probes = vec![Probe::Tour];
     if let Some(case) = options.replay {
         let probes = vec![Probe::Properties(case)];

@@ -5,6 +5,8 @@
 
 use std::time::Duration;
 
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
 use jiff::Timestamp;
 
 use super::session::{Session, Stop};
@@ -24,7 +26,7 @@ const REQUIRED: usize = 7;
 const LOOK_AGAIN: Duration = Duration::from_millis(200);
 
 /// Bodies that must be refused, each wrong in one way. Where there is a name it is a new one, to be looked for afterwards.
-const REFUSED: [&str; 12] = [
+const REFUSED: [&str; 11] = [
     r#"{"categoryId":@CATEGORY@}"#,
     r#"{"name":"@NAME@"}"#,
     r#"{"name":12345,"categoryId":@CATEGORY@}"#,
@@ -33,17 +35,15 @@ const REFUSED: [&str; 12] = [
     r#"{"name":"@NAME@","categoryId":9223372036854775808}"#,
     r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":"lost"}"#,
     r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":"Available"}"#,
-    r#"{"name":null,"categoryId":@CATEGORY@}"#,
     "[]",
     r#"{"name":"@NAME@","categoryId":@CATEGORY@"#,
     "",
 ];
 
 /// Bodies that may be accepted or refused.
-const UNUSUAL: [&str; 8] = [
-    r#"{"name":"@NAME@","categoryId":9007199254740993}"#,
+const UNUSUAL: [&str; 7] = [
     r#"{"name":"@NAME@","categoryId":9223372036854775807}"#,
-    r#"{"name":"@NAME@","categoryId":-9223372036854775808,"status":"sold"}"#,
+    r#"{"name":"@NAME@","categoryId":-9007199254740993,"status":"sold"}"#,
     r#"{"name":"Zo\u00eb \ud83d\udc22 @NAME@","categoryId":@CATEGORY@}"#,
     r#"{"name":"@NAME@","categoryId":@CATEGORY@,"colour":"grey"}"#,
     r#"{"name":"@NAME@","categoryId":@CATEGORY@,"id":@FOREIGN@}"#,
@@ -57,7 +57,7 @@ const LISTS: [&str; 10] = [
     "limit=1",
     "status=available",
     "status=pending&limit=100",
-    "status=sold&limit=5",
+    "status=sold&limit=3",
     "limit=0",
     "limit=101",
     "limit=ten",
@@ -68,6 +68,8 @@ const LISTS: [&str; 10] = [
 /// Takes the tour. Creations that fill the catalogue are sent at once, as many as `concurrency` says.
 pub(super) async fn run(session: &mut Session<'_>, profile: Profile, concurrency: usize) -> Result<(), Stop> {
     session.begin("tour");
+    // Before anything is created: on an empty catalogue, the empty result of a filter.
+    ask(session, Request::new("GET", "/pets").query("status=sold"), "GET /pets?status=sold").await?;
     ask(session, Request::new("GET", "/store/orders"), "GET /store/orders").await?;
     let mut ids = listed_ids(session.trace.exchanges.first());
     if profile.creates() {
@@ -88,8 +90,6 @@ pub(super) async fn run(session: &mut Session<'_>, profile: Profile, concurrency
     without_a_key(session, ids.last().copied().unwrap_or(1), profile).await?;
     read_back(session, &ids).await?;
     lists(session).await?;
-    ask(session, Request::new("GET", "/conform-no-such-path"), "GET /conform-no-such-path").await?;
-    ask(session, Request::new("PUT", "/pets"), "PUT /pets").await?;
     let lower = format!("bearer {}", session.key().reveal());
     session.step("GET /pets with `bearer` in lower case");
     session.send(Request::new("GET", "/pets").query("limit=1").authorization(lower)).await?;
@@ -98,7 +98,7 @@ pub(super) async fn run(session: &mut Session<'_>, profile: Profile, concurrency
 }
 
 /// Sends a request with the key, as this step of the tour.
-async fn ask<'s>(session: &'s mut Session<'_>, request: Request, step: &str) -> Result<&'s Exchange, Stop> {
+pub(super) async fn ask<'s>(session: &'s mut Session<'_>, request: Request, step: &str) -> Result<&'s Exchange, Stop> {
     session.step(step);
     session.ask(request).await
 }
@@ -116,7 +116,7 @@ fn filled(session: &mut Session<'_>, template: &str) -> (String, String) {
     (step, body)
 }
 
-async fn create(session: &mut Session<'_>, template: &str) -> Result<(), Stop> {
+pub(super) async fn create(session: &mut Session<'_>, template: &str) -> Result<(), Stop> {
     let (step, body) = filled(session, template);
     ask(session, Request::new("POST", "/pets").json(body), &format!("POST /pets {step}")).await?;
     Ok(())
@@ -202,8 +202,12 @@ async fn without_a_key(session: &mut Session<'_>, id: i64, profile: Profile) -> 
         ("GET /pets with the key and a letter less", list().authorization(format!("Bearer {shortened}"))),
         ("GET /pets with the key without a scheme", list().authorization(key)),
         ("GET /pets with the key under Basic", list().authorization(format!("Basic {key}"))),
-        ("GET /pets with the key in the query", list().query(format!("api_key={key}"))),
-        ("GET /pets with the key in X-Api-Key", list().header("X-Api-Key", key)),
+        ("GET /pets with the key under Basic, encoded", list().authorization(basic(key))),
+        (
+            "GET /pets with the key in the query",
+            list().query(format!("access_token={key}&api_key={key}&key={key}&token={key}")),
+        ),
+        ("GET /pets with the key in other headers", elsewhere_in_the_head(list(), key)),
     ];
     let toggled = toggle_case(key);
     if toggled != key {
@@ -231,6 +235,19 @@ async fn without_a_key(session: &mut Session<'_>, id: i64, profile: Profile) -> 
     Ok(())
 }
 
+/// The key as user name and as password of Basic authentication.
+pub(crate) fn basic(key: &str) -> String {
+    format!("Basic {}", BASE64_STANDARD.encode(format!("{key}:{key}")))
+}
+
+/// A request with the key in every header field that people put keys in, but for the right one.
+fn elsewhere_in_the_head(request: Request, key: &str) -> Request {
+    ["X-API-Key", "Api-Key", "X-Auth-Token", "X-Access-Token", "Proxy-Authorization"]
+        .into_iter()
+        .fold(request, |request, name| request.header(name, key))
+        .header("Cookie", format!("api_key={key}; token={key}"))
+}
+
 /// The key with the case of each letter turned round.
 pub(crate) fn toggle_case(key: &str) -> String {
     key.chars().map(|c| if c.is_ascii_lowercase() { c.to_ascii_uppercase() } else { c.to_ascii_lowercase() }).collect()
@@ -254,7 +271,7 @@ async fn read_back(session: &mut Session<'_>, ids: &[i64]) -> Result<(), Stop> {
             pause *= 2;
         }
     }
-    let nobody = session.random.i64(1 << 61..1 << 62).to_string();
+    let nobody = session.random.i64(-(1 << 62)..-(1 << 61)).to_string();
     for (id, step) in [
         ("9223372036854775807", "GET /pets/9223372036854775807"),
         (&nobody, "GET /pets/{an id that nobody has}"),

@@ -4,7 +4,7 @@
 //! the order of concurrent requests. Refused requests may count or not, and other traffic may use the same key: Remaining
 //! may therefore fall faster than the judge's own requests explain, never slower.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::docket::{Case, Docket};
 use super::meaning::Operation;
@@ -140,8 +140,21 @@ fn remaining_never_rises(docket: &Docket<'_>, judgement: &mut Judgement) {
     }
 }
 
+/// The refusals that follow a refusal: they may tell of a ban, whose end may lie anywhere.
+fn repeated_refusals(docket: &Docket<'_>) -> HashSet<usize> {
+    let limited = |case: &Case<'_>| case.status() == Some(429);
+    let mut numbers = HashSet::new();
+    for key in docket.keys() {
+        let metered = docket.metered(key);
+        let pairs = metered.windows(2).filter(|pair| limited(pair[0].0) && limited(pair[1].0));
+        numbers.extend(pairs.map(|pair| pair[1].0.exchange.number));
+    }
+    numbers
+}
+
 fn reset_time(docket: &Docket<'_>, judgement: &mut Judgement) {
-    for (case, rate) in answers(docket) {
+    let repeated = repeated_refusals(docket);
+    for (case, rate) in answers(docket).filter(|(case, _)| !repeated.contains(&case.exchange.number)) {
         let Some(reset) = rate.reset.integer() else { continue };
         let length = match (case.key().and_then(|key| docket.figures(key)), rate.limit.integer()) {
             (Some(figures), Some(limit))
@@ -171,7 +184,10 @@ fn reset_time(docket: &Docket<'_>, judgement: &mut Judgement) {
         });
     }
     for key in docket.keys() {
-        for pair in docket.metered(key).windows(2) {
+        let metered: Vec<_> =
+            docket.metered(key).into_iter().filter(|(case, _)| !repeated.contains(&case.exchange.number)).collect();
+        window_lengths(&metered, judgement);
+        for pair in metered.windows(2) {
             let [(before, earlier), (after, later)] = [pair[0], pair[1]];
             let Some(time) = after.server_time() else { continue };
             let running = time.as_second() < earlier.reset - CLOCK_SLACK;
@@ -183,6 +199,21 @@ fn reset_time(docket: &Docket<'_>, judgement: &mut Judgement) {
                 let found = format!("the window still runs, and its reset has moved to {}", later.reset);
                 judgement.fail(&[after, before], format!("the reset at {} that was announced", earlier.reset), found);
             }
+        }
+    }
+}
+
+/// No window is shorter than a minute, so two that follow each other end a minute apart at the least, wherever they begin.
+fn window_lengths(metered: &[(&Case<'_>, Window)], judgement: &mut Judgement) {
+    let mut ends: BTreeMap<u64, (&Case<'_>, i64)> = BTreeMap::new();
+    for &(case, window) in metered {
+        let (first, end) = *ends.entry(window.limit).or_insert((case, window.reset));
+        let apart = window.reset.saturating_sub(end);
+        if apart >= MINUTE - CLOCK_SLACK {
+            ends.insert(window.limit, (case, window.reset));
+        } else if apart > CLOCK_SLACK && first.precedes(case) {
+            let found = format!("windows that end {apart} s apart, at {end} and at {}", window.reset);
+            judgement.fail(&[case, first], "a window of a minute at the least", found);
         }
     }
 }

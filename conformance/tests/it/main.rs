@@ -24,7 +24,7 @@ fn options(base_url: &str, profile: Profile) -> Options {
     let mut options = Options::new(base_url, candidate::KEY).expect("an address and a key");
     options.scope.profile = profile;
     options.seed = 7;
-    options.max_duration = Duration::from_secs(60);
+    options.max_duration = Duration::from_secs(180);
     options
 }
 

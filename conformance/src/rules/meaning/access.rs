@@ -1,5 +1,8 @@
 //! The credential of a request: a valid key, none, or one whose form is debatable.
 
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+
 use crate::wire::exchange::Request;
 use crate::wire::trace::Context;
 
@@ -35,10 +38,16 @@ pub enum Lack {
     NotBearer,
 }
 
+/// Whether a text holds a key as it is, or within Basic authentication.
+fn holds(text: &str, key: &str) -> bool {
+    let decoded = text.rsplit(' ').next().and_then(|last| BASE64_STANDARD.decode(last).ok());
+    text.contains(key) || decoded.is_some_and(|bytes| String::from_utf8_lossy(&bytes).contains(key))
+}
+
 /// Reads the credential of a request.
 #[must_use]
 pub fn access(request: &Request, context: &Context) -> Access {
-    let holds_key = |text: &str| context.keys.iter().any(|key| text.contains(key.reveal()));
+    let holds_key = |text: &str| context.keys.iter().any(|key| holds(text, key.reveal()));
     let Some(value) = &request.authorization else {
         let elsewhere = request.query.as_deref().is_some_and(holds_key)
             || request.headers.iter().any(|(_, value)| holds_key(value));
@@ -83,6 +92,7 @@ mod tests {
         assert_eq!(read("Bearer"), Access::Lacking(Lack::Unknown));
         assert_eq!(read("sk-Key1"), Access::Lacking(Lack::NotBearer));
         assert_eq!(read("Basic sk-Key1"), Access::Lacking(Lack::NotBearer));
+        assert_eq!(read("Basic c2stS2V5MTpzay1LZXkx"), Access::Lacking(Lack::NotBearer));
         assert_eq!(access(&request(), &Context::for_test()), Access::Lacking(Lack::Absent));
         assert_eq!(access(&request().query("api_key=sk-Key1"), &Context::for_test()), Access::Lacking(Lack::NotBearer));
         assert_eq!(

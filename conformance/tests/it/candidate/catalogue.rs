@@ -52,6 +52,11 @@ impl Shared {
             Some(Value::String(text)) if self.has(Fault::CoercesCategory) => {
                 pet.insert("categoryId".to_owned(), json!(text.parse::<i64>().unwrap_or_default()))
             }
+            Some(Value::Array(values))
+                if self.has(Fault::UnwrapsCategory) && values.len() == 1 && values[0].is_i64() =>
+            {
+                pet.insert("categoryId".to_owned(), values[0].clone())
+            }
             None if self.has(Fault::CategoryOptional) => pet.insert("categoryId".to_owned(), json!(0)),
             _ => return Err(()),
         };
@@ -61,7 +66,7 @@ impl Shared {
             Some(Value::String(status)) if ["available", "pending", "sold"].contains(&status.as_str()) => {
                 pet.insert("status".to_owned(), json!(status))
             }
-            Some(Value::String(status)) if self.has(Fault::TrimsStatus) && status.trim() == "sold" => {
+            Some(Value::String(status)) if self.has(Fault::TrimsStatus) && status.trim_start() == "sold" => {
                 pet.insert("status".to_owned(), json!("sold"))
             }
             Some(Value::String(status)) if self.has(Fault::TakesAnyStatusCase) && status == "Available" => {
@@ -170,6 +175,9 @@ impl Shared {
             }
             _ => {}
         }
+        if self.has(Fault::NullForNone) && pets.is_empty() {
+            return Reply::json(200, &Value::Null);
+        }
         if self.has(Fault::Envelope) {
             Reply::json(200, &json!({"items": pets}))
         } else {
@@ -199,6 +207,7 @@ impl Shared {
                 }
                 Reply::json(200, &Value::Object(pet))
             }
+            None if self.has(Fault::NegativeIdsAreBad) && id < 0 => Reply::error(400),
             None if self.has(Fault::NullForNobody) => Reply::json(200, &Value::Null),
             None => Reply::error(404),
         }

@@ -2,13 +2,17 @@
 
 use axum::http::{HeaderMap, Method};
 
-use super::{Inner, KEY, PER_DAY, Reply, Shared, http_date};
+use super::{Inner, KEY, MINUTE, PER_DAY, Reply, Shared, http_date};
 use crate::faults::Fault;
 
 impl Shared {
     pub(super) fn is_authentic(&self, method: &Method, query: &str, headers: &HeaderMap) -> bool {
         let value = headers.get("authorization").and_then(|value| value.to_str().ok()).unwrap_or("");
         if self.has(Fault::ListsWithoutKey) && method == Method::GET && value.is_empty() {
+            return true;
+        }
+        let basic = "Basic c2stQ2FuZGlkYXRlLUtleS0wMDAxOnNrLUNhbmRpZGF0ZS1LZXktMDAwMQ==";
+        if self.has(Fault::TakesBasic) && value == basic {
             return true;
         }
         if self.has(Fault::TakesKeyFromQuery) && query.contains(KEY)
@@ -33,12 +37,18 @@ impl Shared {
 
     /// Counts a request with a valid key, and says whether it is within the limit.
     pub(super) fn admit(&self, inner: &mut Inner) -> bool {
-        let (time, length) = (self.now(), self.nature.window.as_secs());
+        let time = self.now();
         let early_end = self.has(Fault::ResetsTooEarly) && inner.used == 20;
         let stays = self.has(Fault::NeverRecovers) && inner.refused_before;
         if time >= inner.window_ends && !stays {
             // The odd one begins a window with its first request, the other on the clock.
-            inner.window_ends = if self.nature.odd { time + length } else { time - time % length + length };
+            inner.window_ends = if self.has(Fault::WindowsOfSeconds) {
+                time + 2
+            } else if self.nature.odd {
+                time + MINUTE
+            } else {
+                time - time % MINUTE + MINUTE
+            };
             inner.used = 0;
         } else if early_end {
             inner.used = 0;

@@ -21,6 +21,9 @@ mod gate;
 /// The one valid key.
 pub(crate) const KEY: &str = "sk-Candidate-Key-0001";
 
+/// Seconds in a window.
+const MINUTE: u64 = 60;
+
 /// What every candidate admits in a day.
 pub(crate) const PER_DAY: u64 = 10_000;
 
@@ -41,8 +44,8 @@ pub(crate) struct Nature {
     pub(crate) clock_off: i64,
     /// Requests in a window.
     pub(crate) limit: u64,
-    /// The length of a window, shorter than a minute so that a test sees it end.
-    pub(crate) window: Duration,
+    /// How many seconds of its first minute are left when it starts, so that a test sees one end.
+    pub(crate) first_window: u64,
     /// Animals that exist from the start.
     pub(crate) stock: usize,
     /// The path that the API stands below.
@@ -59,7 +62,7 @@ impl Default for Nature {
             failures_are_free: false,
             clock_off: 0,
             limit: 100_000,
-            window: Duration::from_secs(60),
+            first_window: MINUTE,
             stock: 0,
             base_path: "/v1",
         }
@@ -99,11 +102,20 @@ impl Candidate {
     }
 
     /// Starts a candidate on this port.
-    pub(crate) fn serve(listener: TcpListener, nature: Nature) -> Candidate {
+    pub(crate) fn serve(listener: TcpListener, mut nature: Nature) -> Candidate {
+        if !nature.odd {
+            // A window on the clock ends when the clock says so.
+            let late = MINUTE.saturating_sub(nature.first_window);
+            nature.clock_off += late.cast_signed() - jiff::Timestamp::now().as_second().rem_euclid(60);
+        }
         let base_url = format!("http://{}{}", listener.local_addr().expect("an address"), nature.base_path);
         let shared = Arc::new(Shared { inner: Mutex::new(Inner::default()), nature });
         {
             let mut inner = shared.inner();
+            if shared.nature.odd {
+                // A window that begins with a request was begun by one that came before the judge's.
+                inner.window_ends = shared.now() + shared.nature.first_window;
+            }
             for number in 0..shared.nature.stock {
                 let pet = json!({"name": format!("Stock {number}"), "categoryId": 1, "status": "available"});
                 shared.store(&mut inner, pet.as_object().expect("an object").clone());
