@@ -4,7 +4,7 @@
 //! use instead. The specification does not say since when it is deprecated, so no `Deprecation` header
 //! (RFC 9745) is sent: it would need an invented date. Afterwards the operation is gone.
 
-use http::{HeaderMap, HeaderName, HeaderValue, header};
+use http::{HeaderName, HeaderValue, header};
 
 use crate::error::ApiError;
 
@@ -40,12 +40,10 @@ impl Notice {
         if now < REMOVAL { Ok(()) } else { Err(ApiError::gone(self.link.clone())) }
     }
 
-    /// Announces the removal, as long as it lies ahead.
-    pub fn announce(&self, headers: &mut HeaderMap, now: u64) {
-        if now < REMOVAL {
-            headers.insert(SUNSET, HeaderValue::from_static(SUNSET_DATE));
-            headers.insert(header::LINK, self.link.clone());
-        }
+    /// The announcement of the removal, as long as it lies ahead.
+    #[must_use]
+    pub fn headers(&self, now: u64) -> Option<[(HeaderName, HeaderValue); 2]> {
+        (now < REMOVAL).then(|| [(SUNSET, HeaderValue::from_static(SUNSET_DATE)), (header::LINK, self.link.clone())])
     }
 }
 

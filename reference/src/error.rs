@@ -62,15 +62,11 @@ impl ApiError {
         Self::new(StatusCode::NOT_FOUND, "not_found", message)
     }
 
-    /// 405: the path exists, for other methods.
+    /// 405: the path exists, for the methods that the router names in `Allow`.
     #[must_use]
-    pub fn method_not_allowed(allow: &'static str) -> Self {
-        Self::new(
-            StatusCode::METHOD_NOT_ALLOWED,
-            "method_not_allowed",
-            "this path does not take this method; see Allow",
-        )
-        .with(header::ALLOW, HeaderValue::from_static(allow))
+    pub fn method_not_allowed() -> Self {
+        let message = "this path does not take this method; see Allow";
+        Self::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", message)
     }
 
     /// 408: the body did not arrive in time.

@@ -3,13 +3,17 @@
 //! It is one lawful way to implement the specification, to compare other servers with and to develop
 //! clients against. Run it as the `reference` program, or inside another program with [`Embedded`].
 //!
-//! The way of a request: [`serve`] accepts a connection and times it, [`router`] authenticates ([`auth`]),
-//! counts ([`rate_limit`]) and dispatches to [`pets`] and [`orders`], which read and write through
-//! [`store`]. Every refusal is an [`error::ApiError`], every response is built in [`respond`], every date
-//! comes from [`clock`].
+//! The way of a request: [`serve`] accepts a connection and times it, and hands its requests to the axum
+//! router that [`router`] sets up, with its two layers: [`access`] numbers and logs, [`gate`] authenticates
+//! ([`auth`]) and counts ([`rate_limit`]). Then the handlers in [`pets`] and [`orders`], given what
+//! [`extract`] and [`query`] made of the request, read and write through [`store`]; [`beside`] serves what
+//! needs no key. Every refusal is an [`error::ApiError`], every JSON response is built in [`respond`], every
+//! date comes from [`clock`].
 
+pub mod access;
 pub mod app;
 pub mod auth;
+pub mod beside;
 mod body_cache;
 pub mod cli;
 pub mod clock;
@@ -19,6 +23,8 @@ pub mod deprecation;
 mod docs;
 mod embedded;
 pub mod error;
+pub mod extract;
+pub mod gate;
 mod int64;
 pub mod keys;
 mod logging;

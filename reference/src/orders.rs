@@ -3,10 +3,9 @@
 
 use bytes::Bytes;
 
-use crate::respond::Reply;
+use crate::respond::WrittenJson;
 
 /// Lists no orders.
-#[must_use]
-pub fn list() -> Reply {
-    Reply::ok(Bytes::from_static(b"[]"))
+pub async fn list() -> WrittenJson {
+    WrittenJson(Bytes::from_static(b"[]"))
 }

@@ -9,6 +9,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use axum::body::Body;
 use http::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -17,8 +18,10 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_rustls::TlsAcceptor;
+use tower::ServiceExt;
 
 use crate::app::App;
+use crate::router::{self, Entrance};
 use connection::{Phase, Progress, Watched};
 use connections::Connections;
 
@@ -103,6 +106,7 @@ impl Server {
         let watching = tokio::spawn(Arc::clone(&connections).watch(options));
         let saving = tokio::spawn(save_usage(Arc::clone(&app)));
         let places = Arc::new(Semaphore::new(options.max_connections));
+        let entrance = router::router(&app);
 
         let mut stop = std::pin::pin!(stop);
         loop {
@@ -120,9 +124,9 @@ impl Server {
                     continue;
                 }
             };
-            let (app, tls) = (Arc::clone(&app), tls.clone());
+            let (entrance, tls) = (entrance.clone(), tls.clone());
             connections.spawn(|progress| async move {
-                serve_connection(app, stream, tls, progress).await;
+                serve_connection(entrance, stream, tls, progress).await;
                 drop(place);
             });
         }
@@ -170,28 +174,28 @@ async fn save_usage_at_last(app: &App) {
     }
 }
 
-async fn serve_connection(app: Arc<App>, stream: TcpStream, tls: Option<TlsAcceptor>, progress: Arc<Progress>) {
+async fn serve_connection(entrance: Entrance, stream: TcpStream, tls: Option<TlsAcceptor>, progress: Arc<Progress>) {
     match tls {
-        None => serve_stream(app, stream, progress).await,
+        None => serve_stream(entrance, stream, progress).await,
         Some(acceptor) => match acceptor.accept(stream).await {
-            Ok(stream) => serve_stream(app, stream, progress).await,
+            Ok(stream) => serve_stream(entrance, stream, progress).await,
             Err(error) => tracing::debug!(%error, "a TLS handshake failed"),
         },
     }
 }
 
-async fn serve_stream<S>(app: Arc<App>, stream: S, progress: Arc<Progress>)
+async fn serve_stream<S>(entrance: Entrance, stream: S, progress: Arc<Progress>)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send,
 {
     let noting = Arc::clone(&progress);
     let service = service_fn(move |request: Request<Incoming>| {
-        let (app, progress) = (Arc::clone(&app), Arc::clone(&noting));
+        let (entrance, progress) = (entrance.clone(), Arc::clone(&noting));
         async move {
             progress.enter(Phase::Busy);
-            let response = app.answer(request).await;
+            let response = entrance.oneshot(request.map(Body::new)).await;
             progress.enter(Phase::Sending);
-            Ok::<_, std::convert::Infallible>(response)
+            response
         }
     });
     progress.enter(Phase::Idle);

@@ -1,0 +1,126 @@
+//! What handlers take from a request. Whatever cannot be taken is an [`ApiError`].
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use axum::body::{Body, HttpBody};
+use axum::extract::{FromRequest, FromRequestParts, Path, Request};
+use bytes::Bytes;
+use http::request::Parts;
+use http::{Extensions, HeaderMap, header};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+
+use crate::app::{App, RequestLimits};
+use crate::error::ApiError;
+use crate::query;
+use crate::wire::NewPet;
+
+/// When the request was received, as a Unix time in seconds: the one time that everything about it goes by.
+#[derive(Clone, Copy, Debug)]
+pub struct Moment(pub u64);
+
+impl Moment {
+    /// The moment that was noted in the extensions of a request, or else the present one.
+    #[must_use]
+    pub fn noted(extensions: &Extensions, app: &App) -> Self {
+        extensions.get().copied().unwrap_or_else(|| Self(app.clock.now()))
+    }
+}
+
+impl FromRequestParts<Arc<App>> for Moment {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Infallible> {
+        Ok(Self::noted(&parts.extensions, app))
+    }
+}
+
+/// The identifier in the path, if an int64 stands there. No other text identifies an animal, so a request
+/// with one is not malformed: there is just no such animal.
+#[derive(Clone, Copy, Debug)]
+pub struct PetId(pub Option<i64>);
+
+impl<S: Send + Sync> FromRequestParts<S> for PetId {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Infallible> {
+        let segment = Path::<String>::from_request_parts(parts, state).await;
+        Ok(Self(segment.ok().and_then(|Path(segment)| query::integer(&segment))))
+    }
+}
+
+impl FromRequest<Arc<App>> for NewPet {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, ApiError> {
+        let announced = announced_as_json(request.headers());
+        if announced == Some(false) {
+            return Err(ApiError::unsupported_media_type());
+        }
+        let body = read(request.into_body(), app.limits).await?;
+        if announced.is_none() && !body.is_empty() {
+            return Err(ApiError::unsupported_media_type());
+        }
+        Self::parse(&body).map_err(ApiError::invalid_body)
+    }
+}
+
+/// Whether the headers announce plain JSON; `None` if they announce nothing.
+fn announced_as_json(headers: &HeaderMap) -> Option<bool> {
+    let coded = headers.get_all(header::CONTENT_ENCODING).iter().any(|coding| coding != "identity");
+    let mut types = headers.get_all(header::CONTENT_TYPE).iter();
+    match (types.next(), types.next()) {
+        _ if coded => Some(false),
+        (None, _) => None,
+        (Some(_), Some(_)) => Some(false),
+        (Some(only), None) => {
+            let essence = only.to_str().unwrap_or_default().split(';').next().unwrap_or_default().trim();
+            Some(essence.eq_ignore_ascii_case("application/json"))
+        }
+    }
+}
+
+async fn read(body: Body, limits: RequestLimits) -> Result<Bytes, ApiError> {
+    let too_large = || ApiError::payload_too_large(limits.max_body);
+    if body.size_hint().lower() > limits.max_body as u64 {
+        return Err(too_large());
+    }
+    match tokio::time::timeout(limits.request_timeout, Limited::new(body, limits.max_body).collect()).await {
+        Err(_elapsed) => Err(ApiError::request_timeout()),
+        Ok(Ok(body)) => Ok(body.to_bytes()),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
+        Ok(Err(_broken)) => {
+            Err(ApiError::invalid_body("the body ended early or is not framed as HTTP asks".to_owned()))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_plain_json_is_announced_as_json() {
+        let announced = |pairs: &[(&'static str, &'static str)]| {
+            let mut headers = HeaderMap::new();
+            for (name, value) in pairs {
+                headers.append(*name, http::HeaderValue::from_static(value));
+            }
+            announced_as_json(&headers)
+        };
+        assert_eq!(announced(&[]), None);
+        for good in ["application/json", "Application/JSON", "application/json; charset=utf-8", "application/json;"] {
+            assert_eq!(announced(&[("content-type", good)]), Some(true), "{good}");
+        }
+        for bad in
+            ["", "text/plain", "application/jsonp", "application/vnd.api+json", "application/x-www-form-urlencoded"]
+        {
+            assert_eq!(announced(&[("content-type", bad)]), Some(false), "{bad}");
+        }
+        assert_eq!(
+            announced(&[("content-type", "application/json"), ("content-type", "application/json")]),
+            Some(false)
+        );
+        assert_eq!(announced(&[("content-type", "application/json"), ("content-encoding", "gzip")]), Some(false));
+    }
+}
