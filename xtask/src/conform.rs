@@ -13,7 +13,7 @@ use jiff::Timestamp;
 /// How long before the end of a minute the embedded server's clock starts, so that nobody waits for most of a minute to
 /// see the key recover. The judge does not know: it goes by the server's `Date`, as it does with every server whose clock
 /// is off.
-const BEFORE_THE_MINUTE: Duration = Duration::from_secs(5);
+const BEFORE_THE_MINUTE: Duration = Duration::from_secs(8);
 
 /// Runs the judge with the arguments that follow `conform` on the command line.
 pub(crate) fn run(args: Vec<OsString>) -> anyhow::Result<ExitCode> {

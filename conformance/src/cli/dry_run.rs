@@ -1,7 +1,7 @@
 //! `--dry-run`: what a run would do, and what it would cost. Nothing is sent.
 
 use crate::options::Options;
-use crate::probes::plan::{self, Plan, Probe};
+use crate::probes::plan::{self, Plan, Probe, Turn};
 
 /// The plan of a run, as people read it.
 #[must_use]
@@ -38,9 +38,10 @@ fn line(probe: Probe, options: &Options) -> String {
             format!("  properties   {cases} generated requests; more where one breaks a rule\n")
         }
         Probe::Sequence(steps) => format!("  sequence     {steps} steps of creating, listing and fetching\n"),
-        Probe::Quota => {
+        Probe::Quota(turn) => {
             let which = if options.quota_key.is_some() { "the quota key" } else { "the key" };
-            format!("  quota        uses up what is left of the window of {which}, and waits for its end\n")
+            let then = if turn == Turn::First { ", and waits for its end" } else { "" };
+            format!("  quota        uses up what is left of the window of {which}{then}\n")
         }
     }
 }

@@ -3,6 +3,8 @@
 //! A probe looks at answers only to decide what to ask next: whether a creation can be read back yet, whether a window is
 //! used up, whether a simpler case breaks the same rule. What the answers mean is for the rules.
 
+use std::time::Duration;
+
 pub mod plan;
 pub mod preflight;
 pub mod session;
@@ -19,6 +21,7 @@ use crate::options::Options;
 use crate::rules::docket::Docket;
 use crate::rules::rate;
 use plan::Probe;
+use quota::Turn;
 use session::{Session, Stop};
 
 /// Sends everything that the options ask for, in an order in which ordinary traffic does the exhausting.
@@ -37,8 +40,22 @@ pub async fn run(session: &mut Session<'_>, options: &Options) -> Result<(), Sto
             Probe::NearMisses => near_misses::run(session, profile.creates()).await?,
             Probe::Properties(cases) => properties::run(session, cases, options.replay, profile.creates()).await?,
             Probe::Sequence(steps) => sequence::run(session, steps, profile.creates()).await?,
-            Probe::Quota => quota::run(session, options.concurrency).await?,
+            Probe::Quota(turn) => {
+                look_at_the_window(session, turn).await?;
+                quota::run(session, turn, options.concurrency).await?;
+            }
         }
     }
     Ok(())
+}
+
+/// Lets a moment pass before the first turn, so that two answers of one window lie far enough apart to show whether its reset
+/// stands still.
+async fn look_at_the_window(session: &mut Session<'_>, turn: Turn) -> Result<(), Stop> {
+    const MOMENT: Duration = Duration::from_secs(4);
+    if turn == Turn::First {
+        session.wait(MOMENT, "the window to show whether its reset stands still").await
+    } else {
+        Ok(())
+    }
 }

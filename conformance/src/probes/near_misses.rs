@@ -6,7 +6,7 @@ use super::tour::{ask, create};
 use crate::wire::exchange::Request;
 
 /// Requests that this probe sends.
-pub(super) const COUNT: usize = BODIES.len() + IDS.len() + LISTS.len() + 3;
+pub(super) const COUNT: usize = BODIES.len() + IDS.len() + LISTS.len() + 5;
 
 /// Bodies that must be refused.
 const BODIES: [&str; 23] = [
@@ -36,10 +36,10 @@ const BODIES: [&str; 23] = [
 ];
 
 /// Identifiers that hardly any animal has, and that are read wrongly sometimes.
-const IDS: [&str; 4] = ["0", "-1", "1.5", "abc123"];
+const IDS: [&str; 4] = ["0", "-1", "-9223372036854775808", "1.5"];
 
 /// Lists whose parameters are unusual.
-const LISTS: [&str; 3] = ["limit=-1", "limit=1000", "limit=99&status=available"];
+const LISTS: [&str; 4] = ["limit=-1", "limit=1000", "limit=99&status=available", "status=sold"];
 
 /// Sends them all; without `creates`, those alone that could create nothing.
 ///
@@ -55,6 +55,12 @@ pub(super) async fn run(session: &mut Session<'_>, creates: bool) -> Result<(), 
         let request = Request::new("GET", format!("/pets/{id}"));
         let step = format!("GET {}", request.target());
         ask(session, request, &step).await?;
+    }
+    // An animal a second time, and the id that a 32-bit integer would take for its own.
+    if let Some(id) = session.known_ids().first().copied() {
+        ask(session, Request::new("GET", format!("/pets/{id}")), "GET /pets/{petId}").await?;
+        let wrapped = id.wrapping_add(1 << 32);
+        ask(session, Request::new("GET", format!("/pets/{wrapped}")), "GET /pets/{petId + 2^32}").await?;
     }
     for query in LISTS {
         let step = format!("GET /pets?{query}");

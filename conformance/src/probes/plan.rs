@@ -4,6 +4,7 @@
 //! then needs that many fewer of its own. On a small limit they come after it, in the window that the key recovers in.
 
 use super::near_misses;
+pub use super::quota::Turn;
 use crate::options::{Options, Profile};
 use crate::plan::Figures;
 use crate::rules::rate::Window;
@@ -21,7 +22,7 @@ pub const NEAR_MISSES: usize = near_misses::COUNT;
 pub const TOUR_ANIMALS: usize = 23;
 
 /// Requests that the quota run sends beyond those that use up the window.
-pub const QUOTA_EXTRA: usize = 5;
+pub const QUOTA_EXTRA: usize = 3;
 
 /// A probe and what it is to do.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -34,8 +35,8 @@ pub enum Probe {
     Properties(usize),
     /// So many steps of the model-based sequence.
     Sequence(usize),
-    /// The quota run.
-    Quota,
+    /// A turn of the quota run.
+    Quota(Turn),
 }
 
 /// What a run is going to do.
@@ -67,18 +68,19 @@ pub fn plan(options: &Options, figures: Option<Figures>, window: Option<Window>)
         return Plan { probes, requests: 2, windows: 1, animals: usize::from(profile.creates()) };
     }
     let fits = TOUR_KEYED + generated_requests + QUOTA_EXTRA <= limit || options.quota_key.is_some();
-    if profile.exhausts() && !fits {
-        probes.push(Probe::Quota);
-        probes.extend(generated);
+    let [first, second] = [Turn::First, Turn::Second].map(|turn| profile.exhausts().then_some(Probe::Quota(turn)));
+    if fits {
+        probes.extend(generated.into_iter().chain(first).chain(second));
     } else {
-        probes.extend(generated);
-        probes.extend(profile.exhausts().then_some(Probe::Quota));
+        probes.extend(first.into_iter().chain(generated).chain(second));
     }
     let keyed = TOUR_KEYED + generated_requests;
     let exhausting = match &options.quota_key {
         _ if !profile.exhausts() => 0,
-        Some(_) => limit.saturating_add(QUOTA_EXTRA),
-        None => limit.saturating_sub(if fits { keyed } else { TOUR_KEYED }) + QUOTA_EXTRA,
+        Some(_) => limit.saturating_add(QUOTA_EXTRA).saturating_mul(2),
+        // Two windows are used up: by the tour and by what is generated, or by both and by nothing else.
+        None if fits => limit.saturating_sub(keyed).saturating_add(limit) + 2 * QUOTA_EXTRA,
+        None => limit.saturating_sub(TOUR_KEYED) + limit.saturating_sub(generated_requests) + 2 * QUOTA_EXTRA,
     };
     // The quota run does not start what the budget cannot finish.
     let affordable = keyed + TOUR_KEYLESS + exhausting <= options.max_requests;
@@ -87,7 +89,8 @@ pub fn plan(options: &Options, figures: Option<Figures>, window: Option<Window>)
     Plan {
         probes,
         requests,
-        windows: requests.saturating_sub(TOUR_KEYLESS).div_ceil(limit.max(1)) + usize::from(profile.exhausts()),
+        // Two are used up, and a run may begin in the middle of another.
+        windows: if profile.exhausts() { 3 } else { keyed.div_ceil(limit.max(1)) + 1 },
         animals: animals(profile, cases),
     }
 }
@@ -123,23 +126,24 @@ mod tests {
     fn a_free_key_affords_everything_in_150_requests_and_three_windows() {
         let plan = plan_on("free", |_| {});
         assert!(plan.requests <= 150 && plan.windows <= 3, "{plan:?}");
-        assert_eq!(plan.probes[..2], [Probe::Tour, Probe::Quota]);
+        assert_eq!(plan.probes[..2], [Probe::Tour, Probe::Quota(Turn::First)]);
     }
 
     #[test]
     fn where_the_window_has_room_ordinary_traffic_does_the_exhausting() {
         for name in ["pro", "business"] {
             let plan = plan_on(name, |_| {});
-            assert_eq!(plan.probes.last(), Some(&Probe::Quota), "{plan:?}");
+            assert_eq!(plan.probes.last(), Some(&Probe::Quota(Turn::Second)), "{plan:?}");
+            assert!(plan.requests < 2_500, "{plan:?}");
         }
     }
 
     #[test]
     fn a_profile_leaves_out_what_it_promises_to() {
         let functional = plan_on("free", |options| options.scope.profile = Profile::Functional);
-        assert!(!functional.probes.contains(&Probe::Quota));
+        assert!(!functional.probes.contains(&Probe::Quota(Turn::First)));
         let read_only = plan_on("free", |options| options.scope.profile = Profile::ReadOnly);
         assert_eq!(read_only.animals, 0);
-        assert!(!read_only.probes.contains(&Probe::Quota));
+        assert!(!read_only.probes.contains(&Probe::Quota(Turn::First)));
     }
 }

@@ -25,8 +25,21 @@ const KEPT: usize = 6;
 /// Clocks are told to the second.
 const CLOCK_SLACK: Duration = Duration::from_secs(2);
 
+/// Which operations are asked for over the limit: two in each turn, and two turns make all four.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Turn {
+    /// List and create; then the key is seen to recover.
+    First,
+    /// Fetch and orders; nothing is waited for.
+    Second,
+}
+
 /// Exhausts the quota key, if the budget reaches that far.
-pub(super) async fn run(session: &mut Session<'_>, concurrency: usize) -> Result<(), Stop> {
+///
+/// # Errors
+///
+/// [`Stop`] when the budget is spent.
+pub(super) async fn run(session: &mut Session<'_>, turn: Turn, concurrency: usize) -> Result<(), Stop> {
     session.begin("quota");
     let key = session.quota_key();
     let list = bearing(Request::new("GET", "/pets").query("limit=1"), &key);
@@ -43,7 +56,10 @@ pub(super) async fn run(session: &mut Session<'_>, concurrency: usize) -> Result
             window.limit,
             session.requests_left()
         );
-        session.leave_out("quota.", reason);
+        // What the first turn showed is judged, whether there is room for a second or not.
+        if turn == Turn::First {
+            session.leave_out("quota.", reason);
+        }
         return Ok(());
     }
 
@@ -57,29 +73,50 @@ pub(super) async fn run(session: &mut Session<'_>, concurrency: usize) -> Result
         session.send_together(vec![list.clone(); batch]).await?;
         sent += batch as u64;
     }
-    let mut refused = false;
+    let over = over_the_limit(session, turn, &key);
+    let mut refused = None;
     // A window may end on the way, so the count may begin anew once.
-    for _ in 0..=2 * most {
-        let exchange = session.send(list.clone()).await?;
+    for step in 0..=usize::try_from(2 * most).unwrap_or(usize::MAX) {
+        let request = if turn == Turn::First { &list } else { &over[step % 2] };
+        let exchange = session.send(request.clone()).await?;
         if exchange.status() == Some(429) {
-            refused = true;
+            refused = Some(step);
             break;
         }
         if exchange.status().is_none() || is_over_admitted(session, figures) {
             break;
         }
     }
-    // The second and last request over the limit: it must neither be admitted nor be carried out.
-    let name = session.fresh_name();
-    let category = session.trace.context.category_id;
-    let body = format!(r#"{{"name":"{name}","categoryId":{category}}}"#);
-    let last = session.send(bearing(Request::new("POST", "/pets").json(body), &key)).await?;
-    refused |= last.status() == Some(429);
-    if !refused {
-        session.leave_out("quota.", format!("no request was refused, although more than {} were sent", window.limit));
-        return Ok(());
+    // The second and last request over the limit, for another operation: it too must be refused, and a creation must not be
+    // carried out.
+    let last =
+        session.send(over[refused.map_or(1, |step| (step + 1) % 2).max(usize::from(turn == Turn::First))].clone());
+    let refused = last.await?.status() == Some(429) || refused.is_some();
+    match (turn, refused) {
+        (Turn::First, false) => {
+            session
+                .leave_out("quota.", format!("no request was refused, although more than {} were sent", window.limit));
+            Ok(())
+        }
+        (Turn::First, true) => recover(session, &key, figures).await,
+        (Turn::Second, _) => Ok(()),
     }
-    recover(session, &key, figures).await
+}
+
+/// The two requests that are sent over the limit.
+fn over_the_limit(session: &mut Session<'_>, turn: Turn, key: &ApiKey) -> [Request; 2] {
+    match turn {
+        Turn::First => {
+            let (name, category) = (session.fresh_name(), session.trace.context.category_id);
+            let body = format!(r#"{{"name":"{name}","categoryId":{category}}}"#);
+            [Request::new("GET", "/pets").query("limit=1"), Request::new("POST", "/pets").json(body)]
+        }
+        Turn::Second => {
+            let id = session.known_ids().last().copied().unwrap_or(1);
+            [Request::new("GET", format!("/pets/{id}")), Request::new("GET", "/store/orders")]
+        }
+    }
+    .map(|request| bearing(request, key))
 }
 
 /// How many requests the last answers leave room for, as far as that is certain; they came together, in no certain order.

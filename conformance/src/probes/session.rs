@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use crate::progress::{Event, Listener};
 use crate::wire::client::Client;
 use crate::wire::exchange::{Exchange, Outcome, Request};
+use crate::wire::json::Json;
 use crate::wire::pacing::{self, Advice};
 use crate::wire::secret::ApiKey;
 use crate::wire::trace::{Context, LeftOut, Trace};
@@ -39,6 +40,9 @@ pub enum Stop {
     /// The key is used up for longer than the judge waits.
     #[error("the key is used up for another {} s, and the judge waits {} s at the most", .0.as_secs(), pacing::LONGEST_WAIT.as_secs())]
     UsedUp(Duration),
+    /// The key stays limited.
+    #[error("the key stayed limited, although every Retry-After was heeded {ATTEMPTS} times")]
+    StaysLimited,
     /// Too much was received.
     #[error("the answers of this run are larger than {} MiB altogether", MAX_BODIES / 1024 / 1024)]
     Bodies,
@@ -127,6 +131,12 @@ impl<'r> Session<'r> {
         format!("{} {} {:02}", ANIMALS[self.names % ANIMALS.len()], self.nonce, self.names)
     }
 
+    /// The ids that creations were answered with.
+    #[must_use]
+    pub fn known_ids(&self) -> Vec<i64> {
+        self.trace.exchanges.iter().filter_map(created_id).collect()
+    }
+
     /// The requests that may still be sent.
     #[must_use]
     pub fn requests_left(&self) -> usize {
@@ -207,12 +217,12 @@ impl<'r> Session<'r> {
             let jitter = self.random.f64();
             let exchange = self.send(request.clone()).await?;
             if exchange.status() != Some(429) {
-                break;
+                return Ok(&self.trace.exchanges[self.trace.exchanges.len() - 1]);
             }
             let advice = pacing::after_refusal(exchange, attempt, jitter);
             self.heed(advice, "the time that Retry-After tells").await?;
         }
-        Ok(&self.trace.exchanges[self.trace.exchanges.len() - 1])
+        Err(Stop::StaysLimited)
     }
 
     /// Sends requests with the main key, all at once, when the window has room for them: else it waits for the next one. Those
@@ -263,6 +273,13 @@ impl<'r> Session<'r> {
         tokio::time::sleep(time).await;
         Ok(())
     }
+}
+
+/// The id that a creation was answered with.
+#[must_use]
+pub fn created_id(exchange: &Exchange) -> Option<i64> {
+    let response = exchange.response().filter(|response| response.status == 201)?;
+    Json::parse(&response.body).ok()?.get("id")?.as_int64()
 }
 
 /// The `Authorization` value that presents a key as described.

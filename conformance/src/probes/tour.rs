@@ -9,7 +9,7 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use jiff::Timestamp;
 
-use super::session::{Session, Stop};
+use super::session::{Session, Stop, created_id};
 use crate::options::Profile;
 use crate::rules::docket::READ_LAG;
 use crate::rules::meaning::STATUSES;
@@ -44,7 +44,7 @@ const REFUSED: [&str; 11] = [
 const UNUSUAL: [&str; 7] = [
     r#"{"name":"@NAME@","categoryId":9223372036854775807}"#,
     r#"{"name":"@NAME@","categoryId":-9007199254740993,"status":"sold"}"#,
-    r#"{"name":"Zo\u00eb \ud83d\udc22 @NAME@","categoryId":@CATEGORY@}"#,
+    r#"{"name":"Zo\u00eb \ud83d\udc22 <&> @NAME@","categoryId":@CATEGORY@}"#,
     r#"{"name":"@NAME@","categoryId":@CATEGORY@,"colour":"grey"}"#,
     r#"{"name":"@NAME@","categoryId":@CATEGORY@,"id":@FOREIGN@}"#,
     r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":null}"#,
@@ -131,12 +131,6 @@ fn listed_ids(exchange: Option<&Exchange>) -> Vec<i64> {
     }
 }
 
-/// The id that a creation was answered with.
-fn created_id(exchange: &Exchange) -> Option<i64> {
-    let response = exchange.response().filter(|response| response.status == 201)?;
-    Json::parse(&response.body).ok()?.get("id")?.as_int64()
-}
-
 /// Valid creations: the required ones, and then, in bursts, so many more that the default limit shows. Returns all known ids.
 async fn creations(session: &mut Session<'_>, listed: Vec<i64>, concurrency: usize) -> Result<Vec<i64>, Stop> {
     let mut ids = listed;
@@ -201,6 +195,8 @@ async fn without_a_key(session: &mut Session<'_>, id: i64, profile: Profile) -> 
         ("GET /pets with the key and a letter more", list().authorization(format!("Bearer {key}x"))),
         ("GET /pets with the key and a letter less", list().authorization(format!("Bearer {shortened}"))),
         ("GET /pets with the key without a scheme", list().authorization(key)),
+        ("GET /pets with an empty key", list().authorization("Bearer")),
+        ("GET /pets with the key under Token", list().authorization(format!("Token {key}"))),
         ("GET /pets with the key under Basic", list().authorization(format!("Basic {key}"))),
         ("GET /pets with the key under Basic, encoded", list().authorization(basic(key))),
         (

@@ -111,15 +111,20 @@ fn not_early(docket: &Docket<'_>, judgement: &mut Judgement) {
     for key in docket.keys() {
         let metered = docket.metered(key);
         let shared = has_other_traffic(docket, key);
-        for pair in metered.windows(2) {
-            let [(before, earlier), (limited, now)] = [pair[0], pair[1]];
+        // Told before counting, the last admitted request shows 1.
+        let last = u64::from(!counts_first(docket, key));
+        for &(limited, now) in metered.iter().filter(|(case, _)| is_limited(case)) {
+            let Some((before, earlier)) = metered.iter().rev().find(|(case, _)| case.precedes(limited)) else {
+                continue;
+            };
             // After a first 429 a ban may follow, whatever remains.
-            if !is_limited(limited) || is_limited(before) {
+            if is_limited(before) {
                 continue;
             }
-            let same_window = earlier.limit == now.limit && earlier.reset == now.reset;
-            // Told before counting, the last admitted request shows 1.
-            let promised = same_window && earlier.remaining > 1;
+            // Requests that were under way at the same time may have used some of what was promised.
+            let meanwhile =
+                metered.iter().filter(|(case, _)| !case.precedes(limited) && !limited.precedes(case)).count();
+            let promised = least_before(&metered, limited, now) > last + meanwhile as u64 - 1;
             if promised && !shared && !minute_is_used_up(docket, key, limited, now) {
                 let found = format!(
                     "429, although {} remained until {} and nobody else used them",
@@ -131,6 +136,29 @@ fn not_early(docket: &Docket<'_>, judgement: &mut Judgement) {
             }
         }
     }
+}
+
+/// The least that answers of the same window promised before a request was sent.
+fn least_before(metered: &[(&Case<'_>, Window)], limited: &Case<'_>, now: Window) -> u64 {
+    let before = metered.iter().filter(|(case, window)| {
+        case.precedes(limited) && !is_limited(case) && window.limit == now.limit && window.reset == now.reset
+    });
+    before.map(|(_, window)| window.remaining).min().unwrap_or(0)
+}
+
+/// Whether Remaining is certain to be told after the request was counted: the first answer of a new window shows one less than
+/// the limit, and none ever shows the limit itself.
+fn counts_first(docket: &Docket<'_>, key: usize) -> bool {
+    let metered = docket.metered(key);
+    let shows_limit = metered.iter().any(|(_, window)| window.remaining == window.limit);
+    let first_of_window = metered.windows(2).any(|pair| {
+        let [(_, earlier), (case, later)] = [pair[0], pair[1]];
+        earlier.limit == later.limit
+            && later.reset > earlier.reset + CLOCK_SLACK.as_secs()
+            && case.succeeded()
+            && later.remaining + 1 == later.limit
+    });
+    first_of_window && !shows_limit
 }
 
 /// Whether Remaining ever fell by more than this run's own requests explain, and not always by the same amount (which

@@ -79,7 +79,8 @@ fn not_found(docket: &Docket<'_>, judgement: &mut Judgement) {
 
 fn malformed_id(docket: &Docket<'_>, judgement: &mut Judgement) {
     for (case, _) in admitted(docket).filter(|(_, id)| *id == PetId::NotInt64) {
-        let lawful = !matches!(case.status(), Some(200..=299 | 500..=599));
+        let removed = docket.era(case) != Era::Before && matches!(case.status(), Some(400..=499));
+        let lawful = removed || matches!(case.status(), Some(400 | 404));
         judgement.require(case, lawful, "400 or 404 for what is no int64", || answered(case));
     }
 }

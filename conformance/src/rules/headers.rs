@@ -187,6 +187,7 @@ fn reset_time(docket: &Docket<'_>, judgement: &mut Judgement) {
         let metered: Vec<_> =
             docket.metered(key).into_iter().filter(|(case, _)| !repeated.contains(&case.exchange.number)).collect();
         window_lengths(&metered, judgement);
+        lies_ahead(&metered, judgement);
         for pair in metered.windows(2) {
             let [(before, earlier), (after, later)] = [pair[0], pair[1]];
             let Some(time) = after.server_time() else { continue };
@@ -200,6 +201,17 @@ fn reset_time(docket: &Docket<'_>, judgement: &mut Judgement) {
                 judgement.fail(&[after, before], format!("the reset at {} that was announced", earlier.reset), found);
             }
         }
+    }
+}
+
+/// The end of a window lies ahead of most of its answers: among many, not all can come in its last second.
+fn lies_ahead(metered: &[(&Case<'_>, Window)], judgement: &mut Judgement) {
+    const MANY: usize = 20;
+    let ahead = metered.iter().filter_map(|(case, window)| Some(window.reset - case.server_time()?.as_second()));
+    let ahead: Vec<i64> = ahead.collect();
+    if ahead.len() >= MANY && ahead.iter().all(|seconds| *seconds <= 1) {
+        let found = format!("{} answers, each at the end of its window", ahead.len());
+        judgement.fail(&[metered[0].0], "a Reset that lies ahead", found);
     }
 }
 

@@ -200,7 +200,8 @@ pub(super) fn compare_with_known(docket: &Docket<'_>, case: &Case<'_>, animal: A
 }
 
 fn bad_parameters(docket: &Docket<'_>, judgement: &mut Judgement) {
-    for (case, _) in admitted(docket).filter(|(_, query)| !query.is_lawful()) {
-        judgement.require(case, !matches!(case.status(), Some(500..=599)), "no server error", || answered(case));
+    for (case, _) in admitted(docket).filter(|(_, query)| !query.is_lawful() && !query.unknown) {
+        let lawful = matches!(case.status(), Some(200 | 400));
+        judgement.require(case, lawful, "200, or 400 for a parameter that is refused", || answered(case));
     }
 }
