@@ -45,17 +45,15 @@ impl Profile {
         self == Profile::Full
     }
 
-    /// The beginnings of the identifiers that the profile leaves out.
-    fn leaves_out(self) -> &'static [&'static str] {
-        match self {
-            Profile::Full => &[],
-            Profile::Functional => FUNCTIONAL_LEAVES_OUT,
-            Profile::ReadOnly => READ_ONLY_LEAVES_OUT,
-        }
+    /// Whether the profile leaves a requirement out.
+    fn leaves_out(self, id: &str) -> bool {
+        let among = |patterns: &[&str]| patterns.iter().any(|pattern| id.starts_with(pattern));
+        !self.exhausts() && among(NEED_EXHAUSTION) || !self.creates() && among(NEED_CREATION)
     }
 }
 
-const FUNCTIONAL_LEAVES_OUT: &[&str] = &[
+/// The beginnings of the identifiers that only a used-up key shows.
+const NEED_EXHAUSTION: &[&str] = &[
     "quota.enforced",
     "quota.not-early",
     "quota.retry-after",
@@ -64,17 +62,8 @@ const FUNCTIONAL_LEAVES_OUT: &[&str] = &[
     "quota.error-body",
 ];
 
-const READ_ONLY_LEAVES_OUT: &[&str] = &[
-    "create.",
-    "pet.unique-id",
-    "auth.refused-stores-nothing",
-    "quota.enforced",
-    "quota.not-early",
-    "quota.retry-after",
-    "quota.recovers",
-    "quota.refused-stores-nothing",
-    "quota.error-body",
-];
+/// The beginnings of the identifiers that only a creation shows.
+const NEED_CREATION: &[&str] = &["create.", "pet.unique-id", "auth.refused-stores-nothing"];
 
 /// Which requirements a run is asked for.
 #[derive(Clone, Debug, Default)]
@@ -92,15 +81,13 @@ impl Scope {
     #[must_use]
     pub fn selects(&self, id: &str) -> bool {
         let begins = |patterns: &[String]| patterns.iter().any(|pattern| id.starts_with(pattern.as_str()));
-        (self.only.is_empty() || begins(&self.only))
-            && !begins(&self.skip)
-            && !self.profile.leaves_out().iter().any(|pattern| id.starts_with(pattern))
+        (self.only.is_empty() || begins(&self.only)) && !begins(&self.skip) && !self.profile.leaves_out(id)
     }
 
     /// Why a requirement is not asked for.
     #[must_use]
     pub fn why_not(&self, id: &str) -> String {
-        if self.profile.leaves_out().iter().any(|pattern| id.starts_with(pattern)) {
+        if self.profile.leaves_out(id) {
             format!("outside the profile {}", self.profile.as_str())
         } else {
             "not selected".to_owned()

@@ -59,6 +59,8 @@ pub struct Session<'r> {
     step: String,
     case: Option<usize>,
     seed: u64,
+    heeds_remaining: bool,
+    waited_before: Option<usize>,
     names: usize,
     nonce: String,
     /// Everything random about the run.
@@ -83,6 +85,8 @@ impl<'r> Session<'r> {
             step: String::new(),
             case: None,
             seed,
+            heeds_remaining: true,
+            waited_before: None,
             names: 0,
             nonce: format!("{:08x}", milliseconds % (1 << 32)),
             random: fastrand::Rng::with_seed(seed),
@@ -209,10 +213,7 @@ impl<'r> Session<'r> {
     pub async fn ask(&mut self, request: Request) -> Result<&Exchange, Stop> {
         let key = self.key();
         let request = bearing(request, &key);
-        if let Some(last) = self.last_answer_to(&key) {
-            let advice = pacing::after_answer(last);
-            self.heed(advice, "the window of the key to end").await?;
-        }
+        self.make_room(&key, 1).await?;
         for attempt in 0..ATTEMPTS {
             let jitter = self.random.f64();
             let exchange = self.send(request.clone()).await?;
@@ -233,11 +234,25 @@ impl<'r> Session<'r> {
     /// [`Stop`] when the budget is spent or the wait would be too long.
     pub async fn ask_together(&mut self, requests: Vec<Request>) -> Result<&[Exchange], Stop> {
         let key = self.key();
-        if let Some(last) = self.last_answer_to(&key) {
-            let advice = pacing::before_many(last, requests.len());
-            self.heed(advice, "the window of the key to end").await?;
-        }
+        self.make_room(&key, requests.len()).await?;
         self.send_together(requests.into_iter().map(|request| bearing(request, &key)).collect()).await
+    }
+
+    /// Waits for the window's end when it has no room for so many requests.
+    async fn make_room(&mut self, key: &ApiKey, requests: usize) -> Result<(), Stop> {
+        let Some(last) = self.last_answer_to(key) else { return Ok(()) };
+        let (number, advice) = (last.number, pacing::before_many(last, requests));
+        if !matches!(advice, Advice::Go) {
+            // Used up right after the window has ended: what Remaining says is not worth waiting for. A 429 still is.
+            if self.waited_before == Some(number) {
+                self.heeds_remaining = false;
+            }
+            if !self.heeds_remaining {
+                return Ok(());
+            }
+            self.waited_before = Some(self.trace.exchanges.len() + 1);
+        }
+        self.heed(advice, "the window of the key to end").await
     }
 
     /// The last exchange with a key.

@@ -199,10 +199,7 @@ async fn without_a_key(session: &mut Session<'_>, id: i64, profile: Profile) -> 
         ("GET /pets with the key under Token", list().authorization(format!("Token {key}"))),
         ("GET /pets with the key under Basic", list().authorization(format!("Basic {key}"))),
         ("GET /pets with the key under Basic, encoded", list().authorization(basic(key))),
-        (
-            "GET /pets with the key in the query",
-            list().query(format!("access_token={key}&api_key={key}&key={key}&token={key}")),
-        ),
+        ("GET /pets with the key in the query", list().query(key_everywhere(key))),
         ("GET /pets with the key in other headers", elsewhere_in_the_head(list(), key)),
     ];
     let toggled = toggle_case(key);
@@ -234,6 +231,13 @@ async fn without_a_key(session: &mut Session<'_>, id: i64, profile: Profile) -> 
 /// The key as user name and as password of Basic authentication.
 pub(crate) fn basic(key: &str) -> String {
     format!("Basic {}", BASE64_STANDARD.encode(format!("{key}:{key}")))
+}
+
+/// The key under every name that a query parameter for keys goes by.
+fn key_everywhere(key: &str) -> String {
+    ["access_token", "api_key", "apiKey", "apikey", "api-key", "key", "token", "auth"]
+        .map(|name| format!("{name}={key}"))
+        .join("&")
 }
 
 /// A request with the key in every header field that people put keys in, but for the right one.

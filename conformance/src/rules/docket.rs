@@ -239,13 +239,15 @@ impl<'t> Docket<'t> {
         self.creations.iter().find(|creation| creation.id == id)
     }
 
-    /// Whether every later read must show the animal: it was created longer ago than reads may lag, or a list showed it.
+    /// Whether a read must show the animal: an earlier read of the same kind did, or some answer showed it longer ago than
+    /// reads may lag. Lists and fetches may be served from different places, so one says nothing about the other.
     #[must_use]
     pub fn is_settled(&self, id: i64, case: &Case<'_>) -> bool {
+        let same_kind =
+            |earlier: &Case<'_>| std::mem::discriminant(&earlier.operation) == std::mem::discriminant(&case.operation);
         self.sightings.get(&id).is_some_and(|seen| {
             seen.iter().map(|&index| &self.cases[index]).filter(|earlier| earlier.precedes(case)).any(|earlier| {
-                matches!(earlier.operation, Operation::List(_))
-                    || case.exchange.sent_at.duration_since(earlier.exchange.received_at) >= READ_LAG
+                same_kind(earlier) || case.exchange.sent_at.duration_since(earlier.exchange.received_at) >= READ_LAG
             })
         })
     }

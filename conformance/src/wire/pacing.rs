@@ -31,15 +31,9 @@ fn advise(wait: Duration) -> Advice {
     if wait > LONGEST_WAIT { Advice::TooLong(wait) } else { Advice::Wait(wait) }
 }
 
-/// Reads the last answer to a key: wait for the window's end when it is used up.
+/// Reads the last answer to a key before `count` requests at once: wait for the window's end when they do not fit.
 ///
 /// Remaining may be told before the request is counted, so 1 may be the last as well as 0.
-#[must_use]
-pub fn after_answer(exchange: &Exchange) -> Advice {
-    before_many(exchange, 1)
-}
-
-/// Reads the last answer to a key before `count` requests at once: wait for the window's end when they do not fit.
 #[must_use]
 pub fn before_many(exchange: &Exchange, count: usize) -> Advice {
     let Some(response) = exchange.response() else { return Advice::Go };
@@ -100,10 +94,10 @@ mod tests {
 
     #[test]
     fn a_used_up_window_is_waited_for_by_the_servers_own_clock() {
-        assert_eq!(after_answer(&window("2", "3660")), Advice::Go);
-        assert_eq!(after_answer(&window("1", "3660")), Advice::Wait(Duration::from_secs(61)));
-        assert_eq!(after_answer(&window("0", "3590")), Advice::Go);
-        assert!(matches!(after_answer(&window("0", "90000")), Advice::TooLong(_)));
+        assert_eq!(before_many(&window("2", "3660"), 1), Advice::Go);
+        assert_eq!(before_many(&window("1", "3660"), 1), Advice::Wait(Duration::from_secs(61)));
+        assert_eq!(before_many(&window("0", "3590"), 1), Advice::Go);
+        assert!(matches!(before_many(&window("0", "90000"), 1), Advice::TooLong(_)));
     }
 
     #[test]

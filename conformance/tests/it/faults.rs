@@ -82,6 +82,7 @@ pub(crate) enum Fault {
     NeverLimits,
     LimitsWith503,
     LimitsOneLate,
+    NothingRemains,
     LimitsTooEarly,
     NoRetryAfter,
     RetryAfterInWords,
@@ -176,6 +177,7 @@ pub(crate) const FAULTS: &[(Fault, &str)] = &[
     (Fault::NeverLimits, "quota.enforced"),
     (Fault::LimitsWith503, "quota.enforced"),
     (Fault::LimitsOneLate, "quota.not-exceeded"),
+    (Fault::NothingRemains, "quota.not-exceeded"),
     (Fault::LimitsTooEarly, "quota.not-early"),
     (Fault::NoRetryAfter, "quota.retry-after"),
     (Fault::RetryAfterInWords, "quota.retry-after"),
@@ -229,6 +231,7 @@ impl Fault {
             (Fault::NoResetOn400, 400) => set("x-ratelimit-reset", None),
             (Fault::LimitOfNoPlan, 200 | 201) => set("x-ratelimit-limit", Some("123456")),
             (Fault::NegativeRemaining, 404) => set("x-ratelimit-remaining", Some("-1")),
+            (Fault::NothingRemains, _) => set("x-ratelimit-remaining", Some("0")),
             (Fault::ResetAsDelay, 200 | 201) => set("x-ratelimit-reset", Some("42")),
             (Fault::ResetInMilliseconds, 200 | 201) => {
                 headers

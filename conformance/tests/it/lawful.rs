@@ -62,6 +62,11 @@ async fn a_server_that_counts_no_failed_request_conforms() {
 }
 
 #[tokio::test]
+async fn a_server_whose_fetches_lag_its_lists_conforms() {
+    conforms(small(Nature { fetches_lag: true, ..Nature::default() })).await;
+}
+
+#[tokio::test]
 async fn a_server_whose_clock_is_an_hour_off_conforms() {
     conforms(small(Nature { clock_off: -3_600, ..Nature::default() })).await;
     conforms(small(Nature { clock_off: 3_600, odd: true, ..Nature::default() })).await;

@@ -25,7 +25,9 @@ enum Depth {
 
 fn depth(fault: Fault, id: &str) -> Depth {
     match fault {
-        Fault::NeverRecovers | Fault::CreatesAlthoughLimited | Fault::WindowsOfSeconds => Depth::Recovery,
+        Fault::NeverRecovers | Fault::CreatesAlthoughLimited | Fault::WindowsOfSeconds | Fault::NothingRemains => {
+            Depth::Recovery
+        }
         _ if id.starts_with("quota.") && id != "quota.every-operation" => Depth::Refusal,
         _ => Depth::Functional,
     }

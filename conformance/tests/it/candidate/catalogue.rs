@@ -197,7 +197,8 @@ impl Shared {
             return Reply::error(410);
         }
         let found = inner.animals.iter().find(|animal| animal.pet.get("id") == Some(&json!(id)));
-        match found.filter(|animal| !self.nature.odd || animal.born.elapsed() > Duration::from_millis(300)) {
+        let lags = self.nature.odd || self.nature.fetches_lag;
+        match found.filter(|animal| !lags || animal.born.elapsed() > Duration::from_millis(300)) {
             Some(animal) => {
                 let mut pet = animal.pet.clone();
                 match self.nature.fault {

@@ -42,6 +42,8 @@ pub(crate) struct Nature {
     pub(crate) failures_are_free: bool,
     /// How far its clock is off, in seconds.
     pub(crate) clock_off: i64,
+    /// Whether fetches lag a creation, while lists do not.
+    pub(crate) fetches_lag: bool,
     /// Requests in a window.
     pub(crate) limit: u64,
     /// How many seconds of its first minute are left when it starts, so that a test sees one end.
@@ -61,6 +63,7 @@ impl Default for Nature {
             counts_late: false,
             failures_are_free: false,
             clock_off: 0,
+            fetches_lag: false,
             limit: 100_000,
             first_window: MINUTE,
             stock: 0,
