@@ -165,18 +165,22 @@ fn counts_first(docket: &Docket<'_>, key: usize) -> bool {
 /// would be a server that counts double).
 fn has_other_traffic(docket: &Docket<'_>, key: usize) -> bool {
     let metered = docket.metered(key);
-    let falls: Vec<u64> = metered
-        .windows(2)
-        .filter(|pair| pair[0].1.limit == pair[1].1.limit && pair[0].1.reset == pair[1].1.reset)
-        .filter(|pair| pair[0].0.precedes(pair[1].0))
-        .filter(|pair| pair.iter().all(|(case, _)| case.succeeded()))
-        .filter(|pair| {
-            // A debatable credential in between may have used one up.
-            let between = pair[0].0.exchange.number..pair[1].0.exchange.number.saturating_sub(1);
-            docket.cases[between].iter().all(|case| case.access != Access::Debatable)
-        })
-        .map(|pair| pair[0].1.remaining.saturating_sub(pair[1].1.remaining))
-        .collect();
+    // An answer among others that were under way at the same time tells of them too.
+    let alone = |at: usize| {
+        (at == 0 || metered[at - 1].0.precedes(metered[at].0))
+            && metered.get(at + 1).is_none_or(|(next, _)| metered[at].0.precedes(next))
+    };
+    let mut falls: Vec<u64> = Vec::new();
+    for at in 1..metered.len() {
+        let [(before, earlier), (after, later)] = [metered[at - 1], metered[at]];
+        let same_window = earlier.limit == later.limit && earlier.reset == later.reset;
+        // What was sent in between with the key, to no operation or in a debatable form, may have used some up.
+        let between = before.exchange.number..after.exchange.number.saturating_sub(1);
+        let certain = alone(at - 1) && alone(at) && docket.cases[between].iter().all(|case| case.access.is_lacking());
+        if same_window && certain && before.succeeded() && after.succeeded() {
+            falls.push(earlier.remaining.saturating_sub(later.remaining));
+        }
+    }
     let most = falls.iter().copied().max().unwrap_or(0);
     let steady = falls.len() >= 10 && falls.iter().all(|fall| *fall == most);
     most > 1 && !steady

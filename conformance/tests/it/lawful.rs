@@ -9,7 +9,7 @@ use crate::{broken, judge, options};
 
 /// A limit that the tour nearly uses up, late enough in a window to see it end.
 fn small(nature: Nature) -> Nature {
-    Nature { limit: 90, first_window: 6, ..nature }
+    Nature { limit: 90, first_window: 15, ..nature }
 }
 
 async fn conforms(nature: Nature) {

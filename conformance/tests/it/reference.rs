@@ -14,7 +14,7 @@ use jiff::Timestamp;
 
 use crate::{broken, judge, options};
 
-/// Judges an embedded reference server whose clock begins five seconds before the end of a minute.
+/// Judges an embedded reference server whose clock begins fifteen seconds before the end of a minute.
 async fn verdict_on(plan: Plan, told: &str, profile: Profile, start_at: &str) -> Report {
     let start_at: Timestamp = start_at.parse().expect("a time");
     let server = Embedded::start(EmbeddedOptions { plan, start_at: Some(start_at) }).await.expect("a server");
@@ -29,7 +29,7 @@ async fn verdict_on(plan: Plan, told: &str, profile: Profile, start_at: &str) ->
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_reference_conforms_on_a_free_key_within_its_budget() {
-    let report = verdict_on(Plan::Free, "free", Profile::Full, "2026-06-01T12:00:55Z").await;
+    let report = verdict_on(Plan::Free, "free", Profile::Full, "2026-06-01T12:00:45Z").await;
     assert_eq!(report.verdict, Verdict::Conforms, "{:#?}", broken(&report));
     assert!(report.requests <= 150, "{} requests", report.requests);
 }
@@ -37,14 +37,14 @@ async fn the_reference_conforms_on_a_free_key_within_its_budget() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_reference_conforms_on_a_pro_and_on_a_business_key() {
     for (plan, told) in [(Plan::Pro, "pro"), (Plan::Business, "business")] {
-        let report = verdict_on(plan, told, Profile::Full, "2026-06-01T12:00:55Z").await;
+        let report = verdict_on(plan, told, Profile::Full, "2026-06-01T12:00:45Z").await;
         assert_eq!(report.verdict, Verdict::Conforms, "{told}: {:#?}", broken(&report));
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn on_an_enterprise_key_only_the_exhaustion_stays_out_of_reach() {
-    let report = verdict_on(Plan::Enterprise, "enterprise", Profile::Full, "2026-06-01T12:00:55Z").await;
+    let report = verdict_on(Plan::Enterprise, "enterprise", Profile::Full, "2026-06-01T12:00:45Z").await;
     assert_eq!(report.verdict, Verdict::Incomplete, "{:#?}", broken(&report));
     let gaps = report
         .requirements

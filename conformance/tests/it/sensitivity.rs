@@ -25,9 +25,11 @@ enum Depth {
 
 fn depth(fault: Fault, id: &str) -> Depth {
     match fault {
-        Fault::NeverRecovers | Fault::CreatesAlthoughLimited | Fault::WindowsOfSeconds | Fault::NothingRemains => {
-            Depth::Recovery
-        }
+        Fault::NeverRecovers
+        | Fault::CreatesAlthoughLimited
+        | Fault::WindowsOfSeconds
+        | Fault::NothingRemains
+        | Fault::LimitsOneEarly => Depth::Recovery,
         _ if id.starts_with("quota.") && id != "quota.every-operation" => Depth::Refusal,
         _ => Depth::Functional,
     }
@@ -39,7 +41,7 @@ async fn check(fault: Fault, id: &'static str) -> Option<String> {
     let candidate = Candidate::start(Nature {
         fault: Some(fault),
         limit: if depth == Depth::Functional { 100_000 } else { 90 },
-        first_window: if depth == Depth::Recovery { 8 } else { 60 },
+        first_window: if depth == Depth::Recovery { 15 } else { 60 },
         stock: if fault == Fault::NoMaximum { 150 } else { 0 },
         base_path: if fault == Fault::AnotherPath { "/v2" } else { "/v1" },
         ..Nature::default()

@@ -57,6 +57,7 @@ impl Shared {
             Some(Fault::NeverLimits) => u64::MAX,
             Some(Fault::LimitsOneLate) => self.nature.limit + 1,
             Some(Fault::LimitsTooEarly) => self.nature.limit - 10,
+            Some(Fault::LimitsOneEarly) => self.nature.limit - 1,
             _ => self.nature.limit,
         };
         if inner.used >= limit {
