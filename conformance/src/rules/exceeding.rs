@@ -124,7 +124,11 @@ fn not_early(docket: &Docket<'_>, judgement: &mut Judgement) {
             // Requests that were under way at the same time may have used some of what was promised.
             let meanwhile =
                 metered.iter().filter(|(case, _)| !case.precedes(limited) && !limited.precedes(case)).count();
-            let promised = least_before(&metered, limited, now) > last + meanwhile as u64 - 1;
+            // So may those since then whose answers tell nothing: to no operation, or with a debatable credential.
+            let since = before.exchange.number..limited.exchange.number.saturating_sub(1);
+            let unmetered = docket.cases.get(since).unwrap_or_default().iter().filter(|case| !case.access.is_lacking());
+            let used = (meanwhile + unmetered.count()) as u64 - 1;
+            let promised = least_before(&metered, limited, now) > last + used;
             if promised && !shared && !minute_is_used_up(docket, key, limited, now) {
                 let found = format!(
                     "429, although {} remained until {} and nobody else used them",
