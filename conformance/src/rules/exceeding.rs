@@ -319,7 +319,10 @@ fn error_body(docket: &Docket<'_>, judgement: &mut Judgement) {
             judgement.hold();
             continue;
         }
-        let problem = misshapen(case).or_else(|| {
+        let media_type = case.response().and_then(Response::media_type);
+        let labelled = media_type.as_deref() == Some("application/json");
+        let label = (!labelled).then(|| format!("a body labelled {}", media_type.as_deref().unwrap_or("as nothing")));
+        let problem = misshapen(case).or(label).or_else(|| {
             let member = case.value()?.get("status")?.as_int64()?;
             (member != 429).then(|| format!("status {member} in the body"))
         });
