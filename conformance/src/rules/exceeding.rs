@@ -7,8 +7,8 @@ use jiff::{SignedDuration, Timestamp};
 use super::docket::{Case, Docket};
 use super::errors::misshapen;
 use super::headers::{is_flat, successive};
-use super::meaning::Access;
-use super::rate::Window;
+use super::meaning::{Access, Operation};
+use super::rate::{RateHeaders, Window};
 use super::versioning::http_date;
 use super::{Judgement, Rule, answered};
 use crate::wire::exchange::Response;
@@ -126,7 +126,11 @@ fn not_early(docket: &Docket<'_>, judgement: &mut Judgement) {
                 metered.iter().filter(|(case, _)| !case.precedes(limited) && !limited.precedes(case)).count();
             // So may those since then whose answers tell nothing: to no operation, or with a debatable credential.
             let since = before.exchange.number..limited.exchange.number.saturating_sub(1);
-            let unmetered = docket.cases.get(since).unwrap_or_default().iter().filter(|case| !case.access.is_lacking());
+            let unmetered = docket.cases.get(since).unwrap_or_default().iter().filter(|case| {
+                case.access == Access::Debatable
+                    || case.key() == Some(key) && case.rate.as_ref().and_then(RateHeaders::window).is_none()
+                    || case.key() == Some(key) && case.operation == Operation::Elsewhere
+            });
             let used = (meanwhile + unmetered.count()) as u64 - 1;
             let promised = least_before(&metered, limited, now) > last + used;
             if promised && !shared && !minute_is_used_up(docket, key, limited, now) {
