@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 /// What the specification says about a requirement, and so what breaking it means.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
     /// The specification says it: breaking it is a violation.
@@ -110,17 +111,25 @@ impl Catalogue {
     /// The identifier or area nearest to a misspelt pattern, for the error message.
     #[must_use]
     pub fn nearest(&self, pattern: &str) -> Option<&str> {
-        self.requirements
-            .iter()
-            .map(|requirement| (strsim::jaro_winkler(&requirement.id, pattern), requirement.id.as_str()))
+        // Who types no dot means an area.
+        let candidates = self.requirements.iter().map(|requirement| {
+            let id = requirement.id.as_str();
+            if pattern.contains('.') { id } else { id.split('.').next().unwrap_or(id) }
+        });
+        candidates
+            .map(|candidate| (strsim::jaro_winkler(candidate, pattern), candidate))
             .max_by(|a, b| a.0.total_cmp(&b.0))
             .filter(|(likeness, _)| *likeness > 0.7)
-            .map(|(_, id)| id)
+            .map(|(_, candidate)| candidate)
     }
 
-    /// A question for the error message about a misspelt pattern, or nothing when no identifier is like it.
+    /// What the error message about a misspelt pattern says next: the identifier that was meant, or how to find it.
+    #[cfg(feature = "program")]
     pub(crate) fn did_you_mean(&self, pattern: &str) -> String {
-        self.nearest(pattern).map_or_else(String::new, |id| format!("; did you mean {id}?"))
+        match self.nearest(pattern) {
+            Some(candidate) => format!("; did you mean {candidate}?"),
+            None => "; `conform rules` lists them all".to_owned(),
+        }
     }
 
     /// The statements of the specification that a requirement answers for.
@@ -191,6 +200,7 @@ mod tests {
     #[test]
     fn a_misspelt_identifier_finds_its_neighbour() {
         assert_eq!(catalogue().nearest("auth.mising-key"), Some("auth.missing-key"));
+        assert_eq!(catalogue().nearest("qota"), Some("quota"));
         assert_eq!(catalogue().nearest("zzzz"), None);
     }
 }

@@ -4,18 +4,21 @@ use std::sync::Arc;
 
 use jiff::tz::TimeZone;
 
+use crate::again;
+use crate::interrupt::Interrupt;
 use crate::notes::notes;
 use crate::options::Options;
 use crate::probes::preflight::{self, Abort, Unusable};
 use crate::probes::session::{Budget, Session, Stop};
 use crate::probes::{self};
 use crate::progress::{Event, Listener};
-use crate::report::{self, Report};
+use crate::redaction;
+use crate::report::{self, Remarks, Report};
 use crate::rules::docket::Docket;
 use crate::rules::transcript::Transcript;
-use crate::verdict;
+use crate::verdict::{self, Verdict};
 use crate::wire::client::{Client, ClientError};
-use crate::wire::secret::Redactor;
+use crate::wire::clock::Clock;
 use crate::wire::trace::{Context, LeftOut, Trace};
 
 /// Judges one target.
@@ -24,11 +27,11 @@ use crate::wire::trace::{Context, LeftOut, Trace};
 ///
 /// ```
 /// use animal_store_conformance::{Judge, Options, Profile, Verdict};
-/// # use animal_store_reference::{Embedded, EmbeddedOptions, Plan};
+/// # use animal_store_reference::{Embedded, EmbeddedOptions, Plan, clock::Clock};
 ///
 /// # #[tokio::main]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let server = Embedded::start(EmbeddedOptions { plan: Plan::Pro, start_at: None }).await?;
+/// # let server = Embedded::start(EmbeddedOptions { plan: Plan::Pro, clock: Clock::system() }).await?;
 /// # let (base_url, key) = (server.base_url(), server.api_key());
 /// let mut options = Options::new(base_url, key)?;
 /// options.scope.profile = Profile::Functional; // creates animals, and does not use the key up
@@ -42,6 +45,8 @@ use crate::wire::trace::{Context, LeftOut, Trace};
 pub struct Judge {
     options: Options,
     listener: Arc<Listener>,
+    clock: Clock,
+    interrupt: Interrupt,
 }
 
 /// Why there is no verdict.
@@ -62,13 +67,28 @@ impl Judge {
     /// A judge with these options.
     #[must_use]
     pub fn new(options: Options) -> Judge {
-        Judge { options, listener: Arc::new(|_: &Event| {}) }
+        Judge { options, listener: Arc::new(|_: &Event| {}), clock: Clock::system(), interrupt: Interrupt::default() }
     }
 
     /// Tells somebody what happens while it runs.
     #[must_use]
     pub fn listener(mut self, listener: impl Fn(&Event) + Send + Sync + 'static) -> Judge {
         self.listener = Arc::new(listener);
+        self
+    }
+
+    /// Goes by this clock. A stepping one is for tests whose candidate goes by the same one: any other candidate's windows
+    /// would not end while nobody waits.
+    #[must_use]
+    pub fn clock(mut self, clock: Clock) -> Judge {
+        self.clock = clock;
+        self
+    }
+
+    /// Ends the run when this is raised: what was sent until then is judged all the same.
+    #[must_use]
+    pub fn interrupted_by(mut self, interrupt: Interrupt) -> Judge {
+        self.interrupt = interrupt;
         self
     }
 
@@ -79,7 +99,14 @@ impl Judge {
     /// [`RunError`] when there is nothing to judge. A candidate that answers badly is no error but a verdict.
     pub async fn run(&self) -> Result<Report, RunError> {
         let (trace, ended_early) = self.probe().await?;
-        Ok(conclude(&trace, &self.options, ended_early))
+        let limited = trace.exchanges.iter().all(|exchange| exchange.status() == Some(429));
+        let reason = ended_early.clone().unwrap_or_default();
+        let report = conclude(&trace, &self.options, ended_early);
+        // A 429 from the start may be the fault of whoever used the key before. One that breaks a rule is not.
+        if limited && report.verdict == Verdict::Incomplete {
+            return Err(Unusable::Limited { reason }.into());
+        }
+        Ok(report)
     }
 
     /// Probes the target, and leaves the judging to [`conclude`]: the trace, and why it is shorter than planned, if it is.
@@ -91,13 +118,20 @@ impl Judge {
         let options = &self.options;
         let client = Client::new(options.transport.clone())?;
         if !options.wait.is_zero() {
-            preflight::await_server(&client, options.wait, &*self.listener).await;
+            tokio::select! {
+                () = self.interrupt.raised() => return Err(RunError::Stopped(Stop::Interrupted)),
+                () = preflight::await_server(&client, options.wait, &*self.listener) => {}
+            }
         }
         let budget = Budget { requests: options.max_requests, time: options.max_duration };
-        let mut session = Session::new(&client, &*self.listener, context(options), budget, options.seed);
+        let mut session =
+            Session::new(&client, &*self.listener, self.clock.clone(), context(options), budget, options.seed)
+                .interrupted_by(self.interrupt.clone());
         let stop = match preflight::run(&mut session, options.wait).await {
             Ok(()) => {
-                notes(&session.trace, options).into_iter().for_each(|note| (self.listener)(&Event::Note(note)));
+                notes(&Docket::new(&session.trace), options)
+                    .into_iter()
+                    .for_each(|note| (self.listener)(&Event::Note(note)));
                 probes::run(&mut session, options).await.err()
             }
             Err(Abort::Unusable(unusable)) => return Err(unusable.into()),
@@ -116,37 +150,27 @@ impl Judge {
 /// Judges a trace and puts the report together.
 #[must_use]
 pub fn conclude(trace: &Trace, options: &Options, ended_early: Option<String>) -> Report {
-    let mut verdicts = verdict::judge(trace, &options.scope);
+    let docket = Docket::new(trace);
+    let mut verdicts = verdict::judge_docket(&docket, &options.scope);
     if let Some(first) = trace.exchanges.first() {
         options.known_failing.apply(&mut verdicts, first.sent_at.to_zoned(TimeZone::UTC).date());
     }
-    let transcript_diff = Transcript::new(&Docket::new(trace)).difference();
-    report::assemble(trace, &verdicts, options, transcript_diff, ended_early)
+    let remarks =
+        Remarks { notes: notes(&docket, options), transcript_diff: Transcript::new(&docket).difference(), ended_early };
+    report::assemble(trace, &verdicts, options, remarks)
 }
 
-fn context(options: &Options) -> Context {
-    let mut redactor = Redactor::default();
-    let key = options.api_key.reveal();
-    redactor.hide(key, "${CONFORM_API_KEY}");
-    // What the tour makes of the key is as good as the key: a prefix, the other case, an encoding.
-    redactor.hide(&probes::toggle_case(key), "${CONFORM_API_KEY~~}");
-    redactor.hide(&probes::basic(key), r#"Basic $(printf %s:%s ${CONFORM_API_KEY} ${CONFORM_API_KEY} | base64 -w0)"#);
-    if key.len() > MIN_SECRET {
-        redactor.hide(&key[..key.len() - 1], "${CONFORM_API_KEY%?}");
-    }
-    if let Some(quota_key) = &options.quota_key {
-        redactor.hide(quota_key.reveal(), "${CONFORM_QUOTA_KEY}");
-    }
+/// What the judge knows before it has sent anything.
+#[must_use]
+pub fn context(options: &Options) -> Context {
     Context {
         base_url: options.transport.base_url.clone(),
         keys: std::iter::once(&options.api_key).chain(&options.quota_key).cloned().collect(),
         figures: options.plan.as_ref().and_then(crate::plan::Plan::figures),
         category_id: options.category_id,
         assumed_date: options.assumed_date,
-        redactor,
+        curl_options: again::curl_options(options),
+        redactor: redaction::redactor(options),
         left_out: Vec::new(),
     }
 }
-
-/// A text shorter than this is no secret, and hiding it would garble the report.
-const MIN_SECRET: usize = 4;

@@ -9,13 +9,12 @@
 //! expires = "2026-12-31"
 //! ```
 
-use std::ops::Range;
-
 use jiff::civil::Date;
 use serde::Deserialize;
 use toml::Spanned;
 
 use crate::catalogue::{Level, catalogue};
+use crate::malformed::Malformed;
 use crate::verdict::{RequirementVerdict, Status};
 
 /// Requirements that are known to fail.
@@ -30,18 +29,6 @@ struct Entry {
     id: String,
     reason: String,
     expires: Option<Date>,
-}
-
-/// What is wrong with a list of known failures.
-#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-#[error("line {line}, column {column}: {problem}")]
-pub struct Malformed {
-    /// The line, from 1.
-    pub line: usize,
-    /// The column in characters, from 1.
-    pub column: usize,
-    /// What is wrong there.
-    pub problem: String,
 }
 
 #[derive(Deserialize)]
@@ -68,31 +55,28 @@ impl KnownFailing {
     /// [`Malformed`] when it is no such TOML, names what the catalogue does not know or what cannot fail, or says something
     /// twice.
     pub fn parse(text: &str) -> Result<KnownFailing, Malformed> {
-        let file: File = toml::from_str(text).map_err(|error| {
-            // The parser names the second line of a problem for a hint; one line is enough here.
-            malformed(text, error.span().unwrap_or(0..0), error.message().replace('\n', ", "))
-        })?;
+        let file: File = toml::from_str(text).map_err(|error| Malformed::toml(text, &error))?;
         let mut entries: Vec<Entry> = Vec::new();
         for typed in file.known_failing {
             let (at, id) = (typed.id.span(), typed.id.into_inner());
             let Some(requirement) = catalogue().get(&id) else {
                 let hint = catalogue().did_you_mean(&id);
-                return Err(malformed(text, at, format!("no requirement is called {id}{hint}")));
+                return Err(Malformed::at(text, at, format!("no requirement is called {id}{hint}")));
             };
             if requirement.level == Level::Open {
-                return Err(malformed(text, at, format!("{id} is open: it cannot fail")));
+                return Err(Malformed::at(text, at, format!("{id} is open: it cannot fail")));
             }
             if entries.iter().any(|entry| entry.id == id) {
-                return Err(malformed(text, at, format!("{id} stands twice")));
+                return Err(Malformed::at(text, at, format!("{id} stands twice")));
             }
             let (at, reason) = (typed.reason.span(), typed.reason.into_inner());
             if reason.trim().is_empty() {
-                return Err(malformed(text, at, "say why it is known to fail".to_owned()));
+                return Err(Malformed::at(text, at, "say why it is known to fail"));
             }
             let expires = match typed.expires {
                 None => None,
                 Some(typed) => Some(typed.get_ref().parse().map_err(|_| {
-                    malformed(text, typed.span(), format!("`{}` is no day such as 2026-12-31", typed.get_ref()))
+                    Malformed::at(text, typed.span(), format!("`{}` is no day such as 2026-12-31", typed.get_ref()))
                 })?),
             };
             entries.push(Entry { id, reason, expires });
@@ -130,12 +114,6 @@ impl std::fmt::Display for Entry {
             None => Ok(()),
         }
     }
-}
-
-fn malformed(text: &str, at: Range<usize>, problem: String) -> Malformed {
-    let before = text.get(..at.start).unwrap_or(text);
-    let line_start = before.rfind('\n').map_or(0, |line_break| line_break + 1);
-    Malformed { line: before.matches('\n').count() + 1, column: before[line_start..].chars().count() + 1, problem }
 }
 
 #[cfg(test)]

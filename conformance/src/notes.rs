@@ -5,12 +5,11 @@ use std::collections::BTreeSet;
 use crate::options::Options;
 use crate::plan::{Figures, PLANS, Plan};
 use crate::rules::docket::Docket;
-use crate::wire::trace::Trace;
 
 /// Every note on a run, as far as its trace goes.
 #[must_use]
-pub fn notes(trace: &Trace, options: &Options) -> Vec<String> {
-    let limits: BTreeSet<u64> = Docket::new(trace).metered(0).iter().map(|(_, window)| window.limit).collect();
+pub fn notes(docket: &Docket<'_>, options: &Options) -> Vec<String> {
+    let limits: BTreeSet<u64> = docket.metered(0).iter().map(|(_, window)| window.limit).collect();
     let contradiction = |plan: &Plan| limits.iter().find_map(|limit| contradiction(plan, *limit));
     options.plan.as_ref().and_then(contradiction).into_iter().collect()
 }

@@ -3,14 +3,17 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 
+use crate::again::Invoked;
 use crate::known_failing::KnownFailing;
 use crate::plan::Plan;
 use crate::wire::client::Transport;
 use crate::wire::secret::{ApiKey, UnusableKey};
 
 /// How much of the catalogue a run covers, and what it does to the target.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, clap::ValueEnum, serde::Serialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize, clap::ValueEnum)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Profile {
     /// Everything: creates animals, and exhausts a key once.
@@ -95,7 +98,7 @@ impl Scope {
     }
 }
 
-/// Everything that a run needs to know. [`Options::new`] holds the defaults, of the command line as well.
+/// Everything that a run needs to know. The defaults are those of the command line as well.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// How to reach the target.
@@ -130,6 +133,8 @@ pub struct Options {
     pub replay: Option<usize>,
     /// How many creations to send at once.
     pub concurrency: usize,
+    /// How the run was asked for, as far as the above does not tell.
+    pub invoked: Invoked,
 }
 
 /// Why no options can be made of an address and a key.
@@ -144,6 +149,19 @@ pub enum UnusableOptions {
 }
 
 impl Options {
+    /// How many requests are sent at the most, unless something else is asked for.
+    pub const MAX_REQUESTS: usize = 2_500;
+    /// How long a run takes at the most.
+    pub const MAX_DURATION: Duration = Duration::from_secs(600);
+    /// How long to wait for one answer.
+    pub const TIMEOUT: Duration = Duration::from_secs(10);
+    /// How long to wait until something answers.
+    pub const WAIT: Duration = Duration::ZERO;
+    /// How many creations are sent at once.
+    pub const CONCURRENCY: usize = 16;
+    /// The category of the animals that are created.
+    pub const CATEGORY_ID: i64 = 1;
+
     /// A full run against the API at this address with this key, and a seed of its own.
     ///
     /// # Errors
@@ -153,7 +171,7 @@ impl Options {
         Ok(Options {
             transport: Transport {
                 base_url: normal_base_url(base_url)?,
-                timeout: Duration::from_secs(10),
+                timeout: Options::TIMEOUT,
                 ca_certificates: Vec::new(),
                 proxy: None,
                 headers: Vec::new(),
@@ -164,22 +182,23 @@ impl Options {
             scope: Scope::default(),
             strict: false,
             known_failing: KnownFailing::default(),
-            wait: Duration::ZERO,
+            wait: Options::WAIT,
             // Short enough to be typed again.
             seed: fastrand::u64(0..1 << 32),
-            max_requests: 2_500,
-            max_duration: Duration::from_secs(600),
-            category_id: 1,
+            max_requests: Options::MAX_REQUESTS,
+            max_duration: Options::MAX_DURATION,
+            category_id: Options::CATEGORY_ID,
             assumed_date: None,
             cases: None,
             replay: None,
-            concurrency: 16,
+            concurrency: Options::CONCURRENCY,
+            invoked: Invoked::default(),
         })
     }
 }
 
 /// The address without a trailing slash; http or https, with a host, without query and fragment.
-fn normal_base_url(text: &str) -> Result<String, UnusableOptions> {
+pub(crate) fn normal_base_url(text: &str) -> Result<String, UnusableOptions> {
     let wrong = || UnusableOptions::BaseUrl(text.to_owned());
     let url = reqwest::Url::parse(text).map_err(|_| wrong())?;
     let usable = ["http", "https"].contains(&url.scheme())

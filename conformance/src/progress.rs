@@ -1,4 +1,4 @@
-//! What a run tells while it runs.
+//! What a run tells while it runs: the only way from the run to those who watch it.
 
 use std::time::Duration;
 
@@ -14,6 +14,13 @@ pub enum Event {
     },
     /// What the reader should know about how the run was asked for.
     Note(String),
+    /// Preflight has passed, and this is what follows it.
+    Planned {
+        /// How many probes.
+        probes: usize,
+        /// The most requests that the whole run takes.
+        requests: usize,
+    },
     /// A probe begins.
     Probe(&'static str),
     /// An exchange is complete: how many there are now.
@@ -24,6 +31,8 @@ pub enum Event {
         request: String,
         /// The status, or why there is none.
         outcome: String,
+        /// How many requests the budget has left.
+        left: usize,
     },
     /// The run waits.
     Waiting {

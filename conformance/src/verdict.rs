@@ -1,15 +1,16 @@
 //! From judgements to verdicts.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::catalogue::{Level, Requirement, catalogue};
 use crate::options::Scope;
 use crate::rules::docket::Docket;
 use crate::rules::{self, Failure, Judgement};
-use crate::wire::trace::Trace;
+use crate::wire::trace::{Context, Trace};
 
 /// The verdict on a run.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
     /// Every selected stated requirement was exercised and held.
@@ -43,7 +44,8 @@ impl Verdict {
 }
 
 /// The status of one requirement.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Status {
     /// It was judged and held each time.
@@ -101,7 +103,12 @@ impl RequirementVerdict {
 /// Judges a trace by every rule and observer, in the order of the catalogue.
 #[must_use]
 pub fn judge(trace: &Trace, scope: &Scope) -> Vec<RequirementVerdict> {
-    let docket = Docket::new(trace);
+    judge_docket(&Docket::new(trace), scope)
+}
+
+/// [`judge`], for a trace that has been made ready.
+#[must_use]
+pub fn judge_docket(docket: &Docket<'_>, scope: &Scope) -> Vec<RequirementVerdict> {
     let (rules, observers) = (rules::rules(), rules::observers());
     catalogue()
         .requirements
@@ -119,10 +126,10 @@ pub fn judge(trace: &Trace, scope: &Scope) -> Vec<RequirementVerdict> {
             };
             if let Some(observer) = observers.iter().find(|observer| observer.id == requirement.id) {
                 verdict.status = Status::Observed;
-                verdict.observed = (observer.observe)(&docket).map(|choice| trace.context.redactor.redact(&choice));
+                verdict.observed = (observer.observe)(docket).map(|choice| docket.context.redactor.redact(&choice));
             } else if let Some(rule) = rules.iter().find(|rule| rule.id == requirement.id).filter(|_| selected) {
                 let mut judgement = Judgement::default();
-                (rule.judge)(&docket, &mut judgement);
+                (rule.judge)(docket, &mut judgement);
                 verdict.judged = judgement.judged;
                 verdict.status = match (judgement.judged, judgement.failures.is_empty()) {
                     (_, false) => Status::Fail,
@@ -132,19 +139,18 @@ pub fn judge(trace: &Trace, scope: &Scope) -> Vec<RequirementVerdict> {
                 verdict.failures = judgement.failures;
             }
             if verdict.status == Status::NotExercised {
-                verdict.reason = Some(reason(trace, scope, requirement));
+                verdict.reason = Some(reason(docket.context, scope, requirement));
             }
             verdict
         })
         .collect()
 }
 
-fn reason(trace: &Trace, scope: &Scope, requirement: &Requirement) -> String {
+fn reason(context: &Context, scope: &Scope, requirement: &Requirement) -> String {
     if !scope.selects(&requirement.id) {
         return scope.why_not(&requirement.id);
     }
-    trace
-        .context
+    context
         .left_out
         .iter()
         .filter(|left_out| requirement.id.starts_with(left_out.requirements))

@@ -5,7 +5,7 @@ use std::fmt::Display;
 use std::io::Write;
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 
 use crate::commands::{health, keys, serve};
 use crate::config::{Cli, Command};
@@ -30,6 +30,12 @@ impl Failure {
     pub(crate) fn cannot_start(error: impl Display) -> Self {
         Self::CannotStart(error.to_string())
     }
+}
+
+/// The command line's definition, for completions and man pages.
+#[must_use]
+pub fn command() -> clap::Command {
+    Cli::command()
 }
 
 /// Runs the program with its arguments, its own name first. Whatever fails is told on standard error, and

@@ -2,7 +2,6 @@
 
 use std::net::Ipv4Addr;
 
-use jiff::Timestamp;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
@@ -20,12 +19,12 @@ const BASE_PATH: &str = "/v1";
 const WRITE_QUEUE: usize = 1024;
 
 /// What an embedded server is like.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct EmbeddedOptions {
     /// The plan of its one key.
     pub plan: Plan,
-    /// Where its clock starts and runs on from; without it, the machine's clock.
-    pub start_at: Option<Timestamp>,
+    /// Where its time comes from.
+    pub clock: Clock,
 }
 
 /// Why an embedded server did not start.
@@ -61,7 +60,7 @@ impl Embedded {
     ///
     /// [`EmbeddedError`] when there is no place for the database or no free port.
     pub async fn start(options: EmbeddedOptions) -> Result<Self, EmbeddedError> {
-        let clock = Clock::from_start(options.start_at);
+        let clock = options.clock;
         let store = Store::open(&Location::Scratch, WRITE_QUEUE)?;
         let (_, key) = keys::issue(&KeyStore::beside(&store)?, "embedded", options.plan, clock.now())?;
         let app = App::new(

@@ -6,9 +6,12 @@ use std::time::Duration;
 
 use animal_store_conformance::cli::{self, Invocation};
 use animal_store_conformance::plan::Plan as JudgedPlan;
+use animal_store_reference::clock::Clock;
 use animal_store_reference::{Embedded, EmbeddedOptions, Limits, Plan};
 use anyhow::Context;
 use jiff::Timestamp;
+
+use crate::cargo;
 
 /// How long before the end of a minute the embedded server's clock starts, so that nobody waits for most of a minute to
 /// see the key recover. The judge does not know: it goes by the server's `Date`, as it does with every server whose clock
@@ -16,15 +19,33 @@ use jiff::Timestamp;
 const BEFORE_THE_MINUTE: Duration = Duration::from_secs(8);
 
 /// Runs the judge with the arguments that follow `conform` on the command line.
-pub(crate) fn run(args: Vec<OsString>) -> anyhow::Result<ExitCode> {
-    let invocation = match cli::parse(std::iter::once(OsString::from("cargo xtask conform")).chain(args)) {
+pub(crate) fn run(args: &[OsString]) -> anyhow::Result<ExitCode> {
+    let line = std::iter::once(OsString::from("cargo xtask conform")).chain(args.iter().cloned());
+    let invocation = match cli::parse(line) {
         Ok(invocation) => invocation,
         Err(code) => return Ok(code),
     };
+    if invocation.is_contained() {
+        return judge_contained(args);
+    }
     let runtime = tokio::runtime::Runtime::new().context("no asynchronous runtime could be started")?;
-    runtime.block_on(async {
+    let code = runtime.block_on(async {
         if invocation.has_target() { Ok(invocation.run().await) } else { judge_embedded(invocation).await }
-    })
+    });
+    // As in `conform`: nobody waits for a connection that a hostile server keeps busy.
+    runtime.shutdown_background();
+    code
+}
+
+/// Becomes the judge with the part that starts containers: it takes as long to compile as all the rest, so that only those
+/// who need it wait for it.
+fn judge_contained(args: &[OsString]) -> anyhow::Result<ExitCode> {
+    let mut command = cargo::cargo();
+    command.args(["run", "--quiet", "--package", "animal-store-conformance", "--features", "containers"]);
+    command.args(["--bin", "conform", "--"]).args(args);
+    // Paths among the arguments are meant from where the user stands.
+    command.current_dir(std::env::current_dir()?);
+    cargo::replace_process(command)
 }
 
 /// Judges the reference server in this process, over HTTP, with a throw-away database.
@@ -35,7 +56,8 @@ async fn judge_embedded(invocation: Invocation) -> anyhow::Result<ExitCode> {
         None if invocation.profile().exhausts() => "free".parse()?,
         None => "pro".parse()?,
     };
-    let server = Embedded::start(EmbeddedOptions { plan: plan(&judged), start_at: Some(shortly_before_a_minute()?) })
+    let clock = Clock::starting_at(shortly_before_a_minute()?);
+    let server = Embedded::start(EmbeddedOptions { plan: plan(&judged), clock })
         .await
         .context("the embedded reference server did not start")?;
     let code = invocation

@@ -66,7 +66,7 @@ fn main() -> ExitCode {
 
 fn run(command: &Command) -> anyhow::Result<ExitCode> {
     match command {
-        Command::Conform { .. } => conform::run(passed_on(std::env::args_os())),
+        Command::Conform { .. } => conform::run(&passed_on(std::env::args_os())),
         Command::Rules { .. } => Ok(rules::run(passed_on(std::env::args_os()))),
         Command::Serve(options) => serve::run(options),
         Command::Test(_) => test::run(&passed_on(std::env::args_os())),

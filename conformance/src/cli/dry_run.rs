@@ -3,14 +3,13 @@
 use crate::options::Options;
 use crate::probes::plan::{self, Plan, Probe, Turn};
 
-/// The plan of a run, as people read it.
+/// The plan of a run against this target, as people read it.
 #[must_use]
-pub(super) fn describe(options: &Options) -> String {
+pub(super) fn describe(options: &Options, target: &str) -> String {
     let figures = options.plan.as_ref().and_then(crate::plan::Plan::figures);
     let plan = plan::plan(options, figures, None);
     let mut text = format!(
-        "{} · profile {} · {}\n\n",
-        options.transport.base_url,
+        "{target} · profile {} · {}\n\n",
         options.scope.profile.as_str(),
         options.plan.as_ref().map_or_else(
             || "plan unknown until the first answer; a Free key is assumed here".to_owned(),

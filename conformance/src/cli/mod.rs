@@ -1,17 +1,26 @@
 //! The command line, the same for `conform` and `cargo xtask conform`.
 
 mod arguments;
+mod config;
+#[cfg_attr(not(feature = "containers"), path = "uncontained.rs")]
+mod contained;
+mod container;
+mod diff;
 mod dry_run;
+mod init;
+mod output;
+mod parse;
+mod progress;
+mod report_files;
+mod requested;
 mod rules;
 mod run;
+mod signals;
 mod values;
 
-pub use arguments::UsageError;
-pub use run::{Embedded, Invocation, exit, parse};
-pub use values::{FileFormat, OutputFormat, ReportFile};
-
-/// The command line's definition, for help, completions and man pages.
-#[must_use]
-pub fn command() -> clap::Command {
-    <arguments::Arguments as clap::CommandFactory>::command()
-}
+pub use arguments::command;
+pub use output::exit;
+pub use parse::parse;
+pub use requested::UsageError;
+pub use run::{Embedded, Invocation};
+pub use values::{OutputFormat, Printed, ReportFile};

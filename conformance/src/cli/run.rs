@@ -1,31 +1,26 @@
 //! From arguments to an exit code.
 
-use std::ffi::OsString;
-use std::fs::OpenOptions;
 use std::io::Write;
 use std::process::ExitCode;
+use std::sync::Arc;
 
-use clap::parser::ValueSource;
-use clap::{CommandFactory, FromArgMatches};
+use futures_util::future::OptionFuture;
 
-use super::arguments::{Arguments, Command, UsageError};
+use super::arguments::Arguments;
+use super::contained::{self, Contained};
 use super::dry_run;
-use super::values::{Color, FileFormat, OutputFormat};
+use super::output::exit::{COULD_NOT_RUN, USAGE};
+use super::output::{print, say, usage};
+use super::progress::{Talk, Teller};
+use super::report_files::ReportFiles;
+use super::signals::Signals;
+use super::values::{Color, Printed};
+use crate::interrupt::Interrupt;
 use crate::judge::{Judge, RunError};
-use crate::options::Profile;
+use crate::options::{Options, Profile};
 use crate::plan::Plan;
-use crate::progress::Event;
 use crate::report::text::Detail;
 use crate::report::{self, Report};
-
-/// The exit codes that are no verdict.
-pub mod exit {
-    /// Wrong usage, or a configuration that cannot be used: nothing was sent.
-    pub const USAGE: u8 = 2;
-    /// The run could not take place, or a report could not be written.
-    pub const COULD_NOT_RUN: u8 = 3;
-}
-use exit::{COULD_NOT_RUN, USAGE};
 
 /// A server that stands in when no target is named.
 #[derive(Clone, Debug)]
@@ -41,69 +36,33 @@ pub struct Embedded {
 /// A command line, understood.
 #[derive(Debug)]
 pub struct Invocation {
+    program: String,
     arguments: Arguments,
-}
-
-/// Reads a command line, program name first.
-///
-/// # Errors
-///
-/// The exit code, when there is nothing to judge: help or the rules were asked for, or the usage is wrong. What there is to
-/// say has been printed.
-pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Invocation, ExitCode> {
-    let matches = Arguments::command().try_get_matches_from(args).map_err(|error| refuse(&error))?;
-    let arguments = Arguments::from_arg_matches(&matches).map_err(|error| refuse(&error))?;
-    if let Some(Command::Rules(rules)) = &arguments.command {
-        return Err(match rules.answer() {
-            Ok(answer) => print(&answer, ExitCode::SUCCESS),
-            Err(error) => usage(&error),
-        });
-    }
-    let typed = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
-    if arguments.base_url.is_none() && (typed("api_key") || typed("quota_key")) {
-        return Err(usage(&UsageError::KeyWithoutTarget));
-    }
-    Ok(Invocation { arguments })
-}
-
-fn refuse(error: &clap::Error) -> ExitCode {
-    // Help and version come as errors too, with the exit code 0. Where to print is the error's own affair.
-    let _unprintable = error.print();
-    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(USAGE))
-}
-
-fn usage(error: &dyn std::error::Error) -> ExitCode {
-    say(&format!("error: {error}"));
-    ExitCode::from(USAGE)
-}
-
-/// Prints on standard output; the exit code, which says so when that is not possible. A reader that left early is content.
-fn print(text: &str, code: ExitCode) -> ExitCode {
-    match write!(anstream::stdout(), "{text}") {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-            say(&format!("error: the output cannot be printed: {error}"));
-            ExitCode::from(COULD_NOT_RUN)
-        }
-        _ => code,
-    }
-}
-
-/// Prints on standard error, whoever reads it.
-fn say(text: &str) {
-    let _nobody_reads = writeln!(anstream::stderr(), "{text}");
+    embedded: bool,
 }
 
 impl Invocation {
+    /// What the arguments ask for.
+    pub(super) fn new(program: String, arguments: Arguments) -> Invocation {
+        Invocation { program, arguments, embedded: false }
+    }
+
     /// Whether a server is named.
     #[must_use]
     pub fn has_target(&self) -> bool {
-        self.arguments.base_url.is_some()
+        self.arguments.base_url.is_some() || self.is_contained()
+    }
+
+    /// Whether the server is to be started from a container image, which needs the feature `containers`.
+    #[must_use]
+    pub fn is_contained(&self) -> bool {
+        self.arguments.container.image.is_some()
     }
 
     /// The profile.
     #[must_use]
     pub fn profile(&self) -> Profile {
-        self.arguments.profile.unwrap_or_default()
+        self.arguments.profile
     }
 
     /// The plan, if one is named.
@@ -116,84 +75,131 @@ impl Invocation {
     #[must_use]
     pub fn with_target(mut self, embedded: Embedded) -> Invocation {
         self.arguments.base_url = Some(embedded.base_url);
-        self.arguments.api_key = Some(embedded.api_key);
+        self.arguments.api_key = Some(embedded.api_key.into());
         self.arguments.quota_key = None;
         self.arguments.plan = Some(embedded.plan);
+        self.embedded = true;
         self
     }
 
     /// Runs the judge, prints and writes what was asked for, and tells the exit code.
-    pub async fn run(self) -> ExitCode {
-        match self.arguments.color.unwrap_or_default() {
+    pub async fn run(mut self) -> ExitCode {
+        match self.arguments.color {
             Color::Auto => {}
             Color::Always => anstream::ColorChoice::Always.write_global(),
             Color::Never => anstream::ColorChoice::Never.write_global(),
         }
-        let options = match self.arguments.options() {
+        let image = match self.arguments.container.image() {
+            Ok(image) => image,
+            Err(error) => return usage(&error),
+        };
+        if let Some(image) = &image {
+            // A stand-in: the port is known when the container runs.
+            self.arguments.base_url = Some(format!("http://127.0.0.1{}", image.path));
+        }
+        let mut options = match self.arguments.options() {
             Ok(options) => options,
             Err(error) => return usage(&error),
         };
+        options.invoked.program.clone_from(&self.program);
+        options.invoked.embedded = self.embedded;
+        options.invoked.container = self.arguments.container.told();
         if self.arguments.dry_run {
-            let _nobody_reads = write!(anstream::stdout(), "{}", dry_run::describe(&options));
+            let target =
+                image.map_or_else(|| options.transport.base_url.clone(), |image| format!("image {}", image.name));
+            let _nobody_reads = write!(anstream::stdout(), "{}", dry_run::describe(&options, &target));
             return ExitCode::SUCCESS;
         }
         // Before anything is sent: a verdict that cannot be kept is not worth a key's requests.
-        for file in &self.arguments.report {
-            if let Err(error) = OpenOptions::new().create(true).append(true).open(&file.path) {
-                say(&format!(
-                    "error: the report {}={} cannot be written: {error}\n  Nothing was sent. Choose a file in a folder that exists and is yours to write.",
-                    file.format,
-                    file.path.display()
-                ));
-                return ExitCode::from(COULD_NOT_RUN);
-            }
-        }
-        let (quiet, verbose) = (self.arguments.quiet, self.arguments.verbose);
-        let judge = Judge::new(options).listener(move |event| tell(event, quiet, verbose));
-        match judge.run().await {
-            Ok(report) => self.deliver(&report),
+        let files = match ReportFiles::check(&self.arguments.report) {
+            Ok(files) => files,
             Err(error) => {
                 say(&format!("error: {error}"));
-                ExitCode::from(if matches!(error, RunError::Client(_)) { USAGE } else { COULD_NOT_RUN })
+                return ExitCode::from(COULD_NOT_RUN);
             }
+        };
+        match image {
+            Some(image) => contained::judge(&self, options, &files, image).await,
+            None => self.judge(options, &files, None).await,
         }
     }
 
-    fn deliver(&self, report: &Report) -> ExitCode {
+    /// Judges with these options; a candidate in a container is started first, and its address taken.
+    pub(super) async fn judge(
+        &self,
+        mut options: Options,
+        files: &ReportFiles<'_>,
+        mut contained: Option<Contained>,
+    ) -> ExitCode {
+        let (teller, interrupt) = (Arc::new(Teller::begin(self.talk())), Interrupt::default());
+        let (tells, hears) = (Arc::clone(&teller), Arc::clone(&teller));
+        let removal = contained.as_ref().map(Contained::removal);
+        let last = async { OptionFuture::from(removal).await.unwrap_or_default() };
+        let signals = Signals::watch(interrupt.clone(), move || tells.interrupted(), last);
+        let interrupted = |code: ExitCode| signals.code().map_or(code, ExitCode::from);
+        if let Some(contained) = &mut contained {
+            match contained.start(&interrupt).await {
+                Ok(Some(base_url)) => options.transport.base_url = base_url,
+                Ok(None) => return interrupted(ExitCode::from(COULD_NOT_RUN)),
+                Err(error) => {
+                    teller.end();
+                    say(&format!("error: {error}"));
+                    return ExitCode::from(COULD_NOT_RUN);
+                }
+            }
+        }
+        let judge = Judge::new(options).listener(move |event| hears.tell(event)).interrupted_by(interrupt);
+        let outcome = judge.run().await;
+        teller.end();
+        interrupted(match outcome {
+            Ok(mut report) => {
+                if let Some(contained) = &contained {
+                    contained.add_to(&mut report).await;
+                }
+                self.deliver(&report, files)
+            }
+            Err(error) => {
+                say(&format!("error: {error}"));
+                if let Some(contained) = &contained {
+                    say(&contained.last_words().await);
+                }
+                ExitCode::from(if matches!(error, RunError::Client(_)) { USAGE } else { COULD_NOT_RUN })
+            }
+        })
+    }
+
+    /// How much is told while the run goes on.
+    fn talk(&self) -> Talk {
+        match self.arguments.format {
+            _ if self.arguments.quiet => Talk::Nothing,
+            _ if self.arguments.verbose => Talk::Exchanges,
+            Printed::Text => Talk::Probes,
+            // A program reads: nothing but the report, also where both streams go to one place.
+            Printed::Report(_) => Talk::LiveOnly,
+        }
+    }
+
+    fn deliver(&self, report: &Report, files: &ReportFiles<'_>) -> ExitCode {
         let detail = match (self.arguments.quiet, self.arguments.verbose) {
             (true, _) => Detail::Quiet,
             (_, true) => Detail::Verbose,
             _ => Detail::Normal,
         };
-        let text = match self.arguments.format.unwrap_or_default() {
-            OutputFormat::Text => report::text::render(report, detail),
-            OutputFormat::Json => report::json::render(report),
+        let text = match self.arguments.format {
+            Printed::Text => report::text::render(report, detail, columns()),
+            Printed::Report(format) => (format.render)(report),
         };
-        let mut code = print(&text, ExitCode::from(report.verdict.exit_code()));
-        for file in &self.arguments.report {
-            let rendered = match file.format {
-                FileFormat::Json => report::json::render(report),
-            };
-            if let Err(error) = std::fs::write(&file.path, rendered) {
-                say(&format!("error: the report {}={} was not written: {error}", file.format, file.path.display()));
-                code = ExitCode::from(COULD_NOT_RUN);
-            }
-        }
-        code
+        let code = print(&text, ExitCode::from(report.verdict.exit_code()));
+        let missing = files.write(report);
+        missing.iter().for_each(|problem| say(&format!("error: {problem}")));
+        if missing.is_empty() { code } else { ExitCode::from(COULD_NOT_RUN) }
     }
 }
 
-fn tell(event: &Event, quiet: bool, verbose: bool) {
-    match event {
-        Event::Waiting { time, reason } if !quiet => {
-            say(&format!("waiting {:.1} s for {reason}", time.as_secs_f64()));
-        }
-        Event::NothingYet { patience, detail } if !quiet => {
-            say(&format!("nothing answers yet ({detail}): waiting up to {} s for the server", patience.as_secs()));
-        }
-        Event::Note(note) if !quiet => say(&format!("note: {note}")),
-        Event::Probe(probe) if verbose => say(&format!("probe {probe}")),
-        Event::Exchange { number, request, outcome } if verbose => say(&format!("{number:>4} {outcome} {request}")),
-        _ => {}
-    }
+/// How wide the terminal is, up to what is still easy to read; what reads the output elsewhere gets the classical width.
+fn columns() -> usize {
+    const CLASSICAL: usize = 80;
+    const WIDEST: usize = 100;
+    let size = terminal_size::terminal_size_of(std::io::stdout());
+    size.map_or(CLASSICAL, |(width, _)| usize::from(width.0).min(WIDEST))
 }

@@ -5,9 +5,14 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::ValueEnum;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
+
+use crate::catalogue::catalogue;
+use crate::options::{UnusableOptions, normal_base_url};
+use crate::report::formats::{self, FORMATS, Format};
 
 /// A form of output.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, ValueEnum)]
@@ -29,6 +34,29 @@ pub(super) enum Color {
     Always,
     /// Never
     Never,
+}
+
+/// A key as it is given. `Debug` does not show it.
+#[derive(Clone, Eq, PartialEq)]
+pub(super) struct Key(String);
+
+impl Key {
+    /// The key itself.
+    pub(super) fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<String> for Key {
+    fn from(text: String) -> Key {
+        Key(text)
+    }
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Key(…)")
+    }
 }
 
 /// A header field to send.
@@ -57,27 +85,40 @@ impl FromStr for HeaderField {
     }
 }
 
+/// What to print on standard output after a run.
+#[derive(Clone, Copy, Debug)]
+pub enum Printed {
+    /// The text for people.
+    Text,
+    /// The report in a format, and nothing else.
+    Report(&'static Format),
+}
+
+/// How [`Printed`] is typed.
+pub(super) fn printed() -> impl TypedValueParser<Value = Printed> {
+    let formats = FORMATS.iter().map(|format| PossibleValue::new(format.name).help(format.about));
+    let text = PossibleValue::new("text").help("For people");
+    PossibleValuesParser::new(std::iter::once(text).chain(formats))
+        .map(|name| formats::named(&name).map_or(Printed::Text, Printed::Report))
+}
+
+/// What `--report` is for.
+pub(super) fn report_help() -> String {
+    format!("Write a report to a file (repeatable; one a line in the variable); the formats are {}", formats::names())
+}
+
 /// A report to be written: its format and where to.
 #[derive(Clone, Debug)]
 pub struct ReportFile {
     /// The format.
-    pub format: FileFormat,
+    pub format: &'static Format,
     /// The file.
     pub path: PathBuf,
 }
 
-/// A format of report files.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum FileFormat {
-    /// The whole report.
-    Json,
-}
-
-impl fmt::Display for FileFormat {
+impl fmt::Display for ReportFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            FileFormat::Json => f.write_str("json"),
-        }
+        write!(f, "{}={}", self.format.name, self.path.display())
     }
 }
 
@@ -85,16 +126,27 @@ impl FromStr for ReportFile {
     type Err = String;
 
     fn from_str(text: &str) -> Result<ReportFile, String> {
-        let (format, path) = text.split_once('=').ok_or("a report is written FORMAT=PATH, such as json=report.json")?;
-        let format = match format {
-            "json" => FileFormat::Json,
-            other => return Err(format!("`{other}` is no report format: there is json")),
-        };
+        let (name, path) = text.split_once('=').ok_or("a report is written FORMAT=PATH, such as json=report.json")?;
+        let format = formats::named(name)
+            .ok_or_else(|| format!("`{name}` is no report format; the formats are {}", formats::names()))?;
         if path.is_empty() {
-            return Err("the path is missing, as in json=report.json".to_owned());
+            return Err(format!("the path is missing, as in {name}=report.{name}"));
         }
         Ok(ReportFile { format, path: PathBuf::from(path) })
     }
+}
+
+/// A base address, without the slash at its end.
+pub(super) fn base_url(text: &str) -> Result<String, UnusableOptions> {
+    normal_base_url(text)
+}
+
+/// An identifier of the catalogue, or the beginning of one.
+pub(super) fn requirement(text: &str) -> Result<String, String> {
+    if catalogue().knows(text) {
+        return Ok(text.to_owned());
+    }
+    Err(format!("no requirement is called so or begins so{}", catalogue().did_you_mean(text)))
 }
 
 /// The first moment, in UTC, of a day such as 2030-12-05.

@@ -244,6 +244,7 @@ pub fn trace(id: &str) -> Trace {
         category_id: 7,
         assumed_date: None,
         redactor,
+        curl_options: Vec::new(),
         left_out: Vec::new(),
     };
     let mut remaining = 60;

@@ -10,8 +10,10 @@ pub mod preflight;
 pub mod session;
 
 mod near_misses;
+mod pace;
 mod properties;
 mod quota;
+mod second_look;
 mod sequence;
 mod tour;
 
@@ -34,28 +36,55 @@ pub async fn run(session: &mut Session<'_>, options: &Options) -> Result<(), Sto
     let last = session.trace.exchanges.last();
     let window = last.and_then(|exchange| rate::read(exchange.response()?).window());
     let figures = Docket::new(&session.trace).figures(0);
-    for probe in plan::plan(options, figures, window).probes {
+    let plan = plan::plan(options, figures, window);
+    session.announce(plan.probes.len(), plan.requests);
+    if profile.exhausts() {
+        begin_early_in_a_window(session).await?;
+    }
+    for probe in plan.probes {
         match probe {
-            Probe::Tour => tour::run(session, profile, options.concurrency).await?,
+            Probe::Tour => {
+                tour::run(session, profile, options.concurrency).await?;
+                second_look::run(session).await?;
+            }
             Probe::NearMisses => near_misses::run(session, profile.creates()).await?,
             Probe::Properties(cases) => properties::run(session, cases, options.replay, profile.creates()).await?,
             Probe::Sequence(steps) => sequence::run(session, steps, profile.creates()).await?,
             Probe::Quota(turn) => {
+                // In the second turn nothing is waited for, so this is the last moment.
+                if turn == Turn::Second {
+                    second_look::run(session).await?;
+                }
                 look_at_the_window(session, turn).await?;
                 quota::run(session, turn, options.concurrency).await?;
             }
         }
     }
+    if !profile.exhausts() {
+        second_look::run(session).await?;
+    }
     Ok(())
 }
 
-/// Lets a moment pass before the first turn, so that two answers of one window lie far enough apart to show whether its reset
-/// stands still.
+/// Lets a window end that would end while the tour is under way: what the tour then used of it would have to be used once more.
+async fn begin_early_in_a_window(session: &mut Session<'_>) -> Result<(), Stop> {
+    const TOO_LITTLE: Duration = Duration::from_secs(6);
+    match quota::seconds_left(session).filter(|left| *left < TOO_LITTLE && *left < session.time_left()) {
+        Some(left) => session.wait(left, "a window of which more is left").await,
+        None => Ok(()),
+    }
+}
+
+/// Lets time pass before the first turn, so that two answers of one window lie far enough apart to show whether its reset stands
+/// still, and whether what was used comes back too early. The window's end is waited for in any case, so most of that wait may as
+/// well come first.
 async fn look_at_the_window(session: &mut Session<'_>, turn: Turn) -> Result<(), Stop> {
     const MOMENT: Duration = Duration::from_secs(4);
-    if turn == Turn::First {
-        session.wait(MOMENT, "the window to show whether its reset stands still").await
-    } else {
-        Ok(())
+    if turn == Turn::Second {
+        return Ok(());
     }
+    let enough = quota::enough_to_use_up(session);
+    let most = quota::seconds_left(session).filter(|left| *left + enough < session.time_left());
+    let wait = most.map_or(MOMENT, |left| left.saturating_sub(enough).max(MOMENT));
+    session.wait(wait, "the window to show that nothing comes back before its reset").await
 }

@@ -9,29 +9,28 @@ use crate::wire::exchange::Request;
 pub(super) const COUNT: usize = BODIES.len() + IDS.len() + LISTS.len() + 5;
 
 /// Bodies that must be refused.
-const BODIES: [&str; 23] = [
-    r#"{"name":null,"categoryId":@CATEGORY@}"#,
-    r#"{"name":true,"categoryId":@CATEGORY@}"#,
-    r#"{"name":["@NAME@"],"categoryId":@CATEGORY@}"#,
+const BODIES: [&str; 22] = [
+    r#"{"name":null,"categoryId":@CATEGORY@,"status":"available"}"#,
+    r#"{"name":["@NAME@"],"categoryId":@CATEGORY@,"status":"sold"}"#,
     r#"{"name":{"en":"@NAME@"},"categoryId":@CATEGORY@}"#,
     r#"{"name":"@NAME@","categoryId":null}"#,
     r#"{"name":"@NAME@","categoryId":true}"#,
     r#"{"name":"@NAME@","categoryId":"one"}"#,
-    r#"{"name":"@NAME@","categoryId":""}"#,
+    r#"{"name":"@NAME@","categoryId":"@CATEGORY@","status":"pending"}"#,
     r#"{"name":"@NAME@","categoryId":[@CATEGORY@]}"#,
     r#"{"name":"@NAME@","categoryId":{"id":@CATEGORY@}}"#,
     r#"{"name":"@NAME@","categoryId":-9223372036854775809}"#,
     r#"{"name":"@NAME@","categoryId":1e19}"#,
     r#"{"name":"@NAME@","categoryId":-0.5}"#,
     r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":0}"#,
-    r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":true}"#,
     r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":["sold"]}"#,
-    r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":{}}"#,
+    r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":true}"#,
     r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":""}"#,
     r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":"SOLD"}"#,
     r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":"sold "}"#,
     "null",
     "{}",
+    r#"{"categoryId":@CATEGORY@,"status":"sold"}"#,
     r#"[{"name":"@NAME@","categoryId":@CATEGORY@}]"#,
 ];
 
@@ -39,7 +38,14 @@ const BODIES: [&str; 23] = [
 const IDS: [&str; 4] = ["0", "-1", "-9223372036854775808", "1.5"];
 
 /// Lists whose parameters are unusual.
-const LISTS: [&str; 4] = ["limit=-1", "limit=1000", "limit=99&status=available", "status=sold"];
+const LISTS: [&str; 6] = [
+    "limit=-1",
+    "limit=101",
+    "limit=4294967297",
+    "limit=99999999999999999999",
+    "limit=99&status=available",
+    "status=sold",
+];
 
 /// Sends them all; without `creates`, those alone that could create nothing.
 ///
@@ -56,8 +62,8 @@ pub(super) async fn run(session: &mut Session<'_>, creates: bool) -> Result<(), 
         let step = format!("GET {}", request.target());
         ask(session, request, &step).await?;
     }
-    // An animal a second time, and the id that a 32-bit integer would take for its own.
-    if let Some(id) = session.known_ids().first().copied() {
+    // An animal that is neither the first nor the last, and the id that a 32-bit integer would take for its own.
+    if let Some(id) = session.created_as("sold").or_else(|| session.known_ids().first().copied()) {
         ask(session, Request::new("GET", format!("/pets/{id}")), "GET /pets/{petId}").await?;
         let wrapped = id.wrapping_add(1 << 32);
         ask(session, Request::new("GET", format!("/pets/{wrapped}")), "GET /pets/{petId + 2^32}").await?;

@@ -9,15 +9,17 @@ use tokio::time::{Instant, sleep, timeout_at};
 
 use super::session::{Session, Stop};
 use crate::progress::{Event, Listener};
+use crate::redaction::without_password;
 use crate::wire::client::Client;
-use crate::wire::exchange::{Exchange, FailureKind, Outcome, Request};
+use crate::wire::exchange::{Exchange, Failure, FailureKind, Outcome, Request};
+use crate::wire::secret::ApiKey;
 
 /// Why judging would be meaningless.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum Unusable {
     /// Nothing listens.
     #[error(
-        "nothing answers at {base_url}{} ({detail})\n  Is the server running, and are host and port right?{}",
+        "nothing answers at {base_url}{}: {detail}\n  Is the server running, and are host and port right?{}",
         after(.waited), advice(.waited)
     )]
     NothingThere {
@@ -28,31 +30,65 @@ pub enum Unusable {
         /// How long the run waited for something to answer.
         waited: Duration,
     },
-    /// TLS fails.
+    /// The name of the host is unknown.
     #[error(
-        "no TLS session with {base_url} ({detail})\n  If its certificate comes from a private authority, give that with --ca-cert FILE; if the server speaks plain HTTP, use http://."
+        "nothing answers at {base_url}{}: {detail}\n  Is the host spelt right, and known on this machine? In a container, localhost is the container itself.",
+        after(.waited)
     )]
+    Unresolved {
+        /// The address.
+        base_url: String,
+        /// The client's words.
+        detail: String,
+        /// How long the run waited for something to answer.
+        waited: Duration,
+    },
+    /// The proxy is not there.
+    #[error(
+        "the proxy {proxy} cannot be used: {detail}\n  Check --proxy (or CONFORM_PROXY); without one, the judge connects directly."
+    )]
+    NoProxy {
+        /// The address of the proxy.
+        proxy: String,
+        /// The client's words.
+        detail: String,
+    },
+    /// TLS fails.
+    #[error("no TLS session with {base_url}: {detail}\n  {hint}")]
     Tls {
         /// The address.
         base_url: String,
         /// The client's words.
         detail: String,
+        /// What to try.
+        hint: String,
     },
     /// Something listens and does not answer.
-    #[error(
-        "{base_url} takes connections and gives no HTTP answer ({detail})\n  Is this an HTTP server? If it speaks TLS, use https://; if it is slow, raise --timeout."
-    )]
+    #[error("{base_url} takes connections and gives no HTTP answer: {detail}\n  {hint}")]
     NoAnswer {
         /// The address.
         base_url: String,
         /// The client's words.
         detail: String,
+        /// What to try.
+        hint: String,
     },
     /// The key is refused everywhere.
     #[error(
-        "the key was refused with 401 from the start\n  Check --api-key (or CONFORM_API_KEY): is it complete, issued for this environment, and not revoked?"
+        "the key was refused with 401 from the start\n  Check --api-key (or CONFORM_API_KEY): is it complete, issued for this environment, and not revoked?{hint}"
     )]
-    KeyRefused,
+    KeyRefused {
+        /// What looks odd about the key, if anything does.
+        hint: &'static str,
+    },
+    /// The key is over its limit, and stays so.
+    #[error(
+        "every request was answered with 429 from the start: {reason}\n  Run again when the key's limit has reset, and when nobody else uses the key; or judge with another key."
+    )]
+    Limited {
+        /// Why the run did not go on.
+        reason: String,
+    },
     /// The address is that of something else.
     #[error("{base_url} answers, but not as this API: {detail}\n  {hint}")]
     AnotherPlace {
@@ -91,7 +127,7 @@ pub async fn await_server(client: &Client, patience: Duration, listener: &Listen
     let mut told = false;
     // A server that is just starting may drop connections (a container's port does), or take them and stay silent.
     while let Ok(Err(failure)) = timeout_at(deadline, client.poll()).await
-        && failure.kind != FailureKind::Tls
+        && !matches!(failure.kind, FailureKind::Tls | FailureKind::Untrusted | FailureKind::NotTls)
     {
         if !told {
             listener(&Event::NothingYet { patience, detail: failure.detail });
@@ -117,55 +153,129 @@ const A_DAY: Duration = Duration::from_secs(86_400);
 /// [`Abort`] when judging would be meaningless or the budget does not allow it.
 pub async fn run(session: &mut Session<'_>, waited: Duration) -> Result<(), Abort> {
     session.begin("preflight");
-    let base_url = session.trace.context.base_url.clone();
+    let target = Target {
+        base_url: session.trace.context.base_url.clone(),
+        proxy: session.proxy().map(without_password),
+        key: session.key(),
+        waited,
+    };
     let first = session.ask(Request::new("GET", "/pets").query("limit=100")).await?.clone();
-    let Some(doubt) = doubt(&first, &base_url, waited) else { return Ok(()) };
-    if matches!(doubt, Unusable::NothingThere { .. } | Unusable::Tls { .. }) {
+    let Some(doubt) = target.doubt(&first) else { return Ok(()) };
+    let unreachable = |kind| !matches!(kind, FailureKind::Timeout | FailureKind::Broken);
+    if matches!(&first.outcome, Outcome::Failed(failure) if unreachable(failure.kind)) {
         return Err(doubt.into());
     }
     let second = session.ask(Request::new("GET", "/store/orders")).await?;
-    match self::doubt(second, &base_url, waited) {
+    match target.doubt(second) {
         Some(_) => Err(doubt.into()),
         None => Ok(()),
     }
 }
 
-/// What makes an answer doubtful.
-fn doubt(exchange: &Exchange, base_url: &str, waited: Duration) -> Option<Unusable> {
-    let base_url = base_url.to_owned();
-    let response = match &exchange.outcome {
-        Outcome::Response(response) => response,
-        Outcome::Failed(failure) => {
-            let detail = failure.detail.clone();
-            return Some(match failure.kind {
-                FailureKind::Connect => Unusable::NothingThere { base_url, detail, waited },
-                FailureKind::Tls => Unusable::Tls { base_url, detail },
-                FailureKind::Timeout | FailureKind::Broken => Unusable::NoAnswer { base_url, detail },
-            });
+/// What was asked for, as far as a refusal may have to name it.
+struct Target {
+    base_url: String,
+    proxy: Option<String>,
+    key: ApiKey,
+    waited: Duration,
+}
+
+impl Target {
+    /// What makes an answer doubtful.
+    fn doubt(&self, exchange: &Exchange) -> Option<Unusable> {
+        let response = match &exchange.outcome {
+            Outcome::Response(response) => response,
+            Outcome::Failed(failure) => return Some(self.unreachable(failure)),
+        };
+        let has_limits = response.headers.iter().any(|(name, _)| name.starts_with("x-ratelimit-"));
+        let media_type = response.media_type().unwrap_or_default();
+        let versioned = self.base_url.ends_with("/v1");
+        let another = |detail: &str| Some(self.another(detail.to_owned()));
+        match response.status {
+            401 => Some(Unusable::KeyRefused { hint: oddity(self.key.reveal()) }),
+            300..=399 => {
+                let place = response.header("location").unwrap_or("nowhere");
+                another(&format!("it redirects to {place}, which the judge does not follow"))
+            }
+            404 if !has_limits || !versioned => another("404, as for a path that it does not know"),
+            400 if !has_limits && media_type != "application/json" => {
+                another("400 as for a request that it does not understand; perhaps it wants https://")
+            }
+            _ if media_type == "text/html" && !has_limits => another("a web page instead of JSON"),
+            _ => None,
         }
-    };
-    let has_limits = response.headers.iter().any(|(name, _)| name.starts_with("x-ratelimit-"));
-    let media_type = response.media_type().unwrap_or_default();
-    let versioned = base_url.ends_with("/v1");
-    let hint = || {
-        if versioned {
-            "Check host, port and path of --base-url.".to_owned()
-        } else {
-            format!("The base address of the API ends in /v1: did you mean {base_url}/v1?")
+    }
+
+    fn unreachable(&self, failure: &Failure) -> Unusable {
+        let (base_url, detail, waited) = (self.base_url.clone(), failure.detail.clone(), self.waited);
+        let tls =
+            |hint: &str| Unusable::Tls { base_url: base_url.clone(), detail: detail.clone(), hint: hint.to_owned() };
+        match (failure.kind, &self.proxy) {
+            (FailureKind::Connect | FailureKind::Unresolved, Some(proxy)) => {
+                Unusable::NoProxy { proxy: proxy.clone(), detail }
+            }
+            (FailureKind::Connect, None) => Unusable::NothingThere { base_url, detail, waited },
+            (FailureKind::Unresolved, None) => Unusable::Unresolved { base_url, detail, waited },
+            (FailureKind::NotTls, _) => {
+                tls(&format!("If it speaks plain HTTP, use http://: --base-url {}", in_scheme(&base_url, "http")))
+            }
+            (FailureKind::Untrusted, _) => tls("If that is meant to be so, name a PEM file to trust: --ca-cert FILE"),
+            (FailureKind::Tls, _) => tls(
+                "Is the host in --base-url the one that the certificate is for, and is the certificate still valid?",
+            ),
+            (FailureKind::Timeout, _) => {
+                let hint = "Is this an HTTP server? If it is slow, raise --timeout.".to_owned();
+                Unusable::NoAnswer { base_url, detail, hint }
+            }
+            (FailureKind::Broken, _) => {
+                let hint = if base_url.starts_with("https:") {
+                    "Is this an HTTP server?".to_owned()
+                } else {
+                    format!("If it speaks TLS, use https://: --base-url {}", in_scheme(&base_url, "https"))
+                };
+                Unusable::NoAnswer { base_url, detail, hint }
+            }
         }
-    };
-    let another = |detail: String| Some(Unusable::AnotherPlace { hint: hint(), detail, base_url: base_url.clone() });
-    match response.status {
-        401 => Some(Unusable::KeyRefused),
-        300..=399 => another(format!(
-            "it redirects to {}, which the judge does not follow",
-            response.header("location").unwrap_or("nowhere")
-        )),
-        404 if !has_limits || !versioned => another("404, as for a path that it does not know".to_owned()),
-        400 if !has_limits && media_type != "application/json" => {
-            another("400 as for a request that it does not understand; perhaps it wants https://".to_owned())
+    }
+
+    /// Something else answers: where the API may be.
+    fn another(&self, detail: String) -> Unusable {
+        let base_url = self.base_url.clone();
+        let hint = match base_url.find("/v1") {
+            Some(at) if base_url.len() == at + 3 => "Check host, port and path of --base-url.".to_owned(),
+            Some(at) if base_url[at + 3..].starts_with('/') => {
+                format!("The base address of the API ends in /v1: did you mean {}?", &base_url[..at + 3])
+            }
+            _ => format!("The base address of the API ends in /v1: did you mean {}/v1?", without_version(&base_url)),
+        };
+        Unusable::AnotherPlace { base_url, detail, hint }
+    }
+}
+
+/// The address without another version than the one of the API.
+fn without_version(base_url: &str) -> &str {
+    match base_url.rsplit_once('/') {
+        Some((rest, last))
+            if last.len() > 1 && last.starts_with('v') && last[1..].bytes().all(|b| b.is_ascii_digit()) =>
+        {
+            rest
         }
-        _ if media_type == "text/html" && !has_limits => another("a web page instead of JSON".to_owned()),
-        _ => None,
+        _ => base_url,
+    }
+}
+
+fn in_scheme(base_url: &str, scheme: &str) -> String {
+    let rest = base_url.split_once(':').map_or(base_url, |(_, rest)| rest);
+    format!("{scheme}:{rest}")
+}
+
+/// What looks odd about a key that is refused.
+fn oddity(key: &str) -> &'static str {
+    if key.starts_with(['"', '\'']) {
+        " It begins with a quotation mark."
+    } else if key.starts_with(['$', '<', '{']) {
+        " It looks like the name of a variable, or like a placeholder."
+    } else {
+        ""
     }
 }

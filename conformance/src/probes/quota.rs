@@ -3,11 +3,11 @@
 
 use std::time::Duration;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 
-use super::session::{Session, Stop, bearing, credential};
+use super::session::{Session, Stop, bearing, created_id, credential};
 use crate::plan::Figures;
-use crate::rules::docket::Docket;
+use crate::rules::docket::{Docket, READ_LAG};
 use crate::rules::rate::{self, Window};
 use crate::wire::exchange::{Exchange, Request, Response};
 use crate::wire::pacing::{self, Advice};
@@ -25,7 +25,15 @@ const KEPT: usize = 6;
 /// Clocks are told to the second.
 const CLOCK_SLACK: Duration = Duration::from_secs(2);
 
-/// Which operations are asked for over the limit: two in each turn, and two turns make all four.
+/// How long before its end the rest of a window must be begun to be used up: the last requests come one after the other.
+pub(super) fn enough_to_use_up(session: &Session<'_>) -> Duration {
+    let lasted = |exchange: &Exchange| exchange.received_at.duration_since(exchange.sent_at).unsigned_abs();
+    let slowest = session.trace.exchanges.iter().map(lasted).max().unwrap_or_default();
+    Duration::from_secs(15) + slowest * (KEPT as u32 + AFTERWARDS as u32)
+}
+
+/// Which operations are asked for over the limit. Two turns make all four; a turn sends two requests over it, the first only one
+/// where Remaining shows which request is the last.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Turn {
     /// List and create; then the key is seen to recover.
@@ -65,31 +73,47 @@ pub(super) async fn run(session: &mut Session<'_>, turn: Turn, concurrency: usiz
         return Ok(());
     }
 
-    // All but the last few at once, so that a slow server is used up within its window too.
-    let (mut sent, mut batch) = (0, 1);
-    while sent < 2 * most && !met_at_once {
-        batch = room(session, batch, figures).saturating_sub(KEPT).min(concurrency.max(1));
-        if batch == 0 || is_over_admitted(session, figures) {
-            break;
-        }
-        session.send_together(vec![list.clone(); batch]).await?;
-        sent += batch as u64;
-    }
     let over = over_the_limit(session, turn, &key);
     // The first of two requests over the limit may have been the one that looked at the window.
     let mut refused = met_at_once.then_some(0);
+    let (mut sent, mut step, mut batch) = (0, 0, 1);
     // A window may end on the way, so the count may begin anew once.
-    for step in 0..=usize::try_from(2 * most).unwrap_or(usize::MAX) {
-        if refused.is_some() {
+    while refused.is_none() && sent <= 2 * most {
+        if is_over_admitted(session, figures) {
             break;
         }
-        let request = if turn == Turn::First { &list } else { &over[step % 2] };
-        let exchange = session.send(request.clone()).await?;
+        // All but the last few at once, so that a slow server is used up within its window too.
+        let wanted = room(session, batch, figures).saturating_sub(KEPT).min(concurrency.max(1));
+        batch = session.at_once(wanted);
+        if batch > 0 {
+            let requests = fillers(session, &list, batch, &key);
+            session.send_together(requests).await?;
+            sent += batch as u64;
+            continue;
+        }
+        batch = 1;
+        let remain = session.last_answer_to(&key).and_then(window_of).map_or(0, |window| window.remaining);
+        let request = match turn {
+            // The last creation has been fetched before: it is still there. Over the limit it is lists that tell most.
+            Turn::First if step % 2 == 0 && remain > 1 && fetches_work(session) => fetch_of(session, step / 2, &key),
+            Turn::First => list.clone(),
+            // Each time another of the animals that were created: what one fetch shows says little of the others.
+            Turn::Second if step % 2 == 0 => fetch_of(session, step / 2, &key),
+            Turn::Second => over[1].clone(),
+        };
+        let exchange = session.send(request).await?;
         if exchange.status() == Some(429) {
             refused = Some(step);
-        } else if exchange.status().is_none() || is_over_admitted(session, figures) {
+        } else if turn == Turn::First && shows_the_last(exchange) {
+            // One request over the limit and no more: a second could bring a ban, and what follows would show less.
+            if session.send(over[1].clone()).await?.status() == Some(429) {
+                return recover(session, &key, figures).await;
+            }
+        } else if exchange.status().is_none() || turn == Turn::First && is_refused_otherwise(exchange) {
             break;
         }
+        sent += 1;
+        step += 1;
     }
     // The second and last request over the limit, for another operation: it too must be refused, and a creation must not be
     // carried out.
@@ -98,13 +122,23 @@ pub(super) async fn run(session: &mut Session<'_>, turn: Turn, concurrency: usiz
     let refused = last.await?.status() == Some(429) || refused.is_some();
     match (turn, refused) {
         (Turn::First, false) => {
-            session
-                .leave_out("quota.", format!("no request was refused, although more than {} were sent", window.limit));
+            let reason = format!("no request met the limit of {}: each of its windows ended before", window.limit);
+            session.leave_out("quota.", reason);
             Ok(())
         }
         (Turn::First, true) => recover(session, &key, figures).await,
         (Turn::Second, _) => Ok(()),
     }
+}
+
+/// Whether this answer says that it was the last one of its window.
+fn shows_the_last(exchange: &Exchange) -> bool {
+    exchange.status() == Some(200) && window_of(exchange).is_some_and(|window| window.remaining == 0)
+}
+
+/// Whether a list was refused with nothing remaining, and not with 429: more of them would tell no more.
+fn is_refused_otherwise(exchange: &Exchange) -> bool {
+    matches!(exchange.status(), Some(400..=599)) && window_of(exchange).is_some_and(|window| window.remaining == 0)
 }
 
 /// The two requests that are sent over the limit.
@@ -116,11 +150,34 @@ fn over_the_limit(session: &mut Session<'_>, turn: Turn, key: &ApiKey) -> [Reque
             [Request::new("GET", "/pets").query("limit=1"), Request::new("POST", "/pets").json(body)]
         }
         Turn::Second => {
-            let id = session.known_ids().last().copied().unwrap_or(1);
-            [Request::new("GET", format!("/pets/{id}")), Request::new("GET", "/store/orders")]
+            return [fetch_of(session, 0, key), bearing(Request::new("GET", "/store/orders"), key)];
         }
     }
     .map(|request| bearing(request, key))
+}
+
+/// What a window is used up with: lists, and every other time the fetch of another animal, as long as that works and none is so new
+/// that fetches may lag it.
+fn fillers(session: &Session<'_>, list: &Request, count: usize, key: &ApiKey) -> Vec<Request> {
+    let settled = session.now() - READ_LAG;
+    let exchanges = &session.trace.exchanges;
+    let is_new = exchanges.iter().any(|exchange| created_id(exchange).is_some() && exchange.received_at > settled);
+    let fetches = !is_new && fetches_work(session);
+    let request = |at: usize| if fetches && at % 2 == 1 { fetch_of(session, at / 2, key) } else { list.clone() };
+    (0..count).map(request).collect()
+}
+
+/// Whether an animal could be fetched: the operation may be gone.
+fn fetches_work(session: &Session<'_>) -> bool {
+    let is_fetch = |exchange: &Exchange| exchange.request.path.starts_with("/pets/") && exchange.status() == Some(200);
+    session.trace.exchanges.iter().any(is_fetch)
+}
+
+/// The fetch of an animal, from the last that was created backwards.
+fn fetch_of(session: &Session<'_>, place: usize, key: &ApiKey) -> Request {
+    let ids = session.known_ids();
+    let id = ids.iter().rev().cycle().nth(place).copied().unwrap_or(1);
+    bearing(Request::new("GET", format!("/pets/{id}")), key)
 }
 
 /// How many requests the last answers leave room for, as far as that is certain; they came together, in no certain order.
@@ -140,7 +197,7 @@ fn room(session: &Session<'_>, answers: usize, figures: Option<Figures>) -> usiz
 
 /// The requests that were sent within the last minute, with whatever credential.
 fn in_last_minute(session: &Session<'_>) -> u64 {
-    let minute_ago = Timestamp::now() - SignedDuration::from_secs(60);
+    let minute_ago = session.now() - SignedDuration::from_secs(60);
     session.trace.exchanges.iter().filter(|exchange| exchange.sent_at > minute_ago).count() as u64
 }
 
@@ -162,9 +219,18 @@ fn is_over_admitted(session: &Session<'_>, figures: Option<Figures>) -> bool {
     });
     let in_window =
         admitted.clone().filter_map(window_of).filter(|w| w.limit == window.limit && w.reset == window.reset).count();
-    let minute_ago = Timestamp::now() - SignedDuration::from_secs(59);
+    let minute_ago = session.now() - SignedDuration::from_secs(59);
     let in_minute = admitted.filter(|exchange| exchange.sent_at > minute_ago).count() as u64;
     in_window as u64 > window.limit || figures.is_some_and(|figures| in_minute > 2 * figures.per_minute)
+}
+
+/// How long the present minute of the quota key still lasts, if its last answer tells.
+pub(super) fn seconds_left(session: &Session<'_>) -> Option<Duration> {
+    let last = session.last_answer_to(&session.quota_key())?;
+    let told_at = last.response().and_then(Response::date).unwrap_or(last.received_at).as_second();
+    let now = told_at.saturating_add(session.now().duration_since(last.received_at).as_secs());
+    let left = u64::try_from(window_of(last)?.reset.saturating_sub(now)).ok()?;
+    (left <= 60).then(|| Duration::from_secs(left))
 }
 
 fn window_of(exchange: &Exchange) -> Option<Window> {
@@ -177,7 +243,10 @@ async fn recover(session: &mut Session<'_>, key: &ApiKey, figures: Option<Figure
     for attempt in 0..2 {
         let Some(refused) = session.last_answer_to(key) else { return Ok(()) };
         let advice = match pacing::after_refusal(refused, 0, 0.0) {
-            Advice::Wait(told) => Advice::Wait(told.max(window_end(refused, figures, attempt)) + CLOCK_SLACK * attempt),
+            // As long as the rules take for heeding it.
+            Advice::Wait(told) => {
+                Advice::Wait((told + CLOCK_SLACK).max(window_end(refused, figures, attempt)) + CLOCK_SLACK * attempt)
+            }
             other => other,
         };
         let advice = match advice {
@@ -196,7 +265,10 @@ async fn recover(session: &mut Session<'_>, key: &ApiKey, figures: Option<Figure
             return Ok(());
         }
         session.heed(advice, "the time that Retry-After tells").await?;
-        if session.send(all.clone()).await?.status() != Some(429) {
+        let repeated = refusals(session, key) > 1;
+        let status = session.send(all.clone()).await?.status();
+        // After repeated requests over the limit, another refusal may be a ban.
+        if status != Some(429) && !(repeated && matches!(status, Some(401 | 403))) {
             break;
         }
     }
@@ -208,7 +280,7 @@ fn refusals(session: &Session<'_>, key: &ApiKey) -> usize {
     let credential = credential(key);
     let exchanges = session.trace.exchanges.iter().rev();
     let own = exchanges.filter(|exchange| exchange.request.authorization.as_ref() == Some(&credential));
-    own.take_while(|exchange| exchange.status() == Some(429)).count()
+    own.take_while(|exchange| matches!(exchange.status(), Some(401 | 403 | 429))).count()
 }
 
 /// How long until the window of a 429 is over: at the reset. Where the headers tell the day, `Retry-After` is believed at

@@ -5,10 +5,13 @@ use std::time::{Duration, Instant};
 use futures_util::future::join_all;
 use jiff::Timestamp;
 
+use super::pace::Pace;
+use crate::interrupt::Interrupt;
 use crate::progress::{Event, Listener};
 use crate::wire::client::Client;
-use crate::wire::exchange::{Exchange, Outcome, Request};
-use crate::wire::json::Json;
+use crate::wire::clock::Clock;
+use crate::wire::exchange::{Exchange, FailureKind, Outcome, Request};
+use crate::wire::json::{Extent, Json, MAX_VALUES};
 use crate::wire::pacing::{self, Advice};
 use crate::wire::secret::ApiKey;
 use crate::wire::trace::{Context, LeftOut, Trace};
@@ -16,8 +19,14 @@ use crate::wire::trace::{Context, LeftOut, Trace};
 /// How often a request that met a 429 is tried again.
 const ATTEMPTS: u32 = 3;
 
-/// The bodies of a whole run may not hold more than this: a candidate must not be able to exhaust the judge's memory.
-const MAX_BODIES: usize = 128 * 1024 * 1024;
+/// The answers of a whole run may not take more memory than this: a candidate must not be able to exhaust the judge's.
+const MAX_MEMORY: usize = 128 * 1024 * 1024;
+
+/// About what a value of a JSON text takes when it has been read, in bytes.
+const VALUE: usize = 64;
+
+/// So many requests may wait for an answer in vain. Each costs the whole timeout, and more of them tell nothing new.
+const SILENCES: usize = 10;
 
 /// What a run may spend.
 #[derive(Clone, Copy, Debug)]
@@ -44,23 +53,33 @@ pub enum Stop {
     #[error("the key stayed limited, although every Retry-After was heeded {ATTEMPTS} times")]
     StaysLimited,
     /// Too much was received.
-    #[error("the answers of this run are larger than {} MiB altogether", MAX_BODIES / 1024 / 1024)]
+    #[error("the answers of this run are too large to be judged together: they would take {} MiB and more", MAX_MEMORY / 1024 / 1024)]
     Bodies,
+    /// Somebody ended it.
+    #[error("it was interrupted")]
+    Interrupted,
+    /// Too many requests waited for an answer in vain.
+    #[error("{SILENCES} requests got no complete answer within the timeout (--timeout)")]
+    Silence,
 }
 
 /// One run's conversation with its target.
 pub struct Session<'r> {
     client: &'r Client,
     listener: &'r Listener,
+    clock: Clock,
+    interrupt: Interrupt,
     budget: Budget,
     started: Instant,
-    bodies: usize,
+    memory: usize,
+    silences: usize,
     probe: &'static str,
     step: String,
     case: Option<usize>,
     seed: u64,
     heeds_remaining: bool,
     waited_before: Option<usize>,
+    pace: Pace,
     names: usize,
     nonce: String,
     /// Everything random about the run.
@@ -72,26 +91,48 @@ pub struct Session<'r> {
 impl<'r> Session<'r> {
     /// Begins a run.
     #[must_use]
-    pub fn new(client: &'r Client, listener: &'r Listener, context: Context, budget: Budget, seed: u64) -> Session<'r> {
+    pub fn new(
+        client: &'r Client,
+        listener: &'r Listener,
+        clock: Clock,
+        context: Context,
+        budget: Budget,
+        seed: u64,
+    ) -> Session<'r> {
         // Names must be new to the candidate even when a seed is used again, so they hang on the time as well.
-        let milliseconds = Timestamp::now().as_millisecond().unsigned_abs();
+        let milliseconds = clock.now().as_millisecond().unsigned_abs();
         Session {
             client,
             listener,
+            interrupt: Interrupt::default(),
             budget,
-            started: Instant::now(),
-            bodies: 0,
+            started: clock.instant(),
+            clock,
+            memory: 0,
+            silences: 0,
             probe: "preflight",
             step: String::new(),
             case: None,
             seed,
             heeds_remaining: true,
             waited_before: None,
+            pace: Pace::default(),
             names: 0,
-            nonce: format!("{:08x}", milliseconds % (1 << 32)),
+            nonce: in_letters(milliseconds, 7),
             random: fastrand::Rng::with_seed(seed),
             trace: Trace { context, exchanges: Vec::new() },
         }
+    }
+
+    /// Ends when this is raised.
+    #[must_use]
+    pub fn interrupted_by(self, interrupt: Interrupt) -> Session<'r> {
+        Session { interrupt, ..self }
+    }
+
+    /// Tells what follows preflight: how many probes, and the most requests that the whole run takes.
+    pub fn announce(&self, probes: usize, requests: usize) {
+        (self.listener)(&Event::Planned { probes, requests });
     }
 
     /// Names the probe that sends from now on.
@@ -116,6 +157,12 @@ impl<'r> Session<'r> {
         self.seed
     }
 
+    /// The proxy that every request goes through, if there is one.
+    #[must_use]
+    pub fn proxy(&self) -> Option<&str> {
+        self.client.transport().proxy.as_deref()
+    }
+
     /// The main key.
     #[must_use]
     pub fn key(&self) -> ApiKey {
@@ -128,11 +175,11 @@ impl<'r> Session<'r> {
         self.trace.context.keys[self.trace.context.keys.len() - 1].clone()
     }
 
-    /// A plain name that the candidate has never seen.
+    /// A plain name that the candidate has never seen: one word of letters, which every rule about names lets pass.
     pub fn fresh_name(&mut self) -> String {
         const ANIMALS: [&str; 8] = ["Heron", "Otter", "Badger", "Lynx", "Marten", "Plover", "Stoat", "Wren"];
         self.names += 1;
-        format!("{} {} {:02}", ANIMALS[self.names % ANIMALS.len()], self.nonce, self.names)
+        format!("{}{}{}", ANIMALS[self.names % ANIMALS.len()], self.nonce, in_letters(self.names as u64, 3))
     }
 
     /// The ids that creations were answered with.
@@ -141,10 +188,28 @@ impl<'r> Session<'r> {
         self.trace.exchanges.iter().filter_map(created_id).collect()
     }
 
+    /// The first animal that was created with this status, by its id.
+    #[must_use]
+    pub fn created_as(&self, status: &str) -> Option<i64> {
+        let named = |exchange: &&Exchange| {
+            let response = exchange.response().filter(|response| response.status == 201)?;
+            let pet = Json::parse(&response.body).ok()?;
+            (pet.get("status")?.as_str()? == status).then_some(())
+        };
+        self.trace.exchanges.iter().find(|exchange| named(exchange).is_some()).and_then(created_id)
+    }
+
     /// The requests that may still be sent.
     #[must_use]
     pub fn requests_left(&self) -> usize {
         self.budget.requests.saturating_sub(self.trace.exchanges.len())
+    }
+
+    /// How many requests, of those wanted, are to be sent at once, so that a candidate that deals with one at a time answers all of
+    /// them within the timeout.
+    #[must_use]
+    pub fn at_once(&self, wanted: usize) -> usize {
+        self.pace.at_once(wanted, self.client.transport().timeout)
     }
 
     /// Notes that a part of the plan is not carried out.
@@ -171,13 +236,25 @@ impl<'r> Session<'r> {
         if self.requests_left() < requests.len().max(1) {
             return Err(Stop::Requests(self.budget.requests));
         }
-        if self.started.elapsed() >= self.budget.time {
+        if self.elapsed() >= self.budget.time {
             return Err(Stop::Time(self.budget.time));
         }
-        if self.bodies > MAX_BODIES {
+        if self.memory > MAX_MEMORY {
             return Err(Stop::Bodies);
         }
-        let outcomes = join_all(requests.iter().map(|request| self.client.send(request))).await;
+        if self.silences >= SILENCES {
+            return Err(Stop::Silence);
+        }
+        let outcomes = tokio::select! {
+            biased;
+            () = self.interrupt.raised() => return Err(Stop::Interrupted),
+            outcomes = join_all(requests.iter().map(|request| self.timed(request))) => outcomes,
+        };
+        let began = outcomes.iter().map(|(_, sent_at, _)| *sent_at).min();
+        let ended = outcomes.iter().map(|(.., received_at)| *received_at).max();
+        if let Some((began, ended)) = began.zip(ended) {
+            self.pace.note(outcomes.len(), ended.duration_since(began).unsigned_abs());
+        }
         let before = self.trace.exchanges.len();
         for (request, (outcome, sent_at, received_at)) in requests.into_iter().zip(outcomes) {
             self.write_down(request, outcome, sent_at, received_at);
@@ -185,20 +262,33 @@ impl<'r> Session<'r> {
         Ok(&self.trace.exchanges[before..])
     }
 
+    /// What comes of a request, when it was about to be sent, and when that was complete.
+    async fn timed(&self, request: &Request) -> (Outcome, Timestamp, Timestamp) {
+        let sent_at = self.clock.now();
+        let outcome = self.client.send(request).await;
+        (outcome, sent_at, self.clock.now())
+    }
+
     fn write_down(&mut self, request: Request, outcome: Outcome, sent_at: Timestamp, received_at: Timestamp) {
         let number = self.trace.exchanges.len() + 1;
         let described = match &outcome {
-            Outcome::Response(response) => response.status.to_string(),
-            Outcome::Failed(failure) => failure.detail.clone(),
+            Outcome::Response(response) => {
+                // As it came, and once more as it is read.
+                self.memory += 2 * response.body.len() + VALUE * Extent::of(&response.body).values.min(MAX_VALUES);
+                response.status.to_string()
+            }
+            Outcome::Failed(failure) => {
+                self.silences += usize::from(failure.kind == FailureKind::Timeout);
+                failure.detail.clone()
+            }
         };
-        if let Outcome::Response(response) = &outcome {
-            self.bodies += response.body.len();
-        }
+        let left = self.budget.requests.saturating_sub(number);
         let redactor = &self.trace.context.redactor;
         (self.listener)(&Event::Exchange {
             number,
             request: redactor.redact(&format!("{} {}", request.method, request.target())),
             outcome: redactor.redact(&described),
+            left,
         });
         let (probe, step, case) = (self.probe, self.step.clone(), self.case);
         self.trace.exchanges.push(Exchange { number, probe, step, case, request, outcome, sent_at, received_at });
@@ -262,6 +352,23 @@ impl<'r> Session<'r> {
         self.trace.exchanges.iter().rev().find(|exchange| exchange.request.authorization.as_ref() == Some(&credential))
     }
 
+    /// The time of day.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    /// How long the run may still take.
+    #[must_use]
+    pub fn time_left(&self) -> Duration {
+        self.budget.time.saturating_sub(self.elapsed())
+    }
+
+    /// How long the run has taken so far.
+    fn elapsed(&self) -> Duration {
+        self.clock.instant().duration_since(self.started)
+    }
+
     /// Waits as advised.
     ///
     /// # Errors
@@ -281,13 +388,26 @@ impl<'r> Session<'r> {
     ///
     /// [`Stop`] when the run may not take that long.
     pub async fn wait(&mut self, time: Duration, reason: &'static str) -> Result<(), Stop> {
-        if self.started.elapsed() + time >= self.budget.time {
+        if self.elapsed() + time >= self.budget.time {
             return Err(Stop::Time(self.budget.time));
         }
         (self.listener)(&Event::Waiting { time, reason });
-        tokio::time::sleep(time).await;
-        Ok(())
+        tokio::select! {
+            biased;
+            () = self.interrupt.raised() => Err(Stop::Interrupted),
+            () = self.clock.sleep(time) => Ok(()),
+        }
     }
+}
+
+/// The last digits of a number, in letters.
+fn in_letters(mut number: u64, digits: usize) -> String {
+    let mut letters = Vec::with_capacity(digits);
+    for _ in 0..digits {
+        letters.push(b"abcdefghijklmnopqrstuvwxyz"[(number % 26) as usize]);
+        number /= 26;
+    }
+    letters.iter().rev().copied().map(char::from).collect()
 }
 
 /// The id that a creation was answered with.

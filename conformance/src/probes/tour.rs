@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use jiff::Timestamp;
 
 use super::session::{Session, Stop, created_id};
 use crate::options::Profile;
@@ -44,7 +43,7 @@ const REFUSED: [&str; 11] = [
 const UNUSUAL: [&str; 7] = [
     r#"{"name":"@NAME@","categoryId":9223372036854775807}"#,
     r#"{"name":"@NAME@","categoryId":-9007199254740993,"status":"sold"}"#,
-    r#"{"name":"Zo\u00eb \ud83d\udc22 <&> @NAME@","categoryId":@CATEGORY@}"#,
+    r#"{"name":"o'neil's \"old\" cat+dog, 100%41 a\\b/c <&> Zo\u00eb \ud83d\udc22 @NAME@","categoryId":@CATEGORY@}"#,
     r#"{"name":"@NAME@","categoryId":@CATEGORY@,"colour":"grey"}"#,
     r#"{"name":"@NAME@","categoryId":@CATEGORY@,"id":@FOREIGN@}"#,
     r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":null}"#,
@@ -59,7 +58,7 @@ const LISTS: [&str; 10] = [
     "status=pending&limit=100",
     "status=sold&limit=3",
     "limit=0",
-    "limit=101",
+    "limit=1000",
     "limit=ten",
     "status=lost",
     "status=SOLD",
@@ -87,8 +86,9 @@ pub(super) async fn run(session: &mut Session<'_>, profile: Profile, concurrency
         session
             .leave_out("versioning.lifetime", "there was no animal to fetch, and the profile read-only creates none");
     }
-    without_a_key(session, ids.last().copied().unwrap_or(1), profile).await?;
     read_back(session, &ids).await?;
+    // After the same URLs were asked for with the key: what a cache keeps of an answer is not for everybody.
+    without_a_key(session, ids.last().copied().unwrap_or(1), profile).await?;
     lists(session).await?;
     let lower = format!("bearer {}", session.key().reveal());
     session.step("GET /pets with `bearer` in lower case");
@@ -148,7 +148,7 @@ async fn creations(session: &mut Session<'_>, listed: Vec<i64>, concurrency: usi
     // creates nothing is not asked again and again.
     let mut wanted = ENOUGH.saturating_sub(ids.len()).max(BURST);
     while wanted > 0 && !ids.is_empty() {
-        let burst = wanted.min(concurrency.max(1));
+        let burst = session.at_once(wanted.min(concurrency.max(1)));
         ids.extend(burst_of(session, burst).await?);
         wanted -= burst;
     }
@@ -184,9 +184,10 @@ async fn without_a_key(session: &mut Session<'_>, id: i64, profile: Profile) -> 
         ("GET /pets without a key", list()),
         ("GET /pets/{petId} without a key", get()),
         ("GET /store/orders without a key", orders()),
-        ("GET /pets with an unknown key", list().authorization(unknown.clone())),
+        ("GET /pets?limit=100 with an unknown key", list().query("limit=100").authorization(unknown.clone())),
         ("GET /pets/{petId} with an unknown key", get().authorization(unknown.clone())),
         ("GET /store/orders with an unknown key", orders().authorization(unknown.clone())),
+        ("GET /pets/9223372036854775807 without a key", Request::new("GET", "/pets/9223372036854775807")),
         ("GET /pets?limit=0&status=lost without a key", list().query("limit=0&status=lost")),
         (
             "GET /pets/not-a-number with an unknown key",
@@ -197,10 +198,9 @@ async fn without_a_key(session: &mut Session<'_>, id: i64, profile: Profile) -> 
         ("GET /pets with the key without a scheme", list().authorization(key)),
         ("GET /pets with an empty key", list().authorization("Bearer")),
         ("GET /pets with the key under Token", list().authorization(format!("Token {key}"))),
-        ("GET /pets with the key under Basic", list().authorization(format!("Basic {key}"))),
         ("GET /pets with the key under Basic, encoded", list().authorization(basic(key))),
-        ("GET /pets with the key in the query", list().query(key_everywhere(key))),
-        ("GET /pets with the key in other headers", elsewhere_in_the_head(list(), key)),
+        ("GET /pets with another last letter", list().authorization(format!("Bearer {}", with_another_end(key)))),
+        ("GET /pets with the key elsewhere", elsewhere_in_the_head(list().query(key_everywhere(key)), key)),
     ];
     let toggled = toggle_case(key);
     if toggled != key {
@@ -212,13 +212,11 @@ async fn without_a_key(session: &mut Session<'_>, id: i64, profile: Profile) -> 
             ("POST /pets without a key", post(r#"{"name":"@NAME@","categoryId":@CATEGORY@}"#)),
             (
                 "POST /pets with an unknown key",
-                post(r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":"sold"}"#).authorization(unknown.clone()),
+                post(r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":"sold"}"#).authorization(unknown),
             ),
             ("POST /pets { without a key", post("{")),
-            (
-                "POST /pets with a faulty body and an unknown key",
-                post(r#"{"name":"@NAME@","status":"lost"}"#).authorization(unknown),
-            ),
+            ("POST /pets without a body and a key", post("")),
+            ("POST /pets with a faulty body and no key", post(r#"{"name":"@NAME@","status":"lost"}"#)),
         ]);
     }
     for (step, request) in requests {
@@ -226,6 +224,12 @@ async fn without_a_key(session: &mut Session<'_>, id: i64, profile: Profile) -> 
         session.send(request).await?;
     }
     Ok(())
+}
+
+/// A key of the same length that differs in its last letter alone.
+fn with_another_end(key: &str) -> String {
+    let (start, end) = key.split_at(key.len() - 1);
+    format!("{start}{}", if end == "x" { "y" } else { "x" })
 }
 
 /// The key as user name and as password of Basic authentication.
@@ -286,7 +290,7 @@ async fn read_back(session: &mut Session<'_>, ids: &[i64]) -> Result<(), Stop> {
 /// Whether the last creation is so recent that reads may still lag it.
 fn may_lag(session: &Session<'_>) -> bool {
     let last = session.trace.exchanges.iter().rev().find(|exchange| created_id(exchange).is_some());
-    last.is_some_and(|last| Timestamp::now().duration_since(last.received_at) <= READ_LAG)
+    last.is_some_and(|last| session.now().duration_since(last.received_at) <= READ_LAG)
 }
 
 /// Lists of every kind, first one that shows everything, again until what was created is there.

@@ -1,16 +1,28 @@
 //! A command line that sends a request again.
 
+use super::shell;
+use crate::wire::client::as_sent;
 use crate::wire::exchange::Request;
-use crate::wire::secret::{Piece, Redactor};
+use crate::wire::trace::Context;
 
-/// The `curl` command for a request, for bash. Keys stand as the variables that hold them.
-pub(super) fn line(base_url: &str, request: &Request, redactor: &Redactor) -> String {
-    let mut line = String::from("curl -i");
-    if request.method != "GET" {
-        line.push_str(&format!(" -X {}", request.method));
-    }
+/// A longer body goes through a pipe: an argument may be limited to 128 KiB.
+const LONGEST_ARGUMENT: usize = 64 * 1024;
+
+/// The `curl` command for a request, for any POSIX shell. Keys stand as the variables that hold them.
+pub(super) fn line(context: &Context, request: &Request) -> String {
+    let word = |text: &str| shell::word(text, &context.redactor);
+    let mut words: Vec<String> = vec!["curl".to_owned()];
+    // With -X HEAD, curl would wait for a body that never comes.
+    words.extend(match request.method.as_str() {
+        "HEAD" => vec!["-I".to_owned()],
+        "GET" if request.body.is_none() => vec!["-i".to_owned()],
+        method => vec!["-i".to_owned(), "-X".to_owned(), word(method)],
+    });
+    words.extend(context.curl_options.iter().map(|option| word(option)));
     let mut header = |name: &str, value: &str| {
-        line.push_str(&format!(" -H {}", quoted(&format!("{name}: {value}"), redactor)));
+        // Curl takes a field without a value for one to leave out, unless it ends in a semicolon.
+        let field = if value.is_empty() { format!("{name};") } else { format!("{name}: {value}") };
+        words.extend(["-H".to_owned(), word(&field)]);
     };
     if let Some(value) = &request.authorization {
         header("Authorization", value);
@@ -18,89 +30,71 @@ pub(super) fn line(base_url: &str, request: &Request, redactor: &Redactor) -> St
     for (name, value) in &request.headers {
         header(name, value);
     }
+    let mut piped = None;
     if let Some(body) = &request.body {
         header("Content-Type", &body.content_type);
-        let bytes = match std::str::from_utf8(&body.bytes) {
-            Ok(text) => quoted(text, redactor),
-            Err(_) => ansi_c_quoted(&body.bytes),
-        };
-        line.push_str(&format!(" --data-binary {bytes}"));
-    }
-    line.push(' ');
-    line.push_str(&quoted(&format!("{base_url}{}", request.target()), redactor));
-    line
-}
-
-/// Single quotes where that is enough; double quotes where a variable must be expanded.
-fn quoted(text: &str, redactor: &Redactor) -> String {
-    let pieces = redactor.pieces(text);
-    if text.chars().any(|c| c.is_control()) {
-        return ansi_c_quoted(redactor.redact(text).as_bytes());
-    }
-    if pieces.iter().all(|piece| matches!(piece, Piece::Text(_))) {
-        return format!("'{}'", text.replace('\'', r"'\''"));
-    }
-    let mut out = String::from('"');
-    for piece in pieces {
-        match piece {
-            Piece::Secret(expansion) => out.push_str(expansion),
-            Piece::Text(text) => text.chars().for_each(|c| {
-                if matches!(c, '"' | '\\' | '$' | '`') {
-                    out.push('\\');
-                }
-                out.push(c);
-            }),
+        match std::str::from_utf8(&body.bytes) {
+            Ok(text) if text.chars().all(shell::is_plain) && text.len() <= LONGEST_ARGUMENT => {
+                words.extend(["--data-raw".to_owned(), word(text)]);
+            }
+            _ => {
+                piped = Some(shell::printf(&body.bytes, &context.redactor));
+                words.extend(["--data-binary".to_owned(), "@-".to_owned()]);
+            }
         }
     }
-    out.push('"');
-    out
-}
-
-/// bash's `$'…'`, which can hold any byte but NUL.
-fn ansi_c_quoted(bytes: &[u8]) -> String {
-    let inner: String = bytes
-        .iter()
-        .map(|byte| match byte {
-            b'\'' => r"\'".to_owned(),
-            b'\\' => r"\\".to_owned(),
-            0x20..=0x7e => char::from(*byte).to_string(),
-            _ => format!("\\x{byte:02x}"),
-        })
-        .collect();
-    format!("$'{inner}'")
+    let url = format!("{}{}", context.base_url, request.target());
+    if url.contains(['[', ']', '{', '}']) {
+        words.push("-g".to_owned());
+    }
+    words.push(word(&as_sent(&url)));
+    match piped {
+        Some(printf) => format!("{printf} | {}", words.join(" ")),
+        None => words.join(" "),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn redactor() -> Redactor {
-        let mut redactor = Redactor::default();
-        redactor.hide("sk-1", "${CONFORM_API_KEY}");
-        redactor
+    fn line(request: &Request) -> String {
+        let mut context = Context { base_url: "http://h/v1".to_owned(), ..Context::for_test() };
+        context.redactor.hide("sk-1", "${CONFORM_API_KEY}");
+        super::line(&context, request)
     }
 
     #[test]
     fn the_key_is_a_variable_and_the_rest_survives_the_shell() {
         let request = Request::new("POST", "/pets").authorization("Bearer sk-1").json(r#"{"name":"O'Hara $HOME"}"#);
         assert_eq!(
-            line("http://h/v1", &request, &redactor()),
-            r#"curl -i -X POST -H "Authorization: Bearer ${CONFORM_API_KEY}" -H 'Content-Type: application/json' --data-binary '{"name":"O'\''Hara $HOME"}' 'http://h/v1/pets'"#
+            line(&request),
+            r#"curl -i -X POST -H "Authorization: Bearer $CONFORM_API_KEY" -H 'Content-Type: application/json' --data-raw '{"name":"O'\''Hara $HOME"}' http://h/v1/pets"#
         );
     }
 
     #[test]
     fn a_key_in_the_query_is_a_variable_too() {
         let request = Request::new("GET", "/pets").query("api_key=sk-1");
-        assert_eq!(
-            line("http://h/v1", &request, &redactor()),
-            r#"curl -i "http://h/v1/pets?api_key=${CONFORM_API_KEY}""#
-        );
+        assert_eq!(line(&request), r#"curl -i "http://h/v1/pets?api_key=$CONFORM_API_KEY""#);
     }
 
     #[test]
-    fn bytes_that_are_no_text_are_written_as_escapes() {
+    fn bytes_that_are_no_text_and_long_bodies_go_through_a_pipe() {
         let request = Request::new("POST", "/pets").json(b"\"\xff'\"".to_vec());
-        assert!(line("http://h/v1", &request, &redactor()).contains(r#"--data-binary $'"\xff\'"'"#));
+        assert_eq!(
+            line(&request),
+            r#"printf '"\377'\''"' | curl -i -X POST -H 'Content-Type: application/json' --data-binary @- http://h/v1/pets"#
+        );
+        assert!(line(&Request::new("POST", "/pets").json("a".repeat(LONGEST_ARGUMENT + 1))).starts_with("printf 'aaa"));
+    }
+
+    #[test]
+    fn what_curl_would_read_in_its_own_way_is_told_so_that_it_does_not() {
+        assert_eq!(line(&Request::new("HEAD", "/pets")), "curl -I http://h/v1/pets");
+        assert!(line(&Request::new("GET", "/pets").json("{}")).starts_with("curl -i -X GET "));
+        assert!(line(&Request::new("GET", "/pets").header("X-Empty", "")).contains("-H 'X-Empty;'"));
+        assert!(line(&Request::new("GET", "/pets/{1}")).contains(" -g "));
+        assert!(line(&Request::new("GET", "/pets/a b\u{e9}")).ends_with("/pets/a%20b%C3%A9"));
     }
 }

@@ -1,12 +1,19 @@
-//! The report as JSON, for machines.
+//! The report as JSON, for machines. Its JSON Schema is `fixtures/report.schema.json`.
+
+use serde::Serialize;
 
 use super::Report;
 
 /// The whole report, indented, with a line break at its end.
 #[must_use]
 pub fn render(report: &Report) -> String {
+    pretty(report)
+}
+
+/// A document as indented JSON with a line break at its end.
+pub(crate) fn pretty(document: &impl Serialize) -> String {
     // Every member is a string, a number or a list of those, which serde_json cannot fail to write.
-    let mut text = serde_json::to_string_pretty(report).unwrap_or_default();
+    let mut text = serde_json::to_string_pretty(document).unwrap_or_default();
     text.push('\n');
     text
 }

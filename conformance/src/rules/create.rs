@@ -123,7 +123,8 @@ fn malformed_json(docket: &Docket<'_>, judgement: &mut Judgement) {
     for (case, body) in admitted(docket) {
         let lawful = match body {
             CreateBody::Malformed => matches!(case.status(), Some(400..=499)),
-            CreateBody::Unclear => !matches!(case.status(), Some(500..=599)),
+            // Taken for an animal or for none: there is no third.
+            CreateBody::Unclear => matches!(case.status(), Some(201 | 400..=499)),
             CreateBody::OtherMedia | CreateBody::Faulty(..) | CreateBody::NewPet(..) => continue,
         };
         judgement

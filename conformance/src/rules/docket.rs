@@ -6,18 +6,16 @@ use std::collections::{HashMap, HashSet};
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::bans;
 use super::meaning::{self, Access, CreateBody, Draft, Operation, PetId};
 use super::rate::{self, RateHeaders};
-use crate::plan::{Figures, PLANS};
+use crate::plan::Figures;
 use crate::wire::exchange::{Exchange, Response};
 use crate::wire::json::{Json, NotJson};
 use crate::wire::trace::{Context, Trace};
 
 /// Reads may lag a write by a moment. This is the moment: past it, what was created must be seen.
 pub const READ_LAG: SignedDuration = SignedDuration::from_secs(5);
-
-/// A reset further ahead than this, in seconds, is not that of a minute: clocks are told to the second.
-const LONGEST_MINUTE: i64 = 62;
 
 /// One exchange and what it means.
 #[derive(Debug)]
@@ -32,9 +30,39 @@ pub struct Case<'t> {
     pub json: Option<Result<Json, NotJson>>,
     /// The rate-limit headers of the response, when there is one.
     pub rate: Option<RateHeaders>,
+    /// The server's time when it answered: its `Date`.
+    date: Option<Timestamp>,
 }
 
 impl<'t> Case<'t> {
+    /// Reads an exchange. `names` are those of earlier creations, and gain that of this one.
+    fn read(exchange: &'t Exchange, context: &Context, names: &mut HashSet<String>) -> Case<'t> {
+        let operation = meaning::operation(&exchange.request, context, names);
+        if let Operation::Create(body) = &operation {
+            names.extend(body.draft().and_then(|draft| draft.name.clone()));
+        }
+        let access = meaning::access(&exchange.request, context);
+        Case::answered(exchange, operation, access)
+    }
+
+    fn answered(exchange: &'t Exchange, operation: Operation, access: Access) -> Case<'t> {
+        let response = exchange.response();
+        Case {
+            exchange,
+            operation,
+            access,
+            json: response.filter(|response| !response.body.is_empty()).map(|response| Json::parse(&response.body)),
+            rate: response.map(rate::read),
+            date: response.and_then(Response::date),
+        }
+    }
+
+    /// The same request with another outcome.
+    #[must_use]
+    pub fn with_outcome_of(&self, exchange: &'t Exchange) -> Case<'t> {
+        Case::answered(exchange, self.operation.clone(), self.access)
+    }
+
     /// The response, if any.
     #[must_use]
     pub fn response(&self) -> Option<&'t Response> {
@@ -62,7 +90,7 @@ impl<'t> Case<'t> {
     /// The server's time when it answered: its `Date`.
     #[must_use]
     pub fn server_time(&self) -> Option<Timestamp> {
-        self.response().and_then(Response::date)
+        self.date
     }
 
     /// Whether the whole exchange lies before the sending of another: then the server dealt with it first.
@@ -76,7 +104,7 @@ impl<'t> Case<'t> {
     pub fn key(&self) -> Option<usize> {
         match self.access {
             Access::Valid(key) => Some(key),
-            Access::Debatable | Access::Lacking(_) => None,
+            Access::Debatable | Access::Banned | Access::Lacking(_) => None,
         }
     }
 
@@ -158,6 +186,11 @@ pub struct Docket<'t> {
     pub sightings: HashMap<i64, Vec<usize>>,
     /// For every key: the figures of its plan, as far as they are known.
     figures: Vec<Option<Figures>>,
+    /// How long reads may lag.
+    lag: SignedDuration,
+    /// Whether the status of an animal that somebody else created was seen to change. Then none of theirs is certain between two
+    /// looks.
+    pub others_change: bool,
 }
 
 impl<'t> Docket<'t> {
@@ -165,20 +198,19 @@ impl<'t> Docket<'t> {
     #[must_use]
     pub fn new(trace: &'t Trace) -> Docket<'t> {
         let mut names = HashSet::new();
-        let mut cases = Vec::with_capacity(trace.exchanges.len());
-        for exchange in &trace.exchanges {
-            let operation = meaning::operation(&exchange.request, &trace.context, &names);
-            if let Operation::Create(body) = &operation {
-                names.extend(body.draft().and_then(|draft| draft.name.clone()));
-            }
-            cases.push(Case {
-                exchange,
-                operation,
-                access: meaning::access(&exchange.request, &trace.context),
-                json: exchange.response().filter(|r| !r.body.is_empty()).map(|r| Json::parse(&r.body)),
-                rate: exchange.response().map(rate::read),
-            });
-        }
+        let read = |exchange| Case::read(exchange, &trace.context, &mut names);
+        Docket::of(&trace.context, trace.exchanges.iter().map(read).collect())
+    }
+
+    /// Reads a trace as if what was created had to be seen at once. What that holds against a read is worth a second look.
+    #[must_use]
+    pub fn impatient(trace: &'t Trace) -> Docket<'t> {
+        Docket { lag: SignedDuration::ZERO, ..Docket::new(trace) }
+    }
+
+    /// Puts cases together.
+    #[must_use]
+    pub fn of(context: &'t Context, mut cases: Vec<Case<'t>>) -> Docket<'t> {
         let mut creations = Vec::new();
         let mut sightings: HashMap<i64, Vec<usize>> = HashMap::new();
         for (index, case) in cases.iter().enumerate() {
@@ -193,7 +225,10 @@ impl<'t> Docket<'t> {
                 }
             }
         }
-        let mut docket = Docket { context: &trace.context, cases, creations, sightings, figures: Vec::new() };
+        bans::mark(&mut cases, context.keys.len());
+        let mut docket =
+            Docket { context, cases, creations, sightings, figures: Vec::new(), lag: READ_LAG, others_change: false };
+        docket.others_change = docket.sees_others_change();
         docket.figures = docket.keys().map(|key| docket.learn_figures(key)).collect();
         docket
     }
@@ -239,17 +274,48 @@ impl<'t> Docket<'t> {
         self.creations.iter().find(|creation| creation.id == id)
     }
 
-    /// Whether a read must show the animal: an earlier read of the same kind did, or some answer showed it longer ago than
-    /// reads may lag. Lists and fetches may be served from different places, so one says nothing about the other.
+    /// Whether a read must show the animal: this run created it longer ago than reads may lag. Replicas may lag one by one, so
+    /// that an earlier read has shown it says nothing. An animal of somebody else's may go as it came: that it exists is certain
+    /// only between two answers that show it alike.
     #[must_use]
     pub fn is_settled(&self, id: i64, case: &Case<'_>) -> bool {
-        let same_kind =
-            |earlier: &Case<'_>| std::mem::discriminant(&earlier.operation) == std::mem::discriminant(&case.operation);
-        self.sightings.get(&id).is_some_and(|seen| {
-            seen.iter().map(|&index| &self.cases[index]).filter(|earlier| earlier.precedes(case)).any(|earlier| {
-                same_kind(earlier) || case.exchange.sent_at.duration_since(earlier.exchange.received_at) >= READ_LAG
-            })
+        let Some((first, animal)) = self.known(id, case) else { return false };
+        let settled = case.exchange.sent_at.duration_since(first.exchange.received_at) >= self.lag;
+        let is_own = matches!(first.operation, Operation::Create(_));
+        settled && (is_own || self.is_seen_after(id, case, |later| later.status() == animal.status()))
+    }
+
+    /// Whether a request that failed was under way at the same time: what it used up may be given back afterwards.
+    #[must_use]
+    pub fn is_beside_a_failure(&self, case: &Case<'_>) -> bool {
+        let (before, rest) = self.cases.split_at(case.exchange.number.saturating_sub(1).min(self.cases.len()));
+        let earlier = before.iter().rev().take_while(|other| !other.precedes(case));
+        let later = rest.iter().skip(1).take_while(|other| !case.precedes(other));
+        earlier.chain(later).any(|other| other.key() == case.key() && !other.succeeded())
+    }
+
+    /// Whether this run created the animal.
+    #[must_use]
+    pub fn is_own(&self, id: i64) -> bool {
+        self.creation(id).is_some()
+    }
+
+    fn sees_others_change(&self) -> bool {
+        let own: HashSet<i64> = self.creations.iter().map(|creation| creation.id).collect();
+        let mut statuses: HashMap<i64, Option<&str>> = HashMap::new();
+        self.cases.iter().flat_map(Case::animals).any(|animal| {
+            let Some(id) = animal.id().filter(|id| !own.contains(id)) else { return false };
+            *statuses.entry(id).or_insert(animal.status()) != animal.status()
         })
+    }
+
+    /// Whether an answer to a later request shows the animal like this.
+    #[must_use]
+    pub fn is_seen_after(&self, id: i64, case: &Case<'_>, like: impl Fn(Animal<'_>) -> bool) -> bool {
+        let later = self.sightings.get(&id).into_iter().flatten().rev().map(|&index| &self.cases[index]);
+        later
+            .take_while(|later| case.precedes(later))
+            .any(|later| later.animals().into_iter().any(|animal| animal.id() == Some(id) && like(animal)))
     }
 
     /// Where an exchange stands in the life of `GET /pets/{petId}`: by the assumed date, else by the response's `Date`,
@@ -285,35 +351,12 @@ impl<'t> Docket<'t> {
         0..self.context.keys.len()
     }
 
-    /// Whether the headers of an answer tell the day and not the minute: by the plan, else by how far off the reset is.
-    #[must_use]
-    pub fn tells_day(&self, key: usize, case: &Case<'_>, window: rate::Window) -> bool {
-        match self.figures(key) {
-            Some(figures) => window.limit == figures.per_day && figures.per_day != figures.per_minute,
-            None => {
-                let now = case.server_time().unwrap_or(case.exchange.received_at).as_second();
-                window.reset - now > LONGEST_MINUTE
-            }
-        }
-    }
-
     /// The figures of a key's plan: told by the user for the main key, else learnt from what the headers said.
     #[must_use]
     pub fn figures(&self, key: usize) -> Option<Figures> {
         self.figures.get(key).copied().flatten()
     }
-
-    fn learn_figures(&self, key: usize) -> Option<Figures> {
-        if key == 0 && self.context.figures.is_some() {
-            return self.context.figures;
-        }
-        self.metered(key).into_iter().find_map(|(case, window)| {
-            let ahead = window.reset - case.server_time()?.as_second();
-            PLANS.iter().map(|(_, figures)| *figures).find(|figures| {
-                // 1,000 is a minute of one plan and a day of another: how far off the reset is tells which.
-                let figure = if ahead > LONGEST_MINUTE { figures.per_day } else { figures.per_minute };
-                figure == window.limit
-            })
-        })
-    }
 }
+
+#[cfg(test)]
+mod tests;

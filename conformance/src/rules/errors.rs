@@ -87,7 +87,11 @@ fn elsewhere(docket: &Docket<'_>, judgement: &mut Judgement) {
         if described || !is_error || case.json.is_none() {
             continue;
         }
-        match misshapen(case) {
+        let status = || {
+            let (http, member) = (case.status()?, case.value()?.get("status")?.as_int64()?);
+            (member != i64::from(http)).then(|| format!("status {member} in the body"))
+        };
+        match misshapen(case).or_else(status) {
             None => judgement.hold(),
             Some(problem) => judgement.fail(&[case], SHAPE, format!("{}: {problem}", answered(case))),
         }

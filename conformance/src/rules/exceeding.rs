@@ -1,49 +1,43 @@
-//! Exceeding the limit: 429 at the right moment, with a `Retry-After` that can be read and that is true.
+//! Exceeding the limit: 429 at the right moment, for every operation.
 
 use std::collections::BTreeMap;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 
 use super::docket::{Case, Docket};
-use super::errors::misshapen;
 use super::headers::{is_flat, successive};
 use super::meaning::{Access, Operation};
 use super::rate::{RateHeaders, Window};
-use super::versioning::http_date;
 use super::{Judgement, Rule, answered};
-use crate::wire::exchange::Response;
 
 pub(super) const RULES: &[Rule] = &[
     Rule { id: "quota.enforced", judge: enforced },
     Rule { id: "quota.not-exceeded", judge: not_exceeded },
     Rule { id: "quota.not-early", judge: not_early },
     Rule { id: "quota.every-operation", judge: every_operation },
-    Rule { id: "quota.retry-after", judge: retry_after },
-    Rule { id: "quota.recovers", judge: recovers },
-    Rule { id: "quota.error-body", judge: error_body },
 ];
 
 const MINUTE: SignedDuration = SignedDuration::from_secs(60);
 
-/// The longest that the first 429 of a window can ask for: the rest of a day, and a little.
-const LONGEST_WAIT: SignedDuration = SignedDuration::from_secs(86_400 + 60);
-
-/// Waits longer than this many seconds are all the same, and can be added to without overflow.
-const FAR: i64 = 1 << 40;
+/// In a pause longer than this, other traffic on the key would leave no trace in the run's own answers.
+const UNSEEN: SignedDuration = SignedDuration::from_secs(5);
 
 /// Clocks are told to the second.
 const CLOCK_SLACK: SignedDuration = SignedDuration::from_secs(2);
 
-/// The successful requests of a key, by the window that their headers name: limit and reset.
-fn windows<'d>(docket: &'d Docket<'_>, key: usize) -> BTreeMap<(u64, i64), Vec<(&'d Case<'d>, Window)>> {
-    let mut windows: BTreeMap<_, Vec<_>> = BTreeMap::new();
+/// The successful requests of a key, in the order of sending, by the window that their headers name.
+fn windows<'d>(docket: &'d Docket<'_>, key: usize) -> Vec<Vec<(&'d Case<'d>, Window)>> {
+    let mut windows: Vec<Vec<(&Case<'_>, Window)>> = Vec::new();
     for (case, window) in docket.metered(key).into_iter().filter(|(case, _)| case.succeeded()) {
-        windows.entry((window.limit, window.reset)).or_default().push((case, window));
+        match windows.iter_mut().find(|admitted| admitted[0].1.is_same(window)) {
+            Some(admitted) => admitted.push((case, window)),
+            None => windows.push(vec![(case, window)]),
+        }
     }
     windows
 }
 
-fn is_limited(case: &Case<'_>) -> bool {
+pub(super) fn is_limited(case: &Case<'_>) -> bool {
     case.status() == Some(429) && case.key().is_some()
 }
 
@@ -53,12 +47,14 @@ fn enforced(docket: &Docket<'_>, judgement: &mut Judgement) {
         let metered = docket.metered(key);
         let limited = metered.iter().filter(|(case, _)| is_limited(case)).count();
         (0..limited).for_each(|_| judgement.hold());
-        for ((limit, _), admitted) in windows(docket, key) {
+        for admitted in windows(docket, key) {
+            let limit = admitted[0].1.limit;
             if limited == 0 && admitted.len() as u64 > limit {
                 let last = admitted[admitted.len() - 1].0;
                 judgement.fail(&[last], expected, format!("{} successes in a window of {limit}", admitted.len()));
             }
         }
+        still_limited(docket, key, &metered, judgement);
         for (case, window) in metered {
             let refused = matches!(case.status(), Some(400..=599)) && !is_limited(case);
             let owed_success = case.operation.is_sound() && case.operation.name() == "GET /pets";
@@ -69,13 +65,38 @@ fn enforced(docket: &Docket<'_>, judgement: &mut Judgement) {
     }
 }
 
+/// After a 429 the window stays used up until its reset, for every operation: what is asked for next, while nothing remains, gets
+/// 429 too.
+fn still_limited(docket: &Docket<'_>, key: usize, metered: &[(&Case<'_>, Window)], judgement: &mut Judgement) {
+    for pair in metered.windows(2) {
+        let [(limited, before), (next, now)] = [pair[0], pair[1]];
+        let running = next.server_time().is_some_and(|time| time.as_second() < before.reset - CLOCK_SLACK.as_secs());
+        let used_up = before.remaining == 0 && now.remaining == 0 && before.is_same(now) && running;
+        // A day's headers say nothing of the minute; and what fails for others may make room again.
+        let certain = limited.precedes(next)
+            && next.operation.is_sound()
+            && !docket.tells_day(key, limited, before)
+            && !has_other_traffic(docket, key);
+        if is_limited(limited) && next.status().is_some() && !is_limited(next) && used_up && certain {
+            let expected = "429 for every operation until the window's reset";
+            judgement.fail(&[next, limited], expected, format!("{} after a 429", answered(next)));
+        }
+    }
+}
+
 fn not_exceeded(docket: &Docket<'_>, judgement: &mut Judgement) {
     for key in docket.keys() {
-        for ((limit, reset), admitted) in windows(docket, key) {
+        for admitted in windows(docket, key) {
+            let Window { limit, reset, .. } = admitted[0].1;
+            let counted = admitted.len() + failures_counted(docket, key, admitted[0].1);
             let used_up = |(_, window): &&(&Case<'_>, Window)| window.remaining == 0;
             if admitted.len() as u64 > limit {
                 let (case, _) = admitted[limit as usize];
                 let found = format!("{} successes before the reset at {reset}", admitted.len());
+                judgement.fail(&[case], format!("at most {limit} in one window"), found);
+            } else if counted as u64 > limit {
+                let (case, _) = admitted[admitted.len() - 1];
+                let found = format!("{counted} before the reset at {reset}, failures included, which count here");
                 judgement.fail(&[case], format!("at most {limit} in one window"), found);
             } else if admitted.iter().filter(used_up).count() > 1 {
                 // Whether Remaining is told before or after a request is counted, only one can be the last.
@@ -88,6 +109,56 @@ fn not_exceeded(docket: &Docket<'_>, judgement: &mut Judgement) {
         }
         minute_not_exceeded(docket, key, judgement);
     }
+}
+
+/// The failed requests of a window that certainly were counted: those with a status that always made Remaining fall, several
+/// times. What a failure itself is told does not say so, since it may be taken back afterwards; what the next success is told does.
+fn failures_counted(docket: &Docket<'_>, key: usize, window: Window) -> usize {
+    const SEVERAL: usize = 3;
+    if has_other_traffic(docket, key) {
+        return 0;
+    }
+    let metered = docket.metered(key);
+    let failed = |case: &Case<'_>| matches!(case.status(), Some(400..=499)) && !is_limited(case);
+    // By status: how often it was seen between two successes, and whether Remaining then always fell for all in between.
+    let mut seen: BTreeMap<Option<u16>, (usize, bool)> = BTreeMap::new();
+    for run in runs_of_failures(&metered, failed) {
+        let [(_, earlier), .., (_, later)] = run else { continue };
+        let fell = earlier.remaining.saturating_sub(later.remaining) as usize + 1 >= run.len();
+        for (case, _) in &run[1..run.len() - 1] {
+            let (times, always) = seen.entry(case.status()).or_insert((0, true));
+            *times += 1;
+            *always &= fell;
+        }
+    }
+    let counts = |case: &Case<'_>| seen.get(&case.status()).is_some_and(|(times, always)| *always && *times >= SEVERAL);
+    metered.iter().filter(|(case, other)| failed(case) && other.is_same(window) && counts(case)).count()
+}
+
+/// Successes that follow each other in one window with nothing but failures between them, if anything: each sent when the one before was
+/// answered, and nothing else sent with the key.
+fn runs_of_failures<'m, 'd>(
+    metered: &'m [(&'d Case<'d>, Window)],
+    failed: impl Fn(&Case<'_>) -> bool,
+) -> Vec<&'m [(&'d Case<'d>, Window)]> {
+    let mut runs = Vec::new();
+    let mut begin: Option<usize> = None;
+    for (at, (case, window)) in metered.iter().enumerate() {
+        let follows = at > 0 && {
+            let (before, earlier) = metered[at - 1];
+            before.precedes(case) && before.exchange.number + 1 == case.exchange.number && earlier.is_same(*window)
+        };
+        if !follows {
+            begin = None;
+        }
+        if case.succeeded() {
+            runs.extend(begin.map(|begin| &metered[begin..=at]));
+            begin = Some(at);
+        } else if !failed(case) {
+            begin = None;
+        }
+    }
+    runs
 }
 
 /// Where the headers tell the day, the minute shows only in the traffic: an interval shorter than a minute touches two
@@ -117,18 +188,22 @@ fn not_early(docket: &Docket<'_>, judgement: &mut Judgement) {
             let Some((before, earlier)) = metered.iter().rev().find(|(case, _)| case.precedes(limited)) else {
                 continue;
             };
-            // After a first 429 a ban may follow, whatever remains.
-            if is_limited(before) {
+            // After a first 429 a ban may follow, whatever remains. After a pause others may have used it up.
+            let pause = limited.exchange.sent_at.duration_since(before.exchange.received_at);
+            if is_limited(before) || pause > UNSEEN {
                 continue;
             }
             // Requests that were under way at the same time may have used some of what was promised.
             let meanwhile =
                 metered.iter().filter(|(case, _)| !case.precedes(limited) && !limited.precedes(case)).count();
-            // So may those since then whose answers tell nothing: to no operation, or with a debatable credential.
+            // So may those since then whose answers tell nothing: to no operation, or with a debatable credential; and those
+            // without a key, where they are told of the same window, because callers are told apart by their address.
             let since = before.exchange.number..limited.exchange.number.saturating_sub(1);
             let unmetered = docket.cases.get(since).unwrap_or_default().iter().filter(|case| {
+                let told = case.rate.as_ref().and_then(RateHeaders::window);
                 case.access == Access::Debatable
-                    || case.key() == Some(key) && case.rate.as_ref().and_then(RateHeaders::window).is_none()
+                    || case.access.is_lacking() && told.is_some_and(|window| window.is_same(now))
+                    || case.key() == Some(key) && told.is_none()
                     || case.key() == Some(key) && case.operation == Operation::Elsewhere
             });
             let used = (meanwhile + unmetered.count()) as u64 - 1;
@@ -148,9 +223,8 @@ fn not_early(docket: &Docket<'_>, judgement: &mut Judgement) {
 
 /// The least that answers of the same window promised before a request was sent.
 fn least_before(metered: &[(&Case<'_>, Window)], limited: &Case<'_>, now: Window) -> u64 {
-    let before = metered.iter().filter(|(case, window)| {
-        case.precedes(limited) && !is_limited(case) && window.limit == now.limit && window.reset == now.reset
-    });
+    let before =
+        metered.iter().filter(|(case, window)| case.precedes(limited) && !is_limited(case) && window.is_same(now));
     before.map(|(_, window)| window.remaining).min().unwrap_or(0)
 }
 
@@ -169,29 +243,51 @@ fn counts_first(docket: &Docket<'_>, key: usize) -> bool {
     first_of_window && !shows_limit
 }
 
-/// Whether Remaining ever fell by more than this run's own requests explain, and not always by the same amount (which
-/// would be a server that counts double).
+/// Whether Remaining ever fell by more than this run's own requests explain, at whatever each of them costs.
 fn has_other_traffic(docket: &Docket<'_>, key: usize) -> bool {
     let metered = docket.metered(key);
-    // An answer among others that were under way at the same time tells of them too.
-    let alone = |at: usize| {
-        (at == 0 || metered[at - 1].0.precedes(metered[at].0))
-            && metered.get(at + 1).is_none_or(|(next, _)| metered[at].0.precedes(next))
-    };
-    let mut falls: Vec<u64> = Vec::new();
-    for at in 1..metered.len() {
-        let [(before, earlier), (after, later)] = [metered[at - 1], metered[at]];
-        let same_window = earlier.limit == later.limit && earlier.reset == later.reset;
-        // What was sent in between with the key, to no operation or in a debatable form, may have used some up.
-        let between = before.exchange.number..after.exchange.number.saturating_sub(1);
-        let certain = alone(at - 1) && alone(at) && docket.cases[between].iter().all(|case| case.access.is_lacking());
-        if same_window && certain && before.succeeded() && after.succeeded() {
-            falls.push(earlier.remaining.saturating_sub(later.remaining));
+    let cost = cost_of_one(docket, &metered);
+    metered.windows(2).any(|pair| {
+        let [(before, earlier), (after, later)] = [pair[0], pair[1]];
+        // A refusal may say that nothing remains whatever there was.
+        if !before.precedes(after) || earlier.limit != later.limit || is_limited(after) {
+            return false;
         }
+        let fell = if earlier.is_same(later) {
+            earlier.remaining.saturating_sub(later.remaining)
+        } else if later.reset > earlier.reset {
+            // In a window that is new since the answer before, nothing was used up before this run's own requests.
+            later.limit.saturating_sub(later.remaining)
+        } else {
+            return false;
+        };
+        fell > cost * sent_between(docket, before, after)
+    })
+}
+
+/// What a successful request uses up: more than one only where that is so each time, many times.
+fn cost_of_one(docket: &Docket<'_>, metered: &[(&Case<'_>, Window)]) -> u64 {
+    const MANY: usize = 10;
+    let alone = metered.windows(2).filter(|pair| {
+        let [(before, earlier), (after, later)] = [pair[0], pair[1]];
+        let single = before.precedes(after) && sent_between(docket, before, after) == 1;
+        single && earlier.is_same(later) && before.succeeded() && after.succeeded()
+    });
+    let falls: Vec<u64> = alone.map(|pair| pair[0].1.remaining.saturating_sub(pair[1].1.remaining)).collect();
+    match falls.first() {
+        Some(&fall) if falls.len() >= MANY && falls.iter().all(|other| *other == fall) => fall.max(1),
+        _ => 1,
     }
-    let most = falls.iter().copied().max().unwrap_or(0);
-    let steady = falls.len() >= 10 && falls.iter().all(|fall| *fall == most);
-    most > 1 && !steady
+}
+
+/// How many of this run's requests, with whatever credential, may have been counted between two answers, the one to the second
+/// request among them.
+fn sent_between(docket: &Docket<'_>, before: &Case<'_>, after: &Case<'_>) -> u64 {
+    let at = |case: &Case<'_>| case.exchange.number.saturating_sub(1);
+    let cases = |range| docket.cases.get::<std::ops::Range<usize>>(range).unwrap_or_default().iter();
+    let earlier = cases(0..at(before)).rev().take_while(|other| !other.precedes(before)).count();
+    let later = cases(at(after) + 1..docket.cases.len()).take_while(|other| !after.precedes(other)).count();
+    (earlier + (at(after) - at(before)) + later) as u64
 }
 
 /// Whether the headers tell the day, and this run alone may have used up the minute behind it.
@@ -201,8 +297,13 @@ fn minute_is_used_up(docket: &Docket<'_>, key: usize, limited: &Case<'_>, window
     }
     // Of a minute whose figure is unknown nothing can be said.
     let Some(figures) = docket.figures(key) else { return true };
+    let counts = |case: &Case<'_>| {
+        // Callers may be told apart by their address.
+        let told_alike = || case.rate.as_ref().and_then(RateHeaders::window).is_some_and(|told| told.is_same(window));
+        case.key() == Some(key) || case.access == Access::Debatable || case.access.is_lacking() && told_alike()
+    };
     let recent = docket.cases.iter().filter(|case| {
-        (case.key() == Some(key) || case.access == Access::Debatable)
+        counts(case)
             && case.exchange.number < limited.exchange.number
             && limited.exchange.received_at.duration_since(case.exchange.sent_at) <= MINUTE + CLOCK_SLACK
     });
@@ -235,104 +336,5 @@ fn every_operation(docket: &Docket<'_>, judgement: &mut Judgement) {
     }
 }
 
-/// A `Retry-After` that RFC 9110 knows.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum RetryAfter {
-    /// Whole seconds.
-    Seconds(u64),
-    /// A date.
-    Date(Timestamp),
-}
-
-/// Reads `Retry-After`; what is wrong with it, if it cannot be read.
-pub(super) fn read_retry_after(response: &Response) -> Result<RetryAfter, String> {
-    let mut values = response.values("retry-after");
-    let text = values.next().ok_or("no Retry-After")?;
-    if values.next().is_some() {
-        return Err("more than one Retry-After".to_owned());
-    }
-    if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Ok(RetryAfter::Seconds(text.parse().unwrap_or(u64::MAX)));
-    }
-    http_date(text).map(RetryAfter::Date).ok_or_else(|| format!("Retry-After: {text}"))
-}
-
-impl RetryAfter {
-    /// How long after the answer the client is to wait. A date is measured by the response's own `Date`.
-    fn wait(self, case: &Case<'_>) -> SignedDuration {
-        match self {
-            RetryAfter::Seconds(seconds) => SignedDuration::from_secs(seconds.try_into().unwrap_or(FAR).min(FAR)),
-            RetryAfter::Date(date) => date.duration_since(case.server_time().unwrap_or(case.exchange.received_at)),
-        }
-    }
-}
-
-fn retry_after(docket: &Docket<'_>, judgement: &mut Judgement) {
-    let expected = "one Retry-After, in whole seconds or as an HTTP-date";
-    for case in docket.cases.iter().filter(|case| is_limited(case)) {
-        let Some(response) = case.response() else { continue };
-        match read_retry_after(response) {
-            Ok(_) => judgement.hold(),
-            Err(problem) => judgement.fail(&[case], expected, format!("429 with {problem}")),
-        }
-    }
-}
-
-fn recovers(docket: &Docket<'_>, judgement: &mut Judgement) {
-    for key in docket.keys() {
-        let metered = docket.metered(key);
-        for (at, (limited, window)) in metered.iter().enumerate().filter(|(_, (case, _))| is_limited(case)) {
-            let Some(wait) = limited.response().and_then(|r| read_retry_after(r).ok()).map(|r| r.wait(limited)) else {
-                continue;
-            };
-            let is_first = at == 0 || !is_limited(metered[at - 1].0);
-            if is_first && wait > LONGEST_WAIT {
-                let found = format!("a first 429 that asks for a wait of {} days", wait.as_secs() / 86_400);
-                judgement.fail(&[limited], "a Retry-After within the day, the longest window there is", found);
-                continue;
-            }
-            // What is decided is the first request after the last 429 of a series.
-            let Some((next, _)) = metered.get(at + 1) else { continue };
-            let waited = next.exchange.sent_at.duration_since(limited.exchange.received_at);
-            if is_limited(next) {
-                if waited >= wait + CLOCK_SLACK && waited >= window_ends_in(docket, key, limited, *window) + CLOCK_SLACK
-                {
-                    let found = format!("429 again after {} s", waited.as_secs());
-                    judgement.fail(&[next, limited], "an answer after Retry-After and the reset have passed", found);
-                }
-            } else if waited >= wait {
-                judgement.hold();
-            }
-        }
-    }
-}
-
-/// How long after a 429 its window is over: at the reset, unless the headers tell a day that is not used up, in which
-/// case it is the minute that is.
-fn window_ends_in(docket: &Docket<'_>, key: usize, limited: &Case<'_>, window: Window) -> SignedDuration {
-    if docket.tells_day(key, limited, window) && window.remaining > 0 {
-        return MINUTE;
-    }
-    let now = limited.server_time().unwrap_or(limited.exchange.received_at).as_second();
-    SignedDuration::from_secs(window.reset.saturating_sub(now))
-}
-
-fn error_body(docket: &Docket<'_>, judgement: &mut Judgement) {
-    for case in docket.cases.iter().filter(|case| is_limited(case)) {
-        if case.json.is_none() {
-            judgement.hold();
-            continue;
-        }
-        let media_type = case.response().and_then(Response::media_type);
-        let labelled = media_type.as_deref() == Some("application/json");
-        let label = (!labelled).then(|| format!("a body labelled {}", media_type.as_deref().unwrap_or("as nothing")));
-        let problem = misshapen(case).or(label).or_else(|| {
-            let member = case.value()?.get("status")?.as_int64()?;
-            (member != 429).then(|| format!("status {member} in the body"))
-        });
-        match problem {
-            None => judgement.hold(),
-            Some(problem) => judgement.fail(&[case], "an Error, or an empty body", format!("429 with {problem}")),
-        }
-    }
-}
+#[cfg(test)]
+mod tests;

@@ -52,7 +52,9 @@ fn agrees(docket: &Docket<'_>, judgement: &mut Judgement) {
 }
 
 fn not_found(docket: &Docket<'_>, judgement: &mut Judgement) {
-    // One identifier picked at random may, against all odds, belong to an animal. Two do not.
+    // One identifier picked at random may, against all odds, belong to an animal. Two do not, except near nought, where those of
+    // animals that exist from before may be.
+    const NEAR: u64 = 1 << 32;
     let mut hits: Vec<&Case<'_>> = Vec::new();
     for (case, id) in admitted(docket) {
         let PetId::Int64(id) = id else { continue };
@@ -67,7 +69,10 @@ fn not_found(docket: &Docket<'_>, judgement: &mut Judgement) {
         match (docket.era(case), case.status()) {
             (_, Some(404)) | (Era::OnTheDay | Era::After, Some(400..=499)) => judgement.hold(),
             (_, Some(200)) if case.animals().iter().any(|animal| animal.id() == Some(id)) => {
-                if hits.last().is_some() {
+                if id.unsigned_abs() < NEAR {
+                    continue;
+                }
+                if !hits.is_empty() {
                     judgement.fail(&[case, hits[0]], expected, "an animal for every identifier that was tried");
                 }
                 hits.push(case);

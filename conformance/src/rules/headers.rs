@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::docket::{Case, Docket};
-use super::meaning::Operation;
+use super::meaning::{Access, Operation};
 use super::rate::{Field, RateHeaders, Window};
 use super::{Judgement, Rule, answered};
 use crate::plan::Figures;
@@ -53,10 +53,17 @@ fn present(docket: &Docket<'_>, judgement: &mut Judgement, name: &str, field: fn
 }
 
 fn limit_figure(docket: &Docket<'_>, judgement: &mut Judgement) {
+    // A ban may go with a limit of its own.
+    let repeated = repeated_refusals(docket);
     for key in docket.keys() {
         let told = docket.context.figures.filter(|_| key == 0);
         let mut figures = BTreeSet::new();
         for (case, window) in docket.metered(key) {
+            if !repeated.contains(&case.exchange.number) {
+                judgement.require(case, window.limit > 0, "a Limit above 0 for a valid key", || {
+                    format!("{} with a Limit of 0", answered(case))
+                });
+            }
             figures.insert(window.limit);
             match told {
                 Some(Figures { per_minute, per_day }) => {
@@ -87,11 +94,9 @@ fn remaining_range(docket: &Docket<'_>, judgement: &mut Judgement) {
 pub(super) fn successive<'d>(docket: &'d Docket<'_>, key: usize) -> Vec<[(&'d Case<'d>, Window); 2]> {
     let admitted: Vec<(&Case<'_>, Window)> =
         docket.metered(key).into_iter().filter(|(case, _)| case.succeeded()).collect();
-    admitted
-        .windows(2)
-        .map(|pair| [pair[0], pair[1]])
-        .filter(|[a, b]| a.1.limit == b.1.limit && a.1.reset == b.1.reset && a.0.precedes(b.0))
-        .collect()
+    let is_certain =
+        |[a, b]: &[(&Case<'_>, Window); 2]| a.1.is_same(b.1) && a.0.precedes(b.0) && !docket.is_beside_a_failure(a.0);
+    admitted.windows(2).map(|pair| [pair[0], pair[1]]).filter(is_certain).collect()
 }
 
 /// Whether a pair shows that the second or the first of two successful requests used nothing up.
@@ -129,7 +134,7 @@ fn remaining_never_rises(docket: &Docket<'_>, judgement: &mut Judgement) {
             };
             if later.remaining <= earlier.remaining || over {
                 judgement.hold();
-            } else {
+            } else if !docket.is_beside_a_failure(before) {
                 judgement.fail(
                     &[after, before],
                     format!("no more than {} remaining until the reset at {}", earlier.remaining, earlier.reset),
@@ -140,21 +145,22 @@ fn remaining_never_rises(docket: &Docket<'_>, judgement: &mut Judgement) {
     }
 }
 
-/// The refusals that follow a refusal: they may tell of a ban, whose end may lie anywhere.
+/// The refusals of a key that may not be its first: they may tell of a ban, whose end may lie anywhere. When it comes, and what
+/// else comes in between, is the service's choice; of refusals at the same time, any may have been the later one.
 fn repeated_refusals(docket: &Docket<'_>) -> HashSet<usize> {
-    let limited = |case: &Case<'_>| case.status() == Some(429);
     let mut numbers = HashSet::new();
     for key in docket.keys() {
-        let metered = docket.metered(key);
-        let pairs = metered.windows(2).filter(|pair| limited(pair[0].0) && limited(pair[1].0));
-        numbers.extend(pairs.map(|pair| pair[1].0.exchange.number));
+        let refusals = || docket.cases.iter().filter(|case| case.key() == Some(key) && case.status() == Some(429));
+        let is_first = |case: &Case<'_>| refusals().all(|other| std::ptr::eq(case, other) || case.precedes(other));
+        numbers.extend(refusals().filter(|case| !is_first(case)).map(|case| case.exchange.number));
     }
     numbers
 }
 
 fn reset_time(docket: &Docket<'_>, judgement: &mut Judgement) {
     let repeated = repeated_refusals(docket);
-    for (case, rate) in answers(docket).filter(|(case, _)| !repeated.contains(&case.exchange.number)) {
+    let tells_ban = |case: &Case<'_>| case.access == Access::Banned || repeated.contains(&case.exchange.number);
+    for (case, rate) in answers(docket).filter(|(case, _)| !tells_ban(case)) {
         let Some(reset) = rate.reset.integer() else { continue };
         let length = match (case.key().and_then(|key| docket.figures(key)), rate.limit.integer()) {
             (Some(figures), Some(limit))
@@ -192,11 +198,11 @@ fn reset_time(docket: &Docket<'_>, judgement: &mut Judgement) {
             let [(before, earlier), (after, later)] = [pair[0], pair[1]];
             let Some(time) = after.server_time() else { continue };
             let running = time.as_second() < earlier.reset - CLOCK_SLACK;
-            if earlier.limit == later.limit
-                && before.precedes(after)
-                && running
-                && later.reset > earlier.reset + CLOCK_SLACK
-            {
+            // A refusal may tell of the window that is used up where the other answers tell of the longer one.
+            let refused = before.status() == Some(429) || after.status() == Some(429);
+            let moved =
+                later.reset > earlier.reset + CLOCK_SLACK || !refused && later.reset < earlier.reset - CLOCK_SLACK;
+            if earlier.limit == later.limit && before.precedes(after) && running && moved {
                 let found = format!("the window still runs, and its reset has moved to {}", later.reset);
                 judgement.fail(&[after, before], format!("the reset at {} that was announced", earlier.reset), found);
             }
@@ -204,14 +210,24 @@ fn reset_time(docket: &Docket<'_>, judgement: &mut Judgement) {
     }
 }
 
-/// The end of a window lies ahead of most of its answers: among many, not all can come in its last second.
+/// Of two answers that lie some seconds apart, but less than a window, one at the most comes in the last second of its window.
 fn lies_ahead(metered: &[(&Case<'_>, Window)], judgement: &mut Judgement) {
-    const MANY: usize = 20;
-    let ahead = metered.iter().filter_map(|(case, window)| Some(window.reset - case.server_time()?.as_second()));
-    let ahead: Vec<i64> = ahead.collect();
-    if ahead.len() >= MANY && ahead.iter().all(|seconds| *seconds <= 1) {
-        let found = format!("{} answers, each at the end of its window", ahead.len());
-        judgement.fail(&[metered[0].0], "a Reset that lies ahead", found);
+    const APART: std::ops::Range<i64> = 2 * CLOCK_SLACK..MINUTE - 2 * CLOCK_SLACK;
+    let mut ends: BTreeMap<u64, (&Case<'_>, i64)> = BTreeMap::new();
+    for &(case, window) in metered {
+        // The Date of a slow answer tells when it went out; the headers may be from when the request came in.
+        let took = case.exchange.received_at.duration_since(case.exchange.sent_at).as_secs();
+        let came = case.server_time().map(|time| time.as_second() - took);
+        let Some(now) = came.filter(|now| window.reset - now <= 1) else { continue };
+        let (first, then) = *ends.entry(window.limit).or_insert((case, now));
+        if APART.contains(&(now - then)) && first.precedes(case) {
+            let found = format!("two answers {} s apart, each at the end of its window", now - then);
+            judgement.fail(&[case, first], "a Reset that lies ahead", found);
+            return;
+        }
+        if now - then >= APART.end {
+            ends.insert(window.limit, (case, now));
+        }
     }
 }
 
@@ -240,3 +256,6 @@ fn distance(seconds: i64) -> String {
     };
     if seconds < 0 { format!("-{text}") } else { format!("+{text}") }
 }
+
+#[cfg(test)]
+mod tests;

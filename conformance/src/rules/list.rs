@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::docket::{Animal, Case, Docket};
-use super::meaning::{ListQuery, Operation, Parameter};
+use super::meaning::{Access, ListQuery, Operation, Parameter};
 use super::{Judgement, Rule, answered};
 use crate::wire::json::Json;
 
@@ -37,6 +37,12 @@ fn arrays<'d>(docket: &'d Docket<'_>) -> impl Iterator<Item = (&'d Case<'d>, &'d
 fn success(docket: &Docket<'_>, judgement: &mut Judgement) {
     for (case, _) in admitted(docket).filter(|(_, query)| query.is_lawful()) {
         judgement.require(case, case.status() == Some(200), "200 for a lawful list", || answered(case));
+    }
+    // A key under `bearer` may be taken or refused, and is nothing else to fail for.
+    let debatable = docket.lists().filter(|(case, query)| case.access == Access::Debatable && query.is_lawful());
+    for (case, _) in debatable.filter(|(case, _)| !matches!(case.status(), None | Some(429))) {
+        let lawful = matches!(case.status(), Some(200 | 401));
+        judgement.require(case, lawful, "200 for a lawful list, or 401 if the scheme is refused", || answered(case));
     }
 }
 
@@ -128,11 +134,12 @@ fn expected_among(docket: &Docket<'_>, case: &Case<'_>, query: &ListQuery) -> Ha
         Parameter::Lawful(status) => animal.status() == Some(status),
         Parameter::Debatable(_) | Parameter::Repeated => false,
     };
+    let own_only = query.status != Parameter::Absent && docket.others_change;
     docket
         .sightings
         .keys()
         .copied()
-        .filter(|&id| docket.is_settled(id, case))
+        .filter(|&id| (!own_only || docket.is_own(id)) && docket.is_settled(id, case))
         .filter(|&id| docket.known(id, case).is_some_and(|(_, animal)| matches(animal)))
         .collect()
 }
@@ -179,15 +186,22 @@ fn agrees(docket: &Docket<'_>, judgement: &mut Judgement) {
 
 /// Requires that an animal is the one that earlier answers showed under its id.
 pub(super) fn compare_with_known(docket: &Docket<'_>, case: &Case<'_>, animal: Animal<'_>, judgement: &mut Judgement) {
-    let Some((first, known)) = animal.id().and_then(|id| docket.known(id, case)) else { return };
-    // A default may be filled in later than the creation; a status that was sent may not change.
-    let defaulted = matches!(first.operation, Operation::Create(_)) && known.status().is_none();
+    let Some((id, (first, known))) = animal.id().and_then(|id| Some((id, docket.known(id, case)?))) else { return };
+    // A default may be filled in later than the creation. How an animal changes is not given: what this run has created nobody
+    // else knows, but somebody else's may be pending now and sold the next moment. Its name and category are held against an
+    // answer only if a later one shows them as they were.
+    let is_own = matches!(first.operation, Operation::Create(_));
+    let is_alike = |other: Animal<'_>| other.name() == known.name() && other.category_id() == known.category_id();
+    if !is_own && !is_alike(animal) && !docket.is_seen_after(id, case, is_alike) {
+        return;
+    }
+    let may_change = if is_own { known.status().is_none() } else { animal.status().is_some() };
     let difference = if animal.name() != known.name() {
         Some(format!("name {:?} instead of {:?}", animal.name().unwrap_or(""), known.name().unwrap_or("")))
     } else if animal.category_id() != known.category_id() {
         let show = |category: Option<i64>| category.map_or_else(|| "no int64".to_owned(), |id| id.to_string());
         Some(format!("categoryId {} instead of {}", show(animal.category_id()), show(known.category_id())))
-    } else if !defaulted && animal.status() != known.status() {
+    } else if !may_change && animal.status() != known.status() {
         let show = |status: Option<&str>| status.map_or_else(|| "none".to_owned(), |status| format!("\"{status}\""));
         Some(format!("status {} instead of {}", show(animal.status()), show(known.status())))
     } else {

@@ -9,20 +9,26 @@ pub mod meaning;
 pub mod rate;
 
 mod authentication;
+mod bans;
 mod create;
 mod errors;
 mod exceeding;
+mod figures;
 mod get;
 mod headers;
 mod list;
 mod observers;
 mod orders;
+mod refusals;
 mod resources;
 mod service;
 mod side_effects;
 mod versioning;
 
 pub mod transcript;
+
+#[cfg(test)]
+mod sample;
 
 use std::collections::BTreeSet;
 
@@ -61,6 +67,7 @@ pub fn rules() -> Vec<Rule> {
         errors::RULES,
         headers::RULES,
         exceeding::RULES,
+        refusals::RULES,
         side_effects::RULES,
         versioning::RULES,
     ]
@@ -84,6 +91,22 @@ pub fn broken(trace: &Trace) -> BTreeSet<&'static str> {
     };
     rules().iter().filter(|rule| breaks(rule)).map(|rule| rule.id).collect()
 }
+
+/// The reads that break a rule only if what was created had to be seen at once: a moment later they are worth a second look.
+#[must_use]
+pub fn premature(trace: &Trace) -> BTreeSet<usize> {
+    let reads = |docket: &Docket<'_>| -> BTreeSet<usize> {
+        let mut judgement = Judgement::default();
+        for rule in rules().iter().filter(|rule| LAGGING.contains(&rule.id)) {
+            (rule.judge)(docket, &mut judgement);
+        }
+        judgement.failures.iter().filter_map(|failure| failure.exchanges.first().copied()).collect()
+    };
+    &reads(&Docket::impatient(trace)) - &reads(&Docket::new(trace))
+}
+
+/// The rules that ask whether what was created must be seen yet.
+const LAGGING: [&str; 4] = ["list.limit-default", "list.complete", "get.success", "versioning.lifetime"];
 
 /// What a rule found.
 #[derive(Debug, Default)]
@@ -151,6 +174,30 @@ mod tests {
 
     use super::*;
     use crate::catalogue::{Level, catalogue};
+    use crate::rules::sample::Sample;
+
+    #[test]
+    fn a_read_that_lags_is_worth_a_second_look_until_it_lags_too_long() {
+        let unseen_after = |seconds| Sample::new().create(7).wait(seconds).get(7, None).trace();
+        assert_eq!(premature(&unseen_after(4)), BTreeSet::from([2]));
+        assert_eq!(premature(&unseen_after(5)), BTreeSet::new());
+        assert!(!broken(&unseen_after(4)).contains("get.success"));
+        assert!(broken(&unseen_after(5)).contains("get.success"));
+    }
+
+    #[test]
+    fn what_held_and_what_did_not_is_judged() {
+        let mut judgement = Judgement::default();
+        judgement.hold();
+        judgement.fail(&[], "this", "that");
+        assert_eq!((judgement.judged, judgement.failures.len()), (2, 1));
+    }
+
+    #[test]
+    fn what_is_looked_at_again_is_judged_by_rules_that_exist() {
+        let judged: HashSet<&str> = rules().iter().map(|rule| rule.id).collect();
+        assert!(LAGGING.iter().all(|id| judged.contains(id)), "{LAGGING:?}");
+    }
 
     #[test]
     fn every_stated_and_inferred_requirement_has_one_rule_and_every_open_one_an_observer() {

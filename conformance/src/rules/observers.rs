@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::docket::{Animal, Case, Docket};
-use super::exceeding::{RetryAfter, read_retry_after};
 use super::meaning::{Access, CreateBody, Debate, Operation, Parameter, PetId};
 use super::rate::Window;
+use super::refusals::{RetryAfter, read_retry_after};
 use super::{Observer, answered};
 use crate::wire::json::Json;
 

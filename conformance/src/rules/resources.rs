@@ -43,9 +43,10 @@ fn int64(docket: &Docket<'_>, judgement: &mut Judgement) {
     for case in &docket.cases {
         for animal in case.animals() {
             for name in ["id", "categoryId"] {
-                let Some(Json::Number(number)) = animal.0.get(name) else { continue };
-                judgement.require(case, number.as_int64().is_some(), "a whole number within int64", || {
-                    format!("{name} is {}", number.as_str())
+                let Some(value) = animal.0.get(name) else { continue };
+                judgement.require(case, value.as_int64().is_some(), "a whole number within int64", || match value {
+                    Json::Number(number) => format!("{name} is {}", number.as_str()),
+                    other => format!("{name} is {}", other.kind()),
                 });
             }
         }

@@ -3,8 +3,7 @@
 use super::docket::{Case, Docket};
 use super::meaning::Operation;
 use super::{Judgement, Rule, answered};
-use crate::wire::client::MAX_BODY;
-use crate::wire::exchange::{FailureKind, Outcome};
+use crate::wire::exchange::{FailureKind, MAX_BODY, Outcome};
 
 pub(super) const RULES: &[Rule] =
     &[Rule { id: "service.complete-answer", judge: complete_answer }, Rule { id: "service.json", judge: json }];
@@ -18,8 +17,8 @@ fn complete_answer(docket: &Docket<'_>, judgement: &mut Judgement) {
             }),
             Outcome::Failed(failure) => {
                 let what = match failure.kind {
-                    FailureKind::Connect => "no connection",
-                    FailureKind::Tls => "no TLS session",
+                    FailureKind::Connect | FailureKind::Unresolved => "no connection",
+                    FailureKind::Tls | FailureKind::Untrusted | FailureKind::NotTls => "no TLS session",
                     FailureKind::Timeout => "no complete answer in time",
                     FailureKind::Broken => "a broken connection or something that is no HTTP",
                 };

@@ -1,6 +1,9 @@
 //! What was refused must not have happened: no later answer may show an animal that only a refused request named.
 
-use super::docket::{Case, Docket};
+use std::collections::{HashMap, HashSet};
+
+use super::docket::{Animal, Case, Docket};
+use super::meaning::{CreateBody, Operation};
 use super::{Judgement, Rule};
 
 pub(super) const RULES: &[Rule] = &[
@@ -20,31 +23,52 @@ pub(super) const RULES: &[Rule] = &[
 ];
 
 fn stores_nothing(docket: &Docket<'_>, judgement: &mut Judgement, why: &str, is_refused: fn(&Case<'_>) -> bool) {
-    for (refused, body) in docket.creates().filter(|(case, _)| is_refused(case)) {
-        let Some(name) = body.draft().and_then(|draft| draft.name.as_deref()) else { continue };
-        let used_elsewhere = docket.creates().any(|(case, body)| {
-            !std::ptr::eq(case, refused)
-                && !is_refused(case)
-                && body.draft().and_then(|draft| draft.name.as_deref()) == Some(name)
-        });
-        let shows = |case: &Case<'_>| case.animals().iter().any(|animal| animal.name() == Some(name));
-        let existed = docket.cases.iter().any(|case| case.precedes(refused) && shows(case));
-        if used_elsewhere || existed {
+    let refusals: Vec<(&Case<'_>, &str)> = docket
+        .creates()
+        .filter(|(case, _)| is_refused(case))
+        .filter_map(|(case, body)| Some((case, name(body)?)))
+        .collect();
+    if refusals.is_empty() {
+        return;
+    }
+    let elsewhere: HashSet<&str> =
+        docket.creates().filter(|(case, _)| !is_refused(case)).filter_map(|(_, body)| name(body)).collect();
+    let mut showings: HashMap<&str, Vec<&Case<'_>>> = HashMap::new();
+    for case in &docket.cases {
+        for shown in case.animals().into_iter().filter_map(Animal::name) {
+            showings.entry(shown).or_default().push(case);
+        }
+    }
+    for (refused, name) in refusals {
+        let shown = showings.get(name).map_or(&[][..], Vec::as_slice);
+        let existed = shown.iter().any(|case| case.precedes(refused));
+        if elsewhere.contains(name) || existed {
             continue;
         }
-        let mut later =
-            docket.cases.iter().filter(|case| refused.precedes(case) && !case.animals().is_empty()).peekable();
-        // Where nothing was shown afterwards, nothing was seen to hold either; an empty list is a showing.
-        let looked = later.peek().is_some()
-            || docket.lists().any(|(case, _)| refused.precedes(case) && case.status() == Some(200));
-        match later.find(|case| shows(case)) {
+        match shown.iter().find(|case| refused.precedes(case)) {
             Some(case) => judgement.fail(
                 &[case, refused],
                 format!("no trace of an animal whose creation was refused ({why})"),
                 format!("the animal {name:?} exists"),
             ),
-            None if looked => judgement.hold(),
+            None if is_looked_for_after(docket, refused) => judgement.hold(),
             None => {}
         }
     }
 }
+
+fn name(body: &CreateBody) -> Option<&str> {
+    body.draft().and_then(|draft| draft.name.as_deref())
+}
+
+/// Whether animals were shown after a request. Where nothing was shown, nothing was seen to hold either; an empty list is a
+/// showing.
+fn is_looked_for_after(docket: &Docket<'_>, refused: &Case<'_>) -> bool {
+    // From the end: where anything was shown afterwards, it is likely to be there.
+    docket.cases.iter().rev().filter(|case| refused.precedes(case)).any(|case| {
+        !case.animals().is_empty() || matches!(case.operation, Operation::List(_)) && case.status() == Some(200)
+    })
+}
+
+#[cfg(test)]
+mod tests;

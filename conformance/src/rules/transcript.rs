@@ -94,7 +94,7 @@ fn lawful(docket: &Docket<'_>, case: &Case<'_>) -> (&'static str, bool) {
         (Operation::Elsewhere, _) => ("any", true),
         (_, Access::Lacking(_)) => ("401 Error", is(401)),
         (Operation::List(_), Access::Debatable) => ("200 Pets, or 401 Error", pets || is(401)),
-        (_, Access::Debatable) => ("any", true),
+        (_, Access::Debatable | Access::Banned) => ("any", true),
         (Operation::List(query), _) if query.is_lawful() => ("200 Pets", pets),
         (Operation::List(_), _) => ("200 Pets, or an Error of the client", pets || client_error && error),
         (Operation::Create(CreateBody::OtherMedia), _) => ("any", true),
@@ -147,4 +147,62 @@ fn missing_headers(case: &Case<'_>) -> Option<String> {
         .map(|(name, _)| format!("X-RateLimit-{name}"))
         .collect();
     (!missing.is_empty()).then(|| format!(", without {}", missing.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::rules::sample::{Sample, animal};
+    use crate::wire::exchange::Request;
+
+    /// The statuses of this range with which an answer is lawful: with an Error, and with an animal or a list of them.
+    fn lawful_statuses(before: impl Fn() -> Sample, request: &Request) -> (Vec<u16>, Vec<u16>) {
+        let holds = |status: u16, body: String| {
+            let trace = before().ask(request.clone(), status, body).trace();
+            let docket = Docket::new(&trace);
+            docket.cases.last().is_some_and(|case| lawful(&docket, case).1)
+        };
+        let shown =
+            |_| if request.path == "/pets" && request.method == "GET" { "[]".to_owned() } else { animal(7, "sold") };
+        let error = |status| json!({"code": "c", "message": "m", "status": status}).to_string();
+        let all = [200, 201, 400, 401, 404, 405, 410, 422, 500];
+        let lawful = |body: &dyn Fn(u16) -> String| all.into_iter().filter(|at| holds(*at, body(*at))).collect();
+        (lawful(&error), lawful(&shown))
+    }
+
+    #[test]
+    fn each_set_of_lawful_answers_holds_what_it_says() {
+        let get = |path: &str| Request::new("GET", path);
+        let create = |body: &str| Request::new("POST", "/pets").json(body);
+        let client = || vec![400, 401, 404, 405, 410, 422];
+        // What an animal looks like is another matter: here anything counts as one.
+        let created = || [vec![201], client()].concat();
+        let new = Sample::new;
+        let late = || Sample::at("2031-06-01T12:00:00Z");
+        let known = || Sample::new().get(7, Some("sold"));
+        for (before, request, errors, animals) in [
+            (&new as &dyn Fn() -> Sample, get("/pets"), vec![], vec![200]),
+            (&new, get("/pets").query("limit=0"), client(), vec![200]),
+            (&new, create("{"), client(), client()),
+            (&new, create("{}"), vec![400], vec![]),
+            (&new, create(r#"{"name":"Rex","categoryId":1} x"#), created(), created()),
+            (&new, create(r#"{"name":"Rex","categoryId":1}"#), vec![201], vec![201]),
+            (&new, create(r#"{"name":"","categoryId":1}"#), created(), created()),
+            (&new, create(r#"{"name":"Rex","categoryId":2}"#), vec![201, 400], vec![201]),
+            (&new, get("/pets/7"), vec![404], vec![]),
+            (&known, get("/pets/7"), vec![200], vec![200]),
+            (&late, get("/pets/7"), client(), client()),
+            (&new, get("/pets/seven"), client(), client()),
+            (
+                &new,
+                get("/store/orders"),
+                vec![200, 201, 400, 401, 410, 422, 500],
+                vec![200, 201, 400, 401, 410, 422, 500],
+            ),
+        ] {
+            assert_eq!(lawful_statuses(before, &request), (errors, animals), "{} {request:?}", request.target());
+        }
+    }
 }

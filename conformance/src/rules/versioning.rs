@@ -80,6 +80,20 @@ fn deprecation_header(docket: &Docket<'_>, judgement: &mut Judgement) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rules::sample::Sample;
+
+    #[test]
+    fn what_was_never_seen_may_be_gone() {
+        let gone = |sample: Sample| sample.fetch(7, 410, String::new()).failing(lifetime);
+        assert_eq!(gone(Sample::new()), [[0; 0]; 0]);
+        assert_eq!(gone(Sample::new().get(7, Some("sold"))), [[2]]);
+    }
+
+    #[test]
+    fn the_base_address_is_judged_once_something_succeeds_there() {
+        assert_eq!(Sample::new().get(7, None).judged(path).judged, 0);
+        assert_eq!(Sample::new().get(7, None).get(8, Some("sold")).judged(path).judged, 1);
+    }
 
     #[test]
     fn the_day_of_removal_is_told_in_any_time_zone_that_begins_it_earlier() {

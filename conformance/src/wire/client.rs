@@ -6,14 +6,12 @@
 
 use std::time::Duration;
 
-use jiff::Timestamp;
 use reqwest::Method;
+use reqwest::header::{ACCEPT_ENCODING, HeaderMap, HeaderValue};
 use reqwest::redirect::Policy;
 
-use super::exchange::{Failure, FailureKind, Outcome, Request, Response};
-
-/// No more of a body is read than this. A list of 100 animals with names of 64 KiB fits.
-pub const MAX_BODY: usize = 8 * 1024 * 1024;
+use super::exchange::{Failure, FailureKind, MAX_BODY, Outcome, Request, Response};
+use super::words;
 
 /// How the client reaches its target.
 #[derive(Clone, Debug)]
@@ -34,16 +32,16 @@ pub struct Transport {
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     /// The file given as CA holds no usable certificate.
-    #[error("the CA file holds no PEM certificate that can be used")]
-    Certificates(#[source] reqwest::Error),
-    /// The proxy address cannot be used.
-    #[error("the proxy address cannot be used; it should look like http://proxy.example:3128")]
-    Proxy(#[source] reqwest::Error),
-    /// Anything else; on a machine without CA certificates, TLS cannot start.
     #[error(
-        "the HTTP client could not be built; for HTTPS the system needs CA certificates, or give some with --ca-cert"
+        "--ca-cert: the file holds no certificate in PEM that can be used\n  Such a file begins with -----BEGIN CERTIFICATE-----. Nothing was sent."
     )]
-    Build(#[source] reqwest::Error),
+    Certificates,
+    /// The proxy address cannot be used.
+    #[error("--proxy: the address cannot be used; it should look like http://proxy.example:3128. Nothing was sent.")]
+    Proxy,
+    /// Anything else that keeps it from being built.
+    #[error("the HTTP client could not be built: {0}")]
+    Build(#[from] reqwest::Error),
 }
 
 /// Sends requests and writes down what comes of them.
@@ -62,48 +60,50 @@ impl Client {
     pub fn new(transport: Transport) -> Result<Client, ClientError> {
         // Another part of the process may have chosen a provider already; any will do.
         let _already_installed = rustls::crypto::ring::default_provider().install_default();
-        let mut builder = reqwest::Client::builder()
-            .redirect(Policy::none())
-            .timeout(transport.timeout)
-            .pool_max_idle_per_host(0)
-            .user_agent(concat!("animal-store-conform/", env!("CARGO_PKG_VERSION")));
-        if transport.base_url.starts_with("https:") {
-            let extra =
-                reqwest::Certificate::from_pem_bundle(&transport.ca_certificates).map_err(ClientError::Certificates)?;
-            builder = builder.tls_certs_merge(extra);
+        let http = if transport.base_url.starts_with("https:") {
+            let extra = reqwest::Certificate::from_pem_bundle(&transport.ca_certificates);
+            let extra = extra.map_err(|_| ClientError::Certificates)?;
+            if extra.is_empty() && !transport.ca_certificates.is_empty() {
+                return Err(ClientError::Certificates);
+            }
+            match builder(&transport)?.tls_certs_merge(extra.clone()).build() {
+                Ok(http) => http,
+                // A system without CA certificates, such as a container image with nothing in it but this program.
+                Err(_) => builder(&transport)?.tls_certs_only(brought_along()?.into_iter().chain(extra)).build()?,
+            }
         } else {
             // Without this, a machine that has no CA certificates could not even speak plain HTTP.
-            builder = builder.tls_certs_only([]);
-        }
-        builder = match &transport.proxy {
-            Some(proxy) => builder.proxy(reqwest::Proxy::all(proxy).map_err(ClientError::Proxy)?),
-            None => builder.no_proxy(),
+            builder(&transport)?.tls_certs_only([]).build()?
         };
-        Ok(Client { http: builder.build().map_err(ClientError::Build)?, transport })
+        Ok(Client { http, transport })
+    }
+
+    /// How the client reaches its target.
+    #[must_use]
+    pub fn transport(&self) -> &Transport {
+        &self.transport
     }
 
     /// Sends one request and waits for its outcome. Failures are outcomes, not errors.
-    pub async fn send(&self, request: &Request) -> (Outcome, Timestamp, Timestamp) {
-        let sent_at = Timestamp::now();
-        let outcome = match self.exchange(request).await {
+    pub async fn send(&self, request: &Request) -> Outcome {
+        match self.exchange(request).await {
             Ok(response) => Outcome::Response(response),
             Err(error) => Outcome::Failed(describe(&error)),
-        };
-        (outcome, sent_at, Timestamp::now())
+        }
     }
 
     /// Asks whether anything speaks HTTP at the base URL, without a key and without reading a body. No exchange: it says
-    /// nothing about the API.
+    /// nothing about the API. The status of the answer.
     ///
     /// # Errors
     ///
     /// [`Failure`] when there is no HTTP answer.
-    pub async fn poll(&self) -> Result<(), Failure> {
+    pub async fn poll(&self) -> Result<u16, Failure> {
         let mut builder = self.http.get(&self.transport.base_url);
         for (name, value) in &self.transport.headers {
             builder = builder.header(name, value);
         }
-        builder.send().await.map(|_| ()).map_err(|error| describe(&error))
+        builder.send().await.map(|response| response.status().as_u16()).map_err(|error| describe(&error))
     }
 
     async fn exchange(&self, request: &Request) -> Result<Response, reqwest::Error> {
@@ -139,32 +139,47 @@ impl Client {
     }
 }
 
+/// Everything about the client but whom it trusts.
+fn builder(transport: &Transport) -> Result<reqwest::ClientBuilder, ClientError> {
+    // Without this field a server may choose any content coding (RFC 9110, 12.5.3), and none is undone here.
+    let identity = HeaderMap::from_iter([(ACCEPT_ENCODING, HeaderValue::from_static("identity"))]);
+    let builder = reqwest::Client::builder()
+        .default_headers(identity)
+        .redirect(Policy::none())
+        .timeout(transport.timeout)
+        .pool_max_idle_per_host(0)
+        .user_agent(concat!("animal-store-conform/", env!("CARGO_PKG_VERSION")));
+    Ok(match &transport.proxy {
+        Some(proxy) => builder.proxy(usable_proxy(proxy).ok_or(ClientError::Proxy)?),
+        None => builder.no_proxy(),
+    })
+}
+
+/// The public authorities that are compiled in, for a system that has none of its own.
+fn brought_along() -> Result<Vec<reqwest::Certificate>, ClientError> {
+    let roots = webpki_root_certs::TLS_SERVER_ROOT_CERTS.iter();
+    roots.map(|root| reqwest::Certificate::from_der(root).map_err(ClientError::Build)).collect()
+}
+
+/// The proxy at this address, if it is one of a proxy for HTTP.
+fn usable_proxy(address: &str) -> Option<reqwest::Proxy> {
+    let url = reqwest::Url::parse(address).ok()?;
+    (["http", "https"].contains(&url.scheme()) && url.has_host()).then(|| reqwest::Proxy::all(url).ok())?
+}
+
+/// The URL as the client puts it on the wire: what may not stand in one is percent-encoded.
+pub(crate) fn as_sent(url: &str) -> String {
+    reqwest::Url::parse(url).map_or_else(|_| url.to_owned(), String::from)
+}
+
 fn describe(error: &reqwest::Error) -> Failure {
-    let detail = innermost(error);
-    let kind = if error.is_connect() {
-        // reqwest has no question for TLS; rustls and the certificate verifier name themselves in the chain.
-        let tls = ["certificate", "tls", "handshake", "InvalidContentType"];
-        if tls.iter().any(|word| detail.to_ascii_lowercase().contains(&word.to_ascii_lowercase())) {
-            FailureKind::Tls
-        } else {
-            FailureKind::Connect
-        }
+    let (kind, detail) = words::of(error);
+    let kind = kind.unwrap_or(if error.is_connect() {
+        FailureKind::Connect
     } else if error.is_timeout() {
         FailureKind::Timeout
     } else {
         FailureKind::Broken
-    };
+    });
     Failure { kind, detail }
-}
-
-/// The last error of the chain: the outer ones repeat the URL, which may hold a key.
-fn innermost(error: &dyn std::error::Error) -> String {
-    let mut cause = error;
-    while let Some(next) = cause.source() {
-        cause = next;
-    }
-    if cause.to_string().contains("http://") || cause.to_string().contains("https://") {
-        return "the request could not be sent".to_owned();
-    }
-    cause.to_string()
 }

@@ -4,6 +4,9 @@ use std::fmt;
 
 use jiff::Timestamp;
 
+/// No more of a body is read than this. A list of 100 animals with names of 64 KiB fits.
+pub const MAX_BODY: usize = 8 * 1024 * 1024;
+
 /// A request as it was sent, relative to the base URL.
 #[derive(Clone, PartialEq)]
 pub struct Request {
@@ -138,10 +141,16 @@ impl Response {
 /// Why there is no response.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum FailureKind {
-    /// No connection could be made: nothing listens, the name does not resolve, or it took too long.
+    /// No connection could be made: nothing listens, or it took too long.
     Connect,
+    /// The host's name does not resolve.
+    Unresolved,
     /// The connection stands, but TLS could not be agreed on.
     Tls,
+    /// The certificate comes from nobody who is trusted.
+    Untrusted,
+    /// What answers does not speak TLS.
+    NotTls,
     /// The answer was not complete within the timeout.
     Timeout,
     /// The connection ended, or what came was no HTTP.

@@ -7,8 +7,47 @@
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// Bodies nested deeper than this are refused, so that a hostile one cannot exhaust the stack.
-const MAX_DEPTH: usize = 64;
+/// Bodies nested deeper than this are refused: reading takes time for each level, and stack.
+const MAX_DEPTH: usize = 32;
+
+/// Bodies of more values than this are refused: read, they would take many times the memory of their text. A list of 100
+/// animals may have hundreds of members each.
+pub const MAX_VALUES: usize = 100_000;
+
+/// How large a JSON text is when it has been read, as far as its bytes tell: also of what is no JSON.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Extent {
+    /// The deepest nesting.
+    pub depth: usize,
+    /// The values, names of members included, and a few too many.
+    pub values: usize,
+}
+
+impl Extent {
+    /// Measures a text, in one pass and without reading it.
+    #[must_use]
+    pub fn of(text: &[u8]) -> Extent {
+        let mut extent = Extent { depth: 0, values: 1 };
+        let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
+        for byte in text {
+            match byte {
+                _ if escaped => escaped = false,
+                b'\\' => escaped = in_string,
+                b'"' => in_string = !in_string,
+                _ if in_string => {}
+                b'[' | b'{' => {
+                    depth += 1;
+                    extent.depth = extent.depth.max(depth);
+                    extent.values += 1;
+                }
+                b']' | b'}' => depth = depth.saturating_sub(1),
+                b',' | b':' => extent.values += 1,
+                _ => {}
+            }
+        }
+        extent
+    }
+}
 
 /// A JSON value.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,6 +78,9 @@ pub enum NotJson {
     /// The text is nested too deeply to be read.
     #[error("JSON nested more than {MAX_DEPTH} levels deep")]
     TooDeep,
+    /// The text holds too many values to be read.
+    #[error("JSON of more than {MAX_VALUES} values")]
+    TooMany,
 }
 
 impl Json {
@@ -49,14 +91,21 @@ impl Json {
     /// [`NotJson`] says what is wrong with the bytes.
     pub fn parse(bytes: &[u8]) -> Result<Json, NotJson> {
         let text = std::str::from_utf8(bytes).map_err(|_| NotJson::Encoding)?;
-        let raw: &RawValue = serde_json::from_str(text)?;
-        Json::from_raw(raw, 0)
-    }
-
-    fn from_raw(raw: &RawValue, depth: usize) -> Result<Json, NotJson> {
-        if depth > MAX_DEPTH {
+        let extent = Extent::of(bytes);
+        if extent.depth > MAX_DEPTH {
             return Err(NotJson::TooDeep);
         }
+        if extent.values > MAX_VALUES {
+            return Err(NotJson::TooMany);
+        }
+        if let Ok(json) = serde_json::from_str(text) {
+            let InOnePass(json) = json;
+            return Ok(json);
+        }
+        Json::from_raw(serde_json::from_str(text)?)
+    }
+
+    fn from_raw(raw: &RawValue) -> Result<Json, NotJson> {
         let text = raw.get();
         Ok(match text.as_bytes()[0] {
             b'n' => Json::Null,
@@ -64,20 +113,16 @@ impl Json {
             b'f' => Json::Bool(false),
             b'"' => Json::String(serde_json::from_str(text)?),
             b'[' => Json::Array(
-                serde_json::from_str::<Items<'_>>(text)?
-                    .0
-                    .into_iter()
-                    .map(|item| Json::from_raw(item, depth + 1))
-                    .collect::<Result<_, _>>()?,
+                serde_json::from_str::<Items<'_>>(text)?.0.into_iter().map(Json::from_raw).collect::<Result<_, _>>()?,
             ),
             b'{' => Json::Object(
                 serde_json::from_str::<Members<'_>>(text)?
                     .0
                     .into_iter()
-                    .map(|(name, value)| Ok((name, Json::from_raw(value, depth + 1)?)))
+                    .map(|(name, value)| Ok((name, Json::from_raw(value)?)))
                     .collect::<Result<_, NotJson>>()?,
             ),
-            _ => Json::Number(Number(text.to_owned())),
+            _ => Json::Number(Number::new(text)),
         })
     }
 
@@ -124,7 +169,10 @@ impl Json {
 
 /// A JSON number, as it was written.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Number(String);
+pub struct Number {
+    text: String,
+    whole: Whole,
+}
 
 /// What a number is when read as an int64.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -141,13 +189,13 @@ impl Number {
     /// The number as it was written.
     #[must_use]
     pub fn as_str(&self) -> &str {
-        &self.0
+        &self.text
     }
 
     /// Whether it is written with digits only, as an integer is (`7`, not `7.0` or `7e0`).
     #[must_use]
     pub fn is_plain_integer(&self) -> bool {
-        !self.0.contains(['.', 'e', 'E'])
+        !self.text.contains(['.', 'e', 'E'])
     }
 
     /// The value, if whole and within int64. `7.0` and `70e-1` are 7.
@@ -159,12 +207,26 @@ impl Number {
         }
     }
 
-    /// What the number is as an int64, computed on its decimal digits.
+    /// What the number is as an int64.
     #[must_use]
     pub fn whole(&self) -> Whole {
-        let (negative, rest) = match self.0.strip_prefix('-') {
+        self.whole
+    }
+
+    fn new(text: &str) -> Number {
+        Number { text: text.to_owned(), whole: Whole::of(text) }
+    }
+}
+
+impl Whole {
+    /// Reads a number as an int64, computing on its decimal digits.
+    fn of(text: &str) -> Whole {
+        if !text.contains(['.', 'e', 'E']) {
+            return text.parse().map_or(Whole::OutOfRange, Whole::Int64);
+        }
+        let (negative, rest) = match text.strip_prefix('-') {
             Some(rest) => (true, rest),
-            None => (false, self.0.as_str()),
+            None => (false, text),
         };
         let (mantissa, exponent) = rest.split_once(['e', 'E']).unwrap_or((rest, "0"));
         let (integral, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
@@ -190,6 +252,52 @@ impl Number {
         let magnitude = format!("{significant}{}", "0".repeat(scale as usize));
         let signed = if negative { format!("-{magnitude}") } else { magnitude };
         signed.parse().map_or(Whole::OutOfRange, Whole::Int64)
+    }
+}
+
+/// What nearly every body is: JSON whose numbers are integers of 64 bits. Reading gives up on any other number, of which a double
+/// could lose a digit.
+struct InOnePass(Json);
+
+impl<'de> Deserialize<'de> for InOnePass {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct ValueVisitor;
+        impl<'de> Visitor<'de> for ValueVisitor {
+            type Value = InOnePass;
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("JSON without fractions")
+            }
+            fn visit_unit<E>(self) -> Result<InOnePass, E> {
+                Ok(InOnePass(Json::Null))
+            }
+            fn visit_bool<E>(self, value: bool) -> Result<InOnePass, E> {
+                Ok(InOnePass(Json::Bool(value)))
+            }
+            fn visit_i64<E>(self, value: i64) -> Result<InOnePass, E> {
+                Ok(InOnePass(Json::Number(Number::new(&value.to_string()))))
+            }
+            fn visit_u64<E>(self, value: u64) -> Result<InOnePass, E> {
+                Ok(InOnePass(Json::Number(Number::new(&value.to_string()))))
+            }
+            fn visit_str<E>(self, text: &str) -> Result<InOnePass, E> {
+                Ok(InOnePass(Json::String(text.to_owned())))
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<InOnePass, A::Error> {
+                let mut items = Vec::new();
+                while let Some(InOnePass(item)) = seq.next_element()? {
+                    items.push(item);
+                }
+                Ok(InOnePass(Json::Array(items)))
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<InOnePass, A::Error> {
+                let mut members = Vec::new();
+                while let Some((name, InOnePass(value))) = map.next_entry()? {
+                    members.push((name, value));
+                }
+                Ok(InOnePass(Json::Object(members)))
+            }
+        }
+        deserializer.deserialize_any(ValueVisitor)
     }
 }
 
@@ -244,7 +352,7 @@ mod tests {
     use super::*;
 
     fn whole(text: &str) -> Whole {
-        Number(text.to_owned()).whole()
+        Number::new(text).whole()
     }
 
     #[test]
@@ -290,9 +398,31 @@ mod tests {
     }
 
     #[test]
-    fn deep_nesting_is_refused_without_exhausting_the_stack() {
+    fn numbers_are_kept_as_they_are_written() {
+        for text in
+            ["-0", "0", "7", "7.0", "-9223372036854775808", "18446744073709551615", "1E5", "123456789012345678901"]
+        {
+            let body = format!("[{text},{{\"n\":{text}}}]");
+            let number = Json::Number(Number::new(text));
+            let object = Json::Object(vec![("n".to_owned(), number.clone())]);
+            assert_eq!(Json::parse(body.as_bytes()).unwrap(), Json::Array(vec![number, object]), "{text}");
+        }
+    }
+
+    #[test]
+    fn deep_nesting_is_refused_and_brackets_in_strings_are_none() {
         let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
-        assert!(Json::parse(deep.as_bytes()).is_err());
+        assert!(matches!(Json::parse(deep.as_bytes()), Err(NotJson::TooDeep)));
+        let just = format!("{}\"\\\"[[[\"{}", "[".repeat(MAX_DEPTH), "]".repeat(MAX_DEPTH));
+        assert!(Json::parse(just.as_bytes()).is_ok(), "{just}");
+    }
+
+    #[test]
+    fn a_text_of_very_many_values_is_refused() {
+        let zeros = |count: usize| format!("[{}0]", "0,".repeat(count - 1));
+        assert!(Json::parse(zeros(MAX_VALUES - 2).as_bytes()).is_ok());
+        assert!(matches!(Json::parse(zeros(MAX_VALUES).as_bytes()), Err(NotJson::TooMany)));
+        assert_eq!(Extent::of(br#"[{"a,[\":": {}}, 1]"#), Extent { depth: 3, values: 6 });
     }
 
     proptest! {

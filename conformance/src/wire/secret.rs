@@ -14,10 +14,20 @@ impl ApiKey {
     /// A key must be something that an `Authorization` header can carry after `Bearer `: visible ASCII, not empty.
     pub fn new(key: impl Into<String>) -> Result<ApiKey, UnusableKey> {
         let key = key.into();
-        if key.is_empty() || !key.bytes().all(|byte| byte.is_ascii_graphic()) {
-            return Err(UnusableKey);
-        }
-        Ok(ApiKey(key))
+        let bare = key.trim();
+        Err(if bare.is_empty() {
+            UnusableKey::Empty
+        } else if bare.get(..7).is_some_and(|scheme| scheme.eq_ignore_ascii_case("bearer ")) {
+            UnusableKey::Scheme
+        } else if !bare.bytes().all(|byte| byte.is_ascii_graphic()) {
+            UnusableKey::Character
+        } else if key.ends_with(['\n', '\r']) {
+            UnusableKey::LineBreak
+        } else if bare.len() < key.len() {
+            UnusableKey::Space
+        } else {
+            return Ok(ApiKey(key));
+        })
     }
 
     /// The key itself, for the wire only.
@@ -34,9 +44,26 @@ impl fmt::Debug for ApiKey {
 }
 
 /// What is wrong with a key that no header can carry.
-#[derive(Clone, Copy, Debug, thiserror::Error)]
-#[error("the key is empty or holds a character that an Authorization header cannot carry (a space or a line break?)")]
-pub struct UnusableKey;
+#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+pub enum UnusableKey {
+    /// Nothing is there.
+    #[error("the key is empty\n  Is the variable set that it comes from?")]
+    Empty,
+    /// The scheme stands before it.
+    #[error("the key begins with Bearer, which the judge writes before it anyway\n  Give the key alone.")]
+    Scheme,
+    /// A line break stands at its end.
+    #[error("the key ends with a line break, as one does that was read from a file\n  \"$(cat FILE)\" leaves it out.")]
+    LineBreak,
+    /// Space stands around it.
+    #[error("the key begins or ends with a space\n  Take it away: it is no part of the key.")]
+    Space,
+    /// Something in it is no visible ASCII character.
+    #[error(
+        "the key holds a character that an Authorization header cannot carry: a space, a line break, or none of ASCII\n  Is it copied whole, and nothing else with it?"
+    )]
+    Character,
+}
 
 /// Replaces keys, and what was derived from them, by names of shell variables.
 ///
@@ -69,16 +96,25 @@ impl Redactor {
     #[must_use]
     pub fn pieces<'t>(&'t self, text: &'t str) -> Vec<Piece<'t>> {
         let mut pieces = Vec::new();
-        let mut rest = text;
-        while let Some((at, secret, expansion)) = self.first_in(rest) {
-            if at > 0 {
-                pieces.push(Piece::Text(&rest[..at]));
+        // Where each secret stands next. Each is looked for from there on only, so that a text full of one secret takes no
+        // longer than another.
+        let mut next: Vec<Option<usize>> = self.secrets.iter().map(|(secret, _)| text.find(secret)).collect();
+        let mut done = 0;
+        while let Some((at, index)) = next.iter().enumerate().filter_map(|(index, at)| Some(((*at)?, index))).min() {
+            let (secret, expansion) = &self.secrets[index];
+            if at > done {
+                pieces.push(Piece::Text(&text[done..at]));
             }
             pieces.push(Piece::Secret(expansion));
-            rest = &rest[at + secret.len()..];
+            done = at + secret.len();
+            for (at, (secret, _)) in next.iter_mut().zip(&self.secrets) {
+                if at.is_some_and(|at| at < done) {
+                    *at = text[done..].find(secret).map(|further| done + further);
+                }
+            }
         }
-        if !rest.is_empty() {
-            pieces.push(Piece::Text(rest));
+        if done < text.len() {
+            pieces.push(Piece::Text(&text[done..]));
         }
         pieces
     }
@@ -95,13 +131,26 @@ impl Redactor {
             .collect()
     }
 
-    fn first_in(&self, text: &str) -> Option<(usize, &str, &str)> {
-        self.secrets
-            .iter()
-            .filter_map(|(secret, expansion)| {
-                text.find(secret.as_str()).map(|at| (at, secret.as_str(), expansion.as_str()))
-            })
-            .min_by_key(|(at, secret, _)| (*at, std::cmp::Reverse(secret.len())))
+    /// The bytes with every secret replaced, also where the rest is no text.
+    #[must_use]
+    pub fn redact_bytes(&self, bytes: &[u8]) -> Vec<u8> {
+        if let Ok(text) = std::str::from_utf8(bytes) {
+            return self.redact(text).into_bytes();
+        }
+        // A character for each byte and back; secrets and expansions are ASCII, which is the same in both.
+        let text: String = bytes.iter().copied().map(char::from).collect();
+        self.redact(&text).chars().filter_map(|c| u8::try_from(c).ok()).collect()
+    }
+
+    /// [`Redactor::redact_bytes`] of the beginning, and whether more follows. Of a long body no more is read than is told; where
+    /// it is cut, no part of a secret is left at the edge.
+    #[must_use]
+    pub fn redact_beginning(&self, bytes: &[u8], at_most: usize) -> (Vec<u8>, bool) {
+        let longest = self.secrets.first().map_or(0, |(secret, _)| secret.len());
+        let Some(beginning) = bytes.get(..at_most + longest) else { return (self.redact_bytes(bytes), false) };
+        let mut redacted = self.redact_bytes(beginning);
+        redacted.truncate(redacted.len().saturating_sub(longest));
+        (redacted, true)
     }
 }
 
@@ -125,6 +174,27 @@ mod tests {
     }
 
     #[test]
+    fn a_key_between_bytes_that_are_no_text_is_hidden_and_the_bytes_are_kept() {
+        let mut redactor = Redactor::default();
+        redactor.hide("sk-123", "${KEY}");
+        assert_eq!(redactor.redact_bytes(b"\xff\x00sk-123\xfe"), b"\xff\x00${KEY}\xfe");
+    }
+
+    #[test]
+    fn no_part_of_a_key_is_left_where_a_text_is_cut() {
+        let mut redactor = Redactor::default();
+        redactor.hide("sk-123", "${KEY}");
+        let text = b"one sk-123 two sk-123 three";
+        for at_most in 0..text.len() {
+            let (beginning, more) = redactor.redact_beginning(text, at_most);
+            let shown = String::from_utf8(beginning).unwrap();
+            assert_eq!(more, at_most + "sk-123".len() <= text.len());
+            assert!(!more || "one ${KEY} two ${KEY} three".starts_with(&shown), "{at_most}: {shown}");
+            assert!(!shown.contains("sk-"), "{at_most}: {shown}");
+        }
+    }
+
+    #[test]
     fn a_key_shows_in_no_debug_output() {
         let key = ApiKey::new("sk-0451").unwrap();
         let mut redactor = Redactor::default();
@@ -134,8 +204,18 @@ mod tests {
 
     #[test]
     fn a_key_that_no_header_can_carry_is_refused() {
-        for key in ["", "two words", "line\nbreak", "schlüssel"] {
-            assert!(ApiKey::new(key).is_err(), "{key:?}");
+        for (key, problem) in [
+            ("", UnusableKey::Empty),
+            (" \n", UnusableKey::Empty),
+            ("two words", UnusableKey::Character),
+            ("line\nbreak", UnusableKey::Character),
+            ("schlüssel", UnusableKey::Character),
+            ("Bearer sk-1", UnusableKey::Scheme),
+            ("bearer sk-1\n", UnusableKey::Scheme),
+            ("sk-1\r\n", UnusableKey::LineBreak),
+            (" sk-1", UnusableKey::Space),
+        ] {
+            assert_eq!(ApiKey::new(key).err(), Some(problem), "{key:?}");
         }
     }
 }

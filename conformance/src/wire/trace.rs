@@ -9,6 +9,7 @@ use super::secret::{ApiKey, Redactor};
 use crate::plan::Figures;
 
 /// Everything that rules read.
+#[derive(Clone)]
 pub struct Trace {
     /// What is known beside the exchanges.
     pub context: Context,
@@ -29,6 +30,8 @@ pub struct Context {
     pub category_id: i64,
     /// The date to assume instead of the one that responses tell.
     pub assumed_date: Option<Timestamp>,
+    /// What `curl` needs besides a request to reach the target: options and values by turns.
+    pub curl_options: Vec<String>,
     /// Hides keys in whatever is shown.
     pub redactor: Redactor,
     /// Why parts of the plan were not carried out, by the area or identifier concerned.
@@ -60,6 +63,7 @@ impl Context {
             figures: None,
             category_id: 1,
             assumed_date: None,
+            curl_options: Vec::new(),
             redactor: Redactor::default(),
             left_out: Vec::new(),
         }

@@ -7,13 +7,20 @@ use tokio::process::Command;
 
 use crate::candidate::{Candidate, KEY, Nature};
 use crate::faults::Fault;
+use crate::rendering::check;
 
-pub(crate) async fn conform(args: &[&str]) -> Output {
+/// The program with these arguments, and without whatever the environment says to it.
+pub(crate) fn command(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_conform"));
     for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("CONFORM_")) {
         command.env_remove(name);
     }
-    command.args(args).output().await.expect("the program starts")
+    command.args(args);
+    command
+}
+
+pub(crate) async fn conform(args: &[&str]) -> Output {
+    command(args).output().await.expect("the program starts")
 }
 
 pub(crate) fn text(bytes: &[u8]) -> String {
@@ -107,8 +114,13 @@ async fn what_was_not_exercised_gets_exit_code_4() {
 
 #[test]
 fn the_help_is_the_reviewed_one() {
-    let mut command = animal_store_conformance::cli::command().term_width(100);
-    insta::with_settings!({ snapshot_path => "../../../snapshots", prepend_module_to_snapshot => false, omit_expression => true }, {
-        insta::assert_snapshot!("conform-help", command.render_long_help());
-    });
+    let mut definition = animal_store_conformance::cli::command().term_width(100);
+    check("conform-help", &definition.render_long_help().to_string());
+    check("conform-help-short", &definition.render_help().to_string());
+    // Built, so that the usage lines name the whole command.
+    definition.build();
+    for command in definition.get_subcommands_mut() {
+        let name = format!("conform-help-{}", command.get_name());
+        check(&name, &command.clone().term_width(100).render_long_help().to_string());
+    }
 }

@@ -6,7 +6,7 @@ use animal_store_conformance::verdict::Verdict;
 
 use crate::candidate::{Candidate, Nature};
 use crate::faults::Fault;
-use crate::{broken, judge, options};
+use crate::{broken, options};
 
 fn status_enum(report: &Report) -> &RequirementReport {
     report.requirements.iter().find(|requirement| requirement.id == "create.status-enum").expect("in the catalogue")
@@ -17,12 +17,12 @@ async fn a_generated_request_finds_what_the_tour_misses_and_is_replayed_by_its_n
     let candidate = Candidate::start(Nature { fault: Some(Fault::TrimsStatus), ..Nature::default() }).await;
     let mut only_the_tour = options(&candidate.base_url, Profile::Functional);
     only_the_tour.cases = Some(0);
-    let report = judge(only_the_tour).await.expect("a verdict");
+    let report = candidate.judge(only_the_tour).await.expect("a verdict");
     assert_eq!(report.verdict, Verdict::Conforms, "{:#?}", broken(&report));
 
     let mut generated = options(&candidate.base_url, Profile::Functional);
     generated.cases = Some(600);
-    let report = judge(generated.clone()).await.expect("a verdict");
+    let report = candidate.judge(generated.clone()).await.expect("a verdict");
     assert_eq!(report.verdict, Verdict::Violates);
     let shown = &status_enum(&report).evidence[0].exchanges[0];
     let body = shown.request.body.as_deref().expect("a body");
@@ -30,7 +30,7 @@ async fn a_generated_request_finds_what_the_tour_misses_and_is_replayed_by_its_n
 
     let replay = shown.replay.as_deref().expect("a number").rsplit(' ').next().expect("a number");
     generated.replay = replay.parse().ok();
-    let again = judge(generated).await.expect("a verdict");
+    let again = candidate.judge(generated).await.expect("a verdict");
     assert!(status_enum(&again).failures > 0, "{:#?}", broken(&again));
     assert!(again.requests < 40, "{} requests to replay one", again.requests);
 }
@@ -42,7 +42,7 @@ async fn generated_requests_accuse_no_lawful_server() {
         for seed in 1..=3 {
             let mut options = options(&candidate.base_url, Profile::Functional);
             (options.seed, options.cases, options.strict) = (seed, Some(150), true);
-            let report = judge(options).await.expect("a verdict");
+            let report = candidate.judge(options).await.expect("a verdict");
             assert_eq!(report.verdict, Verdict::Conforms, "odd {odd}, seed {seed}: {:#?}", broken(&report));
         }
     }

@@ -1,5 +1,7 @@
 //! No lawful server is accused, however unlike the reference it is.
 
+use std::time::Duration;
+
 use animal_store_conformance::options::Profile;
 use animal_store_conformance::verdict::{Status, Verdict};
 
@@ -18,7 +20,7 @@ async fn conforms(nature: Nature) {
     let mut options = options(&candidate.base_url, Profile::Full);
     options.plan = Some(plan.parse().expect("a plan"));
     options.strict = true;
-    let report = judge(options).await.expect("a verdict");
+    let report = candidate.judge(options).await.expect("a verdict");
     let missed: Vec<_> =
         report.requirements.iter().filter(|r| r.status == Status::NotExercised).map(|r| (&r.id, &r.reason)).collect();
     assert_eq!(report.verdict, Verdict::Conforms, "broken: {:#?}, not exercised: {missed:#?}", broken(&report));
@@ -57,6 +59,29 @@ async fn a_server_that_tells_remaining_before_it_counts_conforms() {
 }
 
 #[tokio::test]
+async fn a_server_with_a_replica_that_lags_conforms() {
+    conforms(small(Nature { replicas_lag: true, ..Nature::default() })).await;
+    let candidate = Candidate::start(Nature { replicas_lag: true, ..Nature::default() }).await;
+    let report = candidate.judge(options(&candidate.base_url, Profile::Functional)).await.expect("a verdict");
+    assert_eq!(report.verdict, Verdict::Conforms, "{:#?}", broken(&report));
+}
+
+#[tokio::test]
+async fn a_server_whose_other_animals_change_and_go_conforms() {
+    conforms(small(Nature { is_busy: true, stock: 60, ..Nature::default() })).await;
+}
+
+#[tokio::test]
+async fn a_server_that_bans_after_a_second_refusal_conforms() {
+    // Told before counting, Remaining leaves open which request is the last, so there a second one goes over the limit.
+    for counts_late in [false, true] {
+        for status in [403, 429] {
+            conforms(small(Nature { bans_with: Some(status), counts_late, ..Nature::default() })).await;
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_server_that_counts_no_failed_request_conforms() {
     conforms(small(Nature { failures_are_free: true, ..Nature::default() })).await;
 }
@@ -73,25 +98,36 @@ async fn a_server_whose_clock_is_an_hour_off_conforms() {
 }
 
 #[tokio::test]
+async fn a_server_that_answers_one_request_at_a_time_is_not_sent_more_than_it_answers_in_time() {
+    let candidate = Candidate::start(Nature { one_by_one: Some(Duration::from_millis(60)), ..Nature::default() }).await;
+    let mut options = options(&candidate.base_url, Profile::Functional);
+    // A burst of creations would take longer.
+    options.transport.timeout = Duration::from_millis(500);
+    options.cases = Some(0);
+    let report = judge(options).await.expect("a verdict");
+    assert_eq!(report.verdict, Verdict::Conforms, "{:#?}", broken(&report));
+}
+
+#[tokio::test]
 async fn after_the_removal_a_server_must_have_removed_the_operation() {
     let beyond = (jiff::Timestamp::from_second(1_922_832_000).expect("2030-12-07").as_second()
         - jiff::Timestamp::now().as_second())
         + 60;
     let candidate = Candidate::start(Nature { clock_off: beyond, ..Nature::default() }).await;
-    let report = judge(options(&candidate.base_url, Profile::Functional)).await.expect("a verdict");
+    let report = candidate.judge(options(&candidate.base_url, Profile::Functional)).await.expect("a verdict");
     assert_eq!(report.verdict, Verdict::Violates);
     assert!(broken(&report).iter().all(|line| line.starts_with("versioning.lifetime")), "{:#?}", broken(&report));
 
     let gone = Nature { clock_off: beyond, fault: Some(Fault::RemovedEarly), ..Nature::default() };
     let candidate = Candidate::start(gone).await;
-    let report = judge(options(&candidate.base_url, Profile::Functional)).await.expect("a verdict");
+    let report = candidate.judge(options(&candidate.base_url, Profile::Functional)).await.expect("a verdict");
     assert_eq!(report.verdict, Verdict::Conforms, "{:#?}", broken(&report));
 }
 
 #[tokio::test]
 async fn a_limit_beyond_the_budget_leaves_the_run_incomplete_and_says_why() {
     let candidate = Candidate::start(Nature::default()).await;
-    let report = judge(options(&candidate.base_url, Profile::Full)).await.expect("a verdict");
+    let report = candidate.judge(options(&candidate.base_url, Profile::Full)).await.expect("a verdict");
     assert_eq!(report.verdict, Verdict::Incomplete, "{:#?}", broken(&report));
     let enforced = report.requirements.iter().find(|r| r.id == "quota.enforced").expect("in the catalogue");
     assert_eq!(enforced.status, Status::NotExercised);
@@ -102,9 +138,9 @@ async fn a_limit_beyond_the_budget_leaves_the_run_incomplete_and_says_why() {
 #[tokio::test]
 async fn the_read_only_profile_creates_nothing_and_says_what_it_could_not_see() {
     let candidate = Candidate::start(Nature { stock: 30, ..Nature::default() }).await;
-    let report = judge(options(&candidate.base_url, Profile::ReadOnly)).await.expect("a verdict");
+    let report = candidate.judge(options(&candidate.base_url, Profile::ReadOnly)).await.expect("a verdict");
     assert_eq!((report.verdict, report.created), (Verdict::Conforms, 0), "{:#?}", broken(&report));
     let empty = Candidate::start(Nature::default()).await;
-    let report = judge(options(&empty.base_url, Profile::ReadOnly)).await.expect("a verdict");
+    let report = empty.judge(options(&empty.base_url, Profile::ReadOnly)).await.expect("a verdict");
     assert_eq!((report.verdict, report.created), (Verdict::Incomplete, 0), "{:#?}", broken(&report));
 }

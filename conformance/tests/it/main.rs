@@ -1,16 +1,27 @@
 //! The judge against whole servers, over HTTP on loopback.
 
 mod architecture;
+mod authorities;
+mod browser;
 mod candidate;
 mod command_line;
+mod configuration;
+mod curl;
+mod diff;
 mod faults;
+mod formats;
 mod generated;
+mod html;
 mod known_failing;
 mod lawful;
+mod mistakes;
 mod preflight;
+mod progress;
 mod reference;
 mod rendering;
+mod report_files;
 mod rules_command;
+mod sample;
 mod sensitivity;
 
 use std::time::Duration;

@@ -6,30 +6,40 @@ use animal_store_conformance::report::Report;
 use animal_store_conformance::rules::docket::Docket;
 use animal_store_conformance::rules::transcript::Transcript;
 use animal_store_conformance::verdict::{Status, Verdict};
+use animal_store_conformance::wire::clock::Clock;
 use animal_store_conformance::wire::exchange::Exchange;
 use animal_store_conformance::wire::secret::ApiKey;
 use animal_store_conformance::wire::trace::Trace;
+use animal_store_reference::clock::Clock as ServerClock;
 use animal_store_reference::{Embedded, EmbeddedOptions, Plan};
 use jiff::Timestamp;
 
-use crate::{broken, judge, options};
+use crate::{broken, options};
 
-/// Judges an embedded reference server whose clock begins fifteen seconds before the end of a minute.
-async fn verdict_on(plan: Plan, told: &str, profile: Profile, start_at: &str) -> Report {
+/// A server's clock that starts at a time and passes as the judge's does.
+pub(crate) fn beside(clock: &Clock, start_at: &str) -> ServerClock {
     let start_at: Timestamp = start_at.parse().expect("a time");
-    let server = Embedded::start(EmbeddedOptions { plan, start_at: Some(start_at) }).await.expect("a server");
+    let (clock, begun) = (clock.clone(), clock.now());
+    ServerClock::told_by(move || (start_at + clock.now().duration_since(begun)).as_second().unsigned_abs())
+}
+
+/// Judges an embedded reference server that starts at a time.
+async fn verdict_on(plan: Plan, told: &str, profile: Profile, start_at: &str, clock: Clock) -> Report {
+    let embedded = EmbeddedOptions { plan, clock: beside(&clock, start_at) };
+    let server = Embedded::start(embedded).await.expect("a server");
     let mut options = options(server.base_url(), profile);
     options.api_key = ApiKey::new(server.api_key()).expect("a usable key");
     options.plan = Some(told.parse().expect("a plan"));
     options.strict = true;
-    let report = judge(options).await.expect("a verdict");
+    let report = Judge::new(options).clock(clock).run().await.expect("a verdict");
     server.shutdown().await;
     report
 }
 
+// The one that waits: what a stepping clock shows elsewhere is what real time shows here.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_reference_conforms_on_a_free_key_within_its_budget() {
-    let report = verdict_on(Plan::Free, "free", Profile::Full, "2026-06-01T12:00:45Z").await;
+    let report = verdict_on(Plan::Free, "free", Profile::Full, "2026-06-01T12:00:45Z", Clock::system()).await;
     assert_eq!(report.verdict, Verdict::Conforms, "{:#?}", broken(&report));
     assert!(report.requests <= 150, "{} requests", report.requests);
 }
@@ -37,14 +47,15 @@ async fn the_reference_conforms_on_a_free_key_within_its_budget() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_reference_conforms_on_a_pro_and_on_a_business_key() {
     for (plan, told) in [(Plan::Pro, "pro"), (Plan::Business, "business")] {
-        let report = verdict_on(plan, told, Profile::Full, "2026-06-01T12:00:45Z").await;
+        let report = verdict_on(plan, told, Profile::Full, "2026-06-01T12:00:45Z", Clock::stepping()).await;
         assert_eq!(report.verdict, Verdict::Conforms, "{told}: {:#?}", broken(&report));
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn on_an_enterprise_key_only_the_exhaustion_stays_out_of_reach() {
-    let report = verdict_on(Plan::Enterprise, "enterprise", Profile::Full, "2026-06-01T12:00:45Z").await;
+    let report =
+        verdict_on(Plan::Enterprise, "enterprise", Profile::Full, "2026-06-01T12:00:45Z", Clock::stepping()).await;
     assert_eq!(report.verdict, Verdict::Incomplete, "{:#?}", broken(&report));
     let gaps = report
         .requirements
@@ -60,20 +71,20 @@ async fn on_an_enterprise_key_only_the_exhaustion_stays_out_of_reach() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_reference_conforms_after_the_removal_as_well() {
     for start_at in ["2030-12-04T23:59:58Z", "2030-12-06T12:00:00Z"] {
-        let report = verdict_on(Plan::Pro, "pro", Profile::Functional, start_at).await;
+        let report = verdict_on(Plan::Pro, "pro", Profile::Functional, start_at, Clock::stepping()).await;
         assert_eq!(report.verdict, Verdict::Conforms, "{start_at}: {:#?}", broken(&report));
     }
 }
 
 /// What a run against a reference server sends and gets.
 async fn trace_of(seed: u64) -> Trace {
-    let start_at = "2026-06-01T12:00:00Z".parse().expect("a time");
-    let server =
-        Embedded::start(EmbeddedOptions { plan: Plan::Pro, start_at: Some(start_at) }).await.expect("a server");
+    let clock = Clock::stepping();
+    let embedded = EmbeddedOptions { plan: Plan::Pro, clock: beside(&clock, "2026-06-01T12:00:00Z") };
+    let server = Embedded::start(embedded).await.expect("a server");
     let mut options = options(server.base_url(), Profile::Functional);
     options.api_key = ApiKey::new(server.api_key()).expect("a usable key");
     options.seed = seed;
-    let (trace, _) = Judge::new(options).probe().await.expect("a trace");
+    let (trace, _) = Judge::new(options).clock(clock).probe().await.expect("a trace");
     server.shutdown().await;
     trace
 }
@@ -99,7 +110,7 @@ async fn two_runs_with_one_seed_send_the_same_requests_in_the_same_order() {
             format!("{} {path} {query} {body}", exchange.request.method).replace(trace.context.keys[0].reveal(), "KEY")
         };
         let texts: Vec<String> = trace.exchanges.iter().map(text).collect();
-        let stamp = texts.iter().find_map(|text| text.split_once("Otter ")?.1.get(..8)).expect("a name").to_owned();
+        let stamp = texts.iter().find_map(|text| text.split_once("\"Otter")?.1.get(..7)).expect("a name").to_owned();
         texts.iter().map(|text| text.replace(&stamp, "TIME")).collect()
     };
     let (first, again, other) = (shape(trace_of(5).await), shape(trace_of(5).await), shape(trace_of(6).await));

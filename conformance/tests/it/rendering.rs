@@ -1,87 +1,15 @@
-//! What people and machines are shown, on a fixed trace: a server that is broken in a few ways.
+//! What people and machines are shown of one sample run.
 
-use animal_store_conformance::judge::conclude;
-use animal_store_conformance::options::Profile;
+use animal_store_conformance::report::formats::FORMATS;
 use animal_store_conformance::report::text::Detail;
-use animal_store_conformance::report::{Report, json, text};
-use animal_store_conformance::wire::exchange::{Exchange, Failure, FailureKind, Outcome, Request, Response};
-use animal_store_conformance::wire::secret::{ApiKey, Redactor};
-use animal_store_conformance::wire::trace::{Context, LeftOut, Trace};
-use jiff::{SignedDuration, Timestamp};
+use animal_store_conformance::report::{KeyAlias, text};
 
-use crate::candidate::KEY;
-use crate::options;
-
-/// A refused list, an error page that echoes the key and tries to paint the terminal, and a dropped connection.
-fn sample() -> Report {
-    let time: Timestamp = "2026-06-01T12:00:00Z".parse().expect("a time");
-    let mut redactor = Redactor::default();
-    redactor.hide(KEY, "${CONFORM_API_KEY}");
-    let headers = |media_type: &str| {
-        [
-            ("date", "Mon, 01 Jun 2026 12:00:00 GMT"),
-            ("content-type", media_type),
-            ("x-ratelimit-limit", "60"),
-            ("x-ratelimit-remaining", "59"),
-            ("x-ratelimit-reset", "1780315260"),
-        ]
-        .map(|(name, value)| (name.to_owned(), value.to_owned()))
-        .to_vec()
-    };
-    let answer = |status: u16, media_type: &str, body: &str| {
-        Outcome::Response(Response { status, headers: headers(media_type), body: body.into(), cut: false })
-    };
-    let bearer = format!("Bearer {KEY}");
-    let outcomes = [
-        (
-            Request::new("GET", "/pets").query("limit=1").authorization(&bearer),
-            answer(400, "application/json", r#"{"code":"bad","message":"no","status":400}"#),
-        ),
-        (
-            Request::new("POST", "/pets").authorization(&bearer).json(r#"{"name":"O'Hara 1"}"#),
-            answer(500, "text/html", &format!("<h1>\u{1b}[31mOops</h1> {bearer}\r\n")),
-        ),
-        (
-            Request::new("GET", "/store/orders"),
-            Outcome::Failed(Failure { kind: FailureKind::Broken, detail: "connection closed".to_owned() }),
-        ),
-    ];
-    let exchanges = outcomes.into_iter().enumerate().map(|(index, (request, outcome))| {
-        let sent_at = time + SignedDuration::from_millis(20 * i64::try_from(index).expect("small"));
-        let received_at = sent_at + SignedDuration::from_millis(12);
-        Exchange {
-            number: index + 1,
-            probe: "tour",
-            step: String::new(),
-            case: None,
-            request,
-            outcome,
-            sent_at,
-            received_at,
-        }
-    });
-    let trace = Trace {
-        exchanges: exchanges.collect(),
-        context: Context {
-            base_url: "http://127.0.0.1:8080/v1".to_owned(),
-            keys: vec![ApiKey::new(KEY).expect("a usable key")],
-            figures: None,
-            category_id: 1,
-            assumed_date: None,
-            redactor,
-            left_out: vec![LeftOut {
-                requirements: "",
-                reason: "the budget of 3 requests (--max-requests) was spent".to_owned(),
-            }],
-        },
-    };
-    let mut options = options("http://127.0.0.1:8080/v1", Profile::Full);
-    options.plan = "free".parse().ok();
-    conclude(&trace, &options, Some("the budget of 3 requests (--max-requests) was spent".to_owned()))
-}
+use crate::sample;
 
 pub(crate) fn check(name: &str, text: &str) {
-    assert!(!text.contains(KEY), "the key is shown");
+    for secret in sample::secrets() {
+        assert!(!text.contains(&secret), "{name} shows {secret}");
+    }
     insta::with_settings!({ snapshot_path => "../../../snapshots", prepend_module_to_snapshot => false, omit_expression => true }, {
         insta::assert_snapshot!(name, text);
     });
@@ -89,19 +17,89 @@ pub(crate) fn check(name: &str, text: &str) {
 
 #[test]
 fn the_text_report_is_the_reviewed_one() {
-    let plain = |detail| anstream::adapter::strip_str(&text::render(&sample(), detail)).to_string();
-    check("report-text", &plain(Detail::Normal));
-    check("report-text-quiet", &plain(Detail::Quiet));
-    check("report-text-verbose", &plain(Detail::Verbose));
+    let plain =
+        |detail, columns| anstream::adapter::strip_str(&text::render(&sample::report(), detail, columns)).to_string();
+    check("report-text", &plain(Detail::Normal, 80));
+    check("report-text-quiet", &plain(Detail::Quiet, 80));
+    check("report-text-verbose", &plain(Detail::Verbose, 80));
+    check("report-text-narrow", &plain(Detail::Normal, 40));
+    let coloured = text::render(&sample::report(), Detail::Quiet, 80);
+    check("report-text-colour", &coloured.replace('\u{1b}', "ESC"));
 }
 
 #[test]
-fn the_json_report_is_the_reviewed_one() {
-    let mut report = sample();
-    report.requirements.retain(|requirement| {
-        ["list.limit-minimum", "create.category-required", "service.complete-answer", "quota.enforced", "quota.body"]
-            .contains(&requirement.id.as_str())
-    });
-    report.gap_profile.retain(|choice| choice.observed.is_some() || choice.id == "quota.body");
-    check("report-json", &json::render(&report));
+fn no_line_is_wider_than_the_terminal_but_for_commands_which_are_whole() {
+    for (detail, columns) in [(Detail::Normal, 80), (Detail::Verbose, 80), (Detail::Normal, 40), (Detail::Quiet, 200)] {
+        let shown = anstream::adapter::strip_str(&text::render(&sample::report(), detail, columns)).to_string();
+        for line in shown.lines() {
+            let is_command = ["curl ", "printf ", "conform "].iter().any(|name| line.trim_start().starts_with(name));
+            assert!(is_command || unicode_width::UnicodeWidthStr::width(line) <= columns, "{columns}: {line}");
+        }
+        let lines: Vec<&str> = shown.lines().map(str::trim).collect();
+        let curls = sample::report().requirements.into_iter().filter(|r| r.violation).flat_map(|r| r.evidence);
+        for curl in curls.take(1).flat_map(|evidence| evidence.exchanges.into_iter().take(1)).map(|e| e.curl) {
+            assert!(lines.contains(&curl.as_str()), "{curl} is no line of its own");
+        }
+    }
+}
+
+#[test]
+fn the_verdict_comes_first_and_last() {
+    let shown = sample::report().to_string();
+    assert!(shown.starts_with("VIOLATES  http://127.0.0.1:8080/v1\n"), "{shown}");
+    assert!(shown.lines().last().expect("a line").starts_with("VIOLATES  7 requests"), "{shown}");
+}
+
+#[test]
+fn the_reports_for_machines_are_the_reviewed_ones() {
+    for format in &FORMATS {
+        let report = if format.name == "markdown" { sample::report() } else { sample::short_report() };
+        check(&format!("report-{}", format.name), &without_files(&(format.render)(&report)));
+    }
+}
+
+/// A page without its style, its script and the policy that names them, which are files to be reviewed by themselves.
+fn without_files(page: &str) -> String {
+    let mut page = page.to_owned();
+    for (start, end) in
+        [("<style>", "</style>"), ("<script>", "</script>"), ("Content-Security-Policy\" content=\"", "\">")]
+    {
+        if let Some((before, rest)) = page.split_once(start)
+            && let Some((_, after)) = rest.split_once(end)
+        {
+            page = format!("{before}{start}…{end}{after}");
+        }
+    }
+    page
+}
+
+#[test]
+fn no_format_lets_through_what_could_act_on_a_terminal() {
+    let report = sample::report();
+    for format in &FORMATS {
+        let rendered = (format.render)(&report);
+        let acting: Vec<char> = rendered
+            .chars()
+            .filter(|c| c.is_control() && !"\n\t".contains(*c) || "\u{202e}\u{2028}\u{fffe}".contains(*c))
+            .collect();
+        assert!(acting.is_empty(), "{}: {acting:?}", format.name);
+    }
+}
+
+#[test]
+fn the_report_holds_every_exchange_with_the_key_it_came_with() {
+    let report = sample::report();
+    let aliases: Vec<KeyAlias> = report.exchanges.iter().map(|exchange| exchange.key).collect();
+    use KeyAlias::{Main, None, Other, Quota};
+    assert_eq!(aliases, [Main, Main, None, Quota, Other, Main, Main]);
+    let points: Vec<(usize, Option<i64>)> =
+        report.timeline.iter().map(|point| (point.exchange, point.remaining)).collect();
+    assert_eq!(points, [(1, Some(59)), (2, Some(58)), (4, Some(59)), (5, Some(0)), (6, Some(57)), (7, Some(57))]);
+    for tally in report.coverage.iter().flat_map(|section| &section.tallies) {
+        let found = [tally.pass, tally.fail, tally.known_failing, tally.stale_known_failing, tally.not_exercised];
+        let all = found.iter().sum::<usize>() + tally.observed + tally.not_selected;
+        assert_eq!(all, tally.requirements, "{tally:?}");
+    }
+    let counted: usize = report.coverage.iter().flat_map(|s| &s.tallies).map(|tally| tally.requirements).sum();
+    assert_eq!(counted, report.requirements.len());
 }

@@ -1,15 +1,17 @@
 //! The server inside another program.
 
+use animal_store_reference::clock::Clock;
 use animal_store_reference::{Embedded, EmbeddedOptions, Limits, Plan};
 
 use crate::support::ask;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_embedded_server_has_its_own_key_clock_and_database() {
-    let start_at = Some("2030-12-05T00:00:00Z".parse().expect("a time"));
+    let clock = Clock::starting_at("2030-12-05T00:00:00Z".parse().expect("a time"));
     let plan = Plan::Custom(Limits { per_minute: 5, per_day: 50 });
-    let server = Embedded::start(EmbeddedOptions { plan, start_at }).await.expect("a server");
-    let other = Embedded::start(EmbeddedOptions { plan: Plan::Free, start_at: None }).await.expect("a second one");
+    let server = Embedded::start(EmbeddedOptions { plan, clock }).await.expect("a server");
+    let other = EmbeddedOptions { plan: Plan::Free, clock: Clock::system() };
+    let other = Embedded::start(other).await.expect("a second one");
     assert_ne!(server.base_url(), other.base_url());
     let address = server.base_url().strip_prefix("http://").and_then(|rest| rest.strip_suffix("/v1"));
     let address = address.expect("a base URL").parse().expect("an address");

@@ -106,12 +106,13 @@ impl Mutation {
         let (token, expansion) = match self {
             Mutation::Cut(percent) => {
                 let length = index(key, *percent);
-                (key[..length].to_owned(), format!("${{CONFORM_API_KEY:0:{length}}}"))
+                (key[..length].to_owned(), beginning(length))
             }
             Mutation::Changed(percent) => {
                 let (at, changed) = (index(key, *percent), changed(key, *percent));
                 let letter = &changed[at..=at];
-                let expansion = format!("${{CONFORM_API_KEY:0:{at}}}{letter}${{CONFORM_API_KEY:{}}}", at + 1);
+                let rest = format!(r#"$(printf %s "${{CONFORM_API_KEY}}" | cut -c{}-)"#, at + 2);
+                let expansion = format!("{}{letter}{rest}", beginning(at));
                 (changed, expansion)
             }
             _ => return None,
@@ -131,6 +132,11 @@ impl Mutation {
             Mutation::Scheme(scheme) => request.authorization(credential_under(scheme, key)),
         }
     }
+}
+
+/// What a shell makes the first characters of the key of.
+fn beginning(length: usize) -> String {
+    format!(r#"$(printf %.{length}s "${{CONFORM_API_KEY}}")"#)
 }
 
 /// The character of a key, which is ASCII, that stands at so many parts in a hundred.
@@ -180,9 +186,12 @@ mod tests {
     #[test]
     fn what_is_left_of_a_key_is_hidden_behind_an_expansion_that_gives_it_again() {
         let left = |mutation: Mutation| mutation.leaves_of("sk-Key1");
-        assert_eq!(left(Mutation::Cut(100)), Some(("sk-Key".to_owned(), "${CONFORM_API_KEY:0:6}".to_owned())));
+        assert_eq!(
+            left(Mutation::Cut(100)),
+            Some(("sk-Key".to_owned(), r#"$(printf %.6s "${CONFORM_API_KEY}")"#.to_owned()))
+        );
         assert_eq!(left(Mutation::Cut(10)), None);
-        let expansion = "${CONFORM_API_KEY:0:3}x${CONFORM_API_KEY:4}";
+        let expansion = r#"$(printf %.3s "${CONFORM_API_KEY}")x$(printf %s "${CONFORM_API_KEY}" | cut -c5-)"#;
         assert_eq!(left(Mutation::Changed(50)), Some(("sk-xey1".to_owned(), expansion.to_owned())));
     }
 }

@@ -13,6 +13,8 @@ pub enum Access {
     Valid(usize),
     /// A valid key in a form that HTTP allows and the specification does not show, such as `bearer`.
     Debatable,
+    /// A valid key, in the described form, while it may have been banned: whatever refuses it is lawful.
+    Banned,
     /// No valid key.
     Lacking(Lack),
 }
@@ -67,8 +69,13 @@ pub fn access(request: &Request, context: &Context) -> Access {
         }
     }
     let token = token.trim();
+    let differs_at_the_end = |key: &str| {
+        let ends = [token, key].map(|text| text.char_indices().last().map_or(0, |(at, _)| at));
+        token.len() == key.len() && ends[0] == ends[1] && token[..ends[0]] == key[..ends[1]]
+    };
     let resembles = |key: &str| {
-        !token.is_empty() && (token.contains(key) || key.contains(token) || token.eq_ignore_ascii_case(key))
+        let alike = token.contains(key) || key.contains(token) || token.eq_ignore_ascii_case(key);
+        !token.is_empty() && (alike || differs_at_the_end(key))
     };
     let inexact = context.keys.iter().any(|key| resembles(key.reveal()));
     Access::Lacking(if inexact { Lack::Inexact } else { Lack::Unknown })
@@ -88,6 +95,8 @@ mod tests {
         assert_eq!(read("Bearer sk-key1"), Access::Lacking(Lack::Inexact));
         assert_eq!(read("Bearer sk-Key"), Access::Lacking(Lack::Inexact));
         assert_eq!(read("Bearer sk-Key1x"), Access::Lacking(Lack::Inexact));
+        assert_eq!(read("Bearer sk-Key2"), Access::Lacking(Lack::Inexact));
+        assert_eq!(read("Bearer sk-Ke\u{e9}"), Access::Lacking(Lack::Unknown));
         assert_eq!(read("Bearer other"), Access::Lacking(Lack::Unknown));
         assert_eq!(read("Bearer"), Access::Lacking(Lack::Unknown));
         assert_eq!(read("sk-Key1"), Access::Lacking(Lack::NotBearer));

@@ -199,6 +199,20 @@ mod tests {
     }
 
     #[test]
+    fn beyond_eight_kibibytes_a_body_may_be_refused_for_its_size() {
+        let debated = |length: usize| {
+            let mut bytes = br#"{"name":"Rex","categoryId":1}"#.to_vec();
+            bytes.resize(length, b' ');
+            let body = Body { content_type: "application/json".to_owned(), bytes };
+            let read = create_body(Some(&body), &Context::for_test(), &HashSet::new());
+            matches!(read, CreateBody::NewPet(_, debates) if debates.contains(&Debate::Size))
+        };
+        assert!(!debated(8 * 1024));
+        assert!(debated(8 * 1024 + 1));
+        assert!(debated(9 * 1024));
+    }
+
+    #[test]
     fn a_body_is_valid_only_when_nothing_about_it_can_be_debated() {
         assert!(body(r#"{"name":"Heron 1","categoryId":1}"#).is_valid());
         assert!(body(r#"{"name":"Heron 1","categoryId":1,"status":"sold"}"#).is_valid());

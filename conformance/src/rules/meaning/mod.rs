@@ -184,5 +184,15 @@ mod tests {
         assert_eq!(pet_id("9223372036854775808"), PetId::NotInt64);
         assert_eq!(pet_id("007"), PetId::Debatable);
         assert_eq!(pet_id("1.5"), PetId::NotInt64);
+        assert_eq!(pet_id("%37"), PetId::Debatable);
+    }
+
+    #[test]
+    fn one_segment_below_pets_is_an_id_and_anything_else_is_no_operation() {
+        let called = |path: &str| operation(&Request::new("GET", path), &Context::for_test(), &HashSet::new()).name();
+        assert_eq!(called("/pets/7"), "GET /pets/{petId}");
+        for path in ["/pets/", "/pets/7/", "/pets//", "/pets/7/toys", "/pet", "/store"] {
+            assert_eq!(called(path), Operation::Elsewhere.name(), "{path}");
+        }
     }
 }

@@ -1,7 +1,6 @@
 //! The animals: created, listed, fetched.
 
 use std::collections::HashMap;
-use std::time::{Duration, Instant};
 
 use axum::http::HeaderMap;
 use serde_json::{Map, Value, json};
@@ -24,7 +23,7 @@ impl Shared {
             pet.entry("status").or_insert(json!("pending"));
             pet.insert("createdAt".to_owned(), json!("2026-01-01T00:00:00Z"));
         }
-        inner.animals.push(Animal { pet: pet.clone(), born: Instant::now() });
+        inner.animals.push(Animal { pet: pet.clone(), born: self.clock.now() });
         pet
     }
 
@@ -149,10 +148,10 @@ impl Shared {
             Some(status) => pet.get("status").and_then(Value::as_str) == Some(status),
             None => true,
         };
-        let visible = inner
-            .animals
-            .iter()
-            .filter(|animal| !self.nature.odd || animal.born.elapsed() > Duration::from_millis(300));
+        let lags = self.read_lags(inner);
+        self.meddle(inner);
+        let seen = self.seen_by_lagging_reads();
+        let visible = inner.animals.iter().filter(|animal| !lags || animal.born < seen);
         let mut pets: Vec<Map<String, Value>> = visible.map(|animal| animal.pet.clone()).collect();
         if self.nature.odd {
             fastrand::shuffle(&mut pets);
@@ -185,7 +184,24 @@ impl Shared {
         }
     }
 
-    pub(super) fn get(&self, inner: &Inner, id: &str) -> Reply {
+    /// Whether this read does not show what is new.
+    fn read_lags(&self, inner: &mut Inner) -> bool {
+        inner.reads += 1;
+        self.nature.odd || self.nature.replicas_lag && inner.reads.is_multiple_of(2)
+    }
+
+    /// What somebody else does to the animals of the stock between two lists.
+    fn meddle(&self, inner: &mut Inner) {
+        if self.nature.is_busy && inner.reads.is_multiple_of(3) && inner.created as usize > self.nature.stock {
+            inner.animals.remove(0);
+            for animal in inner.animals.iter_mut().take(5) {
+                let status = ["available", "pending", "sold"][inner.reads as usize % 3];
+                animal.pet.insert("status".to_owned(), json!(status));
+            }
+        }
+    }
+
+    pub(super) fn get(&self, inner: &mut Inner, id: &str) -> Reply {
         let Ok(id) = id.parse::<i64>() else {
             return Reply::error(match self.nature.fault {
                 Some(Fault::FailsOnMalformedId) => 500,
@@ -196,9 +212,10 @@ impl Shared {
         if self.has(Fault::RemovedEarly) {
             return Reply::error(410);
         }
+        let lags = self.read_lags(inner) || self.nature.fetches_lag;
         let found = inner.animals.iter().find(|animal| animal.pet.get("id") == Some(&json!(id)));
-        let lags = self.nature.odd || self.nature.fetches_lag;
-        match found.filter(|animal| !lags || animal.born.elapsed() > Duration::from_millis(300)) {
+        let seen = self.seen_by_lagging_reads();
+        match found.filter(|animal| !lags || animal.born < seen) {
             Some(animal) => {
                 let mut pet = animal.pet.clone();
                 match self.nature.fault {

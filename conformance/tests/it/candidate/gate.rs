@@ -50,6 +50,7 @@ impl Shared {
                 time - time % MINUTE + MINUTE
             };
             inner.used = 0;
+            inner.refused = 0;
         } else if early_end {
             inner.used = 0;
         }

@@ -4,12 +4,17 @@
 //! server would have it.
 
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, UNIX_EPOCH};
 
+use animal_store_conformance::options::Options;
+use animal_store_conformance::report::Report;
+use animal_store_conformance::wire::clock::Clock;
+use animal_store_conformance::{Judge, RunError};
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::http::{HeaderMap, Method, Response, Uri};
+use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value, json};
 use tokio::net::TcpListener;
 
@@ -23,6 +28,9 @@ pub(crate) const KEY: &str = "sk-Candidate-Key-0001";
 
 /// Seconds in a window.
 const MINUTE: u64 = 60;
+
+/// Seconds of a ban.
+const BAN: u64 = 150;
 
 /// What every candidate admits in a day.
 pub(crate) const PER_DAY: u64 = 10_000;
@@ -44,6 +52,14 @@ pub(crate) struct Nature {
     pub(crate) clock_off: i64,
     /// Whether fetches lag a creation, while lists do not.
     pub(crate) fetches_lag: bool,
+    /// Whether every other read comes from a replica that lags.
+    pub(crate) replicas_lag: bool,
+    /// Whether somebody else changes the animals that exist from the start, and takes some away.
+    pub(crate) is_busy: bool,
+    /// The status of a ban that begins with the second refusal of a window, and of which that refusal does not tell.
+    pub(crate) bans_with: Option<u16>,
+    /// How long each request takes that is dealt with alone, one after the other, if they are.
+    pub(crate) one_by_one: Option<Duration>,
     /// Requests in a window.
     pub(crate) limit: u64,
     /// How many seconds of its first minute are left when it starts, so that a test sees one end.
@@ -64,6 +80,10 @@ impl Default for Nature {
             failures_are_free: false,
             clock_off: 0,
             fetches_lag: false,
+            replicas_lag: false,
+            is_busy: false,
+            bans_with: None,
+            one_by_one: None,
             limit: 100_000,
             first_window: MINUTE,
             stock: 0,
@@ -74,7 +94,7 @@ impl Default for Nature {
 
 struct Animal {
     pet: Map<String, Value>,
-    born: Instant,
+    born: Timestamp,
 }
 
 #[derive(Default)]
@@ -85,17 +105,26 @@ struct Inner {
     used: u64,
     used_today: u64,
     refused_before: bool,
+    /// Refusals in this window.
+    refused: u64,
+    banned_until: u64,
+    reads: u64,
 }
 
 /// A running candidate. It ends with the runtime.
 pub(crate) struct Candidate {
     /// Its base address.
     pub(crate) base_url: String,
+    /// The clock that it goes by, give or take how far it is off.
+    clock: Clock,
 }
 
 struct Shared {
     nature: Nature,
+    clock: Clock,
     inner: Mutex<Inner>,
+    /// Whose turn it is, where requests are dealt with one by one.
+    turn: tokio::sync::Mutex<()>,
 }
 
 impl Candidate {
@@ -106,13 +135,19 @@ impl Candidate {
 
     /// Starts a candidate on this port.
     pub(crate) fn serve(listener: TcpListener, mut nature: Nature) -> Candidate {
+        let clock = Clock::stepping();
         if !nature.odd {
             // A window on the clock ends when the clock says so.
             let late = MINUTE.saturating_sub(nature.first_window);
-            nature.clock_off += late.cast_signed() - jiff::Timestamp::now().as_second().rem_euclid(60);
+            nature.clock_off += late.cast_signed() - clock.now().as_second().rem_euclid(60);
         }
         let base_url = format!("http://{}{}", listener.local_addr().expect("an address"), nature.base_path);
-        let shared = Arc::new(Shared { inner: Mutex::new(Inner::default()), nature });
+        let shared = Arc::new(Shared {
+            inner: Mutex::new(Inner::default()),
+            turn: tokio::sync::Mutex::default(),
+            clock: clock.clone(),
+            nature,
+        });
         {
             let mut inner = shared.inner();
             if shared.nature.odd {
@@ -126,7 +161,17 @@ impl Candidate {
         }
         let app = Router::new().fallback(handle).with_state(shared);
         tokio::spawn(async move { axum::serve(listener, app).await });
-        Candidate { base_url }
+        Candidate { base_url, clock }
+    }
+
+    /// The clock that it goes by.
+    pub(crate) fn clock(&self) -> Clock {
+        self.clock.clone()
+    }
+
+    /// Judges it without waiting for anything: judge and candidate go by one clock, which does not go by itself.
+    pub(crate) async fn judge(&self, options: Options) -> Result<Report, RunError> {
+        Judge::new(options).clock(self.clock.clone()).run().await
     }
 }
 
@@ -160,6 +205,10 @@ async fn handle(
     if fault == Some(Fault::HangsUpOnCreate) && method == Method::POST {
         panic!("this candidate hangs up");
     }
+    if let Some(time) = shared.nature.one_by_one {
+        let _turn = shared.turn.lock().await;
+        tokio::time::sleep(time).await;
+    }
     let mut reply = shared.answer(&method, &path, uri.query().unwrap_or(""), &headers, &body);
     if let Some(fault) = fault {
         fault.spoil(&method, &path, &mut reply.status, &mut reply.media_type, &mut reply.body, &mut reply.headers);
@@ -185,8 +234,13 @@ impl Shared {
 
     /// The candidate's own clock.
     fn now(&self) -> u64 {
-        let real = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_secs();
-        real.saturating_add_signed(self.nature.clock_off)
+        self.clock.now().as_second().saturating_add(self.nature.clock_off).unsigned_abs()
+    }
+
+    /// What was born after this is so new that a read that lags does not show it. To be asked once for a read: each look at the
+    /// clock takes time.
+    fn seen_by_lagging_reads(&self) -> Timestamp {
+        self.clock.now() - SignedDuration::from_millis(300)
     }
 
     fn has(&self, fault: Fault) -> bool {
@@ -210,17 +264,27 @@ impl Shared {
         }
         let exempt =
             self.has(Fault::OrdersAreFree) && path == "/store/orders" || self.has(Fault::CreatesAreFree) && create;
-        let admitted = exempt || self.admit(&mut inner);
+        let admitted = exempt || self.now() >= inner.banned_until && self.admit(&mut inner);
         if !admitted {
             if self.has(Fault::CreatesAlthoughLimited)
                 && let Ok(pet) = self.read(body)
             {
                 self.store(&mut inner, pet);
             }
-            let status = if self.has(Fault::LimitsWith503) { 503 } else { 429 };
+            let banned = self.now() < inner.banned_until;
+            let status = match self.nature.bans_with {
+                Some(status) if banned => status,
+                _ if self.has(Fault::LimitsWith503) => 503,
+                _ => 429,
+            };
             let mut reply =
                 if self.nature.odd { Reply { body: Vec::new(), ..Reply::error(status) } } else { Reply::error(status) };
-            let wait = inner.window_ends.saturating_sub(self.now()).max(1);
+            let end = if banned { inner.banned_until } else { inner.window_ends };
+            let wait = end.saturating_sub(self.now()).max(1);
+            inner.refused += 1;
+            if self.nature.bans_with.is_some() && inner.refused == 2 {
+                inner.banned_until = self.now() + BAN;
+            }
             if !self.has(Fault::NoRetryAfter) {
                 reply.headers.push((
                     "retry-after",
@@ -243,7 +307,7 @@ impl Shared {
                 if self.nature.odd { 501 } else { 200 },
                 &json!({"code": "x", "message": "y", "status": 501}),
             ),
-            ("GET", path) if path.starts_with("/pets/") => self.get(&inner, &path["/pets/".len()..]),
+            ("GET", path) if path.starts_with("/pets/") => self.get(&mut inner, &path["/pets/".len()..]),
             _ if self.has(Fault::HtmlElsewhere) => {
                 Reply { status: 404, media_type: "text/html", body: b"<h1>404</h1>".to_vec(), headers: Vec::new() }
             }

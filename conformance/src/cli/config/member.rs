@@ -1,0 +1,242 @@
+//! What may stand in a configuration file: read from the definition of the command line, so that no option is forgotten.
+
+use std::any::TypeId;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use clap::builder::ValueParser;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Arg, ArgAction, Command};
+use jiff::Timestamp;
+use toml::Spanned;
+use toml::de::DeValue;
+
+use crate::cli::container::Variable;
+use crate::cli::values::{HeaderField, Key, ReportFile};
+
+/// Options about the file itself, and what clap adds: nothing that a file could say.
+pub(super) const ON_THE_LINE_ONLY: &[&str] = &["config", "no_config", "show_config", "help", "version"];
+
+/// An option, as a member of the file.
+#[derive(Clone, Debug)]
+pub(super) struct Member {
+    /// Its name in the file.
+    pub name: String,
+    /// The name of the option: the same, but for keys.
+    pub id: String,
+    kind: Kind,
+    list: bool,
+    long: String,
+}
+
+/// What a member's value is.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Kind {
+    Text,
+    Number,
+    Switch,
+    Day,
+    /// A path, from the folder of the file.
+    Path,
+    /// A format and a path, from the folder of the file.
+    Report,
+    Header,
+    /// A name and a value, which may hold a secret.
+    Variable,
+    /// The name of the variable that holds a key.
+    Key,
+}
+
+/// What a member was found to say.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) enum Value {
+    /// As it would be typed; of a list, each part.
+    Typed(Vec<String>),
+    /// The variable of the environment that holds it.
+    InVariable(String),
+}
+
+/// A mistake, and the bytes of the file that hold it.
+pub(super) type Mistake = (Range<usize>, String);
+
+/// Every member, in the order of the definition.
+pub(super) fn members(command: &Command) -> Vec<Member> {
+    command
+        .get_arguments()
+        .filter(|arg| !ON_THE_LINE_ONLY.contains(&arg.get_id().as_str()))
+        .filter_map(|arg| {
+            let (id, long) = (arg.get_id().as_str(), arg.get_long()?);
+            let kind = kind(arg);
+            let name = if kind == Kind::Key { format!("{id}_env") } else { id.to_owned() };
+            let list = matches!(arg.get_action(), ArgAction::Append);
+            Some(Member { name, id: id.to_owned(), kind, list, long: long.to_owned() })
+        })
+        .collect()
+}
+
+/// The kind of value that an option takes, told by the type that its text is parsed to.
+fn kind(arg: &Arg) -> Kind {
+    let is = |id: TypeId| ValueParser::type_id(arg.get_value_parser()) == id;
+    match () {
+        () if is(TypeId::of::<bool>()) => Kind::Switch,
+        () if is(TypeId::of::<u16>())
+            || is(TypeId::of::<u64>())
+            || is(TypeId::of::<usize>())
+            || is(TypeId::of::<i64>()) =>
+        {
+            Kind::Number
+        }
+        () if is(TypeId::of::<Timestamp>()) => Kind::Day,
+        () if is(TypeId::of::<PathBuf>()) => Kind::Path,
+        () if is(TypeId::of::<ReportFile>()) => Kind::Report,
+        () if is(TypeId::of::<HeaderField>()) => Kind::Header,
+        () if is(TypeId::of::<Variable>()) => Kind::Variable,
+        () if is(TypeId::of::<Key>()) => Kind::Key,
+        () => Kind::Text,
+    }
+}
+
+impl Member {
+    /// Whether its value is a key.
+    pub(super) fn is_key(&self) -> bool {
+        self.kind == Kind::Key
+    }
+
+    /// After which mark its value may hold a secret, if it may.
+    pub(super) fn hidden_after(&self) -> Option<&'static str> {
+        match self.kind {
+            Kind::Header => Some(": "),
+            Kind::Variable => Some("="),
+            _ => None,
+        }
+    }
+
+    /// Whether it is on or off.
+    pub(super) fn is_switch(&self) -> bool {
+        self.kind == Kind::Switch
+    }
+
+    /// The variable of the environment that says the same.
+    pub(super) fn variable(&self, command: &Command) -> String {
+        let arg = command.get_arguments().find(|arg| arg.get_id() == self.id.as_str());
+        arg.and_then(Arg::get_env).map_or_else(String::new, |name| name.to_string_lossy().into_owned())
+    }
+
+    /// The argument that says the same as this value.
+    pub(super) fn argument(&self, value: &str) -> String {
+        format!("--{}={value}", self.long)
+    }
+
+    /// Reads a value. `command` is asked whether it would take it; paths are from `folder`.
+    pub(super) fn read(
+        &self,
+        value: &Spanned<DeValue<'_>>,
+        command: &Command,
+        folder: &Path,
+    ) -> Result<Value, Mistake> {
+        let wrong = |value: &Spanned<DeValue<'_>>| {
+            (value.span(), format!("{} takes {}, and this is {}", self.name, self.wanted(), what(value.get_ref())))
+        };
+        let parts = match (self.list, value.get_ref()) {
+            (false, _) => std::slice::from_ref(value),
+            (true, DeValue::Array(parts)) => parts.as_ref(),
+            (true, _) => return Err(wrong(value)),
+        };
+        let mut typed = Vec::new();
+        for part in parts {
+            let text = self.text(part.get_ref()).ok_or_else(|| wrong(value))?;
+            if self.kind == Kind::Key {
+                return variable(&self.name, &text).map(Value::InVariable).map_err(|problem| (part.span(), problem));
+            }
+            let text = self.placed(text, folder);
+            self.check(&text, command).map_err(|problem| (part.span(), format!("{}: {problem}", self.name)))?;
+            typed.push(text);
+        }
+        Ok(Value::Typed(typed))
+    }
+
+    /// A value as it would be typed; nothing when it is of another type.
+    fn text(&self, value: &DeValue<'_>) -> Option<String> {
+        match (self.kind, value) {
+            (Kind::Number, DeValue::Integer(number)) => {
+                i128::from_str_radix(number.as_str(), number.radix()).ok().map(|number| number.to_string())
+            }
+            (Kind::Switch, DeValue::Boolean(on)) => Some(on.to_string()),
+            (Kind::Day, DeValue::Datetime(day)) => Some(day.to_string()),
+            (Kind::Number | Kind::Switch, _) => None,
+            (_, DeValue::String(text)) => Some(text.to_string()),
+            _ => None,
+        }
+    }
+
+    fn placed(&self, text: String, folder: &Path) -> String {
+        let path = |path: &str| folder.join(path).display().to_string();
+        match (self.kind, text.split_once('=')) {
+            (Kind::Path, _) if !text.is_empty() => path(&text),
+            (Kind::Report, Some((format, file))) if !file.is_empty() => format!("{format}={}", path(file)),
+            _ => text,
+        }
+    }
+
+    /// Whether the command line would take the value. How options go together is looked at when all are known.
+    pub(super) fn check(&self, text: &str, command: &Command) -> Result<(), String> {
+        match command.clone().try_get_matches_from([command.get_name(), &self.argument(text)]) {
+            Err(error) if matches!(error.kind(), ErrorKind::InvalidValue | ErrorKind::ValueValidation) => {
+                Err(reason(&error, text))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What the member takes, in words.
+    fn wanted(&self) -> &'static str {
+        match (self.kind, self.list) {
+            (Kind::Number, _) => "a whole number, such as 10",
+            (Kind::Switch, _) => "true or false",
+            (Kind::Day, _) => "a day, such as 2030-12-05",
+            (Kind::Path, false) => "a path in quotes, such as \"known-failing.toml\"",
+            (Kind::Report, _) => "a list of texts, such as [\"json=report.json\"]",
+            (Kind::Header, _) => "a list of texts, such as [\"X-Tenant: staging\"]",
+            (Kind::Variable, _) => "a list of texts, such as [\"LOG=debug\", \"DATABASE_PASSWORD\"]",
+            (Kind::Key, _) => "the name of an environment variable in quotes, such as \"STAGING_KEY\"",
+            (Kind::Text | Kind::Path, true) => "a list of texts, such as [\"list\", \"get.success\"]",
+            (Kind::Text, false) => "a text in quotes",
+        }
+    }
+}
+
+/// What a value of the file is, in words.
+fn what(value: &DeValue<'_>) -> &'static str {
+    match value {
+        DeValue::String(_) => "a text",
+        DeValue::Integer(_) => "a number",
+        DeValue::Float(_) => "a number with a fraction",
+        DeValue::Boolean(_) => "true or false",
+        DeValue::Datetime(_) => "a date",
+        DeValue::Array(_) => "a list",
+        DeValue::Table(_) => "a table",
+    }
+}
+
+/// The reason that clap refuses a value for, without the option's name, which the reader of a file has not typed.
+fn reason(error: &clap::Error, text: &str) -> String {
+    if let Some(source) = std::error::Error::source(error) {
+        return source.to_string();
+    }
+    match error.get(ContextKind::ValidValue) {
+        Some(ContextValue::Strings(valid)) => format!("`{text}` is none of {}", valid.join(", ")),
+        _ => error.to_string(),
+    }
+}
+
+/// A name that a variable can have. A key that was written in its place is not repeated in the message: capitals are
+/// asked for because keys are seldom made of them alone.
+fn variable(member: &str, text: &str) -> Result<String, String> {
+    let capital = |character: char| character.is_ascii_uppercase() || character == '_';
+    if text.starts_with(capital) && text.chars().all(|character| capital(character) || character.is_ascii_digit()) {
+        return Ok(text.to_owned());
+    }
+    Err(format!(
+        "{member} takes the name of an environment variable, in capitals, such as STAGING_KEY. A key itself does not belong in a file"
+    ))
+}

@@ -1,0 +1,107 @@
+//! `--show-config`: what each option is, and where that comes from.
+
+use clap::{Arg, ArgMatches, Command};
+use serde::Serialize;
+
+use super::member::Value;
+use super::{Configuration, Setting};
+
+/// An option, as it is told.
+#[derive(Debug, Serialize)]
+struct Row {
+    /// Its group in the help.
+    #[serde(skip)]
+    group: String,
+    option: String,
+    value: String,
+    from: String,
+}
+
+impl Configuration {
+    /// All options. `complete` is the command line with what the file adds to it.
+    pub(in crate::cli) fn show(&self, command: &Command, complete: &ArgMatches, as_json: bool) -> String {
+        let rows = self.settings.iter().filter_map(|setting| row(setting, command, complete));
+        let rows: Vec<Row> = rows.collect();
+        if as_json {
+            // The rows are texts only, and those can always be written as JSON.
+            return serde_json::to_string_pretty(&rows).unwrap_or_default() + "\n";
+        }
+        self.table(&rows)
+    }
+
+    fn table(&self, rows: &[Row]) -> String {
+        let mut text = match &self.file {
+            Some(file) => format!("configuration file: {}\n", file.path.display()),
+            None => "no configuration file\n".to_owned(),
+        };
+        let options = rows.iter().map(|row| row.option.len()).max().unwrap_or_default();
+        let values =
+            rows.iter().map(|row| row.value.chars().count()).filter(|width| *width <= 40).max().unwrap_or_default();
+        let mut group = "";
+        for row in rows {
+            if row.group != group {
+                group = &row.group;
+                text.push_str(&format!("\n{group}\n"));
+            }
+            text.push_str(&format!("  {:options$}  {:values$}  {}\n", row.option, row.value, row.from));
+        }
+        text.push_str("\nNothing was sent.\n");
+        text
+    }
+}
+
+fn row(setting: &Setting, command: &Command, complete: &ArgMatches) -> Option<Row> {
+    let member = &setting.member;
+    let arg = command.get_arguments().find(|arg| arg.get_id() == member.id.as_str())?;
+    let mut from = setting.origin.to_string();
+    let value = match (&setting.in_file, setting.overruled_by) {
+        (_, Some(winner)) => {
+            from = format!("overruled by {winner}; {from}");
+            default(arg)
+        }
+        (Some(Value::InVariable(variable)), None) => {
+            from = format!("environment variable {variable}, named in {from}");
+            if std::env::var_os(variable).is_some() { "set".to_owned() } else { "not set".to_owned() }
+        }
+        _ => match complete.get_raw(&member.id) {
+            None => default(arg),
+            // `1` and `yes` are `true` as well.
+            Some(_) if member.is_switch() => complete.get_flag(&member.id).to_string(),
+            Some(_) if member.is_key() => "set".to_owned(),
+            Some(values) => {
+                let values = values.map(|value| printable(&value.to_string_lossy(), member.hidden_after()));
+                values.collect::<Vec<_>>().join(", ")
+            }
+        },
+    };
+    let group = arg.get_help_heading().unwrap_or_default().to_owned();
+    Some(Row { group, option: member.id.clone(), value, from })
+}
+
+/// What applies when nobody says anything: as the help has it.
+fn default(arg: &Arg) -> String {
+    let values: Vec<_> = arg.get_default_values().iter().map(|value| value.to_string_lossy()).collect();
+    if !values.is_empty() {
+        return values.join(", ");
+    }
+    let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+    let told = help.split_once("[default: ").and_then(|(_, rest)| rest.split_once(']'));
+    told.map_or_else(|| "not set".to_owned(), |(default, _)| default.to_owned())
+}
+
+/// A value without what nobody should see: what a header field or a variable says, a password in an address, control
+/// characters.
+fn printable(value: &str, hidden_after: Option<&str>) -> String {
+    let mut shown = value.to_owned();
+    if let Some(mark) = hidden_after
+        && let Some((name, _)) = value.split_once(mark.trim_end())
+    {
+        shown = format!("{name}{mark}…");
+    } else if let Some((scheme, rest)) = value.split_once("://") {
+        let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+        if let Some((_, host)) = authority.rsplit_once('@') {
+            shown = format!("{scheme}://…@{host}{path}");
+        }
+    }
+    shown.chars().map(|character| if character.is_control() { '�' } else { character }).collect()
+}

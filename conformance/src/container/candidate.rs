@@ -1,0 +1,198 @@
+//! A candidate in a container: started for a run, and removed after it, however it ends.
+
+use std::path::Path;
+use std::time::Duration;
+
+use testcontainers::bollard::models::PortBinding;
+use testcontainers::bollard::query_parameters::RemoveContainerOptionsBuilder;
+use testcontainers::bollard::{self, Docker};
+use testcontainers::core::IntoContainerPort;
+use testcontainers::runners::AsyncRunner;
+use testcontainers::{ContainerAsync, ContainerRequest, GenericImage, ImageExt, TestcontainersError};
+
+use super::engine::{self, NoEngine};
+use super::ready::{self, NotReady};
+use super::{Image, ImageName, Ready, log};
+
+/// The label by which containers of runs that were killed can be found: with `kill -9`, nobody removes anything.
+const LABEL: &str = "animal-store.candidate";
+
+/// How long an engine may take to create and start a container; pulling the image is part of it.
+const START: Duration = Duration::from_secs(300);
+
+/// Why there is no candidate to judge.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// There is nothing to start it with.
+    #[error(transparent)]
+    NoEngine(#[from] NoEngine),
+    /// The engine refused.
+    #[error("the image {image} cannot be started: {detail}")]
+    Refused {
+        /// Which image.
+        image: ImageName,
+        /// What the engine says.
+        detail: String,
+    },
+    /// The program in it ended.
+    #[error("the container of {image} ended by itself, with exit code {code}, before it was ready{log}")]
+    Ended {
+        /// Which image.
+        image: ImageName,
+        /// The program's exit code.
+        code: String,
+        /// The end of its log.
+        log: LastLines,
+    },
+    /// It did not get ready.
+    #[error(
+        "the container of {image} was not ready within {} s: waited for {ready} on port {port}\n  Does it listen on 0.0.0.0 inside, and is --container-port right? See --ready and --ready-timeout{log}",
+        patience.as_secs()
+    )]
+    NotReady {
+        /// Which image.
+        image: ImageName,
+        /// What was waited for.
+        ready: Ready,
+        /// The port inside.
+        port: u16,
+        /// How long.
+        patience: Duration,
+        /// The end of its log.
+        log: LastLines,
+    },
+}
+
+/// The end of a log inside a message.
+#[derive(Debug)]
+pub struct LastLines(String);
+
+impl std::fmt::Display for LastLines {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.0.is_empty() {
+            return f.write_str("\n  Its log is empty.");
+        }
+        f.write_str("\n  Its last lines:")?;
+        self.0.lines().try_for_each(|line| write!(f, "\n  | {line}"))
+    }
+}
+
+/// A container to be, and what removes it.
+#[derive(Clone, Debug)]
+pub struct Candidate {
+    docker: Docker,
+    name: String,
+}
+
+/// A candidate that is ready to be judged. The container goes when this is dropped; [`Candidate::remove`] makes sure of it.
+#[derive(Debug)]
+pub struct Running {
+    /// The base address of its API.
+    pub base_url: String,
+    _container: ContainerAsync<GenericImage>,
+}
+
+impl Candidate {
+    /// Finds an engine. Nothing is started yet.
+    ///
+    /// # Errors
+    ///
+    /// [`NoEngine`] when none answers.
+    pub async fn prepare() -> Result<Candidate, NoEngine> {
+        let name = format!("conform-{}-{:08x}", std::process::id(), fastrand::u32(..));
+        Ok(Candidate { docker: engine::connect().await?, name })
+    }
+
+    /// Starts the image and waits until it is ready. What its log says is made fit for people by `clean`.
+    ///
+    /// # Errors
+    ///
+    /// [`StartError`], after which there may still be a container to remove.
+    pub async fn start(&self, image: &Image, clean: impl Fn(&str) -> String) -> Result<Running, StartError> {
+        let refused = |detail: String| StartError::Refused { image: image.name.clone(), detail: clean(&detail) };
+        let container = match tokio::time::timeout(START, self.request(image).start()).await {
+            Ok(started) => started.map_err(|error| refused(error.to_string()))?,
+            Err(_) => return Err(refused(format!("the engine took longer than {} s", START.as_secs()))),
+        };
+        let not_ready = match origin(&container, image.port).await {
+            Ok(origin) => match ready::wait(&self.docker, &self.name, image, &origin).await {
+                Ok(()) => {
+                    return Ok(Running { base_url: format!("{origin}{}", image.path), _container: container });
+                }
+                Err(not_ready) => not_ready,
+            },
+            // A program that ended at once has no port any more.
+            Err(error) => match ready::exit_code(&self.docker, &self.name).await {
+                Some(code) => NotReady::Ended(code),
+                None => return Err(refused(error.to_string())),
+            },
+        };
+        let (name, log) = (image.name.clone(), LastLines(clean(&self.log().await)));
+        Err(match not_ready {
+            NotReady::Ended(code) => {
+                let code = code.map_or_else(|| "unknown".to_owned(), |code| code.to_string());
+                StartError::Ended { image: name, code, log }
+            }
+            NotReady::Late => {
+                let (ready, port, patience) = (image.ready.clone(), image.port, image.patience);
+                StartError::NotReady { image: name, ready, port, patience, log }
+            }
+        })
+    }
+
+    /// The end of its log, as it was written; empty when there is none to be had.
+    pub async fn log(&self) -> String {
+        log::tail(&self.docker, &self.name).await
+    }
+
+    /// Removes the container and its anonymous volumes, running or not, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// A sentence for people, when the engine does not do it.
+    pub async fn remove(&self) -> Result<(), String> {
+        let options = RemoveContainerOptionsBuilder::new().force(true).v(true).build();
+        match self.docker.remove_container(&self.name, Some(options)).await {
+            // There is none, or somebody is removing it.
+            Ok(()) | Err(bollard::errors::Error::DockerResponseServerError { status_code: 404 | 409, .. }) => Ok(()),
+            Err(error) => Err(format!("the container {} was not removed: {error}", self.name)),
+        }
+    }
+
+    fn request(&self, image: &Image) -> ContainerRequest<GenericImage> {
+        let port = image.port;
+        let mut request = GenericImage::new(image.name.repository.clone(), image.name.tag.clone())
+            .with_exposed_port(port.tcp())
+            .with_container_name(&self.name)
+            .with_label(LABEL, env!("CARGO_PKG_VERSION"));
+        for (name, value) in &image.env {
+            request = request.with_env_var(name, value);
+        }
+        if !image.args.is_empty() {
+            request = request.with_cmd(image.args.clone());
+        }
+        if is_local() {
+            // Nobody but this machine needs to reach it.
+            request = request.with_host_config_modifier(move |host| {
+                let loopback = PortBinding { host_ip: Some("127.0.0.1".to_owned()), host_port: Some(String::new()) };
+                host.publish_all_ports = Some(false);
+                host.port_bindings = Some([(format!("{port}/tcp"), Some(vec![loopback]))].into());
+            });
+        }
+        request
+    }
+}
+
+/// Where the container's port is reached.
+async fn origin(container: &ContainerAsync<GenericImage>, port: u16) -> Result<String, TestcontainersError> {
+    let (host, port) = (container.get_host().await?.to_string(), container.get_host_port_ipv4(port).await?);
+    // The other address of this name, ::1, is not where the port was asked for.
+    let host = if host == "localhost" { "127.0.0.1" } else { &host };
+    Ok(format!("http://{host}:{port}"))
+}
+
+/// Whether the engine's loopback is this program's: its socket is a file, and this program is in no container itself.
+fn is_local() -> bool {
+    let elsewhere = std::env::var("DOCKER_HOST").is_ok_and(|host| !host.starts_with("unix:"));
+    !elsewhere && !Path::new("/.dockerenv").exists()
+}

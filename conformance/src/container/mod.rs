@@ -1,0 +1,134 @@
+//! Candidates that come as container images: what to start, and when it counts as ready.
+//!
+//! Starting one needs the cargo feature `containers`; without it, only the description is compiled.
+
+#[cfg(feature = "containers")]
+mod candidate;
+#[cfg(feature = "containers")]
+mod engine;
+#[cfg(feature = "containers")]
+mod log;
+#[cfg(feature = "containers")]
+mod ready;
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+#[cfg(feature = "containers")]
+pub use candidate::{Candidate, LastLines, Running, StartError};
+#[cfg(feature = "containers")]
+pub use engine::NoEngine;
+
+/// What to start.
+#[derive(Clone, Debug)]
+pub struct Image {
+    /// Which image.
+    pub name: ImageName,
+    /// The port on which it listens, inside.
+    pub port: u16,
+    /// The path below which its API lives, such as `/v1`.
+    pub path: String,
+    /// Variables of its environment.
+    pub env: Vec<(String, String)>,
+    /// Arguments in place of those that the image names; empty for those.
+    pub args: Vec<String>,
+    /// When it is ready to be judged.
+    pub ready: Ready,
+    /// How long that may take.
+    pub patience: Duration,
+}
+
+/// The name of an image and its tag or digest.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct ImageName {
+    /// Everything before the last colon: `registry.example:5000/team/pets`, or `pets@sha256`.
+    pub repository: String,
+    /// What follows: `latest` where nothing does.
+    pub tag: String,
+}
+
+impl fmt::Display for ImageName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.repository, self.tag)
+    }
+}
+
+impl FromStr for ImageName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<ImageName, String> {
+        // A colon before a slash belongs to the port of a registry.
+        let (repository, tag) = match text.rsplit_once(':') {
+            Some((repository, tag)) if !tag.contains('/') => (repository, tag),
+            _ => (text, "latest"),
+        };
+        let plain = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_graphic());
+        if plain(repository) && plain(tag) && !text.starts_with('-') {
+            Ok(ImageName { repository: repository.to_owned(), tag: tag.to_owned() })
+        } else {
+            Err("an image is written NAME or NAME:TAG, such as pets:1.2".to_owned())
+        }
+    }
+}
+
+/// When a candidate is ready to be judged.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub enum Ready {
+    /// As soon as it answers at its base address, whatever it says.
+    #[default]
+    Answers,
+    /// As soon as it answers a GET of this path, from the root of the server, with 2xx.
+    Path(String),
+    /// As soon as its log holds this text.
+    Log(String),
+}
+
+impl fmt::Display for Ready {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Ready::Answers => f.write_str("an answer"),
+            Ready::Path(path) => write!(f, "200 on GET {path}"),
+            Ready::Log(text) => write!(f, "{text:?} in its log"),
+        }
+    }
+}
+
+impl FromStr for Ready {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Ready, String> {
+        match text.strip_prefix("log:") {
+            Some("") => Err("the text is missing, as in log:listening".to_owned()),
+            Some(wanted) => Ok(Ready::Log(wanted.to_owned())),
+            None if text.starts_with('/') => Ok(Ready::Path(text.to_owned())),
+            None => Err("it is a path such as /healthz, or a text of the log such as log:listening".to_owned()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tag_of_an_image_is_what_follows_the_last_colon_unless_that_is_a_port() {
+        let read = |text: &str| text.parse::<ImageName>().map(|name| (name.repository, name.tag));
+        let parts = |repository: &str, tag: &str| Ok((repository.to_owned(), tag.to_owned()));
+        assert_eq!(read("pets"), parts("pets", "latest"));
+        assert_eq!(read("pets:1.2"), parts("pets", "1.2"));
+        assert_eq!(read("registry.example:5000/team/pets"), parts("registry.example:5000/team/pets", "latest"));
+        assert_eq!(read("registry.example:5000/pets:2"), parts("registry.example:5000/pets", "2"));
+        assert_eq!(read("pets@sha256:0f"), parts("pets@sha256", "0f"));
+        for wrong in ["", ":1", "pets:", "two words", "--rm"] {
+            assert!(read(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn readiness_is_a_path_or_a_text_of_the_log() {
+        assert_eq!("/healthz".parse(), Ok(Ready::Path("/healthz".to_owned())));
+        assert_eq!("log:listening on".parse(), Ok(Ready::Log("listening on".to_owned())));
+        assert!("healthz".parse::<Ready>().is_err() && "log:".parse::<Ready>().is_err());
+    }
+}

@@ -1,0 +1,72 @@
+//! Waiting until a candidate is ready.
+
+use std::time::Duration;
+
+use testcontainers::bollard::Docker;
+use testcontainers::bollard::query_parameters::InspectContainerOptions;
+
+use super::{Image, Ready, log};
+use crate::wire::client::{Client, Transport};
+
+/// How often is asked.
+const INTERVAL: Duration = Duration::from_millis(50);
+
+/// How long one answer may take.
+const TIMEOUT: Duration = Duration::from_secs(2);
+
+/// Why a candidate is not ready.
+pub(super) enum NotReady {
+    /// Its process ended.
+    Ended(Option<i64>),
+    /// It goes on, and what was waited for did not come in time.
+    Late,
+}
+
+/// Waits for what makes the candidate ready, as long as may be.
+pub(super) async fn wait(docker: &Docker, container: &str, image: &Image, origin: &str) -> Result<(), NotReady> {
+    let ready = async {
+        match &image.ready {
+            Ready::Log(text) => {
+                if log::holds(docker, container, text).await {
+                    Ok(())
+                } else {
+                    // The log ends with the process.
+                    Err(NotReady::Ended(exit_code(docker, container).await.flatten()))
+                }
+            }
+            Ready::Answers => answers(docker, container, &format!("{origin}{}", image.path), |_| true).await,
+            Ready::Path(path) => {
+                answers(docker, container, &format!("{origin}{path}"), |status| (200..300).contains(&status)).await
+            }
+        }
+    };
+    tokio::time::timeout(image.patience, ready).await.unwrap_or(Err(NotReady::Late))
+}
+
+/// Asks until a status comes that will do.
+async fn answers(docker: &Docker, container: &str, url: &str, will_do: fn(u16) -> bool) -> Result<(), NotReady> {
+    let transport = Transport {
+        base_url: url.to_owned(),
+        timeout: TIMEOUT,
+        ca_certificates: Vec::new(),
+        proxy: None,
+        headers: Vec::new(),
+    };
+    // Plain HTTP without a proxy needs nothing that a machine could lack.
+    let Ok(client) = Client::new(transport) else { return Err(NotReady::Late) };
+    loop {
+        if client.poll().await.is_ok_and(will_do) {
+            return Ok(());
+        }
+        if let Some(code) = exit_code(docker, container).await {
+            return Err(NotReady::Ended(code));
+        }
+        tokio::time::sleep(INTERVAL).await;
+    }
+}
+
+/// The exit code of a container that no longer runs; nothing while it does.
+pub(super) async fn exit_code(docker: &Docker, container: &str) -> Option<Option<i64>> {
+    let state = docker.inspect_container(container, None::<InspectContainerOptions>).await.ok()?.state?;
+    (state.running == Some(false)).then_some(state.exit_code)
+}

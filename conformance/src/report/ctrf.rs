@@ -1,0 +1,156 @@
+//! The requirements as test results in the Common Test Report Format.
+//!
+//! A requirement is a test; one that the run was not asked for, or that is open, is none. A stated requirement that was not
+//! exercised is `other`: it neither passed nor was it left out on purpose, and a run with one is incomplete.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::account::{headline, lines, sentence};
+use super::{Report, RequirementReport};
+use crate::catalogue::Level;
+use crate::verdict::{Status, Verdict};
+
+/// The version of the format that this is.
+const SPECIFICATION: &str = "1.0.0";
+
+/// The report for CTRF's dashboards and actions.
+#[must_use]
+pub fn render(report: &Report) -> String {
+    let tests: Vec<Test<'_>> =
+        report.requirements.iter().filter(|r| r.selected && r.level != Level::Open).map(test).collect();
+    let start = report.started_at.as_ref().and_then(|time| time.parse::<Timestamp>().ok());
+    let start = start.map_or(0, Timestamp::as_millisecond);
+    let count = |status: &str| tests.iter().filter(|test| test.status == status).count();
+    let results = Results {
+        tool: Tool { name: &report.tool.name, version: &report.tool.version },
+        summary: Summary {
+            tests: tests.len(),
+            passed: count(PASSED),
+            failed: count(FAILED),
+            skipped: count(SKIPPED),
+            pending: 0,
+            other: count(OTHER),
+            suites: report.coverage.len(),
+            start,
+            stop: start.saturating_add_unsigned(report.duration_ms),
+            duration: report.duration_ms,
+        },
+        environment: Environment {
+            report_name: headline(report),
+            app_name: &report.target.base_url,
+            healthy: report.verdict == Verdict::Conforms,
+        },
+        extra: BTreeMap::from([
+            ("verdict", report.verdict.as_str().into()),
+            ("seed", report.seed.into()),
+            ("profile", report.profile.as_str().into()),
+            ("strict", report.strict.into()),
+            ("requests", report.requests.into()),
+            ("created", report.created.into()),
+        ]),
+        tests,
+    };
+    let document = Document {
+        report_format: "CTRF",
+        spec_version: SPECIFICATION,
+        timestamp: report.started_at.as_deref(),
+        generated_by: &report.tool.name,
+        results,
+    };
+    super::json::pretty(&document)
+}
+
+const PASSED: &str = "passed";
+const FAILED: &str = "failed";
+const SKIPPED: &str = "skipped";
+const OTHER: &str = "other";
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Document<'r> {
+    report_format: &'static str,
+    spec_version: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    timestamp: Option<&'r str>,
+    generated_by: &'r str,
+    results: Results<'r>,
+}
+
+#[derive(Serialize)]
+struct Results<'r> {
+    tool: Tool<'r>,
+    summary: Summary,
+    tests: Vec<Test<'r>>,
+    environment: Environment<'r>,
+    extra: BTreeMap<&'static str, serde_json::Value>,
+}
+
+#[derive(Serialize)]
+struct Tool<'r> {
+    name: &'r str,
+    version: &'r str,
+}
+
+#[derive(Serialize)]
+struct Summary {
+    tests: usize,
+    passed: usize,
+    failed: usize,
+    skipped: usize,
+    pending: usize,
+    other: usize,
+    suites: usize,
+    start: i64,
+    stop: i64,
+    duration: u64,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Environment<'r> {
+    report_name: String,
+    app_name: &'r str,
+    healthy: bool,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Test<'r> {
+    name: String,
+    status: &'static str,
+    /// Rules judge a whole trace: no time is any one requirement's.
+    duration: u64,
+    suite: [&'r str; 1],
+    raw_status: &'static str,
+    tags: [&'static str; 1],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trace: Option<String>,
+}
+
+fn test(requirement: &RequirementReport) -> Test<'_> {
+    let (status, raw_status) = match requirement.status {
+        Status::Pass | Status::Observed => (PASSED, "pass"),
+        Status::Fail if requirement.violation => (FAILED, "fail"),
+        Status::Fail => (PASSED, "warning"),
+        Status::StaleKnownFailing => (FAILED, "stale-known-failing"),
+        Status::KnownFailing => (SKIPPED, "known-failing"),
+        Status::NotExercised if requirement.level == Level::Stated => (OTHER, "not-exercised"),
+        Status::NotExercised => (SKIPPED, "not-exercised"),
+    };
+    let held = requirement.status == Status::Pass;
+    Test {
+        name: format!("{}: {}", requirement.id, requirement.title),
+        status,
+        duration: 0,
+        suite: [&requirement.section],
+        raw_status,
+        tags: [requirement.level.as_str()],
+        message: (!held).then(|| sentence(requirement)),
+        trace: (!requirement.evidence.is_empty()).then(|| lines(requirement)),
+    }
+}

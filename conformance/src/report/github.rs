@@ -1,0 +1,75 @@
+//! Annotations for GitHub Actions: workflow commands, which a step prints on standard output.
+//!
+//! A step shows ten errors and ten warnings and drops the rest, so no more are printed, and the tenth says how many there are.
+
+use super::account::{at_most, cost, headline, lines, sentence};
+use super::{Report, RequirementReport};
+use crate::verdict::Status;
+
+/// No more annotations of one kind are shown for a step.
+const MOST: usize = 10;
+
+/// No more of a message is printed, in bytes: GitHub cuts longer ones.
+const LONGEST: usize = 4_000;
+
+/// An annotation for each broken requirement, and one with the verdict.
+#[must_use]
+pub fn render(report: &Report) -> String {
+    let selected = |wanted: fn(&RequirementReport) -> bool| -> Vec<&RequirementReport> {
+        report.requirements.iter().filter(|requirement| wanted(requirement)).collect()
+    };
+    let mut out = String::new();
+    annotate(&mut out, "error", &selected(|requirement| requirement.violation));
+    annotate(&mut out, "warning", &selected(|r| r.is_warning() || r.is_gap()));
+    annotate(&mut out, "notice", &selected(|requirement| requirement.status == Status::KnownFailing));
+    let verdict = format!("{}\n{}, seed {}", headline(report), cost(report), report.seed);
+    out.push_str(&command("notice", &report.target.base_url, &verdict));
+    out
+}
+
+fn annotate(out: &mut String, kind: &str, requirements: &[&RequirementReport]) {
+    // One place is for the verdict, where that is of the same kind.
+    let most = if kind == "notice" { MOST - 1 } else { MOST };
+    let told = if requirements.len() > most { most - 1 } else { requirements.len() };
+    for requirement in &requirements[..told] {
+        let title = format!("{}: {}", requirement.id, requirement.title);
+        let message = match requirement.status {
+            Status::NotExercised => format!("not exercised: {}", sentence(requirement)),
+            _ => lines(requirement),
+        };
+        out.push_str(&command(kind, &title, &message));
+    }
+    if told < requirements.len() {
+        let rest: Vec<&str> = requirements[told..].iter().map(|requirement| requirement.id.as_str()).collect();
+        let title = format!("and {} more", rest.len());
+        out.push_str(&command(kind, &title, &rest.join("\n")));
+    }
+}
+
+/// `::error title=…::…`, in a line of its own.
+fn command(kind: &str, title: &str, message: &str) -> String {
+    format!("::{kind} title={}::{}\n", property(title), data(&at_most(message, LONGEST)))
+}
+
+/// What the runner decodes in a message.
+fn data(text: &str) -> String {
+    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+/// What the runner decodes in a property, which ends at a comma or a colon.
+fn property(text: &str) -> String {
+    data(text).replace(':', "%3A").replace(',', "%2C")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neither_a_line_break_nor_a_separator_ends_what_is_told() {
+        assert_eq!(
+            command("error", "a: b, 100%", "x\r\n::error::y, z: 100%0A"),
+            "::error title=a%3A b%2C 100%25::x%0D%0A::error::y, z: 100%250A\n"
+        );
+    }
+}

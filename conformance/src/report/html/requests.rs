@@ -1,0 +1,71 @@
+//! The list of all requests, a line each.
+
+use jiff::Timestamp;
+
+use super::words::below;
+use crate::report::{RecordedExchange, Report};
+
+/// No more requests are listed; the HAR report holds them all.
+const MAX_LISTED: usize = 400;
+
+/// No more characters of what was sent are shown.
+const MAX_SENT: usize = 96;
+
+/// The requests of the run.
+pub(super) struct Requests<'r> {
+    /// The first of them.
+    pub(super) listed: Vec<Line<'r>>,
+    /// How many more there were.
+    pub(super) further: usize,
+}
+
+/// A request in a line.
+pub(super) struct Line<'r> {
+    /// The exchange.
+    pub(super) exchange: &'r RecordedExchange,
+    /// The address below the base URL.
+    pub(super) target: &'r str,
+    /// When it was sent, after the first one.
+    pub(super) after: String,
+    /// How long the answer took, in milliseconds.
+    pub(super) took: String,
+    /// What came.
+    pub(super) outcome: String,
+    /// The beginning of what was sent with it.
+    pub(super) sent: Option<String>,
+}
+
+/// The requests of a report. A report that was read from a file has none.
+pub(super) fn listed(report: &Report) -> Requests<'_> {
+    let start = report.exchanges.first().and_then(sent_at);
+    Requests {
+        listed: report.exchanges.iter().take(MAX_LISTED).map(|exchange| line(report, start, exchange)).collect(),
+        further: report.exchanges.len().saturating_sub(MAX_LISTED),
+    }
+}
+
+fn line<'r>(report: &Report, start: Option<Timestamp>, exchange: &'r RecordedExchange) -> Line<'r> {
+    let RecordedExchange { url, request_body, response, .. } = exchange;
+    let since = start.zip(sent_at(exchange)).map(|(start, sent)| sent.duration_since(start).as_secs_f64());
+    #[expect(clippy::cast_precision_loss, reason = "one digit after the point is shown")]
+    let took = format!("{:.1}", exchange.elapsed_us as f64 / 1000.0);
+    Line {
+        exchange,
+        target: below(url, &report.target.base_url),
+        after: since.map(|since| format!("{since:.3} s")).unwrap_or_default(),
+        took,
+        outcome: response.as_ref().map_or_else(|| "no answer".to_owned(), |response| response.status.to_string()),
+        sent: request_body.as_ref().filter(|body| !body.text.is_empty()).map(|body| beginning(&body.text)),
+    }
+}
+
+fn sent_at(exchange: &RecordedExchange) -> Option<Timestamp> {
+    exchange.sent_at.parse().ok()
+}
+
+fn beginning(text: &str) -> String {
+    match text.char_indices().nth(MAX_SENT) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}

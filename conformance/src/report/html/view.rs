@@ -1,0 +1,352 @@
+//! What the page shows, in the order in which it shows it. Everything is read from the report; nothing is judged.
+
+use std::collections::BTreeMap;
+
+use askama::Template;
+
+use super::requests::{self, Requests};
+use super::timeline::{self, Chart};
+use super::words::{self, date_and_time, seconds, times};
+use super::{POLICY, SCRIPT, STYLE, body};
+use crate::catalogue::Level;
+use crate::report::{Choice, Evidence, Report, ReportedExchange, RequirementReport};
+use crate::verdict::{Status, Verdict};
+
+/// The levels, in the order of their weight.
+const LEVELS: [Level; 3] = [Level::Stated, Level::Inferred, Level::Open];
+
+/// The whole page.
+#[derive(Template)]
+#[template(path = "report/page.html", whitespace = "minimize")]
+pub(super) struct Page<'r> {
+    report: &'r Report,
+    policy: &'static str,
+    style: &'static str,
+    script: &'static str,
+    verdict: &'static str,
+    sentence: String,
+    facts: Vec<(&'static str, String)>,
+    bars: Vec<Bar>,
+    findings: Vec<&'r RequirementReport>,
+    sections: Vec<Section<'r>>,
+    marks: Vec<(Mark, usize)>,
+    levels: Vec<(Level, usize)>,
+    charts: Vec<Chart>,
+    requests: Requests<'r>,
+}
+
+impl<'r> Page<'r> {
+    /// The page of a report.
+    pub(super) fn new(report: &'r Report) -> Page<'r> {
+        let all = &report.requirements;
+        let marks = Mark::ALL.map(|mark| (mark, all.iter().filter(|r| Mark::of(r) == mark).count()));
+        let levels = LEVELS.map(|level| (level, all.iter().filter(|r| r.level == level).count()));
+        let mut findings: Vec<&RequirementReport> =
+            all.iter().filter(|r| matches!(Mark::of(r), Mark::Broken | Mark::Warning)).collect();
+        findings.sort_by_key(|requirement| !requirement.violation);
+        Page {
+            report,
+            policy: POLICY,
+            style: STYLE,
+            script: SCRIPT,
+            verdict: match report.verdict {
+                Verdict::Conforms => "Conforms",
+                Verdict::Violates => "Violates",
+                Verdict::Incomplete => "Incomplete",
+            },
+            sentence: sentence(report),
+            facts: facts(report),
+            bars: LEVELS.into_iter().filter_map(|level| Bar::new(report, level)).collect(),
+            findings,
+            sections: sections(report),
+            marks: marks.into_iter().filter(|(_, count)| *count > 0).collect(),
+            levels: levels.into_iter().filter(|(_, count)| *count > 0).collect(),
+            charts: timeline::charts(&report.timeline),
+            requests: requests::listed(report),
+        }
+    }
+}
+
+impl Page<'_> {
+    /// The open questions that nothing in the run answers.
+    fn unseen(&self) -> Vec<&Choice> {
+        self.report.gap_profile.iter().filter(|choice| choice.observed.is_none()).collect()
+    }
+}
+
+/// What became of a requirement, as the page marks it: by a shape and a word, and by a colour that repeats them.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Mark {
+    /// It was broken, and the candidate violates.
+    Broken,
+    /// It was broken, and that is a warning.
+    Warning,
+    /// It was broken, as it is known to be.
+    Known,
+    /// Nothing showed whether it holds.
+    Unjudged,
+    /// It held.
+    Held,
+    /// It is open.
+    Choice,
+    /// The run was not asked for it.
+    LeftOut,
+}
+
+impl Mark {
+    const ALL: [Mark; 7] =
+        [Mark::Broken, Mark::Warning, Mark::Known, Mark::Unjudged, Mark::Held, Mark::Choice, Mark::LeftOut];
+
+    /// The mark of a requirement.
+    pub(super) fn of(requirement: &RequirementReport) -> Mark {
+        match requirement.status {
+            _ if !requirement.selected => Mark::LeftOut,
+            Status::Fail | Status::StaleKnownFailing if requirement.violation => Mark::Broken,
+            Status::Fail | Status::StaleKnownFailing => Mark::Warning,
+            Status::KnownFailing => Mark::Known,
+            Status::NotExercised => Mark::Unjudged,
+            Status::Pass => Mark::Held,
+            Status::Observed => Mark::Choice,
+        }
+    }
+
+    /// Its name in the page's markup.
+    pub(super) fn slug(self) -> &'static str {
+        match self {
+            Mark::Broken => "broken",
+            Mark::Warning => "warning",
+            Mark::Known => "known",
+            Mark::Unjudged => "unjudged",
+            Mark::Held => "held",
+            Mark::Choice => "choice",
+            Mark::LeftOut => "left-out",
+        }
+    }
+
+    /// Its name for people.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Mark::Broken => "Broken",
+            Mark::Warning => "Warning",
+            Mark::Known => "Known to fail",
+            Mark::Unjudged => "Not exercised",
+            Mark::Held => "Held",
+            Mark::Choice => "Open choice",
+            Mark::LeftOut => "Not asked for",
+        }
+    }
+
+    /// Whether the page shows the details from the start.
+    fn is_open(self) -> bool {
+        matches!(self, Mark::Broken | Mark::Warning)
+    }
+}
+
+/// A section of the specification and its requirements.
+pub(super) struct Section<'r> {
+    name: &'r str,
+    /// Its fragment in the page's address.
+    slug: String,
+    rows: Vec<Row<'r>>,
+    /// How its requirements fared, in a few words.
+    tally: String,
+}
+
+/// A requirement with its mark.
+pub(super) struct Row<'r> {
+    requirement: &'r RequirementReport,
+    mark: Mark,
+    /// What was found, in a few words.
+    outcome: String,
+    proofs: Vec<Proof<'r>>,
+}
+
+/// A place where a requirement was broken, and the exchanges that show it.
+pub(super) struct Proof<'r> {
+    evidence: &'r Evidence,
+    exchanges: Vec<Shown<'r>>,
+}
+
+/// An exchange as it stands at one place of the page.
+pub(super) struct Shown<'r> {
+    exchange: &'r ReportedExchange,
+    /// The requirement under which it stands in full already; then this place only leads there.
+    under: Option<&'r str>,
+    /// Whether this is where others lead to.
+    is_first: bool,
+    /// Whether it can be read from the start.
+    is_open: bool,
+}
+
+fn sections(report: &Report) -> Vec<Section<'_>> {
+    let mut sections: Vec<Section> = Vec::new();
+    let mut shown = BTreeMap::new();
+    for requirement in &report.requirements {
+        let mark = Mark::of(requirement);
+        let proofs = proofs(requirement, &mut shown);
+        let row = Row { requirement, mark, outcome: outcome(requirement, mark), proofs };
+        match sections.last_mut().filter(|section| section.name == requirement.section) {
+            Some(section) => section.rows.push(row),
+            None => sections.push(Section {
+                name: &requirement.section,
+                slug: slug(&requirement.section),
+                rows: vec![row],
+                tally: String::new(),
+            }),
+        }
+    }
+    for section in &mut sections {
+        section.tally = tally(&section.rows);
+    }
+    sections
+}
+
+/// The evidence of a requirement. The first exchange of all is shown in full in any case, the others once on the page:
+/// `shown` tells, by their numbers, under which requirement.
+fn proofs<'r>(requirement: &'r RequirementReport, shown: &mut BTreeMap<usize, &'r str>) -> Vec<Proof<'r>> {
+    let mut is_open = true;
+    let mut place = |exchange: &'r ReportedExchange| {
+        let before = shown.get(&exchange.number).copied();
+        shown.entry(exchange.number).or_insert(&requirement.id);
+        let under = before.filter(|_| !is_open);
+        Shown { exchange, under, is_first: before.is_none(), is_open: std::mem::take(&mut is_open) }
+    };
+    let proof =
+        |evidence: &'r Evidence| Proof { evidence, exchanges: evidence.exchanges.iter().map(&mut place).collect() };
+    requirement.evidence.iter().map(proof).collect()
+}
+
+fn slug(name: &str) -> String {
+    let words: Vec<&str> = name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    format!("section-{}", words.join("-").to_ascii_lowercase())
+}
+
+/// Of what a run was asked for: how much is broken, else how much of what can be judged held.
+fn tally(rows: &[Row]) -> String {
+    let count = |mark: Mark| rows.iter().filter(|row| row.mark == mark).count();
+    let judgeable = rows.iter().filter(|row| !matches!(row.mark, Mark::Choice | Mark::LeftOut)).count();
+    match (count(Mark::Broken) + count(Mark::Warning), judgeable) {
+        (0, 0) if count(Mark::Choice) > 0 => "open".to_owned(),
+        (0, 0) => "not asked for".to_owned(),
+        (0, all) => format!("{} of {all} held", count(Mark::Held)),
+        (broken, all) => format!("{broken} of {all} broken"),
+    }
+}
+
+fn outcome(requirement: &RequirementReport, mark: Mark) -> String {
+    let RequirementReport { failures, judged, .. } = requirement;
+    let share = match judged.max(failures) {
+        1 => "once".to_owned(),
+        all => format!("{failures} of {all} times"),
+    };
+    match mark {
+        Mark::Broken | Mark::Warning if requirement.status == Status::StaleKnownFailing => {
+            "no longer known to fail".to_owned()
+        }
+        Mark::Broken | Mark::Warning => format!("broken {share}"),
+        Mark::Known => format!("known to fail, {share}"),
+        Mark::Unjudged => "not exercised".to_owned(),
+        Mark::Held => format!("held {}", times(*judged)),
+        Mark::Choice if requirement.observed.is_some() => "choice recorded".to_owned(),
+        Mark::Choice => "nothing to see".to_owned(),
+        Mark::LeftOut => "not asked for".to_owned(),
+    }
+}
+
+/// How the selected requirements of a level fared, drawn as one bar.
+pub(super) struct Bar {
+    level: Level,
+    total: usize,
+    parts: Vec<Part>,
+}
+
+/// A part of a bar. Place and width are in thousandths of the bar.
+pub(super) struct Part {
+    mark: Mark,
+    /// What it counts, in a word.
+    word: &'static str,
+    count: usize,
+    x: usize,
+    width: usize,
+}
+
+impl Bar {
+    fn new(report: &Report, level: Level) -> Option<Bar> {
+        let of_level: Vec<&RequirementReport> =
+            report.requirements.iter().filter(|r| r.level == level && r.selected).collect();
+        let seen = of_level.iter().filter(|r| r.observed.is_some()).count();
+        let total = of_level.len();
+        let counts: Vec<(Mark, &'static str, usize)> = if level == Level::Open {
+            vec![(Mark::Choice, "recorded", seen), (Mark::Unjudged, "not seen", total - seen)]
+        } else {
+            [
+                (Mark::Held, "held"),
+                (Mark::Broken, "broken"),
+                (Mark::Warning, "warning"),
+                (Mark::Known, "known to fail"),
+                (Mark::Unjudged, "not exercised"),
+            ]
+            .map(|(mark, word)| (mark, word, of_level.iter().filter(|r| Mark::of(r) == mark).count()))
+            .to_vec()
+        };
+        let mut before = 0;
+        let parts = counts.into_iter().filter(|(_, _, count)| *count > 0).map(|(mark, word, count)| {
+            let x = before * 1000 / total;
+            before += count;
+            Part { mark, word, count, x, width: before * 1000 / total - x }
+        });
+        let parts: Vec<Part> = parts.collect();
+        (total > 0).then_some(Bar { level, total, parts })
+    }
+}
+
+fn sentence(report: &Report) -> String {
+    let selected = |r: &&RequirementReport| r.selected && r.level == Level::Stated;
+    let stated = report.requirements.iter().filter(selected).count();
+    let all = report.requirements.iter().filter(|r| r.level == Level::Stated).count();
+    let unjudged = report.requirements.iter().filter(selected).filter(|r| r.status == Status::NotExercised).count();
+    let violations = report.requirements.iter().filter(|r| r.violation).count();
+    let of_stated = |count: usize| format!("{count} of {stated} stated {}", plural(stated, "requirement"));
+    match report.verdict {
+        Verdict::Conforms if stated == 0 => {
+            "No stated requirement was asked for, and nothing else is violated.".to_owned()
+        }
+        Verdict::Conforms if stated < all => {
+            format!(
+                "All {stated} of the {all} stated requirements that this run was asked for were exercised and held."
+            )
+        }
+        Verdict::Conforms => format!("All {stated} stated requirements were exercised and held."),
+        Verdict::Incomplete => {
+            format!("Nothing is violated, but {} could not be judged.", of_stated(unjudged))
+        }
+        Verdict::Violates if unjudged > 0 => format!(
+            "{violations} {} violated, and {} could not be judged.",
+            if violations == 1 { "requirement is" } else { "requirements are" },
+            of_stated(unjudged)
+        ),
+        Verdict::Violates => {
+            format!("{violations} {} violated.", if violations == 1 { "requirement is" } else { "requirements are" })
+        }
+    }
+}
+
+fn plural(count: usize, word: &str) -> String {
+    if count == 1 { word.to_owned() } else { format!("{word}s") }
+}
+
+fn facts(report: &Report) -> Vec<(&'static str, String)> {
+    #[expect(clippy::cast_precision_loss, reason = "one digit after the point is shown")]
+    let duration = seconds(report.duration_ms as f64 / 1000.0);
+    let mut facts = vec![
+        ("Requests", report.requests.to_string()),
+        ("Animals created", report.created.to_string()),
+        ("Duration", duration),
+        ("Profile", report.profile.as_str().to_owned()),
+    ];
+    facts.extend(report.target.plan.iter().map(|plan| ("Plan", plan.clone())));
+    facts.push(("Seed", report.seed.to_string()));
+    facts.push(("Strict", if report.strict { "yes" } else { "no" }.to_owned()));
+    facts.extend(report.started_at.iter().map(|time| ("Started", date_and_time(time))));
+    facts
+}

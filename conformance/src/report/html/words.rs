@@ -1,0 +1,105 @@
+//! Figures and times in words.
+
+use jiff::Timestamp;
+
+/// A whole number with its thousands set apart; in powers of ten where that would be too long to read.
+pub(super) fn figure(value: i64) -> String {
+    if value.unsigned_abs() >= 10_000_000 {
+        #[expect(clippy::cast_precision_loss, reason = "one digit after the point is shown")]
+        return format!("{:.1e}", value as f64);
+    }
+    let digits = value.unsigned_abs().to_string();
+    let mut out = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    if value < 0 { format!("-{out}") } else { out }
+}
+
+/// Seconds, and minutes where there are two or more.
+pub(super) fn seconds(value: f64) -> String {
+    if value < 120.0 {
+        return format!("{value:.1} s");
+    }
+    let minutes = (value / 60.0).floor();
+    format!("{minutes} min {:.0} s", (value - minutes * 60.0).floor())
+}
+
+/// A time in RFC 3339 as people write it, to the second; the text itself when it is none.
+pub(super) fn date_and_time(text: &str) -> String {
+    match text.parse::<Timestamp>() {
+        Ok(time) => time.strftime("%-d %B %Y, %H:%M:%S UTC").to_string(),
+        Err(_) => text.to_owned(),
+    }
+}
+
+/// How many times, in words.
+pub(super) fn times(count: usize) -> String {
+    match count {
+        1 => "once".to_owned(),
+        2 => "twice".to_owned(),
+        _ => format!("{count} times"),
+    }
+}
+
+/// A line of the catalogue as a sentence begins: with a capital, unless its first word is code.
+pub(super) fn sentence_case(text: &str) -> String {
+    let first = text.split(' ').next().unwrap_or_default();
+    let mut chars = text.chars();
+    match chars.next() {
+        Some(initial) if first.chars().all(|c| c.is_ascii_lowercase() || c == ',') => {
+            initial.to_ascii_uppercase().to_string() + chars.as_str()
+        }
+        _ => text.to_owned(),
+    }
+}
+
+/// The pieces of a text of the catalogue, and whether each is code, which the catalogue puts between backticks.
+pub(super) fn spans(text: &str) -> Vec<(bool, &str)> {
+    text.split('`').enumerate().map(|(index, piece)| (index % 2 == 1, piece)).collect()
+}
+
+/// The part of an address below the base URL, or all of it if it is elsewhere.
+pub(super) fn below<'u>(url: &'u str, base_url: &str) -> &'u str {
+    url.strip_prefix(base_url).unwrap_or(url)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_grouped() {
+        let cases = [(0, "0"), (999, "999"), (1_000, "1,000"), (-123_456, "-123,456"), (i64::MAX, "9.2e18")];
+        for (value, text) in cases {
+            assert_eq!(figure(value), text);
+        }
+    }
+
+    #[test]
+    fn times_read_like_times() {
+        assert_eq!(seconds(0.04), "0.0 s");
+        assert_eq!(seconds(61.24), "61.2 s");
+        assert_eq!(seconds(183.9), "3 min 3 s");
+        assert_eq!(date_and_time("2026-06-01T12:00:00.02Z"), "1 June 2026, 12:00:00 UTC");
+        assert_eq!(date_and_time("yesterday"), "yesterday");
+        assert_eq!([times(1), times(2), times(3)], ["once", "twice", "3 times"]);
+    }
+
+    #[test]
+    fn a_line_begins_with_a_capital_unless_it_begins_with_code() {
+        assert_eq!(sentence_case("a Pet has a name"), "A Pet has a name");
+        assert_eq!(sentence_case("limit=1 is accepted"), "limit=1 is accepted");
+        assert_eq!(sentence_case("categoryId is an int64"), "categoryId is an int64");
+        assert_eq!(sentence_case(""), "");
+    }
+
+    #[test]
+    fn code_stands_between_backticks() {
+        assert_eq!(spans("a `b` c"), [(false, "a "), (true, "b"), (false, " c")]);
+        assert_eq!(spans("plain"), [(false, "plain")]);
+    }
+}

@@ -1,0 +1,201 @@
+//! The report as GitHub-flavoured Markdown: for a job summary, or a comment.
+//!
+//! Whatever the candidate sent stands within `<code>` or a fenced block, with every character that Markdown or HTML could act
+//! on as an entity: it can neither close its place, nor draw a table, nor mention anybody.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use super::account::{at_most, cost, headline};
+use super::{Evidence, Report, RequirementReport, Tally};
+use crate::catalogue::Level;
+use crate::verdict::Status;
+
+/// GitHub refuses a job summary above 1 MiB; what follows the details of failures needs less than the rest.
+const MOST_DETAILS: usize = 768 * 1024;
+
+/// No more of one text is shown, in bytes.
+const LONGEST: usize = 2_000;
+
+/// A longer command is left out: cut, it would not run.
+const LONGEST_COMMAND: usize = 8_000;
+
+/// The report for a job summary.
+#[must_use]
+pub fn render(report: &Report) -> String {
+    let mut out = String::new();
+    // Writing to a String cannot fail.
+    let _infallible = write(&mut out, report);
+    out
+}
+
+fn write(out: &mut String, report: &Report) -> std::fmt::Result {
+    let verdict = headline(report);
+    let (word, counts) = verdict.split_once(": ").unwrap_or((&verdict, ""));
+    writeln!(out, "## {}: {}\n", capital(word), code(&report.target.base_url))?;
+    writeln!(out, "{counts}.\n")?;
+    let plan = report.target.plan.as_ref().map_or_else(String::new, |plan| format!(", plan {}", text(plan)));
+    let strict = if report.strict { ", strict" } else { "" };
+    writeln!(out, "{}; profile {}{plan}{strict}, seed {}.", cost(report), report.profile.as_str(), report.seed)?;
+    if let Some(reason) = &report.ended_early {
+        writeln!(out, "\n> The run ended early: {}", text(reason))?;
+    }
+    report.notes.iter().try_for_each(|note| writeln!(out, "\n> Note: {}", text(note)))?;
+
+    let is_known = |r: &RequirementReport| r.selected && r.status == Status::KnownFailing;
+    details(out, report, "Violations", |requirement| requirement.violation)?;
+    details(out, report, "Warnings", RequirementReport::is_warning)?;
+    details(out, report, "Known to fail", is_known)?;
+    gaps(out, report)?;
+    sections(out, report)?;
+    choices(out, report)
+}
+
+fn details(
+    out: &mut String,
+    report: &Report,
+    title: &str,
+    wanted: impl Fn(&RequirementReport) -> bool,
+) -> std::fmt::Result {
+    let broken: Vec<&RequirementReport> = report.requirements.iter().filter(|r| wanted(r)).collect();
+    if broken.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n### {title}")?;
+    for (done, requirement) in broken.iter().enumerate() {
+        let block = block(requirement)?;
+        if out.len() + block.len() > MOST_DETAILS {
+            return writeln!(out, "\nand {} more: a summary has no room for them.", broken.len() - done);
+        }
+        out.push_str(&block);
+    }
+    Ok(())
+}
+
+fn block(requirement: &RequirementReport) -> Result<String, std::fmt::Error> {
+    let mut out = String::new();
+    let title = text(&requirement.title);
+    writeln!(out, "\n<details><summary><code>{}</code> {title}</summary>\n", requirement.id)?;
+    let level = requirement.level.as_str();
+    writeln!(out, "{}, {level}. {}", text(&requirement.section), text(&requirement.text))?;
+    if let Some(reason) = &requirement.reason {
+        writeln!(out, "\n{}", code(reason))?;
+    }
+    requirement.evidence.iter().try_for_each(|evidence| found(&mut out, evidence))?;
+    if requirement.failures > requirement.evidence.len() && !requirement.evidence.is_empty() {
+        writeln!(out, "\nand {} more", requirement.failures - requirement.evidence.len())?;
+    }
+    writeln!(out, "\n</details>")?;
+    Ok(out)
+}
+
+fn found(out: &mut String, evidence: &Evidence) -> std::fmt::Result {
+    writeln!(out, "\n- expected {}", code(&evidence.expected))?;
+    writeln!(out, "- found {}", code(&evidence.found))?;
+    let Some(exchange) = evidence.exchanges.first() else { return Ok(()) };
+    if let Some(options) = &exchange.replay {
+        writeln!(out, "- again with {}", code(options))?;
+    }
+    if exchange.curl.len() > LONGEST_COMMAND {
+        return writeln!(out, "- the request is too long to be shown");
+    }
+    let fence = fence(&exchange.curl);
+    writeln!(out, "\n{fence}sh\n{}\n{fence}", exchange.curl)
+}
+
+fn gaps(out: &mut String, report: &Report) -> std::fmt::Result {
+    let gaps: Vec<&RequirementReport> = report.requirements.iter().filter(|r| r.is_gap()).collect();
+    if gaps.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n### Not exercised\n")?;
+    let mut by_reason: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for requirement in gaps {
+        by_reason.entry(requirement.reason.as_deref().unwrap_or_default()).or_default().push(code(&requirement.id));
+    }
+    by_reason.iter().try_for_each(|(reason, ids)| writeln!(out, "- {}: {}", text(reason), ids.join(", ")))
+}
+
+fn sections(out: &mut String, report: &Report) -> std::fmt::Result {
+    writeln!(out, "\n### By section\n")?;
+    writeln!(out, "| section | held | broken | warnings | not exercised |\n|---|--:|--:|--:|--:|")?;
+    for section in &report.coverage {
+        let of = |level: Level| section.tallies.iter().filter(move |tally| tally.level == level);
+        let sum = |count: fn(&Tally) -> usize| of(Level::Stated).chain(of(Level::Inferred)).map(count).sum::<usize>();
+        let named = |r: &&RequirementReport| r.section == section.section;
+        let violations = report.requirements.iter().filter(named).filter(|r| r.violation).count();
+        let warnings = report.requirements.iter().filter(named).filter(|r| r.is_warning()).count();
+        if sum(|tally| tally.requirements) > 0 {
+            let (held, missed) = (sum(|tally| tally.pass), sum(|tally| tally.not_exercised));
+            writeln!(out, "| {} | {held} | {violations} | {warnings} | {missed} |", text(&section.section))?;
+        }
+    }
+    Ok(())
+}
+
+fn choices(out: &mut String, report: &Report) -> std::fmt::Result {
+    let told: Vec<(&str, &str, &str)> = report
+        .gap_profile
+        .iter()
+        .filter_map(|choice| Some((choice.id.as_str(), choice.title.as_str(), choice.observed.as_deref()?)))
+        .collect();
+    if told.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n<details><summary>Choices this server made, which the specification leaves open</summary>\n")?;
+    writeln!(out, "| requirement | question | choice |\n|---|---|---|")?;
+    for (id, title, observed) in told {
+        writeln!(out, "| {} | {} | {} |", code(id), text(title), code(observed))?;
+    }
+    writeln!(out, "\n</details>")
+}
+
+fn capital(word: &str) -> String {
+    let mut chars = word.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+}
+
+/// A text that means nothing but itself to Markdown and HTML, in one line. It is for the middle of a line, where fewer
+/// characters act than at its start.
+fn text(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in at_most(text, LONGEST).chars() {
+        match c {
+            '\n' => out.push(' '),
+            c if c.is_ascii_punctuation() && !".,;()?%-/=+'\"{}".contains(c) => {
+                out.push_str(&format!("&#{};", u32::from(c)));
+            }
+            c => out.push(c),
+        }
+    }
+    // The one link that needs no such character.
+    out.replace("www.", "www&#46;")
+}
+
+/// The text in a code span, where nobody is mentioned either.
+fn code(shown: &str) -> String {
+    format!("<code>{}</code>", text(shown))
+}
+
+/// A fence that no line of the text can close.
+fn fence(text: &str) -> String {
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    "`".repeat(longest.max(2) + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_keeps_its_words_and_loses_its_power() {
+        assert_eq!(text("a|b `c` @d\n<e>"), "a&#124;b &#96;c&#96; &#64;d &#60;e&#62;");
+        assert_eq!(text("http://x www.y [z](q)"), "http&#58;//x www&#46;y &#91;z&#93;(q)");
+        assert!(text(&"x".repeat(10_000)).len() < LONGEST + 10);
+    }
+
+    #[test]
+    fn a_fence_is_longer_than_any_within() {
+        assert_eq!((fence("a").as_str(), fence("``` ````").as_str()), ("```", "`````"));
+    }
+}

@@ -1,0 +1,142 @@
+//! Texts as words of a command for any POSIX shell, also an interactive one. Secrets stand as the variables that hold them,
+//! and no byte of a command is one that a terminal could act on.
+
+use super::exchanges::is_printable;
+use crate::wire::secret::{Piece, Redactor};
+
+/// The word that a shell reads as this text.
+pub(crate) fn word(text: &str, redactor: &Redactor) -> String {
+    let pieces = redactor.pieces(text);
+    if !text.chars().all(is_plain) {
+        return format!(r#""$({})""#, printf(text.as_bytes(), redactor));
+    }
+    if pieces.iter().all(|piece| matches!(piece, Piece::Text(_))) {
+        return literal(text);
+    }
+    // In double quotes as a whole where nothing but the variables means anything there.
+    let inert = |text: &str| !text.contains(['"', '\\', '$', '`', '!']);
+    if pieces.iter().all(|piece| matches!(piece, Piece::Secret(_)) || matches!(piece, Piece::Text(text) if inert(text)))
+    {
+        return format!("\"{}\"", joined(&pieces, str::to_owned));
+    }
+    let quoted: Vec<String> = pieces
+        .iter()
+        .map(|piece| match piece {
+            Piece::Text(text) => single_quoted(text),
+            Piece::Secret(expansion) => format!("\"{expansion}\""),
+        })
+        .collect();
+    quoted.concat()
+}
+
+/// A `printf` command that writes these bytes, whichever they are.
+pub(crate) fn printf(bytes: &[u8], redactor: &Redactor) -> String {
+    // A character for each byte where the bytes are no text: secrets are ASCII, which is the same in both.
+    let text = match std::str::from_utf8(bytes) {
+        Ok(text) => text.to_owned(),
+        Err(_) => bytes.iter().copied().map(char::from).collect(),
+    };
+    let is_text = std::str::from_utf8(bytes).is_ok();
+    let (mut format, mut arguments) = (String::new(), String::new());
+    for piece in redactor.pieces(&text) {
+        match piece {
+            Piece::Text(text) => text.chars().for_each(|c| format.push_str(&in_format(c, is_text))),
+            Piece::Secret(expansion) => {
+                format.push_str("%s");
+                arguments.push_str(&format!(" \"{expansion}\""));
+            }
+        }
+    }
+    format!("printf {}{arguments}", single_quoted(&format))
+}
+
+/// A character in the format of `printf`.
+fn in_format(c: char, is_text: bool) -> String {
+    match c {
+        '%' => "%%".to_owned(),
+        '\\' => r"\\".to_owned(),
+        '\n' => r"\n".to_owned(),
+        '\t' => r"\t".to_owned(),
+        c if is_plain(c) && (is_text || c.is_ascii()) => c.to_string(),
+        c if is_text => c.encode_utf8(&mut [0; 4]).bytes().map(|byte| format!(r"\{byte:03o}")).collect(),
+        c => format!(r"\{:03o}", u32::from(c)),
+    }
+}
+
+/// Whether a character may stand in a command as it is.
+pub(crate) fn is_plain(c: char) -> bool {
+    is_printable(c) && !c.is_control()
+}
+
+fn literal(text: &str) -> String {
+    let needs_no_quotes = |c: char| c.is_ascii_alphanumeric() || "-_./:,+@%=".contains(c);
+    if !text.is_empty() && text.chars().all(needs_no_quotes) && !text.starts_with('=') {
+        text.to_owned()
+    } else {
+        single_quoted(text)
+    }
+}
+
+fn single_quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+/// The pieces one after the other; a plain variable goes without braces where nothing follows that it could run into.
+fn joined(pieces: &[Piece<'_>], write: impl Fn(&str) -> String) -> String {
+    let mut out = String::new();
+    for (index, piece) in pieces.iter().enumerate() {
+        match piece {
+            Piece::Text(text) => out.push_str(&write(text)),
+            Piece::Secret(expansion) => {
+                let runs_on = match pieces.get(index + 1) {
+                    Some(Piece::Text(text)) => text.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_'),
+                    _ => false,
+                };
+                let name = expansion.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
+                match name.filter(|name| !runs_on && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')) {
+                    Some(name) => out.push_str(&format!("${name}")),
+                    None => out.push_str(expansion),
+                }
+            }
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn redactor() -> Redactor {
+        let mut redactor = Redactor::default();
+        redactor.hide("sk-1", "${CONFORM_API_KEY}");
+        redactor
+    }
+
+    fn word(text: &str) -> String {
+        super::word(text, &redactor())
+    }
+
+    #[test]
+    fn a_word_is_quoted_as_far_as_it_must_be() {
+        assert_eq!(word("http://h/v1/pets"), "http://h/v1/pets");
+        assert_eq!(word("http://h/v1/pets?limit=1"), "'http://h/v1/pets?limit=1'");
+        assert_eq!(word(""), "''");
+        assert_eq!(word("O'Hara $HOME"), r"'O'\''Hara $HOME'");
+    }
+
+    #[test]
+    fn a_secret_is_a_variable_that_nothing_around_it_changes() {
+        assert_eq!(word("Bearer sk-1"), r#""Bearer $CONFORM_API_KEY""#);
+        assert_eq!(word("Bearer sk-1x"), r#""Bearer ${CONFORM_API_KEY}x""#);
+        // An exclamation mark in double quotes would recall a command in an interactive shell.
+        assert_eq!(word("wow! sk-1"), r#"'wow! '"${CONFORM_API_KEY}""#);
+    }
+
+    #[test]
+    fn what_a_terminal_could_act_on_goes_through_printf() {
+        assert_eq!(word("a\tsk-1\u{1b}%"), r#""$(printf 'a\t%s\033%%' "${CONFORM_API_KEY}")""#);
+        assert_eq!(printf(b"\"\xff\0'\n", &redactor()), r#"printf '"\377\000'\''\n'"#);
+        assert_eq!(printf("Zoë \u{202e}".as_bytes(), &redactor()), r"printf 'Zoë \342\200\256'");
+    }
+}

@@ -1,0 +1,136 @@
+//! What is not wrong, and worth telling: gaps of the run, known failures, choices, and how each section went.
+
+use anstyle::Style;
+
+use super::page::{BOLD, DIM, GREEN, PLAIN, Page, RED, YELLOW};
+use super::{Detail, failures, mark};
+use crate::catalogue::Level;
+use crate::columns::width;
+use crate::report::{Choice, Report, RequirementReport, Tally};
+use crate::verdict::Status;
+
+/// The stated requirements that could not be judged, by reason.
+pub(super) fn not_exercised(page: &mut Page, report: &Report) {
+    let gaps: Vec<&RequirementReport> = report
+        .requirements
+        .iter()
+        .filter(|r| r.selected && r.status == Status::NotExercised && r.level == Level::Stated)
+        .collect();
+    if gaps.is_empty() {
+        return;
+    }
+    page.title(YELLOW, "Not exercised");
+    let mut reasons: Vec<&str> = gaps.iter().map(|r| r.reason.as_deref().unwrap_or_default()).collect();
+    reasons.sort_unstable();
+    reasons.dedup();
+    for reason in reasons {
+        let ids: Vec<&str> = gaps
+            .iter()
+            .filter(|r| r.reason.as_deref().unwrap_or_default() == reason)
+            .map(|requirement| requirement.id.as_str())
+            .collect();
+        page.entry(2, ("?", YELLOW), (&format!("{reason}:"), PLAIN));
+        page.text(5, DIM, &ids.join(", "));
+    }
+}
+
+/// What is broken as it is known to be.
+pub(super) fn known_failing(page: &mut Page, report: &Report, detail: Detail) {
+    let known: Vec<&RequirementReport> =
+        report.requirements.iter().filter(|r| r.status == Status::KnownFailing).collect();
+    if known.is_empty() {
+        return;
+    }
+    page.title(YELLOW, "Known to fail");
+    for requirement in known {
+        if detail == Detail::Verbose {
+            failures::failure(page, report, requirement, YELLOW, detail);
+        } else {
+            let reason = requirement.reason.as_deref().unwrap_or_default();
+            page.entry(2, (&format!("~ {}", requirement.id), YELLOW), (reason, DIM));
+        }
+    }
+}
+
+/// The gap profile, without the questions that nothing answers over HTTP.
+pub(super) fn choices(page: &mut Page, report: &Report, detail: Detail) {
+    let told = |choice: &&Choice| choice.observed.is_some() || detail == Detail::Verbose;
+    let choices: Vec<&Choice> = report.gap_profile.iter().filter(told).collect();
+    if choices.is_empty() {
+        return;
+    }
+    page.title(BOLD, "Choices this server made, where the specification leaves one");
+    let widest = choices.iter().map(|choice| width(&choice.id)).max().unwrap_or(0);
+    for choice in choices {
+        let observed = choice.observed.as_deref().unwrap_or("nothing to see in this run").replace('\n', " ");
+        let head = format!("· {:widest$}", choice.id);
+        page.entry(2, (&head, PLAIN), (&format!("{}: {observed}", choice.title), DIM));
+    }
+}
+
+/// A line for each section: how many of its requirements held.
+pub(super) fn sections(page: &mut Page, report: &Report) {
+    let widest = report.coverage.iter().map(|section| width(&section.section)).max().unwrap_or(0);
+    let rows: Vec<(String, Style, String)> = report
+        .coverage
+        .iter()
+        .filter_map(|section| {
+            let counts: Vec<String> = section.tallies.iter().filter_map(count).collect();
+            let (mark, style) = worst(report, &section.section);
+            let head = format!("{mark} {:widest$}", section.section);
+            (!counts.is_empty()).then(|| (head, style, counts.join(", ")))
+        })
+        .collect();
+    if !rows.is_empty() {
+        page.title(BOLD, "What held, by section of the specification");
+        rows.iter().for_each(|(head, style, counts)| page.entry(2, (head, *style), (counts, DIM)));
+    }
+}
+
+/// How many requirements of a level held, of those that were asked for.
+fn count(tally: &Tally) -> Option<String> {
+    let selected = tally.requirements - tally.not_selected;
+    (tally.level != Level::Open && selected > 0)
+        .then(|| format!("{} of {selected} {}", tally.pass, tally.level.as_str()))
+}
+
+/// The mark of the requirement of a section that matters most.
+fn worst(report: &Report, section: &str) -> (&'static str, Style) {
+    let marks: Vec<(&str, Style)> =
+        report.requirements.iter().filter(|r| r.selected && r.section == section).map(mark).collect();
+    [("✗", RED), ("!", YELLOW), ("~", YELLOW), ("?", YELLOW)]
+        .into_iter()
+        .find(|(mark, _)| marks.iter().any(|(other, _)| other == mark))
+        .unwrap_or(("✓", GREEN))
+}
+
+/// A line for each requirement.
+pub(super) fn requirements(page: &mut Page, report: &Report) {
+    let mut section = "";
+    let widest = report.requirements.iter().map(|requirement| width(&requirement.id)).max().unwrap_or(0);
+    for requirement in report.requirements.iter().filter(|r| r.selected && r.level != Level::Open) {
+        if requirement.section != section {
+            section = &requirement.section;
+            page.title(BOLD, section);
+        }
+        let (mark, style) = mark(requirement);
+        let note = match requirement.status {
+            Status::NotExercised => "not exercised".to_owned(),
+            Status::Fail | Status::KnownFailing | Status::StaleKnownFailing if requirement.failures > 0 => {
+                format!("{} · {} of {} times", requirement.title, requirement.failures, requirement.judged)
+            }
+            _ => requirement.title.clone(),
+        };
+        let level = if requirement.level == Level::Inferred { " (inferred)" } else { "" };
+        let head = format!("{mark} {:widest$}", requirement.id);
+        page.entry(2, (&head, style), (&format!("{note}{level}"), DIM));
+    }
+}
+
+/// How the tour differs from that of every lawful server.
+pub(super) fn transcript(page: &mut Page, report: &Report) {
+    if let Some(diff) = &report.transcript_diff {
+        page.title(BOLD, "What differs from the transcript of every lawful server");
+        diff.lines().for_each(|line| page.text(2, PLAIN, line));
+    }
+}

@@ -1,0 +1,145 @@
+//! The report for people at a terminal: the verdict, then what is wrong, what could not be judged and what was chosen, and at
+//! the end what it took and how to run it again.
+
+mod failures;
+mod lists;
+mod page;
+
+use anstyle::Style;
+
+use self::page::{BOLD, DIM, GREEN, PLAIN, Page, RED, YELLOW};
+use super::{Report, RequirementReport};
+use crate::catalogue::Level;
+use crate::verdict::{Status, Verdict};
+
+/// How much is told.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Detail {
+    /// The verdict and what it rests on.
+    Quiet,
+    /// Warnings, choices and figures as well.
+    #[default]
+    Normal,
+    /// Every requirement, and the exchanges behind each failure as well.
+    Verbose,
+}
+
+/// The report with ANSI colours, which a stream that is no terminal strips, in lines of so many columns. Commands are never
+/// broken.
+#[must_use]
+pub fn render(report: &Report, detail: Detail, columns: usize) -> String {
+    let mut page = Page::new(columns);
+    head(&mut page, report);
+    for (title, style, violation) in [("Violations", RED, true), ("Warnings", YELLOW, false)] {
+        if violation || detail != Detail::Quiet {
+            failures::list(&mut page, report, title, style, violation, detail);
+        }
+    }
+    if detail != Detail::Quiet || report.verdict == Verdict::Incomplete {
+        lists::not_exercised(&mut page, report);
+    }
+    if detail != Detail::Quiet {
+        lists::known_failing(&mut page, report, detail);
+        lists::choices(&mut page, report, detail);
+        match detail {
+            Detail::Verbose => lists::requirements(&mut page, report),
+            _ => lists::sections(&mut page, report),
+        }
+    }
+    if detail == Detail::Verbose {
+        lists::transcript(&mut page, report);
+    }
+    if detail != Detail::Quiet || report.verdict != Verdict::Conforms {
+        foot(&mut page, report);
+    }
+    page.finish()
+}
+
+impl std::fmt::Display for Report {
+    /// What went wrong, and the verdict, without colours and in lines of any length: the message of a failed assertion.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        anstream::adapter::strip_str(&render(self, Detail::Quiet, usize::MAX)).fmt(f)
+    }
+}
+
+/// The verdict, and how it comes about.
+fn head(page: &mut Page, report: &Report) {
+    let verdict = report.verdict.as_str().to_uppercase();
+    // The port of a container says nothing any more when this is read.
+    let target = report.target.image.as_ref().unwrap_or(&report.target.base_url);
+    page.entry(0, (&verdict, verdict_style(report.verdict)), (target, BOLD));
+    page.text(0, PLAIN, &counts(report));
+    let plan = report.target.plan.as_ref().map_or_else(String::new, |plan| format!(", plan {plan}"));
+    let strict = if report.strict { ", strict" } else { "" };
+    page.text(0, DIM, &format!("profile {}{plan}{strict}", report.profile.as_str()));
+    for note in &report.notes {
+        page.text(0, YELLOW, &format!("note: {note}"));
+    }
+    if let Some(reason) = &report.ended_early {
+        page.text(0, YELLOW, &format!("The run ended early: {reason}"));
+    }
+}
+
+fn verdict_style(verdict: Verdict) -> Style {
+    match verdict {
+        Verdict::Conforms => GREEN,
+        Verdict::Violates => RED,
+        Verdict::Incomplete => YELLOW,
+    }
+}
+
+fn counts(report: &Report) -> String {
+    let count = |level: Level, status: Status| {
+        report.requirements.iter().filter(|r| r.selected && r.level == level && r.status == status).count()
+    };
+    let stated = report.requirements.iter().filter(|r| r.selected && r.level == Level::Stated).count();
+    let apart: String =
+        [(Status::KnownFailing, "known to fail"), (Status::StaleKnownFailing, "stale in the known failures")]
+            .into_iter()
+            .map(|(status, told)| (count(Level::Stated, status) + count(Level::Inferred, status), told))
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, told)| format!("; {count} {told}"))
+            .collect();
+    format!(
+        "{} of {stated} stated requirements held, {} broken, {} not exercised; {} inferred held, {} broken{apart}",
+        count(Level::Stated, Status::Pass),
+        count(Level::Stated, Status::Fail),
+        count(Level::Stated, Status::NotExercised),
+        count(Level::Inferred, Status::Pass),
+        count(Level::Inferred, Status::Fail),
+    )
+}
+
+/// How to run it again and what it took; the verdict once more, for those who see only the end.
+fn foot(page: &mut Page, report: &Report) {
+    page.blank();
+    page.text(0, DIM, "The same run again:");
+    page.verbatim(2, &report.again);
+    let figures = format!(
+        "{}, {} created, {}.{:01} s, seed {}",
+        counted(report.requests, "request"),
+        counted(report.created, "animal"),
+        report.duration_ms / 1000,
+        report.duration_ms % 1000 / 100,
+        report.seed
+    );
+    let verdict = report.verdict.as_str().to_uppercase();
+    page.blank();
+    page.entry(0, (&verdict, verdict_style(report.verdict)), (&figures, PLAIN));
+}
+
+fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
+fn mark(requirement: &RequirementReport) -> (&'static str, Style) {
+    match (requirement.status, requirement.violation) {
+        (Status::Pass, _) => ("✓", GREEN),
+        (Status::Fail, true) | (Status::StaleKnownFailing, _) => ("✗", RED),
+        (Status::KnownFailing, _) => ("~", YELLOW),
+        (Status::Fail, false) => ("!", YELLOW),
+        (Status::NotExercised, _) if requirement.level == Level::Stated => ("?", YELLOW),
+        (Status::NotExercised, _) => ("-", DIM),
+        (Status::Observed, _) => ("·", DIM),
+    }
+}

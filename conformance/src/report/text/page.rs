@@ -1,0 +1,118 @@
+//! Lines of a terminal: indented, styled, and no longer than it is wide.
+
+use anstyle::{AnsiColor, Style};
+
+use crate::columns::{width, wrap};
+
+pub(super) const GREEN: Style = AnsiColor::Green.on_default();
+pub(super) const RED: Style = AnsiColor::Red.on_default();
+pub(super) const YELLOW: Style = AnsiColor::Yellow.on_default();
+pub(super) const DIM: Style = Style::new().dimmed();
+pub(super) const BOLD: Style = Style::new().bold();
+pub(super) const PLAIN: Style = Style::new();
+
+/// Less room than this beside a head, and the text begins below it.
+const NARROW: usize = 30;
+
+/// Text in the making, with ANSI styles.
+pub(super) struct Page {
+    out: String,
+    columns: usize,
+}
+
+impl Page {
+    /// An empty page of so many columns.
+    pub(super) fn new(columns: usize) -> Page {
+        Page { out: String::new(), columns }
+    }
+
+    /// What has been written.
+    pub(super) fn finish(self) -> String {
+        self.out
+    }
+
+    /// The columns that are left beside an indentation.
+    pub(super) fn room(&self, indent: usize) -> usize {
+        self.columns.saturating_sub(indent)
+    }
+
+    pub(super) fn blank(&mut self) {
+        self.out.push('\n');
+    }
+
+    /// A title, after an empty line.
+    pub(super) fn title(&mut self, style: Style, title: &str) {
+        self.blank();
+        self.text(0, style, title);
+    }
+
+    /// Running text.
+    pub(super) fn text(&mut self, indent: usize, style: Style, text: &str) {
+        for line in wrap(text, self.room(indent)) {
+            self.line(indent, &styled(style, &line));
+        }
+    }
+
+    /// A line that is whole however long it is: a command, to be copied.
+    pub(super) fn verbatim(&mut self, indent: usize, text: &str) {
+        self.line(indent, text);
+    }
+
+    /// A head, and running text beside it that stays clear of it.
+    pub(super) fn entry(&mut self, indent: usize, head: (&str, Style), text: (&str, Style)) {
+        let hanging = indent + width(head.0) + 2;
+        let (head_style, (text, text_style)) = (head.1, text);
+        let head = styled(head_style, head.0);
+        if text.is_empty() {
+            return self.line(indent, &head);
+        }
+        if self.room(hanging) < NARROW {
+            self.line(indent, &head);
+            return self.text(indent + 4, text_style, text);
+        }
+        for (index, line) in wrap(text, self.room(hanging)).iter().enumerate() {
+            let line = styled(text_style, line);
+            if index == 0 {
+                self.line(indent, &format!("{head}  {line}"));
+            } else {
+                self.line(hanging, &line);
+            }
+        }
+    }
+
+    fn line(&mut self, indent: usize, line: &str) {
+        if !line.is_empty() {
+            self.out.push_str(&" ".repeat(indent));
+            self.out.push_str(line);
+        }
+        self.out.push('\n');
+    }
+}
+
+fn styled(style: Style, text: &str) -> String {
+    if text.is_empty() { String::new() } else { format!("{style}{text}{style:#}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(columns: usize, write: impl FnOnce(&mut Page)) -> String {
+        let mut page = Page::new(columns);
+        write(&mut page);
+        page.finish()
+    }
+
+    #[test]
+    fn text_beside_a_head_stays_clear_of_it_and_goes_below_where_there_is_no_room() {
+        let entry =
+            |page: &mut Page| page.entry(2, ("head", PLAIN), ("one two three four five six seven eight", PLAIN));
+        assert_eq!(written(40, entry), "  head  one two three four five six\n        seven eight\n");
+        assert_eq!(written(30, entry), "  head\n      one two three four five\n      six seven eight\n");
+    }
+
+    #[test]
+    fn a_command_is_never_broken() {
+        assert_eq!(written(10, |page| page.verbatim(2, "curl -i http://h/v1/pets")), "  curl -i http://h/v1/pets\n");
+    }
+}

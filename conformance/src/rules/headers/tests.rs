@@ -1,0 +1,130 @@
+use super::*;
+use crate::rules::sample::Sample;
+
+const NONE: [[usize; 0]; 0] = [];
+
+/// What a part of a rule holds against the answers to a key.
+fn held(sample: Sample, judge: fn(&[(&Case<'_>, Window)], &mut Judgement)) -> Vec<Vec<usize>> {
+    let trace = sample.trace();
+    let (docket, mut judgement) = (Docket::new(&trace), Judgement::default());
+    judge(&docket.metered(0), &mut judgement);
+    judgement.failures.into_iter().map(|failure| failure.exchanges).collect()
+}
+
+/// Answers at these seconds, each of which tells of a window that ends so many seconds ahead.
+fn answers(answers: &[(i64, i64)]) -> Sample {
+    let mut now = 0;
+    answers.iter().fold(Sample::new(), |sample, (at, ahead)| {
+        let waited = sample.wait(at - now).window(*ahead);
+        now = *at;
+        waited.list(200, 5, 7)
+    })
+}
+
+#[test]
+fn of_two_answers_some_seconds_apart_one_at_the_most_comes_at_the_end_of_its_window() {
+    let ends = |at: &[(i64, i64)]| held(answers(at), lies_ahead);
+    assert_eq!(ends(&[(0, 1), (3, 1)]), NONE, "the same end, told by two clocks");
+    assert_eq!(ends(&[(0, 1), (4, 1)]), [[2, 1]]);
+    assert_eq!(ends(&[(0, 0), (55, -9)]), [[2, 1]]);
+    assert_eq!(ends(&[(0, 1), (56, 1)]), NONE, "the end of the next");
+    assert_eq!(ends(&[(0, 1), (56, 1), (60, 1)]), [[3, 2]]);
+    assert_eq!(ends(&[(0, 1), (3, 1), (4, 1)]), [[3, 1]]);
+    assert_eq!(ends(&[(0, 1), (10, 2), (20, 2)]), NONE, "they lie ahead");
+    assert_eq!(ends(&[(0, 1), (10, 1), (20, 1)]), [[2, 1]], "once is enough");
+    assert_eq!(held(answers(&[(0, 1), (10, 1)]).together(1..=2), lies_ahead), NONE);
+    let slow = answers(&[(0, 1)]).slow(4).wait(4).window(-3).list(200, 5, 7).slow(4);
+    assert_eq!(held(slow, lies_ahead), NONE, "the headers are from when the requests came in");
+    assert_eq!(held(answers(&[(0, 1)]).wait(10).window(1).list(200, 5, 8), lies_ahead), NONE, "another limit");
+}
+
+#[test]
+fn two_windows_end_a_minute_apart_at_the_least() {
+    let ends = |ahead: &[(i64, i64)]| held(answers(ahead), window_lengths);
+    assert_eq!(ends(&[(0, 60), (0, 62)]), NONE, "rounded");
+    assert_eq!(ends(&[(0, 60), (0, 63)]), [[2, 1]]);
+    assert_eq!(ends(&[(0, 60), (0, 117)]), [[2, 1]]);
+    assert_eq!(ends(&[(0, 60), (0, 118)]), NONE);
+    assert_eq!(ends(&[(0, 60), (0, 118), (0, 121)]), [[3, 2]]);
+    assert_eq!(ends(&[(0, 60), (0, 40)]), NONE);
+    assert_eq!(held(answers(&[(0, 60), (0, 70)]).together(1..=2), window_lengths), NONE);
+    assert_eq!(held(answers(&[(0, 60)]).window(70).list(200, 5, 8), window_lengths), NONE, "another limit");
+}
+
+#[test]
+fn a_reset_that_was_announced_does_not_move_while_its_window_runs() {
+    let moved = |told: &[(i64, i64)]| answers(told).failing(reset_time);
+    assert_eq!(moved(&[(0, 60), (57, 3_600)]), [[2, 1]]);
+    assert_eq!(moved(&[(0, 60), (58, 3_600)]), NONE, "it has ended");
+    assert_eq!(moved(&[(0, 3_600), (10, 3_587)]), [[2, 1]]);
+    assert_eq!(moved(&[(0, 3_600), (10, 3_588)]), NONE, "rounded");
+    assert_eq!(moved(&[(0, 3_600), (10, 3_592)]), NONE, "rounded");
+    assert_eq!(moved(&[(0, 3_600), (10, 3_593)]), [[2, 1], [2, 1]], "and too short a window");
+    let refused = |first, second| Sample::new().window(3_600).list(first, 5, 7).window(60).list(second, 5, 7);
+    assert_eq!(refused(200, 404).failing(reset_time), [[2, 1]]);
+    assert_eq!(refused(200, 429).failing(reset_time), NONE, "the window that is used up is another");
+    assert_eq!(refused(429, 200).failing(reset_time), NONE);
+    assert_eq!(refused(200, 200).together(1..=2).failing(reset_time), NONE);
+    assert_eq!(Sample::new().list(200, 5, 7).window(3_600).list(200, 5, 8).failing(reset_time), NONE, "another limit");
+}
+
+#[test]
+fn a_reset_lies_within_the_window_that_the_limit_is_of() {
+    let off = |limit, ahead, figures| {
+        let mut trace = Sample::new().window(ahead).list(200, 5, limit).trace();
+        trace.context.figures = figures;
+        let mut judgement = Judgement::default();
+        reset_time(&Docket::new(&trace), &mut judgement);
+        !judgement.failures.is_empty()
+    };
+    let agreed = |per_minute, per_day| Some(Figures { per_minute, per_day });
+    let within = |limit, figures, latest| {
+        assert!(!off(limit, latest, figures) && off(limit, latest + 1, figures), "{limit} {figures:?} {latest}");
+        assert!(!off(limit, -3, figures) && off(limit, -4, figures), "{limit} {figures:?} {latest}");
+    };
+    within(60, None, 62);
+    within(7, agreed(7, 70), 62);
+    within(70, agreed(7, 70), 86_402);
+    within(7, agreed(7, 7), 86_402);
+    within(7, None, 86_402);
+    let dateless = |ahead| Sample::new().window(ahead).list(200, 5, 7).dateless().failing(reset_time) != NONE;
+    assert!(!dateless(-86_400) && dateless(-86_401));
+    assert!(!dateless(172_800) && dateless(172_801));
+}
+
+#[test]
+fn remaining_rises_only_when_the_window_is_over() {
+    let rise = |seconds| Sample::new().list(200, 5, 7).wait(seconds).list(200, 6, 7);
+    assert_eq!(rise(57).failing(remaining_never_rises), [[2, 1]]);
+    assert_eq!(rise(58).failing(remaining_never_rises), NONE);
+    assert_eq!(rise(1).together(1..=2).failing(remaining_never_rises), NONE);
+    assert_eq!(rise(1).dateless().failing(remaining_never_rises), [[2, 1]]);
+    let next = Sample::new().list(200, 5, 7).window(61).list(200, 6, 7).dateless();
+    assert_eq!(next.failing(remaining_never_rises), NONE, "without a Date another reset tells of another window");
+    assert_eq!(Sample::new().lists(7, &[(200, 5), (200, 5)]).failing(remaining_never_rises), NONE);
+    assert_eq!(Sample::new().list(200, 5, 7).list(200, 6, 8).failing(remaining_never_rises), NONE);
+}
+
+#[test]
+fn a_limit_is_above_nought_and_takes_two_values_at_the_most() {
+    assert_eq!(Sample::new().list(200, 0, 0).failing(limit_figure), [[1]]);
+    assert_eq!(Sample::new().list(429, 0, 7).list(429, 0, 0).failing(limit_figure), NONE, "a ban's own");
+    assert_eq!(Sample::new().list(429, 0, 0).list(429, 0, 0).together(1..=2).failing(limit_figure), NONE);
+    assert_eq!(Sample::new().list(200, 5, 7).list(200, 5, 8).failing(limit_figure), NONE);
+    assert_eq!(Sample::new().list(200, 5, 7).list(200, 5, 8).list(200, 5, 9).failing(limit_figure), [[3]]);
+}
+
+#[test]
+fn a_distance_is_told_in_the_unit_that_suits_it() {
+    for (seconds, text) in [
+        (0, "+0 s"),
+        (119, "+119 s"),
+        (120, "+2 min"),
+        (-7_199, "-119 min"),
+        (7_200, "+2 h"),
+        (172_799, "+47 h"),
+        (-172_800, "-2 days"),
+    ] {
+        assert_eq!(distance(seconds), text);
+    }
+}

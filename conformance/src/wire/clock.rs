@@ -1,0 +1,101 @@
+//! The judge's clock: whatever tells the time of a run, or waits in it, asks here.
+//!
+//! A run waits for windows to end, which takes minutes. A test whose candidate goes by the same clock need not: there, time does
+//! not pass by itself. So nothing is waited for, and nothing depends on how fast the machine is. Nothing else differs, and rules
+//! cannot tell, because they read no clock.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use jiff::{SignedDuration, Timestamp};
+
+/// The time, and a way to let it pass.
+#[derive(Clone, Debug, Default)]
+pub struct Clock(Option<Stepping>);
+
+#[derive(Clone, Debug)]
+struct Stepping {
+    since: Timestamp,
+    started: Instant,
+    /// Nanoseconds, shared by all clones.
+    passed: Arc<AtomicU64>,
+}
+
+/// What passes with each look at a stepping clock, so that no two looks show the same time.
+const STEP: Duration = Duration::from_millis(1);
+
+impl Clock {
+    /// The machine's clock.
+    #[must_use]
+    pub fn system() -> Clock {
+        Clock::default()
+    }
+
+    /// A clock that starts now and does not go by itself: each look moves it on by a millisecond, and each wait by all of its
+    /// time, at once. Its clones show the same time.
+    #[must_use]
+    pub fn stepping() -> Clock {
+        Clock(Some(Stepping { since: Timestamp::now(), started: Instant::now(), passed: Arc::default() }))
+    }
+
+    /// The time of day.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        match &self.0 {
+            None => Timestamp::now(),
+            Some(clock) => {
+                let passed = SignedDuration::try_from(clock.step(STEP)).unwrap_or(SignedDuration::MAX);
+                clock.since.saturating_add(passed).unwrap_or(Timestamp::MAX)
+            }
+        }
+    }
+
+    /// The time to measure with, which no correction of the time of day touches.
+    #[must_use]
+    pub fn instant(&self) -> Instant {
+        self.0.as_ref().map_or_else(Instant::now, |clock| clock.started + clock.step(STEP))
+    }
+
+    /// Returns when so much time has passed.
+    pub async fn sleep(&self, time: Duration) {
+        match &self.0 {
+            None => tokio::time::sleep(time).await,
+            Some(clock) => {
+                clock.step(time);
+            }
+        }
+    }
+}
+
+impl Stepping {
+    /// Moves on, and returns what has passed altogether.
+    fn step(&self, time: Duration) -> Duration {
+        let nanoseconds = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        Duration::from_nanos(self.passed.fetch_add(nanoseconds, Ordering::SeqCst).saturating_add(nanoseconds))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_stepping_clock_passes_with_looks_and_waits_alone_and_its_clones_with_it() {
+        let clock = Clock::stepping();
+        let twin = clock.clone();
+        let (first, measured) = (clock.now(), clock.instant());
+        assert_eq!(twin.now().duration_since(first), SignedDuration::from_millis(2));
+        clock.sleep(Duration::from_secs(3_600)).await;
+        assert_eq!(twin.now().duration_since(first), SignedDuration::from_millis(3_600_003));
+        assert_eq!(twin.instant().duration_since(measured), Duration::from_millis(3_600_003));
+    }
+
+    #[test]
+    fn the_machines_clock_goes_by_itself() {
+        let clock = Clock::system();
+        let begun = clock.instant();
+        assert!(clock.now() >= Timestamp::now() - SignedDuration::from_mins(1));
+        assert!(clock.instant() >= begun);
+    }
+}

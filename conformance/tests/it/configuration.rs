@@ -1,0 +1,380 @@
+//! `conform.toml` beside the command line and the environment: which of them holds, and what cannot be used.
+
+use std::path::PathBuf;
+use std::process::Output;
+
+use animal_store_conformance::cli;
+use tempfile::TempDir;
+use tokio::process::Command;
+
+use crate::candidate::{Candidate, KEY, Nature};
+use crate::command_line::text;
+
+/// A folder that is a repository of its own, so that no file above it counts.
+struct Place {
+    folder: TempDir,
+}
+
+impl Place {
+    /// With this configuration file, unless it is empty.
+    fn with(file: &str) -> Place {
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::create_dir_all(folder.path().join(".git")).expect("a folder");
+        std::fs::create_dir_all(folder.path().join("below")).expect("a folder");
+        if !file.is_empty() {
+            std::fs::write(folder.path().join("conform.toml"), file).expect("a file");
+        }
+        Place { folder }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Runs the program in the folder, with these arguments and this environment.
+    async fn conform(&self, args: &[&str], variables: &[(&str, &str)]) -> Output {
+        self.conform_in("", args, variables).await
+    }
+
+    async fn conform_in(&self, below: &str, args: &[&str], variables: &[(&str, &str)]) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_conform"));
+        for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("CONFORM_")) {
+            command.env_remove(name);
+        }
+        command.envs(variables.iter().copied()).args(args).current_dir(self.path(below));
+        command.output().await.expect("the program starts")
+    }
+
+    /// What `--show-config` tells of each option: its value, and where it comes from.
+    async fn shown(&self, args: &[&str], variables: &[(&str, &str)]) -> Vec<(String, String, String)> {
+        let output = self.conform(&[args, &["--show-config"]].concat(), variables).await;
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        let rows = text(&output.stdout);
+        let rows = rows.lines().filter_map(|line| line.strip_prefix("  "));
+        rows.map(|row| {
+            let mut cells = row.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).map(str::to_owned);
+            let mut cell = || cells.next().expect("three cells");
+            (cell(), cell(), cell())
+        })
+        .collect()
+    }
+
+    /// The message of a command line that cannot be used.
+    async fn refusal(&self, args: &[&str], variables: &[(&str, &str)]) -> String {
+        let output = self.conform(args, variables).await;
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{}", text(&output.stderr));
+        text(&output.stderr)
+    }
+}
+
+/// Where an option can come from, the nearest first.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Layer {
+    Flag,
+    Variable,
+    Environment,
+    Top,
+}
+use Layer::{Environment, Flag, Top, Variable};
+
+const LAYERS: [Layer; 4] = [Flag, Variable, Environment, Top];
+
+/// A value for each option and layer: as it is typed, or as TOML in the last two.
+const SAMPLES: &[(&str, [&str; 4])] = &[
+    ("base_url", ["http://a/v1", "http://b/v1", "'http://c/v1'", "'http://d/v1'"]),
+    ("api_key", ["sk-0451", "sk-0451", "'FIRST_KEY'", "'FIRST_KEY'"]),
+    ("quota_key", ["sk-0451", "sk-0451", "'SECOND_KEY'", "'SECOND_KEY'"]),
+    ("plan", ["free", "pro", "'business'", "'enterprise'"]),
+    ("profile", ["full", "functional", "'read-only'", "'functional'"]),
+    ("only", ["list", "get", "['pet']", "['create', 'auth']"]),
+    ("skip", ["list", "get", "['pet']", "['create', 'auth']"]),
+    ("strict", ["true", "1", "true", "true"]),
+    ("known_failing", ["/a", "/b", "'/c'", "'/d'"]),
+    ("seed", ["1", "2", "3", "4"]),
+    ("cases", ["1", "2", "3", "4"]),
+    ("replay", ["1", "2", "3", "4"]),
+    ("max_requests", ["1", "2", "3", "4"]),
+    ("max_duration", ["1", "2", "3", "4"]),
+    ("timeout", ["1", "2", "3", "4"]),
+    ("wait", ["1", "2", "3", "4"]),
+    ("concurrency", ["1", "2", "3", "4"]),
+    ("category_id", ["-1", "-2", "-3", "-4"]),
+    ("assume_date", ["2030-12-01", "2030-12-02", "2030-12-03", "2030-12-04"]),
+    ("dry_run", ["true", "1", "true", "true"]),
+    ("image", ["a", "b:1", "'c'", "'d'"]),
+    ("container_port", ["1", "2", "3", "4"]),
+    ("container_path", ["/a", "/b", "'/c'", "'/d'"]),
+    ("container_env", ["A=1", "B=1", "['C=1']", "['D=1']"]),
+    ("container_arg", ["a", "b", "['c']", "['d']"]),
+    ("ready", ["/a", "/b", "'/c'", "'/d'"]),
+    ("ready_timeout", ["1", "2", "3", "4"]),
+    ("ca_cert", ["/a", "/b", "'/c'", "'/d'"]),
+    ("proxy", ["http://a:1", "http://b:1", "'http://c:1'", "'http://d:1'"]),
+    ("header", ["A: 1", "B: 1", "['C: 1']", "['D: 1']"]),
+    ("report", ["json=/a", "json=/b", "['json=/c']", "['json=/d']"]),
+    ("format", ["text", "text", "'text'", "'text'"]),
+    ("quiet", ["true", "1", "true", "true"]),
+    // Its rival is on already.
+    ("verbose", ["false", "0", "false", "false"]),
+    ("color", ["always", "never", "'auto'", "'always'"]),
+];
+
+/// The samples that go together: an image is no server that runs already.
+fn together() -> impl Iterator<Item = &'static (&'static str, [&'static str; 4])> {
+    SAMPLES.iter().filter(|(option, _)| *option != "image")
+}
+
+/// The option as it is typed, as a variable, and as a member of the file.
+fn spellings(option: &str) -> (String, String, String) {
+    let key = if option.ends_with("_key") { "_env" } else { "" };
+    (format!("--{}", option.replace('_', "-")), format!("CONFORM_{}", option.to_uppercase()), format!("{option}{key}"))
+}
+
+/// What is shown of a sample.
+fn as_shown(option: &str, sample: &str) -> String {
+    let plain = sample.replace(['\'', '[', ']'], "");
+    match option {
+        "api_key" | "quota_key" => "set".to_owned(),
+        "header" | "container_env" => plain.replace('1', "…"),
+        "strict" | "dry_run" | "quiet" | "verbose" => plain.replace('1', "true").replace('0', "false"),
+        _ => plain,
+    }
+}
+
+/// Gives every option in each of these layers, and checks that the nearest of them holds.
+async fn check(layers: &[Layer]) {
+    let mut file = String::new();
+    for (layer, head) in [(Top, "env = 'a'\n"), (Environment, "[environments.a]\n")] {
+        file.push_str(head);
+        for (option, samples) in together().filter(|_| layers.contains(&layer)) {
+            file.push_str(&format!("{} = {}\n", spellings(option).2, samples[layer as usize]));
+        }
+    }
+    let mut args = Vec::new();
+    let mut variables = vec![("FIRST_KEY".to_owned(), "sk-0451"), ("SECOND_KEY".to_owned(), "sk-0451")];
+    for (option, samples) in together() {
+        let (typed, variable, _) = spellings(option);
+        if layers.contains(&Flag) {
+            args.push(format!("{typed}={}", samples[Flag as usize]));
+        }
+        if layers.contains(&Variable) {
+            variables.push((variable, samples[Variable as usize]));
+        }
+    }
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let variables: Vec<(&str, &str)> = variables.iter().map(|(name, value)| (name.as_str(), *value)).collect();
+    let nearest = LAYERS.into_iter().find(|layer| layers.contains(layer));
+    let shown = Place::with(&file).shown(&args, &variables).await;
+    assert_eq!(shown.len(), SAMPLES.len() + 1, "every option and env");
+    for (option, samples) in together() {
+        let (_, value, from) = shown.iter().find(|(shown, ..)| shown == option).expect("every option is shown");
+        let expected = match nearest {
+            Some(Flag) => "command line".to_owned(),
+            Some(Variable) => format!("environment variable {}", spellings(option).1),
+            Some(Environment) => ", [environments.a]".to_owned(),
+            Some(Top) => "conform.toml, line ".to_owned(),
+            None => "default".to_owned(),
+        };
+        assert!(from.contains(&expected), "{layers:?}: {option} is {value} from {from}");
+        assert_eq!(from.contains("[environments.a]"), nearest == Some(Environment), "{layers:?}: {option} from {from}");
+        if let Some(nearest) = nearest {
+            assert_eq!(*value, as_shown(option, samples[nearest as usize]), "{layers:?}: {option}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn of_any_two_layers_the_nearer_holds_for_every_option() {
+    check(&[]).await;
+    for (number, near) in LAYERS.into_iter().enumerate() {
+        check(&[near]).await;
+        for far in LAYERS.into_iter().skip(number + 1) {
+            check(&[near, far]).await;
+        }
+    }
+    check(&LAYERS).await;
+}
+
+#[test]
+fn every_option_stands_in_the_samples_and_has_a_variable_of_its_name() {
+    let definition = cli::command();
+    let on_the_line_only = ["config", "no_config", "show_config"];
+    let options = definition.get_arguments().filter(|arg| !on_the_line_only.contains(&arg.get_id().as_str()));
+    let mut options: Vec<_> = options.map(|arg| (arg.get_id().as_str(), arg.get_env())).collect();
+    options.retain(|(option, _)| *option != "env");
+    let samples: Vec<_> = SAMPLES.iter().map(|(option, _)| *option).collect();
+    for (option, variable) in &options {
+        assert!(samples.contains(option), "{option}");
+        assert_eq!(variable.and_then(|name| name.to_str()), Some(spellings(option).1.as_str()));
+    }
+    assert_eq!(options.len(), samples.len());
+}
+
+#[tokio::test]
+async fn a_run_takes_all_it_needs_from_the_environment_that_is_picked() {
+    let candidate = Candidate::start(Nature::default()).await;
+    let place = Place::with(&format!(
+        "profile = 'functional'\nreport = ['json=report.json']\n\
+         [environments.here]\nbase_url = '{}'\napi_key_env = 'HERE_KEY'\n\
+         [environments.elsewhere]\nbase_url = 'http://127.0.0.1:1/v1'\n",
+        candidate.base_url
+    ));
+    let output = place.conform_in("below", &["--env", "here"], &[("HERE_KEY", KEY)]).await;
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let report = std::fs::read_to_string(place.path("report.json")).expect("a report beside the file");
+    assert!(report.contains(&candidate.base_url), "{report}");
+    let output = place.conform(&["--env", "elsewhere"], &[("CONFORM_API_KEY", KEY)]).await;
+    assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
+}
+
+#[tokio::test]
+async fn an_environment_is_picked_by_hand_by_variable_or_by_the_file() {
+    let place =
+        Place::with("env = 'a'\n[environments.a]\nseed = 1\n[environments.b]\nseed = 2\n[environments.c]\nseed = 3\n");
+    for (args, variables, seed) in
+        [(&["--env", "b"][..], &[("CONFORM_ENV", "c")][..], "2"), (&[], &[("CONFORM_ENV", "c")], "3"), (&[], &[], "1")]
+    {
+        let shown = place.shown(args, variables).await;
+        assert!(shown.iter().any(|(option, value, _)| option == "seed" && value == seed), "{shown:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_file_that_cannot_be_used_is_told_with_its_place_and_nothing_is_sent() {
+    let place = Place::with("timeout = 3\n\n[environments.staging]\nbase-url = 'http://h/v1'\n");
+    for args in [&["--show-config"][..], &["--base-url", "http://127.0.0.1:1/v1", "--api-key", "k"]] {
+        let error = place.refusal(args, &[]).await;
+        assert!(error.contains("conform.toml, line 4, column 1: there is no option `base-url`"), "{error}");
+        assert!(error.contains("did you mean `base_url`?"), "{error}");
+    }
+    let output = place.conform(&["--no-config", "--show-config"], &[]).await;
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let error = place.refusal(&["--config", "other.toml"], &[]).await;
+    assert!(error.contains("other.toml cannot be read") && error.contains("conform init other.toml"), "{error}");
+    assert_eq!(place.conform(&["rules", "list"], &[]).await.status.code(), Some(0), "the rules need no file");
+}
+
+#[tokio::test]
+async fn an_environment_that_is_not_there_is_told_with_those_that_are() {
+    let place = Place::with("[environments.production]\n[environments.staging]\n");
+    let error = place.refusal(&["--env", "stagin"], &[]).await;
+    assert!(error.contains("has no environment stagin: did you mean staging? (it has production, staging)"), "{error}");
+    let error = Place::with("timeout = 3").refusal(&["--env", "staging"], &[]).await;
+    assert!(error.contains("it has none. Write [environments.staging]"), "{error}");
+    // Else a variable and a wrong folder would judge something else, and that is likely to conform.
+    for (args, variables) in [(&["--env", "staging"][..], &[][..]), (&[], &[("CONFORM_ENV", "staging")])] {
+        let error = Place::with("").refusal(args, variables).await;
+        assert!(error.contains("no configuration file for the environment staging"), "{error}");
+        assert!(error.contains("conform init"), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn a_file_with_servers_of_which_none_is_picked_is_not_left_aside() {
+    let place = Place::with("[environments.staging]\nbase_url = 'http://127.0.0.1:1/v1'\n[environments.production]\n");
+    let error = place.refusal(&[], &[]).await;
+    assert!(error.contains("which environment of conform.toml?") && error.contains("production, staging"), "{error}");
+    let error = place.refusal(&["--env", "production"], &[]).await;
+    assert!(error.contains("has no base_url: write base_url = "), "{error}");
+}
+
+#[tokio::test]
+async fn a_key_comes_from_the_variable_that_the_file_names_and_it_must_be_there() {
+    let place = Place::with("base_url = 'http://127.0.0.1:1/v1'\n\napi_key_env = 'STORE_KEY'\n");
+    let error = place.refusal(&["--dry-run"], &[]).await;
+    assert!(error.contains("conform.toml, line 3: api_key_env names the environment variable STORE_KEY"), "{error}");
+    let error = place.refusal(&["--dry-run"], &[("STORE_KEY", "sk-04 51")]).await;
+    assert!(error.contains("STORE_KEY: the key holds a character") && !error.contains("51"), "{error}");
+    for variables in [[("STORE_KEY", "sk-1")], [("CONFORM_API_KEY", "sk-1")]] {
+        assert_eq!(place.conform(&["--dry-run"], &variables).await.status.code(), Some(0));
+    }
+    let shown = place.shown(&[], &[]).await;
+    assert!(shown.iter().any(|(option, value, _)| option == "api_key" && value == "not set"), "{shown:?}");
+}
+
+#[tokio::test]
+async fn no_secret_is_shown() {
+    let file = "base_url = 'http://127.0.0.1:1/v1'\nquota_key_env = 'STORE_KEY'\nproxy = 'http://me:sk-0451@h:1'\n";
+    let variables = [("STORE_KEY", "sk-0451"), ("CONFORM_API_KEY", "sk-0451"), ("CONFORM_HEADER", "X-Pass: sk-0451")];
+    for format in ["text", "json"] {
+        let output = Place::with(file).conform(&["--show-config", "--format", format], &variables).await;
+        let shown = text(&output.stdout);
+        assert!(!shown.contains("0451") && shown.contains("X-Pass: …") && shown.contains("http://…@h:1"), "{shown}");
+    }
+}
+
+#[tokio::test]
+async fn who_picks_an_environment_is_told_what_comes_before_it() {
+    let place = Place::with("[environments.staging]\nbase_url = 'http://a/v1'\napi_key_env = 'STORE_KEY'\n");
+    let args = ["--env", "staging", "--dry-run"];
+    let output = place.conform(&args, &[("CONFORM_BASE_URL", "http://b/v1"), ("CONFORM_API_KEY", "k")]).await;
+    let told = text(&output.stderr);
+    assert!(told.contains("note: CONFORM_BASE_URL comes before base_url of conform.toml, line 2"), "{told}");
+    assert!(told.contains("note: CONFORM_API_KEY comes before api_key_env of conform.toml, line 3"), "{told}");
+    assert!(text(&output.stdout).starts_with("http://b/v1"), "{}", text(&output.stdout));
+}
+
+#[tokio::test]
+async fn of_quiet_and_verbose_the_nearer_holds_and_both_at_once_are_refused() {
+    let place = Place::with("quiet = true\n");
+    for (args, variables, verbose) in [
+        (&["-v"][..], &[][..], "true"),
+        (&[], &[("CONFORM_VERBOSE", "1")], "true"),
+        (&["-q"], &[("CONFORM_VERBOSE", "1")], "false"),
+        (&["-q", "--verbose=false"], &[], "false"),
+    ] {
+        let shown = place.shown(args, variables).await;
+        let value = |name: &str| shown.iter().find(|(option, ..)| option == name).map(|(_, value, _)| value.clone());
+        assert_eq!(value("verbose").as_deref(), Some(verbose), "{args:?} {variables:?}: {shown:?}");
+        assert_ne!(value("quiet"), value("verbose"), "{args:?} {variables:?}: {shown:?}");
+    }
+    let error = place.refusal(&["-q", "-v"], &[]).await;
+    assert!(error.contains("quiet and verbose exclude each other"), "{error}");
+}
+
+#[tokio::test]
+async fn of_an_address_and_an_image_the_nearer_is_judged() {
+    let place = Place::with("env = 'a'\nimage = 'pets'\n[environments.a]\nbase_url = 'http://a/v1'\n");
+    for (args, variables, target) in [
+        (&[][..], &[][..], "base_url"),
+        (&["--image", "cats"], &[("CONFORM_BASE_URL", "http://b/v1")], "image"),
+        (&["--base-url", "http://b/v1"], &[("CONFORM_IMAGE", "cats")], "base_url"),
+        (&[], &[("CONFORM_IMAGE", "cats")], "image"),
+    ] {
+        let shown = place.shown(args, variables).await;
+        let value = |name: &str| shown.iter().find(|(option, ..)| option == name).map(|(_, value, _)| value.clone());
+        let other = if target == "image" { "base_url" } else { "image" };
+        assert_eq!(value(other).as_deref(), Some("not set"), "{args:?} {variables:?}: {shown:?}");
+        assert_ne!(value(target).as_deref(), Some("not set"), "{args:?} {variables:?}: {shown:?}");
+    }
+    let error = place.refusal(&["--image", "cats", "--base-url", "http://b/v1"], &[]).await;
+    assert!(error.contains("base_url and image exclude each other (command line)"), "{error}");
+}
+
+#[tokio::test]
+async fn a_variable_that_cannot_be_used_is_named() {
+    let error = Place::with("").refusal(&[], &[("CONFORM_TIMEOUT", "soon")]).await;
+    assert!(error.contains("environment variable CONFORM_TIMEOUT: invalid digit"), "{error}");
+    let error = Place::with("").refusal(&["--wait", "x"], &[("CONFORM_TIMEOUT", "soon")]).await;
+    assert!(error.contains("'x' for '--wait <SECONDS>'"), "{error}");
+}
+
+#[tokio::test]
+async fn init_writes_the_example_and_never_over_a_file_unasked() {
+    let example = include_str!("../../../fixtures/conform.example.toml");
+    let place = Place::with("");
+    for (args, file) in
+        [(&["init"][..], "conform.toml"), (&["init", "below"], "below/conform.toml"), (&["init", "x"], "x")]
+    {
+        let output = place.conform(args, &[]).await;
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        assert_eq!(std::fs::read_to_string(place.path(file)).expect("a file"), example, "{file}");
+    }
+    std::fs::write(place.path("conform.toml"), "seed = 1").expect("a file");
+    let error = place.refusal(&["init"], &[]).await;
+    assert!(error.contains("conform.toml is there already") && error.contains("--force"), "{error}");
+    assert_eq!(std::fs::read_to_string(place.path("conform.toml")).expect("a file"), "seed = 1");
+    assert_eq!(place.conform(&["init", "--force"], &[]).await.status.code(), Some(0));
+    assert_eq!(std::fs::read_to_string(place.path("conform.toml")).expect("a file"), example);
+    assert_eq!(place.conform(&["init", "no/such/folder.toml"], &[]).await.status.code(), Some(3));
+}

@@ -1,0 +1,178 @@
+//! What the readers of each format rely on, asked of the sample report.
+
+use std::collections::HashSet;
+
+use animal_store_conformance::report::{Report, ctrf, github, har, json, junit, markdown, sarif};
+use animal_store_conformance::verdict::Status;
+use quick_junit::{NonSuccessKind, TestCaseStatus};
+use serde_json::Value;
+
+use crate::sample;
+
+fn parsed(text: &str) -> Value {
+    serde_json::from_str(text).expect("JSON")
+}
+
+fn array(value: &Value) -> &[Value] {
+    value.as_array().expect("an array")
+}
+
+/// Every member that the object must have is there.
+fn has(value: &Value, members: &[&str]) {
+    for member in members {
+        assert!(value.get(member).is_some(), "{member} is missing in {value}");
+    }
+}
+
+#[test]
+fn a_json_report_is_read_back_as_it_was() {
+    let report = sample::report();
+    let text = json::render(&report);
+    let read: Report = serde_json::from_str(&text).expect("a report");
+    assert_eq!(json::render(&read), text);
+    assert!(read.exchanges.is_empty() && !report.exchanges.is_empty(), "the exchanges are left to HAR");
+}
+
+#[test]
+fn junit_is_read_back_with_the_status_of_every_requirement() {
+    let report = sample::report();
+    let read = quick_junit::Report::deserialize_from_str(&junit::render(&report)).expect("JUnit");
+    let cases: Vec<_> = read.test_suites.iter().flat_map(|suite| &suite.test_cases).collect();
+    let asked: Vec<_> = report.requirements.iter().filter(|r| r.selected && r.status != Status::Observed).collect();
+    assert_eq!(cases.len(), asked.len());
+    for (case, requirement) in cases.iter().zip(&asked) {
+        assert_eq!(case.name.as_str(), requirement.id);
+        let id = &requirement.id;
+        match &case.status {
+            TestCaseStatus::NonSuccess { kind: NonSuccessKind::Failure, message, .. } => {
+                assert!(requirement.violation, "{id}");
+                let sentence = requirement.evidence[0].sentence.as_str();
+                assert_eq!(
+                    message.as_ref().map(|text| text.as_str()),
+                    Some(sentence),
+                    "{id}: nothing is lost on the way"
+                );
+            }
+            TestCaseStatus::NonSuccess { .. } => assert!(requirement.is_gap(), "{id}"),
+            TestCaseStatus::Skipped { .. } => {
+                assert!(matches!(requirement.status, Status::KnownFailing | Status::NotExercised), "{id}");
+            }
+            TestCaseStatus::Success { .. } => {
+                assert!(requirement.status == Status::Pass || requirement.is_warning(), "{id}");
+                assert_eq!(requirement.is_warning(), case.system_out.is_some(), "{id}");
+            }
+        }
+    }
+    assert_eq!((read.failures, read.errors), (6, 34));
+}
+
+#[test]
+fn a_har_has_what_every_reader_of_archives_requires() {
+    let report = sample::report();
+    let archive = parsed(&har::render(&report));
+    let log = &archive["log"];
+    assert_eq!(log["version"], "1.2");
+    has(&log["creator"], &["name", "version"]);
+    assert_eq!(array(&log["entries"]).len(), report.requests);
+    for entry in array(&log["entries"]) {
+        has(entry, &["startedDateTime", "time", "request", "response", "cache", "timings"]);
+        let timings = ["send", "wait", "receive"].map(|part| entry["timings"][part].as_f64().expect("milliseconds"));
+        assert!((timings.iter().sum::<f64>() - entry["time"].as_f64().expect("milliseconds")).abs() < 1e-9);
+        let (request, response) = (&entry["request"], &entry["response"]);
+        let both = ["httpVersion", "cookies", "headers", "headersSize", "bodySize"];
+        has(request, &[&both[..], &["method", "url", "queryString"]].concat());
+        has(response, &[&both[..], &["status", "statusText", "content", "redirectURL"]].concat());
+        has(&response["content"], &["size", "mimeType"]);
+        for pair in array(&request["headers"]).iter().chain(array(&response["headers"])) {
+            assert!(pair["name"].is_string() && pair["value"].is_string(), "{pair}");
+        }
+    }
+    let content = |number: usize| &log["entries"][number - 1]["response"]["content"];
+    assert_eq!(content(1)["encoding"], Value::Null);
+    assert_eq!(content(4)["encoding"], "base64", "bytes that are no text");
+    assert_eq!(log["entries"][2]["response"]["status"], 0);
+    assert_eq!(log["entries"][2]["response"]["_error"], "connection closed");
+}
+
+#[test]
+fn sarif_has_what_code_scanning_requires() {
+    let report = sample::report();
+    let log = parsed(&sarif::render(&report));
+    assert_eq!(log["version"], "2.1.0");
+    let run = &log["runs"][0];
+    let rules = array(&run["tool"]["driver"]["rules"]);
+    let ids: HashSet<&str> = rules.iter().filter_map(|rule| rule["id"].as_str()).collect();
+    assert_eq!(ids.len(), rules.len(), "a rule's id stands once");
+    for rule in rules {
+        has(rule, &["shortDescription", "fullDescription", "help", "defaultConfiguration"]);
+        assert!(["error", "warning"].contains(&rule["defaultConfiguration"]["level"].as_str().expect("a level")));
+    }
+    let results = array(&run["results"]);
+    let broken = report.requirements.iter().filter(|requirement| requirement.failures > 0).count();
+    assert_eq!(results.len(), broken);
+    let mut fingerprints = HashSet::new();
+    for result in results {
+        let index = usize::try_from(result["ruleIndex"].as_u64().expect("an index")).expect("small");
+        assert_eq!(rules[index]["id"], result["ruleId"]);
+        assert!(!result["message"]["text"].as_str().expect("a message").is_empty());
+        let place = &result["locations"][0]["physicalLocation"];
+        assert!(place["artifactLocation"]["uri"].is_string() && place["region"]["startLine"] == 1);
+        assert!(fingerprints.insert(result["partialFingerprints"]["primaryLocationLineHash"].to_string()));
+    }
+    let suppressed: Vec<_> = results.iter().filter(|result| result.get("suppressions").is_some()).collect();
+    assert!(matches!(suppressed[..], [known] if known["ruleId"] == "create.status-enum"));
+    let later = sarif::render(&Report { seed: 8, started_at: None, ..report });
+    let later = parsed(&later);
+    for (result, again) in results.iter().zip(array(&later["runs"][0]["results"])) {
+        assert_eq!(result["partialFingerprints"], again["partialFingerprints"], "the same in every run");
+    }
+}
+
+#[test]
+fn ctrf_counts_what_it_lists_and_has_no_member_that_the_format_lacks() {
+    let report = parsed(&ctrf::render(&sample::report()));
+    assert_eq!(report["reportFormat"], "CTRF");
+    let (summary, tests) = (&report["results"]["summary"], array(&report["results"]["tests"]));
+    has(summary, &["tests", "passed", "failed", "skipped", "pending", "other", "start", "stop"]);
+    assert_eq!(summary["tests"], tests.len());
+    for status in ["passed", "failed", "skipped", "pending", "other"] {
+        assert_eq!(summary[status], tests.iter().filter(|test| test["status"] == status).count(), "{status}");
+    }
+    let known = ["name", "status", "duration", "suite", "rawStatus", "tags", "message", "trace"];
+    for test in tests {
+        has(test, &["name", "status", "duration"]);
+        assert!(test.as_object().expect("an object").keys().all(|member| known.contains(&member.as_str())));
+    }
+}
+
+#[test]
+fn github_is_told_in_whole_commands_of_which_it_shows_all() {
+    let rendered = github::render(&sample::report());
+    for line in rendered.lines() {
+        let kinds = ["::error title=", "::warning title=", "::notice title="];
+        assert!(kinds.iter().any(|kind| line.starts_with(kind)), "{line}");
+    }
+    for kind in ["::error", "::warning", "::notice"] {
+        let count = rendered.lines().filter(|line| line.starts_with(kind)).count();
+        assert!((1..=10).contains(&count), "{count} {kind}");
+    }
+    assert!(rendered.contains("and 26 more"), "34 gaps and a warning, nine told, the rest counted");
+}
+
+#[test]
+fn a_summary_stays_below_what_github_takes_however_much_there_is_to_tell() {
+    let mut report = sample::report();
+    for requirement in &mut report.requirements {
+        (requirement.violation, requirement.failures) = (true, 3);
+        let mut evidence = sample::report().requirements[0].evidence[0].clone();
+        evidence.found = sample::AWKWARD.repeat(1_000);
+        evidence.exchanges[0].curl = "`curl`".repeat(1_200);
+        requirement.evidence = vec![evidence; 4];
+    }
+    let rendered = markdown::render(&report);
+    assert!((512 * 1024..1024 * 1024).contains(&rendered.len()), "{} bytes", rendered.len());
+    assert!(rendered.contains("a summary has no room for them"));
+    for line in rendered.lines().filter(|line| !line.contains("curl")) {
+        assert!(!line.contains("@everyone") && !line.contains("<img") && !line.contains("```js"), "{line}");
+    }
+}

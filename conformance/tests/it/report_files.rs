@@ -1,0 +1,84 @@
+//! Reports as files of the program: asked for by name, written whole, never at the cost of what was there.
+
+use std::path::{Path, PathBuf};
+
+use animal_store_conformance::report::formats::FORMATS;
+
+use crate::candidate::{Candidate, KEY, Nature};
+use crate::command_line::{conform, text};
+use crate::faults::Fault;
+
+/// A folder of the test's own, in which nothing stands.
+fn scratch(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _not_there = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).expect("a folder");
+    folder
+}
+
+#[tokio::test]
+async fn every_format_is_written_to_its_file_and_printed_when_asked_for() {
+    let candidate = Candidate::start(Nature::default()).await;
+    let folder = scratch("every-format");
+    let path = |name: &str| folder.join(format!("report.{name}"));
+    let run = ["--base-url", &candidate.base_url, "--api-key", KEY, "--profile", "read-only", "--seed", "1"];
+    let reports: Vec<String> = FORMATS
+        .iter()
+        .flat_map(|f| ["--report".to_owned(), format!("{}={}", f.name, path(f.name).display())])
+        .collect();
+    let args: Vec<&str> = run.iter().copied().chain(reports.iter().map(String::as_str)).collect();
+    let output = conform(&args).await;
+    assert_eq!(output.status.code(), Some(4), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).contains("INCOMPLETE"), "the text for people is printed as well");
+    for format in &FORMATS {
+        let written = std::fs::read_to_string(path(format.name)).expect("a report");
+        let printed = conform(&[run.as_slice(), &["--format", format.name]].concat()).await;
+        let printed = text(&printed.stdout);
+        assert_eq!(printed.is_empty(), written.is_empty(), "{}", format.name);
+        assert!(!printed.contains("INCOMPLETE  "), "{} is printed and nothing else", format.name);
+    }
+    assert_eq!(std::fs::read_dir(&folder).expect("a folder").count(), FORMATS.len(), "nothing else is left behind");
+}
+
+#[tokio::test]
+async fn a_run_that_cannot_start_leaves_the_last_report_and_no_empty_one() {
+    let folder = scratch("cannot-start");
+    let (old, new) = (folder.join("old.json"), folder.join("new.json"));
+    std::fs::write(&old, "yesterday's").expect("a file");
+    let (old_report, new_report) = (format!("json={}", old.display()), format!("json={}", new.display()));
+    let args =
+        ["--base-url", "http://127.0.0.1:1/v1", "--api-key", KEY, "--report", &old_report, "--report", &new_report];
+    let output = conform(&args).await;
+    assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
+    assert_eq!(std::fs::read_to_string(&old).expect("still there"), "yesterday's");
+    assert!(!new.exists());
+}
+
+#[tokio::test]
+async fn two_reports_in_one_file_are_refused_before_anything_is_sent() {
+    let folder = scratch("one-file");
+    let report = format!("json={}", folder.join("r").display());
+    let args = ["--base-url", "http://127.0.0.1:1/v1", "--api-key", KEY, "--report", &report, "--report", &report];
+    let output = conform(&args).await;
+    assert_eq!(output.status.code(), Some(3));
+    assert!(text(&output.stderr).contains("goes to the same file"), "{}", text(&output.stderr));
+}
+
+#[tokio::test]
+async fn reports_of_real_runs_are_what_the_published_schema_describes() {
+    let schema = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/report.schema.json");
+    let schema = std::fs::read_to_string(schema).expect("the schema");
+    let schema = jsonschema::validator_for(&serde_json::from_str(&schema).expect("JSON")).expect("a schema");
+    for (fault, code) in [(None, 0), (Some(Fault::TakesSuffixes), 1)] {
+        let candidate = Candidate::start(Nature { fault, ..Nature::default() }).await;
+        let args = ["--base-url", &candidate.base_url, "--api-key", KEY, "--profile", "functional", "--format", "json"];
+        let output = conform(&args).await;
+        assert_eq!(output.status.code(), Some(code), "{}", text(&output.stderr));
+        let mut report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let wrong: Vec<String> =
+            schema.iter_errors(&report).map(|error| format!("{}: {error}", error.instance_path())).collect();
+        assert!(wrong.is_empty(), "{wrong:#?}");
+        report["requirements"][0]["status"] = "perhaps".into();
+        assert!(!schema.is_valid(&report), "the schema says what a status can be");
+    }
+}
