@@ -14,6 +14,7 @@ mod generated;
 mod html;
 mod known_failing;
 mod lawful;
+mod layers;
 mod mistakes;
 mod preflight;
 mod progress;
@@ -21,8 +22,10 @@ mod reference;
 mod rendering;
 mod report_files;
 mod rules_command;
+mod saboteurs;
 mod sample;
 mod sensitivity;
+mod variants;
 
 use std::time::Duration;
 

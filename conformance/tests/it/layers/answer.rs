@@ -1,0 +1,150 @@
+//! An answer on its way through the layers.
+
+use axum::body::{Body, Bytes};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
+use futures_util::stream;
+use serde_json::{Map, Value, json};
+
+use super::Ask;
+
+/// How an answer is sent.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(crate) enum Delivery {
+    /// Whole, with its length.
+    #[default]
+    Whole,
+    /// In chunks, without a length.
+    Chunked,
+    /// It breaks off in the middle.
+    Cut,
+    /// The connection ends before anything of the body is sent.
+    Dropped,
+}
+
+/// An answer.
+#[derive(Clone)]
+pub(crate) struct Answer {
+    /// The status.
+    pub(crate) status: u16,
+    /// The header fields.
+    pub(crate) headers: HeaderMap,
+    /// The body.
+    pub(crate) body: Vec<u8>,
+    /// How it is sent.
+    pub(crate) delivery: Delivery,
+}
+
+impl Answer {
+    /// The body, if it is JSON.
+    pub(crate) fn json(&self) -> Option<Value> {
+        serde_json::from_slice(&self.body).ok()
+    }
+
+    /// Sets the body, and leaves the label as it is.
+    pub(crate) fn set_json(&mut self, value: impl Into<Value>) {
+        self.body = value.into().to_string().into_bytes();
+    }
+
+    /// Sets a header field.
+    #[expect(clippy::needless_pass_by_value, reason = "callers write numbers and text alike")]
+    pub(crate) fn set(&mut self, name: &'static str, value: impl ToString) {
+        let value = HeaderValue::from_str(&value.to_string()).expect("a value that a header can carry");
+        self.headers.insert(HeaderName::from_static(name), value);
+    }
+
+    /// Sets the media type and the body.
+    pub(crate) fn set_body(&mut self, media_type: &str, body: impl Into<Vec<u8>>) {
+        self.set("content-type", media_type);
+        self.body = body.into();
+    }
+
+    /// The value of a header field; empty for none.
+    pub(crate) fn header(&self, name: &str) -> &str {
+        self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or("")
+    }
+
+    /// The value of a header field as a number.
+    pub(crate) fn number_of(&self, name: &str) -> i64 {
+        self.header(name).parse().unwrap_or_default()
+    }
+
+    /// Takes a header field away.
+    pub(crate) fn remove(&mut self, name: &str) {
+        self.headers.remove(name);
+    }
+
+    /// Becomes an Error with this status; the header fields stay.
+    pub(crate) fn refuse(&mut self, status: u16) {
+        self.status = status;
+        self.set_body("application/json", error_body(status).to_string());
+    }
+
+    /// Becomes this status with this JSON; the header fields stay.
+    pub(crate) fn become_json(&mut self, status: u16, value: impl Into<Value>) {
+        self.status = status;
+        self.set_body("application/json", value.into().to_string());
+    }
+
+    /// Changes every animal that a successful answer shows.
+    pub(crate) fn edit_pets(&mut self, mut edit: impl FnMut(&mut Map<String, Value>)) {
+        if !matches!(self.status, 200 | 201) {
+            return;
+        }
+        match self.json() {
+            Some(Value::Array(mut pets)) => {
+                pets.iter_mut().filter_map(Value::as_object_mut).for_each(edit);
+                self.set_json(pets);
+            }
+            Some(Value::Object(mut pet)) if pet.contains_key("id") => {
+                edit(&mut pet);
+                self.set_json(pet);
+            }
+            _ => {}
+        }
+    }
+
+    /// Changes the array of a successful list.
+    pub(crate) fn edit_list(&mut self, ask: &Ask, edit: impl FnOnce(&mut Vec<Value>)) {
+        if ask.is_list()
+            && self.status == 200
+            && let Some(Value::Array(mut pets)) = self.json()
+        {
+            edit(&mut pets);
+            self.set_json(pets);
+        }
+    }
+
+    /// Changes the members of an Error.
+    pub(crate) fn edit_error(&mut self, edit: impl FnOnce(&mut Map<String, Value>)) {
+        if self.status >= 400
+            && let Some(Value::Object(mut error)) = self.json()
+        {
+            edit(&mut error);
+            self.set_json(error);
+        }
+    }
+
+    pub(super) fn into_response(self) -> Response<Body> {
+        let chunk = |bytes: &[u8]| Ok::<_, std::io::Error>(Bytes::copy_from_slice(bytes));
+        let broken = || Err(std::io::Error::other("this server breaks off"));
+        let body = match self.delivery {
+            Delivery::Whole => Body::from(self.body.clone()),
+            Delivery::Chunked => Body::from_stream(stream::iter(self.body.chunks(7).map(chunk).collect::<Vec<_>>())),
+            Delivery::Cut => Body::from_stream(stream::iter([chunk(&self.body[..self.body.len() / 2]), broken()])),
+            Delivery::Dropped => Body::from_stream(stream::iter([broken()])),
+        };
+        let mut response = Response::new(body);
+        *response.status_mut() = StatusCode::from_u16(self.status).expect("a status");
+        *response.headers_mut() = self.headers;
+        response.headers_mut().remove("content-length");
+        if matches!(self.delivery, Delivery::Cut | Delivery::Dropped) {
+            response.headers_mut().insert("content-length", self.body.len().into());
+        }
+        response
+    }
+}
+
+/// An Error, as plain as can be.
+pub(crate) fn error_body(status: u16) -> Value {
+    json!({"code": format!("error_{status}"), "message": "it was refused", "status": status})
+}

@@ -1,0 +1,61 @@
+//! Versioning.
+
+use super::{Saboteur, saboteur};
+use crate::layers::Answer;
+
+/// A saboteur below another path.
+fn below(name: &'static str, base_path: &'static str, like: &'static str) -> Saboteur {
+    let mut saboteur = saboteur(name, &["versioning.path"], like);
+    saboteur.setting.base_path = base_path;
+    saboteur
+}
+
+/// A saboteur that announces the removal in its own way.
+fn announcing(
+    name: &'static str,
+    targets: &'static [&'static str],
+    like: &'static str,
+    change: impl Fn(&mut Answer) + Send + Sync + 'static,
+) -> Saboteur {
+    saboteur(name, targets, like).after(move |ask, answer, _| {
+        if ask.is_get() {
+            change(answer);
+        }
+    })
+}
+
+pub(super) fn saboteurs() -> Vec<Saboteur> {
+    let lifetime: &[&str] = &["versioning.lifetime"];
+    let (sunset, deprecation): (&[&str], &[&str]) = (&["versioning.sunset"], &["versioning.deprecation-header"]);
+    let mut lingering =
+        saboteur("lingering", lifetime, "an operation that nobody removed").after(|ask, answer, stage| {
+            if ask.is_get() && answer.status == 410 {
+                let memory = stage.memory();
+                match memory.pets.iter().map(|(pet, _)| pet).find(|pet| ask.id().is_some_and(|id| pet["id"] == id)) {
+                    Some(pet) => answer.become_json(200, pet.clone()),
+                    None => answer.refuse(404),
+                }
+            }
+        });
+    lingering.setting.start_at = "2031-01-15T12:00:45Z";
+    vec![
+        below("second-version", "/v2", "the next version under the same roof"),
+        below("no-version", "", "a server that is deployed at the root"),
+        announcing("gone-early", lifetime, "an operation that was removed with its deprecation", |answer| {
+            if answer.status == 200 {
+                answer.refuse(410);
+            }
+        }),
+        lingering,
+        announcing("another-day", sunset, "a day that was moved and never announced", |answer| {
+            answer.set("sunset", "Tue, 31 Dec 2030 23:59:59 GMT");
+        }),
+        announcing("iso-sunset", sunset, "a date as JSON has it", |answer| answer.set("sunset", "2030-12-05")),
+        announcing("deprecation-true", deprecation, "a draft of RFC 9745 that was never updated", |answer| {
+            answer.set("deprecation", "true");
+        }),
+        announcing("deprecation-date", deprecation, "a date of HTTP where a structured field has another", |answer| {
+            answer.set("deprecation", "Thu, 05 Dec 2030 00:00:00 GMT");
+        }),
+    ]
+}
