@@ -11,6 +11,7 @@ mod diff;
 mod faults;
 mod formats;
 mod generated;
+mod hostile;
 mod html;
 mod known_failing;
 mod lawful;
