@@ -19,6 +19,7 @@ mod layers;
 mod mistakes;
 mod preflight;
 mod progress;
+mod record;
 mod reference;
 mod rendering;
 mod report_files;

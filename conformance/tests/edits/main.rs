@@ -1,0 +1,18 @@
+//! The rules, proven without a network: recorded traces of lawful servers are edited, and judged again.
+//!
+//! - `breaking`: what no lawful server answers. The rule for it must fail, and no unrelated one.
+//! - `lawful`: what another lawful server would have answered. Nothing may fail.
+//! - `combinations`: many lawful edits at once, alone and beside a breaking one.
+//! - `told`: what is said and recorded of all these.
+//! - `generic`: every part of an answer in turn. What survives is lawful for a stated reason.
+
+mod breaking;
+mod combinations;
+mod generic;
+mod lawful;
+mod recording;
+mod told;
+mod tools;
+
+/// The recorded traces.
+const TRACES: [&str; 5] = ["free", "pro", "removed", "odd", "day"];

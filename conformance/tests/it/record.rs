@@ -1,0 +1,153 @@
+//! Records the traces anew: `cargo test -p animal-store-conformance --test it record_the_traces -- --ignored`.
+
+#[path = "../edits/recording/format.rs"]
+mod format;
+
+use animal_store_conformance::Judge;
+use animal_store_conformance::options::{Options, Profile};
+use animal_store_conformance::wire::clock::Clock;
+use animal_store_conformance::wire::exchange::{Exchange, Request};
+use animal_store_conformance::wire::secret::ApiKey;
+use animal_store_conformance::wire::trace::Trace;
+use animal_store_reference::{Embedded, EmbeddedOptions, Plan};
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+
+use crate::candidate::{Candidate, Nature, PER_DAY};
+use crate::options;
+use crate::reference::beside;
+use format::{Answered, Asked, FORMAT, Head, Line};
+
+/// The key that stands in every file.
+const KEY: &str = "sk-Recorded-Key-0001";
+
+/// The address that stands in every file.
+const BASE_URL: &str = "http://127.0.0.1:8080/v1";
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "writes into fixtures/traces"]
+async fn record_the_traces() {
+    // Fifteen seconds before the end of a minute, so that a run sees two windows begin.
+    let late = "2026-06-01T12:00:45Z";
+    let reference = |plan, told, profile, cases, start_at| reference(plan, told, profile, cases, start_at);
+    save("free", "the reference, Free", reference(Plan::Free, "free", Profile::Full, None, late).await);
+    save(
+        "pro",
+        "the reference, Pro, functional",
+        reference(Plan::Pro, "pro", Profile::Functional, Some(45), late).await,
+    );
+    let removed = "2030-12-06T12:00:00Z";
+    save(
+        "removed",
+        "the reference after the removal of GET /pets/{petId}, Pro, functional",
+        reference(Plan::Pro, "pro", Profile::Functional, Some(0), removed).await,
+    );
+    let small = Nature { limit: 90, first_window: 15, ..Nature::default() };
+    save("odd", "every other lawful choice", candidate(Nature { odd: true, ..small }).await);
+    save("day", "headers that tell the day", candidate(Nature { tells_day: true, ..small }).await);
+}
+
+async fn reference(plan: Plan, told: &str, profile: Profile, cases: Option<usize>, start_at: &str) -> Trace {
+    let clock = Clock::stepping();
+    let embedded = EmbeddedOptions { plan, clock: beside(&clock, start_at) };
+    let server = Embedded::start(embedded).await.expect("a server");
+    let mut options = options(server.base_url(), profile);
+    options.api_key = ApiKey::new(server.api_key()).expect("a usable key");
+    options.plan = Some(told.parse().expect("a plan"));
+    options.cases = cases;
+    let trace = probe(options, clock).await;
+    server.shutdown().await;
+    trace
+}
+
+async fn candidate(nature: Nature) -> Trace {
+    let candidate = Candidate::start(nature).await;
+    let mut options = options(&candidate.base_url, Profile::Full);
+    options.plan = Some(format!("enterprise={},{PER_DAY}", nature.limit).parse().expect("a plan"));
+    probe(options, candidate.clock()).await
+}
+
+async fn probe(options: Options, clock: Clock) -> Trace {
+    let (trace, ended_early) = Judge::new(options).clock(clock).probe().await.expect("a trace");
+    assert_eq!(ended_early, None);
+    trace
+}
+
+/// Writes a trace down, with the same key and address in every file.
+fn save(name: &str, about: &str, mut trace: Trace) {
+    let key = trace.context.keys[0].reveal().to_owned();
+    let forms: [(String, String); 4] = [
+        (key.clone(), KEY.to_owned()),
+        (toggle_case(&key), toggle_case(KEY)),
+        (basic(&key), basic(KEY)),
+        (key[..key.len() - 1].to_owned(), KEY[..KEY.len() - 1].to_owned()),
+    ];
+    let replace = |text: &mut String| {
+        for (from, to) in &forms {
+            *text = text.replace(from, to);
+        }
+    };
+    for exchange in &mut trace.exchanges {
+        let request = &mut exchange.request;
+        request.query.iter_mut().chain(&mut request.authorization).for_each(replace);
+        request.headers.iter_mut().for_each(|(_, value)| replace(value));
+    }
+    trace.context.keys = vec![ApiKey::new(KEY).expect("a usable key")];
+    trace.context.base_url = BASE_URL.to_owned();
+    let text = text(&trace, about);
+    for (secret, _) in &forms {
+        assert!(!text.contains(secret), "the key of the run is in {name}");
+    }
+    std::fs::write(format::path(name), text).expect("a writable folder");
+}
+
+fn toggle_case(key: &str) -> String {
+    key.chars().map(|c| if c.is_ascii_lowercase() { c.to_ascii_uppercase() } else { c.to_ascii_lowercase() }).collect()
+}
+
+fn basic(key: &str) -> String {
+    BASE64_STANDARD.encode(format!("{key}:{key}"))
+}
+
+/// A trace as the text of a file.
+fn text(trace: &Trace, about: &str) -> String {
+    let context = &trace.context;
+    let figures = context.figures.expect("a plan that was told");
+    let head = Head {
+        format: FORMAT.to_owned(),
+        about: about.to_owned(),
+        base_url: context.base_url.clone(),
+        keys: context.keys.iter().map(|key| key.reveal().to_owned()).collect(),
+        per_minute: figures.per_minute,
+        per_day: figures.per_day,
+        category_id: context.category_id,
+    };
+    let mut text = serde_json::to_string(&head).expect("plain data") + "\n";
+    for exchange in &trace.exchanges {
+        text += &serde_json::to_string(&line(exchange)).expect("plain data");
+        text.push('\n');
+    }
+    text
+}
+
+fn line(exchange: &Exchange) -> Line {
+    let Request { method, path, query, authorization, headers, body } = exchange.request.clone();
+    let response = exchange.response().expect("a lawful server answers");
+    let (content_type, bytes) = body.map(|body| (body.content_type, body.bytes)).unzip();
+    let (body, body_base64) = match bytes.map(String::from_utf8) {
+        Some(Ok(text)) => (Some(text), None),
+        Some(Err(error)) => (None, Some(BASE64_STANDARD.encode(error.into_bytes()))),
+        None => (None, None),
+    };
+    Line {
+        step: exchange.step.clone(),
+        sent_at: exchange.sent_at.to_string(),
+        received_at: exchange.received_at.to_string(),
+        request: Asked { method, path, query, authorization, headers, content_type, body, body_base64 },
+        response: Answered {
+            status: response.status,
+            headers: response.headers.clone(),
+            body: String::from_utf8(response.body.clone()).expect("a lawful server answers in UTF-8"),
+        },
+    }
+}
