@@ -1,10 +1,18 @@
-//! The project's own commands: `cargo xtask conform`, `rules`, `serve`, `test` and `bench`.
+//! The project's own commands: `cargo xtask conform`, `rules`, `serve`, `test`, `bench`, `completions`, `man`, `dist`
+//! and `image`.
 //!
 //! This file dispatches, nothing else: each command is a module of its own.
 
 mod bench;
 mod cargo;
+mod completions;
 mod conform;
+mod dist;
+mod image;
+mod man;
+mod metadata;
+mod products;
+mod programs;
 mod rules;
 mod serve;
 mod test;
@@ -46,6 +54,14 @@ enum Command {
     Test(test::Options),
     /// Measure the reference and the judge, as ratios within one run
     Bench(bench::Options),
+    /// Write what shells complete `conform` and `reference` by
+    Completions(completions::Options),
+    /// Write the man pages of `conform` and `reference`
+    Man(man::Options),
+    /// Build what others run: static programs, with licences and sums
+    Dist(dist::Options),
+    /// Build container images that hold the static programs and nothing else
+    Image(image::Options),
     /// The bare server that `bench` compares with
     #[command(hide = true)]
     BenchBare(bench::bare::Options),
@@ -71,6 +87,10 @@ fn run(command: &Command) -> anyhow::Result<ExitCode> {
         Command::Serve(options) => serve::run(options),
         Command::Test(_) => test::run(&passed_on(std::env::args_os())),
         Command::Bench(options) => bench::run(options),
+        Command::Completions(options) => completions::run(options),
+        Command::Man(options) => man::run(options),
+        Command::Dist(options) => dist::run(options),
+        Command::Image(options) => image::run(options),
         Command::BenchBare(options) => bench::bare::run(options),
     }
 }

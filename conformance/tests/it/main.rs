@@ -1,5 +1,6 @@
 //! The judge against whole servers, over HTTP on loopback.
 
+mod action;
 mod architecture;
 mod authorities;
 mod browser;
@@ -13,6 +14,7 @@ mod formats;
 mod generated;
 mod hostile;
 mod html;
+mod image;
 mod known_failing;
 mod lawful;
 mod layers;

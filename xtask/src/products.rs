@@ -1,0 +1,106 @@
+//! The two products as static programs: one file each that runs on any Linux of the architecture, also in an empty
+//! container image.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+
+use crate::cargo;
+use crate::metadata::Metadata;
+
+/// The profile of what is handed to others.
+pub(crate) const DIST: &str = "dist";
+
+/// A product.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Product {
+    /// The name of its program.
+    pub(crate) program: &'static str,
+    /// Its package.
+    pub(crate) package: &'static str,
+}
+
+/// The judge.
+pub(crate) const JUDGE: Product = Product { program: "conform", package: "animal-store-conformance" };
+/// The reference server.
+pub(crate) const REFERENCE: Product = Product { program: "reference", package: "animal-store-reference" };
+
+/// The optional parts that the programs are built with.
+pub(crate) const FEATURES: &str = "animal-store-conformance/containers";
+
+/// Built programs.
+#[derive(Debug)]
+pub(crate) struct Programs {
+    /// The target triple that they were built for.
+    pub(crate) target: String,
+    dir: PathBuf,
+}
+
+impl Programs {
+    /// Builds both products with a cargo profile.
+    ///
+    /// They are linked statically (glibc included), and hold no path of this machine: two builds of one commit with one
+    /// toolchain give the same bytes, wherever they are made.
+    pub(crate) fn build(profile: &str) -> anyhow::Result<Programs> {
+        let target = host()?;
+        let metadata = Metadata::read(&target)?;
+        let mut command = cargo::cargo();
+        command.args(["build", "--locked", "--profile", profile, "--target", &target, "--features", FEATURES]);
+        for product in [JUDGE, REFERENCE] {
+            command.args(["--package", product.package, "--bin", product.program]);
+        }
+        command.env("CARGO_ENCODED_RUSTFLAGS", rustflags(&metadata)?.join(OsStr::new("\u{1f}")));
+        cargo::run(command)?;
+        // Cargo's folder for the profile `dev` has a name of its own.
+        let folder = if profile == "dev" { "debug" } else { profile };
+        Ok(Programs { dir: metadata.target_directory.join(&target).join(folder), target })
+    }
+
+    /// Where the program of a product is.
+    pub(crate) fn path(&self, product: Product) -> PathBuf {
+        self.dir.join(product.program)
+    }
+}
+
+/// The compiler's flags: static linking, and neutral names for the folders of this machine, which panic messages tell.
+///
+/// They reach the programs only, not what runs during the build, because cargo is given a `--target`.
+fn rustflags(metadata: &Metadata) -> anyhow::Result<Vec<OsString>> {
+    let mut flags = vec![OsString::from("-Ctarget-feature=+crt-static")];
+    let mut remap = |from: &Path, to: &str| {
+        let mut flag = OsString::from("--remap-path-prefix=");
+        flag.push(from);
+        flag.push("=");
+        flag.push(to);
+        flags.push(flag);
+    };
+    // Of several that fit, the last one counts.
+    remap(&metadata.workspace_root, "/animal-store");
+    remap(&metadata.target_directory, "/animal-store/target");
+    for folder in metadata.crate_folders() {
+        remap(folder, "/crates");
+    }
+    let library = PathBuf::from(rustc(&["--print", "sysroot"])?).join("lib/rustlib/src/rust");
+    remap(&library, "/rust");
+    Ok(flags)
+}
+
+/// This machine's target triple, where static programs can be made for it.
+fn host() -> anyhow::Result<String> {
+    let version = rustc(&["--version", "--verbose"])?;
+    let host = version.lines().find_map(|line| line.strip_prefix("host: ")).context("rustc does not tell its host")?;
+    anyhow::ensure!(
+        host.ends_with("-linux-gnu"),
+        "static programs are built on Linux with glibc, and this is {host}: run the command there, or in a container"
+    );
+    Ok(host.to_owned())
+}
+
+/// What rustc prints for these arguments.
+fn rustc(args: &[&str]) -> anyhow::Result<String> {
+    let program = std::env::var_os("RUSTC").unwrap_or_else(|| OsString::from("rustc"));
+    let output = std::process::Command::new(program).args(args).output().context("could not start rustc")?;
+    anyhow::ensure!(output.status.success(), "rustc {} failed: {}", args.join(" "), output.status);
+    Ok(String::from_utf8(output.stdout).context("rustc prints UTF-8")?.trim().to_owned())
+}

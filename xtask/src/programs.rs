@@ -1,0 +1,8 @@
+//! The programs that the workspace makes for others, as their command lines define them.
+
+use clap::Command;
+
+/// `conform` and `reference`.
+pub(crate) fn programs() -> [Command; 2] {
+    [animal_store_conformance::cli::command(), animal_store_reference::cli::command()]
+}

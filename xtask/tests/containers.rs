@@ -1,0 +1,214 @@
+//! The products as container images, judged and judging. It needs an engine: without one it is skipped, and says so; where
+//! `CONFORM_REQUIRE_DOCKER` is 1, the lack of an engine is a failure.
+
+use std::ffi::OsStr;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// Long enough for a busy machine; nothing here waits for it unless something is wrong.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+#[test]
+fn images_of_the_products_judge_and_are_judged_and_leave_nothing_behind() {
+    if !engine_answers() {
+        let required = std::env::var("CONFORM_REQUIRE_DOCKER").is_ok_and(|value| value == "1");
+        assert!(!required, "CONFORM_REQUIRE_DOCKER is 1, and no engine answers `docker info`");
+        // Not by eprintln, which the test harness hides.
+        let _nobody_reads =
+            writeln!(std::io::stderr(), "SKIPPED: no container engine answers, so no image was built or judged");
+        return;
+    }
+    let site = Site::build();
+    site.the_reference_image_conforms();
+    site.a_sabotaged_image_violates_and_its_log_is_reported();
+    site.an_image_that_never_gets_ready_ends_with_code_3();
+    site.an_image_whose_program_ends_is_told_with_its_last_words();
+    site.an_interrupted_run_leaves_no_container();
+    site.without_an_engine_a_sentence_is_all();
+    site.the_judges_image_judges_the_references_on_a_private_network();
+}
+
+fn engine_answers() -> bool {
+    let info = Command::new("docker").arg("info").stdout(Stdio::null()).stderr(Stdio::null()).status();
+    cfg!(all(target_os = "linux", target_env = "gnu")) && info.is_ok_and(|status| status.success())
+}
+
+/// Images that were built from what is in the tree. Their names are this process's own: others may test on this machine.
+struct Site {
+    programs: PathBuf,
+    judge: String,
+    reference: String,
+    /// The reference with a database in which the key is known.
+    seeded: String,
+    key: String,
+    network: String,
+}
+
+impl Site {
+    /// Builds with the profile of everyday work: these images are judged, not shipped.
+    fn build() -> Site {
+        let tag = format!("test-{}", std::process::id());
+        let image = |name: &str| format!("animal-store-{name}:{tag}");
+        let (judge, reference, seeded) = (image("conform"), image("reference"), image("seeded"));
+        let xtask = Path::new(env!("CARGO_BIN_EXE_xtask"));
+        succeed(Command::new(xtask).args(["image", "--profile", "dev", "--tag", &tag]).env_remove("CONTAINER_ENGINE"));
+        let target = xtask.ancestors().nth(2).expect("target/debug/xtask");
+        let programs = target.join(format!("{}-unknown-linux-gnu/debug", std::env::consts::ARCH));
+        let context = tempfile::tempdir().expect("a folder");
+        let database = context.path().join("animals.sqlite");
+        let mut issue = Command::new(programs.join("reference"));
+        let key = succeed(issue.args(["keys", "issue", "--plan", "pro", "--db"]).arg(&database));
+        // The server in the container is another user.
+        let dockerfile =
+            format!("FROM {reference}\nCOPY --chown=65532:65532 animals.sqlite /data/animal-store.sqlite\n");
+        std::fs::write(context.path().join("Dockerfile"), dockerfile).expect("a file");
+        docker(["build", "--quiet", "--tag", &seeded].map(OsStr::new).into_iter().chain([context.path().as_os_str()]));
+        Site { programs, judge, reference, seeded, key: key.trim().to_owned(), network: format!("animal-store-{tag}") }
+    }
+
+    /// The judge, about to judge the seeded image with these further options.
+    fn judge(&self, options: &[&str]) -> Command {
+        let mut command = Command::new(self.programs.join("conform"));
+        for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("CONFORM_")) {
+            command.env_remove(name);
+        }
+        command.env("CONFORM_API_KEY", &self.key);
+        command.args(["--no-config", "--image", &self.seeded, "--profile", "functional", "--cases", "0"]).args(options);
+        command
+    }
+
+    /// The same, with these arguments for the server in place of the image's.
+    fn judge_with(&self, arguments: &[&str], options: &[&str]) -> Output {
+        let mut command = self.judge(options);
+        command.args(arguments.iter().flat_map(|argument| ["--container-arg", argument]));
+        let output = command.output().expect("the judge starts");
+        assert_eq!(self.candidates(), "", "a container was left behind: {}", told(&output));
+        output
+    }
+
+    fn the_reference_image_conforms(&self) {
+        for ready in [&[][..], &["--ready", "/healthz"], &["--ready", "log:listening on"]] {
+            let output = self.judge_with(&[], ready);
+            assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+            let report = String::from_utf8_lossy(&output.stdout);
+            assert!(
+                report.starts_with(&format!("CONFORMS  {}", self.seeded)) && !report.contains("candidate's log"),
+                "{report}"
+            );
+        }
+    }
+
+    fn a_sabotaged_image_violates_and_its_log_is_reported(&self) {
+        // A server that takes no body of more than eight bytes creates no animal.
+        let arguments = ["serve", "--listen", "0.0.0.0:8080", "--max-body", "8"];
+        let output = self.judge_with(&arguments, &["--format", "json"]);
+        assert_eq!(output.status.code(), Some(1), "{}", told(&output));
+        let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("a report");
+        assert_eq!(report["target"]["image"], self.seeded);
+        let log = report["candidate_log"].as_str().expect("a log");
+        assert!(log.contains("listening on http://0.0.0.0:8080/v1"), "{log}");
+    }
+
+    fn an_image_that_never_gets_ready_ends_with_code_3(&self) {
+        // It listens where only its own container can reach it, as so many do.
+        let output = self.judge_with(&["serve"], &["--ready-timeout", "2"]);
+        let said = told(&output);
+        assert_eq!(output.status.code(), Some(3), "{said}");
+        assert!(said.contains("was not ready within 2 s") && said.contains("0.0.0.0"), "{said}");
+        assert!(said.contains("| listening on http://127.0.0.1:8080/v1"), "{said}");
+    }
+
+    fn an_image_whose_program_ends_is_told_with_its_last_words(&self) {
+        for ready in [&[][..], &["--ready", "log:listening"]] {
+            let output = self.judge_with(&["serve", "--no-such-option"], ready);
+            let said = told(&output);
+            assert_eq!(output.status.code(), Some(3), "{said}");
+            assert!(said.contains("with exit code 2") && said.contains("--no-such-option"), "{said}");
+        }
+    }
+
+    fn an_interrupted_run_leaves_no_container(&self) {
+        for (signal, code) in [("-INT", 130), ("-TERM", 143)] {
+            let mut judge = self.judge(&["--container-arg", "serve"]);
+            let mut judge = judge.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the judge starts");
+            wait_until("the candidate has started", || !self.candidates().is_empty());
+            succeed(Command::new("kill").args([signal, &judge.id().to_string()]));
+            assert_eq!(judge.wait().expect("it ends").code(), Some(code));
+            assert_eq!(self.candidates(), "", "{signal} left a container behind");
+        }
+    }
+
+    fn without_an_engine_a_sentence_is_all(&self) {
+        let mut judge = self.judge(&[]);
+        let output = judge.env("DOCKER_HOST", "unix:///no-such-socket").output().expect("the judge starts");
+        let said = told(&output);
+        assert_eq!(output.status.code(), Some(3), "{said}");
+        assert!(said.starts_with("error: no container engine answers") && said.lines().count() == 1, "{said}");
+    }
+
+    fn the_judges_image_judges_the_references_on_a_private_network(&self) {
+        let (network, seeded) = (self.network.as_str(), self.seeded.as_str());
+        docker(["network", "create", "--internal", network]);
+        let server =
+            docker(["run", "--detach", "--read-only", "--network", network, "--network-alias", "pets", seeded]);
+        let server = server.trim();
+        wait_until("its health check passes", || {
+            docker(["inspect", "--format", "{{.State.Health.Status}}", server]).trim() == "healthy"
+        });
+        let line = ["run", "--rm", "--read-only", "--network", network, "--env", "CONFORM_API_KEY", &self.judge];
+        let options = ["--base-url", "http://pets:8080/v1", "--profile", "functional", "--cases", "0"];
+        let mut judge = Command::new("docker");
+        let output = judge.args(line).args(options).env("CONFORM_API_KEY", &self.key).output().expect("docker starts");
+        assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+        // After SIGTERM it ends in good order; killed, it would leave another code.
+        docker(["stop", "--time", "60", server]);
+        assert_eq!(docker(["inspect", "--format", "{{.State.ExitCode}}", server]).trim(), "0");
+    }
+
+    /// The containers that judges have started here and not removed.
+    fn candidates(&self) -> String {
+        let ours = format!("ancestor={}", self.seeded);
+        docker(["ps", "--all", "--quiet", "--filter", "label=animal-store.candidate", "--filter", &ours])
+    }
+}
+
+impl Drop for Site {
+    /// Takes everything away again. What is not there any more is no matter.
+    fn drop(&mut self) {
+        let quietly = |line: &[&str]| Command::new("docker").args(line).output();
+        let ours = format!("ancestor={}", self.seeded);
+        if let Ok(containers) = quietly(&["ps", "--all", "--quiet", "--filter", &ours]) {
+            for container in String::from_utf8_lossy(&containers.stdout).lines() {
+                let _gone = quietly(&["rm", "--force", "--volumes", container]);
+            }
+        }
+        let _gone = quietly(&["network", "rm", &self.network]);
+        let _gone = quietly(&["rmi", "--force", &self.seeded, &self.reference, &self.judge]);
+    }
+}
+
+fn docker(args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> String {
+    succeed(Command::new("docker").args(args))
+}
+
+/// What a command prints, which must succeed.
+fn succeed(command: &mut Command) -> String {
+    let output = command.output().expect("it can be started");
+    assert!(output.status.success(), "{command:?}: {}", told(&output));
+    String::from_utf8(output.stdout).expect("UTF-8")
+}
+
+/// Both streams of an output.
+fn told(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout)
+}
+
+fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !condition() {
+        assert!(start.elapsed() < PATIENCE, "waited in vain until {what}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
