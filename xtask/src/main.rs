@@ -1,4 +1,4 @@
-//! The project's own commands: `cargo xtask conform`, `rules`, `serve`, `test`, `bench`, `completions`, `man`, `dist`
+//! The project's own commands: `cargo xtask conform`, `rules`, `serve`, `test`, `mutants`, `bench`, `completions`, `man`, `dist`
 //! and `image`.
 //!
 //! This file dispatches, nothing else: each command is a module of its own.
@@ -11,6 +11,7 @@ mod dist;
 mod image;
 mod man;
 mod metadata;
+mod mutants;
 mod products;
 mod programs;
 mod rules;
@@ -52,6 +53,8 @@ enum Command {
     Serve(serve::Options),
     /// Run everything that tests
     Test(test::Options),
+    /// Change the code in one place at a time, and see whether a test notices
+    Mutants(mutants::Options),
     /// Measure the reference and the judge, as ratios within one run
     Bench(bench::Options),
     /// Write what shells complete `conform` and `reference` by
@@ -86,6 +89,7 @@ fn run(command: &Command) -> anyhow::Result<ExitCode> {
         Command::Rules { .. } => Ok(rules::run(passed_on(std::env::args_os()))),
         Command::Serve(options) => serve::run(options),
         Command::Test(_) => test::run(&passed_on(std::env::args_os())),
+        Command::Mutants(options) => mutants::run(options),
         Command::Bench(options) => bench::run(options),
         Command::Completions(options) => completions::run(options),
         Command::Man(options) => man::run(options),
