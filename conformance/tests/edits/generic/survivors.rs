@@ -4,6 +4,7 @@ use std::fmt;
 
 use animal_store_conformance::rules::docket::Case;
 use animal_store_conformance::rules::meaning::{Access, CreateBody, Debate, Operation};
+use animal_store_conformance::rules::rate::RateHeaders;
 
 use super::answers::Edit;
 
@@ -45,6 +46,13 @@ impl Survivor<'_> {
 
     fn is_animal(&self) -> bool {
         self.recorded.animals().len() == 1 && !matches!(self.recorded.operation, Operation::List(_))
+    }
+
+    /// Whether the headers told the day, of which hours are left.
+    fn tells_day(&self) -> bool {
+        let window = self.recorded.rate.as_ref().and_then(RateHeaders::window);
+        let told_at = self.recorded.server_time().map(|time| time.as_second());
+        window.zip(told_at).is_some_and(|(window, now)| window.reset - now > 2 * 3_600)
     }
 
     fn body(&self) -> Option<&CreateBody> {
@@ -108,6 +116,14 @@ pub(super) const REASONS: &[Reason] = &[
     Reason {
         why: "RFC 9110 lets a server without a clock leave Date out; a Date that cannot be read tells no more than none",
         explains: |s| s.is(&["header date"], &["dropped", "emptied", "retyped"]),
+    },
+    Reason {
+        why: "no clock has to be right, and a day that ends in some hours ends later than an answer with a Date of an hour on",
+        explains: |s| s.tells_day() && s.is(&["header date"], &["an hour later"]),
+    },
+    Reason {
+        why: "headers that tell the day do not say when the minute begins anew, and then orders may be answered in any way",
+        explains: |s| s.tells_day() && s.recorded.operation == Operation::Orders && s.is(&["status"], &["301"]),
     },
     Reason {
         why: "Reset may be rounded up or down",
