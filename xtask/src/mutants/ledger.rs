@@ -13,7 +13,7 @@ use super::place::Mutant;
 pub(super) enum Outcome {
     /// A test noticed.
     Caught,
-    /// No test noticed.
+    /// No test noticed, of those that were asked.
     Missed,
     /// The tests did not come to an end.
     Timeout,
@@ -33,55 +33,94 @@ impl Outcome {
     }
 }
 
+/// What is known of a change.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct Fate {
+    pub(super) outcome: Outcome,
+    /// How many sets of tests were asked, the quickest first.
+    pub(super) asked: usize,
+}
+
+impl Fate {
+    /// Whether there is no need to ask further tests.
+    pub(super) fn is_settled(self) -> bool {
+        self.outcome != Outcome::Missed
+    }
+}
+
 /// The last that is known of each change.
 #[derive(Debug)]
 pub(super) struct Ledger {
     output: PathBuf,
-    pub(super) outcomes: BTreeMap<Mutant, Outcome>,
+    pub(super) fates: BTreeMap<Mutant, Fate>,
 }
 
 impl Ledger {
-    /// Reads what is known in a folder, and what the last run has added to it.
+    /// Reads what is known in a folder.
     pub(super) fn open(output: &Path) -> anyhow::Result<Ledger> {
-        let mut ledger = Ledger { output: output.to_owned(), outcomes: BTreeMap::new() };
+        let mut ledger = Ledger { output: output.to_owned(), fates: BTreeMap::new() };
         for line in lines(&ledger.path())? {
-            let read = line
-                .split_once('\t')
-                .and_then(|(word, name)| Some((Mutant::parse(name)?, Outcome::from_str(word, false).ok()?)));
-            let (mutant, outcome) = read.with_context(|| format!("{}: what is {line}?", ledger.path().display()))?;
-            ledger.outcomes.insert(mutant, outcome);
+            let mut fields = line.splitn(3, '\t');
+            let mut read = || {
+                let outcome = Outcome::from_str(fields.next()?, false).ok()?;
+                let asked = fields.next()?.parse().ok()?;
+                Some((Mutant::parse(fields.next()?)?, Fate { outcome, asked }))
+            };
+            let (mutant, fate) = read().with_context(|| format!("{}: what is {line}?", ledger.path().display()))?;
+            ledger.fates.insert(mutant, fate);
         }
-        ledger.add()?;
+        // Of a run that was interrupted, what is settled is settled.
+        ledger.add(0)?;
         Ok(ledger)
     }
 
-    /// Adds what the last run has found, as far as it came.
-    pub(super) fn add(&mut self) -> anyhow::Result<()> {
+    /// Adds what the last run of cargo-mutants has found, when so many sets of tests have been asked with it.
+    pub(super) fn add(&mut self, asked: usize) -> anyhow::Result<()> {
         for outcome in Outcome::value_variants() {
             for line in lines(&self.output.join("mutants.out").join(format!("{}.txt", outcome.word())))? {
                 let mutant = Mutant::parse(&line).with_context(|| format!("cargo mutants tells of {line}"))?;
-                self.outcomes.insert(mutant, *outcome);
+                let fate = Fate { outcome: *outcome, asked };
+                if asked > 0 || fate.is_settled() {
+                    self.fates.insert(mutant, fate);
+                }
             }
         }
         Ok(())
     }
 
-    /// Forgets changes that can no longer be made.
-    pub(super) fn keep(&mut self, possible: &[Mutant]) {
-        self.outcomes.retain(|mutant, _| possible.contains(mutant));
+    /// Of these, the ones that the set of tests in this place has yet to be asked about.
+    pub(super) fn open_in<'m>(&self, place: usize, mutants: &'m [Mutant]) -> Vec<&'m Mutant> {
+        let is_open = |mutant: &&Mutant| match self.fates.get(*mutant) {
+            Some(fate) => !fate.is_settled() && fate.asked == place,
+            None => place == 0,
+        };
+        mutants.iter().filter(is_open).collect()
     }
 
-    /// Writes it down; then also where `cargo mutants --iterate` looks for what it may leave out.
+    /// Forgets changes that can no longer be made.
+    pub(super) fn keep(&mut self, possible: &[Mutant]) {
+        self.fates.retain(|mutant, _| possible.contains(mutant));
+    }
+
+    /// Forgets what became of some of these.
+    pub(super) fn forget(&mut self, mutants: &[Mutant], which: impl Fn(Fate) -> bool) {
+        self.fates.retain(|mutant, fate| !which(*fate) || !mutants.contains(mutant));
+    }
+
+    /// Writes it down, and clears away what the last run of cargo-mutants has left.
     pub(super) fn save(&self) -> anyhow::Result<()> {
-        let folder = self.output.join("mutants.out");
-        std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
-        let line = |(mutant, outcome): (&Mutant, &Outcome)| format!("{}\t{mutant}\n", outcome.word());
-        let noticed = self.outcomes.iter().filter(|(_, outcome)| **outcome != Outcome::Missed);
-        let noticed: String = noticed.map(|(mutant, _)| format!("{mutant}\n")).collect();
-        for (path, text) in
-            [(self.path(), self.outcomes.iter().map(line).collect()), (folder.join("previously_caught.txt"), noticed)]
-        {
-            std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+        std::fs::create_dir_all(&self.output).with_context(|| format!("cannot make {}", self.output.display()))?;
+        let line = |(mutant, fate): (&Mutant, &Fate)| format!("{}\t{}\t{mutant}\n", fate.outcome.word(), fate.asked);
+        let text: String = self.fates.iter().map(line).collect();
+        std::fs::write(self.path(), text).with_context(|| format!("cannot write {}", self.path().display()))?;
+        for outcome in Outcome::value_variants() {
+            let path = self.output.join("mutants.out").join(format!("{}.txt", outcome.word()));
+            match std::fs::remove_file(&path) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(error).with_context(|| format!("cannot remove {}", path.display()));
+                }
+                _ => {}
+            }
         }
         Ok(())
     }
@@ -108,28 +147,48 @@ mod tests {
         Mutant::parse(&format!("src/a.rs:{line}:1: replace f with ()")).expect("a name")
     }
 
+    fn tell(folder: &Path, name: &str, numbers: &[usize]) {
+        let out = folder.join("mutants.out");
+        std::fs::create_dir_all(&out).expect("a folder");
+        let text: String = numbers.iter().map(|line| format!("{}\n", mutant(*line))).collect();
+        std::fs::write(out.join(name), text).expect("a file");
+    }
+
+    fn fates(ledger: &Ledger) -> Vec<(usize, Outcome, usize)> {
+        ledger.fates.iter().map(|(mutant, fate)| (mutant.line, fate.outcome, fate.asked)).collect()
+    }
+
     #[test]
-    fn a_later_run_overrides_an_earlier_one_and_what_was_noticed_is_left_out_of_the_next() {
+    fn what_one_set_of_tests_misses_the_next_is_asked_about_and_what_it_notices_is_settled() {
         let folder = tempfile::tempdir().expect("a folder");
-        let out = folder.path().join("mutants.out");
-        let list = |name: &str, numbers: &[usize]| {
-            let text: String = numbers.iter().map(|line| format!("{}\n", mutant(*line))).collect();
-            std::fs::write(out.join(name), text).expect("a file");
-        };
-        std::fs::create_dir(&out).expect("a folder");
-        list("missed.txt", &[1, 2, 3]);
-        list("unviable.txt", &[4]);
+        let all: Vec<Mutant> = (1..=5).map(mutant).collect();
         let mut ledger = Ledger::open(folder.path()).expect("a ledger");
+        assert_eq!(ledger.open_in(0, &all).len(), 5);
+        tell(folder.path(), "missed.txt", &[1, 2, 3]);
+        tell(folder.path(), "unviable.txt", &[4]);
+        ledger.add(1).expect("added");
         ledger.save().expect("written");
-        list("missed.txt", &[2]);
-        list("unviable.txt", &[]);
-        list("caught.txt", &[1]);
+        assert_eq!(ledger.open_in(0, &all), [&all[4]]);
+        assert_eq!(ledger.open_in(1, &all), [&all[0], &all[1], &all[2]]);
+        tell(folder.path(), "missed.txt", &[2]);
+        tell(folder.path(), "caught.txt", &[1]);
+        ledger.add(2).expect("added");
+        ledger.save().expect("written");
         ledger = Ledger::open(folder.path()).expect("a ledger");
-        ledger.keep(&[mutant(1), mutant(2), mutant(4)]);
-        ledger.save().expect("written");
-        let outcomes: Vec<_> = ledger.outcomes.iter().map(|(mutant, outcome)| (mutant.line, *outcome)).collect();
-        assert_eq!(outcomes, [(1, Outcome::Caught), (2, Outcome::Missed), (4, Outcome::Unviable)]);
-        let left_out = std::fs::read_to_string(out.join("previously_caught.txt")).expect("a list");
-        assert_eq!(left_out, format!("{}\n{}\n", mutant(1), mutant(4)));
+        let known =
+            [(1, Outcome::Caught, 2), (2, Outcome::Missed, 2), (3, Outcome::Missed, 1), (4, Outcome::Unviable, 1)];
+        assert_eq!(fates(&ledger), known);
+        ledger.keep(&all[1..]);
+        ledger.forget(&all, |fate| !fate.is_settled() && fate.asked == 2);
+        assert_eq!(fates(&ledger), known[2..]);
+    }
+
+    #[test]
+    fn of_an_interrupted_run_only_what_is_settled_counts() {
+        let folder = tempfile::tempdir().expect("a folder");
+        tell(folder.path(), "missed.txt", &[1]);
+        tell(folder.path(), "caught.txt", &[2]);
+        let ledger = Ledger::open(folder.path()).expect("a ledger");
+        assert_eq!(fates(&ledger), [(2, Outcome::Caught, 0)]);
     }
 }

@@ -14,15 +14,20 @@ mod tree;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
 
 use crate::cargo;
 use accepted::Accepted;
 use ledger::Ledger;
+use place::Mutant;
 use subject::Subject;
 use summary::Summary;
 use tool::Tool;
+
+/// So many changes are made before what became of them is written down.
+const AT_ONCE: usize = 100;
 
 /// The arguments of `cargo xtask mutants`.
 #[derive(Debug, Args)]
@@ -40,8 +45,8 @@ pub(crate) struct Options {
     file: Vec<String>,
     /// Make only the K-th of N parts of all changes, counted from 0
     #[arg(long, value_name = "K/N")]
-    shard: Option<String>,
-    /// Leave out what a test noticed the last time
+    shard: Option<Shard>,
+    /// Leave out what a test noticed the last time, and go on with what was interrupted
     #[arg(long)]
     again: bool,
     /// Change nothing: tell what the last run found
@@ -70,20 +75,58 @@ fn judge(subject: Subject, options: &Options, accepted: &Accepted) -> anyhow::Re
     let mut ledger = Ledger::open(&tool.output)?;
     if !options.no_run {
         tree::copy(&cargo::workspace_root(), &tool.tree)?;
-        ledger.keep(&tool.list()?);
-        for (pass, tests) in subject.passes().iter().enumerate() {
-            ledger.save()?;
-            // What one pass has noticed the next need not try.
-            tool.run(tests, options, options.again || pass > 0)?;
-            ledger.add()?;
+        let passes = subject.passes();
+        let chosen = chosen(&tool, options)?;
+        ledger.forget(&chosen, |fate| !options.again || !fate.is_settled() && fate.asked == passes.len());
+        for (place, tests) in passes.iter().enumerate() {
+            // What one set of tests has noticed the next need not be asked about.
+            let open = ledger.open_in(place, &chosen);
+            println!("{} {}: {} changes", tests.package, tests.program, open.len());
+            for some in open.chunks(AT_ONCE) {
+                ledger.save()?;
+                tool.run(tests, some)?;
+                ledger.add(place + 1)?;
+            }
         }
         ledger.save()?;
     }
-    let possible = tool.list()?;
+    let possible = tool.list([subject.files()])?;
     ledger.keep(&possible);
     let summary = Summary::new(subject, &ledger, possible.len(), accepted, &tool.tree)?;
     print!("{summary}");
     Ok(summary.is_good())
+}
+
+/// The changes that are asked for.
+fn chosen(tool: &Tool, options: &Options) -> anyhow::Result<Vec<Mutant>> {
+    let mut chosen = match &options.file[..] {
+        [] => tool.list([tool.subject.files()])?,
+        globs => tool.list(globs.iter().map(String::as_str))?,
+    };
+    if let Some(Shard { number, of }) = options.shard {
+        let mut place = 0..;
+        chosen.retain(|_| place.next().is_some_and(|place| place % of == number));
+    }
+    Ok(chosen)
+}
+
+/// One of several parts of equal size.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+struct Shard {
+    number: usize,
+    of: usize,
+}
+
+impl FromStr for Shard {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Shard, Self::Err> {
+        let read = || {
+            let (number, of) = text.split_once('/')?;
+            Some(Shard { number: number.parse().ok()?, of: of.parse().ok()? })
+        };
+        read().filter(|shard| shard.number < shard.of).ok_or("write K/N, with K from 0 to N - 1, such as 0/4")
+    }
 }
 
 /// Where copies, builds and results are kept: beside the folder of this program, in `target`.
@@ -91,4 +134,17 @@ fn folder() -> anyhow::Result<PathBuf> {
     let mut folder = cargo::programs_dir()?;
     folder.set_file_name("mutation");
     Ok(folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_is_one_of_those_that_there_are() {
+        assert_eq!("1/4".parse(), Ok(Shard { number: 1, of: 4 }));
+        for wrong in ["", "1", "4/4", "0/0", "a/b", "1/4/2"] {
+            assert!(wrong.parse::<Shard>().is_err(), "{wrong}");
+        }
+    }
 }

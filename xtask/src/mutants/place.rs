@@ -29,6 +29,18 @@ impl Mutant {
         })
     }
 
+    /// A regular expression that matches its name and no other.
+    pub(super) fn pattern(&self) -> String {
+        let mut pattern = String::from("^");
+        for character in self.to_string().chars() {
+            if character.is_ascii_punctuation() && !matches!(character, '<' | '>') {
+                pattern.push('\\');
+            }
+            pattern.push(character);
+        }
+        pattern + "$"
+    }
+
     /// The source from the changed place to the end of its line: it says where the change is made for as long as that line stays
     /// the same, whatever becomes of those above.
     pub(super) fn at<'s>(&self, source: &'s str) -> Option<&'s str> {
@@ -54,6 +66,7 @@ mod tests {
         let mutant = Mutant::parse(name).expect("a name");
         assert_eq!(mutant.change, "replace == with != in f::<impl A: B>");
         assert_eq!(mutant.to_string(), name);
+        assert_eq!(mutant.pattern(), r"^src\/list\.rs\:2\:11\: replace \=\= with \!\= in f\:\:<impl A\: B>$");
         assert_eq!(mutant.at("fn f() {\n    ü and a == b;  \n}\n"), Some("a == b;"));
         assert_eq!(mutant.at("fn f() {}\n"), None);
         assert_eq!(Mutant::parse("nothing of the kind"), None);

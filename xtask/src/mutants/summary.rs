@@ -28,7 +28,7 @@ struct Figures {
 pub(super) struct Summary<'a> {
     subject: Subject,
     files: BTreeMap<String, Figures>,
-    /// How many changes nothing is known of.
+    /// How many changes have yet to be put to all tests.
     untried: usize,
     /// As entries for the list, but for the reason.
     unexplained: Vec<Survivor>,
@@ -48,8 +48,14 @@ impl<'a> Summary<'a> {
         let mut sources: BTreeMap<&str, String> = BTreeMap::new();
         let mut summary =
             Summary { subject, files: BTreeMap::new(), untried: 0, unexplained: Vec::new(), stale: Vec::new() };
-        let mut explained = Vec::new();
-        for (mutant, outcome) in &ledger.outcomes {
+        let (mut tried, mut explained) = (0, Vec::new());
+        for (mutant, fate) in &ledger.fates {
+            let outcome = fate.outcome;
+            // Not all tests have been asked yet.
+            if !fate.is_settled() && fate.asked < subject.passes().len() {
+                continue;
+            }
+            tried += 1;
             if !sources.contains_key(mutant.file.as_str()) {
                 let path = tree.join(&mutant.file);
                 let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
@@ -69,14 +75,14 @@ impl<'a> Summary<'a> {
                 }
             }
             match entry {
-                Some(entry) if *outcome == Outcome::Missed => explained.push(entry),
+                Some(entry) if outcome == Outcome::Missed => explained.push(entry),
                 Some(entry) => summary.stale.push(entry),
                 None => {}
             }
         }
         // One entry may stand for several changes, of which some are noticed and others are not.
         summary.stale.retain(|entry| !explained.contains(entry));
-        summary.untried = possible.saturating_sub(ledger.outcomes.len());
+        summary.untried = possible.saturating_sub(tried);
         Ok(summary)
     }
 
@@ -115,7 +121,7 @@ impl fmt::Display for Summary<'_> {
         }
         row(f, &all, "all")?;
         if self.untried > 0 {
-            writeln!(f, "{} further changes have not been tried", self.untried)?;
+            writeln!(f, "{} further changes have not been put to all tests", self.untried)?;
         }
         tell(f, &self.unexplained, &format!("no test notices, and {PATH} does not say why that is all right"))?;
         tell(f, &self.stale, &format!("a test notices by now; take out of {PATH}"))

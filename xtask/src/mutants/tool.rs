@@ -5,7 +5,6 @@ use std::process::{Command, Stdio};
 
 use anyhow::Context;
 
-use super::Options;
 use super::place::Mutant;
 use super::subject::{Subject, Tests};
 use crate::cargo;
@@ -43,19 +42,18 @@ pub(super) struct Tool {
 const ORDINARY: [i32; 3] = [0, 2, 3];
 
 impl Tool {
-    /// Every change that can be made.
-    pub(super) fn list(&self) -> anyhow::Result<Vec<Mutant>> {
+    /// Every change that can be made in files that match.
+    pub(super) fn list<'g>(&self, files: impl IntoIterator<Item = &'g str>) -> anyhow::Result<Vec<Mutant>> {
         let mut command = self.command();
-        command.args(["--list", &format!("--file={}", self.subject.files())]);
+        command.arg("--list").args(files.into_iter().map(|glob| format!("--file={glob}")));
         let listed = command.stderr(Stdio::inherit()).output().context("could not start cargo mutants")?;
         anyhow::ensure!(listed.status.success(), "cargo mutants --list failed: {}", listed.status);
         let names = String::from_utf8(listed.stdout).context("a change whose name is no text")?;
         names.lines().map(|name| Mutant::parse(name).with_context(|| format!("cargo mutants lists {name}"))).collect()
     }
 
-    /// Makes the changes that are asked for, each in turn, and runs these tests. With `iterate`, what is known to be noticed is
-    /// left out.
-    pub(super) fn run(&self, tests: &Tests, options: &Options, iterate: bool) -> anyhow::Result<()> {
+    /// Makes these changes, each in turn, and runs these tests.
+    pub(super) fn run(&self, tests: &Tests, mutants: &[&Mutant]) -> anyhow::Result<()> {
         let mut command = self.command();
         // In a copy that stays where it is: then only what a change touches is built again, from one run to the next.
         command.env("CARGO_TARGET_DIR", &self.build).args(["--in-place", "--profile=mutants"]);
@@ -68,12 +66,7 @@ impl Tool {
         if tests.alone {
             command.arg("--no-default-features");
         }
-        match &options.file[..] {
-            [] => _ = command.arg(format!("--file={}", self.subject.files())),
-            chosen => _ = command.args(chosen.iter().map(|glob| format!("--file={glob}"))),
-        }
-        command.args(iterate.then_some("--iterate"));
-        command.args(options.shard.iter().map(|shard| format!("--shard={shard}")));
+        command.args(mutants.iter().map(|mutant| format!("--re={}", mutant.pattern())));
         if !tests.only.is_empty() {
             command.args(["--", "--"]).args(tests.only);
         }
