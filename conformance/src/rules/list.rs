@@ -219,3 +219,6 @@ fn bad_parameters(docket: &Docket<'_>, judgement: &mut Judgement) {
         judgement.require(case, lawful, "200, or 400 for a parameter that is refused", || answered(case));
     }
 }
+
+#[cfg(test)]
+mod tests;
