@@ -125,7 +125,7 @@ pub(super) async fn create(session: &mut Session<'_>, template: &str) -> Result<
 /// The ids that an answer to a list shows.
 fn listed_ids(exchange: Option<&Exchange>) -> Vec<i64> {
     let body = exchange.and_then(Exchange::response).map_or(&[][..], |response| &response.body);
-    match Json::parse(body) {
+    match Json::parse_foreign(body) {
         Ok(Json::Array(items)) => items.iter().filter_map(|item| item.get("id")?.as_int64()).collect(),
         _ => Vec::new(),
     }

@@ -51,7 +51,9 @@ impl<'t> Case<'t> {
             exchange,
             operation,
             access,
-            json: response.filter(|response| !response.body.is_empty()).map(|response| Json::parse(&response.body)),
+            json: response
+                .filter(|response| !response.body.is_empty())
+                .map(|response| Json::parse_foreign(&response.body)),
             rate: response.map(rate::read),
             date: response.and_then(Response::date),
         }

@@ -8,6 +8,7 @@ use super::docket::{Case, Docket};
 use super::headers::{is_flat, successive};
 use super::meaning::{Access, Operation};
 use super::rate::{RateHeaders, Window};
+use super::refusals::read_retry_after;
 use super::{Judgement, Rule, answered};
 
 pub(super) const RULES: &[Rule] = &[
@@ -20,7 +21,7 @@ pub(super) const RULES: &[Rule] = &[
 const MINUTE: SignedDuration = SignedDuration::from_secs(60);
 
 /// In a pause longer than this, other traffic on the key would leave no trace in the run's own answers.
-const UNSEEN: SignedDuration = SignedDuration::from_secs(5);
+const UNSEEN: SignedDuration = SignedDuration::from_secs(1);
 
 /// Clocks are told to the second.
 const CLOCK_SLACK: SignedDuration = SignedDuration::from_secs(2);
@@ -190,7 +191,7 @@ fn not_early(docket: &Docket<'_>, judgement: &mut Judgement) {
             };
             // After a first 429 a ban may follow, whatever remains. After a pause others may have used it up.
             let pause = limited.exchange.sent_at.duration_since(before.exchange.received_at);
-            if is_limited(before) || pause > UNSEEN {
+            if is_limited(before) || pause > UNSEEN || waits_for_more(limited, now) {
                 continue;
             }
             // Requests that were under way at the same time may have used some of what was promised.
@@ -219,6 +220,15 @@ fn not_early(docket: &Docket<'_>, judgement: &mut Judgement) {
             }
         }
     }
+}
+
+/// Whether a 429 asks for a wait that outlasts the window of its headers: then it is the day that is used up, by whomever, while the
+/// headers tell the minute.
+fn waits_for_more(limited: &Case<'_>, window: Window) -> bool {
+    let now = limited.server_time().unwrap_or(limited.exchange.received_at).as_second();
+    let left = SignedDuration::from_secs(window.reset.saturating_sub(now));
+    let told = limited.response().and_then(|response| read_retry_after(response).ok());
+    told.is_some_and(|told| told.wait(limited) > left + MINUTE)
 }
 
 /// The least that answers of the same window promised before a request was sent.

@@ -52,7 +52,7 @@ pub(super) fn read_retry_after(response: &Response) -> Result<RetryAfter, String
 
 impl RetryAfter {
     /// How long after the answer the client is to wait. A date is measured by the response's own `Date`.
-    fn wait(self, case: &Case<'_>) -> SignedDuration {
+    pub(super) fn wait(self, case: &Case<'_>) -> SignedDuration {
         match self {
             RetryAfter::Seconds(seconds) => SignedDuration::from_secs(seconds.try_into().unwrap_or(FAR).min(FAR)),
             RetryAfter::Date(date) => date.duration_since(case.server_time().unwrap_or(case.exchange.received_at)),

@@ -95,3 +95,23 @@ fn a_request_may_use_up_more_than_one_where_each_does_many_times() {
     assert!(!shared(costly(11, 2).elsewhere().list(200, 76, 100)), "two requests cost twice as much");
     assert!(!shared(costly(11, 2).list(404, 80, 100).list(200, 78, 100)), "a failure may cost nothing");
 }
+
+/// With 9 remaining, and a Reset in so many seconds, a list is answered with 429 after a pause.
+fn refused(reset: i64, pause: i64, retry_after: &str) -> Sample {
+    Sample::new().window(reset).list(200, 9, 60).wait(pause).list(429, 9, 60).retry_after(retry_after)
+}
+
+#[test]
+fn a_429_while_requests_remain_is_early() {
+    assert_eq!(refused(50, 0, "50").failing(not_early), [[2, 1]]);
+    assert_eq!(refused(50, 1, "50").failing(not_early), [[2, 1]]);
+    assert_eq!(refused(50, 2, "50").failing(not_early), [[0; 0]; 0], "others may have used them up in the meantime");
+}
+
+#[test]
+fn a_429_that_asks_for_more_than_the_rest_of_the_window_may_be_the_days() {
+    assert_eq!(refused(50, 0, "110").failing(not_early), [[2, 1]]);
+    assert_eq!(refused(50, 0, "111").failing(not_early), [[0; 0]; 0]);
+    assert_eq!(refused(50, 0, "Mon, 01 Jun 2026 23:59:59 GMT").failing(not_early), [[0; 0]; 0]);
+    assert_eq!(refused(50, 0, "soon").failing(not_early), [[2, 1]], "that says nothing");
+}

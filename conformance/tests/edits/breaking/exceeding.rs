@@ -252,6 +252,11 @@ fn never_limit(trace: &mut Trace) {
 fn before_the_first_429(trace: &mut Trace, requests: usize) {
     let at = *places(trace, limited).first().expect("a 429");
     trace.exchanges.drain(at - requests..at);
+    // What comes before it now is answered right before it, or others might have used up what remained.
+    let [before, limited] = &mut trace.exchanges[at - requests - 1..=at - requests] else { panic!("a request before") };
+    let pause = limited.sent_at.duration_since(before.received_at);
+    before.sent_at += pause;
+    before.received_at += pause;
     renumber(trace);
 }
 

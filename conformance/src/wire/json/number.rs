@@ -1,0 +1,138 @@
+//! Numbers of JSON, to their last digit.
+
+/// A JSON number, as it was written.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Number {
+    text: String,
+    whole: Whole,
+}
+
+/// What a number is when read as an int64.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Whole {
+    /// A whole number within int64.
+    Int64(i64),
+    /// A whole number outside int64.
+    OutOfRange,
+    /// A number with a fraction.
+    Fraction,
+}
+
+impl Number {
+    /// The number as it was written.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether it is written with digits only, as an integer is (`7`, not `7.0` or `7e0`).
+    #[must_use]
+    pub fn is_plain_integer(&self) -> bool {
+        !self.text.contains(['.', 'e', 'E'])
+    }
+
+    /// The value, if whole and within int64. `7.0` and `70e-1` are 7.
+    #[must_use]
+    pub fn as_int64(&self) -> Option<i64> {
+        match self.whole() {
+            Whole::Int64(value) => Some(value),
+            Whole::OutOfRange | Whole::Fraction => None,
+        }
+    }
+
+    /// What the number is as an int64.
+    #[must_use]
+    pub fn whole(&self) -> Whole {
+        self.whole
+    }
+
+    pub(super) fn new(text: &str) -> Number {
+        Number { text: text.to_owned(), whole: Whole::of(text) }
+    }
+}
+
+impl Whole {
+    /// Reads a number as an int64, computing on its decimal digits.
+    fn of(text: &str) -> Whole {
+        if !text.contains(['.', 'e', 'E']) {
+            return text.parse().map_or(Whole::OutOfRange, Whole::Int64);
+        }
+        let (negative, rest) = match text.strip_prefix('-') {
+            Some(rest) => (true, rest),
+            None => (false, text),
+        };
+        let (mantissa, exponent) = rest.split_once(['e', 'E']).unwrap_or((rest, "0"));
+        let (integral, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+        let digits = format!("{integral}{fraction}");
+        let significant = digits.trim_start_matches('0').trim_end_matches('0');
+        if significant.is_empty() {
+            return Whole::Int64(0);
+        }
+        // An exponent that is too large for i64 decides by its sign alone.
+        let exponent = exponent.trim_start_matches('+').parse::<i64>().unwrap_or(if exponent.starts_with('-') {
+            i64::MIN / 2
+        } else {
+            i64::MAX / 2
+        });
+        let trailing = (digits.len() - digits.trim_end_matches('0').len()) as i64;
+        let scale = exponent.saturating_sub(fraction.len() as i64).saturating_add(trailing);
+        if scale < 0 {
+            return Whole::Fraction;
+        }
+        if significant.len() as i64 + scale > 19 {
+            return Whole::OutOfRange;
+        }
+        let magnitude = format!("{significant}{}", "0".repeat(scale as usize));
+        let signed = if negative { format!("-{magnitude}") } else { magnitude };
+        signed.parse().map_or(Whole::OutOfRange, Whole::Int64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn whole(text: &str) -> Whole {
+        Number::new(text).whole()
+    }
+
+    #[test]
+    fn numbers_are_read_by_their_decimal_digits() {
+        for (text, expected) in [
+            ("0", Whole::Int64(0)),
+            ("-0", Whole::Int64(0)),
+            ("0.000", Whole::Int64(0)),
+            ("7", Whole::Int64(7)),
+            ("7.0", Whole::Int64(7)),
+            ("70e-1", Whole::Int64(7)),
+            ("0.7e1", Whole::Int64(7)),
+            ("7E+2", Whole::Int64(700)),
+            ("7.5", Whole::Fraction),
+            ("1e-400", Whole::Fraction),
+            ("9007199254740993", Whole::Int64(9_007_199_254_740_993)),
+            ("9223372036854775807", Whole::Int64(i64::MAX)),
+            ("-9223372036854775808", Whole::Int64(i64::MIN)),
+            ("9223372036854775808", Whole::OutOfRange),
+            ("-9223372036854775809", Whole::OutOfRange),
+            ("9.223372036854775807e18", Whole::Int64(i64::MAX)),
+            ("1e400", Whole::OutOfRange),
+            ("1e99999999999999999999", Whole::OutOfRange),
+            ("1e-99999999999999999999", Whole::Fraction),
+        ] {
+            assert_eq!(whole(text), expected, "{text}");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, rng_seed: proptest::test_runner::RngSeed::Fixed(1), ..ProptestConfig::default() })]
+
+        #[test]
+        fn every_int64_survives(value: i64) {
+            prop_assert_eq!(whole(&value.to_string()), Whole::Int64(value));
+            prop_assert_eq!(whole(&format!("{value}.0")), Whole::Int64(value));
+            prop_assert_eq!(whole(&format!("{value}0e-1")), Whole::Int64(value));
+        }
+    }
+}
