@@ -194,8 +194,7 @@ fn windows<'d>(docket: &'d Docket<'_>) -> impl Iterator<Item = (&'d Case<'d>, Wi
 
 fn window(docket: &Docket<'_>) -> Option<String> {
     distinct(windows(docket).map(|(_, window, ahead)| {
-        let length = if ahead > 62 { 86_400 } else { 60 };
-        let unit = if ahead > 62 { "day" } else { "minute" };
+        let (unit, length) = if ahead > 62 { ("day", 86_400) } else { ("minute", 60) };
         let start = if window.reset % length == 0 { "on the clock" } else { "not on the clock" };
         format!("{} per {unit}, beginning {start}", window.limit)
     }))
@@ -257,3 +256,6 @@ fn deprecation_signals(docket: &Docket<'_>) -> Option<String> {
     });
     Some(distinct(signals).unwrap_or_else(|| "none".to_owned()))
 }
+
+#[cfg(test)]
+mod tests;

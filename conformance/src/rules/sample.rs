@@ -130,8 +130,13 @@ impl Sample {
     }
 
     /// Gives the last answer a `Retry-After`.
-    pub(super) fn retry_after(mut self, text: &str) -> Sample {
-        self.last().headers.push(("retry-after".to_owned(), text.to_owned()));
+    pub(super) fn retry_after(self, text: &str) -> Sample {
+        self.header("retry-after", text)
+    }
+
+    /// Gives the last answer a further header.
+    pub(super) fn header(mut self, name: &str, value: &str) -> Sample {
+        self.last().headers.push((name.to_owned(), value.to_owned()));
         self
     }
 
