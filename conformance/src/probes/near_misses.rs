@@ -12,7 +12,7 @@ pub(super) const COUNT: usize = BODIES.len() + IDS.len() + LISTS.len() + 5;
 const BODIES: [&str; 22] = [
     r#"{"name":null,"categoryId":@CATEGORY@,"status":"available"}"#,
     r#"{"name":["@NAME@"],"categoryId":@CATEGORY@,"status":"sold"}"#,
-    r#"{"name":{"en":"@NAME@"},"categoryId":@CATEGORY@}"#,
+    r#"{"name":true,"categoryId":@CATEGORY@}"#,
     r#"{"name":"@NAME@","categoryId":null}"#,
     r#"{"name":"@NAME@","categoryId":true}"#,
     r#"{"name":"@NAME@","categoryId":"one"}"#,
@@ -20,7 +20,7 @@ const BODIES: [&str; 22] = [
     r#"{"name":"@NAME@","categoryId":[@CATEGORY@]}"#,
     r#"{"name":"@NAME@","categoryId":{"id":@CATEGORY@}}"#,
     r#"{"name":"@NAME@","categoryId":-9223372036854775809}"#,
-    r#"{"name":"@NAME@","categoryId":1e19}"#,
+    r#"{"name":"@NAME@","categoryId":""}"#,
     r#"{"name":"@NAME@","categoryId":-0.5}"#,
     r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":0}"#,
     r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":["sold"]}"#,

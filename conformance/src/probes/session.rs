@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use super::pace::Pace;
 use crate::interrupt::Interrupt;
 use crate::progress::{Event, Listener};
+use crate::rules::meaning::is_plain_name;
 use crate::wire::client::Client;
 use crate::wire::clock::Clock;
 use crate::wire::exchange::{Exchange, FailureKind, Outcome, Request};
@@ -186,6 +187,15 @@ impl<'r> Session<'r> {
     #[must_use]
     pub fn known_ids(&self) -> Vec<i64> {
         self.trace.exchanges.iter().filter_map(created_id).collect()
+    }
+
+    /// The plain name under which the first animal was created.
+    #[must_use]
+    pub fn first_name(&self) -> Option<String> {
+        self.trace.exchanges.iter().filter(|exchange| created_id(exchange).is_some()).find_map(|exchange| {
+            let sent = Json::parse(&exchange.request.body.as_ref()?.bytes).ok()?;
+            sent.get("name")?.as_str().filter(|name| is_plain_name(name)).map(str::to_owned)
+        })
     }
 
     /// The first animal that was created with this status, by its id.

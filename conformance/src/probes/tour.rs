@@ -3,6 +3,7 @@
 //!
 //! Each request has a step, which tells it apart from names, ids and keys: the transcript of the tour is made of these.
 
+use std::ops::Range;
 use std::time::Duration;
 
 use base64::Engine;
@@ -43,9 +44,9 @@ const REFUSED: [&str; 11] = [
 const UNUSUAL: [&str; 7] = [
     r#"{"name":"@NAME@","categoryId":9223372036854775807}"#,
     r#"{"name":"@NAME@","categoryId":-9007199254740993,"status":"sold"}"#,
-    r#"{"name":"o'neil's \"old\" cat+dog, 100%41 a\\b/c <&> Zo\u00eb \ud83d\udc22 @NAME@","categoryId":@CATEGORY@}"#,
-    r#"{"name":"@NAME@","categoryId":@CATEGORY@,"colour":"grey"}"#,
-    r#"{"name":"@NAME@","categoryId":@CATEGORY@,"id":@FOREIGN@}"#,
+    r#"{"name":"o'neil's  \"old\" cat+dog, 100%41 a\\b/c <&> Zo\u00eb \ud83d\udc22 @NAME@","categoryId":@CATEGORY@,"status":"sold"}"#,
+    r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":"sold","colour":"grey"}"#,
+    r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":"sold","id":@FOREIGN@}"#,
     r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":null}"#,
     r#"{"name":"@NAME@","categoryId":@CATEGORY@.0}"#,
 ];
@@ -54,7 +55,7 @@ const UNUSUAL: [&str; 7] = [
 const LISTS: [&str; 10] = [
     "",
     "limit=1",
-    "status=available",
+    "status=available&limit=2",
     "status=pending&limit=100",
     "status=sold&limit=3",
     "limit=0",
@@ -146,11 +147,17 @@ async fn creations(session: &mut Session<'_>, listed: Vec<i64>, concurrency: usi
     }
     // Even a full catalogue gets a small burst: that ids stay unique shows only when creations meet. A candidate that
     // creates nothing is not asked again and again.
-    let mut wanted = ENOUGH.saturating_sub(ids.len()).max(BURST);
-    while wanted > 0 && !ids.is_empty() {
-        let burst = session.at_once(wanted.min(concurrency.max(1)));
-        ids.extend(burst_of(session, burst).await?);
-        wanted -= burst;
+    let wanted = ENOUGH.saturating_sub(ids.len()).max(BURST);
+    let mut made = 0;
+    while made < wanted && !ids.is_empty() {
+        let size = session.at_once((wanted - made).min(concurrency.max(1)));
+        ids.extend(burst_of(session, made..made + size).await?);
+        made += size;
+    }
+    // Unusual names may have been refused.
+    let missing = ENOUGH.saturating_sub(ids.len()).min(UNUSUAL_NAMES);
+    if !ids.is_empty() && missing > 0 {
+        ids.extend(burst_of(session, made..made + missing).await?);
     }
     Ok(ids)
 }
@@ -158,17 +165,37 @@ async fn creations(session: &mut Session<'_>, listed: Vec<i64>, concurrency: usi
 /// The fewest creations of a burst.
 const BURST: usize = 6;
 
-/// Sends valid creations all at once, and returns the ids that they were given.
-async fn burst_of(session: &mut Session<'_>, size: usize) -> Result<Vec<i64>, Stop> {
-    let mut requests = Vec::with_capacity(size);
-    for number in 0..size {
-        let status = STATUSES[number % STATUSES.len()];
-        let template = format!(r#"{{"name":"@NAME@","categoryId":@CATEGORY@,"status":"{status}"}}"#);
+/// Creations of a burst, from the first, that have unusual names.
+const UNUSUAL_NAMES: usize = 4;
+
+/// Sends creations all at once, those with these places among all of them, and returns the ids that they were given.
+async fn burst_of(session: &mut Session<'_>, places: Range<usize>) -> Result<Vec<i64>, Stop> {
+    let mut requests = Vec::with_capacity(places.len());
+    for place in places {
+        let name = name_in_burst(session, place);
+        // All with one status, so that more have it than half the default limit: then a smaller limit under a filter shows.
+        let template = format!(r#"{{"name":"{name}","categoryId":@CATEGORY@,"status":"sold"}}"#);
         let (_, body) = filled(session, &template);
         requests.push(Request::new("POST", "/pets").json(body));
     }
     session.step("POST /pets, many at once");
     Ok(session.ask_together(requests).await?.iter().filter_map(created_id).collect())
+}
+
+/// A name as people have them; the first few may be refused, and must not be altered or be too much for the service.
+fn name_in_burst(session: &mut Session<'_>, place: usize) -> String {
+    let name = session.fresh_name();
+    match place {
+        // Longer than columns are by default.
+        0 => format!("{name} {}", "of the long name ".repeat(18).trim_end()),
+        // Not escaped, so in bytes beyond ASCII.
+        1 => format!("Zo\u{eb} \u{732b} {name}"),
+        // What some languages take for a number.
+        2 => session.random.u64(1_000_000_000..1_000_000_000_000).to_string(),
+        // Two animals may have one name.
+        3 => session.first_name().unwrap_or(name),
+        _ => name,
+    }
 }
 
 /// No credential and bad ones, on every operation, with good requests and bad ones. None of these spends the key.
@@ -194,10 +221,10 @@ async fn without_a_key(session: &mut Session<'_>, id: i64, profile: Profile) -> 
             Request::new("GET", "/pets/not-a-number").authorization(unknown.clone()),
         ),
         ("GET /pets with the key and a letter more", list().authorization(format!("Bearer {key}x"))),
-        ("GET /pets with the key and a letter less", list().authorization(format!("Bearer {shortened}"))),
-        ("GET /pets with the key without a scheme", list().authorization(key)),
+        ("GET /pets/{petId} with the key and a letter less", get().authorization(format!("Bearer {shortened}"))),
+        ("GET /store/orders with the key without a scheme", orders().authorization(key)),
         ("GET /pets with an empty key", list().authorization("Bearer")),
-        ("GET /pets with the key under Token", list().authorization(format!("Token {key}"))),
+        ("GET /pets/{petId} with the key under Token", get().authorization(format!("Token {key}"))),
         ("GET /pets with the key under Basic, encoded", list().authorization(basic(key))),
         ("GET /pets with another last letter", list().authorization(format!("Bearer {}", with_another_end(key)))),
         ("GET /pets with the key elsewhere", elsewhere_in_the_head(list().query(key_everywhere(key)), key)),

@@ -178,7 +178,7 @@ fn is_lenient_json(bytes: &[u8]) -> bool {
     followed || half_pair || text.starts_with('\u{feff}')
 }
 
-/// A name that no constraint could sensibly exclude: letters, digits and single inner spaces or hyphens.
+/// A name that no constraint could sensibly exclude: letters, or letters with digits and single inner spaces or hyphens.
 #[must_use]
 pub fn is_plain_name(name: &str) -> bool {
     let edge = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
@@ -186,6 +186,7 @@ pub fn is_plain_name(name: &str) -> bool {
         && edge(name.chars().next())
         && edge(name.chars().last())
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == ' ' || c == '-')
+        && name.chars().any(|c| c.is_ascii_alphabetic())
         && !name.contains("  ")
 }
 

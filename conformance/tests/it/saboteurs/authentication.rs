@@ -112,6 +112,9 @@ fn inexact() -> Vec<Saboteur> {
         admitting("prefixes", &["auth.exact-key"], "a comparison that ends with the shorter text", |ask, key| {
             ask.token().is_some_and(|token| token.len() > 8 && key.starts_with(token))
         }),
+        admitting("prefixes-on-fetches", &["auth.exact-key"], "a route with a comparison of its own", |ask, key| {
+            ask.is_get() && ask.token().is_some_and(|token| token.len() > 8 && key.starts_with(token))
+        }),
         admitting(
             "narrow-column",
             &["auth.exact-key"],
@@ -151,6 +154,9 @@ fn elsewhere() -> Vec<Saboteur> {
         }),
         admitting("bare-key", &["auth.bearer-header"], "a scheme that is cut off if it is there", |ask, key| {
             ask.authorization() == key
+        }),
+        admitting("bare-key-for-orders", &["auth.bearer-header"], "a route with a parser of its own", |ask, key| {
+            ask.is_orders() && ask.authorization() == key
         }),
         admitting("any-scheme", &["auth.bearer-header"], "the second word, whatever the first one is", |ask, key| {
             ask.authorization().split(' ').nth(1) == Some(key)

@@ -76,6 +76,20 @@ fn answers() -> Vec<Saboteur> {
         lenient("escaped", &["create.echo"], "quotes escaped for a language that is not spoken here", |pet| {
             rename(pet, |name| name.replace('\'', "''"));
         }),
+        saboteur("bytes-as-letters", &["create.echo"], "a body in UTF-8 that is read as Latin-1").edit(|ask, _| {
+            if !ask.body.is_ascii() {
+                ask.edit_object(|pet| rename(pet, |name| name.bytes().map(char::from).collect()));
+            }
+        }),
+        lenient("single-blanks", &["create.echo"], "blanks brought to one, as for a page", |pet| {
+            rename(pet, |name| name.split(' ').filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" "));
+        }),
+        saboteur("long-names-crash", &["create.success"], "a column of 255 characters").after(|ask, answer, _| {
+            let name = ask.object().and_then(|pet| Some(pet.get("name")?.as_str()?.chars().count()));
+            if ask.is_create() && name.is_some_and(|length| length > 255) {
+                answer.refuse(500);
+            }
+        }),
         saboteur("categories-as-doubles", &["create.echo"], "numbers that pass through a double").after(
             |_, answer, _| {
                 answer.edit_pets(|pet| {
@@ -190,6 +204,16 @@ fn types() -> Vec<Saboteur> {
         lenient("true-is-one", &["create.category-type"], "a language in which true is a number", |pet| {
             if let Some(Value::Bool(yes)) = pet.get("categoryId") {
                 pet.insert("categoryId".to_owned(), json!(i64::from(*yes)));
+            }
+        }),
+        lenient("true-is-a-name", &["create.name-type"], "whatever is true, as text", |pet| {
+            if pet.get("name") == Some(&Value::Bool(true)) {
+                pet.insert("name".to_owned(), json!("true"));
+            }
+        }),
+        lenient("empty-is-nought", &["create.category-type"], "an empty text that is nought as a number", |pet| {
+            if pet.get("categoryId") == Some(&json!("")) {
+                pet.insert("categoryId".to_owned(), json!(0));
             }
         }),
         lenient("null-is-nought", &["create.category-type"], "a primitive that cannot be null", |pet| {

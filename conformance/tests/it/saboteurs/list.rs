@@ -237,6 +237,18 @@ fn filters() -> Vec<Saboteur> {
                 }
             },
         ),
+        saboteur("names-are-keys", &["list.complete"], "a second animal of one name in the place of the first").after(
+            |ask, answer, stage| {
+                let newest = stage.newest();
+                let is_last = |pet: &Value| newest.iter().find(|other| other["name"] == pet["name"]) == Some(pet);
+                answer.edit_list(ask, |pets| pets.retain(is_last));
+            },
+        ),
+        saboteur("filtered-by-ten", &["list.complete"], "a smaller page where a filter is given").edit(|ask, _| {
+            if ask.is_list() && ask.parameter("status").is_some() && ask.parameter("limit").is_none() {
+                ask.set_parameter("limit", Some("10"));
+            }
+        }),
         saboteur("inner-join", &["list.complete"], "a join that loses animals without a status")
             .after(|ask, answer, _| answer.edit_list(ask, |pets| pets.retain(|pet| pet.get("status").is_some()))),
         saboteur("first-page-for-ever", &["list.complete"], "only the oldest animals, however long the list may be")

@@ -29,6 +29,14 @@ pub(super) fn saboteurs() -> Vec<Saboteur> {
                 }
             },
         ),
+        saboteur("names-of-digits", &["pet.members"], "a column without a type, of which digits come back as a number")
+            .after(|_, answer, _| {
+                answer.edit_pets(|pet| {
+                    if let Some(number) = pet["name"].as_str().and_then(|name| name.parse::<i64>().ok()) {
+                        pet.insert("name".to_owned(), json!(number));
+                    }
+                });
+            }),
         saboteur("string-ids", &["pet.members", "pet.int64"], "an encoder that writes int64 as strings").after(
             |_, answer, _| answer.edit_pets(|pet| drop(pet.insert("id".to_owned(), json!(pet["id"].to_string())))),
         ),
