@@ -248,4 +248,17 @@ mod tests {
             assert_eq!(token(wrong), None, "{wrong:?}");
         }
     }
+
+    #[test]
+    fn a_key_is_the_same_one_only_with_the_same_secret_and_the_same_limits() {
+        let (store, desk, ring) = ring();
+        assert!(ring.is_empty());
+        let (_, issued) = keys::issue(&desk, "x", Plan::Free, 0).expect("a key");
+        assert!(ring.authenticate(&bearing(&issued)).is_ok() && !ring.is_empty());
+        let stored = store.keys().expect("the keys").1.remove(0);
+        let key = Key::new(&stored);
+        assert!(key.is(&stored));
+        assert!(!key.is(&StoredKey { hash: [0; 32], ..stored.clone() }));
+        assert!(!key.is(&StoredKey { limits: Plan::Pro.limits(), ..stored }));
+    }
 }

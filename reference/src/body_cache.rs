@@ -67,4 +67,12 @@ mod tests {
         cache.put(1, &Bytes::from(vec![b'x'; MAX_BODY + 1]));
         assert_eq!(cache.get(1), None, "too long to keep");
     }
+
+    #[test]
+    fn an_identifier_that_is_never_found_displaces_none() {
+        let cache = BodyCache::default();
+        cache.put(PLACES as i64, &Bytes::from_static(b"kept"));
+        cache.put(0, &Bytes::from_static(b"never found"));
+        assert_eq!(cache.get(PLACES as i64).as_deref(), Some(&b"kept"[..]));
+    }
 }

@@ -70,3 +70,15 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(Failure::failed)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn completions_and_man_pages_are_made_of_the_real_command_line() {
+        let command = command();
+        assert_eq!(command.get_name(), "reference");
+        assert!(command.find_subcommand("serve").is_some());
+    }
+}

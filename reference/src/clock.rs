@@ -146,4 +146,10 @@ mod tests {
         assert_eq!(http_date(0), "Thu, 01 Jan 1970 00:00:00 GMT");
         assert_eq!(http_date(u64::MAX), "Fri, 31 Dec 9999 23:59:59 GMT");
     }
+
+    #[test]
+    fn clocks_are_told_apart_when_they_are_shown() {
+        assert!(format!("{:?}", Clock::system()).contains("system"));
+        assert!(format!("{:?}", Clock::told_by(|| 0)).contains("told"));
+    }
 }

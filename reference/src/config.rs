@@ -329,4 +329,15 @@ mod tests {
         assert_eq!(plan(&["--plan", "enterprise", "--rpm", "5", "--rpd", "6"]), Some(custom));
         assert_eq!(plan(&["--plan", "enterprise", "--rpm", "0", "--rpd", "6"]), None);
     }
+
+    #[test]
+    fn times_are_more_than_nothing_and_at_most_a_day() {
+        assert_eq!(seconds("0.5"), Ok(Duration::from_millis(500)));
+        assert_eq!(seconds("86400"), Ok(Duration::from_secs(86_400)));
+        for wrong in ["0", "-1", "86401", "NaN", "inf", "soon"] {
+            assert!(seconds(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(not_before_1970("1970-01-01T00:01:00Z").map(Timestamp::as_second), Ok(60));
+        assert!(not_before_1970("1969-12-31T23:59:59Z").is_err());
+    }
 }

@@ -130,7 +130,10 @@ mod tests {
         for operation in ["listPets", "createPet", "getPet", "listOrders"] {
             assert!(page.contains(&format!("<section id=\"{operation}\">")), "{operation}");
         }
-        assert!(page.contains("deprecated</span>") && page.contains("experimental</span>"));
+        assert!(page.contains("<h1>") && page.contains("<code>/v1</code>"));
+        assert_eq!(page.matches("deprecated</span>").count(), 1);
+        assert_eq!(page.matches("-d '{").count(), 1, "one example has a body");
+        assert!(page.contains("experimental</span>") && page.contains("<code>limit</code> (query)"));
         assert!(!page.contains("http://") && !page.contains("https://") && !page.contains("<script"));
     }
 }

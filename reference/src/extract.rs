@@ -123,4 +123,12 @@ mod tests {
         );
         assert_eq!(announced(&[("content-type", "application/json"), ("content-encoding", "gzip")]), Some(false));
     }
+
+    #[tokio::test]
+    async fn a_body_may_be_as_large_as_the_limit_and_not_a_byte_larger() {
+        let limits = RequestLimits { max_body: 10, ..RequestLimits::default() };
+        let read = |length: usize| read(Body::from(vec![b'x'; length]), limits);
+        assert_eq!(read(10).await.map(|body| body.len()).ok(), Some(10));
+        assert!(read(11).await.is_err());
+    }
 }

@@ -249,4 +249,35 @@ mod tests {
         usage.banned_until = NOON + 300;
         use_up(&mut usage, limits, NOON - 40 * 86_400, 2);
     }
+
+    #[test]
+    fn who_has_no_key_is_told_the_end_of_the_present_minute() {
+        assert_eq!(Quota::anonymous(NOON + 125), Quota { limit: 0, remaining: 0, reset: NOON + 180 });
+    }
+
+    #[test]
+    fn of_two_windows_with_as_many_requests_left_the_longer_one_is_told() {
+        let limits = Limits { per_minute: 5, per_day: 5 };
+        let told = Usage::default().decide(limits, BAN, NOON);
+        assert_eq!(told, Decision::Admitted(Quota { limit: 5, remaining: 4, reset: NOON + 43_200 }));
+    }
+
+    #[test]
+    fn a_ban_holds_when_the_clock_is_set_back_by_no_more_than_it_could_last() {
+        let limits = Plan::Free.limits();
+        let banned = Usage { banned_until: NOON + 360, ..Usage::default() };
+        let is_refused = |mut usage: Usage, now| matches!(usage.decide(limits, BAN, now), Decision::Refused { .. });
+        assert!(is_refused(banned, NOON), "300 s, to the end of a minute");
+        assert!(!is_refused(banned, NOON - 1), "longer than it could last");
+        assert!(!is_refused(banned, NOON + 360), "it has ended");
+    }
+
+    #[test]
+    fn a_refusal_in_the_second_in_which_a_ban_ends_is_none_of_the_ban() {
+        let limits = Limits { per_minute: 5, per_day: 0 };
+        let mut usage = Usage { banned_until: NOON, ..Usage::default() };
+        assert!(matches!(usage.decide(limits, BAN, NOON), Decision::Refused { banned: false, .. }));
+        usage.banned_until = NOON + 1;
+        assert!(matches!(usage.decide(limits, BAN, NOON), Decision::Refused { banned: true, .. }));
+    }
 }

@@ -172,6 +172,12 @@ mod tests {
     }
 
     #[test]
+    fn what_is_no_object_is_told_what_is_expected() {
+        let told = parse("[]").expect_err("an array is no animal");
+        assert!(told.contains("an object with name and categoryId"), "{told}");
+    }
+
+    #[test]
     fn everything_doubtful_is_refused() {
         for body in [
             "",

@@ -89,3 +89,6 @@ fn malformed_id(docket: &Docket<'_>, judgement: &mut Judgement) {
         judgement.require(case, lawful, "400 or 404 for what is no int64", || answered(case));
     }
 }
+
+#[cfg(test)]
+mod tests;

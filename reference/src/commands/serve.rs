@@ -120,3 +120,21 @@ fn tls(args: &ServeArgs, location: &Location) -> Result<(Option<TlsAcceptor>, Op
     let acceptor = tls::self_signed(args.listen.ip(), &authority).map_err(Failure::cannot_start)?;
     Ok((Some(acceptor), Some(authority)))
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::config::{Cli, Command};
+
+    #[test]
+    fn what_the_command_line_says_reaches_the_server() {
+        let line = "reference serve --max-connections 3 --header-timeout 4 --idle-timeout 5 --send-timeout 6 --grace 7";
+        let Command::Serve(args) = Cli::parse_from(line.split(' ')).command else { panic!("not serve") };
+        let options = options(&args);
+        assert_eq!(options.max_connections, 3);
+        let times = [options.header_timeout, options.idle_timeout, options.send_timeout, options.grace];
+        assert_eq!(times.map(|time| time.as_secs()), [4, 5, 6, 7]);
+    }
+}

@@ -72,7 +72,11 @@ fn keys_issued_and_revoked_by_another_process_count_at_once() {
     }
     let list = reference(&["keys", "list", "--db", &folder.db_text()]);
     let list = String::from_utf8(list.stdout).expect("text");
-    assert_eq!(list.lines().filter(|line| line.ends_with("short-lived")).count(), 5, "{list}");
+    let lines: Vec<&str> = list.lines().filter(|line| line.ends_with("short-lived")).collect();
+    assert_eq!(lines.len(), 5, "{list}");
+    let times =
+        |line: &str| line.split_whitespace().filter(|word| word.starts_with("20") && word.ends_with('Z')).count();
+    assert!(lines.iter().all(|line| times(line) == 2), "when they were issued and revoked: {list}");
 }
 
 #[test]
