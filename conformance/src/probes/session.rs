@@ -189,11 +189,12 @@ impl<'r> Session<'r> {
         self.trace.exchanges.iter().filter_map(created_id).collect()
     }
 
-    /// The plain name under which the first animal was created.
+    /// The plain name of the first animal that was created as described.
     #[must_use]
     pub fn first_name(&self) -> Option<String> {
         self.trace.exchanges.iter().filter(|exchange| created_id(exchange).is_some()).find_map(|exchange| {
-            let sent = Json::parse(&exchange.request.body.as_ref()?.bytes).ok()?;
+            let body = exchange.request.body.as_ref().filter(|body| body.content_type == "application/json")?;
+            let sent = Json::parse(&body.bytes).ok()?;
             sent.get("name")?.as_str().filter(|name| is_plain_name(name)).map(str::to_owned)
         })
     }
@@ -334,7 +335,8 @@ impl<'r> Session<'r> {
     /// [`Stop`] when the budget is spent or the wait would be too long.
     pub async fn ask_together(&mut self, requests: Vec<Request>) -> Result<&[Exchange], Stop> {
         let key = self.key();
-        self.make_room(&key, requests.len()).await?;
+        // Others may use the key as much as this run does, and of requests at once several would be refused.
+        self.make_room(&key, 2 * requests.len()).await?;
         self.send_together(requests.into_iter().map(|request| bearing(request, &key)).collect()).await
     }
 
