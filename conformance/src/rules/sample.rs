@@ -122,7 +122,7 @@ impl Sample {
     }
 
     /// Gives the last answer rate-limit headers.
-    fn metered(mut self, remaining: u64, limit: u64) -> Sample {
+    pub(super) fn metered(mut self, remaining: u64, limit: u64) -> Sample {
         let reset = self.reset;
         let told = [(LIMIT, limit.to_string()), (REMAINING, remaining.to_string()), (RESET, reset.to_string())];
         self.last().headers.extend(told.map(|(name, value)| (name.to_owned(), value)));

@@ -1,5 +1,8 @@
 use super::*;
 use crate::rules::sample::Sample;
+use crate::wire::exchange::Request;
+
+const NONE: [[usize; 0]; 0] = [];
 
 /// Three failures between two successes, for which Remaining falls.
 const COUNTED: [(u16, u64); 5] = [(200, 4), (404, 3), (404, 2), (404, 1), (200, 0)];
@@ -11,9 +14,9 @@ fn shared(sample: Sample) -> bool {
 #[test]
 fn failures_for_which_remaining_falls_are_counted() {
     let counted = || Sample::new().lists(5, &COUNTED);
-    assert_eq!(counted().failing(not_exceeded), [[0; 0]; 0], "as many as the limit");
+    assert_eq!(counted().failing(not_exceeded), NONE, "as many as the limit");
     assert_eq!(counted().list(404, 0, 5).failing(not_exceeded), [[5]], "one more");
-    assert_eq!(counted().list(429, 0, 5).list(429, 0, 5).failing(not_exceeded), [[0; 0]; 0], "a 429 is none");
+    assert_eq!(counted().list(429, 0, 5).list(429, 0, 5).failing(not_exceeded), NONE, "a 429 is none");
 }
 
 #[test]
@@ -34,19 +37,19 @@ fn failures_are_not_counted_where_it_is_not_certain() {
             &[(200, 8), (404, 7), (404, 6), (404, 5), (200, 1), (404, 0), (404, 0), (404, 0), (404, 0), (404, 0)],
         ),
     ] {
-        assert_eq!(Sample::new().lists(limit, answers).failing(not_exceeded), [[0; 0]; 0], "{why}");
+        assert_eq!(Sample::new().lists(limit, answers).failing(not_exceeded), NONE, "{why}");
     }
     let elsewhere = Sample::new().lists(5, &COUNTED[..2]).elsewhere().lists(5, &COUNTED[2..]).list(404, 0, 5);
-    assert_eq!(elsewhere.failing(not_exceeded), [[0; 0]; 0], "something else may have been counted");
+    assert_eq!(elsewhere.failing(not_exceeded), NONE, "something else may have been counted");
     let together = Sample::new().lists(5, &COUNTED).list(404, 0, 5).together(1..=5);
-    assert_eq!(together.failing(not_exceeded), [[0; 0]; 0], "their order is unknown");
+    assert_eq!(together.failing(not_exceeded), NONE, "their order is unknown");
 }
 
 #[test]
 fn failures_count_for_the_window_that_they_fell_in() {
     let next = [(200, 4), (404, 3), (404, 2), (200, 1)];
     let sample = Sample::new().lists(5, &COUNTED).wait(60).window(60).lists(5, &next);
-    assert_eq!(sample.failing(not_exceeded), [[0; 0]; 0]);
+    assert_eq!(sample.failing(not_exceeded), NONE);
 }
 
 #[test]
@@ -105,13 +108,75 @@ fn refused(reset: i64, pause: i64, retry_after: &str) -> Sample {
 fn a_429_while_requests_remain_is_early() {
     assert_eq!(refused(50, 0, "50").failing(not_early), [[2, 1]]);
     assert_eq!(refused(50, 1, "50").failing(not_early), [[2, 1]]);
-    assert_eq!(refused(50, 2, "50").failing(not_early), [[0; 0]; 0], "others may have used them up in the meantime");
+    assert_eq!(refused(50, 2, "50").failing(not_early), NONE, "others may have used them up in the meantime");
 }
 
 #[test]
 fn a_429_that_asks_for_more_than_the_rest_of_the_window_may_be_the_days() {
     assert_eq!(refused(50, 0, "110").failing(not_early), [[2, 1]]);
-    assert_eq!(refused(50, 0, "111").failing(not_early), [[0; 0]; 0]);
-    assert_eq!(refused(50, 0, "Mon, 01 Jun 2026 23:59:59 GMT").failing(not_early), [[0; 0]; 0]);
+    assert_eq!(refused(50, 0, "111").failing(not_early), NONE);
+    assert_eq!(refused(50, 0, "Mon, 01 Jun 2026 23:59:59 GMT").failing(not_early), NONE);
     assert_eq!(refused(50, 0, "soon").failing(not_early), [[2, 1]], "that says nothing");
+}
+
+#[test]
+fn as_many_as_the_limit_may_be_admitted() {
+    let admitted = |answers: &[(u16, u64)]| Sample::new().lists(3, answers);
+    for judge in [enforced, not_exceeded] {
+        assert_eq!(admitted(&[(200, 2), (200, 1), (200, 0)]).failing(judge), NONE);
+        assert_eq!(admitted(&[(200, 2), (200, 1), (200, 0), (200, 0)]).failing(judge), [[4]]);
+    }
+}
+
+/// Of a window that ends in 50 s, nothing remains, and a list is refused.
+fn used_up() -> Sample {
+    Sample::new().window(50).list(429, 0, 60)
+}
+
+#[test]
+fn after_a_429_all_is_refused_until_the_reset() {
+    assert_eq!(used_up().list(200, 0, 60).failing(enforced), [[2, 1]]);
+    assert_eq!(used_up().wait(47).list(200, 0, 60).failing(enforced), [[2, 1]]);
+    assert_eq!(used_up().wait(48).list(200, 0, 60).failing(enforced), NONE, "clocks are told to the second");
+    assert_eq!(used_up().list(200, 5, 60).failing(enforced), NONE, "something remains");
+    assert_eq!(used_up().window(110).list(200, 0, 60).failing(enforced), NONE, "another window");
+    assert_eq!(used_up().list(200, 0, 60).together(1..=2).failing(enforced), NONE, "in whatever order");
+    let unsound = Request::new("GET", "/pets").query("limit=0");
+    assert_eq!(used_up().ask(unsound, 400, String::new()).metered(0, 60).failing(enforced), NONE, "refused for itself");
+    let day = Sample::new().window(3_600).list(200, 1, 1_000).list(429, 0, 1_000).list(200, 0, 1_000);
+    assert_eq!(day.failing(enforced), NONE, "what the day says is not true of the minute");
+    let shared = Sample::new().window(50).list(200, 9, 60).list(200, 5, 60).list(429, 0, 60).list(200, 0, 60);
+    assert_eq!(shared.failing(enforced), NONE, "what fails for others may make room");
+}
+
+#[test]
+fn in_less_than_a_minute_no_more_than_two_minutes_figures_are_admitted() {
+    let lists = |count: u64| (0..count).fold(Sample::new().window(3_600), |s, at| s.list(200, 999 - at, 1_000));
+    // With those in between, the first 120 take 1.99 s.
+    let first = || (0..79).fold(lists(120), |sample, _| sample.elsewhere());
+    assert_eq!(first().wait(57).list(200, 879, 1_000).failing(not_exceeded), [[200, 1]]);
+    assert_eq!(first().wait(58).list(200, 879, 1_000).failing(not_exceeded), NONE, "a minute");
+}
+
+#[test]
+fn what_may_have_used_up_the_last_request_excuses_a_429() {
+    let list = || Request::new("GET", "/pets");
+    let between = |ask: fn(Sample) -> Sample| {
+        ask(Sample::new().list(200, 2, 60)).key("sk-Key1").list(429, 0, 60).failing(not_early)
+    };
+    assert_eq!(between(|sample| sample), [[2, 1]]);
+    assert_eq!(between(Sample::elsewhere), NONE);
+    assert_eq!(between(|sample| sample.elsewhere().metered(1, 60)), NONE);
+    assert_eq!(between(|sample| sample.key(" sk-Key1").list(200, 1, 60)), NONE, "a debatable form");
+    assert_eq!(between(|sample| sample.key("unknown").list(401, 1, 60)), NONE, "counted by address");
+    assert_eq!(between(|sample| sample.key("unknown").list(401, 1, 10)), [[3, 1]], "counted by itself");
+    assert_eq!(between(|sample| sample.key("sk-Other").list(200, 1, 60)), [[3, 1]], "another key");
+    assert_eq!(between(|sample| sample.key("sk-Other").elsewhere()), [[3, 1]], "another key");
+    assert_eq!(between(|sample| sample.key("sk-Other").elsewhere().metered(1, 60)), [[3, 1]], "another key");
+    let untold = |key: &'static str| {
+        let sample = Sample::new().list(200, 2, 60).key(key).ask(list(), 200, "[]".to_owned());
+        sample.key("sk-Key1").list(429, 0, 60).failing(not_early)
+    };
+    assert_eq!(untold("sk-Key1"), NONE);
+    assert_eq!(untold("sk-Other"), [[3, 1]]);
 }
