@@ -79,6 +79,7 @@ fn requests_under_way_at_the_same_time_may_have_been_counted_in_any_order() {
     let answers = [(200, 9), (200, 7), (200, 8), (200, 5), (200, 6)];
     assert!(shared(Sample::new().lists(60, &answers)));
     assert!(!shared(Sample::new().lists(60, &answers).together(2..=3).together(4..=5)));
+    assert!(!shared(Sample::new().lists(60, &[(200, 10), (200, 2)]).together(1..=2)));
     // The last of those together was counted first, as was the first of the next.
     assert!(!shared(Sample::new().lists(60, &[(200, 9), (200, 6), (200, 8), (200, 7), (200, 5)]).together(2..=4)));
     assert!(shared(Sample::new().lists(60, &[(200, 9), (200, 5), (200, 8), (200, 7), (200, 4)]).together(2..=4)));
@@ -156,6 +157,31 @@ fn in_less_than_a_minute_no_more_than_two_minutes_figures_are_admitted() {
     let first = || (0..79).fold(lists(120), |sample, _| sample.elsewhere());
     assert_eq!(first().wait(57).list(200, 879, 1_000).failing(not_exceeded), [[200, 1]]);
     assert_eq!(first().wait(58).list(200, 879, 1_000).failing(not_exceeded), NONE, "a minute");
+}
+
+#[test]
+fn what_an_earlier_window_had_left_promises_nothing_of_this_one() {
+    let sample = Sample::new().list(200, 0, 60).wait(60).window(60).lists(60, &[(200, 59), (429, 0)]);
+    assert_eq!(sample.failing(not_early), [[3, 2]]);
+}
+
+#[test]
+fn that_remaining_is_told_after_counting_shows_in_the_first_answer_of_a_window() {
+    let first = |answers: &[(u16, u64, u64)], later: i64| {
+        let begun = Sample::new().list(200, 5, 60);
+        let begun = begun.wait(60).window(later);
+        let sample = answers.iter().fold(begun, |sample, (status, left, limit)| sample.list(*status, *left, *limit));
+        counts_first(&Docket::new(&sample.trace()), 0)
+    };
+    assert!(first(&[(200, 59, 60)], 60));
+    assert!(first(&[(200, 59, 60)], 3));
+    assert!(!first(&[(200, 59, 60)], 2), "clocks are told to the second");
+    assert!(!first(&[(200, 59, 60)], 0), "no other window");
+    assert!(!first(&[(404, 59, 60)], 60), "a failure may not count");
+    assert!(!first(&[(200, 58, 60)], 60), "others came first");
+    assert!(!first(&[(200, 99, 100)], 60), "another limit");
+    assert!(!first(&[(200, 59, 60), (404, 60, 60)], 60), "the whole limit shows");
+    assert!(!first(&[], 60));
 }
 
 #[test]
