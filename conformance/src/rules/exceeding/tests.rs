@@ -206,3 +206,20 @@ fn what_may_have_used_up_the_last_request_excuses_a_429() {
     assert_eq!(untold("sk-Key1"), NONE);
     assert_eq!(untold("sk-Other"), [[3, 1]]);
 }
+
+#[test]
+fn where_the_day_is_told_the_minute_behind_it_is_used_up_by_as_many_as_its_figure() {
+    let used_up = |lists: u64, others: usize, wait: i64| {
+        let sample = (0..lists).fold(Sample::new().window(3_600), |s, at| s.list(200, 999 - at, 1_000));
+        let sample = (0..others).fold(sample.key("sk-Other"), |sample, _| sample.list(200, 5, 60));
+        let trace = sample.key("sk-Key1").wait(wait).list(429, 900, 1_000).trace();
+        let docket = Docket::new(&trace);
+        let (limited, window) = docket.metered(0)[lists as usize];
+        minute_is_used_up(&docket, 0, limited, window)
+    };
+    assert!(used_up(60, 0, 0));
+    assert!(!used_up(59, 0, 0), "the refused one is none of them");
+    assert!(!used_up(59, 5, 0), "those with another key are counted by themselves");
+    assert!(used_up(60, 0, 61), "clocks are told to the second");
+    assert!(!used_up(60, 0, 62), "the minute has ended");
+}
