@@ -1,5 +1,6 @@
 //! cargo-mutants: found, and run.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
@@ -67,6 +68,9 @@ impl Tool {
             command.arg("--no-default-features");
         }
         command.args(mutants.iter().map(|mutant| format!("--re={}", mutant.pattern())));
+        // Fields that are left out of a struct are not sorted out by their names.
+        let files: BTreeSet<&str> = mutants.iter().map(|mutant| mutant.file.as_str()).collect();
+        command.args(files.into_iter().map(|file| format!("--file={file}")));
         if !tests.only.is_empty() {
             command.args(["--", "--"]).args(tests.only);
         }
