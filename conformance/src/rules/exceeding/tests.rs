@@ -209,17 +209,19 @@ fn what_may_have_used_up_the_last_request_excuses_a_429() {
 
 #[test]
 fn where_the_day_is_told_the_minute_behind_it_is_used_up_by_as_many_as_its_figure() {
-    let used_up = |lists: u64, others: usize, wait: i64| {
+    let decided = |lists: u64, others: fn(Sample) -> Sample, wait: i64| {
         let sample = (0..lists).fold(Sample::new().window(3_600), |s, at| s.list(200, 999 - at, 1_000));
-        let sample = (0..others).fold(sample.key("sk-Other"), |sample, _| sample.list(200, 5, 60));
-        let trace = sample.key("sk-Key1").wait(wait).list(429, 900, 1_000).trace();
+        let trace = others(sample).key("sk-Key1").wait(wait).list(429, 900, 1_000).trace();
         let docket = Docket::new(&trace);
         let (limited, window) = docket.metered(0)[lists as usize];
         minute_is_used_up(&docket, 0, limited, window)
     };
-    assert!(used_up(60, 0, 0));
-    assert!(!used_up(59, 0, 0), "the refused one is none of them");
-    assert!(!used_up(59, 5, 0), "those with another key are counted by themselves");
-    assert!(used_up(60, 0, 61), "clocks are told to the second");
-    assert!(!used_up(60, 0, 62), "the minute has ended");
+    let alone = |lists, wait| decided(lists, |sample| sample, wait);
+    assert!(alone(60, 0));
+    assert!(!alone(59, 0), "the refused one is none of them");
+    assert!(alone(60, 61), "clocks are told to the second");
+    assert!(!alone(60, 62), "the minute has ended");
+    assert!(!decided(59, |sample| sample.key("sk-Other").list(200, 5, 60), 0), "another key is counted by itself");
+    assert!(decided(59, |sample| sample.key("unknown").list(401, 940, 1_000), 0), "callers are told apart by address");
+    assert!(!decided(59, |sample| sample.key("unknown").list(401, 5, 60), 0), "who has no key is counted by himself");
 }
