@@ -9,7 +9,8 @@ use crate::options::{Options, Profile};
 use crate::plan::Figures;
 use crate::rules::rate::Window;
 
-/// Requests with the key that preflight and tour send at the most, when reads do not lag.
+/// Requests with the key that preflight and tour send at the most, when reads do not lag and no unusual animal is refused: for each
+/// that is, another one is created.
 pub const TOUR_KEYED: usize = 56;
 
 /// Requests without a valid key that the tour sends.
