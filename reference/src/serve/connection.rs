@@ -187,3 +187,6 @@ impl<S> Watched<S> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

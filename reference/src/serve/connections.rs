@@ -67,8 +67,8 @@ impl Connections {
                     Phase::Sending => options.send_timeout,
                     Phase::Lingering => LINGER,
                 };
-                // One tick more, because the phase may have begun at the very end of its tick.
-                if u128::from(now.saturating_sub(since)) > allowed.as_millis() / TICK.as_millis() + 1 {
+                // More ticks than that, because the phase may have begun at the very end of its own.
+                if u128::from(now.saturating_sub(since)) > allowed.as_millis().div_ceil(TICK.as_millis()) {
                     open.task.abort();
                 }
             }
@@ -109,3 +109,6 @@ impl Drop for Leaving {
         self.connections.lock().remove(&self.number);
     }
 }
+
+#[cfg(test)]
+mod tests;
