@@ -208,3 +208,53 @@ where
         tracing::debug!(%error, "a connection ended early");
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::app::{AppOptions, RequestLimits};
+    use crate::clock::Clock;
+    use crate::plan::Plan;
+    use crate::rate_limit::BanPolicy;
+    use crate::store::{KeyStore, Location, Store};
+
+    #[tokio::test]
+    async fn what_keys_have_used_is_written_down_at_last_when_there_is_room_again() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("animals.sqlite");
+        let store = Store::open(&Location::File(path.clone()), 1).expect("a store");
+        let desk = KeyStore::beside(&store).expect("a second connection");
+        let (_, key) = crate::keys::issue(&desk, "test", Plan::Free, 0).expect("a key");
+        let options = AppOptions {
+            base_path: String::new(),
+            clock: Clock::frozen(600),
+            ban: BanPolicy::default(),
+            limits: RequestLimits::default(),
+        };
+        let app = Arc::new(App::new(store, options).expect("an app"));
+        let mut request = Request::builder().uri("/pets");
+        request = request.header("authorization", format!("Bearer {}", key.reveal()));
+        let request = request.body(Body::empty()).expect("a request");
+        let answer = router::router(&app).oneshot(request).await.expect("an answer");
+        assert_eq!(answer.status(), 200);
+
+        // While another process has the database, one creation is being written and one waits: the queue is full.
+        let other = rusqlite::Connection::open(&path).expect("a connection");
+        other.execute_batch("BEGIN IMMEDIATE").expect("a lock");
+        let pet = || crate::wire::NewPet::parse(br#"{"name":"Rex","categoryId":1}"#).expect("an animal");
+        let writing = |app: &Arc<App>| {
+            let app = Arc::clone(app);
+            tokio::spawn(async move { app.store().create(pet()).await })
+        };
+        let mut waiting = Vec::new();
+        while !matches!(app.keys().save_usage().await, Err(crate::store::StoreError::QueueFull)) {
+            waiting.push(writing(&app));
+            tokio::task::yield_now().await;
+        }
+        // The first attempt finds no room; then there is some again.
+        let room = async { other.execute_batch("ROLLBACK") };
+        let ((), released) = tokio::join!(save_usage_at_last(&app), room);
+        released.expect("released");
+        assert_eq!(desk.list().expect("the keys")[0].usage.in_minute, 1);
+    }
+}

@@ -110,3 +110,40 @@ impl From<rusqlite::Error> for StoreError {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use rusqlite::ffi;
+
+    use super::*;
+
+    #[test]
+    fn what_sqlite_says_is_told_with_what_to_do_next() {
+        for (code, expected) in [
+            (ffi::SQLITE_BUSY, "is locked by another process"),
+            (ffi::SQLITE_LOCKED, "is locked by another process"),
+            (ffi::SQLITE_NOTADB, "is not an animal store database"),
+            (ffi::SQLITE_CORRUPT, "is damaged"),
+            (ffi::SQLITE_READONLY, "is read-only"),
+            (ffi::SQLITE_CANTOPEN, "cannot open or create"),
+            (ffi::SQLITE_PERM, "cannot open or create"),
+            (ffi::SQLITE_FULL, "is full"),
+            (ffi::SQLITE_IOERR, "cannot use"),
+        ] {
+            let error = rusqlite::Error::SqliteFailure(ffi::Error::new(code), None);
+            let told = OpenError::from_sqlite(Path::new("animals.sqlite"), &error).to_string();
+            assert!(told.contains(expected) && told.contains("animals.sqlite"), "{code}: {told}");
+        }
+    }
+
+    #[test]
+    fn what_a_running_server_may_wait_for_is_told_from_what_is_broken() {
+        let read = |code| StoreError::from(rusqlite::Error::SqliteFailure(ffi::Error::new(code), None));
+        assert!(matches!(read(ffi::SQLITE_BUSY), StoreError::Busy(_)));
+        assert!(matches!(read(ffi::SQLITE_LOCKED), StoreError::Busy(_)));
+        assert!(matches!(read(ffi::SQLITE_FULL), StoreError::Full(_)));
+        assert!(matches!(read(ffi::SQLITE_CORRUPT), StoreError::Failed(_)));
+    }
+}

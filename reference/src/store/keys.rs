@@ -121,3 +121,31 @@ pub(super) fn all(conn: &Connection) -> Result<(i64, Vec<StoredKey>), StoreError
         .collect::<rusqlite::Result<Vec<_>>>()?;
     Ok((generation, keys))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::schema::{self, Durability};
+    use super::*;
+
+    #[test]
+    fn a_key_that_cannot_be_stored_leaves_nothing_behind_and_the_next_one_can() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let conn = schema::open(&folder.path().join("keys.sqlite"), Durability::None).expect("a database");
+        let key = |name: &'static str| {
+            let limits = Limits { per_minute: 1, per_day: 1 };
+            NewKey { name, plan: "free", limits, created_at: 0 }
+        };
+        assert_eq!(add(&conn, &key("first"), |_| [1; 32]).ok(), Some(1));
+        let twice = add(&conn, &key("twice"), |_| [1; 32]).expect_err("the hash is taken");
+        assert!(twice.to_string().contains("UNIQUE"), "{twice}");
+        // SQLite may also end the transaction by itself.
+        let undoing = "CREATE TEMP TRIGGER undoing BEFORE INSERT ON keys WHEN NEW.name = 'undone'
+             BEGIN SELECT RAISE(ROLLBACK, 'undone at once'); END";
+        conn.execute_batch(undoing).expect("a trigger");
+        let undone = add(&conn, &key("undone"), |_| [2; 32]).expect_err("it is undone");
+        assert!(undone.to_string().contains("undone at once"), "{undone}");
+        assert_eq!(add(&conn, &key("second"), |_| [2; 32]).ok(), Some(2));
+        let names: Vec<String> = all(&conn).expect("the keys").1.into_iter().map(|key| key.name).collect();
+        assert_eq!(names, ["first", "second"]);
+    }
+}

@@ -167,3 +167,65 @@ fn create_schema(conn: &Connection) -> rusqlite::Result<()> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Opens a file that this SQL has been run on.
+    fn opened(sql: &str) -> Result<Connection, OpenError> {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("animals.sqlite");
+        Connection::open(&path).and_then(|conn| conn.execute_batch(sql)).expect("a database");
+        open(&path, Durability::None)
+    }
+
+    #[test]
+    fn a_database_is_ours_when_it_is_new_or_bears_our_mark() {
+        assert!(opened("").is_ok());
+        assert!(opened(&format!("PRAGMA application_id = {APPLICATION_ID}")).is_ok());
+        for foreign in ["PRAGMA application_id = 7", "PRAGMA user_version = 1", "CREATE TABLE diary (day TEXT)"] {
+            assert!(matches!(opened(foreign), Err(OpenError::Foreign(_))), "{foreign}");
+        }
+        let ours =
+            |version| opened(&format!("PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {version}"));
+        assert!(ours(VERSION).is_ok());
+        assert!(matches!(ours(VERSION + 1), Err(OpenError::NewerSchema { found: 2, known: 1, .. })));
+    }
+
+    #[test]
+    fn commits_wait_for_the_disk_unless_the_database_is_thrown_away() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for (durability, synchronous) in [(Durability::Full, 2), (Durability::None, 0)] {
+            let conn = open(&folder.path().join("animals.sqlite"), durability).expect("a database");
+            let found: i64 = conn.pragma_query_value(None, "synchronous", |row| row.get(0)).expect("a number");
+            assert_eq!(found, synchronous, "{durability:?}");
+        }
+    }
+
+    #[test]
+    fn a_database_is_checked_from_end_to_end_unless_that_takes_long() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("animals.sqlite");
+        let conn = open(&path, Durability::None).expect("a database");
+        let damage = "INSERT INTO animals (name, category_id) VALUES ('Rex', 1);
+             PRAGMA writable_schema = ON;
+             UPDATE sqlite_schema SET rootpage = (SELECT rootpage FROM sqlite_schema WHERE name = 'keys') WHERE name = 'animals_by_status';
+             PRAGMA writable_schema = RESET";
+        conn.execute_batch(damage).expect("damage");
+        // How large a file is does not depend on what is in it.
+        let sized = folder.path().join("sized");
+        let file = std::fs::File::create(&sized).expect("a file");
+        let check = |size: u64| {
+            file.set_len(size).expect("a size");
+            check_pages(&conn, &sized)
+        };
+        const MIB: u64 = 1024 * 1024;
+        for size in [0, 2 * MIB, 32 * MIB] {
+            assert!(matches!(check(size), Err(OpenError::Corrupt { .. })), "{size}");
+        }
+        for size in [32 * MIB + 1, 1024 * MIB] {
+            assert!(check(size).is_ok(), "{size}");
+        }
+    }
+}

@@ -195,3 +195,6 @@ fn save_usage(conn: &Connection, usage: &[(i64, Usage)]) -> Result<(), StoreErro
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,90 @@
+use std::sync::mpsc::channel;
+
+use super::super::schema::{self, Durability};
+use super::*;
+
+/// Far longer than any of this takes.
+const LONG: Duration = Duration::from_secs(3_600);
+const PATIENCE: Duration = Duration::from_secs(30);
+
+fn job(name: &str) -> Job {
+    let pet = NewPet { name: name.to_owned(), category_id: 1, status: None };
+    Job { work: Work::Create(pet), answer: oneshot::channel().0 }
+}
+
+/// How many jobs share a batch when so many are queued, and so many come later, one by one.
+fn gathered(company: Company, queued: usize, later: usize) -> usize {
+    let (sender, queue) = sync_channel(1_000);
+    (0..queued).for_each(|_| sender.send(job("Rex")).expect("room"));
+    let (told, outcome) = channel();
+    std::thread::spawn(move || {
+        let mut batch = vec![queue.recv().expect("a job")];
+        company.gather(&queue, &mut batch);
+        let _ = told.send(batch.len());
+    });
+    for _ in 0..later {
+        // Each finds those before it taken, as far as anybody waits for it.
+        std::thread::yield_now();
+        let _ = sender.send(job("Rex"));
+    }
+    // The sender lives on, so that nothing but the rules of company ends the waiting.
+    let batch = outcome.recv_timeout(PATIENCE).expect("nobody waits for more than came the last time");
+    drop(sender);
+    batch
+}
+
+#[test]
+fn a_batch_takes_what_is_queued_up_to_its_limit() {
+    assert_eq!(gathered(Company::default(), 1, 0), 1);
+    assert_eq!(gathered(Company::default(), 7, 0), 7);
+    assert_eq!(gathered(Company::default(), MAX_BATCH, 0), MAX_BATCH);
+    assert_eq!(gathered(Company::default(), MAX_BATCH + 1, 0), MAX_BATCH);
+    assert_eq!(gathered(Company { last_batch: MAX_BATCH + 5, wait: LONG }, MAX_BATCH + 1, 0), MAX_BATCH);
+}
+
+#[test]
+fn a_batch_waits_for_as_many_as_came_the_last_time() {
+    assert_eq!(gathered(Company { last_batch: 3, wait: LONG }, 1, 2), 3);
+    assert_eq!(gathered(Company { last_batch: 3, wait: LONG }, 3, 0), 3);
+    assert_eq!(gathered(Company { last_batch: 3, wait: LONG }, 4, 0), 4);
+    assert_eq!(gathered(Company { last_batch: 3, wait: Duration::from_millis(1) }, 1, 0), 1);
+}
+
+#[test]
+fn waiting_pays_after_a_shared_commit_on_a_slow_disk() {
+    let learnt = |batch, commit| {
+        let mut company = Company { last_batch: 99, wait: LONG };
+        company.learn(batch, commit);
+        assert_eq!(company.last_batch, batch);
+        company.wait
+    };
+    assert_eq!(learnt(1, SLOW_COMMIT), Duration::ZERO);
+    assert_eq!(learnt(2, SLOW_COMMIT - Duration::from_nanos(1)), Duration::ZERO);
+    assert_eq!(learnt(2, SLOW_COMMIT), SLOW_COMMIT / 4);
+    assert_eq!(learnt(64, Duration::from_micros(1_200)), Duration::from_micros(300));
+    assert_eq!(learnt(2, Duration::from_millis(50)), MAX_GATHER);
+}
+
+#[test]
+fn a_batch_is_stored_whole_or_not_at_all_and_the_next_one_goes_on() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let conn = schema::open(&folder.path().join("animals.sqlite"), Durability::None).expect("a database");
+    let trigger = |name: &str, action: &str| {
+        format!(
+            "CREATE TEMP TRIGGER t_{name} BEFORE INSERT ON animals WHEN NEW.name = '{name}' BEGIN SELECT RAISE({action}, 'as {name}'); END;"
+        )
+    };
+    // SQLite ends a transaction by itself on some errors, and leaves it open on others.
+    conn.execute_batch(&(trigger("refused", "ABORT") + &trigger("undone", "ROLLBACK"))).expect("triggers");
+    let mut answers = Vec::new();
+    for bad in ["refused", "undone"] {
+        let error = commit(&conn, &[job("Rex"), job(bad), job("Bella")], &mut answers).expect_err("it fails");
+        assert!(error.to_string().contains(&format!("as {bad}")), "{error}");
+        assert!(conn.is_autocommit(), "no transaction is left open");
+    }
+    commit(&conn, &[job("Rex"), job("Bella")], &mut answers).expect("stored");
+    assert_eq!(answers.len(), 2);
+    let names: String =
+        conn.query_row("SELECT group_concat(name) FROM animals", [], |row| row.get(0)).expect("the names");
+    assert_eq!(names, "Rex,Bella");
+}
