@@ -220,9 +220,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_keys_have_used_is_written_down_at_last_when_there_is_room_again() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("animals.sqlite");
-        let store = Store::open(&Location::File(path.clone()), 1).expect("a store");
+        let store = Store::open(&Location::Scratch, 1).expect("a store");
         let desk = KeyStore::beside(&store).expect("a second connection");
         let (_, key) = crate::keys::issue(&desk, "test", Plan::Free, 0).expect("a key");
         let options = AppOptions {
@@ -239,8 +237,7 @@ mod tests {
         assert_eq!(answer.status(), 200);
 
         // While another process has the database, one creation is being written and one waits: the queue is full.
-        let other = rusqlite::Connection::open(&path).expect("a connection");
-        other.execute_batch("BEGIN IMMEDIATE").expect("a lock");
+        desk.lock();
         let pet = || crate::wire::NewPet::parse(br#"{"name":"Rex","categoryId":1}"#).expect("an animal");
         let writing = |app: &Arc<App>| {
             let app = Arc::clone(app);
@@ -252,9 +249,7 @@ mod tests {
             tokio::task::yield_now().await;
         }
         // The first attempt finds no room; then there is some again.
-        let room = async { other.execute_batch("ROLLBACK") };
-        let ((), released) = tokio::join!(save_usage_at_last(&app), room);
-        released.expect("released");
+        tokio::join!(save_usage_at_last(&app), async { desk.unlock() });
         assert_eq!(desk.list().expect("the keys")[0].usage.in_minute, 1);
     }
 }

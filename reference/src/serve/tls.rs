@@ -68,17 +68,22 @@ pub fn self_signed(address: IpAddr, authority: &Path) -> Result<TlsAcceptor, Tls
     params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::DigitalSignature];
     let issuer = CertifiedIssuer::self_signed(params, KeyPair::generate()?)?;
 
-    let mut names = vec!["localhost".to_owned(), "127.0.0.1".to_owned(), "::1".to_owned()];
-    if !address.is_loopback() && !address.is_unspecified() {
-        names.push(address.to_string());
-    }
-    let mut params = CertificateParams::new(names)?;
+    let mut params = CertificateParams::new(names(address))?;
     params.distinguished_name.push(DnType::CommonName, "Animal Store");
     let key = KeyPair::generate()?;
     let certificate = params.signed_by(&key, &issuer)?;
 
     fs::write(authority, issuer.pem()).map_err(|detail| TlsError::Unwritable { path: authority.to_owned(), detail })?;
     acceptor(vec![certificate.der().clone()], PrivatePkcs8KeyDer::from(key.serialize_der()).into())
+}
+
+/// What a server that listens at an address is called.
+fn names(address: IpAddr) -> Vec<String> {
+    let mut names = vec!["localhost".to_owned(), "127.0.0.1".to_owned(), "::1".to_owned()];
+    if !address.is_loopback() && !address.is_unspecified() {
+        names.push(address.to_string());
+    }
+    names
 }
 
 fn acceptor(chain: Vec<CertificateDer<'static>>, key: PrivateKeyDer<'static>) -> Result<TlsAcceptor, TlsError> {
@@ -89,4 +94,19 @@ fn acceptor(chain: Vec<CertificateDer<'static>>, key: PrivateKeyDer<'static>) ->
         .with_single_cert(chain, key)?;
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(TlsAcceptor::from(Arc::new(config)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_certificate_names_this_machine_and_the_address_that_others_use() {
+        let more = |address: &str| names(address.parse().expect("an address"))[3..].to_vec();
+        assert_eq!(more("192.0.2.7"), ["192.0.2.7"]);
+        assert_eq!(more("2001:db8::7"), ["2001:db8::7"]);
+        for known in ["127.0.0.1", "127.0.0.2", "::1", "0.0.0.0", "::"] {
+            assert!(more(known).is_empty(), "{known}");
+        }
+    }
 }

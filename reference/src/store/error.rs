@@ -129,7 +129,7 @@ mod tests {
             (ffi::SQLITE_READONLY, "is read-only"),
             (ffi::SQLITE_CANTOPEN, "cannot open or create"),
             (ffi::SQLITE_PERM, "cannot open or create"),
-            (ffi::SQLITE_FULL, "is full"),
+            (ffi::SQLITE_FULL, "free some space"),
             (ffi::SQLITE_IOERR, "cannot use"),
         ] {
             let error = rusqlite::Error::SqliteFailure(ffi::Error::new(code), None);

@@ -201,6 +201,19 @@ impl KeyStore {
     }
 }
 
+#[cfg(test)]
+impl KeyStore {
+    /// Keeps everybody else from writing, as another process may.
+    pub(crate) fn lock(&self) {
+        self.0.execute_batch("BEGIN IMMEDIATE").expect("nobody else is writing");
+    }
+
+    /// Lets the others write again.
+    pub(crate) fn unlock(&self) {
+        self.0.execute_batch("ROLLBACK").expect("it is locked");
+    }
+}
+
 /// Holds a lock beside the database for as long as the returned file is open: two servers on one file
 /// would each count requests by themselves, and admit twice what a plan allows.
 fn claim(path: &Path) -> Result<File, OpenError> {
@@ -212,5 +225,20 @@ fn claim(path: &Path) -> Result<File, OpenError> {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(OpenError::AlreadyServed(path.to_owned())),
         Err(TryLockError::Error(error)) => Err(other(error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn when_writing_has_stopped_reads_still_work() {
+        let store = Store::open(&Location::Scratch, 4).expect("a store");
+        let pet = || NewPet { name: "Rex".to_owned(), category_id: 1, status: None };
+        let id = store.create(pet()).await.expect("stored");
+        store.stop_writing();
+        assert!(matches!(store.create(pet()).await, Err(StoreError::Unconfirmed)));
+        assert_eq!(store.animal(id, |animal| animal.name.to_owned()).expect("read").as_deref(), Some("Rex"));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::support::{Folder, reference};
+use crate::support::{Folder, Server, reference};
 
 /// Expects `serve` on this database to be refused with a message that holds all of `words`.
 fn refused(db: &Path, words: &[&str]) {
@@ -24,6 +24,15 @@ fn sqlite(path: &Path, sql: &str) -> rusqlite::Connection {
 fn a_missing_folder_is_named() {
     let folder = Folder::new();
     refused(&folder.path().join("missing/animals.sqlite"), &["missing does not exist", "create it"]);
+}
+
+#[test]
+fn a_database_can_be_named_without_its_folder() {
+    let folder = Folder::new();
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_reference"));
+    command.current_dir(folder.path()).args(["serve", "--listen", "127.0.0.1:0", "--db", "animals.sqlite"]);
+    Server::spawn(command).stop();
+    assert!(folder.db().is_file());
 }
 
 #[test]

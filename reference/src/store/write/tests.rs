@@ -88,3 +88,22 @@ fn a_batch_is_stored_whole_or_not_at_all_and_the_next_one_goes_on() {
         conn.query_row("SELECT group_concat(name) FROM animals", [], |row| row.get(0)).expect("the names");
     assert_eq!(names, "Rex,Bella");
 }
+
+#[test]
+fn whoever_drops_a_writer_finds_everything_committed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let conn = schema::open(&folder.path().join("animals.sqlite"), Durability::None).expect("a database");
+    let writer = Writer::start(conn, MAX_BATCH).expect("a thread");
+    let confirmations: Vec<_> = (0..MAX_BATCH)
+        .map(|_| {
+            let (answer, confirmation) = oneshot::channel();
+            let queue = writer.queue.lock().expect("no panic");
+            queue.as_ref().expect("open").send(Job { answer, ..job("Rex") }).expect("a writer");
+            confirmation
+        })
+        .collect();
+    drop(writer);
+    for mut confirmation in confirmations {
+        assert!(matches!(confirmation.try_recv(), Ok(Ok(_))));
+    }
+}
