@@ -87,8 +87,14 @@ fn still_limited(docket: &Docket<'_>, key: usize, metered: &[(&Case<'_>, Window)
 
 fn not_exceeded(docket: &Docket<'_>, judgement: &mut Judgement) {
     for key in docket.keys() {
+        // A log admits another whenever its oldest drops out, and its headers tell whether that was so.
+        let slides = docket.slides(&docket.metered(key));
         for admitted in windows(docket, key) {
             let Window { limit, reset, .. } = admitted[0].1;
+            if slides {
+                judgement.hold();
+                continue;
+            }
             let counted = admitted.len() + failures_counted(docket, key, admitted[0].1);
             let used_up = |(_, window): &&(&Case<'_>, Window)| window.remaining == 0;
             if admitted.len() as u64 > limit {
@@ -323,9 +329,9 @@ fn minute_is_used_up(docket: &Docket<'_>, key: usize, limited: &Case<'_>, window
 fn every_operation(docket: &Docket<'_>, judgement: &mut Judgement) {
     for key in docket.keys() {
         let pairs = successive(docket, key);
-        let falls = pairs.iter().any(|pair| !is_flat(pair));
+        // Where nothing ever falls, `headers.remaining-falls` says so once; in a log, another may just have dropped out.
+        let falls = pairs.iter().any(|pair| !is_flat(pair)) && !docket.slides(&docket.metered(key));
         for pair in &pairs {
-            // Where nothing ever falls, `headers.remaining-falls` says so once.
             if is_flat(pair) && falls {
                 let [(before, earlier), (after, later)] = pair;
                 judgement.fail(

@@ -58,6 +58,9 @@ fn limit_figure(docket: &Docket<'_>, judgement: &mut Judgement) {
     for key in docket.keys() {
         let told = docket.context.figures.filter(|_| key == 0);
         let mut figures = BTreeSet::new();
+        let metered: Vec<_> =
+            docket.metered(key).into_iter().filter(|(case, _)| !repeated.contains(&case.exchange.number)).collect();
+        one_figure_for_a_minute(&metered, judgement);
         for (case, window) in docket.metered(key) {
             if !repeated.contains(&case.exchange.number) {
                 judgement.require(case, window.limit > 0, "a Limit above 0 for a valid key", || {
@@ -78,6 +81,25 @@ fn limit_figure(docket: &Docket<'_>, judgement: &mut Judgement) {
                 }),
             }
         }
+    }
+}
+
+/// A limit that was told with two ends of windows, each within the minute, is that of a minute: no day ends twice in a run. There is
+/// one such limit.
+fn one_figure_for_a_minute(metered: &[(&Case<'_>, Window)], judgement: &mut Judgement) {
+    let mut ends: BTreeMap<u64, i64> = BTreeMap::new();
+    let mut of_minutes: BTreeMap<u64, &Case<'_>> = BTreeMap::new();
+    for &(case, window) in metered {
+        let near = case.server_time().is_some_and(|time| window.reset - time.as_second() <= MINUTE + CLOCK_SLACK);
+        let end = near.then(|| *ends.entry(window.limit).or_insert(window.reset));
+        if end.is_some_and(|end| (window.reset - end).abs() > CLOCK_SLACK) {
+            of_minutes.entry(window.limit).or_insert(case);
+        }
+    }
+    let mut of_minutes = of_minutes.into_iter();
+    if let (Some((one, first)), Some((other, second))) = (of_minutes.next(), of_minutes.next()) {
+        let found = format!("a limit of {one} and one of {other}, each with windows that end within a minute");
+        judgement.fail(&[second, first], "one limit for the minute", found);
     }
 }
 
@@ -132,7 +154,9 @@ fn remaining_never_rises(docket: &Docket<'_>, judgement: &mut Judgement) {
                 Some(time) => time.as_second() >= earlier.reset - CLOCK_SLACK,
                 None => later.reset != earlier.reset,
             };
-            if later.remaining <= earlier.remaining || over {
+            // What a failure used up may be given back after it was told, and a refusal uses nothing up.
+            let given_back = u64::from(!before.succeeded() && after.status() == Some(429));
+            if later.remaining <= earlier.remaining + given_back || over {
                 judgement.hold();
             } else if !docket.is_beside_a_failure(before) {
                 judgement.fail(
@@ -192,8 +216,11 @@ fn reset_time(docket: &Docket<'_>, judgement: &mut Judgement) {
     for key in docket.keys() {
         let metered: Vec<_> =
             docket.metered(key).into_iter().filter(|(case, _)| !repeated.contains(&case.exchange.number)).collect();
-        window_lengths(&metered, judgement);
-        lies_ahead(&metered, judgement);
+        // The oldest request of a log may drop out at any moment.
+        if !docket.slides(&metered) {
+            window_lengths(&metered, judgement);
+            lies_ahead(&metered, judgement);
+        }
         for pair in metered.windows(2) {
             let [(before, earlier), (after, later)] = [pair[0], pair[1]];
             let Some(time) = after.server_time() else { continue };

@@ -23,6 +23,7 @@ mod refusals;
 mod resources;
 mod service;
 mod side_effects;
+mod sliding;
 mod versioning;
 
 pub mod transcript;

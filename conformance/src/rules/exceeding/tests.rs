@@ -225,3 +225,22 @@ fn where_the_day_is_told_the_minute_behind_it_is_used_up_by_as_many_as_its_figur
     assert!(decided(59, |sample| sample.key("unknown").list(401, 940, 1_000), 0), "callers are told apart by address");
     assert!(!decided(59, |sample| sample.key("unknown").list(401, 5, 60), 0), "who has no key is counted by himself");
 }
+
+#[test]
+fn in_a_log_of_the_last_minute_one_may_drop_out_as_another_comes() {
+    let fixed = || Sample::new().window(60).list(200, 6, 7).list(200, 5, 7).wait(30).list(200, 4, 7);
+    assert_eq!(fixed().list(200, 4, 7).failing(every_operation), [[4, 3]]);
+    // The first two have dropped out, one before each of these.
+    let log = fixed().wait(30).window(30).list(200, 4, 7).list(200, 4, 7);
+    assert!(log.failing(every_operation).is_empty());
+}
+
+#[test]
+fn in_a_log_of_the_last_minute_there_may_be_several_last_ones() {
+    let spent = |ahead| {
+        let full = Sample::new().window(60).lists(3, &[(200, 2), (200, 1)]).wait(30).list(200, 0, 3);
+        full.wait(30).window(ahead).list(200, 0, 3).list(200, 0, 3)
+    };
+    assert_eq!(spent(60).failing(not_exceeded), [[5, 4]], "a window of a minute has one");
+    assert!(spent(30).failing(not_exceeded).is_empty());
+}

@@ -128,3 +128,36 @@ fn a_distance_is_told_in_the_unit_that_suits_it() {
         assert_eq!(distance(seconds), text);
     }
 }
+
+#[test]
+fn of_two_limits_one_is_that_of_the_day() {
+    // At these seconds, with windows that end so many seconds ahead, and with these limits.
+    let told = |answers: &[(i64, i64, u64)]| {
+        let mut now = 0;
+        let sample = answers.iter().fold(Sample::new(), |sample, (at, ahead, limit)| {
+            let waited = sample.wait(at - now).window(*ahead);
+            now = *at;
+            waited.list(200, 5, *limit)
+        });
+        held(sample, one_figure_for_a_minute)
+    };
+    assert_eq!(told(&[(0, 60, 60), (5, 55, 30), (70, 50, 60), (75, 45, 30)]), [[3, 4]]);
+    assert_eq!(told(&[(0, 60, 60), (5, 55, 30), (70, 50, 60)]), NONE, "30 was told of one window only");
+    assert_eq!(told(&[(0, 60, 60), (5, 55, 30), (70, 50, 60), (75, -13, 30)]), NONE, "the same end, rounded");
+    assert_eq!(told(&[(0, 60, 60), (5, 55, 30), (70, 50, 60), (75, -12, 30)]), [[3, 4]]);
+    let day = [(0, 60, 60), (1, 5_000, 1_000), (70, 50, 60), (71, 4_900, 1_000)];
+    assert_eq!(told(&day), NONE, "the end of the day is counted from the last requests");
+    let midnight = [(0, 60, 60), (5, 55, 1_000), (70, 50, 60), (75, 86_400, 1_000)];
+    assert_eq!(told(&midnight), NONE, "the day ended with a minute");
+    assert_eq!(told(&[(0, 62, 60), (5, 57, 30), (70, 50, 60), (75, 63, 30)]), NONE, "more than a minute ahead");
+    assert_eq!(told(&[(0, 62, 60), (5, 57, 30), (70, 50, 60), (75, 62, 30)]), [[3, 4]]);
+}
+
+#[test]
+fn what_a_failure_used_up_may_show_again_in_a_refusal() {
+    let rises = |answers: &[(u16, u64)]| Sample::new().lists(60, answers).failing(remaining_never_rises);
+    assert_eq!(rises(&[(404, 9), (429, 10)]), NONE);
+    assert_eq!(rises(&[(404, 9), (429, 11)]), [[2, 1]]);
+    assert_eq!(rises(&[(200, 9), (429, 10)]), [[2, 1]]);
+    assert_eq!(rises(&[(404, 9), (200, 10)]), [[2, 1]]);
+}

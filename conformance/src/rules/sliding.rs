@@ -1,0 +1,129 @@
+//! Sliding windows: a limiter that keeps a log of the last minute, of which a request drops out a minute after it came.
+//!
+//! How windows are cut is not stated. Of such a log Remaining is what the last minute leaves, and Reset is when its oldest request
+//! drops out: honest headers, though one Reset follows another within seconds. Whether that is so can be reckoned from the run's
+//! own requests, which a window that is only too short does not stand up to.
+
+use jiff::SignedDuration;
+
+use super::docket::{Case, Docket};
+use super::rate::Window;
+
+const MINUTE: i64 = 60;
+
+/// Clocks are told to the second.
+const CLOCK_SLACK: i64 = 2;
+
+/// How long a request is certain to stay in the log.
+const KEPT: SignedDuration = SignedDuration::from_secs(MINUTE - CLOCK_SLACK);
+
+impl Docket<'_> {
+    /// Whether these answers of one key tell of a log of the last minute: as windows, some would be too short, and all are as such a
+    /// log would have them.
+    pub(super) fn slides(&self, metered: &[(&Case<'_>, Window)]) -> bool {
+        let follows = |[a, b]: [Window; 2]| {
+            a.limit == b.limit && (CLOCK_SLACK + 1..MINUTE - CLOCK_SLACK).contains(&(b.reset - a.reset))
+        };
+        let short = metered.windows(2).any(|pair| follows([pair[0].1, pair[1].1]));
+        let is_honest = |(case, window): &(&Case<'_>, Window)| {
+            leaves_room_for_the_last_minute(metered, case, *window) && self.is_oldest(case, *window)
+        };
+        short && metered.iter().all(is_honest)
+    }
+
+    /// Whether a request of this run, with whatever credential, came a minute before the reset that an answer tells.
+    fn is_oldest(&self, case: &Case<'_>, window: Window) -> bool {
+        let came = window.reset - MINUTE;
+        let earlier = self.cases.iter().take_while(|other| other.exchange.sent_at <= case.exchange.sent_at);
+        earlier.filter_map(|other| Some((other, other.server_time()?.as_second()))).any(|(other, answered)| {
+            // The log has the time at which a request came in, the Date that at which its answer went out.
+            let took = other.exchange.received_at.duration_since(other.exchange.sent_at).as_secs();
+            (answered - took - CLOCK_SLACK..=answered + CLOCK_SLACK).contains(&came)
+        })
+    }
+}
+
+/// Whether no more remains than the successes of the last minute leave, and a further one had room among them.
+fn leaves_room_for_the_last_minute(metered: &[(&Case<'_>, Window)], case: &Case<'_>, window: Window) -> bool {
+    let kept = |other: &Case<'_>| {
+        other.succeeded()
+            && other.precedes(case)
+            && case.exchange.received_at.duration_since(other.exchange.sent_at) <= KEPT
+    };
+    let used = metered.iter().filter(|(other, told)| told.limit == window.limit && kept(other)).count();
+    let own = if case.succeeded() { window.remaining.max(1) } else { window.remaining };
+    own.saturating_add(used as u64) <= window.limit
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::sample::Sample;
+
+    fn slides(sample: Sample) -> bool {
+        let trace = sample.trace();
+        let docket = Docket::new(&trace);
+        docket.slides(&docket.metered(0))
+    }
+
+    /// Three requests ten seconds apart, of a limit of seven. 25 seconds after the last, the first has dropped out.
+    fn four() -> Sample {
+        let first = Sample::new().window(60).list(200, 6, 7);
+        first.wait(10).list(200, 5, 7).wait(10).list(200, 4, 7).wait(45).window(5).list(200, 4, 7)
+    }
+
+    #[test]
+    fn each_request_drops_out_of_the_log_after_a_minute() {
+        assert!(slides(four()));
+        assert!(slides(four().wait(10).window(5).list(200, 4, 7)), "the second has, too");
+        assert!(slides(four().wait(10).window(5).list(200, 5, 7)), "told before it is counted itself");
+        assert!(!slides(four().wait(10).window(5).list(200, 6, 7)), "one too many");
+        assert!(slides(four().wait(10).window(5).list(200, 2, 7)), "somebody else's counts too");
+        assert!(slides(four().wait(70).window(60).list(200, 6, 7)), "all have");
+    }
+
+    #[test]
+    fn windows_that_follow_each_other_after_a_minute_are_no_log() {
+        let fixed = |apart: i64| Sample::new().window(10).list(200, 6, 7).wait(apart).window(60).list(200, 6, 7);
+        assert!(!slides(fixed(10)), "a minute of the clock");
+        let first = Sample::new().window(60).list(200, 6, 7).wait(57).list(200, 5, 7);
+        assert!(!slides(first.wait(5).window(60).list(200, 6, 7)), "a minute from the first request");
+    }
+
+    #[test]
+    fn what_is_about_to_drop_out_may_have() {
+        assert!(!slides(four().wait(2).window(3).list(200, 5, 7)), "the second has not, nor the third and fourth");
+        assert!(slides(four().wait(4).window(11).list(200, 5, 7)));
+    }
+
+    #[test]
+    fn the_reset_is_a_minute_after_a_request_came() {
+        let told = |ahead: i64| slides(four().wait(10).window(5 + ahead).list(200, 4, 7));
+        assert!(told(CLOCK_SLACK) && told(-CLOCK_SLACK));
+        assert!(!told(CLOCK_SLACK + 1) && !told(-CLOCK_SLACK - 1));
+        assert!(!slides(four().wait(10).window(30).list(200, 4, 7)), "nothing came half a minute ago");
+        assert!(slides(four().wait(10).window(5).list(200, 4, 7).dateless()), "when the others came is known");
+    }
+
+    #[test]
+    fn a_slow_answer_may_have_been_counted_when_its_request_came() {
+        let slow = |ahead| slides(four().wait(100).window(ahead).list(200, 6, 7).slow(5));
+        assert!(slow(60 - 5));
+        assert!(slow(60));
+        assert!(!slow(60 - 5 - CLOCK_SLACK - 1));
+    }
+
+    #[test]
+    fn only_successes_of_the_same_limit_are_sure_to_be_in_the_log() {
+        assert!(slides(four().list(404, 3, 7).list(200, 3, 7)));
+        assert!(!slides(four().list(200, 4, 7).list(200, 4, 7)));
+        assert!(slides(four().wait(30).window(60).list(200, 9, 9)));
+    }
+
+    #[test]
+    fn a_success_beyond_the_limit_is_in_no_log() {
+        let full = || four().list(200, 3, 7).list(200, 2, 7).list(200, 1, 7);
+        assert!(slides(full().list(200, 0, 7).list(429, 0, 7)));
+        assert!(!slides(full().list(200, 0, 7).list(200, 0, 7)));
+    }
+}
