@@ -6,17 +6,21 @@ use super::tour::{ask, create};
 use crate::wire::exchange::Request;
 
 /// Requests that this probe sends.
-pub(super) const COUNT: usize = BODIES.len() + IDS.len() + LISTS.len() + 5;
+pub(super) const COUNT: usize = BODIES.len() + UNUSUAL.len() + LISTS.len() + 9;
+
+/// Animals that it may create.
+pub(super) const ANIMALS: usize = UNUSUAL.len();
 
 /// Bodies that must be refused.
-const BODIES: [&str; 22] = [
+const BODIES: [&str; 25] = [
     r#"{"name":null,"categoryId":@CATEGORY@,"status":"available"}"#,
     r#"{"name":["@NAME@"],"categoryId":@CATEGORY@,"status":"sold"}"#,
+    r#"{"name":{"first":"@NAME@"},"categoryId":@CATEGORY@}"#,
     r#"{"name":true,"categoryId":@CATEGORY@}"#,
+    r#"{"name":false,"categoryId":@CATEGORY@}"#,
     r#"{"name":"@NAME@","categoryId":null}"#,
     r#"{"name":"@NAME@","categoryId":true}"#,
     r#"{"name":"@NAME@","categoryId":"one"}"#,
-    r#"{"name":"@NAME@","categoryId":"@CATEGORY@","status":"pending"}"#,
     r#"{"name":"@NAME@","categoryId":[@CATEGORY@]}"#,
     r#"{"name":"@NAME@","categoryId":{"id":@CATEGORY@}}"#,
     r#"{"name":"@NAME@","categoryId":-9223372036854775809}"#,
@@ -24,28 +28,28 @@ const BODIES: [&str; 22] = [
     r#"{"name":"@NAME@","categoryId":-0.5}"#,
     r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":0}"#,
     r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":["sold"]}"#,
+    r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":{"value":"sold"}}"#,
     r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":true}"#,
     r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":""}"#,
     r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":"SOLD"}"#,
     r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":"sold "}"#,
     "null",
+    r#""@NAME@""#,
     "{}",
     r#"{"categoryId":@CATEGORY@,"status":"sold"}"#,
     r#"[{"name":"@NAME@","categoryId":@CATEGORY@}]"#,
 ];
 
-/// Identifiers that hardly any animal has, and that are read wrongly sometimes.
-const IDS: [&str; 4] = ["0", "-1", "-9223372036854775808", "1.5"];
+/// Bodies that may be accepted or refused, and no more than that.
+const UNUSUAL: [&str; 3] = [
+    r#"{"name":"","categoryId":@CATEGORY@}"#,
+    r#"{"name":"@NAME@","categoryId":0}"#,
+    r#"{"name":"@NAME@","categoryId":-9223372036854775808}"#,
+];
 
 /// Lists whose parameters are unusual.
-const LISTS: [&str; 6] = [
-    "limit=-1",
-    "limit=101",
-    "limit=4294967297",
-    "limit=99999999999999999999",
-    "limit=99&status=available",
-    "status=sold",
-];
+const LISTS: [&str; 6] =
+    ["limit=-1", "limit=101", "limit=4294967297", "limit=99999999999999999999", "limit=2&status=sold", "status=sold"];
 
 /// Sends them all; without `creates`, those alone that could create nothing.
 ///
@@ -54,19 +58,21 @@ const LISTS: [&str; 6] = [
 /// [`Stop`] when the budget is spent.
 pub(super) async fn run(session: &mut Session<'_>, creates: bool) -> Result<(), Stop> {
     session.begin("near misses");
-    for template in BODIES.into_iter().filter(|_| creates) {
+    for template in BODIES.into_iter().chain(UNUSUAL).filter(|_| creates) {
         create(session, template).await?;
     }
-    for id in IDS {
-        let request = Request::new("GET", format!("/pets/{id}"));
-        let step = format!("GET {}", request.target());
-        ask(session, request, &step).await?;
-    }
-    // An animal that is neither the first nor the last, and the id that a 32-bit integer would take for its own.
+    ask(session, Request::new("GET", "/pets/0"), "GET /pets/0").await?;
+    // An animal that is neither the first nor the last, and what readers that lose something of an id would take for its own.
     if let Some(id) = session.created_as("sold").or_else(|| session.known_ids().first().copied()) {
-        ask(session, Request::new("GET", format!("/pets/{id}")), "GET /pets/{petId}").await?;
-        let wrapped = id.wrapping_add(1 << 32);
-        ask(session, Request::new("GET", format!("/pets/{wrapped}")), "GET /pets/{petId + 2^32}").await?;
+        for (text, step) in [
+            (id.to_string(), "GET /pets/{petId}"),
+            (id.wrapping_add(1 << 32).to_string(), "GET /pets/{petId + 2^32}"),
+            ((i128::from(id) + (1 << 64)).to_string(), "GET /pets/{petId + 2^64}"),
+            (id.wrapping_neg().to_string(), "GET /pets/{-petId}"),
+            (format!("{id}abc"), "GET /pets/{petId}abc"),
+        ] {
+            ask(session, Request::new("GET", format!("/pets/{text}")), step).await?;
+        }
     }
     for query in LISTS {
         let step = format!("GET /pets?{query}");

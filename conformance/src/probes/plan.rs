@@ -14,7 +14,7 @@ use crate::rules::rate::Window;
 pub const TOUR_KEYED: usize = 56;
 
 /// Requests without a valid key that the tour sends.
-pub const TOUR_KEYLESS: usize = 23;
+pub const TOUR_KEYLESS: usize = 24;
 
 /// Requests that the near misses take.
 pub const NEAR_MISSES: usize = near_misses::COUNT;
@@ -60,7 +60,7 @@ pub fn plan(options: &Options, figures: Option<Figures>, window: Option<Window>)
     let custom = options.plan.as_ref().is_some_and(|plan| plan.figures().is_none());
     let limit = limit_per_minute(figures, window).unwrap_or(if custom { CUSTOM } else { SMALLEST });
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-    let cases = options.cases.unwrap_or(if limit < 200 { 12 } else { (limit / 3).min(120) });
+    let cases = options.cases.unwrap_or(if limit < 200 { 8 } else { (limit / 3).min(120) });
     let generated = [Probe::NearMisses, Probe::Properties(cases), Probe::Sequence(cases / 3)];
     let generated_requests = NEAR_MISSES + cases + cases / 3;
     let mut probes = vec![Probe::Tour];
@@ -109,7 +109,7 @@ fn animals(profile: Profile, cases: usize) -> usize {
     if !profile.creates() {
         return 0;
     }
-    TOUR_ANIMALS + cases / 2 + cases / 15 + 1 + 2 * usize::from(profile.exhausts())
+    TOUR_ANIMALS + near_misses::ANIMALS + cases / 2 + cases / 15 + 1 + 2 * usize::from(profile.exhausts())
 }
 
 #[cfg(test)]

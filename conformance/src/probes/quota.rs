@@ -22,6 +22,11 @@ const LONGEST_BAN: Duration = Duration::from_secs(330);
 /// Requests of a window that are sent one after the other, so that its last ones are seen in order.
 const KEPT: usize = 6;
 
+/// Lawful lists, of those that the tour has no room for, and that of the default limit once more, when no read lags any more: what
+/// uses up a window may as well show something.
+const FILLERS: [&str; 6] =
+    ["limit=1", "", "limit=2&status=sold", "status=pending", "limit=21", "status=sold&limit=100"];
+
 /// Clocks are told to the second.
 const CLOCK_SLACK: Duration = Duration::from_secs(2);
 
@@ -32,13 +37,13 @@ pub(super) fn enough_to_use_up(session: &Session<'_>) -> Duration {
     Duration::from_secs(15) + slowest * (KEPT as u32 + AFTERWARDS as u32)
 }
 
-/// Which operations are asked for over the limit. Two turns make all four; a turn sends two requests over it, the first only one
-/// where Remaining shows which request is the last.
+/// Which operations are asked for over the limit. A turn sends two requests over it, the first only one where Remaining shows which
+/// request is the last.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Turn {
-    /// List and create; then the key is seen to recover.
+    /// Create, and list if there is a second; then the key is seen to recover.
     First,
-    /// Fetch and orders; nothing is waited for.
+    /// Two of list, fetch and orders, by the seed; nothing is waited for.
     Second,
 }
 
@@ -50,8 +55,7 @@ pub enum Turn {
 pub(super) async fn run(session: &mut Session<'_>, turn: Turn, concurrency: usize) -> Result<(), Stop> {
     session.begin("quota");
     let key = session.quota_key();
-    let list = bearing(Request::new("GET", "/pets").query("limit=1"), &key);
-    let first = session.send(list.clone()).await?;
+    let first = session.send(list_of(0, &key)).await?;
     let met_at_once = first.status() == Some(429);
     let Some(window) = window_of(first) else {
         session.leave_out("quota.", "the answers carry no rate-limit headers that could be followed");
@@ -75,8 +79,8 @@ pub(super) async fn run(session: &mut Session<'_>, turn: Turn, concurrency: usiz
 
     let over = over_the_limit(session, turn, &key);
     // The first of two requests over the limit may have been the one that looked at the window.
-    let mut refused = met_at_once.then_some(0);
-    let (mut sent, mut step, mut batch) = (0, 0, 1);
+    let mut refused = met_at_once.then(|| list_of(0, &key));
+    let (mut sent, mut step, mut batch, mut beyond) = (0, 0, 1, over.iter().cycle());
     // A window may end on the way, so the count may begin anew once.
     while refused.is_none() && sent <= 2 * most {
         if is_over_admitted(session, figures) {
@@ -86,7 +90,7 @@ pub(super) async fn run(session: &mut Session<'_>, turn: Turn, concurrency: usiz
         let wanted = room(session, batch, figures).saturating_sub(KEPT).min(concurrency.max(1));
         batch = session.at_once(wanted);
         if batch > 0 {
-            let requests = fillers(session, &list, batch, &key);
+            let requests = fillers(session, sent as usize, batch, &key);
             session.send_together(requests).await?;
             sent += batch as u64;
             continue;
@@ -94,16 +98,20 @@ pub(super) async fn run(session: &mut Session<'_>, turn: Turn, concurrency: usiz
         batch = 1;
         let remain = session.last_answer_to(&key).and_then(window_of).map_or(0, |window| window.remaining);
         let request = match turn {
-            // The last creation has been fetched before: it is still there. Over the limit it is lists that tell most.
-            Turn::First if step % 2 == 0 && remain > 1 && fetches_work(session) => fetch_of(session, step / 2, &key),
-            Turn::First => list.clone(),
+            // The last creation has been fetched before. Over the limit it is lists that tell most.
+            Turn::First if step % 2 == 0 && remain > 1 && fetches_work(session) => {
+                fetch_of(session, step / 2 + 1, &key)
+            }
+            Turn::First => list_of(step / 2 + 1, &key),
+            Turn::Second if remain == 0 => beyond.next().unwrap_or(&over[0]).clone(),
             // Each time another of the animals that were created: what one fetch shows says little of the others.
-            Turn::Second if step % 2 == 0 => fetch_of(session, step / 2, &key),
-            Turn::Second => over[1].clone(),
+            // In threes, so that others than those of the first turn are among them whatever they are told apart by.
+            Turn::Second if step % 2 == 0 => fetch_of(session, step / 2 * 3, &key),
+            Turn::Second => bearing(Request::new("GET", "/store/orders"), &key),
         };
         let exchange = session.send(request).await?;
         if exchange.status() == Some(429) {
-            refused = Some(step);
+            refused = Some(exchange.request.clone());
         } else if turn == Turn::First && shows_the_last(exchange) {
             // One request over the limit and no more: a second could bring a ban, and what follows would show less.
             if session.send(over[1].clone()).await?.status() == Some(429) {
@@ -117,9 +125,9 @@ pub(super) async fn run(session: &mut Session<'_>, turn: Turn, concurrency: usiz
     }
     // The second and last request over the limit, for another operation: it too must be refused, and a creation must not be
     // carried out.
-    let last =
-        session.send(over[refused.map_or(1, |step| (step + 1) % 2).max(usize::from(turn == Turn::First))].clone());
-    let refused = last.await?.status() == Some(429) || refused.is_some();
+    let is_other = |request: &&Request| !refused.as_ref().is_some_and(|refused| is_alike(refused, request));
+    let last = over.iter().rev().find(is_other).unwrap_or(&over[1]).clone();
+    let refused = session.send(last).await?.status() == Some(429) || refused.is_some();
     match (turn, refused) {
         (Turn::First, false) => {
             let reason = format!("no request met the limit of {}: each of its windows ended before", window.limit);
@@ -141,30 +149,55 @@ fn is_refused_otherwise(exchange: &Exchange) -> bool {
     matches!(exchange.status(), Some(400..=599)) && window_of(exchange).is_some_and(|window| window.remaining == 0)
 }
 
-/// The two requests that are sent over the limit.
+/// Whether two requests ask for one operation.
+fn is_alike(one: &Request, other: &Request) -> bool {
+    let [a, b] = [one, other].map(|request| request.path.rsplit_once('/').map_or("", |(above, _)| above));
+    one.method == other.method && a == b
+}
+
+/// The two requests that are sent over the limit. Orders come last: what they may be answered with is open until something else
+/// was refused.
 fn over_the_limit(session: &mut Session<'_>, turn: Turn, key: &ApiKey) -> [Request; 2] {
-    match turn {
+    let list = Request::new("GET", "/pets").query("limit=1");
+    let pair = match turn {
         Turn::First => {
             let (name, category) = (session.fresh_name(), session.trace.context.category_id);
             let body = format!(r#"{{"name":"{name}","categoryId":{category}}}"#);
-            [Request::new("GET", "/pets").query("limit=1"), Request::new("POST", "/pets").json(body)]
+            [list, Request::new("POST", "/pets").json(body)]
         }
         Turn::Second => {
-            return [fetch_of(session, 0, key), bearing(Request::new("GET", "/store/orders"), key)];
+            // Nobody has this id, which a limit that comes last would tell.
+            let fetch = Request::new("GET", format!("/pets/{}", session.random.i64(-(1 << 62)..-(1 << 61))));
+            let orders = Request::new("GET", "/store/orders");
+            match session.seed() % 4 {
+                0 => [list, fetch],
+                3 => [list, orders],
+                _ => [fetch, orders],
+            }
         }
-    }
-    .map(|request| bearing(request, key))
+    };
+    pair.map(|request| bearing(request, key))
 }
 
 /// What a window is used up with: lists, and every other time the fetch of another animal, as long as that works and none is so new
 /// that fetches may lag it.
-fn fillers(session: &Session<'_>, list: &Request, count: usize, key: &ApiKey) -> Vec<Request> {
+fn fillers(session: &Session<'_>, sent: usize, count: usize, key: &ApiKey) -> Vec<Request> {
     let settled = session.now() - READ_LAG;
     let exchanges = &session.trace.exchanges;
     let is_new = exchanges.iter().any(|exchange| created_id(exchange).is_some() && exchange.received_at > settled);
     let fetches = !is_new && fetches_work(session);
-    let request = |at: usize| if fetches && at % 2 == 1 { fetch_of(session, at / 2, key) } else { list.clone() };
-    (0..count).map(request).collect()
+    let request =
+        |at: usize| if fetches && at % 2 == 1 { fetch_of(session, at / 2, key) } else { list_of(at / 2, key) };
+    (sent..sent + count).map(request).collect()
+}
+
+/// One of the lists that a window is used up with.
+fn list_of(place: usize, key: &ApiKey) -> Request {
+    let list = Request::new("GET", "/pets");
+    match FILLERS[place % FILLERS.len()] {
+        "" => bearing(list, key),
+        query => bearing(list.query(query), key),
+    }
 }
 
 /// Whether an animal could be fetched: the operation may be gone.
@@ -224,9 +257,9 @@ fn is_over_admitted(session: &Session<'_>, figures: Option<Figures>) -> bool {
     in_window as u64 > window.limit || figures.is_some_and(|figures| in_minute > 2 * figures.per_minute)
 }
 
-/// How long the present minute of the quota key still lasts, if its last answer tells.
-pub(super) fn seconds_left(session: &Session<'_>) -> Option<Duration> {
-    let last = session.last_answer_to(&session.quota_key())?;
+/// How long the present minute of a key still lasts, if its last answer tells.
+pub(super) fn seconds_left(session: &Session<'_>, key: &ApiKey) -> Option<Duration> {
+    let last = session.last_answer_to(key)?;
     let told_at = last.response().and_then(Response::date).unwrap_or(last.received_at).as_second();
     let now = told_at.saturating_add(session.now().duration_since(last.received_at).as_secs());
     let left = u64::try_from(window_of(last)?.reset.saturating_sub(now)).ok()?;

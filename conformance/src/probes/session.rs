@@ -8,14 +8,18 @@ use jiff::Timestamp;
 use super::pace::Pace;
 use crate::interrupt::Interrupt;
 use crate::progress::{Event, Listener};
-use crate::rules::meaning::is_plain_name;
 use crate::wire::client::Client;
 use crate::wire::clock::Clock;
 use crate::wire::exchange::{Exchange, FailureKind, Outcome, Request};
-use crate::wire::json::{Extent, Json, MAX_VALUES};
+use crate::wire::json::{MAX_VALUES, count_values};
 use crate::wire::pacing::{self, Advice};
 use crate::wire::secret::ApiKey;
 use crate::wire::trace::{Context, LeftOut, Trace};
+
+mod animals;
+
+pub use animals::created_id;
+use animals::in_letters;
 
 /// How often a request that met a 429 is tried again.
 const ATTEMPTS: u32 = 3;
@@ -176,40 +180,6 @@ impl<'r> Session<'r> {
         self.trace.context.keys[self.trace.context.keys.len() - 1].clone()
     }
 
-    /// A plain name that the candidate has never seen: one word of letters, which every rule about names lets pass.
-    pub fn fresh_name(&mut self) -> String {
-        const ANIMALS: [&str; 8] = ["Heron", "Otter", "Badger", "Lynx", "Marten", "Plover", "Stoat", "Wren"];
-        self.names += 1;
-        format!("{}{}{}", ANIMALS[self.names % ANIMALS.len()], self.nonce, in_letters(self.names as u64, 3))
-    }
-
-    /// The ids that creations were answered with.
-    #[must_use]
-    pub fn known_ids(&self) -> Vec<i64> {
-        self.trace.exchanges.iter().filter_map(created_id).collect()
-    }
-
-    /// The plain name of the first animal that was created as described.
-    #[must_use]
-    pub fn first_name(&self) -> Option<String> {
-        self.trace.exchanges.iter().filter(|exchange| created_id(exchange).is_some()).find_map(|exchange| {
-            let body = exchange.request.body.as_ref().filter(|body| body.content_type == "application/json")?;
-            let sent = Json::parse(&body.bytes).ok()?;
-            sent.get("name")?.as_str().filter(|name| is_plain_name(name)).map(str::to_owned)
-        })
-    }
-
-    /// The first animal that was created with this status, by its id.
-    #[must_use]
-    pub fn created_as(&self, status: &str) -> Option<i64> {
-        let named = |exchange: &&Exchange| {
-            let response = exchange.response().filter(|response| response.status == 201)?;
-            let pet = Json::parse(&response.body).ok()?;
-            (pet.get("status")?.as_str()? == status).then_some(())
-        };
-        self.trace.exchanges.iter().find(|exchange| named(exchange).is_some()).and_then(created_id)
-    }
-
     /// The requests that may still be sent.
     #[must_use]
     pub fn requests_left(&self) -> usize {
@@ -285,7 +255,7 @@ impl<'r> Session<'r> {
         let described = match &outcome {
             Outcome::Response(response) => {
                 // As it came, and once more as it is read.
-                self.memory += 2 * response.body.len() + VALUE * Extent::of(&response.body).values.min(MAX_VALUES);
+                self.memory += 2 * response.body.len() + VALUE * count_values(&response.body).min(MAX_VALUES);
                 response.status.to_string()
             }
             Outcome::Failed(failure) => {
@@ -328,7 +298,7 @@ impl<'r> Session<'r> {
     }
 
     /// Sends requests with the main key, all at once, when the window has room for them: else it waits for the next one. Those
-    /// that meet a 429 all the same are not tried again.
+    /// that meet a 429 all the same are not tried again, but waited for: whatever comes next would be repeated requests.
     ///
     /// # Errors
     ///
@@ -337,7 +307,13 @@ impl<'r> Session<'r> {
         let key = self.key();
         // Others may use the key as much as this run does, and of requests at once several would be refused.
         self.make_room(&key, 2 * requests.len()).await?;
-        self.send_together(requests.into_iter().map(|request| bearing(request, &key)).collect()).await
+        let before = self.trace.exchanges.len();
+        let sent = self.send_together(requests.into_iter().map(|request| bearing(request, &key)).collect()).await?;
+        if let Some(refused) = sent.iter().find(|exchange| exchange.status() == Some(429)).cloned() {
+            let advice = pacing::after_refusal(&refused, 0, self.random.f64());
+            self.heed(advice, "the time that Retry-After tells").await?;
+        }
+        Ok(&self.trace.exchanges[before..])
     }
 
     /// Waits for the window's end when it has no room for so many requests.
@@ -410,23 +386,6 @@ impl<'r> Session<'r> {
             () = self.clock.sleep(time) => Ok(()),
         }
     }
-}
-
-/// The last digits of a number, in letters.
-fn in_letters(mut number: u64, digits: usize) -> String {
-    let mut letters = Vec::with_capacity(digits);
-    for _ in 0..digits {
-        letters.push(b"abcdefghijklmnopqrstuvwxyz"[(number % 26) as usize]);
-        number /= 26;
-    }
-    letters.iter().rev().copied().map(char::from).collect()
-}
-
-/// The id that a creation was answered with.
-#[must_use]
-pub fn created_id(exchange: &Exchange) -> Option<i64> {
-    let response = exchange.response().filter(|response| response.status == 201)?;
-    Json::parse(&response.body).ok()?.get("id")?.as_int64()
 }
 
 /// The `Authorization` value that presents a key as described.

@@ -6,51 +6,34 @@
 
 mod number;
 
-use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 pub use number::{Number, Whole};
 
-/// Bodies nested deeper than this are refused: reading takes time for each level, and stack.
+/// Arrays and objects nested deeper than this are held against the grammar and read as empty: reading takes time for each level, and
+/// stack, and nothing that is judged lies this deep.
 const MAX_DEPTH: usize = 32;
 
 /// Bodies of more values than this are refused: read, they would take many times the memory of their text. A list of 100
 /// animals may have hundreds of members each.
 pub const MAX_VALUES: usize = 100_000;
 
-/// How large a JSON text is when it has been read, as far as its bytes tell: also of what is no JSON.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub struct Extent {
-    /// The deepest nesting.
-    pub depth: usize,
-    /// The values, names of members included, and a few too many.
-    pub values: usize,
-}
-
-impl Extent {
-    /// Measures a text, in one pass and without reading it.
-    #[must_use]
-    pub fn of(text: &[u8]) -> Extent {
-        let mut extent = Extent { depth: 0, values: 1 };
-        let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
-        for byte in text {
-            match byte {
-                _ if escaped => escaped = false,
-                b'\\' => escaped = in_string,
-                b'"' => in_string = !in_string,
-                _ if in_string => {}
-                b'[' | b'{' => {
-                    depth += 1;
-                    extent.depth = extent.depth.max(depth);
-                    extent.values += 1;
-                }
-                b']' | b'}' => depth = depth.saturating_sub(1),
-                b',' | b':' => extent.values += 1,
-                _ => {}
-            }
+/// How many values a JSON text has, names of members included, and a few too many: as far as its bytes tell, in one pass and without
+/// reading it.
+#[must_use]
+pub fn count_values(text: &[u8]) -> usize {
+    let (mut values, mut in_string, mut escaped) = (1, false, false);
+    for byte in text {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = in_string,
+            b'"' => in_string = !in_string,
+            b'[' | b'{' | b',' | b':' if !in_string => values += 1,
+            _ => {}
         }
-        extent
     }
+    values
 }
 
 /// A JSON value.
@@ -79,9 +62,6 @@ pub enum NotJson {
     /// The bytes are not UTF-8, which RFC 8259 section 8.1 requires.
     #[error("not JSON: the bytes are not UTF-8")]
     Encoding,
-    /// The text is nested too deeply to be read.
-    #[error("JSON nested more than {MAX_DEPTH} levels deep")]
-    TooDeep,
     /// The text holds too many values to be read.
     #[error("JSON of more than {MAX_VALUES} values")]
     TooMany,
@@ -112,24 +92,25 @@ impl Json {
 
     fn read(bytes: &[u8], string: ReadString) -> Result<Json, NotJson> {
         let text = std::str::from_utf8(bytes).map_err(|_| NotJson::Encoding)?;
-        let extent = Extent::of(bytes);
-        if extent.depth > MAX_DEPTH {
-            return Err(NotJson::TooDeep);
-        }
-        if extent.values > MAX_VALUES {
+        if count_values(bytes) > MAX_VALUES {
             return Err(NotJson::TooMany);
         }
-        if let Ok(json) = serde_json::from_str(text) {
-            let InOnePass(json) = json;
+        let mut reader = serde_json::Deserializer::from_str(text);
+        if let Ok(json) = InOnePass(MAX_DEPTH).deserialize(&mut reader)
+            && reader.end().is_ok()
+        {
             return Ok(json);
         }
-        Json::from_raw(serde_json::from_str(text)?, string)
+        Json::from_raw(serde_json::from_str(text)?, string, MAX_DEPTH)
     }
 
-    fn from_raw(raw: &RawValue, string: ReadString) -> Result<Json, NotJson> {
-        let read = |raw| Json::from_raw(raw, string);
+    /// Reads what is known to be JSON, down to so many levels.
+    fn from_raw(raw: &RawValue, string: ReadString, levels: usize) -> Result<Json, NotJson> {
+        let read = |raw| Json::from_raw(raw, string, levels - 1);
         let text = raw.get();
         Ok(match text.as_bytes()[0] {
+            b'[' if levels == 0 => Json::Array(Vec::new()),
+            b'{' if levels == 0 => Json::Object(Vec::new()),
             b'n' => Json::Null,
             b't' => Json::Bool(true),
             b'f' => Json::Bool(false),
@@ -189,49 +170,70 @@ impl Json {
     }
 }
 
-/// What nearly every body is: JSON whose numbers are integers of 64 bits. Reading gives up on any other number, of which a double
-/// could lose a digit.
-struct InOnePass(Json);
+/// Reads what nearly every body is, JSON whose numbers are integers of 64 bits, down to so many levels. It gives up on any other
+/// number, of which a double could lose a digit.
+struct InOnePass(usize);
 
-impl<'de> Deserialize<'de> for InOnePass {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct ValueVisitor;
-        impl<'de> Visitor<'de> for ValueVisitor {
-            type Value = InOnePass;
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("JSON without fractions")
-            }
-            fn visit_unit<E>(self) -> Result<InOnePass, E> {
-                Ok(InOnePass(Json::Null))
-            }
-            fn visit_bool<E>(self, value: bool) -> Result<InOnePass, E> {
-                Ok(InOnePass(Json::Bool(value)))
-            }
-            fn visit_i64<E>(self, value: i64) -> Result<InOnePass, E> {
-                Ok(InOnePass(Json::Number(Number::new(&value.to_string()))))
-            }
-            fn visit_u64<E>(self, value: u64) -> Result<InOnePass, E> {
-                Ok(InOnePass(Json::Number(Number::new(&value.to_string()))))
-            }
-            fn visit_str<E>(self, text: &str) -> Result<InOnePass, E> {
-                Ok(InOnePass(Json::String(text.to_owned())))
-            }
-            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<InOnePass, A::Error> {
-                let mut items = Vec::new();
-                while let Some(InOnePass(item)) = seq.next_element()? {
+impl<'de> DeserializeSeed<'de> for InOnePass {
+    type Value = Json;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Json, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for InOnePass {
+    type Value = Json;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("JSON without fractions")
+    }
+
+    fn visit_unit<E>(self) -> Result<Json, E> {
+        Ok(Json::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Json, E> {
+        Ok(Json::Bool(value))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Json, E> {
+        Ok(Json::Number(Number::new(&value.to_string())))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Json, E> {
+        Ok(Json::Number(Number::new(&value.to_string())))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Json, E> {
+        Ok(Json::String(text.to_owned()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Json, A::Error> {
+        let mut items = Vec::new();
+        match self.0.checked_sub(1) {
+            Some(levels) => {
+                while let Some(item) = seq.next_element_seed(InOnePass(levels))? {
                     items.push(item);
                 }
-                Ok(InOnePass(Json::Array(items)))
             }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<InOnePass, A::Error> {
-                let mut members = Vec::new();
-                while let Some((name, InOnePass(value))) = map.next_entry()? {
-                    members.push((name, value));
-                }
-                Ok(InOnePass(Json::Object(members)))
-            }
+            // What is ignored is read without a stack.
+            None => while seq.next_element::<IgnoredAny>()?.is_some() {},
         }
-        deserializer.deserialize_any(ValueVisitor)
+        Ok(Json::Array(items))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Json, A::Error> {
+        let mut members = Vec::new();
+        match self.0.checked_sub(1) {
+            Some(levels) => {
+                while let Some(name) = map.next_key()? {
+                    members.push((name, map.next_value_seed(InOnePass(levels))?));
+                }
+            }
+            None => while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {},
+        }
+        Ok(Json::Object(members))
     }
 }
 
@@ -347,11 +349,19 @@ mod tests {
     }
 
     #[test]
-    fn deep_nesting_is_refused_and_brackets_in_strings_are_none() {
-        let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
-        assert!(matches!(Json::parse(deep.as_bytes()), Err(NotJson::TooDeep)));
-        let just = format!("{}\"\\\"[[[\"{}", "[".repeat(MAX_DEPTH), "]".repeat(MAX_DEPTH));
-        assert!(Json::parse(just.as_bytes()).is_ok(), "{just}");
+    fn what_is_nested_deeply_is_held_against_the_grammar_and_not_kept() {
+        let nested = |levels: usize, open: &str, inmost: &str, close: &str| {
+            let text = format!(r#"[{{"deep":{}{inmost}{},"id":7}}]"#, open.repeat(levels), close.repeat(levels));
+            Json::parse(text.as_bytes())
+        };
+        for levels in [1, MAX_DEPTH - 2, MAX_DEPTH - 1, MAX_DEPTH, 400, 40_000] {
+            for (open, close) in [("[", "]"), (r#"{"a":"#, "}")] {
+                let Json::Array(items) = nested(levels, open, r#""[[{""#, close).unwrap() else { panic!("an array") };
+                assert_eq!(items[0].get("id").and_then(Json::as_int64), Some(7), "{levels} {open}");
+                assert!(nested(levels, open, "01", close).is_err(), "{levels} {open}");
+                assert!(nested(levels, open, "1]", close).is_err(), "{levels} {open}");
+            }
+        }
     }
 
     #[test]
@@ -359,7 +369,7 @@ mod tests {
         let zeros = |count: usize| format!("[{}0]", "0,".repeat(count - 1));
         assert!(Json::parse(zeros(MAX_VALUES - 2).as_bytes()).is_ok());
         assert!(matches!(Json::parse(zeros(MAX_VALUES).as_bytes()), Err(NotJson::TooMany)));
-        assert_eq!(Extent::of(br#"[{"a,[\":": {}}, 1]"#), Extent { depth: 3, values: 6 });
+        assert_eq!(count_values(br#"[{"a,[\":": {}}, 1]"#), 6);
     }
 
     #[test]

@@ -25,13 +25,10 @@ pub(super) const EDITS: &[Breaking] = &[
     },
     Breaking {
         rule: "quota.enforced",
-        name: "a list over the limit gets 503",
-        trace: "odd",
-        also: &[
-            ("list.success", "a lawful list is not answered with 200"),
-            ("list.limit-minimum", "it asked for one animal"),
-        ],
-        apply: |trace| last(trace, |case| limited(case) && is_list(case), |response| refuse(response, 503)),
+        name: "a list with nothing remaining gets 503",
+        trace: "free",
+        also: &[("list.success", "a lawful list is not answered with 200")],
+        apply: |trace| last(trace, |case| is_list(case) && is_spent(case), |response| refuse(response, 503)),
     },
     Breaking {
         rule: "quota.enforced",
@@ -46,7 +43,7 @@ pub(super) const EDITS: &[Breaking] = &[
         rule: "quota.not-exceeded",
         name: "one more than the limit is admitted",
         trace: "free",
-        also: &[],
+        also: &[("create.success", "the one more is a creation, and is answered as the list before it")],
         apply: admit_one_more,
     },
     Breaking {
@@ -75,7 +72,7 @@ pub(super) const EDITS: &[Breaking] = &[
         name: "a window from the first request is cut short",
         trace: "odd",
         also: &[],
-        apply: |trace| before_the_first_429(trace, 12),
+        apply: |trace| before_the_first_429(trace, 5),
     },
     Breaking {
         rule: "quota.every-operation",
@@ -202,6 +199,11 @@ pub(super) const EDITS: &[Breaking] = &[
         apply: |trace| last(trace, limited, |response| set(response, "content-type", "text/plain")),
     },
 ];
+
+/// An answer to the key that says that it was the last one of its window.
+fn is_spent(case: &Case<'_>) -> bool {
+    case.key().is_some() && case.response().is_some_and(|response| window(response).remaining == 0)
+}
 
 fn is_list(case: &Case<'_>) -> bool {
     matches!(case.operation, Operation::List(_))

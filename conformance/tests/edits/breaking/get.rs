@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::Breaking;
 use crate::recording;
-use crate::tools::{all, edit, fetched, keyed, last, refuse, set_json, settle};
+use crate::tools::{all, edit, fetched, keyed, last, places, refuse, set_json, settle};
 
 pub(super) const EDITS: &[Breaking] = &[
     Breaking {
@@ -89,9 +89,12 @@ pub(super) const EDITS: &[Breaking] = &[
         trace: "pro",
         also: &[],
         apply: |trace| {
-            for id in [i64::MAX, i64::MIN] {
-                show_anybody(trace, id);
-            }
+            let asked = places(trace, asks_for_nobody);
+            let ids = asked
+                .into_iter()
+                .filter_map(|at| trace.exchanges[at].request.path.strip_prefix("/pets/")?.parse().ok());
+            let far: Vec<i64> = ids.filter(|id: &i64| id.unsigned_abs() > 1 << 40).collect();
+            far.into_iter().for_each(|id| show_anybody(trace, id));
         },
     },
     Breaking {
@@ -159,6 +162,6 @@ fn show_anybody(trace: &mut Trace, id: i64) {
 fn animals_around_nought_are_nobodys_fault() {
     let mut trace = recording::load("pro");
     show_anybody(&mut trace, 0);
-    show_anybody(&mut trace, -1);
+    show_anybody(&mut trace, -2);
     assert!(broken(&trace).is_empty(), "{:?}", broken(&trace));
 }

@@ -55,6 +55,7 @@ pub(super) const EDITS: &[Breaking] = &[
             NO_INTEGER,
             ("create.echo", "it is not the category that was sent"),
             ("list.agrees", "lists show another one"),
+            ("get.agrees", "and so do fetches"),
         ],
         apply: |trace| with_first(trace, created, |pet| pet["categoryId"] = json!("1")),
     },

@@ -26,7 +26,7 @@ pub(super) const EDITS: &[Breaking] = &[
     Breaking {
         rule: "auth.refused-stores-nothing",
         name: "a creation without a key is fetched",
-        trace: "day",
+        trace: "free",
         also: &[],
         apply: |trace| {
             let name = name_of(trace, |case| case.access.is_lacking());
@@ -62,7 +62,7 @@ fn name_of(trace: &Trace, pick: fn(&Case<'_>) -> bool) -> String {
         Operation::Create(body) if pick(case) => body.draft().and_then(|draft| draft.name.clone()).is_some(),
         _ => false,
     };
-    let at = *places(trace, named).last().expect("a refused creation with a name");
+    let at = *places(trace, named).first().expect("a refused creation with a name");
     let body = trace.exchanges[at].request.body.as_ref().expect("a body");
     let body: serde_json::Value = serde_json::from_slice(&body.bytes).expect("JSON");
     body["name"].as_str().expect("a name").to_owned()

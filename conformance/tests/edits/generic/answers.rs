@@ -120,6 +120,9 @@ fn member_edits(whole: &str, members: &Map<String, Value>) -> Vec<(String, Strin
     let mut edits = Vec::new();
     for (name, value) in members {
         let mut edit = |kind: &str, changed: Option<Value>| {
+            if changed.as_ref() == Some(value) {
+                return;
+            }
             let mut members = members.clone();
             match changed {
                 Some(changed) => members.insert(name.clone(), changed),
@@ -144,7 +147,10 @@ fn member_edits(whole: &str, members: &Map<String, Value>) -> Vec<(String, Strin
                 edit("one less", Some(json!(integer.wrapping_sub(1))));
                 edit("negative", Some(json!(integer.wrapping_neg().wrapping_sub(1))));
                 edit("beyond int64", Some(json!(u64::MAX)));
-                edit("with a fraction", Some(json!(integer as f64 + 0.5)));
+                // A double has no room for the fraction of a larger one.
+                if integer.unsigned_abs() < 1 << 52 {
+                    edit("with a fraction", Some(json!(integer as f64 + 0.5)));
+                }
             }
             _ => {}
         }

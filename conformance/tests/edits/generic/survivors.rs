@@ -182,13 +182,13 @@ pub(super) const REASONS: &[Reason] = &[
     Reason {
         why: "the service assigns any id, and reads may lag: nothing that was read later tells that it is another",
         explains: |s| {
-            let another = ["one more", "one less", "negative", "with a fraction"];
+            let another = ["one more", "one less", "negative"];
             s.is(&["body id"], &another) && s.is_animal() && s.status() == 201
         },
     },
     Reason {
         why: "a full list may show an animal that somebody else created, whatever its id",
-        explains: |s| s.is(&["list id"], &["one more", "one less", "negative", "with a fraction"]),
+        explains: |s| s.is(&["list id"], &["one more", "one less", "negative"]),
     },
     Reason {
         why: "a list may lack what was created less than five seconds ago, or has a limit that is debatable",

@@ -2,7 +2,7 @@
 //!
 //! The reference behind it has a plan that is never used up, so that this one alone decides.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -24,6 +24,8 @@ pub(crate) enum Anchor {
     Clock,
     /// With the first request after the last window.
     Request,
+    /// Nowhere: a request counts for so many seconds, and the reset is when the oldest one no longer does.
+    Log(i64),
 }
 
 /// What requests that fail use up.
@@ -129,6 +131,8 @@ struct Count {
     since: i64,
     used: u64,
     used_today: u64,
+    /// When those that are used came, where there is a log of them.
+    log: VecDeque<i64>,
     seen: u64,
     refused: u64,
     banned_until: i64,
@@ -184,6 +188,7 @@ impl Policy {
             let others = u64::from(self.others.is_some_and(|every| count.seen.is_multiple_of(every)));
             count.used += 1 + others;
             count.used_today += 1 + others;
+            (0..=others).for_each(|_| count.log.push_back(now));
         }
         if refused {
             count.refused += 1;
@@ -205,10 +210,16 @@ impl Policy {
     }
 
     fn roll(&self, count: &mut Count, now: i64) {
-        if now >= count.ends {
+        if let Anchor::Log(kept) = self.anchor {
+            while count.log.front().is_some_and(|came| came + kept <= now) {
+                count.log.pop_front();
+            }
+            count.used = count.log.len() as u64;
+            count.ends = count.log.front().unwrap_or(&now) + kept;
+        } else if now >= count.ends {
             count.ends = match self.anchor {
                 Anchor::Clock => now - now.rem_euclid(MINUTE) + MINUTE,
-                Anchor::Request => now + MINUTE,
+                Anchor::Request | Anchor::Log(_) => now + MINUTE,
             };
             if !matches!(self.flaw, Some(Flaw::NeverResets | Flaw::RefusesLonger(_))) {
                 (count.used, count.refused, count.since) = (0, 0, now);
@@ -261,6 +272,7 @@ impl Policy {
         } else if self.failures != Failures::Count && !told.refused && answer.status >= 400 {
             let count = ledger.counts.entry(told.bucket).or_default();
             count.used = count.used.saturating_sub(1);
+            count.log.pop_back();
             count.used_today = count.used_today.saturating_sub(1);
             told.remaining += u64::from(!self.counts_late && self.failures == Failures::AreFree);
         } else if matches!(self.flaw, Some(Flaw::Races)) && !told.refused {

@@ -130,6 +130,10 @@ fn inexact() -> Vec<Saboteur> {
             "a hash that looks at so many characters and no more",
             |ask, key| ask.token().is_some_and(|token| token.starts_with(key)),
         ),
+        admitting("another-word", &["auth.exact-key"], "the second word, whatever comes after it", |ask, key| {
+            let mut words = ask.authorization().split(' ');
+            words.next() == Some("Bearer") && words.next() == Some(key)
+        }),
         admitting("any-case-keys", &["auth.exact-key"], "a collation that does not tell cases apart", |ask, key| {
             ask.token().is_some_and(|token| token.eq_ignore_ascii_case(key))
         }),

@@ -3,6 +3,7 @@
 use axum::http::HeaderValue;
 
 use super::{Saboteur, saboteur};
+use crate::layers::limiter::{Anchor, FREE, Policy};
 use crate::layers::{Answer, Stage};
 
 const LIMIT: &str = "x-ratelimit-limit";
@@ -162,6 +163,8 @@ fn times() -> Vec<Saboteur> {
             answer.set(RESET, answer.number_of(RESET) + 7_200);
         }),
         telling("reset-is-now", target, "the time of the answer", |answer, stage| answer.set(RESET, stage.now())),
+        saboteur("log-of-half-a-minute", target, "a log whose length was taken from another plan")
+            .limiter(Policy { anchor: Anchor::Log(30), ..FREE }),
         telling("now-on-404", target, "an error handler without the window at hand", |answer, stage| {
             if answer.status == 404 {
                 answer.set(RESET, stage.now());

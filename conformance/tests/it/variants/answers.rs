@@ -123,6 +123,21 @@ pub(super) const CHOICES: &[Choice] = &[
         },
     },
     Choice {
+        axis: "members",
+        name: "nested more deeply than some readers go",
+        make: |b| {
+            b.layer(after(|_, answer| {
+                let deep = (0..100).fold(json!(1), |inner, _| json!([inner]));
+                answer.edit_pets(|pet| {
+                    // Spread over lines, a hundred of them would take a mebibyte.
+                    if pet["id"].as_i64().is_some_and(|id| id % 10 == 0) {
+                        pet.insert("ancestors".to_owned(), deep.clone());
+                    }
+                });
+            }));
+        },
+    },
+    Choice {
         axis: "location",
         name: "told",
         make: |b| {

@@ -22,6 +22,11 @@ pub(super) const CHOICES: &[Choice] = &[
         name: "from the first request",
         make: |b| b.limit(|policy| policy.anchor = Anchor::Request),
     },
+    Choice {
+        axis: "window",
+        name: "a log of the last minute",
+        make: |b| b.limit(|policy| policy.anchor = Anchor::Log(60)),
+    },
     Choice { axis: "window", name: "a limiter of its own on the clock", make: |b| b.limit(|_| {}) },
     Choice { axis: "headers", name: "tell the day", make: |b| b.limit(|policy| policy.tells_day = true) },
     Choice {

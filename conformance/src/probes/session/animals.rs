@@ -1,0 +1,70 @@
+//! The animals of a run: what they are called, and which of them there are.
+
+use super::Session;
+use crate::rules::meaning::is_plain_name;
+use crate::wire::exchange::Exchange;
+use crate::wire::json::Json;
+
+impl Session<'_> {
+    /// A plain name that the candidate has never seen: one word of letters, which every rule about names lets pass.
+    pub fn fresh_name(&mut self) -> String {
+        const ANIMALS: [&str; 8] = ["Heron", "Otter", "Badger", "Lynx", "Marten", "Plover", "Stoat", "Wren"];
+        self.names += 1;
+        format!("{}{}{}", ANIMALS[self.names % ANIMALS.len()], self.nonce, in_letters(self.names as u64, 3))
+    }
+
+    /// The ids that creations were answered with.
+    #[must_use]
+    pub fn known_ids(&self) -> Vec<i64> {
+        self.trace.exchanges.iter().filter_map(created_id).collect()
+    }
+
+    /// The plain name of the first animal of the usual category that was created as described.
+    #[must_use]
+    pub fn first_name(&self) -> Option<String> {
+        self.trace.exchanges.iter().filter(|exchange| created_id(exchange).is_some()).find_map(|exchange| {
+            let body = exchange.request.body.as_ref().filter(|body| body.content_type == "application/json")?;
+            let sent = Json::parse(&body.bytes).ok()?;
+            sent.get("categoryId")?.as_int64().filter(|category| *category == self.trace.context.category_id)?;
+            sent.get("name")?.as_str().filter(|name| is_plain_name(name)).map(str::to_owned)
+        })
+    }
+
+    /// The first animal that was created with this status, by its id.
+    #[must_use]
+    pub fn created_as(&self, status: &str) -> Option<i64> {
+        let named = |exchange: &&Exchange| {
+            let response = exchange.response().filter(|response| response.status == 201)?;
+            let pet = Json::parse(&response.body).ok()?;
+            (pet.get("status")?.as_str()? == status).then_some(())
+        };
+        self.trace.exchanges.iter().find(|exchange| named(exchange).is_some()).and_then(created_id)
+    }
+
+    /// The first animal whose creation had this text in its body, by its id.
+    #[must_use]
+    pub fn created_with(&self, text: &str) -> Option<i64> {
+        let has = |exchange: &&Exchange| {
+            let body = exchange.request.body.as_ref().map_or(&[][..], |body| &body.bytes);
+            body.windows(text.len()).any(|part| part == text.as_bytes())
+        };
+        self.trace.exchanges.iter().filter(has).find_map(created_id)
+    }
+}
+
+/// The last digits of a number, in letters.
+pub(super) fn in_letters(mut number: u64, digits: usize) -> String {
+    let mut letters = Vec::with_capacity(digits);
+    for _ in 0..digits {
+        letters.push(b"abcdefghijklmnopqrstuvwxyz"[(number % 26) as usize]);
+        number /= 26;
+    }
+    letters.iter().rev().copied().map(char::from).collect()
+}
+
+/// The id that a creation was answered with.
+#[must_use]
+pub fn created_id(exchange: &Exchange) -> Option<i64> {
+    let response = exchange.response().filter(|response| response.status == 201)?;
+    Json::parse(&response.body).ok()?.get("id")?.as_int64()
+}
