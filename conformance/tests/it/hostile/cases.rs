@@ -8,6 +8,8 @@ use super::server::{Asked, Behaviour, Peer};
 pub(super) struct Case {
     /// What it does, for the snapshot.
     pub name: &'static str,
+    /// How long an answer may take, in seconds.
+    pub timeout: &'static str,
     /// What it does.
     pub behaviour: Arc<Behaviour>,
 }
@@ -16,7 +18,12 @@ fn case(
     name: &'static str,
     behaviour: impl Fn(&Asked, &mut Peer) -> std::io::Result<()> + Send + Sync + 'static,
 ) -> Case {
-    Case { name, behaviour: Arc::new(behaviour) }
+    Case { name, timeout: "1", behaviour: Arc::new(behaviour) }
+}
+
+/// With more time for each answer: mebibytes take theirs on a machine that is busy with other things.
+fn patient(case: Case) -> Case {
+    Case { timeout: "15", ..case }
 }
 
 /// Always the same bytes.
@@ -26,7 +33,7 @@ fn bytes(name: &'static str, bytes: impl AsRef<[u8]> + Send + Sync + 'static) ->
 
 /// Always 200 with this body and lawful headers.
 fn body(name: &'static str, body: impl AsRef<[u8]> + Send + Sync + 'static) -> Case {
-    case(name, move |_, peer| peer.answer("200 OK", "", body.as_ref()))
+    patient(case(name, move |_, peer| peer.answer("200 OK", "", body.as_ref())))
 }
 
 /// Always this status with an Error, and fields of one's own.
@@ -62,14 +69,14 @@ pub(super) fn connections() -> Vec<Case> {
         later("drips a body after three answers", |_, peer| {
             peer.send("HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n").and_then(|()| peer.drip(b" "))
         }),
-        case("sends a body without end", |_, peer| {
+        patient(case("sends a body without end", |_, peer| {
             peer.send("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n[")?;
             peer.send_for_ever([b' '; 65_536])
-        }),
-        case("sends chunks without end", |_, peer| {
+        })),
+        patient(case("sends chunks without end", |_, peer| {
             peer.send("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n")?;
             peer.send_for_ever(format!("4000\r\n{}\r\n", " ".repeat(0x4000)))
-        }),
+        })),
         case("sends a chunk extension without end", |_, peer| {
             peer.send("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1;")?;
             peer.send_for_ever([b'x'; 65_536])
