@@ -20,7 +20,7 @@ const BODIES: [&str; 25] = [
     r#"{"name":false,"categoryId":@CATEGORY@}"#,
     r#"{"name":"@NAME@","categoryId":null}"#,
     r#"{"name":"@NAME@","categoryId":true}"#,
-    r#"{"name":"@NAME@","categoryId":"one"}"#,
+    r#"{"name":"@NAME@","categoryId":"one","status":"pending"}"#,
     r#"{"name":"@NAME@","categoryId":[@CATEGORY@]}"#,
     r#"{"name":"@NAME@","categoryId":{"id":@CATEGORY@}}"#,
     r#"{"name":"@NAME@","categoryId":-9223372036854775809}"#,

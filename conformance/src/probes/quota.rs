@@ -25,7 +25,7 @@ const KEPT: usize = 6;
 /// Lawful lists, of those that the tour has no room for, and that of the default limit once more, when no read lags any more: what
 /// uses up a window may as well show something.
 const FILLERS: [&str; 6] =
-    ["limit=1", "", "limit=2&status=sold", "status=pending", "limit=21", "status=sold&limit=100"];
+    ["status=sold&limit=100", "", "limit=2&status=sold", "status=pending", "limit=1", "limit=21"];
 
 /// Clocks are told to the second.
 const CLOCK_SLACK: Duration = Duration::from_secs(2);
@@ -105,8 +105,7 @@ pub(super) async fn run(session: &mut Session<'_>, turn: Turn, concurrency: usiz
             Turn::First => list_of(step / 2 + 1, &key),
             Turn::Second if remain == 0 => beyond.next().unwrap_or(&over[0]).clone(),
             // Each time another of the animals that were created: what one fetch shows says little of the others.
-            // In threes, so that others than those of the first turn are among them whatever they are told apart by.
-            Turn::Second if step % 2 == 0 => fetch_of(session, step / 2 * 3, &key),
+            Turn::Second if step % 2 == 0 => fetch_next(session, step / 2, &key),
             Turn::Second => bearing(Request::new("GET", "/store/orders"), &key),
         };
         let exchange = session.send(request).await?;
@@ -210,6 +209,15 @@ fn fetches_work(session: &Session<'_>) -> bool {
 fn fetch_of(session: &Session<'_>, place: usize, key: &ApiKey) -> Request {
     let ids = session.known_ids();
     let id = ids.iter().rev().cycle().nth(place).copied().unwrap_or(1);
+    bearing(Request::new("GET", format!("/pets/{id}")), key)
+}
+
+/// The fetch of one of the animals that follow the one which the near misses fetch: of several in a row, one shows it when only some
+/// can be fetched.
+fn fetch_next(session: &Session<'_>, place: usize, key: &ApiKey) -> Request {
+    let ids = session.known_ids();
+    let first = session.created_as("sold").and_then(|sold| ids.iter().position(|id| *id == sold)).unwrap_or(0);
+    let id = ids.iter().cycle().nth(first + 1 + place).copied().unwrap_or(1);
     bearing(Request::new("GET", format!("/pets/{id}")), key)
 }
 

@@ -20,7 +20,7 @@ use crate::wire::json::Json;
 /// More animals than the default limit, so that the default shows.
 const ENOUGH: usize = 21;
 
-/// A number that few take for that of a category, and the largest.
+/// The largest number that a category can have.
 const LARGEST: &str = "9223372036854775807";
 
 /// Valid creations that are made in any case: each status twice, and none once.
@@ -47,7 +47,7 @@ const REFUSED: [&str; 11] = [
 /// Bodies that may be accepted or refused.
 const UNUSUAL: [&str; 7] = [
     r#"{"name":"@NAME@","categoryId":9223372036854775807}"#,
-    r#"{"name":"@NAME@","categoryId":-9007199254740993,"status":"sold"}"#,
+    r#"{"name":"00@DIGITS@","categoryId":-9007199254740993,"status":"sold"}"#,
     r#"{"name":"o'neil's  \"old\" cat+dog, 100%41 a\\b/c <&> Zo\u00eb \ud83d\udc22 @NAME@ x-42","categoryId":@CATEGORY@,"status":"sold"}"#,
     r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":"sold","colour":"grey"}"#,
     r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":"sold","id":@FOREIGN@}"#,
@@ -114,12 +114,20 @@ async fn ask_at_once(session: &mut Session<'_>, requests: Vec<Request>, concurre
     Ok(())
 }
 
-/// A template without its marks, and with a fresh name, the category and a foreign id for them.
+/// A number that is new as a name.
+fn digits(session: &mut Session<'_>) -> String {
+    session.random.u64(1_000_000_000..1_000_000_000_000).to_string()
+}
+
+/// A template without its marks, and with a fresh name or digits, the category and a foreign id for them.
 fn filled(session: &mut Session<'_>, template: &str) -> (String, String) {
     let step = template.replace('@', "");
     let mut body = template.replace("@CATEGORY@", &session.trace.context.category_id.to_string());
     if body.contains("@NAME@") {
         body = body.replace("@NAME@", &session.fresh_name());
+    }
+    if body.contains("@DIGITS@") {
+        body = body.replace("@DIGITS@", &digits(session));
     }
     if body.contains("@FOREIGN@") {
         body = body.replace("@FOREIGN@", &session.random.i64(1 << 61..1 << 62).to_string());
@@ -212,7 +220,7 @@ fn name_in_burst(session: &mut Session<'_>, place: usize) -> String {
         // Not escaped, so in bytes beyond ASCII.
         1 => format!("Zo\u{eb} \u{732b} {name} no. 4-2"),
         // What some languages take for a number.
-        DIFFERENT => format!("00{}", session.random.u64(1_000_000_000..1_000_000_000_000)),
+        DIFFERENT => digits(session),
         // Two animals may have one name.
         3 => session.first_name().unwrap_or(name),
         _ => name,
