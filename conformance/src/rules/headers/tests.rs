@@ -161,3 +161,14 @@ fn what_a_failure_used_up_may_show_again_in_a_refusal() {
     assert_eq!(rises(&[(200, 9), (429, 10)]), [[2, 1]]);
     assert_eq!(rises(&[(404, 9), (200, 10)]), [[2, 1]]);
 }
+
+#[test]
+fn a_ban_may_go_with_a_limit_of_its_own() {
+    let minute = |sample: Sample, first: u16| {
+        let told = sample.window(50).list(first, 5, 60).list(429, 0, 60).list(429, 0, 60).list(429, 0, 30);
+        told.wait(70)
+    };
+    assert_eq!(minute(minute(Sample::new(), 200), 200).failing(limit_figure), NONE);
+    let other = |sample: Sample| sample.window(50).list(200, 5, 60).list(404, 5, 30).wait(70);
+    assert_eq!(other(other(Sample::new())).failing(limit_figure), [[3, 4]]);
+}
