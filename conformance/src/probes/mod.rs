@@ -69,9 +69,7 @@ pub async fn run(session: &mut Session<'_>, options: &Options) -> Result<(), Sto
 /// Lets a window end that would end while the tour is under way: what the tour then used of it would have to be used once more.
 async fn begin_early_in_a_window(session: &mut Session<'_>) -> Result<(), Stop> {
     const TOO_LITTLE: Duration = Duration::from_secs(6);
-    match quota::seconds_left(session, &session.quota_key())
-        .filter(|left| *left < TOO_LITTLE && *left < session.time_left())
-    {
+    match quota::seconds_left(session).filter(|left| *left < TOO_LITTLE && *left < session.time_left()) {
         Some(left) => session.wait(left, "a window of which more is left").await,
         None => Ok(()),
     }
@@ -86,7 +84,7 @@ async fn look_at_the_window(session: &mut Session<'_>, turn: Turn) -> Result<(),
         return Ok(());
     }
     let enough = quota::enough_to_use_up(session);
-    let most = quota::seconds_left(session, &session.quota_key()).filter(|left| *left + enough < session.time_left());
+    let most = quota::seconds_left(session).filter(|left| *left + enough < session.time_left());
     let wait = most.map_or(MOMENT, |left| left.saturating_sub(enough).max(MOMENT));
     session.wait(wait, "the window to show that nothing comes back before its reset").await
 }

@@ -265,9 +265,9 @@ fn is_over_admitted(session: &Session<'_>, figures: Option<Figures>) -> bool {
     in_window as u64 > window.limit || figures.is_some_and(|figures| in_minute > 2 * figures.per_minute)
 }
 
-/// How long the present minute of a key still lasts, if its last answer tells.
-pub(super) fn seconds_left(session: &Session<'_>, key: &ApiKey) -> Option<Duration> {
-    let last = session.last_answer_to(key)?;
+/// How long the present minute of the quota key still lasts, if its last answer tells.
+pub(super) fn seconds_left(session: &Session<'_>) -> Option<Duration> {
+    let last = session.last_answer_to(&session.quota_key())?;
     let told_at = last.response().and_then(Response::date).unwrap_or(last.received_at).as_second();
     let now = told_at.saturating_add(session.now().duration_since(last.received_at).as_secs());
     let left = u64::try_from(window_of(last)?.reset.saturating_sub(now)).ok()?;

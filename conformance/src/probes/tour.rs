@@ -9,11 +9,11 @@ use std::time::Duration;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 
-use super::quota;
 use super::session::{Session, Stop, created_id};
 use crate::options::Profile;
 use crate::rules::docket::READ_LAG;
 use crate::rules::meaning::STATUSES;
+use crate::rules::rate;
 use crate::wire::exchange::{Exchange, Request};
 use crate::wire::json::Json;
 
@@ -100,11 +100,16 @@ pub(super) async fn ask<'s>(session: &'s mut Session<'_>, request: Request, step
     session.ask(request).await
 }
 
+/// A limit as large as the smallest of a day may be that of a day, which says nothing of the minute.
+const MAY_BE_A_DAY: u64 = 1_000;
+
 /// Sends reads with the key at the same time; one after the other where the headers do not tell that the minute has room for them:
 /// several that are refused may bring a ban.
 async fn ask_at_once(session: &mut Session<'_>, requests: Vec<Request>, concurrency: usize) -> Result<(), Stop> {
+    let told = session.last_answer_to(&session.key()).and_then(Exchange::response).and_then(|r| rate::read(r).window());
+    let tells_minute = told.is_some_and(|window| window.limit < MAY_BE_A_DAY);
     let wanted = requests.len().min(concurrency.max(1));
-    let size = if quota::seconds_left(session, &session.key()).is_some() { session.at_once(wanted).max(1) } else { 1 };
+    let size = if tells_minute { session.at_once(wanted).max(1) } else { 1 };
     for requests in requests.chunks(size) {
         match requests {
             [request] => drop(session.ask(request.clone()).await?),
