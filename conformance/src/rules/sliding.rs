@@ -91,6 +91,14 @@ mod tests {
     }
 
     #[test]
+    fn an_end_that_moves_by_the_slack_of_a_clock_is_that_of_one_window() {
+        let moved =
+            |seconds: i64| slides(Sample::new().window(60).list(200, 6, 7).wait(seconds).window(60).list(200, 5, 7));
+        assert!(!moved(1) && !moved(CLOCK_SLACK));
+        assert!(moved(CLOCK_SLACK + 1));
+    }
+
+    #[test]
     fn what_is_about_to_drop_out_may_have() {
         assert!(!slides(four().wait(2).window(3).list(200, 5, 7)), "the second has not, nor the third and fourth");
         assert!(slides(four().wait(4).window(11).list(200, 5, 7)));

@@ -99,6 +99,20 @@ pub(super) const EDITS: &[Breaking] = &[
         },
     },
     Breaking {
+        rule: "headers.limit-figure",
+        name: "creations have a limit of their own",
+        trace: "free",
+        also: &[],
+        apply: |trace| {
+            trace.context.figures = None;
+            all(trace, created, |response| {
+                let window = window(response);
+                set(response, LIMIT, window.limit + 10);
+                set(response, REMAINING, window.remaining + 10);
+            });
+        },
+    },
+    Breaking {
         rule: "headers.remaining-range",
         name: "Remaining is negative",
         trace: "free",

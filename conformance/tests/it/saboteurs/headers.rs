@@ -87,6 +87,12 @@ fn figures() -> Vec<Saboteur> {
         telling("limit-falls", &["headers.limit-figure"], "what remains, told as the limit", |answer, _| {
             answer.set(LIMIT, answer.header(REMAINING).to_owned());
         }),
+        saboteur("creations-have-more", &["headers.limit-figure"], "a limit for each route").after(|ask, answer, _| {
+            if ask.is_create() {
+                answer.set(LIMIT, answer.number_of(LIMIT) + 10);
+                answer.set(REMAINING, answer.number_of(REMAINING) + 10);
+            }
+        }),
         telling(
             "one-below-nought",
             &["headers.remaining-range"],
