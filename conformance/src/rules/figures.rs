@@ -28,7 +28,10 @@ impl Docket<'_> {
         let metered = self.metered(key);
         let ahead = |case: &Case<'_>, window: Window| Some(window.reset - case.server_time()?.as_second());
         let plan = |is_like: &dyn Fn(&Figures) -> bool| PLANS.iter().map(|(_, figures)| *figures).find(|f| is_like(f));
-        metered.iter().find_map(|(_, Window { limit, .. })| {
+        // An Enterprise plan may have the figure of another one in another place. A ban may go with a limit of its own.
+        let limits = || metered.iter().filter(|(case, _)| case.status() != Some(429)).map(|(_, window)| window.limit);
+        let has_all = |f: &Figures| limits().all(|limit| [f.per_minute, f.per_day].contains(&limit));
+        let learnt = metered.iter().find_map(|(_, Window { limit, .. })| {
             // Near its end, a day looks like a minute. Elsewhere in the run it does not.
             let of_that_limit = metered.iter().filter(|(_, window)| window.limit == *limit);
             let furthest = of_that_limit.filter_map(|(case, window)| ahead(case, *window)).max()?;
@@ -37,7 +40,8 @@ impl Docket<'_> {
                 (_, Some(of_day)) if furthest > LONGEST_MINUTE => Some(of_day),
                 (of_minute, _) => of_minute,
             }
-        })
+        });
+        learnt.filter(has_all)
     }
 }
 
@@ -73,9 +77,18 @@ mod tests {
     }
 
     #[test]
+    fn a_limit_that_the_plan_does_not_have_tells_that_it_is_another_plan() {
+        let other = |status| told(300, 40_000).window(20).list(status, 5, 200);
+        assert_eq!(learnt(other(200)), None);
+        assert_eq!(learnt(other(404)), None);
+        assert_eq!(learnt(other(429)), Some(PRO), "a ban's own");
+        assert_eq!(learnt(told(300, 20).window(40_000).list(200, 5, 10_000)), Some(PRO));
+    }
+
+    #[test]
     fn near_midnight_a_day_looks_like_a_minute_until_the_next_begins() {
         assert_eq!(learnt(told(1_000, 20).wait(30).window(86_390).list(200, 999, 1_000)), Some(FREE));
-        let other = told(1_000, 20).window(86_390).list(200, 5, 10_000);
+        let other = told(1_000, 20).window(86_390).list(200, 5, 100_000);
         assert_eq!(learnt(other), Some(BUSINESS), "the reset of another limit says nothing of this one");
     }
 
