@@ -4,6 +4,8 @@
 //! drops out: honest headers, though one Reset follows another within seconds. Whether that is so can be reckoned from the run's
 //! own requests, which a window that is only too short does not stand up to.
 
+use std::collections::BTreeMap;
+
 use jiff::SignedDuration;
 
 use super::docket::{Case, Docket};
@@ -17,18 +19,32 @@ const CLOCK_SLACK: i64 = 2;
 /// How long a request is certain to stay in the log.
 const KEPT: SignedDuration = SignedDuration::from_secs(MINUTE - CLOCK_SLACK);
 
+/// After this long it is certain to have dropped out.
+const NO_LONGER_KEPT: SignedDuration = SignedDuration::from_secs(MINUTE + CLOCK_SLACK);
+
 impl Docket<'_> {
     /// Whether these answers of one key tell of a log of the last minute: as windows, some would be too short, and all are as such a
     /// log would have them.
     pub(super) fn slides(&self, metered: &[(&Case<'_>, Window)]) -> bool {
-        let follows = |[a, b]: [Window; 2]| {
-            a.limit == b.limit && (CLOCK_SLACK + 1..MINUTE - CLOCK_SLACK).contains(&(b.reset - a.reset))
-        };
-        let short = metered.windows(2).any(|pair| follows([pair[0].1, pair[1].1]));
+        let shared = self.is_shared(metered);
         let is_honest = |(case, window): &(&Case<'_>, Window)| {
-            leaves_room_for_the_last_minute(metered, case, *window) && self.is_oldest(case, *window)
+            let drops_out = if shared { ends_within_a_minute(case, *window) } else { self.is_oldest(case, *window) };
+            drops_out && leaves_room_for_the_last_minute(metered, case, *window)
         };
-        short && metered.iter().all(is_honest)
+        has_short_windows(metered) && metered.iter().all(is_honest)
+    }
+
+    /// Whether more was ever used up than the run's own requests of the last minute: then the oldest may be somebody else's.
+    fn is_shared(&self, metered: &[(&Case<'_>, Window)]) -> bool {
+        let own = |case: &Case<'_>| {
+            let is_recent = |other: &&Case<'_>| {
+                other.exchange.sent_at <= case.exchange.received_at
+                    && case.exchange.sent_at.duration_since(other.exchange.received_at) <= NO_LONGER_KEPT
+            };
+            self.cases.iter().filter(is_recent).count() as u64
+        };
+        let answered = metered.iter().filter(|(case, _)| case.status() != Some(429));
+        answered.into_iter().any(|(case, window)| window.limit.saturating_sub(window.remaining) > own(case))
     }
 
     /// Whether a request of this run, with whatever credential, came a minute before the reset that an answer tells.
@@ -41,6 +57,26 @@ impl Docket<'_> {
             (answered - took - CLOCK_SLACK..=answered + CLOCK_SLACK).contains(&came)
         })
     }
+}
+
+/// Whether the ends of two windows of one limit lie apart, but by less than a minute.
+fn has_short_windows(metered: &[(&Case<'_>, Window)]) -> bool {
+    let mut ends: BTreeMap<u64, i64> = BTreeMap::new();
+    metered.iter().any(|(_, window)| {
+        let end = ends.entry(window.limit).or_insert(window.reset);
+        let apart = window.reset.saturating_sub(*end);
+        if apart >= MINUTE - CLOCK_SLACK {
+            *end = window.reset;
+        }
+        (CLOCK_SLACK + 1..MINUTE - CLOCK_SLACK).contains(&apart)
+    })
+}
+
+/// Whether the reset is a minute after some time in the last minute.
+fn ends_within_a_minute(case: &Case<'_>, window: Window) -> bool {
+    let took = case.exchange.received_at.duration_since(case.exchange.sent_at).as_secs();
+    let fits = |now: i64| (now - took - CLOCK_SLACK..=now + MINUTE + CLOCK_SLACK).contains(&window.reset);
+    case.server_time().is_some_and(|time| fits(time.as_second()))
 }
 
 /// Whether no more remains than the successes of the last minute leave, and a further one had room among them.
@@ -96,6 +132,34 @@ mod tests {
             |seconds: i64| slides(Sample::new().window(60).list(200, 6, 7).wait(seconds).window(60).list(200, 5, 7));
         assert!(!moved(1) && !moved(CLOCK_SLACK));
         assert!(moved(CLOCK_SLACK + 1));
+    }
+
+    #[test]
+    fn an_end_may_move_second_by_second() {
+        let moved = |times: i64| {
+            (0..times).fold(Sample::new().window(60).list(200, 30, 40), |sample, _| {
+                sample.wait(1).window(60).list(200, 20, 40)
+            })
+        };
+        assert!(!slides(moved(CLOCK_SLACK)));
+        assert!(slides(moved(CLOCK_SLACK + 1)));
+        let other = Sample::new().window(60).list(200, 30, 40).wait(30).window(30).list(200, 900, 1_000);
+        assert!(!slides(other), "another limit has another window");
+    }
+
+    #[test]
+    fn the_oldest_may_be_somebody_elses_where_more_is_used_up_than_by_the_run() {
+        // Half a minute before each answer somebody else's request came, of which there is no trace but in what remains.
+        let told = |remaining: u64| four().wait(10).window(30).list(200, remaining, 7);
+        assert!(!slides(told(4)), "the run has sent three in the last minute");
+        assert!(slides(told(3)));
+        let ahead = |seconds| slides(four().wait(10).window(seconds).list(200, 3, 7));
+        assert!(ahead(62) && ahead(-2), "rounded");
+        assert!(!ahead(63) && !ahead(-3), "nobody's request drops out then");
+        assert!(!slides(four().wait(10).window(30).list(200, 4, 7).list(429, 0, 7)), "a refusal may say so of itself");
+        let late = |seconds: i64| Sample::new().list(200, 6, 7).wait(seconds).window(20).list(200, 5, 7);
+        assert!(!slides(late(62)), "the first may still count");
+        assert!(slides(late(63)));
     }
 
     #[test]
