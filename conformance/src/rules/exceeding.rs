@@ -26,16 +26,33 @@ const UNSEEN: SignedDuration = SignedDuration::from_secs(1);
 /// Clocks are told to the second.
 const CLOCK_SLACK: SignedDuration = SignedDuration::from_secs(2);
 
-/// The successful requests of a key, in the order of sending, by the window that their headers name.
+/// The successful requests of a key, in the order of sending, by the window that their headers name; those left out that may be of
+/// the one before.
 fn windows<'d>(docket: &'d Docket<'_>, key: usize) -> Vec<Vec<(&'d Case<'d>, Window)>> {
     let mut windows: Vec<Vec<(&Case<'_>, Window)>> = Vec::new();
-    for (case, window) in docket.metered(key).into_iter().filter(|(case, _)| case.succeeded()) {
+    let metered = docket.metered(key);
+    let is_certain =
+        |(case, window): &&(&Case<'_>, Window)| case.succeeded() && !may_be_of_the_one_before(&metered, case, *window);
+    for &(case, window) in metered.iter().filter(is_certain) {
         match windows.iter_mut().find(|admitted| admitted[0].1.is_same(window)) {
             Some(admitted) => admitted.push((case, window)),
             None => windows.push(vec![(case, window)]),
         }
     }
     windows
+}
+
+/// Whether a request may have been counted in the window before the one that its answer tells: it was under way when that one
+/// ended, and headers may tell of the time at which they are written.
+fn may_be_of_the_one_before(metered: &[(&Case<'_>, Window)], case: &Case<'_>, window: Window) -> bool {
+    let took = case.exchange.received_at.duration_since(case.exchange.sent_at).as_secs();
+    let came = case.server_time().map(|time| time.as_second() - took);
+    let ended_meanwhile = |(_, told): &(&Case<'_>, Window)| {
+        let is_before = told.limit == window.limit && told.reset < window.reset && !told.is_same(window);
+        is_before && came.is_none_or(|came| told.reset >= came)
+    };
+    let is_first = !metered.iter().any(|(other, told)| told.is_same(window) && other.precedes(case));
+    is_first && metered.iter().any(ended_meanwhile)
 }
 
 pub(super) fn is_limited(case: &Case<'_>) -> bool {
@@ -139,7 +156,10 @@ fn failures_counted(docket: &Docket<'_>, key: usize, window: Window) -> usize {
         }
     }
     let counts = |case: &Case<'_>| seen.get(&case.status()).is_some_and(|(times, always)| *always && *times >= SEVERAL);
-    metered.iter().filter(|(case, other)| failed(case) && other.is_same(window) && counts(case)).count()
+    let is_certain = |case: &Case<'_>, told: Window| {
+        told.is_same(window) && counts(case) && !may_be_of_the_one_before(&metered, case, told)
+    };
+    metered.iter().filter(|(case, told)| failed(case) && is_certain(case, *told)).count()
 }
 
 /// Successes that follow each other in one window with nothing but failures between them, if anything: each sent when the one before was
@@ -192,9 +212,10 @@ fn not_early(docket: &Docket<'_>, judgement: &mut Judgement) {
         // Told before counting, the last admitted request shows 1.
         let last = u64::from(!counts_first(docket, key));
         for &(limited, now) in metered.iter().filter(|(case, _)| is_limited(case)) {
-            let Some((before, earlier)) = metered.iter().rev().find(|(case, _)| case.precedes(limited)) else {
+            let Some(before_limited) = metered.iter().rev().find(|(case, _)| case.precedes(limited)) else {
                 continue;
             };
+            let (before, earlier) = before_limited;
             // After a first 429 a ban may follow, whatever remains. After a pause others may have used it up.
             let pause = limited.exchange.sent_at.duration_since(before.exchange.received_at);
             if is_limited(before) || pause > UNSEEN || waits_for_more(limited, now) {
@@ -203,14 +224,17 @@ fn not_early(docket: &Docket<'_>, judgement: &mut Judgement) {
             // Requests that were under way at the same time may have used some of what was promised.
             let meanwhile =
                 metered.iter().filter(|(case, _)| !case.precedes(limited) && !limited.precedes(case)).count();
-            // So may those since then whose answers tell nothing: to no operation, or with a debatable credential; and those
-            // without a key, where they are told of the same window, because callers are told apart by their address.
-            let since = before.exchange.number..limited.exchange.number.saturating_sub(1);
+            // So may those since the last answer that told this window, whose own answers tell nothing or of another one: to no
+            // operation, or with a debatable credential; and those without a key, where they are told of the same window, because
+            // callers are told apart by their address.
+            let last_told = metered.iter().rev().find(|(case, told)| told.is_same(now) && case.precedes(limited));
+            let since =
+                last_told.unwrap_or(before_limited).0.exchange.number..limited.exchange.number.saturating_sub(1);
             let unmetered = docket.cases.get(since).unwrap_or_default().iter().filter(|case| {
                 let told = case.rate.as_ref().and_then(RateHeaders::window);
                 case.access == Access::Debatable
                     || case.access.is_lacking() && told.is_some_and(|window| window.is_same(now))
-                    || case.key() == Some(key) && told.is_none()
+                    || case.key() == Some(key) && told.is_none_or(|window| !window.is_same(now))
                     || case.key() == Some(key) && case.operation == Operation::Elsewhere
             });
             let used = (meanwhile + unmetered.count()) as u64 - 1;
@@ -260,7 +284,7 @@ fn counts_first(docket: &Docket<'_>, key: usize) -> bool {
 }
 
 /// Whether Remaining ever fell by more than this run's own requests explain, at whatever each of them costs.
-fn has_other_traffic(docket: &Docket<'_>, key: usize) -> bool {
+pub(super) fn has_other_traffic(docket: &Docket<'_>, key: usize) -> bool {
     let metered = docket.metered(key);
     let cost = cost_of_one(docket, &metered);
     metered.windows(2).any(|pair| {
@@ -298,7 +322,7 @@ fn cost_of_one(docket: &Docket<'_>, metered: &[(&Case<'_>, Window)]) -> u64 {
 
 /// How many of this run's requests, with whatever credential, may have been counted between two answers, the one to the second
 /// request among them.
-fn sent_between(docket: &Docket<'_>, before: &Case<'_>, after: &Case<'_>) -> u64 {
+pub(super) fn sent_between(docket: &Docket<'_>, before: &Case<'_>, after: &Case<'_>) -> u64 {
     let at = |case: &Case<'_>| case.exchange.number.saturating_sub(1);
     let cases = |range| docket.cases.get::<std::ops::Range<usize>>(range).unwrap_or_default().iter();
     let earlier = cases(0..at(before)).rev().take_while(|other| !other.precedes(before)).count();
@@ -307,7 +331,7 @@ fn sent_between(docket: &Docket<'_>, before: &Case<'_>, after: &Case<'_>) -> u64
 }
 
 /// Whether the headers tell the day, and this run alone may have used up the minute behind it.
-fn minute_is_used_up(docket: &Docket<'_>, key: usize, limited: &Case<'_>, window: Window) -> bool {
+pub(super) fn minute_is_used_up(docket: &Docket<'_>, key: usize, limited: &Case<'_>, window: Window) -> bool {
     if !docket.tells_day(key, limited, window) {
         return false;
     }

@@ -4,8 +4,9 @@
 //! the order of concurrent requests. Refused requests may count or not, and other traffic may use the same key: Remaining
 //! may therefore fall faster than the judge's own requests explain, never slower.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
+use super::bans::possible_bans;
 use super::docket::{Case, Docket};
 use super::meaning::{Access, Operation};
 use super::rate::{Field, RateHeaders, Window};
@@ -54,15 +55,15 @@ fn present(docket: &Docket<'_>, judgement: &mut Judgement, name: &str, field: fn
 
 fn limit_figure(docket: &Docket<'_>, judgement: &mut Judgement) {
     // A ban may go with a limit of its own.
-    let repeated = repeated_refusals(docket);
+    let of_bans = possible_bans(docket);
     for key in docket.keys() {
         let told = docket.context.figures.filter(|_| key == 0);
         let mut figures = BTreeSet::new();
         let metered: Vec<_> =
-            docket.metered(key).into_iter().filter(|(case, _)| !repeated.contains(&case.exchange.number)).collect();
+            docket.metered(key).into_iter().filter(|(case, _)| !of_bans.contains(&case.exchange.number)).collect();
         one_figure_for_a_minute(&metered, judgement);
         for (case, window) in docket.metered(key) {
-            if !repeated.contains(&case.exchange.number) {
+            if !of_bans.contains(&case.exchange.number) {
                 judgement.require(case, window.limit > 0, "a Limit above 0 for a valid key", || {
                     format!("{} with a Limit of 0", answered(case))
                 });
@@ -116,8 +117,10 @@ fn remaining_range(docket: &Docket<'_>, judgement: &mut Judgement) {
 pub(super) fn successive<'d>(docket: &'d Docket<'_>, key: usize) -> Vec<[(&'d Case<'d>, Window); 2]> {
     let admitted: Vec<(&Case<'_>, Window)> =
         docket.metered(key).into_iter().filter(|(case, _)| case.succeeded()).collect();
-    let is_certain =
-        |[a, b]: &[(&Case<'_>, Window); 2]| a.1.is_same(b.1) && a.0.precedes(b.0) && !docket.is_beside_a_failure(a.0);
+    let is_certain = |[(before, earlier), (after, later)]: &[(&Case<'_>, Window); 2]| {
+        let is_over = after.server_time().is_some_and(|time| time.as_second() >= earlier.reset);
+        earlier.is_same(*later) && !is_over && before.precedes(after) && !docket.is_beside_a_failure(before)
+    };
     admitted.windows(2).map(|pair| [pair[0], pair[1]]).filter(is_certain).collect()
 }
 
@@ -169,21 +172,9 @@ fn remaining_never_rises(docket: &Docket<'_>, judgement: &mut Judgement) {
     }
 }
 
-/// The refusals of a key that may not be its first: they may tell of a ban, whose end may lie anywhere. When it comes, and what
-/// else comes in between, is the service's choice; of refusals at the same time, any may have been the later one.
-fn repeated_refusals(docket: &Docket<'_>) -> HashSet<usize> {
-    let mut numbers = HashSet::new();
-    for key in docket.keys() {
-        let refusals = || docket.cases.iter().filter(|case| case.key() == Some(key) && case.status() == Some(429));
-        let is_first = |case: &Case<'_>| refusals().all(|other| std::ptr::eq(case, other) || case.precedes(other));
-        numbers.extend(refusals().filter(|case| !is_first(case)).map(|case| case.exchange.number));
-    }
-    numbers
-}
-
 fn reset_time(docket: &Docket<'_>, judgement: &mut Judgement) {
-    let repeated = repeated_refusals(docket);
-    let tells_ban = |case: &Case<'_>| case.access == Access::Banned || repeated.contains(&case.exchange.number);
+    let of_bans = possible_bans(docket);
+    let tells_ban = |case: &Case<'_>| case.access == Access::Banned || of_bans.contains(&case.exchange.number);
     for (case, rate) in answers(docket).filter(|(case, _)| !tells_ban(case)) {
         let Some(reset) = rate.reset.integer() else { continue };
         let length = match (case.key().and_then(|key| docket.figures(key)), rate.limit.integer()) {
@@ -215,7 +206,7 @@ fn reset_time(docket: &Docket<'_>, judgement: &mut Judgement) {
     }
     for key in docket.keys() {
         let metered: Vec<_> =
-            docket.metered(key).into_iter().filter(|(case, _)| !repeated.contains(&case.exchange.number)).collect();
+            docket.metered(key).into_iter().filter(|(case, _)| !of_bans.contains(&case.exchange.number)).collect();
         // The oldest request of a log may drop out at any moment.
         if !docket.slides(&metered) {
             window_lengths(&metered, judgement);

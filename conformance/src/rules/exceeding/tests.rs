@@ -239,8 +239,41 @@ fn in_a_log_of_the_last_minute_one_may_drop_out_as_another_comes() {
 fn in_a_log_of_the_last_minute_there_may_be_several_last_ones() {
     let spent = |ahead| {
         let full = Sample::new().window(60).lists(3, &[(200, 2), (200, 1)]).wait(30).list(200, 0, 3);
-        full.wait(30).window(ahead).list(200, 0, 3).list(200, 0, 3)
+        full.wait(31).window(ahead).list(200, 0, 3).list(200, 0, 3)
     };
     assert_eq!(spent(60).failing(not_exceeded), [[5, 4]], "a window of a minute has one");
-    assert!(spent(30).failing(not_exceeded).is_empty());
+    assert!(spent(29).failing(not_exceeded).is_empty());
+}
+
+#[test]
+fn a_request_that_was_under_way_when_a_window_ended_may_be_of_that_one() {
+    // Of a limit of two: one in a window that has 60 s, one that comes so many seconds later and takes so long, and two more.
+    let counted = |wait: i64, took: i64| {
+        let first = Sample::new().window(60).list(200, 1, 2);
+        first.wait(wait).window(120 - wait).list(200, 2, 2).slow(took).lists(2, &[(200, 1), (200, 0)])
+    };
+    let all = [[4]];
+    assert!(counted(59, 2).failing(not_exceeded).is_empty());
+    assert!(counted(60, 0).failing(not_exceeded).is_empty(), "within the second in which it ended");
+    assert_eq!(counted(61, 0).failing(not_exceeded), all);
+    assert_eq!(counted(62, 1).failing(not_exceeded), all);
+    let next = Sample::new().list(200, 1, 2).wait(60).window(60).list(200, 2, 2).list(200, 1, 2);
+    assert_eq!(next.lists(2, &[(200, 0), (200, 0)]).failing(not_exceeded), [[5]], "one at the most is of that one");
+    let other = Sample::new().list(200, 4, 5).wait(60).window(60).lists(2, &[(200, 2), (200, 1), (200, 0)]);
+    assert_eq!(other.failing(not_exceeded), all, "another limit");
+    let dateless = Sample::new().list(200, 1, 2).wait(600).window(60).list(200, 2, 2).dateless();
+    assert_eq!(dateless.lists(2, &[(200, 1), (200, 0)]).failing(not_exceeded), NONE, "when it came is not known");
+}
+
+#[test]
+fn where_headers_tell_now_the_minute_now_the_day_those_that_told_the_day_were_counted_too() {
+    // Of three that remain in the minute, so many are used by requests whose answers tell the day.
+    let refused = |used: u64| {
+        let first = Sample::new().window(60).lists(60, &[(200, 4), (200, 3)]).window(40_000);
+        let told = (0..used).fold(first, |sample, used| sample.list(200, 900 - used, 1_000));
+        told.window(60).list(429, 0, 60)
+    };
+    assert_eq!(refused(3).failing(not_early), NONE);
+    assert_eq!(refused(2).failing(not_early), NONE, "told before it is counted, the last shows 1");
+    assert_eq!(refused(1).failing(not_early), [[4, 3]]);
 }

@@ -172,3 +172,16 @@ fn a_ban_may_go_with_a_limit_of_its_own() {
     let other = |sample: Sample| sample.window(50).list(200, 5, 60).list(404, 5, 30).wait(70);
     assert_eq!(other(other(Sample::new())).failing(limit_figure), [[3, 4]]);
 }
+
+#[test]
+fn what_remained_until_a_reset_is_not_compared_with_what_remains_after_it() {
+    let pairs = |wait: i64, ahead: i64, dateless: bool| {
+        let second = Sample::new().window(10).list(200, 5, 60).wait(wait).window(ahead).list(200, 9, 60);
+        let trace = if dateless { second.dateless() } else { second }.trace();
+        successive(&Docket::new(&trace), 0).len()
+    };
+    assert_eq!(pairs(9, 1, false), 1);
+    assert_eq!(pairs(10, 0, false), 0, "the end that was told has come");
+    assert_eq!(pairs(10, 1, false), 0, "and the next is a second later");
+    assert_eq!(pairs(10, 0, true), 1);
+}

@@ -93,6 +93,8 @@ pub(crate) struct Policy {
     pub(crate) empty: bool,
     /// For how many seconds a second refused request bans the key, if it does.
     pub(crate) ban: Option<i64>,
+    /// At which request of the key, and for how many seconds, it is banned for what somebody else has done with it.
+    pub(crate) banned: Option<(u64, i64)>,
     /// Whether callers are told apart by their address, so that requests without a key use up the same.
     pub(crate) by_address: bool,
     /// Every so many requests, somebody else sends one with the same key.
@@ -113,6 +115,7 @@ pub(crate) const FREE: Policy = Policy {
     dates: false,
     empty: false,
     ban: None,
+    banned: None,
     by_address: false,
     others: None,
     flaw: None,
@@ -181,6 +184,9 @@ impl Policy {
         let count = ledger.counts.entry(bucket).or_default();
         self.roll(count, now);
         count.seen += 1;
+        if let Some((_, seconds)) = self.banned.filter(|(at, _)| *at == count.seen) {
+            (count.used, count.banned_until) = (self.per_minute, now + seconds);
+        }
         let exempt = matches!(self.flaw, Some(Flaw::Exempts(which)) if which(ask));
         // Whoever has no key is told so, and nothing else.
         let refused = self.refuses(count, ask, now) && !exempt && is_known;

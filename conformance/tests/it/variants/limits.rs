@@ -63,6 +63,16 @@ pub(super) const CHOICES: &[Choice] = &[
         make: |b| b.limit(|policy| policy.ban = Some(120)),
     },
     Choice {
+        axis: "ban",
+        name: "for what a run before has done",
+        make: |b| b.limit(|policy| policy.banned = Some((1, 75))),
+    },
+    Choice {
+        axis: "ban",
+        name: "for what somebody else does meanwhile",
+        make: |b| b.limit(|policy| policy.banned = Some((40, 85))),
+    },
+    Choice {
         axis: "traffic",
         name: "a few other requests with the key",
         make: |b| b.limit(|policy| policy.others = Some(9)),
@@ -78,6 +88,11 @@ pub(super) const CHOICES: &[Choice] = &[
         make: |b| {
             b.limit(|policy| (policy.others, policy.ban, policy.counts_late) = (Some(2), Some(120), true));
         },
+    },
+    Choice {
+        axis: "traffic",
+        name: "others in a log of the last minute",
+        make: |b| b.limit(|policy| (policy.others, policy.anchor) = (Some(5), Anchor::Log(60))),
     },
     Choice { axis: "anonymous", name: "an allowance that is told", make: |b| b.layer(anonymous(10)) },
     Choice { axis: "anonymous", name: "a large allowance", make: |b| b.layer(anonymous(5_000)) },
