@@ -92,8 +92,13 @@ fn alteration(animal: Animal<'_>, name: Option<&str>, category: Option<i64>, sta
 
 /// Whether a name is shown as it was sent. An unusual one may be trimmed and brought to normalisation form C.
 fn is_same_name(sent: &str, shown: &str) -> bool {
-    let normal = |name: &str| name.trim().nfc().collect::<String>();
+    let normal = |name: &str| name.trim_matches(is_trimmed).nfc().collect::<String>();
     sent == shown || !is_plain_name(sent) && normal(sent) == normal(shown)
+}
+
+/// What one language or another trims: white space, control characters, and characters that take no room.
+fn is_trimmed(char: char) -> bool {
+    char.is_whitespace() || char.is_control() || matches!(char, '\u{180e}' | '\u{200b}' | '\u{feff}')
 }
 
 fn assigned_id(docket: &Docket<'_>, judgement: &mut Judgement) {
@@ -143,5 +148,14 @@ mod tests {
         assert!(!is_same_name("Rex 1", "rex 1"));
         assert!(is_same_name(" Zoe\u{308} ", "Zo\u{eb}"));
         assert!(!is_same_name("Zo\u{eb}", "Zoe"));
+    }
+
+    #[test]
+    fn what_is_trimmed_depends_on_the_language() {
+        for trimmed in ["\u{feff}", "\u{200b}", "\u{180e}", "\u{3000}", "\0", "\u{85}"] {
+            assert!(is_same_name(&format!("{trimmed}Zo\u{eb} {trimmed}"), "Zo\u{eb}"), "{trimmed:?}");
+        }
+        assert!(!is_same_name("Zo\u{eb}\u{301}", "Zo\u{eb}"));
+        assert!(!is_same_name("Z\u{feff}o\u{eb}", "Zo\u{eb}"), "within a name nothing is");
     }
 }
