@@ -105,7 +105,7 @@ fn still_limited(docket: &Docket<'_>, key: usize, metered: &[(&Case<'_>, Window)
 fn not_exceeded(docket: &Docket<'_>, judgement: &mut Judgement) {
     for key in docket.keys() {
         // A log admits another whenever its oldest drops out, and its headers tell whether that was so.
-        let slides = docket.slides(&docket.metered(key));
+        let slides = docket.slides(key);
         for admitted in windows(docket, key) {
             let Window { limit, reset, .. } = admitted[0].1;
             if slides {
@@ -354,7 +354,7 @@ fn every_operation(docket: &Docket<'_>, judgement: &mut Judgement) {
     for key in docket.keys() {
         let pairs = successive(docket, key);
         // Where nothing ever falls, `headers.remaining-falls` says so once; in a log, another may just have dropped out.
-        let falls = pairs.iter().any(|pair| !is_flat(pair)) && !docket.slides(&docket.metered(key));
+        let falls = pairs.iter().any(|pair| !is_flat(pair)) && !docket.slides(key);
         for pair in &pairs {
             if is_flat(pair) && falls {
                 let [(before, earlier), (after, later)] = pair;

@@ -208,7 +208,7 @@ fn reset_time(docket: &Docket<'_>, judgement: &mut Judgement) {
         let metered: Vec<_> =
             docket.metered(key).into_iter().filter(|(case, _)| !of_bans.contains(&case.exchange.number)).collect();
         // The oldest request of a log may drop out at any moment.
-        if !docket.slides(&metered) {
+        if !docket.slides(key) {
             window_lengths(&metered, judgement);
             lies_ahead(&metered, judgement);
         }

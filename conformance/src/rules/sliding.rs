@@ -8,7 +8,9 @@ use std::collections::BTreeMap;
 
 use jiff::SignedDuration;
 
+use super::bans::possible_bans;
 use super::docket::{Case, Docket};
+use super::exceeding::{is_limited, sent_between};
 use super::rate::Window;
 
 const MINUTE: i64 = 60;
@@ -19,22 +21,28 @@ const CLOCK_SLACK: i64 = 2;
 /// How long a request is certain to stay in the log.
 const KEPT: SignedDuration = SignedDuration::from_secs(MINUTE - CLOCK_SLACK);
 
-/// After this long it is certain to have dropped out.
-const NO_LONGER_KEPT: SignedDuration = SignedDuration::from_secs(MINUTE + CLOCK_SLACK);
+/// After this long it is certain to have dropped out, where the log has whole seconds.
+const NO_LONGER_KEPT: SignedDuration = SignedDuration::from_secs(MINUTE + 1);
 
 impl Docket<'_> {
-    /// Whether these answers of one key tell of a log of the last minute: as windows, some would be too short, and all are as such a
-    /// log would have them.
-    pub(super) fn slides(&self, metered: &[(&Case<'_>, Window)]) -> bool {
-        let shared = self.is_shared(metered);
+    /// Whether the answers to a key tell of a log of the last minute: as windows, some would be too short, and all are as such a log
+    /// would have them.
+    pub(super) fn slides(&self, key: usize) -> bool {
+        let of_bans = possible_bans(self);
+        let mut metered = self.metered(key);
+        metered.retain(|(case, _)| !of_bans.contains(&case.exchange.number));
+        let shared = self.is_shared(&metered);
         let is_honest = |(case, window): &(&Case<'_>, Window)| {
             let drops_out = if shared { ends_within_a_minute(case, *window) } else { self.is_oldest(case, *window) };
-            drops_out && leaves_room_for_the_last_minute(metered, case, *window)
+            // Without a Date the server's clock is unknown.
+            let may_drop_out = drops_out || case.server_time().is_none();
+            may_drop_out && leaves_room_for_the_last_minute(&metered, case, *window)
         };
-        has_short_windows(metered) && metered.iter().all(is_honest)
+        has_short_windows(&metered) && metered.iter().all(is_honest)
     }
 
-    /// Whether more was ever used up than the run's own requests of the last minute: then the oldest may be somebody else's.
+    /// Whether more was ever used up than by the run's own requests, between two answers or in a minute: then the oldest may be
+    /// somebody else's.
     fn is_shared(&self, metered: &[(&Case<'_>, Window)]) -> bool {
         let own = |case: &Case<'_>| {
             let is_recent = |other: &&Case<'_>| {
@@ -43,8 +51,16 @@ impl Docket<'_> {
             };
             self.cases.iter().filter(is_recent).count() as u64
         };
-        let answered = metered.iter().filter(|(case, _)| case.status() != Some(429));
-        answered.into_iter().any(|(case, window)| window.limit.saturating_sub(window.remaining) > own(case))
+        let between = metered.windows(2).any(|pair| {
+            let [(before, earlier), (after, later)] = [pair[0], pair[1]];
+            let fell = earlier.remaining.saturating_sub(later.remaining);
+            before.precedes(after)
+                && earlier.is_same(later)
+                && !is_limited(after)
+                && fell > sent_between(self, before, after)
+        });
+        let answered = || metered.iter().filter(|(case, _)| !is_limited(case));
+        between || answered().any(|(case, window)| window.limit.saturating_sub(window.remaining) > own(case))
     }
 
     /// Whether a request of this run, with whatever credential, came a minute before the reset that an answer tells.
@@ -99,7 +115,7 @@ mod tests {
     fn slides(sample: Sample) -> bool {
         let trace = sample.trace();
         let docket = Docket::new(&trace);
-        docket.slides(&docket.metered(0))
+        docket.slides(0)
     }
 
     /// Three requests ten seconds apart, of a limit of seven. 25 seconds after the last, the first has dropped out.
@@ -158,8 +174,11 @@ mod tests {
         assert!(!ahead(63) && !ahead(-3), "nobody's request drops out then");
         assert!(!slides(four().wait(10).window(30).list(200, 4, 7).list(429, 0, 7)), "a refusal may say so of itself");
         let late = |seconds: i64| Sample::new().list(200, 6, 7).wait(seconds).window(20).list(200, 5, 7);
-        assert!(!slides(late(62)), "the first may still count");
-        assert!(slides(late(63)));
+        assert!(!slides(late(61)), "the first may still count");
+        assert!(slides(late(62)));
+        let between = |first| slides(four().list(200, first, 7).wait(10).window(30).list(200, 3, 7));
+        assert!(!between(3));
+        assert!(between(2), "two for one request");
     }
 
     #[test]
@@ -174,7 +193,8 @@ mod tests {
         assert!(told(CLOCK_SLACK) && told(-CLOCK_SLACK));
         assert!(!told(CLOCK_SLACK + 1) && !told(-CLOCK_SLACK - 1));
         assert!(!slides(four().wait(10).window(30).list(200, 4, 7)), "nothing came half a minute ago");
-        assert!(slides(four().wait(10).window(5).list(200, 4, 7).dateless()), "when the others came is known");
+        assert!(slides(four().wait(10).window(30).list(200, 4, 7).dateless()), "the server's clock is unknown");
+        assert!(slides(four().list(200, 0, 7).list(429, 0, 7).window(90).list(429, 0, 7)), "a ban's end");
     }
 
     #[test]

@@ -69,6 +69,18 @@ fn a_reset_that_was_announced_does_not_move_while_its_window_runs() {
 }
 
 #[test]
+fn a_ban_may_end_at_any_time() {
+    let far = |answers: &[u16]| {
+        let sample = answers.iter().fold(Sample::new().window(100_000), |sample, status| sample.list(*status, 0, 7));
+        sample.failing(reset_time)
+    };
+    assert_eq!(far(&[404]), [[1]]);
+    assert_eq!(far(&[429, 429]), NONE);
+    assert_eq!(far(&[429, 429, 403]), NONE);
+    assert_eq!(far(&[429, 429, 404]), [[3]]);
+}
+
+#[test]
 fn a_reset_lies_within_the_window_that_the_limit_is_of() {
     let off = |limit, ahead, figures| {
         let mut trace = Sample::new().window(ahead).list(200, 5, limit).trace();
