@@ -148,6 +148,7 @@ fn remaining_falls(docket: &Docket<'_>, judgement: &mut Judgement) {
 fn remaining_never_rises(docket: &Docket<'_>, judgement: &mut Judgement) {
     for key in docket.keys() {
         let metered = docket.metered(key);
+        let slides = docket.slides(key);
         for pair in metered.windows(2) {
             let [(before, earlier), (after, later)] = [pair[0], pair[1]];
             if earlier.limit != later.limit || !before.precedes(after) {
@@ -155,7 +156,8 @@ fn remaining_never_rises(docket: &Docket<'_>, judgement: &mut Judgement) {
             }
             let over = match after.server_time() {
                 Some(time) => time.as_second() >= earlier.reset - CLOCK_SLACK,
-                None => later.reset != earlier.reset,
+                // Where the end of a log's oldest is rounded up, it may have come before it is told anew.
+                None => later.reset != earlier.reset || slides,
             };
             // What a failure used up may be given back after it was told, and a refusal uses nothing up.
             let given_back = u64::from(!before.succeeded() && after.status() == Some(429));

@@ -197,3 +197,13 @@ fn what_remained_until_a_reset_is_not_compared_with_what_remains_after_it() {
     assert_eq!(pairs(10, 1, false), 0, "and the next is a second later");
     assert_eq!(pairs(10, 0, true), 1);
 }
+
+#[test]
+fn in_a_log_without_a_date_what_remains_may_rise_before_the_reset_is_told_anew() {
+    let dateless = |sample: Sample, remaining| sample.list(200, remaining, 7).dateless();
+    let three = dateless(dateless(dateless(Sample::new(), 6).wait(10), 5), 4);
+    let log = dateless(dateless(three.wait(55).window(5), 4).wait(4), 5);
+    assert_eq!(log.failing(remaining_never_rises), NONE, "the second and third have dropped out");
+    let three = dateless(dateless(dateless(Sample::new(), 6).wait(10), 5), 4);
+    assert_eq!(dateless(three, 5).failing(remaining_never_rises), [[4, 3]]);
+}

@@ -260,4 +260,15 @@ mod tests {
         }
         assert_eq!(body(&animal[..20]), CreateBody::Malformed);
     }
+
+    #[test]
+    fn a_plain_name_has_letters_and_nothing_that_a_constraint_could_exclude() {
+        for plain in ["R", "Rex 1", "Rex-Max 2", "7 Up", &"x".repeat(MODEST_NAME)] {
+            assert!(is_plain_name(plain), "{plain}");
+        }
+        let long = "x".repeat(MODEST_NAME + 1);
+        for other in ["", " Rex", "Rex ", "Rex-", "-Rex", "Rex_1", "Rex  1", "12 3", "Zo\u{eb}", "a.b", &long] {
+            assert!(!is_plain_name(other), "{other}");
+        }
+    }
 }
