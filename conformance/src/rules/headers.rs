@@ -253,17 +253,31 @@ fn lies_ahead(metered: &[(&Case<'_>, Window)], judgement: &mut Judgement) {
 
 /// No window is shorter than a minute, so two that follow each other end a minute apart at the least, wherever they begin.
 fn window_lengths(metered: &[(&Case<'_>, Window)], judgement: &mut Judgement) {
-    let mut ends: BTreeMap<u64, (&Case<'_>, i64)> = BTreeMap::new();
-    for &(case, window) in metered {
-        let (first, end) = *ends.entry(window.limit).or_insert((case, window.reset));
-        let apart = window.reset.saturating_sub(end);
-        if apart >= MINUTE - CLOCK_SLACK {
-            ends.insert(window.limit, (case, window.reset));
-        } else if apart > CLOCK_SLACK && first.precedes(case) {
-            let found = format!("windows that end {apart} s apart, at {end} and at {}", window.reset);
-            judgement.fail(&[case, first], "a window of a minute at the least", found);
-        }
+    for [(first, window), (case, next)] in short_windows(metered).filter(|[first, next]| first.0.precedes(next.0)) {
+        let found = format!(
+            "windows that end {} s apart, at {} and at {}",
+            next.reset - window.reset,
+            window.reset,
+            next.reset
+        );
+        judgement.fail(&[case, first], "a window of a minute at the least", found);
     }
+}
+
+/// Answers that tell of two windows of one limit whose ends lie apart, but by less than a minute: the first of its minute, and another.
+pub(super) fn short_windows<'m, 'd>(
+    metered: &'m [(&'d Case<'d>, Window)],
+) -> impl Iterator<Item = [(&'d Case<'d>, Window); 2]> + 'm {
+    let mut firsts: BTreeMap<u64, (&Case<'_>, Window)> = BTreeMap::new();
+    metered.iter().filter_map(move |&(case, window)| {
+        let first = firsts.entry(window.limit).or_insert((case, window));
+        let apart = window.reset.saturating_sub(first.1.reset);
+        if apart >= MINUTE - CLOCK_SLACK {
+            *first = (case, window);
+            return None;
+        }
+        (apart > CLOCK_SLACK).then_some([*first, (case, window)])
+    })
 }
 
 fn distance(seconds: i64) -> String {

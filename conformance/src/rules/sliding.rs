@@ -4,13 +4,12 @@
 //! drops out: honest headers, though one Reset follows another within seconds. Whether that is so can be reckoned from the run's
 //! own requests, which a window that is only too short does not stand up to.
 
-use std::collections::BTreeMap;
-
 use jiff::SignedDuration;
 
 use super::bans::possible_bans;
 use super::docket::{Case, Docket};
 use super::exceeding::sent_between;
+use super::headers::short_windows;
 use super::rate::Window;
 
 const MINUTE: i64 = 60;
@@ -38,7 +37,7 @@ impl Docket<'_> {
             let may_drop_out = drops_out || case.server_time().is_none();
             may_drop_out && leaves_room_for_the_last_minute(&metered, case, *window)
         };
-        has_short_windows(&metered) && metered.iter().all(is_honest)
+        short_windows(&metered).next().is_some() && metered.iter().all(is_honest)
     }
 
     /// Whether more was ever used up than by the run's own requests, between two answers or in a minute: then the oldest may be
@@ -69,20 +68,6 @@ impl Docket<'_> {
             (answered - took - CLOCK_SLACK..=answered + CLOCK_SLACK).contains(&came)
         })
     }
-}
-
-/// Whether the ends of two windows of one limit lie apart, but by less than a minute.
-fn has_short_windows(metered: &[(&Case<'_>, Window)]) -> bool {
-    let mut ends: BTreeMap<u64, i64> = BTreeMap::new();
-    metered.iter().any(|(_, window)| {
-        let end = ends.entry(window.limit).or_insert(window.reset);
-        let apart = window.reset.saturating_sub(*end);
-        if apart >= MINUTE - CLOCK_SLACK {
-            *end = window.reset;
-            return false;
-        }
-        apart > CLOCK_SLACK
-    })
 }
 
 /// Whether the reset is a minute after some time in the last minute.
