@@ -95,6 +95,14 @@ impl<'t> Case<'t> {
         self.date
     }
 
+    /// The Unix time, by the server's clock, at which the request may have come: its `Date`, which tells when the answer went out,
+    /// less the whole seconds that the answer took.
+    #[must_use]
+    pub fn came(&self) -> Option<i64> {
+        let took = self.exchange.received_at.duration_since(self.exchange.sent_at).as_secs();
+        Some(self.server_time()?.as_second() - took)
+    }
+
     /// Whether the whole exchange lies before the sending of another: then the server dealt with it first.
     #[must_use]
     pub fn precedes(&self, other: &Case<'_>) -> bool {

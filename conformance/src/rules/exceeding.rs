@@ -45,11 +45,9 @@ fn windows<'d>(docket: &'d Docket<'_>, key: usize) -> Vec<Vec<(&'d Case<'d>, Win
 /// Whether a request may have been counted in the window before the one that its answer tells: it was under way when that one
 /// ended, and headers may tell of the time at which they are written.
 fn may_be_of_the_one_before(metered: &[(&Case<'_>, Window)], case: &Case<'_>, window: Window) -> bool {
-    let took = case.exchange.received_at.duration_since(case.exchange.sent_at).as_secs();
-    let came = case.server_time().map(|time| time.as_second() - took);
     let ended_meanwhile = |(_, told): &(&Case<'_>, Window)| {
         let is_before = told.limit == window.limit && told.reset < window.reset && !told.is_same(window);
-        is_before && came.is_none_or(|came| told.reset >= came)
+        is_before && case.came().is_none_or(|came| told.reset >= came)
     };
     let is_first = !metered.iter().any(|(other, told)| told.is_same(window) && other.precedes(case));
     is_first && metered.iter().any(ended_meanwhile)

@@ -236,9 +236,7 @@ fn lies_ahead(metered: &[(&Case<'_>, Window)], judgement: &mut Judgement) {
     let mut ends: BTreeMap<u64, (&Case<'_>, i64)> = BTreeMap::new();
     for &(case, window) in metered {
         // The Date of a slow answer tells when it went out; the headers may be from when the request came in.
-        let took = case.exchange.received_at.duration_since(case.exchange.sent_at).as_secs();
-        let came = case.server_time().map(|time| time.as_second() - took);
-        let Some(now) = came.filter(|now| window.reset - now <= 1) else { continue };
+        let Some(now) = case.came().filter(|now| window.reset - now <= 1) else { continue };
         let (first, then) = *ends.entry(window.limit).or_insert((case, now));
         if APART.contains(&(now - then)) && first.precedes(case) {
             let found = format!("two answers {} s apart, each at the end of its window", now - then);

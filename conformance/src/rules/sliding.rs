@@ -62,19 +62,16 @@ impl Docket<'_> {
     fn is_oldest(&self, case: &Case<'_>, window: Window) -> bool {
         let came = window.reset - MINUTE;
         let earlier = self.cases.iter().take_while(|other| other.exchange.sent_at <= case.exchange.sent_at);
-        earlier.filter_map(|other| Some((other, other.server_time()?.as_second()))).any(|(other, answered)| {
-            // The log has the time at which a request came in, the Date that at which its answer went out.
-            let took = other.exchange.received_at.duration_since(other.exchange.sent_at).as_secs();
-            (answered - took - CLOCK_SLACK..=answered + CLOCK_SLACK).contains(&came)
-        })
+        earlier
+            .filter_map(|other| Some(other.came()? - CLOCK_SLACK..=other.server_time()?.as_second() + CLOCK_SLACK))
+            .any(|times| times.contains(&came))
     }
 }
 
 /// Whether the reset is a minute after some time in the last minute.
 fn ends_within_a_minute(case: &Case<'_>, window: Window) -> bool {
-    let took = case.exchange.received_at.duration_since(case.exchange.sent_at).as_secs();
-    let fits = |now: i64| (now - took - CLOCK_SLACK..=now + MINUTE + CLOCK_SLACK).contains(&window.reset);
-    case.server_time().is_some_and(|time| fits(time.as_second()))
+    let (Some(came), Some(answered)) = (case.came(), case.server_time()) else { return false };
+    (came - CLOCK_SLACK..=answered.as_second() + MINUTE + CLOCK_SLACK).contains(&window.reset)
 }
 
 /// Whether no more remains than the successes of the last minute leave, and a further one had room among them.
