@@ -8,57 +8,31 @@
 //!                       Trace ──▶ rules ──▶ verdicts ──▶ report ──▶ renderers
 //! ```
 //!
-//! Probes decide which requests to send and judge nothing. Rules are pure functions over the trace and send nothing. So
-//! every exchange is judged by every rule that applies to it, which is what makes a run cheap enough for a Free key.
+//! Probes decide which requests to send and judge nothing. Rules, in [`animal_store_rules`], are pure functions over the trace
+//! and send nothing. So every exchange is judged by every rule that applies to it, which is what makes a run cheap enough
+//! for a Free key.
 
-#[cfg(feature = "program")]
-pub mod again;
-pub mod catalogue;
-#[cfg(feature = "program")]
 pub mod cli;
-#[cfg(feature = "program")]
 pub mod container;
-#[cfg(feature = "program")]
 pub mod diff;
-#[cfg(feature = "program")]
+pub mod events;
 pub mod explain;
-#[cfg(feature = "program")]
+pub mod http;
 pub mod interrupt;
-#[cfg(feature = "program")]
-pub mod judge;
-#[cfg(feature = "program")]
-pub mod known_failing;
-#[cfg(feature = "program")]
-pub mod malformed;
-#[cfg(feature = "program")]
-pub mod notes;
-#[cfg(feature = "program")]
 pub mod options;
-pub mod plan;
-#[cfg(feature = "program")]
 pub mod probes;
-#[cfg(feature = "program")]
-pub mod progress;
-#[cfg(feature = "program")]
 pub mod redaction;
-#[cfg(feature = "program")]
 pub mod report;
-pub mod rules;
-#[cfg(feature = "program")]
-pub mod verdict;
-pub mod wire;
+pub mod run;
 
-#[cfg(all(test, feature = "program"))]
+mod layout;
+
+#[cfg(test)]
 mod schema;
 
-#[cfg(feature = "program")]
-mod columns;
-
-#[cfg(feature = "program")]
-pub use judge::{Judge, RunError};
-#[cfg(feature = "program")]
-pub use options::{Options, Profile};
-#[cfg(feature = "program")]
+pub use animal_store_rules::catalogue::plan::Plan;
+pub use animal_store_rules::catalogue::scope::Profile;
+pub use animal_store_rules::verdict::Verdict;
+pub use options::Options;
 pub use report::Report;
-#[cfg(feature = "program")]
-pub use verdict::Verdict;
+pub use run::judge::{Judge, RunError};

@@ -1,99 +1,39 @@
 //! What a run is asked for.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
 
-use crate::again::Invoked;
-use crate::known_failing::KnownFailing;
-use crate::plan::Plan;
-use crate::wire::client::Transport;
-use crate::wire::secret::{ApiKey, UnusableKey};
+use crate::http::client::Transport;
+use animal_store_rules::catalogue::plan::Plan;
+use animal_store_rules::catalogue::scope::Scope;
+use animal_store_rules::trace::keys::{ApiKey, UnusableKey};
+use animal_store_rules::verdict::known_failing::KnownFailing;
 
-/// How much of the catalogue a run covers, and what it does to the target.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize, clap::ValueEnum)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Profile {
-    /// Everything: creates animals, and exhausts a key once.
-    #[default]
-    Full,
-    /// Everything but exhausting a key.
-    Functional,
-    /// Neither creates animals nor exhausts a key.
-    ReadOnly,
+/// How a run was asked for, as far as its options do not tell.
+#[derive(Clone, Debug)]
+pub struct Invoked {
+    /// The command as it was typed, without its arguments.
+    pub program: String,
+    /// Whether the target was started for this run: another run has another address and another key.
+    pub embedded: bool,
+    /// The options that say which container was started for this run, with their values.
+    pub container: Vec<(&'static str, String)>,
+    /// The file that the known failures came from.
+    pub known_failing: Option<PathBuf>,
+    /// The file that the certificates came from.
+    pub ca_cert: Option<PathBuf>,
 }
 
-impl Profile {
-    /// The name of the profile on the command line.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Profile::Full => "full",
-            Profile::Functional => "functional",
-            Profile::ReadOnly => "read-only",
-        }
-    }
-
-    /// Whether the profile creates animals.
-    #[must_use]
-    pub fn creates(self) -> bool {
-        self != Profile::ReadOnly
-    }
-
-    /// Whether the profile exhausts a key.
-    #[must_use]
-    pub fn exhausts(self) -> bool {
-        self == Profile::Full
-    }
-
-    /// Whether the profile leaves a requirement out.
-    fn leaves_out(self, id: &str) -> bool {
-        let among = |patterns: &[&str]| patterns.iter().any(|pattern| id.starts_with(pattern));
-        !self.exhausts() && among(NEED_EXHAUSTION) || !self.creates() && among(NEED_CREATION)
-    }
-}
-
-/// The beginnings of the identifiers that only a used-up key shows.
-const NEED_EXHAUSTION: &[&str] = &[
-    "quota.enforced",
-    "quota.not-early",
-    "quota.retry-after",
-    "quota.recovers",
-    "quota.refused-stores-nothing",
-    "quota.error-body",
-];
-
-/// The beginnings of the identifiers that only a creation shows.
-const NEED_CREATION: &[&str] = &["create.", "pet.unique-id", "auth.refused-stores-nothing"];
-
-/// Which requirements a run is asked for.
-#[derive(Clone, Debug, Default)]
-pub struct Scope {
-    /// The profile.
-    pub profile: Profile,
-    /// Identifiers, or beginnings of some, to keep to; empty for all.
-    pub only: Vec<String>,
-    /// Identifiers, or beginnings of some, to leave out.
-    pub skip: Vec<String>,
-}
-
-impl Scope {
-    /// Whether a requirement is asked for.
-    #[must_use]
-    pub fn selects(&self, id: &str) -> bool {
-        let begins = |patterns: &[String]| patterns.iter().any(|pattern| id.starts_with(pattern.as_str()));
-        (self.only.is_empty() || begins(&self.only)) && !begins(&self.skip) && !self.profile.leaves_out(id)
-    }
-
-    /// Why a requirement is not asked for.
-    #[must_use]
-    pub fn why_not(&self, id: &str) -> String {
-        if self.profile.leaves_out(id) {
-            format!("outside the profile {}", self.profile.as_str())
-        } else {
-            "not selected".to_owned()
+impl Default for Invoked {
+    fn default() -> Invoked {
+        Invoked {
+            program: "conform".to_owned(),
+            embedded: false,
+            container: Vec::new(),
+            known_failing: None,
+            ca_cert: None,
         }
     }
 }

@@ -4,8 +4,8 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use animal_store_conformance::Plan as JudgedPlan;
 use animal_store_conformance::cli::{self, Invocation};
-use animal_store_conformance::plan::Plan as JudgedPlan;
 use animal_store_reference::clock::Clock;
 use animal_store_reference::{Embedded, EmbeddedOptions, Limits, Plan};
 use anyhow::Context;

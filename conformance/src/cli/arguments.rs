@@ -1,4 +1,4 @@
-//! The options as they are typed. What becomes of them is [`super::requested`]'s.
+//! The options as they are typed. What becomes of them is [`super::to_options`]'s.
 //!
 //! An option has one definition, here: its variable of the environment and its member of `conform.toml` go by its name, and
 //! [`super::config`] reads what may stand in the file from [`command`].
@@ -12,8 +12,9 @@ use jiff::Timestamp;
 use super::container::ContainerArguments;
 use super::values::{self, Color, HeaderField, Key, Printed, ReportFile};
 use super::{diff, init, rules};
-use crate::options::{Options, Profile};
-use crate::plan::Plan;
+use crate::options::Options;
+use animal_store_rules::catalogue::plan::Plan;
+use animal_store_rules::catalogue::scope::Profile;
 
 /// Judge an Animal Store server by the specification
 ///
@@ -56,7 +57,7 @@ pub(super) struct Arguments {
     pub plan: Option<Plan>,
 
     /// How much to judge
-    #[arg(long, value_enum, default_value_t, env = "CONFORM_PROFILE", help_heading = "Scope")]
+    #[arg(long, value_parser = values::profile(), default_value_t, env = "CONFORM_PROFILE", help_heading = "Scope")]
     pub profile: Profile,
 
     /// Judge only this requirement, or all that begin so (repeatable)

@@ -14,10 +14,10 @@ use super::run::Invocation;
 use crate::container::{Candidate, Image, Running, StartError};
 use crate::interrupt::Interrupt;
 use crate::options::Options;
+use crate::redaction::Redactor;
 use crate::redaction::{hide_credentials, redactor};
 use crate::report::{Report, printable};
-use crate::verdict::Verdict;
-use crate::wire::secret::Redactor;
+use animal_store_rules::verdict::Verdict;
 
 /// What an invocation needs of the candidate that it judges.
 pub(super) struct Contained {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::requested::UsageError;
+use super::to_options::UsageError;
 use crate::container::{Image, ImageName, Ready};
 
 /// What to start in a container, and how.

@@ -6,7 +6,7 @@ use crate::probes::plan::{self, Plan, Probe, Turn};
 /// The plan of a run against this target, as people read it.
 #[must_use]
 pub(super) fn describe(options: &Options, target: &str) -> String {
-    let figures = options.plan.as_ref().and_then(crate::plan::Plan::figures);
+    let figures = options.plan.as_ref().and_then(animal_store_rules::catalogue::plan::Plan::figures);
     let plan = plan::plan(options, figures, None);
     let mut text = format!(
         "{target} · profile {} · {}\n\n",

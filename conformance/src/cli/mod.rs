@@ -12,15 +12,15 @@ mod output;
 mod parse;
 mod progress;
 mod report_files;
-mod requested;
 mod rules;
 mod run;
 mod signals;
+mod to_options;
 mod values;
 
 pub use arguments::command;
 pub use output::exit;
 pub use parse::parse;
-pub use requested::UsageError;
 pub use run::{Embedded, Invocation};
+pub use to_options::UsageError;
 pub use values::{OutputFormat, Printed, ReportFile};

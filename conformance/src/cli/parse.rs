@@ -11,8 +11,8 @@ use super::config::{self, Configuration};
 use super::init::NotWritten;
 use super::output::exit::{COULD_NOT_RUN, USAGE};
 use super::output::{print, say, usage};
-use super::requested::UsageError;
 use super::run::Invocation;
+use super::to_options::UsageError;
 use super::values::Printed;
 
 /// Reads a command line, program name first, with the environment and the configuration file.

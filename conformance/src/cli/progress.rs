@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 
-use crate::columns::cut;
-use crate::progress::Event;
+use crate::events::Event;
+use crate::layout::cut;
 
 /// Waits shorter than this are not worth a line of their own.
 const WORTH_A_LINE: Duration = Duration::from_secs(1);
@@ -289,7 +289,7 @@ mod tests {
         let (seen, now) = waiting();
         for columns in [0, 1, 20, 61] {
             let words = seen.words(now, columns);
-            assert!(crate::columns::width(&words) <= columns, "{columns}: {words}");
+            assert!(crate::layout::width(&words) <= columns, "{columns}: {words}");
         }
     }
 

@@ -1,8 +1,8 @@
 //! `rules`: the catalogue on the command line.
 
-use crate::catalogue::{Requirement, catalogue};
 use crate::cli::values::OutputFormat;
 use crate::explain;
+use animal_store_rules::catalogue::{Requirement, catalogue};
 
 /// List the requirements, or explain one
 ///

@@ -16,11 +16,12 @@ use super::report_files::ReportFiles;
 use super::signals::Signals;
 use super::values::{Color, Printed};
 use crate::interrupt::Interrupt;
-use crate::judge::{Judge, RunError};
-use crate::options::{Options, Profile};
-use crate::plan::Plan;
+use crate::options::Options;
 use crate::report::text::Detail;
 use crate::report::{self, Report};
+use crate::run::judge::{Judge, RunError};
+use animal_store_rules::catalogue::plan::Plan;
+use animal_store_rules::catalogue::scope::Profile;
 
 /// A server that stands in when no target is named.
 #[derive(Clone, Debug)]

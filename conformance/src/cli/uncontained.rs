@@ -5,8 +5,8 @@ use std::process::ExitCode;
 
 use super::output::usage;
 use super::report_files::ReportFiles;
-use super::requested::UsageError;
 use super::run::Invocation;
+use super::to_options::UsageError;
 use crate::container::Image;
 use crate::interrupt::Interrupt;
 use crate::options::Options;

@@ -10,9 +10,10 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
-use crate::catalogue::catalogue;
 use crate::options::{UnusableOptions, normal_base_url};
 use crate::report::formats::{self, FORMATS, Format};
+use animal_store_rules::catalogue::catalogue;
+use animal_store_rules::catalogue::scope::Profile;
 
 /// A form of output.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, ValueEnum)]
@@ -34,6 +35,18 @@ pub(super) enum Color {
     Always,
     /// Never
     Never,
+}
+
+/// Reads a profile by its name.
+pub(super) fn profile() -> impl TypedValueParser<Value = Profile> {
+    let value = |profile: Profile| {
+        PossibleValue::new(profile.as_str()).help(match profile {
+            Profile::Full => "Everything: creates animals, and exhausts a key once",
+            Profile::Functional => "Everything but exhausting a key",
+            Profile::ReadOnly => "Neither creates animals nor exhausts a key",
+        })
+    };
+    PossibleValuesParser::new(Profile::ALL.map(value)).try_map(|name| name.parse::<Profile>())
 }
 
 /// A key as it is given. `Debug` does not show it.

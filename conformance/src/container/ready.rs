@@ -6,7 +6,7 @@ use testcontainers::bollard::Docker;
 use testcontainers::bollard::query_parameters::InspectContainerOptions;
 
 use super::{Image, Ready, log};
-use crate::wire::client::{Client, Transport};
+use crate::http::client::{Client, Transport};
 
 /// How often is asked.
 const INTERVAL: Duration = Duration::from_millis(50);

@@ -5,10 +5,10 @@
 
 use serde::Serialize;
 
-use crate::catalogue::Level;
-use crate::options::Profile;
 use crate::report::{Report, RequirementReport};
-use crate::verdict::{Status, Verdict};
+use animal_store_rules::catalogue::Level;
+use animal_store_rules::catalogue::scope::Profile;
+use animal_store_rules::verdict::{Status, Verdict};
 
 mod read;
 mod text;

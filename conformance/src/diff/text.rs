@@ -5,9 +5,9 @@ use std::fmt::Write;
 use anstyle::{AnsiColor, Style};
 
 use super::{Change, Difference, Kind, Side};
-use crate::columns;
+use crate::layout;
 use crate::report::printable;
-use crate::verdict::Status;
+use animal_store_rules::verdict::Status;
 
 const GREEN: Style = AnsiColor::Green.on_default();
 const RED: Style = AnsiColor::Red.on_default();
@@ -110,7 +110,7 @@ fn lines(text: &str, used: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in printable(text).split_whitespace().map(|word| line(word, used)) {
         let last = lines.len() - 1;
-        if !lines[last].is_empty() && columns::width(&lines[last]) + 1 + columns::width(&word) > WIDTH - used {
+        if !lines[last].is_empty() && layout::width(&lines[last]) + 1 + layout::width(&word) > WIDTH - used {
             lines.push(word);
         } else {
             let space = if lines[last].is_empty() { "" } else { " " };
@@ -122,5 +122,5 @@ fn lines(text: &str, used: usize) -> Vec<String> {
 
 /// The text in what is left of a line. A file may hold anything, so it is made printable again.
 fn line(text: &str, used: usize) -> String {
-    columns::cut(&printable(text).replace(['\n', '\t'], " "), WIDTH.saturating_sub(used))
+    layout::cut(&printable(text).replace(['\n', '\t'], " "), WIDTH.saturating_sub(used))
 }

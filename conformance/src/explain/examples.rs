@@ -5,9 +5,10 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::wire::exchange::{Exchange, Outcome, Request, Response};
-use crate::wire::secret::{ApiKey, Redactor};
-use crate::wire::trace::{Context, Trace};
+use crate::redaction::Redactor;
+use animal_store_rules::trace::exchange::{Exchange, Outcome, Request, Response};
+use animal_store_rules::trace::keys::ApiKey;
+use animal_store_rules::trace::{Context, Trace};
 
 /// Where `cargo xtask serve` listens, so that the examples can be tried.
 const BASE_URL: &str = "http://127.0.0.1:8080/v1";
@@ -231,11 +232,17 @@ fn steps(id: &str) -> Vec<Step> {
     }
 }
 
+/// What hides the key of the examples.
+#[must_use]
+pub fn redactor() -> Redactor {
+    let mut redactor = Redactor::default();
+    redactor.hide(KEY, "${CONFORM_API_KEY}");
+    redactor
+}
+
 /// The example for a requirement, as a trace of lawful exchanges; empty for what HTTP does not show.
 #[must_use]
 pub fn trace(id: &str) -> Trace {
-    let mut redactor = Redactor::default();
-    redactor.hide(KEY, "${CONFORM_API_KEY}");
     let keys = ApiKey::new(KEY).into_iter().collect();
     let context = Context {
         base_url: BASE_URL.to_owned(),
@@ -243,8 +250,6 @@ pub fn trace(id: &str) -> Trace {
         figures: None,
         category_id: 7,
         assumed_date: None,
-        redactor,
-        curl_options: Vec::new(),
         left_out: Vec::new(),
     };
     let mut remaining = 60;
@@ -289,9 +294,9 @@ fn exchange(number: usize, sent_at: Timestamp, step: Step, remaining: Option<i64
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalogue::catalogue;
-    use crate::options::Scope;
-    use crate::verdict::{self, Status};
+    use animal_store_rules::catalogue::catalogue;
+    use animal_store_rules::catalogue::scope::Scope;
+    use animal_store_rules::verdict::{self, Status};
 
     #[test]
     fn every_example_breaks_no_rule_and_is_judged_by_its_own() {

@@ -7,8 +7,8 @@ use std::fmt::Write;
 use anstyle::Style;
 use serde::Serialize;
 
-use crate::catalogue::{Level, Requirement, catalogue};
-use crate::report::{ReportedExchange, reported};
+use crate::report::{Presentation, ReportedExchange};
+use animal_store_rules::catalogue::{Level, Requirement, catalogue};
 
 const DIM: Style = Style::new().dimmed();
 const BOLD: Style = Style::new().bold();
@@ -32,10 +32,15 @@ pub struct Explanation {
 #[must_use]
 pub fn explain(requirement: &'static Requirement) -> Explanation {
     let trace = examples::trace(&requirement.id);
+    let presentation = Presentation::with_redactor(&trace, examples::redactor());
     Explanation {
         requirement,
         statements: catalogue().statements_behind(&requirement.id).map(|statement| statement.gist.as_str()).collect(),
-        example: trace.exchanges.iter().map(|exchange| reported(&trace, exchange)).collect(),
+        example: trace
+            .exchanges
+            .iter()
+            .map(|exchange| ReportedExchange::from(&presentation.exchange(exchange)))
+            .collect(),
     }
 }
 

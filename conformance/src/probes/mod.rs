@@ -17,11 +17,9 @@ mod second_look;
 mod sequence;
 mod tour;
 
-pub(crate) use tour::{basic, toggle_case};
-
 use crate::options::Options;
-use crate::rules::docket::Docket;
-use crate::rules::rate;
+use animal_store_rules::history::Docket;
+use animal_store_rules::trace::rate_limit;
 use plan::Probe;
 use quota::Turn;
 use session::{Session, Stop};
@@ -34,7 +32,7 @@ use session::{Session, Stop};
 pub async fn run(session: &mut Session<'_>, options: &Options) -> Result<(), Stop> {
     let profile = options.scope.profile;
     let last = session.trace.exchanges.last();
-    let window = last.and_then(|exchange| rate::read(exchange.response()?).window());
+    let window = last.and_then(|exchange| rate_limit::read(exchange.response()?).window());
     let figures = Docket::new(&session.trace).figures(0);
     let plan = plan::plan(options, figures, window);
     session.announce(plan.probes.len(), plan.requests);

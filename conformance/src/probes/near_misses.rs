@@ -3,7 +3,7 @@
 
 use super::session::{Session, Stop};
 use super::tour::{ask, create};
-use crate::wire::exchange::Request;
+use animal_store_rules::trace::exchange::Request;
 
 /// Requests that this probe sends.
 pub(super) const COUNT: usize = BODIES.len() + UNUSUAL.len() + LISTS.len() + 9;

@@ -5,9 +5,10 @@
 
 use super::near_misses;
 pub use super::quota::Turn;
-use crate::options::{Options, Profile};
-use crate::plan::Figures;
-use crate::rules::rate::Window;
+use crate::options::Options;
+use animal_store_rules::catalogue::plan::Figures;
+use animal_store_rules::catalogue::scope::Profile;
+use animal_store_rules::trace::rate_limit::Window;
 
 /// Requests with the key that preflight and tour send at the most, when reads do not lag and no unusual animal is refused: for each
 /// that is, another one is created.
@@ -120,7 +121,7 @@ mod tests {
         let mut options = Options::new("http://127.0.0.1:1/v1", "sk-1").expect("usable options");
         options.plan = name.parse().ok();
         change(&mut options);
-        plan(&options, options.plan.as_ref().and_then(crate::plan::Plan::figures), None)
+        plan(&options, options.plan.as_ref().and_then(animal_store_rules::catalogue::plan::Plan::figures), None)
     }
 
     #[test]

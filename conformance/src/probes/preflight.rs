@@ -8,11 +8,11 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout_at};
 
 use super::session::{Session, Stop};
-use crate::progress::{Event, Listener};
+use crate::events::{Event, Listener};
+use crate::http::client::Client;
 use crate::redaction::without_password;
-use crate::wire::client::Client;
-use crate::wire::exchange::{Exchange, Failure, FailureKind, Outcome, Request};
-use crate::wire::secret::ApiKey;
+use animal_store_rules::trace::exchange::{Exchange, Failure, FailureKind, Outcome, Request};
+use animal_store_rules::trace::keys::ApiKey;
 
 /// Why judging would be meaningless.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]

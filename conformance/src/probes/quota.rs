@@ -6,12 +6,12 @@ use std::time::Duration;
 use jiff::SignedDuration;
 
 use super::session::{Session, Stop, bearing, created_id, credential};
-use crate::plan::Figures;
-use crate::rules::docket::{Docket, READ_LAG};
-use crate::rules::rate::{self, Window};
-use crate::wire::exchange::{Exchange, Request, Response};
-use crate::wire::pacing::{self, Advice};
-use crate::wire::secret::ApiKey;
+use crate::http::pacing::{self, Advice};
+use animal_store_rules::catalogue::plan::Figures;
+use animal_store_rules::history::{Docket, READ_LAG};
+use animal_store_rules::trace::exchange::{Exchange, Request, Response};
+use animal_store_rules::trace::keys::ApiKey;
+use animal_store_rules::trace::rate_limit::{self, Window};
 
 /// Requests that follow the exhaustion: one more refused, a list to recover with, and its repetition.
 const AFTERWARDS: usize = 4;
@@ -275,7 +275,7 @@ pub(super) fn seconds_left(session: &Session<'_>) -> Option<Duration> {
 }
 
 fn window_of(exchange: &Exchange) -> Option<Window> {
-    exchange.response().and_then(|response| rate::read(response).window())
+    exchange.response().and_then(|response| rate_limit::read(response).window())
 }
 
 /// Waits as told and until the reset, asks again, and does so once more if that was not enough.

@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::session::{Session, Stop};
-use crate::rules;
-use crate::rules::docket::READ_LAG;
-use crate::wire::exchange::Request;
+use animal_store_rules::history::READ_LAG;
+use animal_store_rules::rules;
+use animal_store_rules::trace::exchange::Request;
 
 /// No more requests are repeated: several that show the same tell no more than one.
 const MOST: usize = 8;

@@ -11,9 +11,9 @@ use proptest_state_machine::ReferenceStateMachine;
 
 use super::properties::generator::{Generator, Step};
 use super::session::{Session, Stop};
-use crate::rules::meaning::STATUSES;
-use crate::wire::exchange::Request;
-use crate::wire::json::Json;
+use animal_store_rules::request::STATUSES;
+use animal_store_rules::trace::exchange::Request;
+use animal_store_rules::trace::json::Json;
 
 /// Creations take this part of a walk, in hundredths: the API cannot delete what they leave.
 const CREATIONS: u32 = 20;

@@ -6,15 +6,16 @@ use futures_util::future::join_all;
 use jiff::Timestamp;
 
 use super::pace::Pace;
+use crate::events::{Event, Listener};
+use crate::http::client::Client;
+use crate::http::clock::Clock;
+use crate::http::pacing::{self, Advice};
 use crate::interrupt::Interrupt;
-use crate::progress::{Event, Listener};
-use crate::wire::client::Client;
-use crate::wire::clock::Clock;
-use crate::wire::exchange::{Exchange, FailureKind, Outcome, Request};
-use crate::wire::json::{MAX_VALUES, count_values};
-use crate::wire::pacing::{self, Advice};
-use crate::wire::secret::ApiKey;
-use crate::wire::trace::{Context, LeftOut, Trace};
+use crate::redaction::Redactor;
+use animal_store_rules::trace::exchange::{Exchange, FailureKind, Outcome, Request};
+use animal_store_rules::trace::json::{MAX_VALUES, count_values};
+use animal_store_rules::trace::keys::ApiKey;
+use animal_store_rules::trace::{Context, LeftOut, Trace};
 
 mod animals;
 
@@ -87,6 +88,7 @@ pub struct Session<'r> {
     pace: Pace,
     names: usize,
     nonce: String,
+    redactor: Redactor,
     /// Everything random about the run.
     pub random: fastrand::Rng,
     /// What has been sent and received.
@@ -101,6 +103,7 @@ impl<'r> Session<'r> {
         listener: &'r Listener,
         clock: Clock,
         context: Context,
+        redactor: Redactor,
         budget: Budget,
         seed: u64,
     ) -> Session<'r> {
@@ -124,6 +127,7 @@ impl<'r> Session<'r> {
             pace: Pace::default(),
             names: 0,
             nonce: in_letters(milliseconds, 7),
+            redactor,
             random: fastrand::Rng::with_seed(seed),
             trace: Trace { context, exchanges: Vec::new() },
         }
@@ -264,7 +268,7 @@ impl<'r> Session<'r> {
             }
         };
         let left = self.budget.requests.saturating_sub(number);
-        let redactor = &self.trace.context.redactor;
+        let redactor = &self.redactor;
         (self.listener)(&Event::Exchange {
             number,
             request: redactor.redact(&format!("{} {}", request.method, request.target())),

@@ -6,16 +6,15 @@
 use std::ops::Range;
 use std::time::Duration;
 
-use base64::Engine;
-use base64::prelude::BASE64_STANDARD;
+use crate::http::key_forms::{basic, toggle_case};
 
 use super::session::{Session, Stop, created_id};
-use crate::options::Profile;
-use crate::rules::docket::READ_LAG;
-use crate::rules::meaning::STATUSES;
-use crate::rules::rate;
-use crate::wire::exchange::{Exchange, Request};
-use crate::wire::json::Json;
+use animal_store_rules::catalogue::scope::Profile;
+use animal_store_rules::history::READ_LAG;
+use animal_store_rules::request::STATUSES;
+use animal_store_rules::trace::exchange::{Exchange, Request};
+use animal_store_rules::trace::json::Json;
+use animal_store_rules::trace::rate_limit;
 
 /// More animals than the default limit, so that the default shows.
 const ENOUGH: usize = 21;
@@ -106,7 +105,8 @@ const MAY_BE_A_DAY: u64 = 1_000;
 /// Sends reads with the key at the same time; one after the other where the headers do not tell that the minute has room for them:
 /// several that are refused may bring a ban.
 async fn ask_at_once(session: &mut Session<'_>, requests: Vec<Request>, concurrency: usize) -> Result<(), Stop> {
-    let told = session.last_answer_to(&session.key()).and_then(Exchange::response).and_then(|r| rate::read(r).window());
+    let told =
+        session.last_answer_to(&session.key()).and_then(Exchange::response).and_then(|r| rate_limit::read(r).window());
     let tells_minute = told.is_some_and(|window| window.limit < MAY_BE_A_DAY);
     let wanted = requests.len().min(concurrency.max(1));
     let size = if tells_minute { session.at_once(wanted).max(1) } else { 1 };
@@ -297,11 +297,6 @@ fn with_another_end(key: &str) -> String {
     format!("{start}{}", if end == "x" { "y" } else { "x" })
 }
 
-/// The key as user name and as password of Basic authentication.
-pub(crate) fn basic(key: &str) -> String {
-    format!("Basic {}", BASE64_STANDARD.encode(format!("{key}:{key}")))
-}
-
 /// The key under every name that a query parameter for keys goes by.
 fn key_everywhere(key: &str) -> String {
     ["access_token", "api_key", "apiKey", "apikey", "api-key", "key", "token", "auth"]
@@ -315,11 +310,6 @@ fn elsewhere_in_the_head(request: Request, key: &str) -> Request {
         .into_iter()
         .fold(request, |request, name| request.header(name, key))
         .header("Cookie", format!("api_key={key}; token={key}"))
-}
-
-/// The key with the case of each letter turned round.
-pub(crate) fn toggle_case(key: &str) -> String {
-    key.chars().map(|c| if c.is_ascii_lowercase() { c.to_ascii_uppercase() } else { c.to_ascii_lowercase() }).collect()
 }
 
 /// Animals by their ids, and ids that no animal has.

@@ -1,25 +1,21 @@
 //! Puts the report together: what the trace and the verdicts hold, without secrets and control characters.
 
-use super::exchanges::{printable, recorded, reported};
 use super::model::{
-    Choice, Evidence, KeyAlias, RecordedExchange, Report, ReportedExchange, RequirementReport, SCHEMA_VERSION,
-    SectionCoverage, Tally, Target, Tool, WindowPoint,
+    Choice, Evidence, RecordedExchange, Report, ReportedExchange, RequirementReport, SCHEMA_VERSION, SectionCoverage,
+    Tally, Target, Tool, WindowPoint,
 };
-use crate::again;
-use crate::catalogue::{Level, catalogue};
+use super::presentation::Presentation;
+use super::rerun_command;
 use crate::options::Options;
-use crate::rules::meaning::{Access, Lack, access};
-use crate::rules::{Failure, rate};
-use crate::verdict::{RequirementVerdict, Status, overall};
-use crate::wire::exchange::Exchange;
-use crate::wire::secret::Redactor;
-use crate::wire::trace::Trace;
+use animal_store_rules::catalogue::{Level, catalogue};
+use animal_store_rules::rules::Failure;
+use animal_store_rules::trace::Trace;
+use animal_store_rules::trace::exchange::Exchange;
+use animal_store_rules::trace::rate_limit;
+use animal_store_rules::verdict::{RequirementVerdict, Status, overall};
 
 /// No more failures of one requirement are told in full; all are counted.
 const MAX_EVIDENCE: usize = 3;
-
-/// No more characters of a sentence are told: a candidate can make one as long as an answer.
-const MAX_SENTENCE: usize = 1_000;
 
 /// What there is to tell about a run beside its verdicts.
 #[derive(Clone, Debug, Default)]
@@ -38,20 +34,23 @@ pub fn assemble(trace: &Trace, verdicts: &[RequirementVerdict], options: &Option
     let first = trace.exchanges.first().map(|exchange| exchange.sent_at);
     let last = trace.exchanges.last().map(|exchange| exchange.received_at);
     let duration = first.zip(last).map_or(0, |(first, last)| last.duration_since(first).as_millis());
+    let presentation = Presentation::of_run(trace, options);
+    let exchanges: Vec<RecordedExchange> =
+        trace.exchanges.iter().map(|exchange| presentation.exchange(exchange)).collect();
     let requirements: Vec<RequirementReport> =
-        verdicts.iter().map(|verdict| requirement(trace, verdict, options)).collect();
+        verdicts.iter().map(|verdict| requirement(&exchanges, &presentation, verdict, options.strict)).collect();
     let created = trace.exchanges.iter().filter(|e| e.request.method == "POST" && e.status() == Some(201)).count();
     Report {
         schema_version: SCHEMA_VERSION,
         tool: Tool { name: env!("CARGO_PKG_NAME").to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() },
         verdict: overall(verdicts, options.strict),
         target: Target {
-            base_url: printable(&trace.context.redactor.redact(&trace.context.base_url)),
+            base_url: presentation.text(&trace.context.base_url),
             image: None,
             plan: options.plan.as_ref().map(ToString::to_string),
         },
         seed: options.seed,
-        again: again::command(options, &trace.context.redactor),
+        again: rerun_command::command(options, presentation.redactor()),
         profile: options.scope.profile,
         strict: options.strict,
         started_at: first.map(|time| time.to_string()),
@@ -60,38 +59,36 @@ pub fn assemble(trace: &Trace, verdicts: &[RequirementVerdict], options: &Option
         duration_ms: u64::try_from(duration).unwrap_or_default(),
         ended_early: remarks.ended_early,
         notes: remarks.notes,
-        transcript_diff: remarks.transcript_diff.map(|diff| printable(&trace.context.redactor.redact(&diff))),
+        transcript_diff: remarks.transcript_diff.map(|diff| presentation.text(&diff)),
         candidate_log: None,
         gap_profile: requirements.iter().filter_map(choice).collect(),
         coverage: coverage(&requirements),
         requirements,
-        timeline: trace.exchanges.iter().filter_map(|exchange| window_point(trace, exchange)).collect(),
-        exchanges: trace.exchanges.iter().map(|exchange| run_exchange(trace, exchange, options.seed)).collect(),
+        timeline: trace.exchanges.iter().filter_map(|exchange| window_point(&presentation, exchange)).collect(),
+        exchanges,
     }
 }
 
-fn requirement(trace: &Trace, verdict: &RequirementVerdict, options: &Options) -> RequirementReport {
-    let (strict, seed) = (options.strict, options.seed);
-    let hide = |text: &str| sentence(text, &trace.context.redactor);
+fn requirement(
+    recorded: &[RecordedExchange],
+    presentation: &Presentation<'_>,
+    verdict: &RequirementVerdict,
+    strict: bool,
+) -> RequirementReport {
+    let numbered = |number: usize| recorded.get(number.checked_sub(1)?);
+    let hide = |text: &str| presentation.sentence(text);
     // The smallest request first: where cases were made simpler, that is the counterexample to read.
     let mut failures: Vec<&Failure> = verdict.failures.iter().collect();
     failures.sort_by_key(|failure| {
-        let decisive = failure.exchanges.first().and_then(|number| trace.exchanges.get(number.checked_sub(1)?));
-        decisive.map(|exchange| {
-            let body = exchange.request.body.as_ref().map_or(0, |body| body.bytes.len());
-            body + exchange.request.target().len()
-        })
+        let decisive = failure.exchanges.first().and_then(|number| numbered(*number));
+        decisive.map(|exchange| exchange.request_body.as_ref().map_or(0, |body| body.size) + exchange.url.len())
     });
     let evidence = failures
         .into_iter()
         .take(MAX_EVIDENCE)
         .map(|failure| {
-            let exchanges: Vec<ReportedExchange> = failure
-                .exchanges
-                .iter()
-                .filter_map(|number| trace.exchanges.get(number.checked_sub(1)?))
-                .map(|exchange| ReportedExchange { replay: replay(exchange, seed), ..reported(trace, exchange) })
-                .collect();
+            let exchanges: Vec<ReportedExchange> =
+                failure.exchanges.iter().filter_map(|number| numbered(*number)).map(ReportedExchange::from).collect();
             let (expected, found) = (hide(&failure.expected), hide(&failure.found));
             Evidence { sentence: format!("expected {expected}; found {found}"), expected, found, exchanges }
         })
@@ -116,13 +113,6 @@ fn requirement(trace: &Trace, verdict: &RequirementVerdict, options: &Options) -
     }
 }
 
-/// A sentence without secrets, printable, and no longer than a reader reads.
-fn sentence(text: &str, redactor: &Redactor) -> String {
-    let (beginning, more) = redactor.redact_beginning(text.as_bytes(), MAX_SENTENCE);
-    let told = printable(&String::from_utf8_lossy(&beginning));
-    if more { format!("{}…", told.trim_end_matches('\u{fffd}')) } else { told }
-}
-
 fn choice(requirement: &RequirementReport) -> Option<Choice> {
     (requirement.selected && requirement.level == Level::Open).then(|| Choice {
         id: requirement.id.clone(),
@@ -131,33 +121,16 @@ fn choice(requirement: &RequirementReport) -> Option<Choice> {
     })
 }
 
-fn replay(exchange: &Exchange, seed: u64) -> Option<String> {
-    exchange.case.map(|case| format!("--seed {seed} --replay {case}"))
-}
-
-fn run_exchange(trace: &Trace, exchange: &Exchange, seed: u64) -> RecordedExchange {
-    RecordedExchange { replay: replay(exchange, seed), key: key_alias(trace, exchange), ..recorded(trace, exchange) }
-}
-
-fn key_alias(trace: &Trace, exchange: &Exchange) -> KeyAlias {
-    match access(&exchange.request, &trace.context) {
-        Access::Valid(0) => KeyAlias::Main,
-        Access::Valid(_) => KeyAlias::Quota,
-        Access::Lacking(Lack::Absent) => KeyAlias::None,
-        Access::Debatable | Access::Banned | Access::Lacking(_) => KeyAlias::Other,
-    }
-}
-
 /// What an answer tells about the window, if it tells anything.
-fn window_point(trace: &Trace, exchange: &Exchange) -> Option<WindowPoint> {
+fn window_point(presentation: &Presentation<'_>, exchange: &Exchange) -> Option<WindowPoint> {
     let response = exchange.response()?;
-    let headers = rate::read(response);
+    let headers = rate_limit::read(response);
     let (limit, remaining, reset) = (headers.limit.integer(), headers.remaining.integer(), headers.reset.integer());
     limit.or(remaining).or(reset)?;
     Some(WindowPoint {
         exchange: exchange.number,
         at: exchange.received_at.to_string(),
-        key: key_alias(trace, exchange),
+        key: presentation.key_alias(exchange),
         status: response.status,
         limit,
         remaining,

@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::account::{headline, lines, sentence};
+use super::summary::{headline, lines, sentence};
 use super::{Report, RequirementReport};
-use crate::catalogue::Level;
-use crate::verdict::{Status, Verdict};
+use animal_store_rules::catalogue::Level;
+use animal_store_rules::verdict::{Status, Verdict};
 
 /// The version of the format that this is.
 const SPECIFICATION: &str = "1.0.0";

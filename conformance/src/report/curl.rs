@@ -1,16 +1,16 @@
 //! A command line that sends a request again.
 
 use super::shell;
-use crate::wire::client::as_sent;
-use crate::wire::exchange::Request;
-use crate::wire::trace::Context;
+use crate::http::client::as_sent;
+use crate::redaction::Redactor;
+use animal_store_rules::trace::exchange::Request;
 
 /// A longer body goes through a pipe: an argument may be limited to 128 KiB.
 const LONGEST_ARGUMENT: usize = 64 * 1024;
 
 /// The `curl` command for a request, for any POSIX shell. Keys stand as the variables that hold them.
-pub(super) fn line(context: &Context, request: &Request) -> String {
-    let word = |text: &str| shell::word(text, &context.redactor);
+pub(super) fn line(base_url: &str, options: &[String], redactor: &Redactor, request: &Request) -> String {
+    let word = |text: &str| shell::word(text, redactor);
     let mut words: Vec<String> = vec!["curl".to_owned()];
     // With -X HEAD, curl would wait for a body that never comes.
     words.extend(match request.method.as_str() {
@@ -18,7 +18,7 @@ pub(super) fn line(context: &Context, request: &Request) -> String {
         "GET" if request.body.is_none() => vec!["-i".to_owned()],
         method => vec!["-i".to_owned(), "-X".to_owned(), word(method)],
     });
-    words.extend(context.curl_options.iter().map(|option| word(option)));
+    words.extend(options.iter().map(|option| word(option)));
     let mut header = |name: &str, value: &str| {
         // Curl takes a field without a value for one to leave out, unless it ends in a semicolon.
         let field = if value.is_empty() { format!("{name};") } else { format!("{name}: {value}") };
@@ -38,12 +38,12 @@ pub(super) fn line(context: &Context, request: &Request) -> String {
                 words.extend(["--data-raw".to_owned(), word(text)]);
             }
             _ => {
-                piped = Some(shell::printf(&body.bytes, &context.redactor));
+                piped = Some(shell::printf(&body.bytes, redactor));
                 words.extend(["--data-binary".to_owned(), "@-".to_owned()]);
             }
         }
     }
-    let url = format!("{}{}", context.base_url, request.target());
+    let url = format!("{base_url}{}", request.target());
     if url.contains(['[', ']', '{', '}']) {
         words.push("-g".to_owned());
     }
@@ -59,9 +59,9 @@ mod tests {
     use super::*;
 
     fn line(request: &Request) -> String {
-        let mut context = Context { base_url: "http://h/v1".to_owned(), ..Context::for_test() };
-        context.redactor.hide("sk-1", "${CONFORM_API_KEY}");
-        super::line(&context, request)
+        let mut redactor = Redactor::default();
+        redactor.hide("sk-1", "${CONFORM_API_KEY}");
+        super::line("http://h/v1", &[], &redactor, request)
     }
 
     #[test]

@@ -2,9 +2,9 @@
 //!
 //! A step shows ten errors and ten warnings and drops the rest, so no more are printed, and the tenth says how many there are.
 
-use super::account::{at_most, cost, headline, lines, sentence};
+use super::summary::{at_most, cost, headline, lines, sentence};
 use super::{Report, RequirementReport};
-use crate::verdict::Status;
+use animal_store_rules::verdict::Status;
 
 /// No more annotations of one kind are shown for a step.
 const MOST: usize = 10;

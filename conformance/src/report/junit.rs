@@ -16,10 +16,10 @@ use std::time::Duration;
 
 use quick_junit::{NonSuccessKind, Property, Report as Junit, TestCase, TestCaseStatus, TestSuite};
 
-use super::account::{lines, sentence};
+use super::summary::{lines, sentence};
 use super::{Report, RequirementReport};
-use crate::catalogue::Level;
-use crate::verdict::Status;
+use animal_store_rules::catalogue::Level;
+use animal_store_rules::verdict::Status;
 
 /// The report for JUnit's readers.
 #[must_use]

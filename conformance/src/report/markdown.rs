@@ -6,10 +6,10 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use super::account::{at_most, cost, headline};
+use super::summary::{at_most, cost, headline};
 use super::{Evidence, Report, RequirementReport, Tally};
-use crate::catalogue::Level;
-use crate::verdict::Status;
+use animal_store_rules::catalogue::Level;
+use animal_store_rules::verdict::Status;
 
 /// GitHub refuses a job summary above 1 MiB; what follows the details of failures needs less than the rest.
 const MOST_DETAILS: usize = 768 * 1024;

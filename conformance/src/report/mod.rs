@@ -14,18 +14,21 @@ pub mod markdown;
 pub mod sarif;
 pub mod text;
 
-mod account;
 mod assemble;
 mod curl;
-mod exchanges;
 mod model;
+mod presentation;
+mod printable;
+mod rerun_command;
+mod summary;
 
 pub(crate) mod shell;
 
 pub use assemble::{Remarks, assemble};
-pub(crate) use exchanges::{printable, reported};
 pub use model::{
     Choice, Evidence, KeyAlias, RecordedBody, RecordedExchange, RecordedResponse, Report, ReportedExchange,
     ReportedRequest, ReportedResponse, RequirementReport, SCHEMA_VERSION, SectionCoverage, Tally, Target, Tool,
     WindowPoint,
 };
+pub(crate) use presentation::Presentation;
+pub(crate) use printable::printable;

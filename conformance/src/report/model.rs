@@ -5,9 +5,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::catalogue::Level;
-use crate::options::Profile;
-use crate::verdict::{Status, Verdict};
+use animal_store_rules::catalogue::Level;
+use animal_store_rules::catalogue::scope::Profile;
+use animal_store_rules::verdict::{Status, Verdict};
 
 /// The version of the report's shape.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -21,6 +21,7 @@ pub struct Report {
     /// What made the report.
     pub tool: Tool,
     /// The verdict on the run.
+    #[cfg_attr(test, schemars(with = "crate::schema::Verdict"))]
     pub verdict: Verdict,
     /// What was judged.
     pub target: Target,
@@ -30,6 +31,7 @@ pub struct Report {
     #[serde(default)]
     pub again: String,
     /// The profile.
+    #[cfg_attr(test, schemars(with = "crate::schema::Profile"))]
     pub profile: Profile,
     /// Whether a broken inferred requirement is a violation.
     pub strict: bool,
@@ -92,6 +94,7 @@ pub struct RequirementReport {
     /// Its identifier.
     pub id: String,
     /// Its level.
+    #[cfg_attr(test, schemars(with = "crate::schema::Level"))]
     pub level: Level,
     /// The section of the specification that it rests on.
     pub section: String,
@@ -110,6 +113,7 @@ pub struct RequirementReport {
     /// Whether it makes the candidate violate.
     pub violation: bool,
     /// What was found.
+    #[cfg_attr(test, schemars(with = "crate::schema::Status"))]
     pub status: Status,
     /// How many times it was judged.
     pub judged: usize,
@@ -210,6 +214,7 @@ pub struct SectionCoverage {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Tally {
     /// The level.
+    #[cfg_attr(test, schemars(with = "crate::schema::Level"))]
     pub level: Level,
     /// How many requirements there are.
     pub requirements: usize,

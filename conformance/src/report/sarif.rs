@@ -9,11 +9,11 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value, json};
 
-use super::account::{headline, lines, sentence};
+use super::summary::{headline, lines, sentence};
 use super::{Report, ReportedExchange, ReportedRequest, ReportedResponse, RequirementReport};
-use crate::catalogue::Level;
 use crate::redaction::HIDDEN;
-use crate::verdict::Status;
+use animal_store_rules::catalogue::Level;
+use animal_store_rules::verdict::Status;
 
 /// The file that results are shown at.
 const ARTIFACT: &str = "conform.toml";

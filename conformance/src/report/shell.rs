@@ -1,8 +1,8 @@
 //! Texts as words of a command for any POSIX shell, also an interactive one. Secrets stand as the variables that hold them,
 //! and no byte of a command is one that a terminal could act on.
 
-use super::exchanges::is_printable;
-use crate::wire::secret::{Piece, Redactor};
+use super::printable::is_printable;
+use crate::redaction::redactor::{Piece, Redactor};
 
 /// The word that a shell reads as this text.
 pub(crate) fn word(text: &str, redactor: &Redactor) -> String {

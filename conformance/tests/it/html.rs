@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use animal_store_conformance::options::Profile;
 use animal_store_conformance::report::{Report, html};
+use animal_store_rules::catalogue::scope::Profile;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use sha2::{Digest, Sha256};

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use animal_store_conformance::options::Profile;
-use animal_store_conformance::verdict::{Status, Verdict};
+use animal_store_rules::catalogue::scope::Profile;
+use animal_store_rules::verdict::{Status, Verdict};
 
 use crate::candidate::{Candidate, Nature, PER_DAY};
 use crate::faults::Fault;

@@ -33,9 +33,10 @@ mod variants;
 
 use std::time::Duration;
 
-use animal_store_conformance::options::{Options, Profile};
+use animal_store_conformance::options::Options;
 use animal_store_conformance::report::Report;
 use animal_store_conformance::{Judge, RunError};
+use animal_store_rules::catalogue::scope::Profile;
 
 /// The options that the tests share. The seed is fixed, so that a red test is red again.
 fn options(base_url: &str, profile: Profile) -> Options {

@@ -1,15 +1,16 @@
 //! Records the traces anew: `cargo test -p animal-store-conformance --test it record_the_traces -- --ignored`.
 
-#[path = "../edits/recording/format.rs"]
+#[path = "../../rules/tests/edits/recording/format.rs"]
 mod format;
 
 use animal_store_conformance::Judge;
-use animal_store_conformance::options::{Options, Profile};
-use animal_store_conformance::wire::clock::Clock;
-use animal_store_conformance::wire::exchange::{Exchange, Request};
-use animal_store_conformance::wire::secret::ApiKey;
-use animal_store_conformance::wire::trace::Trace;
+use animal_store_conformance::http::clock::Clock;
+use animal_store_conformance::options::Options;
 use animal_store_reference::{Embedded, EmbeddedOptions, Plan};
+use animal_store_rules::catalogue::scope::Profile;
+use animal_store_rules::trace::Trace;
+use animal_store_rules::trace::exchange::{Exchange, Request};
+use animal_store_rules::trace::keys::ApiKey;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 

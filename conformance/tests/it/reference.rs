@@ -1,17 +1,17 @@
 //! The reference server conforms, on every plan.
 
 use animal_store_conformance::Judge;
-use animal_store_conformance::options::Profile;
+use animal_store_conformance::http::clock::Clock;
 use animal_store_conformance::report::Report;
-use animal_store_conformance::rules::docket::Docket;
-use animal_store_conformance::rules::transcript::Transcript;
-use animal_store_conformance::verdict::{Status, Verdict};
-use animal_store_conformance::wire::clock::Clock;
-use animal_store_conformance::wire::exchange::Exchange;
-use animal_store_conformance::wire::secret::ApiKey;
-use animal_store_conformance::wire::trace::Trace;
 use animal_store_reference::clock::Clock as ServerClock;
 use animal_store_reference::{Embedded, EmbeddedOptions, Plan};
+use animal_store_rules::catalogue::scope::Profile;
+use animal_store_rules::history::Docket;
+use animal_store_rules::trace::Trace;
+use animal_store_rules::trace::exchange::Exchange;
+use animal_store_rules::trace::keys::ApiKey;
+use animal_store_rules::transcript::Transcript;
+use animal_store_rules::verdict::{Status, Verdict};
 use jiff::Timestamp;
 
 use crate::{broken, options};

@@ -4,9 +4,9 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use animal_store_conformance::catalogue::{Level, catalogue};
-use animal_store_conformance::options::Profile;
-use animal_store_conformance::verdict::Verdict;
+use animal_store_rules::catalogue::scope::Profile;
+use animal_store_rules::catalogue::{Level, catalogue};
+use animal_store_rules::verdict::Verdict;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A change, as cargo-mutants names it: `conformance/src/rules/list.rs:26:60: replace && with || in admitted`.
+/// A change, as cargo-mutants names it: `conformance/rules/src/rules/server/list.rs:26:60: replace && with || in admitted`.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(super) struct Mutant {
     /// The file, from the root of the workspace.

@@ -18,12 +18,11 @@ pub(super) struct Tests {
     pub(super) package: &'static str,
     /// Which of its test programs is built and run.
     pub(super) program: &'static str,
-    /// Whether they need no feature of the package: then less is built.
-    pub(super) alone: bool,
     /// The names of the tests, or the beginning of them; all when empty.
     pub(super) only: &'static [&'static str],
 }
 
+const RULES: &str = "animal-store-rules";
 const JUDGE: &str = "animal-store-conformance";
 const REFERENCE: &str = "animal-store-reference";
 
@@ -39,7 +38,7 @@ impl Subject {
     /// The package that holds it.
     pub(super) fn package(self) -> &'static str {
         match self {
-            Subject::Rules => JUDGE,
+            Subject::Rules => RULES,
             Subject::Reference => REFERENCE,
         }
     }
@@ -47,7 +46,7 @@ impl Subject {
     /// Where it lies.
     pub(super) fn files(self) -> &'static str {
         match self {
-            Subject::Rules => "conformance/src/rules/**",
+            Subject::Rules => "conformance/rules/src/**",
             Subject::Reference => "reference/src/**",
         }
     }
@@ -56,17 +55,17 @@ impl Subject {
     pub(super) fn passes(self) -> &'static [Tests] {
         match self {
             Subject::Rules => &[
-                Tests { package: JUDGE, program: "--lib", alone: true, only: &["rules::"] },
-                Tests { package: JUDGE, program: "--test=edits", alone: true, only: &["told::"] },
-                Tests { package: JUDGE, program: "--test=edits", alone: true, only: &[] },
+                Tests { package: RULES, program: "--lib", only: &[] },
+                Tests { package: RULES, program: "--test=edits", only: &["told::"] },
+                Tests { package: RULES, program: "--test=edits", only: &[] },
             ],
             Subject::Reference => &[
-                Tests { package: REFERENCE, program: "--lib", alone: false, only: &[] },
-                Tests { package: REFERENCE, program: "--test=it", alone: false, only: &[] },
+                Tests { package: REFERENCE, program: "--lib", only: &[] },
+                Tests { package: REFERENCE, program: "--test=it", only: &[] },
                 Tests {
                     package: JUDGE,
                     program: "--test=it",
-                    alone: false,
+
                     only: &[
                         "the_reference_conforms_on_a_pro",
                         "the_reference_conforms_after",

@@ -64,9 +64,6 @@ impl Tool {
         command.arg("--output").arg(&self.output);
         command.arg(format!("--test-package={}", tests.package));
         command.args(["--cargo-arg=--locked".to_owned(), format!("--cargo-arg={}", tests.program)]);
-        if tests.alone {
-            command.arg("--no-default-features");
-        }
         command.args(mutants.iter().map(|mutant| format!("--re={}", mutant.pattern())));
         // Fields that are left out of a struct are not sorted out by their names.
         let files: BTreeSet<&str> = mutants.iter().map(|mutant| mutant.file.as_str()).collect();

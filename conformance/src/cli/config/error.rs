@@ -3,8 +3,8 @@
 use std::io::ErrorKind;
 
 use super::file::nearest;
-use crate::malformed::Malformed;
-use crate::wire::secret::UnusableKey;
+use animal_store_rules::toml_error::Malformed;
+use animal_store_rules::trace::keys::UnusableKey;
 
 /// Why a configuration cannot be used. Nothing was sent.
 #[derive(Debug, thiserror::Error)]

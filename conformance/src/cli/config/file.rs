@@ -9,7 +9,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::Place;
 use super::member::{Member, ON_THE_LINE_ONLY, Value};
-use crate::malformed::Malformed;
+use animal_store_rules::toml_error::Malformed;
 
 /// The name of the file where none is named.
 pub(super) const NAME: &str = "conform.toml";

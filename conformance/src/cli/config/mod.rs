@@ -21,7 +21,7 @@ use self::file::{Entry, File};
 use self::member::{Member, Value};
 use super::arguments::Arguments;
 use super::values::Key;
-use crate::wire::secret::ApiKey;
+use animal_store_rules::trace::keys::ApiKey;
 
 /// Options of which one at the most applies: when both are asked for, the one that was asked for from nearer by.
 const RIVALS: &[(&str, &str)] = &[("base_url", "image"), ("quiet", "verbose")];

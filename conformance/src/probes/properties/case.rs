@@ -1,7 +1,7 @@
 //! One generated request, before it has a name, a category and a key.
 
 use crate::probes::session::Session;
-use crate::wire::exchange::Request;
+use animal_store_rules::trace::exchange::Request;
 
 /// Stands for a plain name that the candidate has never seen.
 pub(super) const NAME: &str = "@NAME@";
@@ -64,9 +64,6 @@ impl Case {
                     _ => Request::new("GET", "/pets").query("limit=0"),
                 };
                 let key = session.key();
-                if let Some((token, expansion)) = mutation.leaves_of(key.reveal()) {
-                    session.trace.context.redactor.hide(&token, expansion);
-                }
                 (mutation.apply(request, key.reveal()), false)
             }
         }
@@ -97,29 +94,7 @@ fn replace(bytes: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Less of a key than this is no secret.
-const MIN_SECRET: usize = 4;
-
 impl Mutation {
-    /// What is left of the key where it is not whole, and the shell expansion for it: a secret like the key.
-    fn leaves_of(&self, key: &str) -> Option<(String, String)> {
-        let (token, expansion) = match self {
-            Mutation::Cut(percent) => {
-                let length = index(key, *percent);
-                (key[..length].to_owned(), beginning(length))
-            }
-            Mutation::Changed(percent) => {
-                let (at, changed) = (index(key, *percent), changed(key, *percent));
-                let letter = &changed[at..=at];
-                let rest = format!(r#"$(printf %s "${{CONFORM_API_KEY}}" | cut -c{}-)"#, at + 2);
-                let expansion = format!("{}{letter}{rest}", beginning(at));
-                (changed, expansion)
-            }
-            _ => return None,
-        };
-        (token.len() >= MIN_SECRET).then_some((token, expansion))
-    }
-
     fn apply(&self, request: Request, key: &str) -> Request {
         let bearer = |token: &str| format!("Bearer {token}");
         match self {
@@ -132,11 +107,6 @@ impl Mutation {
             Mutation::Scheme(scheme) => request.authorization(credential_under(scheme, key)),
         }
     }
-}
-
-/// What a shell makes the first characters of the key of.
-fn beginning(length: usize) -> String {
-    format!(r#"$(printf %.{length}s "${{CONFORM_API_KEY}}")"#)
 }
 
 /// The character of a key, which is ASCII, that stands at so many parts in a hundred.
@@ -181,17 +151,5 @@ mod tests {
             let request = mutation.apply(Request::new("GET", "/pets"), key);
             assert_ne!(request.authorization.as_deref(), Some("Bearer sk-Key1"), "{mutation:?}");
         }
-    }
-
-    #[test]
-    fn what_is_left_of_a_key_is_hidden_behind_an_expansion_that_gives_it_again() {
-        let left = |mutation: Mutation| mutation.leaves_of("sk-Key1");
-        assert_eq!(
-            left(Mutation::Cut(100)),
-            Some(("sk-Key".to_owned(), r#"$(printf %.6s "${CONFORM_API_KEY}")"#.to_owned()))
-        );
-        assert_eq!(left(Mutation::Cut(10)), None);
-        let expansion = r#"$(printf %.3s "${CONFORM_API_KEY}")x$(printf %s "${CONFORM_API_KEY}" | cut -c5-)"#;
-        assert_eq!(left(Mutation::Changed(50)), Some(("sk-xey1".to_owned(), expansion.to_owned())));
     }
 }

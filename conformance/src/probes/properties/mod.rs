@@ -11,8 +11,8 @@ use case::Case;
 use generator::{Generator, Step};
 
 use super::session::{Session, Stop};
-use crate::rules;
-use crate::wire::trace::Trace;
+use animal_store_rules::rules;
+use animal_store_rules::trace::Trace;
 
 /// The most requests that are spent on making one counterexample simple.
 const MAX_SHRINKS: usize = 24;

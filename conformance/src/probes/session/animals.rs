@@ -1,9 +1,9 @@
 //! The animals of a run: what they are called, and which of them there are.
 
 use super::Session;
-use crate::rules::meaning::is_plain_name;
-use crate::wire::exchange::Exchange;
-use crate::wire::json::Json;
+use animal_store_rules::request::is_plain_name;
+use animal_store_rules::trace::exchange::Exchange;
+use animal_store_rules::trace::json::Json;
 
 impl Session<'_> {
     /// A plain name that the candidate has never seen: one word of letters, which every rule about names lets pass.

@@ -4,10 +4,10 @@
 //! style. The Content-Security-Policy of the page would stop what got through.
 
 mod body;
+mod labels;
 mod requests;
 mod timeline;
 mod view;
-mod words;
 
 use askama::Template;
 

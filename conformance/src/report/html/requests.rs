@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::words::below;
+use super::labels::below;
 use crate::report::{RecordedExchange, Report};
 
 /// No more requests are listed; the HAR report holds them all.

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use askama::Template;
 
+use super::labels::{self, date_and_time, seconds, times};
 use super::requests::{self, Requests};
 use super::timeline::{self, Chart};
-use super::words::{self, date_and_time, seconds, times};
 use super::{POLICY, SCRIPT, STYLE, body};
-use crate::catalogue::Level;
 use crate::report::{Choice, Evidence, Report, ReportedExchange, RequirementReport};
-use crate::verdict::{Status, Verdict};
+use animal_store_rules::catalogue::Level;
+use animal_store_rules::verdict::{Status, Verdict};
 
 /// The levels, in the order of their weight.
 const LEVELS: [Level; 3] = [Level::Stated, Level::Inferred, Level::Open];

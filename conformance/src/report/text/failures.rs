@@ -4,9 +4,9 @@ use anstyle::Style;
 
 use super::page::{DIM, PLAIN, Page};
 use super::{Detail, mark};
-use crate::columns::cut;
+use crate::layout::cut;
 use crate::report::{Evidence, Report, ReportedExchange, RequirementReport};
-use crate::verdict::Status;
+use animal_store_rules::verdict::Status;
 
 /// No more exchanges of one failure are told in a line each.
 const TOLD: usize = 2;

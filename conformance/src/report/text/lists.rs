@@ -4,10 +4,10 @@ use anstyle::Style;
 
 use super::page::{BOLD, DIM, GREEN, PLAIN, Page, RED, YELLOW};
 use super::{Detail, failures, mark};
-use crate::catalogue::Level;
-use crate::columns::width;
+use crate::layout::width;
 use crate::report::{Choice, Report, RequirementReport, Tally};
-use crate::verdict::Status;
+use animal_store_rules::catalogue::Level;
+use animal_store_rules::verdict::Status;
 
 /// The stated requirements that could not be judged, by reason.
 pub(super) fn not_exercised(page: &mut Page, report: &Report) {

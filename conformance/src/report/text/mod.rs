@@ -9,8 +9,8 @@ use anstyle::Style;
 
 use self::page::{BOLD, DIM, GREEN, PLAIN, Page, RED, YELLOW};
 use super::{Report, RequirementReport};
-use crate::catalogue::Level;
-use crate::verdict::{Status, Verdict};
+use animal_store_rules::catalogue::Level;
+use animal_store_rules::verdict::{Status, Verdict};
 
 /// How much is told.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]

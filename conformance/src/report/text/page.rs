@@ -2,7 +2,7 @@
 
 use anstyle::{AnsiColor, Style};
 
-use crate::columns::{width, wrap};
+use crate::layout::{width, wrap};
 
 pub(super) const GREEN: Style = AnsiColor::Green.on_default();
 pub(super) const RED: Style = AnsiColor::Red.on_default();

@@ -5,9 +5,9 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use animal_store_conformance::Judge;
-use animal_store_conformance::catalogue::{Level, catalogue};
-use animal_store_conformance::options::Profile;
-use animal_store_conformance::wire::secret::ApiKey;
+use animal_store_rules::catalogue::scope::Profile;
+use animal_store_rules::catalogue::{Level, catalogue};
+use animal_store_rules::trace::keys::ApiKey;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 

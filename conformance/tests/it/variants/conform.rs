@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use animal_store_conformance::Judge;
-use animal_store_conformance::options::Profile;
-use animal_store_conformance::verdict::{Status, Verdict};
-use animal_store_conformance::wire::secret::ApiKey;
 use animal_store_reference::plan::Plan;
+use animal_store_rules::catalogue::scope::Profile;
+use animal_store_rules::trace::keys::ApiKey;
+use animal_store_rules::verdict::{Status, Verdict};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 
 pub(super) use self::geometry::{BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH};
 use self::geometry::{Places, places, steps};
-use super::words::{figure, seconds};
+use super::labels::{figure, seconds};
 use crate::report::{KeyAlias, WindowPoint};
 
 /// Labels of times stand no closer to each other.

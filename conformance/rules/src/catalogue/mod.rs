@@ -1,0 +1,208 @@
+//! The catalogue of requirements, read from `fixtures/requirements.toml`.
+//!
+//! The file is compiled in, so a binary carries the catalogue that its rules were written for; the tests hold the two
+//! together. Rules are looked up by identifier and never define text of their own.
+
+pub mod plan;
+pub mod scope;
+
+use std::sync::LazyLock;
+
+use serde::{Deserialize, Serialize};
+
+/// What the specification says about a requirement, and so what breaking it means.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    /// The specification says it: breaking it is a violation.
+    Stated,
+    /// It follows from a stated sentence together with HTTP: a warning, and a violation under `--strict`.
+    Inferred,
+    /// The specification leaves it free: the candidate's choice is recorded and cannot fail.
+    Open,
+}
+
+impl Level {
+    /// The word for the level in the catalogue and in reports.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Level::Stated => "stated",
+            Level::Inferred => "inferred",
+            Level::Open => "open",
+        }
+    }
+}
+
+/// One requirement of the catalogue.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Requirement {
+    /// Stable slug, such as `auth.missing-key`. The part before the dot is the area.
+    pub id: String,
+    /// What breaking it means.
+    pub level: Level,
+    /// The section of the specification that it rests on.
+    pub section: String,
+    /// The requirement in a line.
+    pub title: String,
+    /// The requirement in a paragraph.
+    pub text: String,
+    /// For stated and inferred requirements: what a server does that breaks it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub breaks: Option<String>,
+    /// For inferred requirements: what it follows from, beside the stated sentence.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
+    /// For open requirements: what the reference server does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub choice: Option<String>,
+    /// For open requirements: why it does so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}
+
+/// One statement of the specification, told in other words, and the requirements that answer for it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Statement {
+    /// The section that it stands in.
+    pub section: String,
+    /// What it says, in a line.
+    pub gist: String,
+    /// The identifiers of the requirements that answer for it.
+    pub requirements: Vec<String>,
+}
+
+/// The whole catalogue, in the order of the specification.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Catalogue {
+    /// Every requirement.
+    #[serde(rename = "requirement")]
+    pub requirements: Vec<Requirement>,
+    /// Every statement of the specification.
+    #[serde(rename = "statement")]
+    pub statements: Vec<Statement>,
+}
+
+static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(|| {
+    toml::from_str(include_str!("../../../../fixtures/requirements.toml"))
+        .expect("the compiled-in catalogue parses: a test of this module reads it")
+});
+
+/// The compiled-in catalogue.
+#[must_use]
+pub fn catalogue() -> &'static Catalogue {
+    &CATALOGUE
+}
+
+impl Catalogue {
+    /// The requirement with this identifier.
+    #[must_use]
+    pub fn get(&self, id: &str) -> Option<&Requirement> {
+        self.requirements.iter().find(|requirement| requirement.id == id)
+    }
+
+    /// Whether `pattern` is an identifier or the beginning of one: what `--only` and `--skip` take.
+    #[must_use]
+    pub fn knows(&self, pattern: &str) -> bool {
+        !pattern.is_empty() && self.requirements.iter().any(|requirement| requirement.id.starts_with(pattern))
+    }
+
+    /// The identifier or area nearest to a misspelt pattern, for the error message.
+    #[must_use]
+    pub fn nearest(&self, pattern: &str) -> Option<&str> {
+        // Who types no dot means an area.
+        let candidates = self.requirements.iter().map(|requirement| {
+            let id = requirement.id.as_str();
+            if pattern.contains('.') { id } else { id.split('.').next().unwrap_or(id) }
+        });
+        candidates
+            .map(|candidate| (strsim::jaro_winkler(candidate, pattern), candidate))
+            .max_by(|a, b| a.0.total_cmp(&b.0))
+            .filter(|(likeness, _)| *likeness > 0.7)
+            .map(|(_, candidate)| candidate)
+    }
+
+    /// What the error message about a misspelt pattern says next: the identifier that was meant, or how to find it.
+    #[must_use]
+    pub fn did_you_mean(&self, pattern: &str) -> String {
+        match self.nearest(pattern) {
+            Some(candidate) => format!("; did you mean {candidate}?"),
+            None => "; `conform rules` lists them all".to_owned(),
+        }
+    }
+
+    /// The statements of the specification that a requirement answers for.
+    pub fn statements_behind(&self, id: &str) -> impl Iterator<Item = &Statement> {
+        self.statements.iter().filter(move |statement| statement.requirements.iter().any(|named| named == id))
+    }
+
+    /// The coverage table of the README: a row for each statement of the specification.
+    #[must_use]
+    pub fn coverage_markdown(&self) -> String {
+        let mut table = String::from("| section | what it says | requirements |\n|---|---|---|\n");
+        for statement in &self.statements {
+            let ids: Vec<String> = statement.requirements.iter().map(|id| format!("`{id}`")).collect();
+            table.push_str(&format!("| {} | {} | {} |\n", statement.section, statement.gist, ids.join(", ")));
+        }
+        table
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn every_requirement_answers_for_a_statement_and_every_statement_has_a_requirement() {
+        let named: HashSet<&str> =
+            catalogue().statements.iter().flat_map(|s| s.requirements.iter().map(String::as_str)).collect();
+        for statement in &catalogue().statements {
+            assert!(!statement.requirements.is_empty(), "nothing answers for: {}", statement.gist);
+        }
+        for id in &named {
+            assert!(catalogue().get(id).is_some(), "a statement names `{id}`, which the catalogue lacks");
+        }
+        for requirement in &catalogue().requirements {
+            assert!(named.contains(requirement.id.as_str()), "no statement names {}", requirement.id);
+        }
+    }
+
+    #[test]
+    fn identifiers_are_unique_slugs() {
+        let mut seen = HashSet::new();
+        for requirement in &catalogue().requirements {
+            let id = requirement.id.as_str();
+            assert!(seen.insert(id), "{id} stands twice");
+            let (area, name) = id.split_once('.').expect("an identifier is area.name");
+            let slug =
+                |s: &str| !s.is_empty() && s.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-');
+            assert!(slug(area) && slug(name), "{id} is no slug");
+        }
+    }
+
+    #[test]
+    fn each_level_carries_what_it_must_explain() {
+        for requirement in &catalogue().requirements {
+            let id = &requirement.id;
+            assert_eq!(requirement.level == Level::Inferred, requirement.from.is_some(), "{id}: `from`");
+            assert_eq!(requirement.level == Level::Open, requirement.choice.is_some(), "{id}: `choice`");
+            assert_eq!(requirement.choice.is_some(), requirement.why.is_some(), "{id}: `why`");
+            assert_eq!(requirement.level != Level::Open, requirement.breaks.is_some(), "{id}: `breaks`");
+            for text in std::iter::once(&requirement.text).chain(&requirement.breaks) {
+                assert!(text.ends_with('.'), "{id}: not a sentence: {text}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_misspelt_identifier_finds_its_neighbour() {
+        assert_eq!(catalogue().nearest("auth.mising-key"), Some("auth.missing-key"));
+        assert_eq!(catalogue().nearest("qota"), Some("quota"));
+        assert_eq!(catalogue().nearest("zzzz"), None);
+    }
+}

@@ -1,0 +1,22 @@
+//! The rules of the Animal Store API: what the specification requires, judged on exchanges that somebody else sent.
+//!
+//! ```text
+//!  Trace ──▶ History ──▶ rules ──▶ verdicts
+//! ```
+//!
+//! Everything here is a pure function over a [`trace::Trace`]: nothing sends, sleeps, or reads a clock, a file or the
+//! environment. So the rules judge recorded traffic as well as that of a run, and are tested without a network.
+
+pub mod catalogue;
+pub mod history;
+pub mod limiter;
+pub mod observers;
+pub mod request;
+pub mod rules;
+pub mod toml_error;
+pub mod trace;
+pub mod transcript;
+pub mod verdict;
+
+#[cfg(test)]
+mod trace_builder;

@@ -1,0 +1,274 @@
+//! The body of `POST /pets`: valid, at fault, or debatable.
+
+use std::collections::HashSet;
+
+use super::STATUSES;
+use crate::trace::Context;
+use crate::trace::exchange::Body;
+use crate::trace::json::{Json, Whole};
+
+/// Bodies larger than this may be refused for their size.
+const MODEST_BODY: usize = 8 * 1024;
+
+/// Names longer than this may be refused for their length.
+const MODEST_NAME: usize = 40;
+
+/// What is wrong with a body, beyond debate: each must be answered with 400.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Fault {
+    /// Nothing was sent, or JSON that is no object.
+    NoObject,
+    /// `name` is missing.
+    NameMissing,
+    /// `name` is no string.
+    NameType,
+    /// `categoryId` is missing.
+    CategoryMissing,
+    /// `categoryId` is no number.
+    CategoryType,
+    /// `categoryId` is outside int64 or has a fraction.
+    CategoryRange,
+    /// `status` is outside the enumeration.
+    StatusEnum,
+}
+
+/// What may lawfully be refused or accepted.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Debate {
+    /// The name is blank, long, has unusual characters or was used before.
+    Name,
+    /// The category is not the one that the user vouched for.
+    Category,
+    /// `status` is null.
+    NullStatus,
+    /// There are members that NewPet does not have.
+    UnknownMember,
+    /// There is an `id`.
+    ClientId,
+    /// A whole number is written with a fraction or an exponent.
+    IntegralNumber,
+    /// A member stands twice.
+    RepeatedMember,
+    /// The body is so large that it may be refused for its size.
+    Size,
+}
+
+/// The body of `POST /pets`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum CreateBody {
+    /// Labelled as something else than `application/json`.
+    OtherMedia,
+    /// Not JSON, in no reading.
+    Malformed,
+    /// Not JSON to a strict reader, while a lenient one may find an animal in it: something follows the object, a byte
+    /// order mark precedes it, or half of a surrogate pair is escaped.
+    Unclear,
+    /// At fault: must be refused with 400. What was readable is kept, to look for side effects.
+    Faulty(Vec<Fault>, Draft),
+    /// A NewPet, valid if there is nothing to debate.
+    NewPet(Draft, Vec<Debate>),
+}
+
+/// The members of a NewPet that could be read.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Draft {
+    /// `name`
+    pub name: Option<String>,
+    /// `categoryId`
+    pub category_id: Option<i64>,
+    /// `status`, if one of the three.
+    pub status: Option<String>,
+    /// `id`, if the client sent an int64.
+    pub id: Option<i64>,
+}
+
+impl CreateBody {
+    /// Whether the answer must be 201.
+    #[must_use]
+    pub fn is_valid(&self) -> bool {
+        matches!(self, CreateBody::NewPet(_, debates) if debates.is_empty())
+    }
+
+    /// What could be read of the animal.
+    #[must_use]
+    pub fn draft(&self) -> Option<&Draft> {
+        match self {
+            CreateBody::Faulty(_, draft) | CreateBody::NewPet(draft, _) => Some(draft),
+            CreateBody::OtherMedia | CreateBody::Malformed | CreateBody::Unclear => None,
+        }
+    }
+}
+
+/// Reads a body. Another with one of the given names is debatable.
+pub(super) fn create_body(body: Option<&Body>, context: &Context, names: &HashSet<String>) -> CreateBody {
+    let Some(body) = body else { return CreateBody::Faulty(vec![Fault::NoObject], Draft::default()) };
+    let media_type = body.content_type.split(';').next().unwrap_or("").trim().to_ascii_lowercase();
+    if media_type != "application/json" {
+        return CreateBody::OtherMedia;
+    }
+    if body.bytes.is_empty() {
+        return CreateBody::Faulty(vec![Fault::NoObject], Draft::default());
+    }
+    let Ok(json) = Json::parse(&body.bytes) else {
+        return if is_lenient_json(&body.bytes) { CreateBody::Unclear } else { CreateBody::Malformed };
+    };
+    let Json::Object(members) = &json else { return CreateBody::Faulty(vec![Fault::NoObject], Draft::default()) };
+
+    let (mut faults, mut debates, mut draft) = (Vec::new(), Vec::new(), Draft::default());
+    let mut seen = HashSet::new();
+    for (name, value) in members {
+        if !seen.insert(name.as_str()) {
+            debates.push(Debate::RepeatedMember);
+        }
+        match name.as_str() {
+            "name" | "categoryId" | "status" => {}
+            "id" => {
+                draft.id = value.as_int64();
+                debates.push(Debate::ClientId);
+            }
+            _ => debates.push(Debate::UnknownMember),
+        }
+    }
+    match json.get("name") {
+        None => faults.push(Fault::NameMissing),
+        Some(Json::String(name)) => {
+            if !is_plain_name(name) || names.contains(name) {
+                debates.push(Debate::Name);
+            }
+            draft.name = Some(name.clone());
+        }
+        Some(_) => faults.push(Fault::NameType),
+    }
+    match json.get("categoryId") {
+        None => faults.push(Fault::CategoryMissing),
+        Some(Json::Number(number)) => match number.whole() {
+            Whole::Int64(category) => {
+                if !number.is_plain_integer() {
+                    debates.push(Debate::IntegralNumber);
+                }
+                if category != context.category_id {
+                    debates.push(Debate::Category);
+                }
+                draft.category_id = Some(category);
+            }
+            Whole::OutOfRange | Whole::Fraction => faults.push(Fault::CategoryRange),
+        },
+        Some(_) => faults.push(Fault::CategoryType),
+    }
+    match json.get("status") {
+        None => {}
+        Some(Json::Null) => debates.push(Debate::NullStatus),
+        Some(Json::String(status)) if STATUSES.contains(&status.as_str()) => draft.status = Some(status.clone()),
+        Some(_) => faults.push(Fault::StatusEnum),
+    }
+    if body.bytes.len() > MODEST_BODY {
+        debates.push(Debate::Size);
+    }
+    // Which of two members counts, or whether the size is looked at first, is not stated: no fault is certain then.
+    let certain = !debates.iter().any(|debate| matches!(debate, Debate::RepeatedMember | Debate::Size));
+    if !faults.is_empty() && certain { CreateBody::Faulty(faults, draft) } else { CreateBody::NewPet(draft, debates) }
+}
+
+/// Whether a lenient reader may take bytes for JSON that a strict one refuses.
+fn is_lenient_json(bytes: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(bytes);
+    let followed =
+        serde_json::Deserializer::from_str(&text).into_iter::<serde_json::Value>().next().is_some_and(|v| v.is_ok());
+    let half_pair = text.to_ascii_lowercase().contains(r"\ud");
+    followed || half_pair || text.starts_with('\u{feff}')
+}
+
+/// A name that no constraint could sensibly exclude: letters, or letters with digits and single inner spaces or hyphens.
+#[must_use]
+pub fn is_plain_name(name: &str) -> bool {
+    let edge = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
+    name.len() <= MODEST_NAME
+        && edge(name.chars().next())
+        && edge(name.chars().last())
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == ' ' || c == '-')
+        && name.chars().any(|c| c.is_ascii_alphabetic())
+        && !name.contains("  ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn body(json: &str) -> CreateBody {
+        let body = Body { content_type: "application/json".to_owned(), bytes: json.into() };
+        create_body(Some(&body), &Context::for_test(), &HashSet::from(["Used 1".to_owned()]))
+    }
+
+    #[test]
+    fn beyond_eight_kibibytes_a_body_may_be_refused_for_its_size() {
+        let debated = |length: usize| {
+            let mut bytes = br#"{"name":"Rex","categoryId":1}"#.to_vec();
+            bytes.resize(length, b' ');
+            let body = Body { content_type: "application/json".to_owned(), bytes };
+            let read = create_body(Some(&body), &Context::for_test(), &HashSet::new());
+            matches!(read, CreateBody::NewPet(_, debates) if debates.contains(&Debate::Size))
+        };
+        assert!(!debated(8 * 1024));
+        assert!(debated(8 * 1024 + 1));
+        assert!(debated(9 * 1024));
+    }
+
+    #[test]
+    fn a_body_is_valid_only_when_nothing_about_it_can_be_debated() {
+        assert!(body(r#"{"name":"Heron 1","categoryId":1}"#).is_valid());
+        assert!(body(r#"{"name":"Heron 1","categoryId":1,"status":"sold"}"#).is_valid());
+        for debatable in [
+            r#"{"name":"","categoryId":1}"#,
+            r#"{"name":"Used 1","categoryId":1}"#,
+            r#"{"name":"Zoë","categoryId":1}"#,
+            r#"{"name":"Heron 1","categoryId":2}"#,
+            r#"{"name":"Heron 1","categoryId":1.0}"#,
+            r#"{"name":"Heron 1","categoryId":1,"status":null}"#,
+            r#"{"name":"Heron 1","categoryId":1,"id":5}"#,
+            r#"{"name":"Heron 1","categoryId":1,"colour":"grey"}"#,
+            r#"{"name":5,"name":"Heron 1","categoryId":1}"#,
+        ] {
+            assert!(matches!(body(debatable), CreateBody::NewPet(_, debates) if !debates.is_empty()), "{debatable}");
+        }
+    }
+
+    #[test]
+    fn a_fault_stays_a_fault_beside_something_debatable() {
+        for (json, fault) in [
+            ("null", Fault::NoObject),
+            ("[]", Fault::NoObject),
+            (r#"{"categoryId":1,"colour":"grey"}"#, Fault::NameMissing),
+            (r#"{"name":null,"categoryId":1}"#, Fault::NameType),
+            (r#"{"name":"Heron 1"}"#, Fault::CategoryMissing),
+            (r#"{"name":"Heron 1","categoryId":"1"}"#, Fault::CategoryType),
+            (r#"{"name":"Heron 1","categoryId":1.5}"#, Fault::CategoryRange),
+            (r#"{"name":"Heron 1","categoryId":9223372036854775808}"#, Fault::CategoryRange),
+            (r#"{"name":"Heron 1","categoryId":1,"status":"Sold","id":1}"#, Fault::StatusEnum),
+        ] {
+            assert!(matches!(body(json), CreateBody::Faulty(faults, _) if faults == [fault]), "{json}");
+        }
+        assert_eq!(body("{"), CreateBody::Malformed);
+    }
+
+    #[test]
+    fn what_only_a_lenient_reader_takes_for_json_is_unclear() {
+        let animal = r#"{"name":"Heron 1","categoryId":1}"#;
+        for text in
+            [format!("{animal} x"), format!("\u{feff}{animal}"), r#"{"name":"\ud800","categoryId":1}"#.to_owned()]
+        {
+            assert_eq!(body(&text), CreateBody::Unclear, "{text}");
+        }
+        assert_eq!(body(&animal[..20]), CreateBody::Malformed);
+    }
+
+    #[test]
+    fn a_plain_name_has_letters_and_nothing_that_a_constraint_could_exclude() {
+        for plain in ["R", "Rex 1", "Rex-Max 2", "7 Up", &"x".repeat(MODEST_NAME)] {
+            assert!(is_plain_name(plain), "{plain}");
+        }
+        let long = "x".repeat(MODEST_NAME + 1);
+        for other in ["", " Rex", "Rex ", "Rex-", "-Rex", "Rex_1", "Rex  1", "12 3", "Zo\u{eb}", "a.b", &long] {
+            assert!(!is_plain_name(other), "{other}");
+        }
+    }
+}

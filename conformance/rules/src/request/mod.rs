@@ -1,0 +1,198 @@
+//! What the specification makes of a request, read from the request alone.
+//!
+//! This is where the policy on what may be demanded lives: a request is lawful and its answer is determined, or it is at
+//! fault and its refusal is determined, or it is *debatable* and several answers are lawful. When in doubt a request is
+//! debatable, because an accusation must rest on something the specification says.
+use std::collections::HashSet;
+
+use crate::trace::Context;
+use crate::trace::exchange::Request;
+
+mod body;
+mod credential;
+
+pub use body::{CreateBody, Debate, Draft, Fault, is_plain_name};
+pub use credential::{Access, Lack, access};
+
+/// The three values of PetStatus.
+pub const STATUSES: [&str; 3] = ["available", "pending", "sold"];
+
+/// Which operation a request calls, and with what.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Operation {
+    /// `GET /pets`
+    List(ListQuery),
+    /// `POST /pets`
+    Create(CreateBody),
+    /// `GET /pets/{petId}`
+    Get(PetId),
+    /// `GET /store/orders`
+    Orders,
+    /// Anything else: nothing is stated about it.
+    Elsewhere,
+}
+
+impl Operation {
+    /// Method and path template, for sentences.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Operation::List(_) => "GET /pets",
+            Operation::Create(_) => "POST /pets",
+            Operation::Get(_) => "GET /pets/{petId}",
+            Operation::Orders => "GET /store/orders",
+            Operation::Elsewhere => "an unspecified path or method",
+        }
+    }
+
+    /// Whether the request, with a valid key, is beyond doubt lawful: neither at fault nor debatable.
+    #[must_use]
+    pub fn is_sound(&self) -> bool {
+        match self {
+            Operation::List(query) => query.is_lawful(),
+            Operation::Create(body) => body.is_valid(),
+            Operation::Get(id) => matches!(id, PetId::Int64(_)),
+            Operation::Orders => true,
+            Operation::Elsewhere => false,
+        }
+    }
+}
+
+/// A value that is absent, lawful, or open to more than one treatment.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Parameter<T> {
+    /// Not in the query.
+    Absent,
+    /// Lawful.
+    Lawful(T),
+    /// Out of range, unknown or ill-formed: the text as it was sent.
+    Debatable(String),
+    /// In the query more than once.
+    Repeated,
+}
+
+impl<T> Parameter<T> {
+    /// Whether its treatment is determined.
+    #[must_use]
+    pub fn is_certain(&self) -> bool {
+        matches!(self, Parameter::Absent | Parameter::Lawful(_))
+    }
+}
+
+/// The query of `GET /pets`.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct ListQuery {
+    /// `limit`
+    pub limit: Parameter<usize>,
+    /// `status`
+    pub status: Parameter<String>,
+    /// Whether there are parameters that the specification does not know.
+    pub unknown: bool,
+}
+
+impl ListQuery {
+    /// Whether the answer must be 200.
+    #[must_use]
+    pub fn is_lawful(&self) -> bool {
+        !self.unknown && self.limit.is_certain() && self.status.is_certain()
+    }
+
+    /// The number of animals that a lawful query bounds the list to.
+    #[must_use]
+    pub fn bound(&self) -> Option<usize> {
+        match self.limit {
+            Parameter::Absent => Some(20),
+            Parameter::Lawful(limit) => Some(limit),
+            Parameter::Debatable(_) | Parameter::Repeated => None,
+        }
+    }
+}
+
+/// The identifier in the path of `GET /pets/{petId}`.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum PetId {
+    /// An int64 in its usual decimal form.
+    Int64(i64),
+    /// No int64 in any reading.
+    NotInt64,
+    /// An int64 in an unusual form, such as `+7` or `007`.
+    Debatable,
+}
+
+/// Reads what a request asks for. `names` are the names of earlier creations: another with one of them is debatable.
+#[must_use]
+pub fn operation(request: &Request, context: &Context, names: &HashSet<String>) -> Operation {
+    match (request.method.as_str(), request.path.as_str()) {
+        ("GET", "/pets") => Operation::List(list_query(request.query.as_deref().unwrap_or(""))),
+        ("POST", "/pets") => Operation::Create(body::create_body(request.body.as_ref(), context, names)),
+        ("GET", "/store/orders") => Operation::Orders,
+        ("GET", path) => match path.strip_prefix("/pets/") {
+            Some(id) if !id.is_empty() && !id.contains('/') => Operation::Get(pet_id(id)),
+            _ => Operation::Elsewhere,
+        },
+        _ => Operation::Elsewhere,
+    }
+}
+
+fn list_query(query: &str) -> ListQuery {
+    let pairs: Vec<(&str, &str)> = query
+        .split('&')
+        .filter(|pair| !pair.is_empty())
+        .map(|pair| pair.split_once('=').unwrap_or((pair, "")))
+        .collect();
+    let values = |name: &str| pairs.iter().filter(|(key, _)| *key == name).map(|(_, value)| *value).collect::<Vec<_>>();
+    let limit = match values("limit")[..] {
+        [] => Parameter::Absent,
+        [text] => match text.parse::<usize>() {
+            Ok(limit @ 1..=100) if text == limit.to_string() => Parameter::Lawful(limit),
+            _ => Parameter::Debatable(text.to_owned()),
+        },
+        _ => Parameter::Repeated,
+    };
+    let status = match values("status")[..] {
+        [] => Parameter::Absent,
+        [text] if STATUSES.contains(&text) => Parameter::Lawful(text.to_owned()),
+        [text] => Parameter::Debatable(text.to_owned()),
+        _ => Parameter::Repeated,
+    };
+    ListQuery { limit, status, unknown: pairs.iter().any(|(key, _)| !["limit", "status"].contains(key)) }
+}
+
+fn pet_id(text: &str) -> PetId {
+    match text.parse::<i64>() {
+        Ok(id) if text == id.to_string() => PetId::Int64(id),
+        Ok(_) => PetId::Debatable,
+        // Percent-encoding could hide a number; other text that is no int64 has no second reading.
+        Err(_) if text.contains('%') => PetId::Debatable,
+        Err(_) => PetId::NotInt64,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_plain_decimal_form_of_a_limit_or_an_id_is_beyond_debate() {
+        assert_eq!(list_query("limit=100").limit, Parameter::Lawful(100));
+        for text in ["0", "101", "-1", "+5", "05", "ten", "1.0", ""] {
+            assert!(matches!(list_query(&format!("limit={text}")).limit, Parameter::Debatable(_)), "{text}");
+        }
+        assert!(matches!(list_query("limit=1&limit=2").limit, Parameter::Repeated));
+        assert!(!list_query("limit=1&page=2").is_lawful());
+        assert_eq!(pet_id("-9223372036854775808"), PetId::Int64(i64::MIN));
+        assert_eq!(pet_id("9223372036854775808"), PetId::NotInt64);
+        assert_eq!(pet_id("007"), PetId::Debatable);
+        assert_eq!(pet_id("1.5"), PetId::NotInt64);
+        assert_eq!(pet_id("%37"), PetId::Debatable);
+    }
+
+    #[test]
+    fn one_segment_below_pets_is_an_id_and_anything_else_is_no_operation() {
+        let called = |path: &str| operation(&Request::new("GET", path), &Context::for_test(), &HashSet::new()).name();
+        assert_eq!(called("/pets/7"), "GET /pets/{petId}");
+        for path in ["/pets/", "/pets/7/", "/pets//", "/pets/7/toys", "/pet", "/store"] {
+            assert_eq!(called(path), Operation::Elsewhere.name(), "{path}");
+        }
+    }
+}

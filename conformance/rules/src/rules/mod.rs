@@ -1,0 +1,198 @@
+//! Rules: pure functions over a trace, one file for each section of the specification.
+//!
+//! A rule says which exchanges it applies to and what must hold of them. It derives what to expect from the requests
+//! themselves, sends nothing, sleeps never, and reads no clock and no file, so that it judges recorded traffic as well as
+//! its own. Open requirements have observers instead, which cannot fail a candidate: their type offers no way to.
+
+pub(crate) mod server;
+
+use std::collections::BTreeSet;
+
+use crate::history::{Case, Docket};
+use crate::trace::Trace;
+use server::{
+    authentication, create, errors, exceeding, get, headers, list, orders, refusals, resources, service, side_effects,
+    versioning,
+};
+
+/// A rule and the requirement that it judges.
+#[derive(Clone, Copy, Debug)]
+pub struct Rule {
+    /// The identifier of a stated or inferred requirement.
+    pub id: &'static str,
+    /// Judges it.
+    pub judge: fn(&Docket<'_>, &mut Judgement),
+}
+
+/// An observer and the open requirement that it reports on.
+#[derive(Clone, Copy, Debug)]
+pub struct Observer {
+    /// The identifier of an open requirement.
+    pub id: &'static str,
+    /// What the candidate chose, as far as the trace shows it.
+    pub observe: fn(&Docket<'_>) -> Option<String>,
+}
+
+/// Every rule, by section of the specification.
+#[must_use]
+pub fn rules() -> Vec<Rule> {
+    [
+        service::RULES,
+        resources::RULES,
+        list::RULES,
+        create::RULES,
+        get::RULES,
+        orders::RULES,
+        authentication::RULES,
+        errors::RULES,
+        headers::RULES,
+        exceeding::RULES,
+        refusals::RULES,
+        side_effects::RULES,
+        versioning::RULES,
+    ]
+    .concat()
+}
+
+/// Every observer.
+#[must_use]
+pub fn observers() -> &'static [Observer] {
+    crate::observers::OBSERVERS
+}
+
+/// The requirements that a trace breaks.
+#[must_use]
+pub fn broken(trace: &Trace) -> BTreeSet<&'static str> {
+    let docket = Docket::new(trace);
+    let breaks = |rule: &Rule| {
+        let mut judgement = Judgement::default();
+        (rule.judge)(&docket, &mut judgement);
+        !judgement.failures.is_empty()
+    };
+    rules().iter().filter(|rule| breaks(rule)).map(|rule| rule.id).collect()
+}
+
+/// The reads that break a rule only if what was created had to be seen at once: a moment later they are worth a second look.
+#[must_use]
+pub fn premature(trace: &Trace) -> BTreeSet<usize> {
+    let reads = |docket: &Docket<'_>| -> BTreeSet<usize> {
+        let mut judgement = Judgement::default();
+        for rule in rules().iter().filter(|rule| LAGGING.contains(&rule.id)) {
+            (rule.judge)(docket, &mut judgement);
+        }
+        judgement.failures.iter().filter_map(|failure| failure.exchanges.first().copied()).collect()
+    };
+    &reads(&Docket::impatient(trace)) - &reads(&Docket::new(trace))
+}
+
+/// The rules that ask whether what was created must be seen yet.
+const LAGGING: [&str; 4] = ["list.limit-default", "list.complete", "get.success", "versioning.lifetime"];
+
+/// What a rule found.
+#[derive(Debug, Default)]
+pub struct Judgement {
+    /// How many times the rule was applied.
+    pub judged: usize,
+    /// Where it did not hold.
+    pub failures: Vec<Failure>,
+}
+
+/// A place where a rule did not hold.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Failure {
+    /// The numbers of the exchanges concerned, the decisive one first.
+    pub exchanges: Vec<usize>,
+    /// What had to be.
+    pub expected: String,
+    /// What was.
+    pub found: String,
+}
+
+impl Judgement {
+    /// Notes that the rule was applied and held.
+    pub fn hold(&mut self) {
+        self.judged += 1;
+    }
+
+    /// Notes that the rule was applied to these cases, the decisive one first, and did not hold.
+    pub fn fail(&mut self, cases: &[&Case<'_>], expected: impl Into<String>, found: impl Into<String>) {
+        self.judged += 1;
+        self.failures.push(Failure {
+            exchanges: cases.iter().map(|case| case.exchange.number).collect(),
+            expected: expected.into(),
+            found: found.into(),
+        });
+    }
+
+    /// Notes that the rule was applied to a case, and whether it held.
+    pub fn require(
+        &mut self,
+        case: &Case<'_>,
+        holds: bool,
+        expected: impl Into<String>,
+        found: impl FnOnce() -> String,
+    ) {
+        if holds {
+            self.hold();
+        } else {
+            self.fail(&[case], expected, found());
+        }
+    }
+}
+
+/// The status of a case and the operation it answered, for sentences.
+pub(crate) fn answered(case: &Case<'_>) -> String {
+    match case.status() {
+        Some(status) => format!("{status} on {}", case.operation.name()),
+        None => format!("no answer on {}", case.operation.name()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+    use crate::catalogue::{Level, catalogue};
+    use crate::trace_builder::Sample;
+
+    #[test]
+    fn a_read_that_lags_is_worth_a_second_look_until_it_lags_too_long() {
+        let unseen_after = |seconds| Sample::new().create(7).wait(seconds).get(7, None).trace();
+        assert_eq!(premature(&unseen_after(4)), BTreeSet::from([2]));
+        assert_eq!(premature(&unseen_after(5)), BTreeSet::new());
+        assert!(!broken(&unseen_after(4)).contains("get.success"));
+        assert!(broken(&unseen_after(5)).contains("get.success"));
+    }
+
+    #[test]
+    fn what_held_and_what_did_not_is_judged() {
+        let mut judgement = Judgement::default();
+        judgement.hold();
+        judgement.fail(&[], "this", "that");
+        assert_eq!((judgement.judged, judgement.failures.len()), (2, 1));
+    }
+
+    #[test]
+    fn what_is_looked_at_again_is_judged_by_rules_that_exist() {
+        let judged: HashSet<&str> = rules().iter().map(|rule| rule.id).collect();
+        assert!(LAGGING.iter().all(|id| judged.contains(id)), "{LAGGING:?}");
+    }
+
+    #[test]
+    fn every_stated_and_inferred_requirement_has_one_rule_and_every_open_one_an_observer() {
+        let mut judged: Vec<&str> = rules().iter().map(|rule| rule.id).collect();
+        let mut observed: Vec<&str> = observers().iter().map(|observer| observer.id).collect();
+        let mut expected = (Vec::new(), Vec::new());
+        for requirement in &catalogue().requirements {
+            let open = requirement.level == Level::Open;
+            if open { &mut expected.1 } else { &mut expected.0 }.push(requirement.id.as_str());
+        }
+        assert_eq!(judged.len(), judged.iter().collect::<HashSet<_>>().len(), "a rule stands twice");
+        for list in [&mut judged, &mut observed, &mut expected.0, &mut expected.1] {
+            list.sort_unstable();
+        }
+        assert_eq!(judged, expected.0);
+        assert_eq!(observed, expected.1);
+    }
+}

@@ -1,0 +1,161 @@
+//! Add an animal: what must be accepted, what must be refused, and what the answer must say.
+
+use unicode_normalization::UnicodeNormalization;
+
+use crate::history::{Animal, Case, Docket};
+use crate::request::{CreateBody, Debate, Fault, is_plain_name};
+use crate::rules::{Judgement, Rule, answered};
+
+pub(crate) const RULES: &[Rule] = &[
+    Rule { id: "create.success", judge: success },
+    Rule { id: "create.echo", judge: echo },
+    Rule { id: "create.assigned-id", judge: assigned_id },
+    Rule { id: "create.name-required", judge: |d, j| refused(d, j, Fault::NameMissing, "a body without name") },
+    Rule {
+        id: "create.category-required",
+        judge: |d, j| refused(d, j, Fault::CategoryMissing, "a body without categoryId"),
+    },
+    Rule { id: "create.name-type", judge: |d, j| refused(d, j, Fault::NameType, "a name that is no string") },
+    Rule {
+        id: "create.category-type",
+        judge: |d, j| refused(d, j, Fault::CategoryType, "a categoryId that is no number"),
+    },
+    Rule {
+        id: "create.category-int64",
+        judge: |d, j| refused(d, j, Fault::CategoryRange, "a categoryId outside int64 or with a fraction"),
+    },
+    Rule {
+        id: "create.status-enum",
+        judge: |d, j| refused(d, j, Fault::StatusEnum, "a status outside the three values"),
+    },
+    Rule {
+        id: "create.body-required",
+        judge: |d, j| refused(d, j, Fault::NoObject, "no body, or one that is no object"),
+    },
+    Rule { id: "create.malformed-json", judge: malformed_json },
+];
+
+/// Creations with a valid key that were not refused for the rate.
+fn admitted<'d>(docket: &'d Docket<'_>) -> impl Iterator<Item = (&'d Case<'d>, &'d CreateBody)> {
+    docket.creates().filter(|(case, _)| case.key().is_some() && !matches!(case.status(), None | Some(429)))
+}
+
+fn success(docket: &Docket<'_>, judgement: &mut Judgement) {
+    for (case, body) in admitted(docket) {
+        let CreateBody::NewPet(_, debates) = body else { continue };
+        let status = case.status().unwrap_or_default();
+        if debates.is_empty() {
+            judgement.require(case, status == 201, "201 for a valid NewPet", || answered(case));
+            continue;
+        }
+        // A constraint of the service's own may have a status of its own; other debates are over valid or invalid.
+        let own = debates.iter().any(|debate| matches!(debate, Debate::Name | Debate::Size));
+        let lawful = status == 201 || status == 400 || own && (400..500).contains(&status);
+        judgement.require(case, lawful, "201 or 400 for a body that may be accepted or refused", || answered(case));
+    }
+}
+
+fn echo(docket: &Docket<'_>, judgement: &mut Judgement) {
+    for (case, body) in docket.creates().filter(|(case, _)| case.status() == Some(201)) {
+        let CreateBody::NewPet(sent, debates) = body else { continue };
+        let Some(animal) = case.animals().first().copied() else { continue };
+        if debates.contains(&Debate::RepeatedMember) {
+            continue;
+        }
+        match alteration(animal, sent.name.as_deref(), sent.category_id, sent.status.as_deref()) {
+            None => judgement.hold(),
+            Some(alteration) => judgement.fail(&[case], "the animal as it was sent", alteration),
+        }
+    }
+}
+
+/// What is not as it was sent.
+fn alteration(animal: Animal<'_>, name: Option<&str>, category: Option<i64>, status: Option<&str>) -> Option<String> {
+    if let Some(name) = name
+        && !animal.name().is_some_and(|shown| is_same_name(name, shown))
+    {
+        return Some(format!("name {:?} instead of {name:?}", animal.name().unwrap_or("")));
+    }
+    if let Some(category) = category
+        && animal.category_id() != Some(category)
+    {
+        let shown = animal.category_id().map_or_else(|| "no int64".to_owned(), |category| category.to_string());
+        return Some(format!("categoryId {shown} instead of {category}"));
+    }
+    if let Some(status) = status
+        && animal.status() != Some(status)
+    {
+        return Some(format!("status {:?} instead of {status:?}", animal.status().unwrap_or("none")));
+    }
+    None
+}
+
+/// Whether a name is shown as it was sent. An unusual one may be trimmed and brought to normalisation form C.
+fn is_same_name(sent: &str, shown: &str) -> bool {
+    let normal = |name: &str| name.trim_matches(is_trimmed).nfc().collect::<String>();
+    sent == shown || !is_plain_name(sent) && normal(sent) == normal(shown)
+}
+
+/// What one language or another trims: white space, control characters, and characters that take no room.
+fn is_trimmed(char: char) -> bool {
+    char.is_whitespace() || char.is_control() || matches!(char, '\u{180e}' | '\u{200b}' | '\u{feff}')
+}
+
+fn assigned_id(docket: &Docket<'_>, judgement: &mut Judgement) {
+    for (case, body) in docket.creates().filter(|(case, _)| case.status() == Some(201)) {
+        let Some(animal) = case.animals().first().copied() else { continue };
+        let asked = body.draft().and_then(|draft| draft.id);
+        let expected = "an id that the service assigned";
+        match animal.id() {
+            None => judgement.fail(&[case], expected, "no int64 id"),
+            Some(id) if asked == Some(id) => {
+                judgement.fail(&[case], expected, format!("the id {id} that the client sent"));
+            }
+            Some(_) => judgement.hold(),
+        }
+    }
+}
+
+fn refused(docket: &Docket<'_>, judgement: &mut Judgement, fault: Fault, what: &str) {
+    for (case, body) in admitted(docket) {
+        if matches!(body, CreateBody::Faulty(faults, _) if faults.contains(&fault)) {
+            judgement.require(case, case.status() == Some(400), format!("400 for {what}"), || answered(case));
+        }
+    }
+}
+
+fn malformed_json(docket: &Docket<'_>, judgement: &mut Judgement) {
+    for (case, body) in admitted(docket) {
+        let lawful = match body {
+            CreateBody::Malformed => matches!(case.status(), Some(400..=499)),
+            // Taken for an animal or for none: there is no third.
+            CreateBody::Unclear => matches!(case.status(), Some(201 | 400..=499)),
+            CreateBody::OtherMedia | CreateBody::Faulty(..) | CreateBody::NewPet(..) => continue,
+        };
+        judgement
+            .require(case, lawful, "400, or another status that says that the client is at fault", || answered(case));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_an_unusual_name_may_be_normalised() {
+        assert!(is_same_name("Rex 1", "Rex 1"));
+        assert!(!is_same_name("Rex 1", "Rex 1 "));
+        assert!(!is_same_name("Rex 1", "rex 1"));
+        assert!(is_same_name(" Zoe\u{308} ", "Zo\u{eb}"));
+        assert!(!is_same_name("Zo\u{eb}", "Zoe"));
+    }
+
+    #[test]
+    fn what_is_trimmed_depends_on_the_language() {
+        for trimmed in ["\u{feff}", "\u{200b}", "\u{180e}", "\u{3000}", "\0", "\u{85}"] {
+            assert!(is_same_name(&format!("{trimmed}Zo\u{eb} {trimmed}"), "Zo\u{eb}"), "{trimmed:?}");
+        }
+        assert!(!is_same_name("Zo\u{eb}\u{301}", "Zo\u{eb}"));
+        assert!(!is_same_name("Z\u{feff}o\u{eb}", "Zo\u{eb}"), "within a name nothing is");
+    }
+}

@@ -1,0 +1,15 @@
+//! What the specification requires of servers, one file for each of its sections.
+
+pub(crate) mod authentication;
+pub(crate) mod create;
+pub(crate) mod errors;
+pub(crate) mod exceeding;
+pub(crate) mod get;
+pub(crate) mod headers;
+pub(crate) mod list;
+pub(crate) mod orders;
+pub(crate) mod refusals;
+pub(crate) mod resources;
+pub(crate) mod service;
+pub(crate) mod side_effects;
+pub(crate) mod versioning;

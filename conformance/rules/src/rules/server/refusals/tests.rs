@@ -1,0 +1,57 @@
+use super::*;
+use crate::trace_builder::Sample;
+
+const NONE: [[usize; 0]; 0] = [];
+
+/// A first 429 with this `Retry-After`, of a window that ends so many seconds later and of which so much remains.
+fn limited(told: &str, window: i64, remaining: u64) -> Sample {
+    Sample::new().window(window).list(429, remaining, 7).retry_after(told)
+}
+
+/// What is held against another 429, so many seconds later.
+fn again(first: Sample, seconds: i64) -> Vec<Vec<usize>> {
+    first.wait(seconds).list(429, 0, 7).failing(recovers)
+}
+
+#[test]
+fn a_key_recovers_once_both_the_wait_and_the_window_are_over() {
+    for (told, window, over) in [("10", 60, 62), ("90", 60, 92), ("0", 3_600, 3_602)] {
+        assert_eq!(again(limited(told, window, 0), over), [[2, 1]], "{told} {window}");
+        assert_eq!(again(limited(told, window, 0), over - 1), NONE, "{told} {window}");
+    }
+    let by_date = || limited("Mon, 01 Jun 2026 12:01:30 GMT", 60, 0);
+    assert_eq!(again(by_date(), 92), [[2, 1]]);
+    assert_eq!(again(by_date(), 91), NONE);
+}
+
+#[test]
+fn where_the_day_is_told_and_not_used_up_it_is_the_minute_that_is() {
+    assert_eq!(again(limited("0", 3_600, 5), 62), [[2, 1]]);
+    assert_eq!(again(limited("0", 3_600, 5), 61), NONE);
+    assert_eq!(again(limited("0", 3_600, 0), 62), NONE, "the day is used up");
+    assert_eq!(again(limited("0", 30, 5), 32), [[2, 1]], "that is no day");
+}
+
+#[test]
+fn a_second_429_may_have_brought_a_ban_and_the_next_has_to_tell_of_it() {
+    let second = |seconds| limited("1", 30, 0).wait(seconds).window(30).list(429, 0, 7).retry_after("1");
+    assert_eq!(again(second(1), 40), NONE);
+    let third = second(1).wait(40).window(30).list(429, 0, 7).retry_after("1");
+    assert_eq!(again(third, 40), [[4, 3]], "what the third told was heeded");
+}
+
+#[test]
+fn a_first_429_asks_for_no_more_than_the_rest_of_a_day() {
+    assert_eq!(limited("86460", 60, 0).failing(recovers), NONE);
+    assert_eq!(limited("86461", 60, 0).failing(recovers), [[1]]);
+    assert_eq!(limited("99999999999999999999", 60, 0).failing(recovers), [[1]]);
+    assert_eq!(Sample::new().list(200, 0, 7).list(429, 0, 7).retry_after("86461").failing(recovers), [[2]]);
+    assert_eq!(limited("1", 60, 0).list(429, 0, 7).retry_after("86461").failing(recovers), NONE, "that may be a ban");
+}
+
+#[test]
+fn that_a_key_recovers_is_judged_where_the_wait_is_over() {
+    let judged = |seconds| limited("10", 10, 0).wait(seconds).list(200, 6, 7).judged(recovers);
+    assert_eq!((judged(10).judged, judged(10).failures.len()), (1, 0));
+    assert_eq!((judged(9).judged, judged(9).failures.len()), (0, 0));
+}

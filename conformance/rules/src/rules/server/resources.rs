@@ -1,0 +1,94 @@
+//! Resources and their fields: what an animal looks like, wherever one is shown.
+
+use std::collections::HashMap;
+
+use crate::history::Docket;
+use crate::request::STATUSES;
+use crate::rules::{Judgement, Rule};
+use crate::trace::json::Json;
+
+pub(crate) const RULES: &[Rule] = &[
+    Rule { id: "pet.members", judge: members },
+    Rule { id: "pet.int64", judge: int64 },
+    Rule { id: "pet.status-values", judge: status_values },
+    Rule { id: "pet.unique-id", judge: unique_id },
+];
+
+fn members(docket: &Docket<'_>, judgement: &mut Judgement) {
+    for case in &docket.cases {
+        for animal in case.animals() {
+            let problem = ["id", "name", "categoryId"].into_iter().find_map(|name| match (name, animal.0.get(name)) {
+                (_, None) => Some(format!("no {name}")),
+                ("name", Some(Json::String(_))) | ("id" | "categoryId", Some(Json::Number(_))) => None,
+                (_, Some(value)) => Some(format!("{name} is {}", value.kind())),
+            });
+            judgement.require(
+                case,
+                problem.is_none(),
+                "an animal with a string name and integers id and categoryId",
+                || {
+                    let problem = problem.unwrap_or_default();
+                    if matches!(animal.0, Json::Object(_)) {
+                        problem
+                    } else {
+                        format!("{} instead of an animal", animal.0.kind())
+                    }
+                },
+            );
+        }
+    }
+}
+
+fn int64(docket: &Docket<'_>, judgement: &mut Judgement) {
+    for case in &docket.cases {
+        for animal in case.animals() {
+            for name in ["id", "categoryId"] {
+                let Some(value) = animal.0.get(name) else { continue };
+                judgement.require(case, value.as_int64().is_some(), "a whole number within int64", || match value {
+                    Json::Number(number) => format!("{name} is {}", number.as_str()),
+                    other => format!("{name} is {}", other.kind()),
+                });
+            }
+        }
+    }
+}
+
+fn status_values(docket: &Docket<'_>, judgement: &mut Judgement) {
+    for case in &docket.cases {
+        for animal in case.animals() {
+            let lawful = match animal.0.get("status") {
+                None => true,
+                Some(Json::String(status)) => STATUSES.contains(&status.as_str()),
+                Some(_) => false,
+            };
+            judgement.require(case, lawful, "a status of available, pending or sold, or none", || {
+                match animal.0.get("status") {
+                    Some(Json::String(status)) => format!("status is \"{status}\""),
+                    other => format!("status is {}", other.map_or("absent", Json::kind)),
+                }
+            });
+        }
+    }
+}
+
+fn unique_id(docket: &Docket<'_>, judgement: &mut Judgement) {
+    let mut owners: HashMap<i64, usize> = HashMap::new();
+    for creation in &docket.creations {
+        let case = &docket.cases[creation.case];
+        let expected = "an id that no other animal has";
+        if let Some(owner) = owners.insert(creation.id, creation.case) {
+            let found = format!("two animals were created with the id {}", creation.id);
+            judgement.fail(&[case, &docket.cases[owner]], expected, found);
+            continue;
+        }
+        let before =
+            docket.sightings[&creation.id].iter().map(|&index| &docket.cases[index]).find(|c| c.precedes(case));
+        match before {
+            Some(before) => {
+                let found = format!("the id {} belonged to an animal before this one was created", creation.id);
+                judgement.fail(&[case, before], expected, found);
+            }
+            None => judgement.hold(),
+        }
+    }
+}

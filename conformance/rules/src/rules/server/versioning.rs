@@ -1,0 +1,123 @@
+//! Versioning: the path segment, and the end of `GET /pets/{petId}`.
+
+use jiff::Timestamp;
+
+use crate::history::{Docket, Era};
+use crate::request::PetId;
+use crate::rules::{Judgement, Rule, answered};
+
+pub(crate) const RULES: &[Rule] = &[
+    Rule { id: "versioning.path", judge: path },
+    Rule { id: "versioning.lifetime", judge: lifetime },
+    Rule { id: "versioning.sunset", judge: sunset },
+    Rule { id: "versioning.deprecation-header", judge: deprecation_header },
+];
+
+fn path(docket: &Docket<'_>, judgement: &mut Judgement) {
+    let Some(case) = docket.cases.iter().find(|case| case.key().is_some() && case.succeeded()) else { return };
+    let held = docket.context.base_url.ends_with("/v1");
+    judgement.require(case, held, "a base address that ends in /v1", || docket.context.base_url.clone());
+}
+
+fn lifetime(docket: &Docket<'_>, judgement: &mut Judgement) {
+    for (case, id) in docket.gets().filter(|(case, _)| case.key().is_some()) {
+        let PetId::Int64(id) = id else { continue };
+        match (docket.era(case), case.status()) {
+            (_, None | Some(429)) => {}
+            (Era::Before, Some(200)) | (Era::OnTheDay, _) => judgement.hold(),
+            // Gone, and not merely not yet readable.
+            (Era::Before, Some(status @ (404 | 410))) if docket.known(id, case).is_some() => {
+                if status == 410 || docket.is_settled(id, case) {
+                    judgement.fail(&[case], "200 for an existing animal before 5 December 2030", answered(case));
+                }
+            }
+            (Era::Before, _) => {}
+            (Era::After, Some(200..=299)) => {
+                judgement.fail(&[case], "no success after 5 December 2030", answered(case));
+            }
+            (Era::After, _) => judgement.hold(),
+        }
+    }
+}
+
+fn sunset(docket: &Docket<'_>, judgement: &mut Judgement) {
+    for (case, _) in docket.gets() {
+        for text in case.response().into_iter().flat_map(|response| response.values("sunset")) {
+            let held = http_date(text).is_some_and(names_the_day);
+            judgement.require(case, held, "an HTTP-date on 5 December 2030 in Sunset", || format!("Sunset: {text}"));
+        }
+    }
+}
+
+/// Reads an HTTP-date of RFC 9110 strictly: the preferred form must be exact, its weekday included.
+pub(crate) fn http_date(text: &str) -> Option<Timestamp> {
+    let date = httpdate::parse_http_date(text).ok()?;
+    // The two obsolete forms have a dash (RFC 850) or no "GMT" (asctime).
+    let preferred = text.ends_with("GMT") && !text.contains('-');
+    if preferred && httpdate::fmt_http_date(date) != text {
+        return None;
+    }
+    Timestamp::try_from(date).ok()
+}
+
+/// Whether an instant lies on 5 December 2030 in UTC, or is the first moment of that day somewhere east of it.
+fn names_the_day(instant: Timestamp) -> bool {
+    let day: Timestamp = "2030-12-05T00:00:00Z".parse().expect("a constant timestamp");
+    let hours = instant.duration_since(day).as_secs_f64() / 3600.0;
+    (-14.0..24.0).contains(&hours)
+}
+
+fn deprecation_header(docket: &Docket<'_>, judgement: &mut Judgement) {
+    for (case, _) in docket.gets() {
+        for text in case.response().into_iter().flat_map(|response| response.values("deprecation")) {
+            let date = sfv::Parser::new(text).parse::<sfv::Item>().is_ok_and(|item| item.bare_item.as_date().is_some());
+            judgement
+                .require(case, date, "a structured-field date such as @1893456000", || format!("Deprecation: {text}"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace_builder::Sample;
+
+    #[test]
+    fn what_was_never_seen_may_be_gone() {
+        let gone = |sample: Sample| sample.fetch(7, 410, String::new()).failing(lifetime);
+        assert_eq!(gone(Sample::new()), [[0; 0]; 0]);
+        assert_eq!(gone(Sample::new().get(7, Some("sold"))), [[2]]);
+    }
+
+    #[test]
+    fn the_base_address_is_judged_once_something_succeeds_there() {
+        assert_eq!(Sample::new().get(7, None).judged(path).judged, 0);
+        assert_eq!(Sample::new().get(7, None).get(8, Some("sold")).judged(path).judged, 1);
+    }
+
+    #[test]
+    fn the_day_of_removal_is_told_in_any_time_zone_that_begins_it_earlier() {
+        let named = |text: &str| http_date(text).is_some_and(names_the_day);
+        assert!(named("Thu, 05 Dec 2030 00:00:00 GMT"));
+        assert!(named("Thu, 05 Dec 2030 23:59:59 GMT"));
+        assert!(named("Wed, 04 Dec 2030 23:00:00 GMT"));
+        for other in [
+            "Fri, 06 Dec 2030 00:00:00 GMT",
+            "Wed, 04 Dec 2030 00:00:00 GMT",
+            "Fri, 05 Dec 2031 00:00:00 GMT",
+            "2030-12-05",
+        ] {
+            assert!(!named(other), "{other}");
+        }
+    }
+
+    #[test]
+    fn the_preferred_date_form_is_read_strictly_and_the_obsolete_ones_are_known() {
+        assert!(http_date("Sun, 06 Nov 1994 08:49:37 GMT").is_some());
+        assert!(http_date("Sunday, 06-Nov-94 08:49:37 GMT").is_some());
+        assert!(http_date("Sun Nov  6 08:49:37 1994").is_some());
+        for wrong in ["Mon, 06 Nov 1994 08:49:37 GMT", "Sun, 6 Nov 1994 08:49:37 GMT", "1994-11-06T08:49:37Z", "60"] {
+            assert!(http_date(wrong).is_none(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! What is wrong with a TOML file, and where.
+
+use std::ops::Range;
+
+/// A mistake in a file, with its place.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("line {line}, column {column}: {problem}")]
+pub struct Malformed {
+    /// The line, from 1.
+    pub line: usize,
+    /// The column in characters, from 1.
+    pub column: usize,
+    /// What is wrong there.
+    pub problem: String,
+}
+
+impl Malformed {
+    /// A mistake at these bytes of the text.
+    #[must_use]
+    pub fn at(text: &str, bytes: Range<usize>, problem: impl Into<String>) -> Malformed {
+        let before = text.get(..bytes.start).unwrap_or(text);
+        let line_start = before.rfind('\n').map_or(0, |line_break| line_break + 1);
+        Malformed {
+            line: before.matches('\n').count() + 1,
+            column: before[line_start..].chars().count() + 1,
+            problem: problem.into(),
+        }
+    }
+
+    /// What the parser says of the text.
+    #[must_use]
+    pub fn toml(text: &str, error: &toml::de::Error) -> Malformed {
+        // The parser names the second line of a problem for a hint; one line is enough here. Its own rendering is left
+        // aside: it repeats the line of the file, which may hold what nobody should see.
+        Malformed::at(text, error.span().unwrap_or(0..0), error.message().replace('\n', ", "))
+    }
+}

@@ -1,0 +1,94 @@
+//! Keys, and how they are kept out of what people see.
+
+use std::fmt;
+
+/// An API key. Neither `Debug` nor any renderer shows it.
+#[derive(Clone, Eq, PartialEq)]
+pub struct ApiKey(String);
+
+impl ApiKey {
+    /// Wraps a key.
+    ///
+    /// # Errors
+    ///
+    /// A key must be something that an `Authorization` header can carry after `Bearer `: visible ASCII, not empty.
+    pub fn new(key: impl Into<String>) -> Result<ApiKey, UnusableKey> {
+        let key = key.into();
+        let bare = key.trim();
+        Err(if bare.is_empty() {
+            UnusableKey::Empty
+        } else if bare.get(..7).is_some_and(|scheme| scheme.eq_ignore_ascii_case("bearer ")) {
+            UnusableKey::Scheme
+        } else if !bare.bytes().all(|byte| byte.is_ascii_graphic()) {
+            UnusableKey::Character
+        } else if key.ends_with(['\n', '\r']) {
+            UnusableKey::LineBreak
+        } else if bare.len() < key.len() {
+            UnusableKey::Space
+        } else {
+            return Ok(ApiKey(key));
+        })
+    }
+
+    /// The key itself, for the wire only.
+    #[must_use]
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for ApiKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ApiKey(…)")
+    }
+}
+
+/// What is wrong with a key that no header can carry.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+pub enum UnusableKey {
+    /// Nothing is there.
+    #[error("the key is empty\n  Is the variable set that it comes from?")]
+    Empty,
+    /// The scheme stands before it.
+    #[error("the key begins with Bearer, which the judge writes before it anyway\n  Give the key alone.")]
+    Scheme,
+    /// A line break stands at its end.
+    #[error("the key ends with a line break, as one does that was read from a file\n  \"$(cat FILE)\" leaves it out.")]
+    LineBreak,
+    /// Space stands around it.
+    #[error("the key begins or ends with a space\n  Take it away: it is no part of the key.")]
+    Space,
+    /// Something in it is no visible ASCII character.
+    #[error(
+        "the key holds a character that an Authorization header cannot carry: a space, a line break, or none of ASCII\n  Is it copied whole, and nothing else with it?"
+    )]
+    Character,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_shows_in_no_debug_output() {
+        let key = ApiKey::new("sk-0451").unwrap();
+        assert!(!format!("{key:?}").contains("0451"));
+    }
+
+    #[test]
+    fn a_key_that_no_header_can_carry_is_refused() {
+        for (key, problem) in [
+            ("", UnusableKey::Empty),
+            (" \n", UnusableKey::Empty),
+            ("two words", UnusableKey::Character),
+            ("line\nbreak", UnusableKey::Character),
+            ("schlüssel", UnusableKey::Character),
+            ("Bearer sk-1", UnusableKey::Scheme),
+            ("bearer sk-1\n", UnusableKey::Scheme),
+            ("sk-1\r\n", UnusableKey::LineBreak),
+            (" sk-1", UnusableKey::Space),
+        ] {
+            assert_eq!(ApiKey::new(key).err(), Some(problem), "{key:?}");
+        }
+    }
+}

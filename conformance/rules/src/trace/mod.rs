@@ -1,0 +1,70 @@
+//! What a run leaves behind: every exchange, and what the judge knows about its target.
+
+pub mod exchange;
+pub mod json;
+pub mod keys;
+pub mod rate_limit;
+
+use std::fmt;
+
+use jiff::Timestamp;
+
+use crate::catalogue::plan::Figures;
+use exchange::Exchange;
+use keys::ApiKey;
+
+/// Everything that rules read.
+#[derive(Clone)]
+pub struct Trace {
+    /// What is known beside the exchanges.
+    pub context: Context,
+    /// The exchanges in the order in which they were sent.
+    pub exchanges: Vec<Exchange>,
+}
+
+/// What the judge knows about its target.
+#[derive(Clone, Debug)]
+pub struct Context {
+    /// The base URL, without a trailing slash.
+    pub base_url: String,
+    /// The keys that are known to be valid. The first is the main one.
+    pub keys: Vec<ApiKey>,
+    /// The figures of the keys' plan, when the user told them.
+    pub figures: Option<Figures>,
+    /// A category that the user says can be used.
+    pub category_id: i64,
+    /// The date to assume instead of the one that responses tell.
+    pub assumed_date: Option<Timestamp>,
+    /// Why parts of the plan were not carried out, by the area or identifier concerned.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// A part of the plan that was not carried out.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct LeftOut {
+    /// The beginning of the identifiers concerned, such as `quota.`; empty for all.
+    pub requirements: &'static str,
+    /// Why.
+    pub reason: String,
+}
+
+impl fmt::Debug for Trace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Trace({} exchanges)", self.exchanges.len())
+    }
+}
+
+#[cfg(test)]
+impl Context {
+    /// A context with the key `sk-Key1` and the category 1.
+    pub(crate) fn for_test() -> Context {
+        Context {
+            base_url: "http://127.0.0.1:1/v1".to_owned(),
+            keys: vec![ApiKey::new("sk-Key1").expect("a usable key")],
+            figures: None,
+            category_id: 1,
+            assumed_date: None,
+            left_out: Vec::new(),
+        }
+    }
+}

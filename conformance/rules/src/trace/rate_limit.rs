@@ -1,0 +1,136 @@
+//! The rate-limit headers of a response.
+
+use crate::trace::exchange::Response;
+
+/// `X-RateLimit-Limit`, as fields are named here: in lower case.
+pub const LIMIT: &str = "x-ratelimit-limit";
+/// `X-RateLimit-Remaining`
+pub const REMAINING: &str = "x-ratelimit-remaining";
+/// `X-RateLimit-Reset`
+pub const RESET: &str = "x-ratelimit-reset";
+
+/// Times further from 1970 than this (3 million years, in seconds) are brought back to it, so that one can reckon with any
+/// without overflow.
+const FAR: i64 = 100_000_000_000_000;
+
+/// One of the three headers.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Field {
+    /// Not there.
+    Missing,
+    /// There more than once.
+    Repeated,
+    /// Not an integer: its text.
+    Malformed(String),
+    /// An integer.
+    Integer(i64),
+}
+
+impl Field {
+    fn read(response: &Response, name: &str) -> Field {
+        let mut values = response.values(name);
+        let Some(text) = values.next() else { return Field::Missing };
+        if values.next().is_some() {
+            return Field::Repeated;
+        }
+        let digits = text.strip_prefix('-').unwrap_or(text);
+        match text.parse() {
+            Ok(integer) if digits.bytes().all(|byte| byte.is_ascii_digit()) => Field::Integer(integer),
+            _ => Field::Malformed(text.to_owned()),
+        }
+    }
+
+    /// The integer, if it is one.
+    #[must_use]
+    pub fn integer(&self) -> Option<i64> {
+        match self {
+            Field::Integer(integer) => Some(*integer),
+            _ => None,
+        }
+    }
+}
+
+/// The three headers.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct RateHeaders {
+    /// `X-RateLimit-Limit`
+    pub limit: Field,
+    /// `X-RateLimit-Remaining`
+    pub remaining: Field,
+    /// `X-RateLimit-Reset`
+    pub reset: Field,
+}
+
+/// Reads the three headers of a response.
+#[must_use]
+pub fn read(response: &Response) -> RateHeaders {
+    RateHeaders {
+        limit: Field::read(response, LIMIT),
+        remaining: Field::read(response, REMAINING),
+        reset: Field::read(response, RESET),
+    }
+}
+
+/// What the three headers say together.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Window {
+    /// The limit.
+    pub limit: u64,
+    /// The requests that remain.
+    pub remaining: u64,
+    /// The Unix time, in seconds, at which the window ends.
+    pub reset: i64,
+}
+
+/// A server that reckons the end of its window from what is left of it may round it now up and now down.
+const ROUNDING: i64 = 2;
+
+impl Window {
+    /// Whether two answers tell of one window: no two windows end so close to each other.
+    #[must_use]
+    pub fn is_same(self, other: Window) -> bool {
+        self.limit == other.limit && (self.reset - other.reset).abs() <= ROUNDING
+    }
+}
+
+impl RateHeaders {
+    /// The window, if all three headers can be read and neither figure is negative.
+    #[must_use]
+    pub fn window(&self) -> Option<Window> {
+        Some(Window {
+            limit: self.limit.integer()?.try_into().ok()?,
+            remaining: self.remaining.integer()?.try_into().ok()?,
+            reset: self.reset.integer()?.clamp(-FAR, FAR),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn field(values: &[&str]) -> Field {
+        let headers = values.iter().map(|value| (LIMIT.to_owned(), (*value).to_owned())).collect();
+        Field::read(&Response { status: 200, headers, body: Vec::new(), cut: false }, LIMIT)
+    }
+
+    #[test]
+    fn a_window_is_the_same_although_its_end_is_rounded_differently() {
+        let window = |limit, reset| Window { limit, remaining: 5, reset };
+        assert!(window(60, 1_000).is_same(window(60, 1_001)));
+        assert!(!window(60, 1_000).is_same(window(60, 1_060)));
+        assert!(!window(60, 1_000).is_same(window(1_000, 1_000)));
+        assert!(!window(60, -FAR).is_same(window(60, FAR)));
+    }
+
+    #[test]
+    fn only_one_plain_integer_is_an_integer() {
+        assert_eq!(field(&["60"]), Field::Integer(60));
+        assert_eq!(field(&["-1"]), Field::Integer(-1));
+        assert_eq!(field(&[]), Field::Missing);
+        assert_eq!(field(&["60", "60"]), Field::Repeated);
+        for text in ["", "60.0", "+60", "6e1", "60, 60", "unlimited", "99999999999999999999", "-"] {
+            assert_eq!(field(&[text]), Field::Malformed(text.to_owned()));
+        }
+    }
+}

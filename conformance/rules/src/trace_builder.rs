@@ -1,0 +1,185 @@
+//! Traces made up for tests of single conditions: requests with a key, each answered with what the test says.
+
+use jiff::{SignedDuration, Timestamp};
+use serde_json::json;
+
+use crate::history::Docket;
+use crate::rules::Judgement;
+use crate::trace::exchange::{Exchange, Outcome, Request, Response};
+use crate::trace::keys::ApiKey;
+use crate::trace::rate_limit::{LIMIT, REMAINING, RESET};
+use crate::trace::{Context, Trace};
+
+/// How long an answer takes.
+const ANSWERED_IN: SignedDuration = SignedDuration::from_millis(10);
+
+/// A trace that is being made. It begins at noon, in a minute whose end is 60 s off. It knows the keys `sk-Key1` and `sk-Other`.
+pub(crate) struct Sample {
+    trace: Trace,
+    now: Timestamp,
+    key: &'static str,
+    /// The Unix time that answers tell as the end of their window.
+    reset: i64,
+}
+
+impl Sample {
+    pub(crate) fn new() -> Sample {
+        Sample::at("2026-06-01T12:00:00Z")
+    }
+
+    /// One that begins at another time.
+    pub(crate) fn at(time: &str) -> Sample {
+        let now: Timestamp = time.parse().expect("a time");
+        let mut context = Context::for_test();
+        context.keys.push(ApiKey::new("sk-Other").expect("a usable key"));
+        let trace = Trace { context, exchanges: Vec::new() };
+        Sample { trace, now, key: "sk-Key1", reset: now.as_second() + 60 }
+    }
+
+    /// Lets time pass.
+    pub(crate) fn wait(mut self, seconds: i64) -> Sample {
+        self.now += SignedDuration::from_secs(seconds);
+        self
+    }
+
+    /// From here on answers tell of a window that ends so many seconds from now.
+    pub(crate) fn window(mut self, seconds: i64) -> Sample {
+        self.reset = self.now.as_second() + seconds;
+        self
+    }
+
+    /// From here on requests come with this key.
+    pub(crate) fn key(mut self, key: &'static str) -> Sample {
+        self.key = key;
+        self
+    }
+
+    /// A list is asked for, and answered with a status, a limit and what remains of it.
+    pub(crate) fn list(self, status: u16, remaining: u64, limit: u64) -> Sample {
+        let body = if status == 200 { "[]" } else { "" };
+        self.ask(Request::new("GET", "/pets"), status, body.to_owned()).metered(remaining, limit)
+    }
+
+    /// So do several, one after the other, all with this limit.
+    pub(crate) fn lists(self, limit: u64, answers: &[(u16, u64)]) -> Sample {
+        answers.iter().fold(self, |sample, (status, remaining)| sample.list(*status, *remaining, limit))
+    }
+
+    /// Something is asked for that is no operation, and answered without headers.
+    pub(crate) fn elsewhere(self) -> Sample {
+        self.ask(Request::new("GET", "/elsewhere"), 404, String::new())
+    }
+
+    /// An animal is created and gets this id.
+    pub(crate) fn create(self, id: i64) -> Sample {
+        let sent = json!({"name": "Rex 1", "categoryId": 1, "status": "sold"});
+        let request = Request::new("POST", "/pets").json(sent.to_string());
+        self.ask(request, 201, animal(id, "sold"))
+    }
+
+    /// An animal is asked for, and shown with this status; or there is none.
+    pub(crate) fn get(self, id: i64, shown: Option<&str>) -> Sample {
+        let status = if shown.is_some() { 200 } else { 404 };
+        self.fetch(id, status, shown.map(|status| animal(id, status)).unwrap_or_default())
+    }
+
+    /// An animal is asked for, and the answer has this status and body.
+    pub(crate) fn fetch(self, id: i64, status: u16, body: String) -> Sample {
+        self.ask(Request::new("GET", format!("/pets/{id}")), status, body)
+    }
+
+    /// Its creation is refused with a status.
+    pub(crate) fn refused_create(self, status: u16) -> Sample {
+        let sent = json!({"name": "Rex 1", "categoryId": 1, "status": "sold"});
+        self.ask(Request::new("POST", "/pets").json(sent.to_string()), status, String::new())
+    }
+
+    /// Something is asked for with the key, and answered without rate-limit headers.
+    pub(crate) fn ask(mut self, request: Request, status: u16, body: String) -> Sample {
+        let date = httpdate::fmt_http_date(std::time::SystemTime::from(self.now));
+        let headers = vec![("date".to_owned(), date)];
+        let (sent_at, received_at) = (self.now, self.now + ANSWERED_IN);
+        self.trace.exchanges.push(Exchange {
+            number: self.trace.exchanges.len() + 1,
+            probe: "sample",
+            step: String::new(),
+            case: None,
+            request: request.authorization(format!("Bearer {}", self.key)),
+            outcome: Outcome::Response(Response { status, headers, body: body.into_bytes(), cut: false }),
+            sent_at,
+            received_at,
+        });
+        self.now = received_at;
+        self
+    }
+
+    /// The last answer.
+    fn last(&mut self) -> &mut Response {
+        match self.trace.exchanges.last_mut().map(|exchange| &mut exchange.outcome) {
+            Some(Outcome::Response(response)) => response,
+            _ => panic!("every exchange has an answer"),
+        }
+    }
+
+    /// Gives the last answer rate-limit headers.
+    pub(crate) fn metered(mut self, remaining: u64, limit: u64) -> Sample {
+        let reset = self.reset;
+        let told = [(LIMIT, limit.to_string()), (REMAINING, remaining.to_string()), (RESET, reset.to_string())];
+        self.last().headers.extend(told.map(|(name, value)| (name.to_owned(), value)));
+        self
+    }
+
+    /// Gives the last answer a `Retry-After`.
+    pub(crate) fn retry_after(self, text: &str) -> Sample {
+        self.header("retry-after", text)
+    }
+
+    /// Gives the last answer a further header.
+    pub(crate) fn header(mut self, name: &str, value: &str) -> Sample {
+        self.last().headers.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Lets the last request have been under way for so many seconds.
+    pub(crate) fn slow(mut self, seconds: i64) -> Sample {
+        let last = self.trace.exchanges.last_mut().expect("an exchange");
+        last.sent_at -= SignedDuration::from_secs(seconds);
+        self
+    }
+
+    /// Takes the `Date` from the last answer.
+    pub(crate) fn dateless(mut self) -> Sample {
+        self.last().headers.retain(|(name, _)| name != "date");
+        self
+    }
+
+    /// Makes these exchanges, counted from 1, end together: they were under way at the same time.
+    pub(crate) fn together(mut self, numbers: std::ops::RangeInclusive<usize>) -> Sample {
+        let end = self.trace.exchanges[numbers.end() - 1].received_at;
+        for exchange in &mut self.trace.exchanges[numbers.start() - 1..*numbers.end()] {
+            exchange.received_at = end;
+        }
+        self
+    }
+
+    pub(crate) fn trace(self) -> Trace {
+        self.trace
+    }
+
+    /// What a rule makes of the trace.
+    pub(crate) fn judged(self, rule: fn(&Docket<'_>, &mut Judgement)) -> Judgement {
+        let mut judgement = Judgement::default();
+        rule(&Docket::new(&self.trace), &mut judgement);
+        judgement
+    }
+
+    /// What a rule holds against the trace: the numbers of the exchanges concerned.
+    pub(crate) fn failing(self, rule: fn(&Docket<'_>, &mut Judgement)) -> Vec<Vec<usize>> {
+        self.judged(rule).failures.into_iter().map(|failure| failure.exchanges).collect()
+    }
+}
+
+/// An animal in JSON.
+pub(crate) fn animal(id: i64, status: &str) -> String {
+    json!({"id": id, "name": "Rex 1", "categoryId": 1, "status": status}).to_string()
+}

@@ -1,0 +1,182 @@
+//! What a candidate is known to break: still judged, reported apart, and never quietly out of date.
+//!
+//! The file is a table array, each entry with `id`, `reason` and, if wanted, the last day on which it holds:
+//!
+//! ```toml
+//! [[known-failing]]
+//! id = "list.limit-default"
+//! reason = "the old shop returns 50; ticket 4711"
+//! expires = "2026-12-31"
+//! ```
+
+use jiff::civil::Date;
+use serde::Deserialize;
+use toml::Spanned;
+
+use crate::catalogue::{Level, catalogue};
+use crate::toml_error::Malformed;
+use crate::verdict::{RequirementVerdict, Status};
+
+/// Requirements that are known to fail.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct KnownFailing {
+    entries: Vec<Entry>,
+}
+
+/// One requirement that is known to fail.
+#[derive(Clone, Debug, Eq, PartialEq)]
+struct Entry {
+    id: String,
+    reason: String,
+    expires: Option<Date>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    #[serde(default, rename = "known-failing")]
+    known_failing: Vec<TypedEntry>,
+}
+
+/// An entry as it is typed, with the places of what may be wrong with it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TypedEntry {
+    id: Spanned<String>,
+    reason: Spanned<String>,
+    expires: Option<Spanned<String>>,
+}
+
+impl KnownFailing {
+    /// Reads a list from TOML.
+    ///
+    /// # Errors
+    ///
+    /// [`Malformed`] when it is no such TOML, names what the catalogue does not know or what cannot fail, or says something
+    /// twice.
+    pub fn parse(text: &str) -> Result<KnownFailing, Malformed> {
+        let file: File = toml::from_str(text).map_err(|error| Malformed::toml(text, &error))?;
+        let mut entries: Vec<Entry> = Vec::new();
+        for typed in file.known_failing {
+            let (at, id) = (typed.id.span(), typed.id.into_inner());
+            let Some(requirement) = catalogue().get(&id) else {
+                let hint = catalogue().did_you_mean(&id);
+                return Err(Malformed::at(text, at, format!("no requirement is called {id}{hint}")));
+            };
+            if requirement.level == Level::Open {
+                return Err(Malformed::at(text, at, format!("{id} is open: it cannot fail")));
+            }
+            if entries.iter().any(|entry| entry.id == id) {
+                return Err(Malformed::at(text, at, format!("{id} stands twice")));
+            }
+            let (at, reason) = (typed.reason.span(), typed.reason.into_inner());
+            if reason.trim().is_empty() {
+                return Err(Malformed::at(text, at, "say why it is known to fail"));
+            }
+            let expires = match typed.expires {
+                None => None,
+                Some(typed) => Some(typed.get_ref().parse().map_err(|_| {
+                    Malformed::at(text, typed.span(), format!("`{}` is no day such as 2026-12-31", typed.get_ref()))
+                })?),
+            };
+            entries.push(Entry { id, reason, expires });
+        }
+        Ok(KnownFailing { entries })
+    }
+
+    /// Sets known failures apart from violations, on the day of the run. An entry that excuses nothing, because its
+    /// requirement holds or its last day is over, is stale. What was not exercised says nothing about its entry.
+    pub fn apply(&self, verdicts: &mut [RequirementVerdict], today: Date) {
+        for verdict in verdicts {
+            let Some(entry) = self.entries.iter().find(|entry| entry.id == verdict.requirement.id) else { continue };
+            let over = entry.expires.filter(|last| *last < today);
+            let (status, reason) = match (verdict.status, over) {
+                (Status::Pass, _) => {
+                    (Status::StaleKnownFailing, format!("known to fail ({}), and it holds now", entry.reason))
+                }
+                (Status::Fail, Some(last)) => {
+                    (Status::StaleKnownFailing, format!("known to fail ({}), which expired after {last}", entry.reason))
+                }
+                (Status::Fail, None) => (Status::KnownFailing, entry.to_string()),
+                _ => continue,
+            };
+            verdict.status = status;
+            verdict.reason = Some(reason);
+        }
+    }
+}
+
+impl std::fmt::Display for Entry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.reason)?;
+        match self.expires {
+            Some(last) => write!(f, " (until {last})"),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verdict::Verdict;
+    use crate::verdict::overall;
+
+    const TODAY: Date = Date::constant(2026, 6, 1);
+
+    fn entry(id: &str, expires: &str) -> String {
+        let expires = if expires.is_empty() { String::new() } else { format!("expires = \"{expires}\"\n") };
+        format!("[[known-failing]]\nid = \"{id}\"\nreason = \"a ticket\"\n{expires}\n")
+    }
+
+    /// The status that a requirement has in the end, and the verdict on a run that selected nothing else.
+    fn applied(status: Status, selected: bool, expires: &str) -> (Status, Verdict) {
+        let requirement = catalogue().get("list.array").unwrap();
+        let verdict = RequirementVerdict {
+            requirement,
+            selected,
+            status,
+            judged: 3,
+            failures: Vec::new(),
+            reason: None,
+            observed: None,
+        };
+        let mut verdicts = [verdict];
+        KnownFailing::parse(&entry("list.array", expires)).unwrap().apply(&mut verdicts, TODAY);
+        (verdicts[0].status, overall(&verdicts, false))
+    }
+
+    #[test]
+    fn a_known_failure_is_set_apart_through_its_last_day_and_stale_after_it() {
+        assert_eq!(applied(Status::Fail, true, ""), (Status::KnownFailing, Verdict::Conforms));
+        assert_eq!(applied(Status::Fail, true, "2026-06-01"), (Status::KnownFailing, Verdict::Conforms));
+        assert_eq!(applied(Status::Fail, true, "2026-05-31"), (Status::StaleKnownFailing, Verdict::Violates));
+    }
+
+    #[test]
+    fn an_entry_whose_requirement_holds_is_stale_and_one_that_was_not_exercised_is_not() {
+        assert_eq!(applied(Status::Pass, true, ""), (Status::StaleKnownFailing, Verdict::Violates));
+        assert_eq!(applied(Status::NotExercised, true, "2026-05-31"), (Status::NotExercised, Verdict::Incomplete));
+        assert_eq!(applied(Status::NotExercised, false, ""), (Status::NotExercised, Verdict::Conforms));
+    }
+
+    #[test]
+    fn a_mistake_in_the_file_is_told_with_its_place() {
+        for (text, place, problem) in [
+            (entry("list.aray", ""), (2, 6), "did you mean list.array?"),
+            (entry("list", ""), (2, 6), "no requirement is called list"),
+            (entry("list.order", ""), (2, 6), "list.order is open: it cannot fail"),
+            (entry("list.array", "") + &entry("list.array", ""), (6, 6), "list.array stands twice"),
+            (entry("list.array", "soon"), (4, 11), "`soon` is no day such as 2026-12-31"),
+            (entry("list.array", "").replace("a ticket", " "), (3, 10), "say why"),
+            (entry("list.array", "").replace("reason", "because"), (3, 1), "unknown field `because`"),
+            ("# ë\n[[known-failing]\n".to_owned(), (2, 17), ""),
+            ("known-failing = 1\n".to_owned(), (1, 17), "expected"),
+        ] {
+            let error = KnownFailing::parse(&text).unwrap_err();
+            assert_eq!((error.line, error.column), place, "{error}\n{text}");
+            assert!(error.problem.contains(problem), "{error}\n{text}");
+        }
+        assert_eq!(KnownFailing::parse("# nothing yet\n"), Ok(KnownFailing::default()));
+    }
+}

@@ -1,0 +1,177 @@
+//! From judgements to verdicts.
+
+pub mod known_failing;
+
+use serde::{Deserialize, Serialize};
+
+use crate::catalogue::scope::Scope;
+use crate::catalogue::{Level, Requirement, catalogue};
+use crate::history::Docket;
+use crate::rules::{self, Failure, Judgement};
+use crate::trace::{Context, Trace};
+
+/// The verdict on a run.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// Every selected stated requirement was exercised and held.
+    Conforms,
+    /// A selected requirement that counts was broken.
+    Violates,
+    /// Nothing was broken, but a selected stated requirement was not exercised.
+    Incomplete,
+}
+
+impl Verdict {
+    /// The exit code that tells this verdict.
+    #[must_use]
+    pub fn exit_code(self) -> u8 {
+        match self {
+            Verdict::Conforms => 0,
+            Verdict::Violates => 1,
+            Verdict::Incomplete => 4,
+        }
+    }
+
+    /// The word for the verdict.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Verdict::Conforms => "conforms",
+            Verdict::Violates => "violates",
+            Verdict::Incomplete => "incomplete",
+        }
+    }
+}
+
+/// The status of one requirement.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Status {
+    /// It was judged and held each time.
+    Pass,
+    /// It was broken at least once.
+    Fail,
+    /// It was broken, as it is known to be: no violation.
+    KnownFailing,
+    /// It is listed as known to fail, and that is no longer so: it holds, or its last day is over.
+    StaleKnownFailing,
+    /// Nothing in the trace allows a judgement.
+    NotExercised,
+    /// It is open: what the candidate chose is recorded.
+    Observed,
+}
+
+/// The verdict on one requirement.
+#[derive(Clone, Debug)]
+pub struct RequirementVerdict {
+    /// The requirement.
+    pub requirement: &'static Requirement,
+    /// Whether the run was asked for it.
+    pub selected: bool,
+    /// What was found.
+    pub status: Status,
+    /// How many times it was judged.
+    pub judged: usize,
+    /// Where it was broken.
+    pub failures: Vec<Failure>,
+    /// Why it was not exercised, is known to fail, or is no longer known to fail.
+    pub reason: Option<String>,
+    /// For an open requirement: what the candidate chose, as far as this run shows it.
+    pub observed: Option<String>,
+}
+
+impl RequirementVerdict {
+    /// Whether this verdict makes the candidate violate.
+    #[must_use]
+    pub fn is_violation(&self, strict: bool) -> bool {
+        self.selected
+            && match (self.status, self.requirement.level) {
+                (Status::StaleKnownFailing, _) | (Status::Fail, Level::Stated) => true,
+                (Status::Fail, Level::Inferred) => strict,
+                _ => false,
+            }
+    }
+
+    /// Whether this verdict keeps the run from being complete.
+    #[must_use]
+    pub fn is_gap(&self) -> bool {
+        self.selected && self.status == Status::NotExercised && self.requirement.level == Level::Stated
+    }
+}
+
+/// Judges a trace by every rule and observer, in the order of the catalogue.
+#[must_use]
+pub fn judge(trace: &Trace, scope: &Scope) -> Vec<RequirementVerdict> {
+    judge_docket(&Docket::new(trace), scope)
+}
+
+/// [`judge`], for a trace that has been made ready.
+#[must_use]
+pub fn judge_docket(docket: &Docket<'_>, scope: &Scope) -> Vec<RequirementVerdict> {
+    let (rules, observers) = (rules::rules(), rules::observers());
+    catalogue()
+        .requirements
+        .iter()
+        .map(|requirement| {
+            let selected = scope.selects(&requirement.id);
+            let mut verdict = RequirementVerdict {
+                requirement,
+                selected,
+                status: Status::NotExercised,
+                judged: 0,
+                failures: Vec::new(),
+                reason: None,
+                observed: None,
+            };
+            if let Some(observer) = observers.iter().find(|observer| observer.id == requirement.id) {
+                verdict.status = Status::Observed;
+                verdict.observed = (observer.observe)(docket);
+            } else if let Some(rule) = rules.iter().find(|rule| rule.id == requirement.id).filter(|_| selected) {
+                let mut judgement = Judgement::default();
+                (rule.judge)(docket, &mut judgement);
+                verdict.judged = judgement.judged;
+                verdict.status = match (judgement.judged, judgement.failures.is_empty()) {
+                    (_, false) => Status::Fail,
+                    (0, true) => Status::NotExercised,
+                    (_, true) => Status::Pass,
+                };
+                verdict.failures = judgement.failures;
+            }
+            if verdict.status == Status::NotExercised {
+                verdict.reason = Some(reason(docket.context, scope, requirement));
+            }
+            verdict
+        })
+        .collect()
+}
+
+fn reason(context: &Context, scope: &Scope, requirement: &Requirement) -> String {
+    if !scope.selects(&requirement.id) {
+        return scope.why_not(&requirement.id);
+    }
+    context
+        .left_out
+        .iter()
+        .filter(|left_out| requirement.id.starts_with(left_out.requirements))
+        .max_by_key(|left_out| left_out.requirements.len())
+        .map_or_else(
+            || match requirement.level {
+                Level::Inferred => "the candidate shows nothing that this applies to".to_owned(),
+                _ => "no exchange of this run allows a judgement".to_owned(),
+            },
+            |left_out| left_out.reason.clone(),
+        )
+}
+
+/// The verdict on the whole run.
+#[must_use]
+pub fn overall(verdicts: &[RequirementVerdict], strict: bool) -> Verdict {
+    if verdicts.iter().any(|verdict| verdict.is_violation(strict)) {
+        Verdict::Violates
+    } else if verdicts.iter().any(RequirementVerdict::is_gap) {
+        Verdict::Incomplete
+    } else {
+        Verdict::Conforms
+    }
+}

@@ -1,0 +1,203 @@
+//! Keys that are refused although valid, and callers without one that are let in or told something else than 401.
+
+use animal_store_rules::history::Case;
+use animal_store_rules::request::{Access, Lack, Operation};
+use animal_store_rules::trace::Trace;
+use serde_json::json;
+
+use super::Breaking;
+use crate::tools::{answer, empty, last, limited, listed_by, places, refuse, set_json};
+
+pub(super) const EDITS: &[Breaking] = &[
+    Breaking {
+        rule: "orders.exists",
+        name: "store orders is not found",
+        trace: "free",
+        also: &[],
+        apply: |trace| last(trace, orders, |response| refuse(response, 404)),
+    },
+    Breaking {
+        rule: "orders.exists",
+        name: "store orders knows no GET",
+        trace: "odd",
+        also: &[],
+        apply: |trace| last(trace, orders, |response| refuse(response, 405)),
+    },
+    Breaking {
+        rule: "auth.valid-key",
+        name: "store orders refuses the key",
+        trace: "free",
+        also: &[],
+        apply: |trace| {
+            last(trace, orders, |response| refuse(response, 401));
+        },
+    },
+    Breaking {
+        rule: "auth.valid-key",
+        name: "a list refuses the key",
+        trace: "odd",
+        also: &[("list.success", "a lawful list is not answered with 200")],
+        apply: |trace| last(trace, listed_by("status=sold"), |response| refuse(response, 401)),
+    },
+    Breaking {
+        rule: "auth.missing-key",
+        name: "lists need no key",
+        trace: "free",
+        also: &[],
+        apply: |trace| let_in(trace, |case| lacks(case, Lack::Absent)),
+    },
+    Breaking {
+        rule: "auth.missing-key",
+        name: "store orders without a key is forbidden",
+        trace: "pro",
+        also: &[],
+        apply: |trace| {
+            last(
+                trace,
+                |case| case.operation == Operation::Orders && is(case, Lack::Absent),
+                |response| refuse(response, 403),
+            );
+        },
+    },
+    Breaking {
+        rule: "auth.missing-key",
+        name: "store orders needs no key",
+        trace: "odd",
+        also: &[],
+        apply: |trace| {
+            last(
+                trace,
+                |case| case.operation == Operation::Orders && is(case, Lack::Absent),
+                |response| {
+                    response.status = 200;
+                    set_json(response, &json!([]));
+                },
+            );
+        },
+    },
+    Breaking {
+        rule: "auth.invalid-key",
+        name: "a made-up key gets a list",
+        trace: "pro",
+        also: &[],
+        apply: |trace| let_in(trace, |case| lacks(case, Lack::Unknown)),
+    },
+    Breaking {
+        rule: "auth.invalid-key",
+        name: "a made-up key is forbidden to fetch",
+        trace: "free",
+        also: &[],
+        apply: |trace| {
+            let fetch = |case: &Case<'_>| {
+                matches!(case.operation, Operation::Get(_)) && case.operation.is_sound() && is(case, Lack::Unknown)
+            };
+            last(trace, fetch, |response| refuse(response, 403));
+        },
+    },
+    Breaking {
+        rule: "auth.exact-key",
+        name: "a key without its end is enough",
+        trace: "free",
+        also: &[],
+        apply: |trace| {
+            let shortened = |case: &Case<'_>| is(case, Lack::Inexact) && credential(case).len() == 26;
+            last(trace, shortened, |response| empty(response, 204));
+        },
+    },
+    Breaking {
+        rule: "auth.exact-key",
+        name: "a key with something after it is taken",
+        trace: "day",
+        also: &[],
+        apply: |trace| let_in(trace, |case| lacks(case, Lack::Inexact) && credential(case).len() > 27),
+    },
+    Breaking {
+        rule: "auth.exact-key",
+        name: "a key in another case is taken",
+        trace: "odd",
+        also: &[],
+        apply: |trace| let_in(trace, |case| lacks(case, Lack::Inexact) && credential(case).len() == 27),
+    },
+    Breaking {
+        rule: "auth.bearer-header",
+        name: "a key without a scheme is taken",
+        trace: "free",
+        also: &[],
+        apply: |trace| let_in(trace, |case| is(case, Lack::NotBearer) && credential(case).starts_with("sk-")),
+    },
+    Breaking {
+        rule: "auth.bearer-header",
+        name: "a key is taken by Basic authentication",
+        trace: "odd",
+        also: &[],
+        apply: |trace| let_in(trace, |case| is(case, Lack::NotBearer) && credential(case).starts_with("Basic ")),
+    },
+    Breaking {
+        rule: "auth.bearer-header",
+        name: "a key is taken from the query",
+        trace: "pro",
+        also: &[],
+        apply: |trace| let_in(trace, |case| is(case, Lack::NotBearer) && case.exchange.request.query.is_some()),
+    },
+    Breaking {
+        rule: "auth.bearer-header",
+        name: "a key is taken from another header field",
+        trace: "day",
+        also: &[],
+        apply: |trace| let_in(trace, |case| is(case, Lack::NotBearer) && !case.exchange.request.headers.is_empty()),
+    },
+    Breaking {
+        rule: "auth.before-all-else",
+        name: "parameters are looked at before the key",
+        trace: "free",
+        also: &[],
+        apply: |trace| unsound(trace, |operation| matches!(operation, Operation::List(_)), 400),
+    },
+    Breaking {
+        rule: "auth.before-all-else",
+        name: "an id is looked at before the key",
+        trace: "pro",
+        also: &[],
+        apply: |trace| unsound(trace, |operation| matches!(operation, Operation::Get(_)), 404),
+    },
+    Breaking {
+        rule: "auth.before-all-else",
+        name: "a body is looked at before the key",
+        trace: "odd",
+        also: &[],
+        apply: |trace| unsound(trace, |operation| matches!(operation, Operation::Create(_)), 400),
+    },
+];
+
+fn orders(case: &Case<'_>) -> bool {
+    case.operation == Operation::Orders && case.key().is_some() && !limited(case)
+}
+
+fn is(case: &Case<'_>, lack: Lack) -> bool {
+    case.access == Access::Lacking(lack)
+}
+
+/// A plain list that lacks a key in this way.
+fn lacks(case: &Case<'_>, lack: Lack) -> bool {
+    matches!(case.operation, Operation::List(_)) && case.operation.is_sound() && is(case, lack)
+}
+
+fn credential<'c>(case: &Case<'c>) -> &'c str {
+    case.exchange.request.authorization.as_deref().unwrap_or("")
+}
+
+/// Answers the last of the requests that are picked with a list.
+fn let_in(trace: &mut Trace, pick: impl Fn(&Case<'_>) -> bool) {
+    let at = *places(trace, listed_by("")).first().expect("a list");
+    let body = trace.exchanges[at].response().expect("an answer").body.clone();
+    let at = *places(trace, pick).last().expect("there is nothing to edit");
+    let response = answer(&mut trace.exchanges[at]);
+    response.status = 200;
+    response.body = body;
+}
+
+fn unsound(trace: &mut Trace, operation: fn(&Operation) -> bool, status: u16) {
+    let pick = |case: &Case<'_>| case.access.is_lacking() && operation(&case.operation) && !case.operation.is_sound();
+    let unusual = |case: &Case<'_>| pick(case) && !is(case, Lack::NotBearer);
+    last(trace, unusual, |response| refuse(response, status));
+}

@@ -1,0 +1,84 @@
+//! Breaking edits: for every rule, answers that no lawful server gives. The rule must catch them, and no unrelated rule may.
+
+mod access;
+mod create;
+mod errors;
+mod exceeding;
+mod get;
+mod headers;
+mod lists;
+mod resources;
+mod service;
+mod side_effects;
+mod versioning;
+
+use std::collections::BTreeSet;
+
+use animal_store_rules::catalogue::{Level, catalogue};
+use animal_store_rules::rules::broken;
+use animal_store_rules::trace::Trace;
+
+use super::recording;
+
+/// A breaking edit.
+pub(super) struct Breaking {
+    /// The requirement that it breaks.
+    pub(super) rule: &'static str,
+    /// What is wrong after it.
+    pub(super) name: &'static str,
+    /// The recorded trace to edit.
+    pub(super) trace: &'static str,
+    /// Other requirements that are broken by the same answer, each with the reason.
+    pub(super) also: &'static [(&'static str, &'static str)],
+    /// Breaks it.
+    pub(super) apply: fn(&mut Trace),
+}
+
+impl Breaking {
+    /// Every requirement that must fail.
+    pub(super) fn breaks(&self) -> BTreeSet<&'static str> {
+        self.also.iter().map(|(id, _)| *id).chain([self.rule]).collect()
+    }
+}
+
+/// Every breaking edit.
+pub(super) fn breaking_edits() -> impl Iterator<Item = &'static Breaking> {
+    [
+        service::EDITS,
+        resources::EDITS,
+        lists::EDITS,
+        create::EDITS,
+        side_effects::EDITS,
+        get::EDITS,
+        access::EDITS,
+        errors::EDITS,
+        headers::EDITS,
+        exceeding::EDITS,
+        versioning::EDITS,
+    ]
+    .into_iter()
+    .flatten()
+}
+
+#[test]
+fn every_breaking_edit_is_caught_by_its_rule_and_by_no_unrelated_one() {
+    let (mut problems, mut caught) = (Vec::new(), BTreeSet::new());
+    for edit in breaking_edits() {
+        let mut trace = recording::load(edit.trace);
+        (edit.apply)(&mut trace);
+        let (found, expected) = (broken(&trace), edit.breaks());
+        let missed: Vec<_> = expected.difference(&found).collect();
+        let accused: Vec<_> = found.difference(&expected).collect();
+        if !missed.is_empty() || !accused.is_empty() {
+            problems.push(format!("{} ({}): not caught by {missed:?}, accused by {accused:?}", edit.name, edit.trace));
+        }
+        caught.extend(found.contains(edit.rule).then_some(edit.rule));
+    }
+    for requirement in catalogue().requirements.iter().filter(|requirement| requirement.level != Level::Open) {
+        if !caught.contains(requirement.id.as_str()) {
+            problems
+                .push(format!("{} catches no edit: its rule has become vacuous, or it lacks an edit", requirement.id));
+        }
+    }
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}

@@ -1,0 +1,76 @@
+//! Refused creations that left an animal behind.
+
+use animal_store_rules::history::Case;
+use animal_store_rules::request::Operation;
+use animal_store_rules::trace::Trace;
+use serde_json::json;
+
+use super::Breaking;
+use crate::tools::{answer, keyed, last, limited, listed_by, places, set_json};
+
+pub(super) const EDITS: &[Breaking] = &[
+    Breaking {
+        rule: "create.refused-stores-nothing",
+        name: "a creation that got 400 is listed",
+        trace: "free",
+        also: &[],
+        apply: |trace| list_what_was_sent(trace, |case| keyed(case, 400)),
+    },
+    Breaking {
+        rule: "auth.refused-stores-nothing",
+        name: "a creation without a key is listed",
+        trace: "free",
+        also: &[],
+        apply: |trace| list_what_was_sent(trace, |case| case.access.is_lacking()),
+    },
+    Breaking {
+        rule: "auth.refused-stores-nothing",
+        name: "a creation without a key is fetched",
+        trace: "free",
+        also: &[],
+        apply: |trace| {
+            let name = name_of(trace, |case| case.access.is_lacking());
+            last(
+                trace,
+                |case| keyed(case, 404) && case.exchange.request.path == "/pets/0",
+                |response| {
+                    response.status = 200;
+                    set_json(response, &json!({"id": 0, "name": name, "categoryId": 1}));
+                },
+            );
+        },
+    },
+    Breaking {
+        rule: "quota.refused-stores-nothing",
+        name: "a creation over the limit is listed",
+        trace: "free",
+        also: &[],
+        apply: |trace| list_what_was_sent(trace, limited),
+    },
+    Breaking {
+        rule: "quota.refused-stores-nothing",
+        name: "a creation over the limit is listed, by a server that lists at random",
+        trace: "odd",
+        also: &[],
+        apply: |trace| list_what_was_sent(trace, limited),
+    },
+];
+
+/// The name of a creation that is picked.
+fn name_of(trace: &Trace, pick: fn(&Case<'_>) -> bool) -> String {
+    let named = |case: &Case<'_>| match &case.operation {
+        Operation::Create(body) if pick(case) => body.draft().and_then(|draft| draft.name.clone()).is_some(),
+        _ => false,
+    };
+    let at = *places(trace, named).first().expect("a refused creation with a name");
+    let body = trace.exchanges[at].request.body.as_ref().expect("a body");
+    let body: serde_json::Value = serde_json::from_slice(&body.bytes).expect("JSON");
+    body["name"].as_str().expect("a name").to_owned()
+}
+
+/// Puts the animal of a refused creation on the last page of one.
+fn list_what_was_sent(trace: &mut Trace, pick: fn(&Case<'_>) -> bool) {
+    let name = name_of(trace, pick);
+    let at = *places(trace, listed_by("limit=1")).last().expect("a list");
+    set_json(answer(&mut trace.exchanges[at]), &json!([{"id": 666_666, "name": name, "categoryId": 1}]));
+}

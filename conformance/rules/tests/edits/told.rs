@@ -1,0 +1,131 @@
+//! What is told of a trace, as reviewed snapshots: how often each rule applied, the sentences of those that failed, what observers
+//! recorded, and how the tour differs from that of every lawful server. A rule that applies to less than it did, or an observer
+//! that records something else, shows as a difference.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+use animal_store_rules::history::Docket;
+use animal_store_rules::rules::{Judgement, observers, rules};
+use animal_store_rules::trace::Trace;
+use animal_store_rules::transcript::Transcript;
+use fastrand::Rng;
+
+use super::breaking::breaking_edits;
+use super::lawful::lawful_edits;
+use super::tools::{answer, refuse};
+use super::{TRACES, recording};
+
+/// The traces to which every lawful edit is made: of two servers that share no code.
+const EDITED: [&str; 2] = ["free", "odd"];
+
+/// Compares with a snapshot.
+fn reviewed(name: &str, text: &str) {
+    insta::with_settings!({ snapshot_path => "../../../../snapshots", prepend_module_to_snapshot => false, omit_expression => true }, {
+        insta::assert_snapshot!(name, text);
+    });
+}
+
+fn judge(docket: &Docket<'_>, rule: usize) -> Judgement {
+    let mut judgement = Judgement::default();
+    (rules()[rule].judge)(docket, &mut judgement);
+    judgement
+}
+
+/// The steps of the tour, each with what it got.
+fn tour(trace: &Trace) -> BTreeSet<String> {
+    Transcript::new(&Docket::new(trace))
+        .text()
+        .lines()
+        .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
+        .collect()
+}
+
+#[test]
+fn rules_apply_to_recorded_traces_as_often_as_was_reviewed() {
+    let traces = TRACES.map(recording::load);
+    let dockets = traces.each_ref().map(Docket::new);
+    let mut text = format!("{}\n", TRACES.map(|name| format!("{name:>8}")).concat());
+    for (at, rule) in rules().iter().enumerate() {
+        let figures = dockets.each_ref().map(|docket| format!("{:>8}", judge(docket, at).judged)).concat();
+        writeln!(text, "{figures}  {}", rule.id).expect("a string");
+    }
+    reviewed("edits-applied", &text);
+}
+
+#[test]
+fn what_is_said_of_breaking_edits_was_reviewed() {
+    let mut text = String::new();
+    let tours: BTreeMap<_, _> = TRACES.map(|name| (name, tour(&recording::load(name)))).into();
+    for edit in breaking_edits() {
+        let mut trace = recording::load(edit.trace);
+        (edit.apply)(&mut trace);
+        let docket = Docket::new(&trace);
+        writeln!(text, "{} ({})", edit.name, edit.trace).expect("a string");
+        for (at, rule) in rules().iter().enumerate() {
+            let failures = judge(&docket, at).failures;
+            let Some(first) = failures.first() else { continue };
+            let (times, exchanges) = (failures.len(), &first.exchanges);
+            writeln!(text, "  {}, {times} of them, the first in {exchanges:?}", rule.id).expect("a string");
+            writeln!(text, "    expected {}\n    found {}", first.expected, first.found).expect("a string");
+        }
+        let recorded = &tours[edit.trace];
+        for line in tour(&trace).difference(recorded) {
+            writeln!(text, "    {line}").expect("a string");
+        }
+    }
+    reviewed("edits-told", &text);
+}
+
+#[test]
+fn the_first_steps_that_differ_from_the_transcript_were_reviewed() {
+    let mut trace = recording::load("odd");
+    trace.exchanges.retain(|exchange| !exchange.step.is_empty());
+    trace.exchanges.truncate(4);
+    assert_eq!(Transcript::new(&Docket::new(&trace)).difference(), None);
+    trace.exchanges.iter_mut().for_each(|exchange| refuse(answer(exchange), 418));
+    reviewed("edits-transcript", &Transcript::new(&Docket::new(&trace)).difference().expect("a difference"));
+}
+
+#[test]
+fn lawful_edits_leave_the_transcript_of_the_tour_as_it_is() {
+    for name in EDITED {
+        let recorded = tour(&recording::load(name));
+        // The steps of the tour come one after the other; edits that make them overlap are left out.
+        for edit in lawful_edits().filter(|edit| edit.hides.is_none()) {
+            let mut trace = recording::load(name);
+            (edit.apply)(&mut trace, &mut Rng::with_seed(1));
+            let told = tour(&trace);
+            let told: Vec<_> = told.difference(&recorded).collect();
+            assert!(told.is_empty(), "{name}, {:?}: {told:#?}", edit.name);
+        }
+    }
+}
+
+/// What every observer records.
+fn observed(trace: &Trace) -> BTreeMap<&'static str, String> {
+    let docket = Docket::new(trace);
+    observers().iter().filter_map(|observer| Some((observer.id, (observer.observe)(&docket)?))).collect()
+}
+
+#[test]
+fn observers_record_what_was_reviewed() {
+    let mut text = String::new();
+    for name in TRACES {
+        let recorded = observed(&recording::load(name));
+        writeln!(text, "{name}").expect("a string");
+        for (id, choice) in &recorded {
+            writeln!(text, "  {id}: {choice}").expect("a string");
+        }
+        for edit in lawful_edits().filter(|_| EDITED.contains(&name)) {
+            let mut trace = recording::load(name);
+            (edit.apply)(&mut trace, &mut Rng::with_seed(1));
+            let mut edited = observed(&trace);
+            edited.retain(|id, choice| recorded.get(id) != Some(choice));
+            for (id, choice) in edited {
+                writeln!(text, "  {} → {id}: {choice}", edit.name).expect("a string");
+            }
+        }
+    }
+    reviewed("edits-observed", &text);
+}

@@ -1,0 +1,185 @@
+//! The only owner of an HTTP client.
+//!
+//! It follows no redirect, so a key never travels to another origin; it decodes no content coding; it reads no more of a
+//! body than a bound. Every request uses a connection of its own: what one answer leaves on a connection can then never
+//! be taken for a part of the next, and each exchange can be repeated alone.
+
+use std::time::Duration;
+
+use reqwest::Method;
+use reqwest::header::{ACCEPT_ENCODING, HeaderMap, HeaderValue};
+use reqwest::redirect::Policy;
+
+use super::errors;
+use animal_store_rules::trace::exchange::{Failure, FailureKind, MAX_BODY, Outcome, Request, Response};
+
+/// How the client reaches its target.
+#[derive(Clone, Debug)]
+pub struct Transport {
+    /// The base URL, without a trailing slash.
+    pub base_url: String,
+    /// How long one exchange may take, connecting and reading included.
+    pub timeout: Duration,
+    /// PEM certificates to trust beside the system's.
+    pub ca_certificates: Vec<u8>,
+    /// A proxy for every request. The environment's proxy settings are not used.
+    pub proxy: Option<String>,
+    /// Header fields to send with every request.
+    pub headers: Vec<(String, String)>,
+}
+
+/// Why no client could be built.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    /// The file given as CA holds no usable certificate.
+    #[error(
+        "--ca-cert: the file holds no certificate in PEM that can be used\n  Such a file begins with -----BEGIN CERTIFICATE-----. Nothing was sent."
+    )]
+    Certificates,
+    /// The proxy address cannot be used.
+    #[error("--proxy: the address cannot be used; it should look like http://proxy.example:3128. Nothing was sent.")]
+    Proxy,
+    /// Anything else that keeps it from being built.
+    #[error("the HTTP client could not be built: {0}")]
+    Build(#[from] reqwest::Error),
+}
+
+/// Sends requests and writes down what comes of them.
+#[derive(Debug)]
+pub struct Client {
+    http: reqwest::Client,
+    transport: Transport,
+}
+
+impl Client {
+    /// Builds the one client of a run.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError`] when certificates or proxy cannot be used.
+    pub fn new(transport: Transport) -> Result<Client, ClientError> {
+        // Another part of the process may have chosen a provider already; any will do.
+        let _already_installed = rustls::crypto::ring::default_provider().install_default();
+        let http = if transport.base_url.starts_with("https:") {
+            let extra = reqwest::Certificate::from_pem_bundle(&transport.ca_certificates);
+            let extra = extra.map_err(|_| ClientError::Certificates)?;
+            if extra.is_empty() && !transport.ca_certificates.is_empty() {
+                return Err(ClientError::Certificates);
+            }
+            match builder(&transport)?.tls_certs_merge(extra.clone()).build() {
+                Ok(http) => http,
+                // A system without CA certificates, such as a container image with nothing in it but this program.
+                Err(_) => builder(&transport)?.tls_certs_only(brought_along()?.into_iter().chain(extra)).build()?,
+            }
+        } else {
+            // Without this, a machine that has no CA certificates could not even speak plain HTTP.
+            builder(&transport)?.tls_certs_only([]).build()?
+        };
+        Ok(Client { http, transport })
+    }
+
+    /// How the client reaches its target.
+    #[must_use]
+    pub fn transport(&self) -> &Transport {
+        &self.transport
+    }
+
+    /// Sends one request and waits for its outcome. Failures are outcomes, not errors.
+    pub async fn send(&self, request: &Request) -> Outcome {
+        match self.exchange(request).await {
+            Ok(response) => Outcome::Response(response),
+            Err(error) => Outcome::Failed(describe(&error)),
+        }
+    }
+
+    /// Asks whether anything speaks HTTP at the base URL, without a key and without reading a body. No exchange: it says
+    /// nothing about the API. The status of the answer.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] when there is no HTTP answer.
+    pub async fn poll(&self) -> Result<u16, Failure> {
+        let mut builder = self.http.get(&self.transport.base_url);
+        for (name, value) in &self.transport.headers {
+            builder = builder.header(name, value);
+        }
+        builder.send().await.map(|response| response.status().as_u16()).map_err(|error| describe(&error))
+    }
+
+    async fn exchange(&self, request: &Request) -> Result<Response, reqwest::Error> {
+        // A method that is no token cannot come from a probe; HTTP would be broken by sending it.
+        let method = Method::from_bytes(request.method.as_bytes()).unwrap_or(Method::GET);
+        let mut builder = self.http.request(method, format!("{}{}", self.transport.base_url, request.target()));
+        for (name, value) in self.transport.headers.iter().chain(&request.headers) {
+            builder = builder.header(name, value);
+        }
+        if let Some(value) = &request.authorization {
+            builder = builder.header(reqwest::header::AUTHORIZATION, value);
+        }
+        if let Some(body) = &request.body {
+            builder = builder.header(reqwest::header::CONTENT_TYPE, &body.content_type).body(body.bytes.clone());
+        }
+        let mut response = builder.send().await?;
+        let headers = response
+            .headers()
+            .iter()
+            .map(|(name, value)| (name.as_str().to_owned(), String::from_utf8_lossy(value.as_bytes()).into_owned()))
+            .collect();
+        let (mut body, mut cut) = (Vec::new(), false);
+        while let Some(chunk) = response.chunk().await? {
+            let room = MAX_BODY - body.len();
+            if chunk.len() > room {
+                body.extend_from_slice(&chunk[..room]);
+                cut = true;
+                break;
+            }
+            body.extend_from_slice(&chunk);
+        }
+        Ok(Response { status: response.status().as_u16(), headers, body, cut })
+    }
+}
+
+/// Everything about the client but whom it trusts.
+fn builder(transport: &Transport) -> Result<reqwest::ClientBuilder, ClientError> {
+    // Without this field a server may choose any content coding (RFC 9110, 12.5.3), and none is undone here.
+    let identity = HeaderMap::from_iter([(ACCEPT_ENCODING, HeaderValue::from_static("identity"))]);
+    let builder = reqwest::Client::builder()
+        .default_headers(identity)
+        .redirect(Policy::none())
+        .timeout(transport.timeout)
+        .pool_max_idle_per_host(0)
+        .user_agent(concat!("animal-store-conform/", env!("CARGO_PKG_VERSION")));
+    Ok(match &transport.proxy {
+        Some(proxy) => builder.proxy(usable_proxy(proxy).ok_or(ClientError::Proxy)?),
+        None => builder.no_proxy(),
+    })
+}
+
+/// The public authorities that are compiled in, for a system that has none of its own.
+fn brought_along() -> Result<Vec<reqwest::Certificate>, ClientError> {
+    let roots = webpki_root_certs::TLS_SERVER_ROOT_CERTS.iter();
+    roots.map(|root| reqwest::Certificate::from_der(root).map_err(ClientError::Build)).collect()
+}
+
+/// The proxy at this address, if it is one of a proxy for HTTP.
+fn usable_proxy(address: &str) -> Option<reqwest::Proxy> {
+    let url = reqwest::Url::parse(address).ok()?;
+    (["http", "https"].contains(&url.scheme()) && url.has_host()).then(|| reqwest::Proxy::all(url).ok())?
+}
+
+/// The URL as the client puts it on the wire: what may not stand in one is percent-encoded.
+pub(crate) fn as_sent(url: &str) -> String {
+    reqwest::Url::parse(url).map_or_else(|_| url.to_owned(), String::from)
+}
+
+fn describe(error: &reqwest::Error) -> Failure {
+    let (kind, detail) = errors::of(error);
+    let kind = kind.unwrap_or(if error.is_connect() {
+        FailureKind::Connect
+    } else if error.is_timeout() {
+        FailureKind::Timeout
+    } else {
+        FailureKind::Broken
+    });
+    Failure { kind, detail }
+}

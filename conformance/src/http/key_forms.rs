@@ -1,0 +1,14 @@
+//! Forms of a key that are sent where a valid key is due, and that no server may accept.
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+
+/// The key with the case of each letter turned round.
+pub(crate) fn toggle_case(key: &str) -> String {
+    key.chars().map(|c| if c.is_ascii_lowercase() { c.to_ascii_uppercase() } else { c.to_ascii_lowercase() }).collect()
+}
+
+/// The key as user name and as password of Basic authentication.
+pub(crate) fn basic(key: &str) -> String {
+    format!("Basic {}", BASE64_STANDARD.encode(format!("{key}:{key}")))
+}

@@ -1,0 +1,140 @@
+//! Replaces secrets in texts and bytes.
+
+use std::fmt;
+
+/// Replaces keys, and what was derived from them, by names of shell variables.
+///
+/// The longest secret is looked for first, so that a key is not mistaken for a shortened form of itself.
+#[derive(Clone, Default)]
+pub struct Redactor {
+    secrets: Vec<(String, String)>,
+}
+
+/// A piece of redacted text.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Piece<'t> {
+    /// Text as it stands.
+    Text(&'t str),
+    /// A secret, by the shell expansion that stands for it.
+    Secret(&'t str),
+}
+
+impl Redactor {
+    /// Adds a secret and the shell expansion that stands for it, such as `${CONFORM_API_KEY}`.
+    pub fn hide(&mut self, secret: &str, expansion: impl Into<String>) {
+        if secret.is_empty() || self.secrets.iter().any(|(known, _)| known == secret) {
+            return;
+        }
+        self.secrets.push((secret.to_owned(), expansion.into()));
+        self.secrets.sort_by_key(|(known, _)| std::cmp::Reverse(known.len()));
+    }
+
+    /// Cuts a text into pieces, none of which shows a secret.
+    #[must_use]
+    pub fn pieces<'t>(&'t self, text: &'t str) -> Vec<Piece<'t>> {
+        let mut pieces = Vec::new();
+        // Where each secret stands next. Each is looked for from there on only, so that a text full of one secret takes no
+        // longer than another.
+        let mut next: Vec<Option<usize>> = self.secrets.iter().map(|(secret, _)| text.find(secret)).collect();
+        let mut done = 0;
+        while let Some((at, index)) = next.iter().enumerate().filter_map(|(index, at)| Some(((*at)?, index))).min() {
+            let (secret, expansion) = &self.secrets[index];
+            if at > done {
+                pieces.push(Piece::Text(&text[done..at]));
+            }
+            pieces.push(Piece::Secret(expansion));
+            done = at + secret.len();
+            for (at, (secret, _)) in next.iter_mut().zip(&self.secrets) {
+                if at.is_some_and(|at| at < done) {
+                    *at = text[done..].find(secret).map(|further| done + further);
+                }
+            }
+        }
+        if done < text.len() {
+            pieces.push(Piece::Text(&text[done..]));
+        }
+        pieces
+    }
+
+    /// The text with every secret replaced.
+    #[must_use]
+    pub fn redact(&self, text: &str) -> String {
+        self.pieces(text)
+            .into_iter()
+            .map(|piece| match piece {
+                Piece::Text(text) => text,
+                Piece::Secret(expansion) => expansion,
+            })
+            .collect()
+    }
+
+    /// The bytes with every secret replaced, also where the rest is no text.
+    #[must_use]
+    pub fn redact_bytes(&self, bytes: &[u8]) -> Vec<u8> {
+        if let Ok(text) = std::str::from_utf8(bytes) {
+            return self.redact(text).into_bytes();
+        }
+        // A character for each byte and back; secrets and expansions are ASCII, which is the same in both.
+        let text: String = bytes.iter().copied().map(char::from).collect();
+        self.redact(&text).chars().filter_map(|c| u8::try_from(c).ok()).collect()
+    }
+
+    /// [`Redactor::redact_bytes`] of the beginning, and whether more follows. Of a long body no more is read than is told; where
+    /// it is cut, no part of a secret is left at the edge.
+    #[must_use]
+    pub fn redact_beginning(&self, bytes: &[u8], at_most: usize) -> (Vec<u8>, bool) {
+        let longest = self.secrets.first().map_or(0, |(secret, _)| secret.len());
+        let Some(beginning) = bytes.get(..at_most + longest) else { return (self.redact_bytes(bytes), false) };
+        let mut redacted = self.redact_bytes(beginning);
+        redacted.truncate(redacted.len().saturating_sub(longest));
+        (redacted, true)
+    }
+}
+
+impl fmt::Debug for Redactor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Redactor({} secrets)", self.secrets.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_hidden_wherever_it_stands_and_also_when_it_is_cut_short() {
+        let mut redactor = Redactor::default();
+        redactor.hide("sk-12", "${CUT}");
+        redactor.hide("sk-123", "${KEY}");
+        assert_eq!(redactor.redact("Bearer sk-123x, sk-12; sk-123"), "Bearer ${KEY}x, ${CUT}; ${KEY}");
+        assert_eq!(redactor.pieces("sk-123"), [Piece::Secret("${KEY}")]);
+    }
+
+    #[test]
+    fn a_key_between_bytes_that_are_no_text_is_hidden_and_the_bytes_are_kept() {
+        let mut redactor = Redactor::default();
+        redactor.hide("sk-123", "${KEY}");
+        assert_eq!(redactor.redact_bytes(b"\xff\x00sk-123\xfe"), b"\xff\x00${KEY}\xfe");
+    }
+
+    #[test]
+    fn no_part_of_a_key_is_left_where_a_text_is_cut() {
+        let mut redactor = Redactor::default();
+        redactor.hide("sk-123", "${KEY}");
+        let text = b"one sk-123 two sk-123 three";
+        for at_most in 0..text.len() {
+            let (beginning, more) = redactor.redact_beginning(text, at_most);
+            let shown = String::from_utf8(beginning).unwrap();
+            assert_eq!(more, at_most + "sk-123".len() <= text.len());
+            assert!(!more || "one ${KEY} two ${KEY} three".starts_with(&shown), "{at_most}: {shown}");
+            assert!(!shown.contains("sk-"), "{at_most}: {shown}");
+        }
+    }
+
+    #[test]
+    fn a_key_shows_in_no_debug_output() {
+        let mut redactor = Redactor::default();
+        redactor.hide("sk-0451", "${KEY}");
+        assert!(!format!("{redactor:?}").contains("0451"));
+    }
+}

@@ -1,0 +1,213 @@
+//! Exchanges as people may see them: keys replaced, printable, bodies up to a bound.
+//!
+//! This is the one place where a trace loses its secrets. Renderers read what comes out of it, and nothing else.
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+
+use super::model::{
+    KeyAlias, RecordedBody, RecordedExchange, RecordedResponse, ReportedExchange, ReportedRequest, ReportedResponse,
+};
+use super::printable::printable;
+use super::{curl, rerun_command};
+use crate::options::Options;
+use crate::redaction::{HIDDEN, Redactor, redactor_for};
+use animal_store_rules::request::{Access, Lack, access};
+use animal_store_rules::trace::exchange::{Exchange, Outcome, Request};
+use animal_store_rules::trace::{Context, Trace};
+
+/// No more characters of a body are shown beside a failure.
+const MAX_SHOWN: usize = 2_000;
+
+/// No more bytes of a body are kept in the record of a run.
+const MAX_RECORDED: usize = 64 * 1024;
+
+/// No more characters of a sentence are shown: a candidate can make one as long as an answer.
+const MAX_SENTENCE: usize = 1_000;
+
+/// How the exchanges of one trace are shown.
+#[derive(Debug)]
+pub(crate) struct Presentation<'t> {
+    context: &'t Context,
+    redactor: Redactor,
+    curl_options: Vec<String>,
+    seed: Option<u64>,
+}
+
+impl<'t> Presentation<'t> {
+    /// Shows a trace of a run with these options.
+    pub(crate) fn of_run(trace: &'t Trace, options: &Options) -> Presentation<'t> {
+        Presentation {
+            context: &trace.context,
+            redactor: redactor_for(options, trace),
+            curl_options: rerun_command::curl_options(options),
+            seed: Some(options.seed),
+        }
+    }
+
+    /// Shows a trace that no run has left, such as an example, with this redactor.
+    pub(crate) fn with_redactor(trace: &'t Trace, redactor: Redactor) -> Presentation<'t> {
+        Presentation { context: &trace.context, redactor, curl_options: Vec::new(), seed: None }
+    }
+
+    /// What replaces the secrets.
+    pub(super) fn redactor(&self) -> &Redactor {
+        &self.redactor
+    }
+
+    /// A text without secrets, printable.
+    pub(super) fn text(&self, text: &str) -> String {
+        printable(&self.redactor.redact(text))
+    }
+
+    /// A sentence without secrets, printable, and no longer than a reader reads.
+    pub(super) fn sentence(&self, text: &str) -> String {
+        let (beginning, more) = self.redactor.redact_beginning(text.as_bytes(), MAX_SENTENCE);
+        let shown = printable(&String::from_utf8_lossy(&beginning));
+        if more { format!("{}…", shown.trim_end_matches('\u{fffd}')) } else { shown }
+    }
+
+    /// An exchange as it stands in the record of the run.
+    pub(crate) fn exchange(&self, exchange: &Exchange) -> RecordedExchange {
+        let redactor = &self.redactor;
+        let (response, failure) = match &exchange.outcome {
+            Outcome::Response(response) => {
+                let headers = self.fields(&response.headers);
+                let body = body(&response.body, response.cut, redactor);
+                (Some(RecordedResponse { status: response.status, headers, body }), None)
+            }
+            Outcome::Failed(failure) => (None, Some(self.text(&failure.detail))),
+        };
+        let request = &exchange.request;
+        let elapsed = exchange.received_at.duration_since(exchange.sent_at).as_micros();
+        RecordedExchange {
+            number: exchange.number,
+            probe: exchange.probe.to_owned(),
+            step: exchange.step.clone(),
+            key: self.key_alias(exchange),
+            sent_at: exchange.sent_at.to_string(),
+            received_at: exchange.received_at.to_string(),
+            // A clock that was set back in between makes the time negative.
+            elapsed_us: u64::try_from(elapsed).unwrap_or_default(),
+            replay: exchange.case.zip(self.seed).map(|(case, seed)| format!("--seed {seed} --replay {case}")),
+            method: request.method.clone(),
+            url: self.text(&format!("{}{}", self.context.base_url, request.target())),
+            request_headers: self.request_fields(request),
+            request_body: request.body.as_ref().map(|sent| body(&sent.bytes, false, redactor)),
+            response,
+            failure,
+            curl: curl::line(&self.context.base_url, &self.curl_options, redactor, request),
+        }
+    }
+
+    /// Which key an exchange was sent with.
+    pub(super) fn key_alias(&self, exchange: &Exchange) -> KeyAlias {
+        match access(&exchange.request, self.context) {
+            Access::Valid(0) => KeyAlias::Main,
+            Access::Valid(_) => KeyAlias::Quota,
+            Access::Lacking(Lack::Absent) => KeyAlias::None,
+            Access::Debatable | Access::Banned | Access::Lacking(_) => KeyAlias::Other,
+        }
+    }
+
+    fn fields(&self, headers: &[(String, String)]) -> Vec<(String, String)> {
+        let value = |name: &str, value: &str| match name {
+            "set-cookie" => without_its_value(value),
+            _ => value.to_owned(),
+        };
+        headers.iter().map(|(name, field)| (self.text(name), self.text(&value(name, field)))).collect()
+    }
+
+    fn request_fields(&self, request: &Request) -> Vec<(String, String)> {
+        let field = |name: &str, value: &str| (name.to_ascii_lowercase(), self.text(value));
+        let authorization = request.authorization.iter().map(|value| field("authorization", value));
+        let further = request.headers.iter().map(|(name, value)| field(name, value));
+        let content_type = request.body.iter().map(|body| field("content-type", &body.content_type));
+        authorization.chain(further).chain(content_type).collect()
+    }
+}
+
+impl From<&RecordedExchange> for ReportedExchange {
+    /// The exchange as it stands beside a failure: with as much of its bodies as a reader reads.
+    fn from(recorded: &RecordedExchange) -> ReportedExchange {
+        ReportedExchange {
+            number: recorded.number,
+            replay: recorded.replay.clone(),
+            sent_at: recorded.sent_at.clone(),
+            request: ReportedRequest {
+                method: recorded.method.clone(),
+                url: recorded.url.clone(),
+                headers: recorded.request_headers.clone(),
+                body: recorded.request_body.as_ref().map(shown),
+            },
+            response: recorded.response.as_ref().map(|response| ReportedResponse {
+                status: response.status,
+                headers: response.headers.clone(),
+                body: shown(&response.body),
+            }),
+            failure: recorded.failure.clone(),
+            curl: recorded.curl.clone(),
+        }
+    }
+}
+
+/// A cookie that a candidate sets is a credential of its own; its name and attributes are none.
+fn without_its_value(cookie: &str) -> String {
+    let (pair, attributes) = cookie.split_at(cookie.find(';').unwrap_or(cookie.len()));
+    let name = pair.split('=').next().unwrap_or_default();
+    format!("{name}={HIDDEN}{attributes}")
+}
+
+/// A body for the record.
+fn body(bytes: &[u8], cut: bool, redactor: &Redactor) -> RecordedBody {
+    let (redacted, more) = redactor.redact_beginning(bytes, MAX_RECORDED);
+    let whole = String::from_utf8_lossy(&redacted);
+    let text = printable(&whole[..whole.floor_char_boundary(MAX_RECORDED)]);
+    let told = !more && whole.len() <= MAX_RECORDED;
+    let kept = &redacted[..redacted.len().min(MAX_RECORDED)];
+    let faithful = kept.starts_with(text.as_bytes());
+    RecordedBody {
+        text,
+        base64: (!faithful).then(|| BASE64_STANDARD.encode(kept)),
+        size: bytes.len(),
+        cut: cut || !told,
+    }
+}
+
+/// As much of a body as stands beside a failure.
+fn shown(body: &RecordedBody) -> String {
+    match body.text.char_indices().nth(MAX_SHOWN) {
+        Some((end, _)) => format!("{}… ({} bytes in all)", &body.text[..end], body.size),
+        None if body.cut => format!("{}… ({} bytes in all)", body.text, body.size),
+        None => body.text.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cookie_keeps_its_name_and_attributes_only() {
+        assert_eq!(without_its_value("sid=a=b; Path=/; HttpOnly"), "sid=(hidden); Path=/; HttpOnly");
+        assert_eq!(without_its_value("sid"), "sid=(hidden)");
+    }
+
+    #[test]
+    fn a_recorded_body_keeps_its_bytes_where_text_cannot_tell_them() {
+        let redactor = Redactor::default();
+        let plain = body("ë".as_bytes(), false, &redactor);
+        assert_eq!((plain.text.as_str(), plain.base64, plain.size, plain.cut), ("ë", None, 2, false));
+        assert_eq!(body(b"\x1b[1m", false, &redactor).base64.as_deref(), Some("G1sxbQ=="));
+        assert_eq!(body(b"\xff", false, &redactor).base64.as_deref(), Some("/w=="));
+        let long = body("ë".repeat(MAX_RECORDED).as_bytes(), false, &redactor);
+        assert!(long.cut && long.base64.is_none() && long.text.len() == MAX_RECORDED && long.size == 2 * MAX_RECORDED);
+    }
+
+    #[test]
+    fn a_long_body_is_cut_between_characters_and_its_size_is_told() {
+        let body = "ë".repeat(3_000);
+        let text = shown(&super::body(body.as_bytes(), false, &Redactor::default()));
+        assert!(text.ends_with("… (6000 bytes in all)") && text.starts_with("ëë"));
+    }
+}

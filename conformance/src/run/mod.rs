@@ -1,0 +1,5 @@
+//! A run from its options to its report.
+
+pub mod judge;
+
+mod notes;

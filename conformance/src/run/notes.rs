@@ -1,0 +1,77 @@
+//! Notes: what the reader should know about how a run was asked for. They change no verdict.
+
+use std::collections::BTreeSet;
+
+use crate::options::Options;
+use animal_store_rules::catalogue::plan::{Figures, PLANS, Plan};
+use animal_store_rules::history::Docket;
+
+/// Every note on a run, as far as its trace goes.
+#[must_use]
+pub(super) fn notes(docket: &Docket<'_>, options: &Options) -> Vec<String> {
+    let limits: BTreeSet<u64> = docket.metered(0).iter().map(|(_, window)| window.limit).collect();
+    let contradiction = |plan: &Plan| limits.iter().find_map(|limit| contradiction(plan, *limit));
+    options.plan.as_ref().and_then(contradiction).into_iter().collect()
+}
+
+/// What to say when the headers tell a limit that the named plan does not have.
+fn contradiction(plan: &Plan, limit: u64) -> Option<String> {
+    let Figures { per_minute, per_day } = plan.figures()?;
+    if limit == per_minute || limit == per_day {
+        return None;
+    }
+    let others: Vec<(&str, &str)> = PLANS
+        .iter()
+        .filter_map(|(name, figures)| match limit {
+            figure if figure == figures.per_minute => Some((*name, "minute")),
+            figure if figure == figures.per_day => Some((*name, "day")),
+            _ => None,
+        })
+        .collect();
+    Some(match others[..] {
+        [] => format!(
+            "--plan {plan}, but the answers tell a limit of {limit}, which no plan has: is this an Enterprise key (--plan enterprise=RPM,RPD)?"
+        ),
+        [(name, unit)] => {
+            format!(
+                "--plan {plan}, but the answers tell a limit of {limit} per {unit}: is this a {} key?",
+                titled(name)
+            )
+        }
+        _ => {
+            let keys: Vec<String> = others.iter().map(|(name, unit)| format!("{} ({unit})", titled(name))).collect();
+            format!(
+                "--plan {plan}, but the answers tell a limit of {limit}: is this another key, {}?",
+                keys.join(" or ")
+            )
+        }
+    })
+}
+
+fn titled(name: &str) -> String {
+    let mut chars = name.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plan_that_contradicts_the_headers_is_asked_about() {
+        let note = |plan: &str, limit| contradiction(&plan.parse().unwrap(), limit);
+        assert_eq!(
+            note("pro", 60).unwrap(),
+            "--plan pro, but the answers tell a limit of 60 per minute: is this a Free key?"
+        );
+        assert_eq!(
+            note("business", 10_000).unwrap(),
+            "--plan business, but the answers tell a limit of 10000 per day: is this a Pro key?"
+        );
+        assert!(note("pro", 1_000).unwrap().ends_with("is this another key, Free (day) or Business (minute)?"));
+        assert!(note("free", 77).unwrap().contains("enterprise=RPM,RPD"));
+        for (plan, limit) in [("free", 60), ("free", 1_000), ("enterprise", 77), ("enterprise=5,9", 9)] {
+            assert_eq!(note(plan, limit), None, "{plan} {limit}");
+        }
+    }
+}
