@@ -74,11 +74,13 @@ async fn judge_embedded(invocation: Invocation) -> anyhow::Result<ExitCode> {
 
 /// The reference's plan for the plan that the judge is told. The two products share no type on purpose.
 fn plan(judged: &JudgedPlan) -> Plan {
-    match (judged.name(), judged.figures()) {
+    match (judged.name(), judged.plan_limits()) {
         ("free", _) => Plan::Free,
         ("pro", _) => Plan::Pro,
         ("business", _) => Plan::Business,
-        (_, Some(figures)) => Plan::Custom(Limits { per_minute: figures.per_minute, per_day: figures.per_day }),
+        (_, Some(plan_limits)) => {
+            Plan::Custom(Limits { per_minute: plan_limits.per_minute, per_day: plan_limits.per_day })
+        }
         (_, None) => Plan::Enterprise,
     }
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 /// A mistake in a file, with its place.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("line {line}, column {column}: {problem}")]
-pub struct Malformed {
+pub struct TomlError {
     /// The line, from 1.
     pub line: usize,
     /// The column in characters, from 1.
@@ -14,13 +14,13 @@ pub struct Malformed {
     pub problem: String,
 }
 
-impl Malformed {
+impl TomlError {
     /// A mistake at these bytes of the text.
     #[must_use]
-    pub fn at(text: &str, bytes: Range<usize>, problem: impl Into<String>) -> Malformed {
+    pub fn at(text: &str, bytes: Range<usize>, problem: impl Into<String>) -> TomlError {
         let before = text.get(..bytes.start).unwrap_or(text);
         let line_start = before.rfind('\n').map_or(0, |line_break| line_break + 1);
-        Malformed {
+        TomlError {
             line: before.matches('\n').count() + 1,
             column: before[line_start..].chars().count() + 1,
             problem: problem.into(),
@@ -29,9 +29,9 @@ impl Malformed {
 
     /// What the parser says of the text.
     #[must_use]
-    pub fn toml(text: &str, error: &toml::de::Error) -> Malformed {
+    pub fn toml(text: &str, error: &toml::de::Error) -> TomlError {
         // The parser names the second line of a problem for a hint; one line is enough here. Its own rendering is left
         // aside: it repeats the line of the file, which may hold what nobody should see.
-        Malformed::at(text, error.span().unwrap_or(0..0), error.message().replace('\n', ", "))
+        TomlError::at(text, error.span().unwrap_or(0..0), error.message().replace('\n', ", "))
     }
 }

@@ -3,7 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
-use crate::history::Docket;
+use crate::history::History;
 use crate::rules::Judgement;
 use crate::trace::exchange::{Exchange, Outcome, Request, Response};
 use crate::trace::keys::ApiKey;
@@ -14,7 +14,7 @@ use crate::trace::{Context, Trace};
 const ANSWERED_IN: SignedDuration = SignedDuration::from_millis(10);
 
 /// A trace that is being made. It begins at noon, in a minute whose end is 60 s off. It knows the keys `sk-Key1` and `sk-Other`.
-pub(crate) struct Sample {
+pub(crate) struct TraceBuilder {
     trace: Trace,
     now: Timestamp,
     key: &'static str,
@@ -22,80 +22,80 @@ pub(crate) struct Sample {
     reset: i64,
 }
 
-impl Sample {
-    pub(crate) fn new() -> Sample {
-        Sample::at("2026-06-01T12:00:00Z")
+impl TraceBuilder {
+    pub(crate) fn new() -> TraceBuilder {
+        TraceBuilder::at("2026-06-01T12:00:00Z")
     }
 
     /// One that begins at another time.
-    pub(crate) fn at(time: &str) -> Sample {
+    pub(crate) fn at(time: &str) -> TraceBuilder {
         let now: Timestamp = time.parse().expect("a time");
         let mut context = Context::for_test();
         context.keys.push(ApiKey::new("sk-Other").expect("a usable key"));
         let trace = Trace { context, exchanges: Vec::new() };
-        Sample { trace, now, key: "sk-Key1", reset: now.as_second() + 60 }
+        TraceBuilder { trace, now, key: "sk-Key1", reset: now.as_second() + 60 }
     }
 
     /// Lets time pass.
-    pub(crate) fn wait(mut self, seconds: i64) -> Sample {
+    pub(crate) fn wait(mut self, seconds: i64) -> TraceBuilder {
         self.now += SignedDuration::from_secs(seconds);
         self
     }
 
     /// From here on answers tell of a window that ends so many seconds from now.
-    pub(crate) fn window(mut self, seconds: i64) -> Sample {
+    pub(crate) fn window(mut self, seconds: i64) -> TraceBuilder {
         self.reset = self.now.as_second() + seconds;
         self
     }
 
     /// From here on requests come with this key.
-    pub(crate) fn key(mut self, key: &'static str) -> Sample {
+    pub(crate) fn key(mut self, key: &'static str) -> TraceBuilder {
         self.key = key;
         self
     }
 
     /// A list is asked for, and answered with a status, a limit and what remains of it.
-    pub(crate) fn list(self, status: u16, remaining: u64, limit: u64) -> Sample {
+    pub(crate) fn list(self, status: u16, remaining: u64, limit: u64) -> TraceBuilder {
         let body = if status == 200 { "[]" } else { "" };
-        self.ask(Request::new("GET", "/pets"), status, body.to_owned()).metered(remaining, limit)
+        self.ask(Request::new("GET", "/pets"), status, body.to_owned()).with_rate_limit(remaining, limit)
     }
 
     /// So do several, one after the other, all with this limit.
-    pub(crate) fn lists(self, limit: u64, answers: &[(u16, u64)]) -> Sample {
-        answers.iter().fold(self, |sample, (status, remaining)| sample.list(*status, *remaining, limit))
+    pub(crate) fn lists(self, limit: u64, answers: &[(u16, u64)]) -> TraceBuilder {
+        answers.iter().fold(self, |builder, (status, remaining)| builder.list(*status, *remaining, limit))
     }
 
     /// Something is asked for that is no operation, and answered without headers.
-    pub(crate) fn elsewhere(self) -> Sample {
+    pub(crate) fn elsewhere(self) -> TraceBuilder {
         self.ask(Request::new("GET", "/elsewhere"), 404, String::new())
     }
 
     /// An animal is created and gets this id.
-    pub(crate) fn create(self, id: i64) -> Sample {
+    pub(crate) fn create(self, id: i64) -> TraceBuilder {
         let sent = json!({"name": "Rex 1", "categoryId": 1, "status": "sold"});
         let request = Request::new("POST", "/pets").json(sent.to_string());
         self.ask(request, 201, animal(id, "sold"))
     }
 
     /// An animal is asked for, and shown with this status; or there is none.
-    pub(crate) fn get(self, id: i64, shown: Option<&str>) -> Sample {
+    pub(crate) fn get(self, id: i64, shown: Option<&str>) -> TraceBuilder {
         let status = if shown.is_some() { 200 } else { 404 };
         self.fetch(id, status, shown.map(|status| animal(id, status)).unwrap_or_default())
     }
 
     /// An animal is asked for, and the answer has this status and body.
-    pub(crate) fn fetch(self, id: i64, status: u16, body: String) -> Sample {
+    pub(crate) fn fetch(self, id: i64, status: u16, body: String) -> TraceBuilder {
         self.ask(Request::new("GET", format!("/pets/{id}")), status, body)
     }
 
     /// Its creation is refused with a status.
-    pub(crate) fn refused_create(self, status: u16) -> Sample {
+    pub(crate) fn refused_create(self, status: u16) -> TraceBuilder {
         let sent = json!({"name": "Rex 1", "categoryId": 1, "status": "sold"});
         self.ask(Request::new("POST", "/pets").json(sent.to_string()), status, String::new())
     }
 
     /// Something is asked for with the key, and answered without rate-limit headers.
-    pub(crate) fn ask(mut self, request: Request, status: u16, body: String) -> Sample {
+    pub(crate) fn ask(mut self, request: Request, status: u16, body: String) -> TraceBuilder {
         let date = httpdate::fmt_http_date(std::time::SystemTime::from(self.now));
         let headers = vec![("date".to_owned(), date)];
         let (sent_at, received_at) = (self.now, self.now + ANSWERED_IN);
@@ -122,7 +122,7 @@ impl Sample {
     }
 
     /// Gives the last answer rate-limit headers.
-    pub(crate) fn metered(mut self, remaining: u64, limit: u64) -> Sample {
+    pub(crate) fn with_rate_limit(mut self, remaining: u64, limit: u64) -> TraceBuilder {
         let reset = self.reset;
         let told = [(LIMIT, limit.to_string()), (REMAINING, remaining.to_string()), (RESET, reset.to_string())];
         self.last().headers.extend(told.map(|(name, value)| (name.to_owned(), value)));
@@ -130,31 +130,31 @@ impl Sample {
     }
 
     /// Gives the last answer a `Retry-After`.
-    pub(crate) fn retry_after(self, text: &str) -> Sample {
+    pub(crate) fn retry_after(self, text: &str) -> TraceBuilder {
         self.header("retry-after", text)
     }
 
     /// Gives the last answer a further header.
-    pub(crate) fn header(mut self, name: &str, value: &str) -> Sample {
+    pub(crate) fn header(mut self, name: &str, value: &str) -> TraceBuilder {
         self.last().headers.push((name.to_owned(), value.to_owned()));
         self
     }
 
     /// Lets the last request have been under way for so many seconds.
-    pub(crate) fn slow(mut self, seconds: i64) -> Sample {
+    pub(crate) fn slow(mut self, seconds: i64) -> TraceBuilder {
         let last = self.trace.exchanges.last_mut().expect("an exchange");
         last.sent_at -= SignedDuration::from_secs(seconds);
         self
     }
 
     /// Takes the `Date` from the last answer.
-    pub(crate) fn dateless(mut self) -> Sample {
+    pub(crate) fn dateless(mut self) -> TraceBuilder {
         self.last().headers.retain(|(name, _)| name != "date");
         self
     }
 
     /// Makes these exchanges, counted from 1, end together: they were under way at the same time.
-    pub(crate) fn together(mut self, numbers: std::ops::RangeInclusive<usize>) -> Sample {
+    pub(crate) fn together(mut self, numbers: std::ops::RangeInclusive<usize>) -> TraceBuilder {
         let end = self.trace.exchanges[numbers.end() - 1].received_at;
         for exchange in &mut self.trace.exchanges[numbers.start() - 1..*numbers.end()] {
             exchange.received_at = end;
@@ -167,14 +167,14 @@ impl Sample {
     }
 
     /// What a rule makes of the trace.
-    pub(crate) fn judged(self, rule: fn(&Docket<'_>, &mut Judgement)) -> Judgement {
+    pub(crate) fn judged(self, rule: fn(&History<'_>, &mut Judgement)) -> Judgement {
         let mut judgement = Judgement::default();
-        rule(&Docket::new(&self.trace), &mut judgement);
+        rule(&History::new(&self.trace), &mut judgement);
         judgement
     }
 
     /// What a rule holds against the trace: the numbers of the exchanges concerned.
-    pub(crate) fn failing(self, rule: fn(&Docket<'_>, &mut Judgement)) -> Vec<Vec<usize>> {
+    pub(crate) fn failing(self, rule: fn(&History<'_>, &mut Judgement)) -> Vec<Vec<usize>> {
         self.judged(rule).failures.into_iter().map(|failure| failure.exchanges).collect()
     }
 }

@@ -5,8 +5,8 @@
 
 use similar::TextDiff;
 
-use crate::history::{Case, Docket, Era};
-use crate::request::{Access, CreateBody, Debate, Operation, PetId};
+use crate::history::{Entry, Era, History};
+use crate::request::{Ambiguity, CreateBody, Credential, Operation, PetId};
 use crate::rules::server::errors::misshapen;
 use crate::trace::json::Json;
 use crate::trace::rate_limit::Field;
@@ -21,20 +21,20 @@ pub struct Transcript {
 }
 
 impl Transcript {
-    /// Reads the steps of a docket. A step that was repeated stands once, with its last lawful answer or its first other one.
+    /// Reads the steps of a history. A step that was repeated stands once, with its last lawful answer or its first other one.
     #[must_use]
-    pub fn new(docket: &Docket<'_>) -> Transcript {
+    pub fn new(history: &History<'_>) -> Transcript {
         let mut lines: Vec<(String, String)> = Vec::new();
-        for case in docket.cases.iter().filter(|case| !case.exchange.step.is_empty()) {
-            let retried = case.status() == Some(429) && !case.access.is_lacking();
-            let not_yet = matches!(case.operation, Operation::Get(PetId::Int64(id)) if case.status() == Some(404)
-                && docket.known(id, case).is_some() && !docket.is_settled(id, case));
+        for entry in history.entries.iter().filter(|entry| !entry.exchange.step.is_empty()) {
+            let retried = entry.status() == Some(429) && !entry.credential.is_invalid();
+            let not_yet = matches!(entry.operation, Operation::Get(PetId::Int64(id)) if entry.status() == Some(404)
+                && history.known(id, entry).is_some() && !history.is_settled(id, entry));
             if retried || not_yet {
                 continue;
             }
-            let answer = answer(docket, case);
-            match lines.iter_mut().find(|(step, _)| *step == case.exchange.step) {
-                None => lines.push((case.exchange.step.clone(), answer)),
+            let answer = answer(history, entry);
+            match lines.iter_mut().find(|(step, _)| *step == entry.exchange.step) {
+                None => lines.push((entry.exchange.step.clone(), answer)),
                 Some((_, earlier)) if earlier.starts_with(UNLAWFUL) => {}
                 Some((_, earlier)) => *earlier = answer,
             }
@@ -74,36 +74,36 @@ impl Transcript {
 const UNLAWFUL: &str = "✗ ";
 
 /// The set of lawful answers if the answer is one of them, else the answer.
-fn answer(docket: &Docket<'_>, case: &Case<'_>) -> String {
-    let (set, holds) = lawful(docket, case);
-    match (holds, missing_headers(case)) {
+fn answer(history: &History<'_>, entry: &Entry<'_>) -> String {
+    let (set, holds) = lawful(history, entry);
+    match (holds, missing_headers(entry)) {
         (true, None) => set.to_owned(),
-        (_, missing) => format!("{UNLAWFUL}{}{}", shown(case), missing.unwrap_or_default()),
+        (_, missing) => format!("{UNLAWFUL}{}{}", shown(entry), missing.unwrap_or_default()),
     }
 }
 
 /// The lawful answers, in words, and whether the answer is one of them.
-fn lawful(docket: &Docket<'_>, case: &Case<'_>) -> (&'static str, bool) {
-    let Some(status) = case.status() else { return ("an answer", false) };
-    let error = misshapen(case).is_none();
+fn lawful(history: &History<'_>, entry: &Entry<'_>) -> (&'static str, bool) {
+    let Some(status) = entry.status() else { return ("an answer", false) };
+    let error = misshapen(entry).is_none();
     let client_error = (400..500).contains(&status);
-    let pet = case.animals().len() == 1 && matches!(case.operation, Operation::Create(_) | Operation::Get(_));
-    let pets = status == 200 && matches!(case.value(), Some(Json::Array(_)));
+    let pet = entry.animals().len() == 1 && matches!(entry.operation, Operation::Create(_) | Operation::Get(_));
+    let pets = status == 200 && matches!(entry.value(), Some(Json::Array(_)));
     let is = |expected: u16| status == expected && error;
-    match (&case.operation, case.access) {
+    match (&entry.operation, entry.credential) {
         (Operation::Elsewhere, _) => ("any", true),
-        (_, Access::Lacking(_)) => ("401 Error", is(401)),
-        (Operation::List(_), Access::Debatable) => ("200 Pets, or 401 Error", pets || is(401)),
-        (_, Access::Debatable | Access::Banned) => ("any", true),
+        (_, Credential::Invalid(_)) => ("401 Error", is(401)),
+        (Operation::List(_), Credential::Ambiguous) => ("200 Pets, or 401 Error", pets || is(401)),
+        (_, Credential::Ambiguous | Credential::Banned) => ("any", true),
         (Operation::List(query), _) if query.is_lawful() => ("200 Pets", pets),
         (Operation::List(_), _) => ("200 Pets, or an Error of the client", pets || client_error && error),
         (Operation::Create(CreateBody::OtherMedia), _) => ("any", true),
         (Operation::Create(CreateBody::Unclear), _) => ("201 Pet, or an error of the client", pet || client_error),
         (Operation::Create(CreateBody::Malformed), _) => ("an error of the client", client_error),
         (Operation::Create(CreateBody::Faulty(..)), _) => ("400 Error", is(400)),
-        (Operation::Create(CreateBody::NewPet(_, debates)), _) if debates.is_empty() => ("201 Pet", pet),
-        (Operation::Create(CreateBody::NewPet(_, debates)), _) => {
-            let own = debates.iter().any(|debate| matches!(debate, Debate::Name | Debate::Size));
+        (Operation::Create(CreateBody::NewPet(_, ambiguities)), _) if ambiguities.is_empty() => ("201 Pet", pet),
+        (Operation::Create(CreateBody::NewPet(_, ambiguities)), _) => {
+            let own = ambiguities.iter().any(|ambiguity| matches!(ambiguity, Ambiguity::Name | Ambiguity::Size));
             if own {
                 ("201 Pet, or an error of the client", pet || client_error)
             } else {
@@ -111,8 +111,8 @@ fn lawful(docket: &Docket<'_>, case: &Case<'_>) -> (&'static str, bool) {
             }
         }
         (Operation::Get(PetId::Int64(id)), _) => {
-            let removed = docket.era(case) != Era::Before && client_error;
-            if docket.known(*id, case).is_some() {
+            let removed = history.era(entry) != Era::Before && client_error;
+            if history.known(*id, entry).is_some() {
                 ("200 Pet", pet || removed)
             } else {
                 ("404 Error", is(404) || removed)
@@ -124,12 +124,12 @@ fn lawful(docket: &Docket<'_>, case: &Case<'_>) -> (&'static str, bool) {
 }
 
 /// The answer, without anything that differs from run to run.
-fn shown(case: &Case<'_>) -> String {
-    let Some(status) = case.status() else { return "no answer".to_owned() };
-    let body = match &case.json {
+fn shown(entry: &Entry<'_>) -> String {
+    let Some(status) = entry.status() else { return "no answer".to_owned() };
+    let body = match &entry.json {
         None => "empty".to_owned(),
         Some(Err(_)) => "not JSON".to_owned(),
-        Some(Ok(_)) if misshapen(case).is_none() => "Error".to_owned(),
+        Some(Ok(_)) if misshapen(entry).is_none() => "Error".to_owned(),
         Some(Ok(Json::Array(_))) => "Pets".to_owned(),
         Some(Ok(json)) if json.get("id").is_some() => "Pet".to_owned(),
         Some(Ok(json)) => json.kind().to_owned(),
@@ -138,8 +138,8 @@ fn shown(case: &Case<'_>) -> String {
 }
 
 /// The rate-limit headers that an answer of an operation lacks.
-fn missing_headers(case: &Case<'_>) -> Option<String> {
-    let rate = case.rate.as_ref().filter(|_| case.operation != Operation::Elsewhere)?;
+fn missing_headers(entry: &Entry<'_>) -> Option<String> {
+    let rate = entry.rate.as_ref().filter(|_| entry.operation != Operation::Elsewhere)?;
     let fields = [("Limit", &rate.limit), ("Remaining", &rate.remaining), ("Reset", &rate.reset)];
     let missing: Vec<String> = fields
         .into_iter()
@@ -155,14 +155,14 @@ mod tests {
 
     use super::*;
     use crate::trace::exchange::Request;
-    use crate::trace_builder::{Sample, animal};
+    use crate::trace_builder::{TraceBuilder, animal};
 
     /// The statuses of this range with which an answer is lawful: with an Error, and with an animal or a list of them.
-    fn lawful_statuses(before: impl Fn() -> Sample, request: &Request) -> (Vec<u16>, Vec<u16>) {
+    fn lawful_statuses(before: impl Fn() -> TraceBuilder, request: &Request) -> (Vec<u16>, Vec<u16>) {
         let holds = |status: u16, body: String| {
             let trace = before().ask(request.clone(), status, body).trace();
-            let docket = Docket::new(&trace);
-            docket.cases.last().is_some_and(|case| lawful(&docket, case).1)
+            let history = History::new(&trace);
+            history.entries.last().is_some_and(|entry| lawful(&history, entry).1)
         };
         let shown =
             |_| if request.path == "/pets" && request.method == "GET" { "[]".to_owned() } else { animal(7, "sold") };
@@ -179,11 +179,11 @@ mod tests {
         let client = || vec![400, 401, 404, 405, 410, 422];
         // What an animal looks like is another matter: here anything counts as one.
         let created = || [vec![201], client()].concat();
-        let new = Sample::new;
-        let late = || Sample::at("2031-06-01T12:00:00Z");
-        let known = || Sample::new().get(7, Some("sold"));
+        let new = TraceBuilder::new;
+        let late = || TraceBuilder::at("2031-06-01T12:00:00Z");
+        let known = || TraceBuilder::new().get(7, Some("sold"));
         for (before, request, errors, animals) in [
-            (&new as &dyn Fn() -> Sample, get("/pets"), vec![], vec![200]),
+            (&new as &dyn Fn() -> TraceBuilder, get("/pets"), vec![], vec![200]),
             (&new, get("/pets").query("limit=0"), client(), vec![200]),
             (&new, create("{"), client(), client()),
             (&new, create("{}"), vec![400], vec![]),

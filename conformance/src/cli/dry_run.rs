@@ -6,8 +6,8 @@ use crate::probes::plan::{self, Plan, Probe, Turn};
 /// The plan of a run against this target, as people read it.
 #[must_use]
 pub(super) fn describe(options: &Options, target: &str) -> String {
-    let figures = options.plan.as_ref().and_then(animal_store_rules::catalogue::plan::Plan::figures);
-    let plan = plan::plan(options, figures, None);
+    let plan_limits = options.plan.as_ref().and_then(animal_store_rules::catalogue::plan::Plan::plan_limits);
+    let plan = plan::plan(options, plan_limits, None);
     let mut text = format!(
         "{target} · profile {} · {}\n\n",
         options.scope.profile.as_str(),

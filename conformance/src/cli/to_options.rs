@@ -7,7 +7,7 @@ use crate::http::errors::of_file;
 use crate::options::{Options, UnusableOptions};
 use animal_store_rules::catalogue::catalogue;
 use animal_store_rules::catalogue::scope::Scope;
-use animal_store_rules::toml_error::Malformed;
+use animal_store_rules::toml_error::TomlError;
 use animal_store_rules::trace::keys::{ApiKey, UnusableKey};
 use animal_store_rules::verdict::known_failing::KnownFailing;
 
@@ -74,7 +74,7 @@ pub enum UsageError {
         /// The file.
         path: String,
         /// Where and how.
-        source: Malformed,
+        source: TomlError,
     },
 }
 

@@ -247,7 +247,7 @@ pub fn trace(id: &str) -> Trace {
     let context = Context {
         base_url: BASE_URL.to_owned(),
         keys,
-        figures: None,
+        plan_limits: None,
         category_id: 7,
         assumed_date: None,
         left_out: Vec::new(),

@@ -18,7 +18,7 @@ mod sequence;
 mod tour;
 
 use crate::options::Options;
-use animal_store_rules::history::Docket;
+use animal_store_rules::history::History;
 use animal_store_rules::trace::rate_limit;
 use plan::Probe;
 use quota::Turn;
@@ -33,8 +33,8 @@ pub async fn run(session: &mut Session<'_>, options: &Options) -> Result<(), Sto
     let profile = options.scope.profile;
     let last = session.trace.exchanges.last();
     let window = last.and_then(|exchange| rate_limit::read(exchange.response()?).window());
-    let figures = Docket::new(&session.trace).figures(0);
-    let plan = plan::plan(options, figures, window);
+    let plan_limits = History::new(&session.trace).plan_limits(0);
+    let plan = plan::plan(options, plan_limits, window);
     session.announce(plan.probes.len(), plan.requests);
     if profile.exhausts() {
         begin_early_in_a_window(session).await?;

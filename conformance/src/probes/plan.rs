@@ -6,7 +6,7 @@
 use super::near_misses;
 pub use super::quota::Turn;
 use crate::options::Options;
-use animal_store_rules::catalogue::plan::Figures;
+use animal_store_rules::catalogue::plan::PlanLimits;
 use animal_store_rules::catalogue::scope::Profile;
 use animal_store_rules::trace::rate_limit::Window;
 
@@ -56,10 +56,10 @@ pub struct Plan {
 
 /// Plans a run, knowing what the first answers tell of the window, or the figures of the plan, or neither.
 #[must_use]
-pub fn plan(options: &Options, figures: Option<Figures>, window: Option<Window>) -> Plan {
+pub fn plan(options: &Options, plan_limits: Option<PlanLimits>, window: Option<Window>) -> Plan {
     let profile = options.scope.profile;
-    let custom = options.plan.as_ref().is_some_and(|plan| plan.figures().is_none());
-    let limit = limit_per_minute(figures, window).unwrap_or(if custom { CUSTOM } else { SMALLEST });
+    let custom = options.plan.as_ref().is_some_and(|plan| plan.plan_limits().is_none());
+    let limit = limit_per_minute(plan_limits, window).unwrap_or(if custom { CUSTOM } else { SMALLEST });
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     let cases = options.cases.unwrap_or(if limit < 200 { 8 } else { (limit / 3).min(120) });
     let generated = [Probe::NearMisses, Probe::Properties(cases), Probe::Sequence(cases / 3)];
@@ -101,8 +101,8 @@ pub fn plan(options: &Options, figures: Option<Figures>, window: Option<Window>)
 const SMALLEST: u64 = 60;
 const CUSTOM: u64 = 1_000_000;
 
-fn limit_per_minute(figures: Option<Figures>, window: Option<Window>) -> Option<u64> {
-    figures.map(|figures| figures.per_minute).or(window.map(|window| window.limit))
+fn limit_per_minute(plan_limits: Option<PlanLimits>, window: Option<Window>) -> Option<u64> {
+    plan_limits.map(|plan_limits| plan_limits.per_minute).or(window.map(|window| window.limit))
 }
 
 /// The most animals: nearly half of the generated requests are bodies that may be accepted, and a fifth of the steps.
@@ -121,7 +121,7 @@ mod tests {
         let mut options = Options::new("http://127.0.0.1:1/v1", "sk-1").expect("usable options");
         options.plan = name.parse().ok();
         change(&mut options);
-        plan(&options, options.plan.as_ref().and_then(animal_store_rules::catalogue::plan::Plan::figures), None)
+        plan(&options, options.plan.as_ref().and_then(animal_store_rules::catalogue::plan::Plan::plan_limits), None)
     }
 
     #[test]

@@ -7,8 +7,8 @@ use jiff::SignedDuration;
 
 use super::session::{Session, Stop, bearing, created_id, credential};
 use crate::http::pacing::{self, Advice};
-use animal_store_rules::catalogue::plan::Figures;
-use animal_store_rules::history::{Docket, READ_LAG};
+use animal_store_rules::catalogue::plan::PlanLimits;
+use animal_store_rules::history::{History, READ_LAG};
 use animal_store_rules::trace::exchange::{Exchange, Request, Response};
 use animal_store_rules::trace::keys::ApiKey;
 use animal_store_rules::trace::rate_limit::{self, Window};
@@ -62,8 +62,8 @@ pub(super) async fn run(session: &mut Session<'_>, turn: Turn, concurrency: usiz
         return Ok(());
     };
     let index = session.trace.context.keys.len() - 1;
-    let figures = Docket::new(&session.trace).figures(index);
-    let most = needed(window, figures);
+    let plan_limits = History::new(&session.trace).plan_limits(index);
+    let most = needed(window, plan_limits);
     if most + AFTERWARDS as u64 > session.requests_left() as u64 {
         let reason = format!(
             "to use up a limit of {} takes up to {most} requests, and the budget has {} left (--max-requests)",
@@ -83,11 +83,11 @@ pub(super) async fn run(session: &mut Session<'_>, turn: Turn, concurrency: usiz
     let (mut sent, mut step, mut batch, mut beyond) = (0, 0, 1, over.iter().cycle());
     // A window may end on the way, so the count may begin anew once.
     while refused.is_none() && sent <= 2 * most {
-        if is_over_admitted(session, figures) {
+        if is_over_admitted(session, plan_limits) {
             break;
         }
         // All but the last few at once, so that a slow server is used up within its window too.
-        let wanted = room(session, batch, figures).saturating_sub(KEPT).min(concurrency.max(1));
+        let wanted = room(session, batch, plan_limits).saturating_sub(KEPT).min(concurrency.max(1));
         batch = session.at_once(wanted);
         if batch > 0 {
             let requests = fillers(session, sent as usize, batch, &key);
@@ -114,7 +114,7 @@ pub(super) async fn run(session: &mut Session<'_>, turn: Turn, concurrency: usiz
         } else if turn == Turn::First && shows_the_last(exchange) {
             // One request over the limit and no more: a second could bring a ban, and what follows would show less.
             if session.send(over[1].clone()).await?.status() == Some(429) {
-                return recover(session, &key, figures).await;
+                return recover(session, &key, plan_limits).await;
             }
         } else if exchange.status().is_none() || turn == Turn::First && is_refused_otherwise(exchange) {
             break;
@@ -133,7 +133,7 @@ pub(super) async fn run(session: &mut Session<'_>, turn: Turn, concurrency: usiz
             session.leave_out("quota.", reason);
             Ok(())
         }
-        (Turn::First, true) => recover(session, &key, figures).await,
+        (Turn::First, true) => recover(session, &key, plan_limits).await,
         (Turn::Second, _) => Ok(()),
     }
 }
@@ -222,15 +222,17 @@ fn fetch_next(session: &Session<'_>, place: usize, key: &ApiKey) -> Request {
 }
 
 /// How many requests the last answers leave room for, as far as that is certain; they came together, in no certain order.
-fn room(session: &Session<'_>, answers: usize, figures: Option<Figures>) -> usize {
+fn room(session: &Session<'_>, answers: usize, plan_limits: Option<PlanLimits>) -> usize {
     let last = session.trace.exchanges.iter().rev().take(answers);
     // Nothing of what follows is certain once an answer is out of the ordinary.
     let windows: Option<Vec<Window>> = last.map(|e| window_of(e).filter(|_| e.status() == Some(200))).collect();
     let Some(window) = windows.and_then(|windows| windows.into_iter().min_by_key(|window| window.remaining)) else {
         return 0;
     };
-    let left = match figures {
-        Some(figures) if window.limit == figures.per_day => figures.per_minute.saturating_sub(in_last_minute(session)),
+    let left = match plan_limits {
+        Some(plan_limits) if window.limit == plan_limits.per_day => {
+            plan_limits.per_minute.saturating_sub(in_last_minute(session))
+        }
         _ => window.remaining,
     };
     usize::try_from(left).unwrap_or(usize::MAX).min(session.requests_left())
@@ -243,15 +245,15 @@ fn in_last_minute(session: &Session<'_>) -> u64 {
 }
 
 /// How many requests it may take to meet the limit: what remains, or the minute's figure where the headers tell the day.
-fn needed(window: Window, figures: Option<Figures>) -> u64 {
-    match figures {
-        Some(figures) if window.limit == figures.per_day => window.remaining.min(2 * figures.per_minute),
+fn needed(window: Window, plan_limits: Option<PlanLimits>) -> u64 {
+    match plan_limits {
+        Some(plan_limits) if window.limit == plan_limits.per_day => window.remaining.min(2 * plan_limits.per_minute),
         _ => window.limit.max(window.remaining),
     }
 }
 
 /// Whether the present window has admitted more than its limit, so that there is nothing left to wait for.
-fn is_over_admitted(session: &Session<'_>, figures: Option<Figures>) -> bool {
+fn is_over_admitted(session: &Session<'_>, plan_limits: Option<PlanLimits>) -> bool {
     let key = session.quota_key();
     let Some(last) = session.last_answer_to(&key) else { return false };
     let Some(window) = window_of(last) else { return true };
@@ -262,7 +264,7 @@ fn is_over_admitted(session: &Session<'_>, figures: Option<Figures>) -> bool {
         admitted.clone().filter_map(window_of).filter(|w| w.limit == window.limit && w.reset == window.reset).count();
     let minute_ago = session.now() - SignedDuration::from_secs(59);
     let in_minute = admitted.filter(|exchange| exchange.sent_at > minute_ago).count() as u64;
-    in_window as u64 > window.limit || figures.is_some_and(|figures| in_minute > 2 * figures.per_minute)
+    in_window as u64 > window.limit || plan_limits.is_some_and(|plan_limits| in_minute > 2 * plan_limits.per_minute)
 }
 
 /// How long the present minute of the quota key still lasts, if its last answer tells.
@@ -279,15 +281,15 @@ fn window_of(exchange: &Exchange) -> Option<Window> {
 }
 
 /// Waits as told and until the reset, asks again, and does so once more if that was not enough.
-async fn recover(session: &mut Session<'_>, key: &ApiKey, figures: Option<Figures>) -> Result<(), Stop> {
+async fn recover(session: &mut Session<'_>, key: &ApiKey, plan_limits: Option<PlanLimits>) -> Result<(), Stop> {
     let all = bearing(Request::new("GET", "/pets").query("limit=100"), key);
     for attempt in 0..2 {
         let Some(refused) = session.last_answer_to(key) else { return Ok(()) };
         let advice = match pacing::after_refusal(refused, 0, 0.0) {
             // As long as the rules take for heeding it.
-            Advice::Wait(told) => {
-                Advice::Wait((told + CLOCK_SLACK).max(window_end(refused, figures, attempt)) + CLOCK_SLACK * attempt)
-            }
+            Advice::Wait(told) => Advice::Wait(
+                (told + CLOCK_SLACK).max(window_end(refused, plan_limits, attempt)) + CLOCK_SLACK * attempt,
+            ),
             other => other,
         };
         let advice = match advice {
@@ -326,10 +328,10 @@ fn refusals(session: &Session<'_>, key: &ApiKey) -> usize {
 
 /// How long until the window of a 429 is over: at the reset. Where the headers tell the day, `Retry-After` is believed at
 /// first, and after that a whole minute is certain to be enough.
-fn window_end(refused: &Exchange, figures: Option<Figures>, attempt: u32) -> Duration {
-    let tells_day = |window: Window| figures.is_some_and(|figures| window.limit == figures.per_day);
+fn window_end(refused: &Exchange, plan_limits: Option<PlanLimits>, attempt: u32) -> Duration {
+    let reports_day = |window: Window| plan_limits.is_some_and(|plan_limits| window.limit == plan_limits.per_day);
     match window_of(refused) {
-        Some(window) if !tells_day(window) => {
+        Some(window) if !reports_day(window) => {
             let now = refused.response().and_then(Response::date).unwrap_or(refused.received_at).as_second();
             let left = window.reset.saturating_sub(now).clamp(0, pacing::LONGEST_WAIT.as_secs().cast_signed());
             Duration::from_secs(left.unsigned_abs()) + CLOCK_SLACK

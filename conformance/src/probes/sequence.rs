@@ -1,7 +1,7 @@
 //! The model-based sequence: a random walk through creations, lists and fetches.
 //!
 //! proptest's state machine generates the walk; its state is only what decides which steps make sense. The model that the
-//! answers are held against is the docket: it admits every lawful answer, knows what each earlier answer showed, and judges this
+//! answers are held against is the history: it admits every lawful answer, knows what each earlier answer showed, and judges this
 //! traffic as it judges any other. A broken walk needs no shrinking, because each failure names the two exchanges that
 //! contradict each other.
 

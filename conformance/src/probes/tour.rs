@@ -306,7 +306,7 @@ fn key_everywhere(key: &str) -> String {
 
 /// A request with the key in every header field that people put keys in, but for the right one.
 fn elsewhere_in_the_head(request: Request, key: &str) -> Request {
-    ["X-API-Key", "Api-Key", "X-Auth-Token", "X-Access-Token", "Proxy-Authorization"]
+    ["X-API-Key", "Api-Key", "X-Auth-Token", "X-Credential-Token", "Proxy-Authorization"]
         .into_iter()
         .fold(request, |request, name| request.header(name, key))
         .header("Cookie", format!("api_key={key}; token={key}"))

@@ -12,7 +12,7 @@ use super::printable::printable;
 use super::{curl, rerun_command};
 use crate::options::Options;
 use crate::redaction::{HIDDEN, Redactor, redactor_for};
-use animal_store_rules::request::{Access, Lack, access};
+use animal_store_rules::request::{Credential, Defect, credential};
 use animal_store_rules::trace::exchange::{Exchange, Outcome, Request};
 use animal_store_rules::trace::{Context, Trace};
 
@@ -102,11 +102,11 @@ impl<'t> Presentation<'t> {
 
     /// Which key an exchange was sent with.
     pub(super) fn key_alias(&self, exchange: &Exchange) -> KeyAlias {
-        match access(&exchange.request, self.context) {
-            Access::Valid(0) => KeyAlias::Main,
-            Access::Valid(_) => KeyAlias::Quota,
-            Access::Lacking(Lack::Absent) => KeyAlias::None,
-            Access::Debatable | Access::Banned | Access::Lacking(_) => KeyAlias::Other,
+        match credential(&exchange.request, self.context) {
+            Credential::Valid(0) => KeyAlias::Main,
+            Credential::Valid(_) => KeyAlias::Quota,
+            Credential::Invalid(Defect::Absent) => KeyAlias::None,
+            Credential::Ambiguous | Credential::Banned | Credential::Invalid(_) => KeyAlias::Other,
         }
     }
 

@@ -15,7 +15,7 @@ use crate::probes::{self};
 use crate::redaction::redactor;
 use crate::report::{self, Remarks, Report};
 use crate::run::notes::notes;
-use animal_store_rules::history::Docket;
+use animal_store_rules::history::History;
 use animal_store_rules::trace::{Context, LeftOut, Trace};
 use animal_store_rules::transcript::Transcript;
 use animal_store_rules::verdict::{self, Verdict};
@@ -135,7 +135,7 @@ impl Judge {
         .interrupted_by(self.interrupt.clone());
         let stop = match preflight::run(&mut session, options.wait).await {
             Ok(()) => {
-                notes(&Docket::new(&session.trace), options)
+                notes(&History::new(&session.trace), options)
                     .into_iter()
                     .for_each(|note| (self.listener)(&Event::Note(note)));
                 probes::run(&mut session, options).await.err()
@@ -156,13 +156,16 @@ impl Judge {
 /// Judges a trace and puts the report together.
 #[must_use]
 pub fn conclude(trace: &Trace, options: &Options, ended_early: Option<String>) -> Report {
-    let docket = Docket::new(trace);
-    let mut verdicts = verdict::judge_docket(&docket, &options.scope);
+    let history = History::new(trace);
+    let mut verdicts = verdict::judge_history(&history, &options.scope);
     if let Some(first) = trace.exchanges.first() {
         options.known_failing.apply(&mut verdicts, first.sent_at.to_zoned(TimeZone::UTC).date());
     }
-    let remarks =
-        Remarks { notes: notes(&docket, options), transcript_diff: Transcript::new(&docket).difference(), ended_early };
+    let remarks = Remarks {
+        notes: notes(&history, options),
+        transcript_diff: Transcript::new(&history).difference(),
+        ended_early,
+    };
     report::assemble(trace, &verdicts, options, remarks)
 }
 
@@ -172,7 +175,7 @@ pub fn context(options: &Options) -> Context {
     Context {
         base_url: options.transport.base_url.clone(),
         keys: std::iter::once(&options.api_key).chain(&options.quota_key).cloned().collect(),
-        figures: options.plan.as_ref().and_then(animal_store_rules::catalogue::plan::Plan::figures),
+        plan_limits: options.plan.as_ref().and_then(animal_store_rules::catalogue::plan::Plan::plan_limits),
         category_id: options.category_id,
         assumed_date: options.assumed_date,
         left_out: Vec::new(),

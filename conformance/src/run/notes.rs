@@ -3,28 +3,28 @@
 use std::collections::BTreeSet;
 
 use crate::options::Options;
-use animal_store_rules::catalogue::plan::{Figures, PLANS, Plan};
-use animal_store_rules::history::Docket;
+use animal_store_rules::catalogue::plan::{PLANS, Plan, PlanLimits};
+use animal_store_rules::history::History;
 
 /// Every note on a run, as far as its trace goes.
 #[must_use]
-pub(super) fn notes(docket: &Docket<'_>, options: &Options) -> Vec<String> {
-    let limits: BTreeSet<u64> = docket.metered(0).iter().map(|(_, window)| window.limit).collect();
+pub(super) fn notes(history: &History<'_>, options: &Options) -> Vec<String> {
+    let limits: BTreeSet<u64> = history.with_rate_limit(0).iter().map(|(_, window)| window.limit).collect();
     let contradiction = |plan: &Plan| limits.iter().find_map(|limit| contradiction(plan, *limit));
     options.plan.as_ref().and_then(contradiction).into_iter().collect()
 }
 
 /// What to say when the headers tell a limit that the named plan does not have.
 fn contradiction(plan: &Plan, limit: u64) -> Option<String> {
-    let Figures { per_minute, per_day } = plan.figures()?;
+    let PlanLimits { per_minute, per_day } = plan.plan_limits()?;
     if limit == per_minute || limit == per_day {
         return None;
     }
     let others: Vec<(&str, &str)> = PLANS
         .iter()
-        .filter_map(|(name, figures)| match limit {
-            figure if figure == figures.per_minute => Some((*name, "minute")),
-            figure if figure == figures.per_day => Some((*name, "day")),
+        .filter_map(|(name, plan_limits)| match limit {
+            figure if figure == plan_limits.per_minute => Some((*name, "minute")),
+            figure if figure == plan_limits.per_day => Some((*name, "day")),
             _ => None,
         })
         .collect();

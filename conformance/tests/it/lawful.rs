@@ -50,7 +50,7 @@ async fn a_server_that_shows_new_animals_on_no_page_conforms() {
 
 #[tokio::test]
 async fn a_server_whose_headers_tell_the_day_conforms() {
-    conforms(small(Nature { tells_day: true, ..Nature::default() })).await;
+    conforms(small(Nature { reports_day: true, ..Nature::default() })).await;
 }
 
 #[tokio::test]

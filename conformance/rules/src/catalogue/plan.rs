@@ -1,4 +1,4 @@
-//! The plans of the specification and their figures.
+//! The plans of the specification and their plan_limits.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,7 +7,7 @@ use serde::Serialize;
 
 /// How many requests a plan admits.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
-pub struct Figures {
+pub struct PlanLimits {
     /// Requests per minute.
     pub per_minute: u64,
     /// Requests per day.
@@ -15,17 +15,17 @@ pub struct Figures {
 }
 
 /// The plans whose figures the specification gives, by name. Enterprise has none.
-pub const PLANS: [(&str, Figures); 3] = [
-    ("free", Figures { per_minute: 60, per_day: 1_000 }),
-    ("pro", Figures { per_minute: 300, per_day: 10_000 }),
-    ("business", Figures { per_minute: 1_000, per_day: 100_000 }),
+pub const PLANS: [(&str, PlanLimits); 3] = [
+    ("free", PlanLimits { per_minute: 60, per_day: 1_000 }),
+    ("pro", PlanLimits { per_minute: 300, per_day: 10_000 }),
+    ("business", PlanLimits { per_minute: 1_000, per_day: 100_000 }),
 ];
 
 /// A plan as the user names it: `free`, `pro`, `business`, `enterprise`, or `enterprise=RPM,RPD`.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Plan {
     name: &'static str,
-    figures: Option<Figures>,
+    plan_limits: Option<PlanLimits>,
 }
 
 impl Plan {
@@ -35,10 +35,10 @@ impl Plan {
         self.name
     }
 
-    /// Its figures; none for an enterprise plan whose figures were not told.
+    /// Its plan_limits; none for an enterprise plan whose figures were not told.
     #[must_use]
-    pub fn figures(&self) -> Option<Figures> {
-        self.figures
+    pub fn plan_limits(&self) -> Option<PlanLimits> {
+        self.plan_limits
     }
 }
 
@@ -53,26 +53,28 @@ impl FromStr for Plan {
     fn from_str(text: &str) -> Result<Plan, UnknownPlan> {
         let unknown = || UnknownPlan(text.to_owned());
         let lower = text.to_ascii_lowercase();
-        if let Some(&(name, figures)) = PLANS.iter().find(|(name, _)| *name == lower) {
-            return Ok(Plan { name, figures: Some(figures) });
+        if let Some(&(name, plan_limits)) = PLANS.iter().find(|(name, _)| *name == lower) {
+            return Ok(Plan { name, plan_limits: Some(plan_limits) });
         }
-        let figures = match lower.strip_prefix("enterprise").ok_or_else(unknown)? {
+        let plan_limits = match lower.strip_prefix("enterprise").ok_or_else(unknown)? {
             "" => None,
             custom => {
                 let (minute, day) = custom.strip_prefix('=').and_then(|c| c.split_once(',')).ok_or_else(unknown)?;
                 let figure = |text: &str| text.trim().parse().ok().filter(|figure| *figure > 0).ok_or_else(unknown);
-                Some(Figures { per_minute: figure(minute)?, per_day: figure(day)? })
+                Some(PlanLimits { per_minute: figure(minute)?, per_day: figure(day)? })
             }
         };
-        Ok(Plan { name: "enterprise", figures })
+        Ok(Plan { name: "enterprise", plan_limits })
     }
 }
 
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name)?;
-        match self.figures {
-            Some(Figures { per_minute, per_day }) if self.name == "enterprise" => write!(f, "={per_minute},{per_day}"),
+        match self.plan_limits {
+            Some(PlanLimits { per_minute, per_day }) if self.name == "enterprise" => {
+                write!(f, "={per_minute},{per_day}")
+            }
             _ => Ok(()),
         }
     }
@@ -85,11 +87,11 @@ mod tests {
     #[test]
     fn plans_are_named_in_any_case_and_enterprise_may_bring_its_figures() {
         let plan: Plan = "Free".parse().unwrap();
-        assert_eq!((plan.name(), plan.figures()), ("free", Some(Figures { per_minute: 60, per_day: 1_000 })));
+        assert_eq!((plan.name(), plan.plan_limits()), ("free", Some(PlanLimits { per_minute: 60, per_day: 1_000 })));
         let plan: Plan = "enterprise=600, 50000".parse().unwrap();
-        assert_eq!(plan.figures(), Some(Figures { per_minute: 600, per_day: 50_000 }));
+        assert_eq!(plan.plan_limits(), Some(PlanLimits { per_minute: 600, per_day: 50_000 }));
         assert_eq!(plan.to_string(), "enterprise=600,50000");
-        assert_eq!("enterprise".parse::<Plan>().unwrap().figures(), None);
+        assert_eq!("enterprise".parse::<Plan>().unwrap().plan_limits(), None);
     }
 
     #[test]

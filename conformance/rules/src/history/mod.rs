@@ -6,9 +6,9 @@ use std::collections::{HashMap, HashSet};
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::catalogue::plan::Figures;
+use crate::catalogue::plan::PlanLimits;
 use crate::limiter::bans;
-use crate::request::{self, Access, CreateBody, Draft, Operation, PetId};
+use crate::request::{self, CreateBody, Credential, Draft, Operation, PetId};
 use crate::trace::exchange::{Exchange, Response};
 use crate::trace::json::{Json, NotJson};
 use crate::trace::rate_limit::{self, RateHeaders};
@@ -19,13 +19,13 @@ pub const READ_LAG: SignedDuration = SignedDuration::from_secs(5);
 
 /// One exchange and what it means.
 #[derive(Debug)]
-pub struct Case<'t> {
+pub struct Entry<'t> {
     /// The exchange.
     pub exchange: &'t Exchange,
     /// What was asked for.
     pub operation: Operation,
     /// With which credential.
-    pub access: Access,
+    pub credential: Credential,
     /// The body of the response read as JSON, when there is a response with a body.
     pub json: Option<Result<Json, NotJson>>,
     /// The rate-limit headers of the response, when there is one.
@@ -34,23 +34,23 @@ pub struct Case<'t> {
     date: Option<Timestamp>,
 }
 
-impl<'t> Case<'t> {
+impl<'t> Entry<'t> {
     /// Reads an exchange. `names` are those of earlier creations, and gain that of this one.
-    fn read(exchange: &'t Exchange, context: &Context, names: &mut HashSet<String>) -> Case<'t> {
+    fn read(exchange: &'t Exchange, context: &Context, names: &mut HashSet<String>) -> Entry<'t> {
         let operation = request::operation(&exchange.request, context, names);
         if let Operation::Create(body) = &operation {
             names.extend(body.draft().and_then(|draft| draft.name.clone()));
         }
-        let access = request::access(&exchange.request, context);
-        Case::answered(exchange, operation, access)
+        let credential = request::credential(&exchange.request, context);
+        Entry::answered(exchange, operation, credential)
     }
 
-    fn answered(exchange: &'t Exchange, operation: Operation, access: Access) -> Case<'t> {
+    fn answered(exchange: &'t Exchange, operation: Operation, credential: Credential) -> Entry<'t> {
         let response = exchange.response();
-        Case {
+        Entry {
             exchange,
             operation,
-            access,
+            credential,
             json: response
                 .filter(|response| !response.body.is_empty())
                 .map(|response| Json::parse_foreign(&response.body)),
@@ -61,8 +61,8 @@ impl<'t> Case<'t> {
 
     /// The same request with another outcome.
     #[must_use]
-    pub fn with_outcome_of(&self, exchange: &'t Exchange) -> Case<'t> {
-        Case::answered(exchange, self.operation.clone(), self.access)
+    pub fn with_outcome_of(&self, exchange: &'t Exchange) -> Entry<'t> {
+        Entry::answered(exchange, self.operation.clone(), self.credential)
     }
 
     /// The response, if any.
@@ -98,23 +98,23 @@ impl<'t> Case<'t> {
     /// The Unix time, by the server's clock, at which the request may have come: its `Date`, which tells when the answer went out,
     /// less the whole seconds that the answer took.
     #[must_use]
-    pub fn came(&self) -> Option<i64> {
+    pub fn earliest_arrival(&self) -> Option<i64> {
         let took = self.exchange.received_at.duration_since(self.exchange.sent_at).as_secs();
         Some(self.server_time()?.as_second() - took)
     }
 
     /// Whether the whole exchange lies before the sending of another: then the server dealt with it first.
     #[must_use]
-    pub fn precedes(&self, other: &Case<'_>) -> bool {
+    pub fn precedes(&self, other: &Entry<'_>) -> bool {
         self.exchange.received_at <= other.exchange.sent_at
     }
 
     /// The key's index, when the request came with a valid key in the described form.
     #[must_use]
     pub fn key(&self) -> Option<usize> {
-        match self.access {
-            Access::Valid(key) => Some(key),
-            Access::Debatable | Access::Banned | Access::Lacking(_) => None,
+        match self.credential {
+            Credential::Valid(key) => Some(key),
+            Credential::Ambiguous | Credential::Banned | Credential::Invalid(_) => None,
         }
     }
 
@@ -165,7 +165,7 @@ impl<'c> Animal<'c> {
 #[derive(Debug)]
 pub struct Creation {
     /// Index of the case.
-    pub case: usize,
+    pub entry: usize,
     /// The id that the service assigned.
     pub id: i64,
     /// What was sent.
@@ -185,17 +185,17 @@ pub enum Era {
 
 /// A trace made ready for judging.
 #[derive(Debug)]
-pub struct Docket<'t> {
+pub struct History<'t> {
     /// What is known beside the exchanges.
     pub context: &'t Context,
     /// Every exchange, in the order of sending.
-    pub cases: Vec<Case<'t>>,
+    pub entries: Vec<Entry<'t>>,
     /// Every creation that was answered with 201 and an id.
     pub creations: Vec<Creation>,
-    /// For every id: the cases that show it, in order.
+    /// For every id: the entries that show it, in order.
     pub sightings: HashMap<i64, Vec<usize>>,
     /// For every key: the figures of its plan, as far as they are known.
-    figures: Vec<Option<Figures>>,
+    plan_limits: Vec<Option<PlanLimits>>,
     /// How long reads may lag.
     lag: SignedDuration,
     /// Whether the status of an animal that somebody else created was seen to change. Then none of theirs is certain between two
@@ -203,75 +203,82 @@ pub struct Docket<'t> {
     pub others_change: bool,
 }
 
-impl<'t> Docket<'t> {
+impl<'t> History<'t> {
     /// Reads a trace.
     #[must_use]
-    pub fn new(trace: &'t Trace) -> Docket<'t> {
+    pub fn new(trace: &'t Trace) -> History<'t> {
         let mut names = HashSet::new();
-        let read = |exchange| Case::read(exchange, &trace.context, &mut names);
-        Docket::of(&trace.context, trace.exchanges.iter().map(read).collect())
+        let read = |exchange| Entry::read(exchange, &trace.context, &mut names);
+        History::of(&trace.context, trace.exchanges.iter().map(read).collect())
     }
 
     /// Reads a trace as if what was created had to be seen at once. What that holds against a read is worth a second look.
     #[must_use]
-    pub fn impatient(trace: &'t Trace) -> Docket<'t> {
-        Docket { lag: SignedDuration::ZERO, ..Docket::new(trace) }
+    pub fn impatient(trace: &'t Trace) -> History<'t> {
+        History { lag: SignedDuration::ZERO, ..History::new(trace) }
     }
 
     /// Puts cases together.
     #[must_use]
-    pub fn of(context: &'t Context, mut cases: Vec<Case<'t>>) -> Docket<'t> {
+    pub fn of(context: &'t Context, mut entries: Vec<Entry<'t>>) -> History<'t> {
         let mut creations = Vec::new();
         let mut sightings: HashMap<i64, Vec<usize>> = HashMap::new();
-        for (index, case) in cases.iter().enumerate() {
-            for animal in case.animals() {
+        for (index, entry) in entries.iter().enumerate() {
+            for animal in entry.animals() {
                 let Some(id) = animal.id() else { continue };
                 let seen = sightings.entry(id).or_default();
                 if seen.last() != Some(&index) {
                     seen.push(index);
                 }
-                if let Operation::Create(body) = &case.operation {
-                    creations.push(Creation { case: index, id, sent: body.draft().cloned().unwrap_or_default() });
+                if let Operation::Create(body) = &entry.operation {
+                    creations.push(Creation { entry: index, id, sent: body.draft().cloned().unwrap_or_default() });
                 }
             }
         }
-        bans::mark(&mut cases, context.keys.len());
-        let mut docket =
-            Docket { context, cases, creations, sightings, figures: Vec::new(), lag: READ_LAG, others_change: false };
-        docket.others_change = docket.sees_others_change();
-        docket.figures = docket.keys().map(|key| docket.learn_figures(key)).collect();
-        docket
+        bans::mark(&mut entries, context.keys.len());
+        let mut history = History {
+            context,
+            entries,
+            creations,
+            sightings,
+            plan_limits: Vec::new(),
+            lag: READ_LAG,
+            others_change: false,
+        };
+        history.others_change = history.sees_others_change();
+        history.plan_limits = history.keys().map(|key| history.learn_plan_limits(key)).collect();
+        history
     }
 
-    /// The cases of `GET /pets`.
-    pub fn lists(&self) -> impl Iterator<Item = (&Case<'t>, &request::ListQuery)> {
-        self.cases.iter().filter_map(|case| match &case.operation {
-            Operation::List(query) => Some((case, query)),
+    /// The entries of `GET /pets`.
+    pub fn lists(&self) -> impl Iterator<Item = (&Entry<'t>, &request::ListQuery)> {
+        self.entries.iter().filter_map(|entry| match &entry.operation {
+            Operation::List(query) => Some((entry, query)),
             _ => None,
         })
     }
 
-    /// The cases of `POST /pets`.
-    pub fn creates(&self) -> impl Iterator<Item = (&Case<'t>, &CreateBody)> {
-        self.cases.iter().filter_map(|case| match &case.operation {
-            Operation::Create(body) => Some((case, body)),
+    /// The entries of `POST /pets`.
+    pub fn creates(&self) -> impl Iterator<Item = (&Entry<'t>, &CreateBody)> {
+        self.entries.iter().filter_map(|entry| match &entry.operation {
+            Operation::Create(body) => Some((entry, body)),
             _ => None,
         })
     }
 
-    /// The cases of `GET /pets/{petId}`.
-    pub fn gets(&self) -> impl Iterator<Item = (&Case<'t>, PetId)> {
-        self.cases.iter().filter_map(|case| match case.operation {
-            Operation::Get(id) => Some((case, id)),
+    /// The entries of `GET /pets/{petId}`.
+    pub fn gets(&self) -> impl Iterator<Item = (&Entry<'t>, PetId)> {
+        self.entries.iter().filter_map(|entry| match entry.operation {
+            Operation::Get(id) => Some((entry, id)),
             _ => None,
         })
     }
 
     /// What answers before `case` tell of the animal with this id: the earliest, which is its creation if the run made it.
     #[must_use]
-    pub fn known(&self, id: i64, case: &Case<'_>) -> Option<(&Case<'t>, Animal<'_>)> {
-        let first = self.cases.get(*self.sightings.get(&id)?.first()?)?;
-        if !first.precedes(case) {
+    pub fn known(&self, id: i64, entry: &Entry<'_>) -> Option<(&Entry<'t>, Animal<'_>)> {
+        let first = self.entries.get(*self.sightings.get(&id)?.first()?)?;
+        if !first.precedes(entry) {
             return None;
         }
         let animal = first.animals().into_iter().find(|animal| animal.id() == Some(id))?;
@@ -288,20 +295,20 @@ impl<'t> Docket<'t> {
     /// that an earlier read has shown it says nothing. An animal of somebody else's may go as it came: that it exists is certain
     /// only between two answers that show it alike.
     #[must_use]
-    pub fn is_settled(&self, id: i64, case: &Case<'_>) -> bool {
-        let Some((first, animal)) = self.known(id, case) else { return false };
-        let settled = case.exchange.sent_at.duration_since(first.exchange.received_at) >= self.lag;
+    pub fn is_settled(&self, id: i64, entry: &Entry<'_>) -> bool {
+        let Some((first, animal)) = self.known(id, entry) else { return false };
+        let settled = entry.exchange.sent_at.duration_since(first.exchange.received_at) >= self.lag;
         let is_own = matches!(first.operation, Operation::Create(_));
-        settled && (is_own || self.is_seen_after(id, case, |later| later.status() == animal.status()))
+        settled && (is_own || self.is_seen_after(id, entry, |later| later.status() == animal.status()))
     }
 
     /// Whether a request that failed was under way at the same time: what it used up may be given back afterwards.
     #[must_use]
-    pub fn is_beside_a_failure(&self, case: &Case<'_>) -> bool {
-        let (before, rest) = self.cases.split_at(case.exchange.number.saturating_sub(1).min(self.cases.len()));
-        let earlier = before.iter().rev().take_while(|other| !other.precedes(case));
-        let later = rest.iter().skip(1).take_while(|other| !case.precedes(other));
-        earlier.chain(later).any(|other| other.key() == case.key() && !other.succeeded())
+    pub fn is_beside_a_failure(&self, entry: &Entry<'_>) -> bool {
+        let (before, rest) = self.entries.split_at(entry.exchange.number.saturating_sub(1).min(self.entries.len()));
+        let earlier = before.iter().rev().take_while(|other| !other.precedes(entry));
+        let later = rest.iter().skip(1).take_while(|other| !entry.precedes(other));
+        earlier.chain(later).any(|other| other.key() == entry.key() && !other.succeeded())
     }
 
     /// Whether this run created the animal.
@@ -313,7 +320,7 @@ impl<'t> Docket<'t> {
     fn sees_others_change(&self) -> bool {
         let own: HashSet<i64> = self.creations.iter().map(|creation| creation.id).collect();
         let mut statuses: HashMap<i64, Option<&str>> = HashMap::new();
-        self.cases.iter().flat_map(Case::animals).any(|animal| {
+        self.entries.iter().flat_map(Entry::animals).any(|animal| {
             let Some(id) = animal.id().filter(|id| !own.contains(id)) else { return false };
             *statuses.entry(id).or_insert(animal.status()) != animal.status()
         })
@@ -321,22 +328,22 @@ impl<'t> Docket<'t> {
 
     /// Whether an answer to a later request shows the animal like this.
     #[must_use]
-    pub fn is_seen_after(&self, id: i64, case: &Case<'_>, like: impl Fn(Animal<'_>) -> bool) -> bool {
-        let later = self.sightings.get(&id).into_iter().flatten().rev().map(|&index| &self.cases[index]);
+    pub fn is_seen_after(&self, id: i64, entry: &Entry<'_>, like: impl Fn(Animal<'_>) -> bool) -> bool {
+        let later = self.sightings.get(&id).into_iter().flatten().rev().map(|&index| &self.entries[index]);
         later
-            .take_while(|later| case.precedes(later))
+            .take_while(|later| entry.precedes(later))
             .any(|later| later.animals().into_iter().any(|animal| animal.id() == Some(id) && like(animal)))
     }
 
     /// Where an exchange stands in the life of `GET /pets/{petId}`: by the assumed date, else by the response's `Date`,
     /// else by the judge's clock. An assumed date means that the day of removal has come.
     #[must_use]
-    pub fn era(&self, case: &Case<'_>) -> Era {
+    pub fn era(&self, entry: &Entry<'_>) -> Era {
         let removal: Timestamp = "2030-12-05T00:00:00Z".parse().expect("a constant timestamp");
         if let Some(assumed) = self.context.assumed_date {
             return if assumed < removal { Era::Before } else { Era::After };
         }
-        let now = case.server_time().unwrap_or(case.exchange.received_at);
+        let now = entry.server_time().unwrap_or(entry.exchange.received_at);
         if now < removal {
             Era::Before
         } else if now < removal + SignedDuration::from_hours(24) {
@@ -346,13 +353,13 @@ impl<'t> Docket<'t> {
         }
     }
 
-    /// The cases of a valid key whose answers carry readable rate-limit headers, in order.
+    /// The entries of a valid key whose answers carry readable rate-limit headers, in order.
     #[must_use]
-    pub fn metered(&self, key: usize) -> Vec<(&Case<'t>, rate_limit::Window)> {
-        self.cases
+    pub fn with_rate_limit(&self, key: usize) -> Vec<(&Entry<'t>, rate_limit::Window)> {
+        self.entries
             .iter()
-            .filter(|case| case.key() == Some(key) && case.operation != Operation::Elsewhere)
-            .filter_map(|case| Some((case, case.rate.as_ref()?.window()?)))
+            .filter(|entry| entry.key() == Some(key) && entry.operation != Operation::Elsewhere)
+            .filter_map(|entry| Some((entry, entry.rate.as_ref()?.window()?)))
             .collect()
     }
 
@@ -363,8 +370,8 @@ impl<'t> Docket<'t> {
 
     /// The figures of a key's plan: told by the user for the main key, else learnt from what the headers said.
     #[must_use]
-    pub fn figures(&self, key: usize) -> Option<Figures> {
-        self.figures.get(key).copied().flatten()
+    pub fn plan_limits(&self, key: usize) -> Option<PlanLimits> {
+        self.plan_limits.get(key).copied().flatten()
     }
 }
 

@@ -1,13 +1,13 @@
 use super::*;
-use crate::trace_builder::Sample;
+use crate::trace_builder::TraceBuilder;
 
 #[test]
 fn what_was_created_is_settled_once_reads_may_lag_no_longer() {
     let settled = |seconds| {
-        let trace = Sample::new().create(7).wait(seconds).get(7, None).trace();
-        let docket = Docket::new(&trace);
-        assert!(docket.is_own(7) && !docket.is_own(8));
-        (docket.is_settled(7, &docket.cases[1]), Docket::impatient(&trace).is_settled(7, &docket.cases[1]))
+        let trace = TraceBuilder::new().create(7).wait(seconds).get(7, None).trace();
+        let history = History::new(&trace);
+        assert!(history.is_own(7) && !history.is_own(8));
+        (history.is_settled(7, &history.entries[1]), History::impatient(&trace).is_settled(7, &history.entries[1]))
     };
     assert_eq!(settled(4), (false, true));
     assert_eq!(settled(5), (true, true));
@@ -15,50 +15,54 @@ fn what_was_created_is_settled_once_reads_may_lag_no_longer() {
 
 #[test]
 fn an_animal_of_somebody_elses_is_certain_only_between_two_answers_that_show_it_alike() {
-    let settled = |then: &dyn Fn(Sample) -> Sample| {
-        let trace = then(Sample::new().get(7, Some("sold")).wait(6).get(7, None)).trace();
-        let docket = Docket::new(&trace);
-        docket.is_settled(7, &docket.cases[1])
+    let settled = |then: &dyn Fn(TraceBuilder) -> TraceBuilder| {
+        let trace = then(TraceBuilder::new().get(7, Some("sold")).wait(6).get(7, None)).trace();
+        let history = History::new(&trace);
+        history.is_settled(7, &history.entries[1])
     };
-    assert!(!settled(&|sample| sample));
-    assert!(settled(&|sample| sample.get(7, Some("sold"))));
-    assert!(!settled(&|sample| sample.get(7, Some("pending"))));
-    assert!(!settled(&|sample| sample.get(8, Some("sold"))));
-    assert!(!settled(&|sample| sample.get(7, Some("sold")).together(2..=3)), "which came first is unknown");
+    assert!(!settled(&|builder| builder));
+    assert!(settled(&|builder| builder.get(7, Some("sold"))));
+    assert!(!settled(&|builder| builder.get(7, Some("pending"))));
+    assert!(!settled(&|builder| builder.get(8, Some("sold"))));
+    assert!(!settled(&|builder| builder.get(7, Some("sold")).together(2..=3)), "which came first is unknown");
 }
 
 #[test]
 fn others_change_where_an_animal_that_is_not_this_runs_was_seen_with_two_statuses() {
-    let change = |sample: Sample| Docket::new(&sample.trace()).others_change;
-    assert!(!change(Sample::new().get(7, Some("sold")).get(7, Some("sold")).get(8, Some("pending"))));
-    assert!(change(Sample::new().get(7, Some("sold")).get(7, Some("pending"))));
-    assert!(!change(Sample::new().create(7).get(7, Some("pending"))), "this run's own");
+    let change = |builder: TraceBuilder| History::new(&builder.trace()).others_change;
+    assert!(!change(TraceBuilder::new().get(7, Some("sold")).get(7, Some("sold")).get(8, Some("pending"))));
+    assert!(change(TraceBuilder::new().get(7, Some("sold")).get(7, Some("pending"))));
+    assert!(!change(TraceBuilder::new().create(7).get(7, Some("pending"))), "this run's own");
 }
 
 #[test]
 fn a_request_is_beside_a_failure_of_its_key_that_was_under_way_at_the_same_time() {
-    let beside = |sample: Sample, number: usize| {
-        let trace = sample.trace();
-        let docket = Docket::new(&trace);
-        docket.is_beside_a_failure(&docket.cases[number - 1])
+    let beside = |builder: TraceBuilder, number: usize| {
+        let trace = builder.trace();
+        let history = History::new(&trace);
+        history.is_beside_a_failure(&history.entries[number - 1])
     };
-    let lists = |statuses: &[u16]| statuses.iter().fold(Sample::new(), |sample, status| sample.list(*status, 5, 60));
+    let lists =
+        |statuses: &[u16]| statuses.iter().fold(TraceBuilder::new(), |builder, status| builder.list(*status, 5, 60));
     assert!(!beside(lists(&[404, 200, 404]), 2), "one after the other");
     assert!(beside(lists(&[404, 200, 404]).together(1..=2), 2), "the failure was sent first");
     assert!(beside(lists(&[404, 200, 404]).together(2..=3), 2), "the failure was sent last");
     assert!(!beside(lists(&[200, 200, 200]).together(1..=3), 2), "nothing failed");
     assert!(!beside(lists(&[404]).together(1..=1), 1), "it is not beside itself");
-    assert!(!beside(Sample::new().list(200, 5, 60).key("sk-Other").list(404, 5, 60).together(1..=2), 1), "another key");
+    assert!(
+        !beside(TraceBuilder::new().list(200, 5, 60).key("sk-Other").list(404, 5, 60).together(1..=2), 1),
+        "another key"
+    );
 }
 
 #[test]
 fn the_operation_lives_until_the_day_of_removal_and_either_way_on_it() {
     let era = |time: &str, dated: bool, assumed: Option<&str>| {
-        let sample = Sample::at(time).get(7, None);
-        let mut trace = if dated { sample } else { sample.dateless() }.trace();
+        let builder = TraceBuilder::at(time).get(7, None);
+        let mut trace = if dated { builder } else { builder.dateless() }.trace();
         trace.context.assumed_date = assumed.map(|date| date.parse().expect("a time"));
-        let docket = Docket::new(&trace);
-        docket.era(&docket.cases[0])
+        let history = History::new(&trace);
+        history.era(&history.entries[0])
     };
     for dated in [true, false] {
         // The judge's clock is read when the answer has come.

@@ -1,40 +1,43 @@
 //! The figures of a plan, and whether headers tell its minute or its day.
 
-use crate::catalogue::plan::{Figures, PLANS};
-use crate::history::{Case, Docket};
+use crate::catalogue::plan::{PLANS, PlanLimits};
+use crate::history::{Entry, History};
 use crate::trace::rate_limit::Window;
 
 /// A reset further ahead than this, in seconds, is not that of a minute: clocks are told to the second.
 const LONGEST_MINUTE: i64 = 62;
 
-impl Docket<'_> {
+impl History<'_> {
     /// Whether the headers of an answer tell the day and not the minute: by the plan, else by how far off the reset is.
     #[must_use]
-    pub fn tells_day(&self, key: usize, case: &Case<'_>, window: Window) -> bool {
-        match self.figures(key) {
-            Some(figures) => window.limit == figures.per_day && figures.per_day != figures.per_minute,
+    pub fn reports_day(&self, key: usize, entry: &Entry<'_>, window: Window) -> bool {
+        match self.plan_limits(key) {
+            Some(plan_limits) => window.limit == plan_limits.per_day && plan_limits.per_day != plan_limits.per_minute,
             None => {
-                let now = case.server_time().unwrap_or(case.exchange.received_at).as_second();
+                let now = entry.server_time().unwrap_or(entry.exchange.received_at).as_second();
                 window.reset - now > LONGEST_MINUTE
             }
         }
     }
 
     /// What the user told, or the headers of this run let guess, of a key's plan.
-    pub(crate) fn learn_figures(&self, key: usize) -> Option<Figures> {
-        if key == 0 && self.context.figures.is_some() {
-            return self.context.figures;
+    pub(crate) fn learn_plan_limits(&self, key: usize) -> Option<PlanLimits> {
+        if key == 0 && self.context.plan_limits.is_some() {
+            return self.context.plan_limits;
         }
-        let metered = self.metered(key);
-        let ahead = |case: &Case<'_>, window: Window| Some(window.reset - case.server_time()?.as_second());
-        let plan = |is_like: &dyn Fn(&Figures) -> bool| PLANS.iter().map(|(_, figures)| *figures).find(|f| is_like(f));
+        let with_rate_limit = self.with_rate_limit(key);
+        let ahead = |entry: &Entry<'_>, window: Window| Some(window.reset - entry.server_time()?.as_second());
+        let plan = |is_like: &dyn Fn(&PlanLimits) -> bool| {
+            PLANS.iter().map(|(_, plan_limits)| *plan_limits).find(|f| is_like(f))
+        };
         // An Enterprise plan may have the figure of another one in another place. A ban may go with a limit of its own.
-        let limits = || metered.iter().filter(|(case, _)| case.status() != Some(429)).map(|(_, window)| window.limit);
-        let has_all = |f: &Figures| limits().all(|limit| [f.per_minute, f.per_day].contains(&limit));
-        let learnt = metered.iter().find_map(|(_, Window { limit, .. })| {
+        let limits =
+            || with_rate_limit.iter().filter(|(entry, _)| entry.status() != Some(429)).map(|(_, window)| window.limit);
+        let has_all = |f: &PlanLimits| limits().all(|limit| [f.per_minute, f.per_day].contains(&limit));
+        let learnt = with_rate_limit.iter().find_map(|(_, Window { limit, .. })| {
             // Near its end, a day looks like a minute. Elsewhere in the run it does not.
-            let of_that_limit = metered.iter().filter(|(_, window)| window.limit == *limit);
-            let furthest = of_that_limit.filter_map(|(case, window)| ahead(case, *window)).max()?;
+            let of_that_limit = with_rate_limit.iter().filter(|(_, window)| window.limit == *limit);
+            let furthest = of_that_limit.filter_map(|(entry, window)| ahead(entry, *window)).max()?;
             match (plan(&|f| f.per_minute == *limit), plan(&|f| f.per_day == *limit)) {
                 // 1,000 is a minute of one plan and a day of another: how far off the reset is tells which.
                 (_, Some(of_day)) if furthest > LONGEST_MINUTE => Some(of_day),
@@ -48,18 +51,18 @@ impl Docket<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace_builder::Sample;
+    use crate::trace_builder::TraceBuilder;
 
-    const FREE: Figures = PLANS[0].1;
-    const PRO: Figures = PLANS[1].1;
-    const BUSINESS: Figures = PLANS[2].1;
+    const FREE: PlanLimits = PLANS[0].1;
+    const PRO: PlanLimits = PLANS[1].1;
+    const BUSINESS: PlanLimits = PLANS[2].1;
 
-    fn learnt(sample: Sample) -> Option<Figures> {
-        Docket::new(&sample.trace()).figures(0)
+    fn learnt(builder: TraceBuilder) -> Option<PlanLimits> {
+        History::new(&builder.trace()).plan_limits(0)
     }
 
-    fn told(limit: u64, ahead: i64) -> Sample {
-        Sample::new().window(ahead).list(200, 5, limit)
+    fn told(limit: u64, ahead: i64) -> TraceBuilder {
+        TraceBuilder::new().window(ahead).list(200, 5, limit)
     }
 
     #[test]
@@ -95,23 +98,23 @@ mod tests {
     #[test]
     fn what_the_user_told_is_told_of_the_main_key_only() {
         let mut trace = told(60, 20).key("sk-Other").list(200, 5, 300).trace();
-        trace.context.figures = Some(BUSINESS);
-        let docket = Docket::new(&trace);
-        assert_eq!([docket.figures(0), docket.figures(1)], [Some(BUSINESS), Some(PRO)]);
+        trace.context.plan_limits = Some(BUSINESS);
+        let history = History::new(&trace);
+        assert_eq!([history.plan_limits(0), history.plan_limits(1)], [Some(BUSINESS), Some(PRO)]);
     }
 
     #[test]
     fn headers_tell_the_day_by_the_plan_or_else_by_the_reset() {
-        let tells = |limit, ahead, figures| {
+        let tells = |limit, ahead, plan_limits| {
             let mut trace = told(limit, ahead).trace();
-            trace.context.figures = figures;
-            let docket = Docket::new(&trace);
-            let (case, window) = docket.metered(0)[0];
-            docket.tells_day(0, case, window)
+            trace.context.plan_limits = plan_limits;
+            let history = History::new(&trace);
+            let (entry, window) = history.with_rate_limit(0)[0];
+            history.reports_day(0, entry, window)
         };
         assert!(!tells(60, 86_400, Some(FREE)));
         assert!(tells(1_000, 20, Some(FREE)));
-        assert!(!tells(9, 86_400, Some(Figures { per_minute: 9, per_day: 9 })));
+        assert!(!tells(9, 86_400, Some(PlanLimits { per_minute: 9, per_day: 9 })));
         assert!(!tells(7, 62, None));
         assert!(tells(7, 63, None));
     }

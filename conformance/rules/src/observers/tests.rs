@@ -1,16 +1,16 @@
 use super::*;
 use crate::trace::exchange::Request;
-use crate::trace_builder::{Sample, animal};
+use crate::trace_builder::{TraceBuilder, animal};
 
-fn seen(sample: Sample, observe: fn(&Docket<'_>) -> Option<String>) -> String {
-    observe(&Docket::new(&sample.trace())).unwrap_or_default()
+fn seen(builder: TraceBuilder, observe: fn(&History<'_>) -> Option<String>) -> String {
+    observe(&History::new(&builder.trace())).unwrap_or_default()
 }
 
 /// Three animals are created, and a list shows those with these ids.
-fn created_and_listed(ids: &[i64]) -> Sample {
+fn created_and_listed(ids: &[i64]) -> TraceBuilder {
     let animals: Vec<String> = ids.iter().map(|id| animal(*id, "sold")).collect();
     let body = format!("[{}]", animals.join(","));
-    Sample::new().create(1).create(2).create(3).ask(Request::new("GET", "/pets"), 200, body)
+    TraceBuilder::new().create(1).create(2).create(3).ask(Request::new("GET", "/pets"), 200, body)
 }
 
 #[test]
@@ -23,16 +23,16 @@ fn the_order_of_a_list_takes_two_pairs_to_be_told() {
 
 #[test]
 fn pages_are_looked_for_in_lists_that_were_shown() {
-    let list = || Sample::new().list(200, 5, 60);
+    let list = || TraceBuilder::new().list(200, 5, 60);
     assert_eq!(seen(list(), pagination), "no sign of any");
     assert_eq!(seen(list().header("link", "</pets?page=2>; rel=next"), pagination), "a link header");
-    assert_eq!(seen(Sample::new().list(400, 5, 60), pagination), "");
+    assert_eq!(seen(TraceBuilder::new().list(400, 5, 60), pagination), "");
 }
 
 #[test]
 fn an_empty_array_of_orders_is_told_apart_from_another() {
     let orders_of =
-        |body: &str| seen(Sample::new().ask(Request::new("GET", "/store/orders"), 200, body.to_owned()), orders);
+        |body: &str| seen(TraceBuilder::new().ask(Request::new("GET", "/store/orders"), 200, body.to_owned()), orders);
     assert_eq!(orders_of("[]"), "200 with an empty array");
     assert_eq!(orders_of("[1]"), "200 with an array");
     assert_eq!(orders_of(""), "200 without JSON");
@@ -40,7 +40,7 @@ fn an_empty_array_of_orders_is_told_apart_from_another() {
 
 #[test]
 fn a_window_that_ends_later_than_a_minute_can_is_a_day() {
-    let told = |seconds| seen(Sample::new().window(seconds).list(200, 5, 60), window);
+    let told = |seconds| seen(TraceBuilder::new().window(seconds).list(200, 5, 60), window);
     assert_eq!(told(60), "60 per minute, beginning on the clock");
     assert_eq!(told(62), "60 per minute, beginning not on the clock");
     assert_eq!(told(63), "60 per day, beginning not on the clock");
@@ -49,7 +49,7 @@ fn a_window_that_ends_later_than_a_minute_can_is_a_day() {
 
 #[test]
 fn whether_failures_count_shows_between_two_successes_of_one_window() {
-    let counted = |answers: &[(u16, u64)]| seen(Sample::new().lists(60, answers), refused_count);
+    let counted = |answers: &[(u16, u64)]| seen(TraceBuilder::new().lists(60, answers), refused_count);
     assert_eq!(counted(&[(200, 5), (404, 4), (200, 3)]), "failed requests count");
     assert_eq!(counted(&[(200, 5), (404, 5), (200, 4)]), "failed requests do not count");
     assert_eq!(counted(&[(200, 5), (200, 4), (200, 3)]), "", "nothing failed");
@@ -57,16 +57,16 @@ fn whether_failures_count_shows_between_two_successes_of_one_window() {
     assert_eq!(counted(&[(404, 5), (404, 4), (200, 3)]), "");
     assert_eq!(counted(&[(200, 5), (404, 4), (404, 3)]), "");
     assert_eq!(counted(&[(200, 5), (404, 5), (404, 4)]), "");
-    let renewed = Sample::new().lists(60, &[(200, 5), (404, 4)]).wait(60).window(60).list(200, 3, 60);
+    let renewed = TraceBuilder::new().lists(60, &[(200, 5), (404, 4)]).wait(60).window(60).list(200, 3, 60);
     assert_eq!(seen(renewed, refused_count), "", "another window");
-    let raised = Sample::new().lists(60, &[(200, 5), (404, 5)]).list(200, 4, 300);
+    let raised = TraceBuilder::new().lists(60, &[(200, 5), (404, 5)]).list(200, 4, 300);
     assert_eq!(seen(raised, refused_count), "", "another limit");
 }
 
 #[test]
 fn the_body_of_a_refusal_is_an_error_if_it_has_a_code() {
     let body_of =
-        |body: &str| seen(Sample::new().ask(Request::new("GET", "/pets"), 429, body.to_owned()), limited_body);
+        |body: &str| seen(TraceBuilder::new().ask(Request::new("GET", "/pets"), 429, body.to_owned()), limited_body);
     assert_eq!(body_of(r#"{"code":"slow_down"}"#), "an Error");
     assert_eq!(body_of(r#"{"detail":"slow down"}"#), "an object");
     assert_eq!(body_of("slow down"), "not JSON");

@@ -13,7 +13,7 @@ const MODEST_BODY: usize = 8 * 1024;
 /// Names longer than this may be refused for their length.
 const MODEST_NAME: usize = 40;
 
-/// What is wrong with a body, beyond debate: each must be answered with 400.
+/// What is wrong with a body, beyond ambiguity: each must be answered with 400.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Fault {
     /// Nothing was sent, or JSON that is no object.
@@ -34,7 +34,7 @@ pub enum Fault {
 
 /// What may lawfully be refused or accepted.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Debate {
+pub enum Ambiguity {
     /// The name is blank, long, has unusual characters or was used before.
     Name,
     /// The category is not the one that the user vouched for.
@@ -65,8 +65,8 @@ pub enum CreateBody {
     Unclear,
     /// At fault: must be refused with 400. What was readable is kept, to look for side effects.
     Faulty(Vec<Fault>, Draft),
-    /// A NewPet, valid if there is nothing to debate.
-    NewPet(Draft, Vec<Debate>),
+    /// A NewPet, valid if there is nothing to ambiguity.
+    NewPet(Draft, Vec<Ambiguity>),
 }
 
 /// The members of a NewPet that could be read.
@@ -86,7 +86,7 @@ impl CreateBody {
     /// Whether the answer must be 201.
     #[must_use]
     pub fn is_valid(&self) -> bool {
-        matches!(self, CreateBody::NewPet(_, debates) if debates.is_empty())
+        matches!(self, CreateBody::NewPet(_, ambiguities) if ambiguities.is_empty())
     }
 
     /// What could be read of the animal.
@@ -114,26 +114,26 @@ pub(super) fn create_body(body: Option<&Body>, context: &Context, names: &HashSe
     };
     let Json::Object(members) = &json else { return CreateBody::Faulty(vec![Fault::NoObject], Draft::default()) };
 
-    let (mut faults, mut debates, mut draft) = (Vec::new(), Vec::new(), Draft::default());
+    let (mut faults, mut ambiguities, mut draft) = (Vec::new(), Vec::new(), Draft::default());
     let mut seen = HashSet::new();
     for (name, value) in members {
         if !seen.insert(name.as_str()) {
-            debates.push(Debate::RepeatedMember);
+            ambiguities.push(Ambiguity::RepeatedMember);
         }
         match name.as_str() {
             "name" | "categoryId" | "status" => {}
             "id" => {
                 draft.id = value.as_int64();
-                debates.push(Debate::ClientId);
+                ambiguities.push(Ambiguity::ClientId);
             }
-            _ => debates.push(Debate::UnknownMember),
+            _ => ambiguities.push(Ambiguity::UnknownMember),
         }
     }
     match json.get("name") {
         None => faults.push(Fault::NameMissing),
         Some(Json::String(name)) => {
             if !is_plain_name(name) || names.contains(name) {
-                debates.push(Debate::Name);
+                ambiguities.push(Ambiguity::Name);
             }
             draft.name = Some(name.clone());
         }
@@ -144,10 +144,10 @@ pub(super) fn create_body(body: Option<&Body>, context: &Context, names: &HashSe
         Some(Json::Number(number)) => match number.whole() {
             Whole::Int64(category) => {
                 if !number.is_plain_integer() {
-                    debates.push(Debate::IntegralNumber);
+                    ambiguities.push(Ambiguity::IntegralNumber);
                 }
                 if category != context.category_id {
-                    debates.push(Debate::Category);
+                    ambiguities.push(Ambiguity::Category);
                 }
                 draft.category_id = Some(category);
             }
@@ -157,16 +157,20 @@ pub(super) fn create_body(body: Option<&Body>, context: &Context, names: &HashSe
     }
     match json.get("status") {
         None => {}
-        Some(Json::Null) => debates.push(Debate::NullStatus),
+        Some(Json::Null) => ambiguities.push(Ambiguity::NullStatus),
         Some(Json::String(status)) if STATUSES.contains(&status.as_str()) => draft.status = Some(status.clone()),
         Some(_) => faults.push(Fault::StatusEnum),
     }
     if body.bytes.len() > MODEST_BODY {
-        debates.push(Debate::Size);
+        ambiguities.push(Ambiguity::Size);
     }
     // Which of two members counts, or whether the size is looked at first, is not stated: no fault is certain then.
-    let certain = !debates.iter().any(|debate| matches!(debate, Debate::RepeatedMember | Debate::Size));
-    if !faults.is_empty() && certain { CreateBody::Faulty(faults, draft) } else { CreateBody::NewPet(draft, debates) }
+    let certain = !ambiguities.iter().any(|ambiguity| matches!(ambiguity, Ambiguity::RepeatedMember | Ambiguity::Size));
+    if !faults.is_empty() && certain {
+        CreateBody::Faulty(faults, draft)
+    } else {
+        CreateBody::NewPet(draft, ambiguities)
+    }
 }
 
 /// Whether a lenient reader may take bytes for JSON that a strict one refuses.
@@ -201,16 +205,16 @@ mod tests {
 
     #[test]
     fn beyond_eight_kibibytes_a_body_may_be_refused_for_its_size() {
-        let debated = |length: usize| {
+        let ambiguous = |length: usize| {
             let mut bytes = br#"{"name":"Rex","categoryId":1}"#.to_vec();
             bytes.resize(length, b' ');
             let body = Body { content_type: "application/json".to_owned(), bytes };
             let read = create_body(Some(&body), &Context::for_test(), &HashSet::new());
-            matches!(read, CreateBody::NewPet(_, debates) if debates.contains(&Debate::Size))
+            matches!(read, CreateBody::NewPet(_, ambiguities) if ambiguities.contains(&Ambiguity::Size))
         };
-        assert!(!debated(8 * 1024));
-        assert!(debated(8 * 1024 + 1));
-        assert!(debated(9 * 1024));
+        assert!(!ambiguous(8 * 1024));
+        assert!(ambiguous(8 * 1024 + 1));
+        assert!(ambiguous(9 * 1024));
     }
 
     #[test]
@@ -228,7 +232,10 @@ mod tests {
             r#"{"name":"Heron 1","categoryId":1,"colour":"grey"}"#,
             r#"{"name":5,"name":"Heron 1","categoryId":1}"#,
         ] {
-            assert!(matches!(body(debatable), CreateBody::NewPet(_, debates) if !debates.is_empty()), "{debatable}");
+            assert!(
+                matches!(body(debatable), CreateBody::NewPet(_, ambiguities) if !ambiguities.is_empty()),
+                "{debatable}"
+            );
         }
     }
 

@@ -8,28 +8,28 @@ use crate::trace::exchange::Request;
 
 /// With which credential a request comes.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Access {
+pub enum Credential {
     /// A valid key, in the described form; its index in the context.
     Valid(usize),
     /// A valid key in a form that HTTP allows and the specification does not show, such as `bearer`.
-    Debatable,
+    Ambiguous,
     /// A valid key, in the described form, while it may have been banned: whatever refuses it is lawful.
     Banned,
     /// No valid key.
-    Lacking(Lack),
+    Invalid(Defect),
 }
 
-impl Access {
+impl Credential {
     /// Whether there is beyond doubt no valid key.
     #[must_use]
-    pub fn is_lacking(self) -> bool {
-        matches!(self, Access::Lacking(_))
+    pub fn is_invalid(self) -> bool {
+        matches!(self, Credential::Invalid(_))
     }
 }
 
 /// In which way a valid key is lacking.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Lack {
+pub enum Defect {
     /// There is no credential at all.
     Absent,
     /// There is one that nobody issued.
@@ -48,24 +48,24 @@ fn holds(text: &str, key: &str) -> bool {
 
 /// Reads the credential of a request.
 #[must_use]
-pub fn access(request: &Request, context: &Context) -> Access {
+pub fn credential(request: &Request, context: &Context) -> Credential {
     let holds_key = |text: &str| context.keys.iter().any(|key| holds(text, key.reveal()));
     let Some(value) = &request.authorization else {
         let elsewhere = request.query.as_deref().is_some_and(holds_key)
             || request.headers.iter().any(|(_, value)| holds_key(value));
-        return Access::Lacking(if elsewhere { Lack::NotBearer } else { Lack::Absent });
+        return Credential::Invalid(if elsewhere { Defect::NotBearer } else { Defect::Absent });
     };
     let (scheme, token) = value.split_once(' ').unwrap_or((value, ""));
     if !scheme.eq_ignore_ascii_case("bearer") {
-        return Access::Lacking(if holds_key(value) { Lack::NotBearer } else { Lack::Unknown });
+        return Credential::Invalid(if holds_key(value) { Defect::NotBearer } else { Defect::Unknown });
     }
     for (index, key) in context.keys.iter().enumerate() {
         let key = key.reveal();
         if token == key {
-            return if scheme == "Bearer" { Access::Valid(index) } else { Access::Debatable };
+            return if scheme == "Bearer" { Credential::Valid(index) } else { Credential::Ambiguous };
         }
         if token.trim() == key {
-            return Access::Debatable;
+            return Credential::Ambiguous;
         }
     }
     let token = token.trim();
@@ -78,7 +78,7 @@ pub fn access(request: &Request, context: &Context) -> Access {
         !token.is_empty() && (alike || differs_at_the_end(key))
     };
     let inexact = context.keys.iter().any(|key| resembles(key.reveal()));
-    Access::Lacking(if inexact { Lack::Inexact } else { Lack::Unknown })
+    Credential::Invalid(if inexact { Defect::Inexact } else { Defect::Unknown })
 }
 
 #[cfg(test)]
@@ -88,25 +88,28 @@ mod tests {
     #[test]
     fn only_the_exact_key_in_the_described_form_is_valid() {
         let request = || Request::new("GET", "/pets");
-        let read = |value: &str| access(&request().authorization(value), &Context::for_test());
-        assert_eq!(read("Bearer sk-Key1"), Access::Valid(0));
-        assert_eq!(read("bearer sk-Key1"), Access::Debatable);
-        assert_eq!(read("Bearer  sk-Key1"), Access::Debatable);
-        assert_eq!(read("Bearer sk-key1"), Access::Lacking(Lack::Inexact));
-        assert_eq!(read("Bearer sk-Key"), Access::Lacking(Lack::Inexact));
-        assert_eq!(read("Bearer sk-Key1x"), Access::Lacking(Lack::Inexact));
-        assert_eq!(read("Bearer sk-Key2"), Access::Lacking(Lack::Inexact));
-        assert_eq!(read("Bearer sk-Ke\u{e9}"), Access::Lacking(Lack::Unknown));
-        assert_eq!(read("Bearer other"), Access::Lacking(Lack::Unknown));
-        assert_eq!(read("Bearer"), Access::Lacking(Lack::Unknown));
-        assert_eq!(read("sk-Key1"), Access::Lacking(Lack::NotBearer));
-        assert_eq!(read("Basic sk-Key1"), Access::Lacking(Lack::NotBearer));
-        assert_eq!(read("Basic c2stS2V5MTpzay1LZXkx"), Access::Lacking(Lack::NotBearer));
-        assert_eq!(access(&request(), &Context::for_test()), Access::Lacking(Lack::Absent));
-        assert_eq!(access(&request().query("api_key=sk-Key1"), &Context::for_test()), Access::Lacking(Lack::NotBearer));
+        let read = |value: &str| credential(&request().authorization(value), &Context::for_test());
+        assert_eq!(read("Bearer sk-Key1"), Credential::Valid(0));
+        assert_eq!(read("bearer sk-Key1"), Credential::Ambiguous);
+        assert_eq!(read("Bearer  sk-Key1"), Credential::Ambiguous);
+        assert_eq!(read("Bearer sk-key1"), Credential::Invalid(Defect::Inexact));
+        assert_eq!(read("Bearer sk-Key"), Credential::Invalid(Defect::Inexact));
+        assert_eq!(read("Bearer sk-Key1x"), Credential::Invalid(Defect::Inexact));
+        assert_eq!(read("Bearer sk-Key2"), Credential::Invalid(Defect::Inexact));
+        assert_eq!(read("Bearer sk-Ke\u{e9}"), Credential::Invalid(Defect::Unknown));
+        assert_eq!(read("Bearer other"), Credential::Invalid(Defect::Unknown));
+        assert_eq!(read("Bearer"), Credential::Invalid(Defect::Unknown));
+        assert_eq!(read("sk-Key1"), Credential::Invalid(Defect::NotBearer));
+        assert_eq!(read("Basic sk-Key1"), Credential::Invalid(Defect::NotBearer));
+        assert_eq!(read("Basic c2stS2V5MTpzay1LZXkx"), Credential::Invalid(Defect::NotBearer));
+        assert_eq!(credential(&request(), &Context::for_test()), Credential::Invalid(Defect::Absent));
         assert_eq!(
-            access(&request().header("X-Api-Key", "sk-Key1"), &Context::for_test()),
-            Access::Lacking(Lack::NotBearer)
+            credential(&request().query("api_key=sk-Key1"), &Context::for_test()),
+            Credential::Invalid(Defect::NotBearer)
+        );
+        assert_eq!(
+            credential(&request().header("X-Api-Key", "sk-Key1"), &Context::for_test()),
+            Credential::Invalid(Defect::NotBearer)
         );
     }
 }

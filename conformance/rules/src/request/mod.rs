@@ -11,8 +11,8 @@ use crate::trace::exchange::Request;
 mod body;
 mod credential;
 
-pub use body::{CreateBody, Debate, Draft, Fault, is_plain_name};
-pub use credential::{Access, Lack, access};
+pub use body::{Ambiguity, CreateBody, Draft, Fault, is_plain_name};
+pub use credential::{Credential, Defect, credential};
 
 /// The three values of PetStatus.
 pub const STATUSES: [&str; 3] = ["available", "pending", "sold"];
@@ -47,7 +47,7 @@ impl Operation {
 
     /// Whether the request, with a valid key, is beyond doubt lawful: neither at fault nor debatable.
     #[must_use]
-    pub fn is_sound(&self) -> bool {
+    pub fn is_certainly_valid(&self) -> bool {
         match self {
             Operation::List(query) => query.is_lawful(),
             Operation::Create(body) => body.is_valid(),
@@ -66,7 +66,7 @@ pub enum Parameter<T> {
     /// Lawful.
     Lawful(T),
     /// Out of range, unknown or ill-formed: the text as it was sent.
-    Debatable(String),
+    Ambiguous(String),
     /// In the query more than once.
     Repeated,
 }
@@ -103,7 +103,7 @@ impl ListQuery {
         match self.limit {
             Parameter::Absent => Some(20),
             Parameter::Lawful(limit) => Some(limit),
-            Parameter::Debatable(_) | Parameter::Repeated => None,
+            Parameter::Ambiguous(_) | Parameter::Repeated => None,
         }
     }
 }
@@ -116,7 +116,7 @@ pub enum PetId {
     /// No int64 in any reading.
     NotInt64,
     /// An int64 in an unusual form, such as `+7` or `007`.
-    Debatable,
+    Ambiguous,
 }
 
 /// Reads what a request asks for. `names` are the names of earlier creations: another with one of them is debatable.
@@ -145,14 +145,14 @@ fn list_query(query: &str) -> ListQuery {
         [] => Parameter::Absent,
         [text] => match text.parse::<usize>() {
             Ok(limit @ 1..=100) if text == limit.to_string() => Parameter::Lawful(limit),
-            _ => Parameter::Debatable(text.to_owned()),
+            _ => Parameter::Ambiguous(text.to_owned()),
         },
         _ => Parameter::Repeated,
     };
     let status = match values("status")[..] {
         [] => Parameter::Absent,
         [text] if STATUSES.contains(&text) => Parameter::Lawful(text.to_owned()),
-        [text] => Parameter::Debatable(text.to_owned()),
+        [text] => Parameter::Ambiguous(text.to_owned()),
         _ => Parameter::Repeated,
     };
     ListQuery { limit, status, unknown: pairs.iter().any(|(key, _)| !["limit", "status"].contains(key)) }
@@ -161,9 +161,9 @@ fn list_query(query: &str) -> ListQuery {
 fn pet_id(text: &str) -> PetId {
     match text.parse::<i64>() {
         Ok(id) if text == id.to_string() => PetId::Int64(id),
-        Ok(_) => PetId::Debatable,
+        Ok(_) => PetId::Ambiguous,
         // Percent-encoding could hide a number; other text that is no int64 has no second reading.
-        Err(_) if text.contains('%') => PetId::Debatable,
+        Err(_) if text.contains('%') => PetId::Ambiguous,
         Err(_) => PetId::NotInt64,
     }
 }
@@ -176,15 +176,15 @@ mod tests {
     fn only_the_plain_decimal_form_of_a_limit_or_an_id_is_beyond_debate() {
         assert_eq!(list_query("limit=100").limit, Parameter::Lawful(100));
         for text in ["0", "101", "-1", "+5", "05", "ten", "1.0", ""] {
-            assert!(matches!(list_query(&format!("limit={text}")).limit, Parameter::Debatable(_)), "{text}");
+            assert!(matches!(list_query(&format!("limit={text}")).limit, Parameter::Ambiguous(_)), "{text}");
         }
         assert!(matches!(list_query("limit=1&limit=2").limit, Parameter::Repeated));
         assert!(!list_query("limit=1&page=2").is_lawful());
         assert_eq!(pet_id("-9223372036854775808"), PetId::Int64(i64::MIN));
         assert_eq!(pet_id("9223372036854775808"), PetId::NotInt64);
-        assert_eq!(pet_id("007"), PetId::Debatable);
+        assert_eq!(pet_id("007"), PetId::Ambiguous);
         assert_eq!(pet_id("1.5"), PetId::NotInt64);
-        assert_eq!(pet_id("%37"), PetId::Debatable);
+        assert_eq!(pet_id("%37"), PetId::Ambiguous);
     }
 
     #[test]

@@ -8,7 +8,7 @@ pub(crate) mod server;
 
 use std::collections::BTreeSet;
 
-use crate::history::{Case, Docket};
+use crate::history::{Entry, History};
 use crate::trace::Trace;
 use server::{
     authentication, create, errors, exceeding, get, headers, list, orders, refusals, resources, service, side_effects,
@@ -21,7 +21,7 @@ pub struct Rule {
     /// The identifier of a stated or inferred requirement.
     pub id: &'static str,
     /// Judges it.
-    pub judge: fn(&Docket<'_>, &mut Judgement),
+    pub judge: fn(&History<'_>, &mut Judgement),
 }
 
 /// An observer and the open requirement that it reports on.
@@ -30,7 +30,7 @@ pub struct Observer {
     /// The identifier of an open requirement.
     pub id: &'static str,
     /// What the candidate chose, as far as the trace shows it.
-    pub observe: fn(&Docket<'_>) -> Option<String>,
+    pub observe: fn(&History<'_>) -> Option<String>,
 }
 
 /// Every rule, by section of the specification.
@@ -63,10 +63,10 @@ pub fn observers() -> &'static [Observer] {
 /// The requirements that a trace breaks.
 #[must_use]
 pub fn broken(trace: &Trace) -> BTreeSet<&'static str> {
-    let docket = Docket::new(trace);
+    let history = History::new(trace);
     let breaks = |rule: &Rule| {
         let mut judgement = Judgement::default();
-        (rule.judge)(&docket, &mut judgement);
+        (rule.judge)(&history, &mut judgement);
         !judgement.failures.is_empty()
     };
     rules().iter().filter(|rule| breaks(rule)).map(|rule| rule.id).collect()
@@ -75,14 +75,14 @@ pub fn broken(trace: &Trace) -> BTreeSet<&'static str> {
 /// The reads that break a rule only if what was created had to be seen at once: a moment later they are worth a second look.
 #[must_use]
 pub fn premature(trace: &Trace) -> BTreeSet<usize> {
-    let reads = |docket: &Docket<'_>| -> BTreeSet<usize> {
+    let reads = |history: &History<'_>| -> BTreeSet<usize> {
         let mut judgement = Judgement::default();
         for rule in rules().iter().filter(|rule| LAGGING.contains(&rule.id)) {
-            (rule.judge)(docket, &mut judgement);
+            (rule.judge)(history, &mut judgement);
         }
         judgement.failures.iter().filter_map(|failure| failure.exchanges.first().copied()).collect()
     };
-    &reads(&Docket::impatient(trace)) - &reads(&Docket::new(trace))
+    &reads(&History::impatient(trace)) - &reads(&History::new(trace))
 }
 
 /// The rules that ask whether what was created must be seen yet.
@@ -115,10 +115,10 @@ impl Judgement {
     }
 
     /// Notes that the rule was applied to these cases, the decisive one first, and did not hold.
-    pub fn fail(&mut self, cases: &[&Case<'_>], expected: impl Into<String>, found: impl Into<String>) {
+    pub fn fail(&mut self, entries: &[&Entry<'_>], expected: impl Into<String>, found: impl Into<String>) {
         self.judged += 1;
         self.failures.push(Failure {
-            exchanges: cases.iter().map(|case| case.exchange.number).collect(),
+            exchanges: entries.iter().map(|entry| entry.exchange.number).collect(),
             expected: expected.into(),
             found: found.into(),
         });
@@ -127,7 +127,7 @@ impl Judgement {
     /// Notes that the rule was applied to a case, and whether it held.
     pub fn require(
         &mut self,
-        case: &Case<'_>,
+        entry: &Entry<'_>,
         holds: bool,
         expected: impl Into<String>,
         found: impl FnOnce() -> String,
@@ -135,16 +135,16 @@ impl Judgement {
         if holds {
             self.hold();
         } else {
-            self.fail(&[case], expected, found());
+            self.fail(&[entry], expected, found());
         }
     }
 }
 
 /// The status of a case and the operation it answered, for sentences.
-pub(crate) fn answered(case: &Case<'_>) -> String {
-    match case.status() {
-        Some(status) => format!("{status} on {}", case.operation.name()),
-        None => format!("no answer on {}", case.operation.name()),
+pub(crate) fn answered(entry: &Entry<'_>) -> String {
+    match entry.status() {
+        Some(status) => format!("{status} on {}", entry.operation.name()),
+        None => format!("no answer on {}", entry.operation.name()),
     }
 }
 
@@ -154,11 +154,11 @@ mod tests {
 
     use super::*;
     use crate::catalogue::{Level, catalogue};
-    use crate::trace_builder::Sample;
+    use crate::trace_builder::TraceBuilder;
 
     #[test]
     fn a_read_that_lags_is_worth_a_second_look_until_it_lags_too_long() {
-        let unseen_after = |seconds| Sample::new().create(7).wait(seconds).get(7, None).trace();
+        let unseen_after = |seconds| TraceBuilder::new().create(7).wait(seconds).get(7, None).trace();
         assert_eq!(premature(&unseen_after(4)), BTreeSet::from([2]));
         assert_eq!(premature(&unseen_after(5)), BTreeSet::new());
         assert!(!broken(&unseen_after(4)).contains("get.success"));

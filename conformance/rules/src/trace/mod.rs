@@ -9,7 +9,7 @@ use std::fmt;
 
 use jiff::Timestamp;
 
-use crate::catalogue::plan::Figures;
+use crate::catalogue::plan::PlanLimits;
 use exchange::Exchange;
 use keys::ApiKey;
 
@@ -30,7 +30,7 @@ pub struct Context {
     /// The keys that are known to be valid. The first is the main one.
     pub keys: Vec<ApiKey>,
     /// The figures of the keys' plan, when the user told them.
-    pub figures: Option<Figures>,
+    pub plan_limits: Option<PlanLimits>,
     /// A category that the user says can be used.
     pub category_id: i64,
     /// The date to assume instead of the one that responses tell.
@@ -61,7 +61,7 @@ impl Context {
         Context {
             base_url: "http://127.0.0.1:1/v1".to_owned(),
             keys: vec![ApiKey::new("sk-Key1").expect("a usable key")],
-            figures: None,
+            plan_limits: None,
             category_id: 1,
             assumed_date: None,
             left_out: Vec::new(),

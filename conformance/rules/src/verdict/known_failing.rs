@@ -14,7 +14,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use crate::catalogue::{Level, catalogue};
-use crate::toml_error::Malformed;
+use crate::toml_error::TomlError;
 use crate::verdict::{RequirementVerdict, Status};
 
 /// Requirements that are known to fail.
@@ -54,29 +54,29 @@ impl KnownFailing {
     ///
     /// [`Malformed`] when it is no such TOML, names what the catalogue does not know or what cannot fail, or says something
     /// twice.
-    pub fn parse(text: &str) -> Result<KnownFailing, Malformed> {
-        let file: File = toml::from_str(text).map_err(|error| Malformed::toml(text, &error))?;
+    pub fn parse(text: &str) -> Result<KnownFailing, TomlError> {
+        let file: File = toml::from_str(text).map_err(|error| TomlError::toml(text, &error))?;
         let mut entries: Vec<Entry> = Vec::new();
         for typed in file.known_failing {
             let (at, id) = (typed.id.span(), typed.id.into_inner());
             let Some(requirement) = catalogue().get(&id) else {
                 let hint = catalogue().did_you_mean(&id);
-                return Err(Malformed::at(text, at, format!("no requirement is called {id}{hint}")));
+                return Err(TomlError::at(text, at, format!("no requirement is called {id}{hint}")));
             };
             if requirement.level == Level::Open {
-                return Err(Malformed::at(text, at, format!("{id} is open: it cannot fail")));
+                return Err(TomlError::at(text, at, format!("{id} is open: it cannot fail")));
             }
             if entries.iter().any(|entry| entry.id == id) {
-                return Err(Malformed::at(text, at, format!("{id} stands twice")));
+                return Err(TomlError::at(text, at, format!("{id} stands twice")));
             }
             let (at, reason) = (typed.reason.span(), typed.reason.into_inner());
             if reason.trim().is_empty() {
-                return Err(Malformed::at(text, at, "say why it is known to fail"));
+                return Err(TomlError::at(text, at, "say why it is known to fail"));
             }
             let expires = match typed.expires {
                 None => None,
                 Some(typed) => Some(typed.get_ref().parse().map_err(|_| {
-                    Malformed::at(text, typed.span(), format!("`{}` is no day such as 2026-12-31", typed.get_ref()))
+                    TomlError::at(text, typed.span(), format!("`{}` is no day such as 2026-12-31", typed.get_ref()))
                 })?),
             };
             entries.push(Entry { id, reason, expires });

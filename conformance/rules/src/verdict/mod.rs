@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::catalogue::scope::Scope;
 use crate::catalogue::{Level, Requirement, catalogue};
-use crate::history::Docket;
+use crate::history::History;
 use crate::rules::{self, Failure, Judgement};
 use crate::trace::{Context, Trace};
 
@@ -103,12 +103,12 @@ impl RequirementVerdict {
 /// Judges a trace by every rule and observer, in the order of the catalogue.
 #[must_use]
 pub fn judge(trace: &Trace, scope: &Scope) -> Vec<RequirementVerdict> {
-    judge_docket(&Docket::new(trace), scope)
+    judge_history(&History::new(trace), scope)
 }
 
 /// [`judge`], for a trace that has been made ready.
 #[must_use]
-pub fn judge_docket(docket: &Docket<'_>, scope: &Scope) -> Vec<RequirementVerdict> {
+pub fn judge_history(history: &History<'_>, scope: &Scope) -> Vec<RequirementVerdict> {
     let (rules, observers) = (rules::rules(), rules::observers());
     catalogue()
         .requirements
@@ -126,10 +126,10 @@ pub fn judge_docket(docket: &Docket<'_>, scope: &Scope) -> Vec<RequirementVerdic
             };
             if let Some(observer) = observers.iter().find(|observer| observer.id == requirement.id) {
                 verdict.status = Status::Observed;
-                verdict.observed = (observer.observe)(docket);
+                verdict.observed = (observer.observe)(history);
             } else if let Some(rule) = rules.iter().find(|rule| rule.id == requirement.id).filter(|_| selected) {
                 let mut judgement = Judgement::default();
-                (rule.judge)(docket, &mut judgement);
+                (rule.judge)(history, &mut judgement);
                 verdict.judged = judgement.judged;
                 verdict.status = match (judgement.judged, judgement.failures.is_empty()) {
                     (_, false) => Status::Fail,
@@ -139,7 +139,7 @@ pub fn judge_docket(docket: &Docket<'_>, scope: &Scope) -> Vec<RequirementVerdic
                 verdict.failures = judgement.failures;
             }
             if verdict.status == Status::NotExercised {
-                verdict.reason = Some(reason(docket.context, scope, requirement));
+                verdict.reason = Some(reason(history.context, scope, requirement));
             }
             verdict
         })

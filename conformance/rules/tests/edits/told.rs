@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use animal_store_rules::history::Docket;
+use animal_store_rules::history::History;
 use animal_store_rules::rules::{Judgement, observers, rules};
 use animal_store_rules::trace::Trace;
 use animal_store_rules::transcript::Transcript;
@@ -26,15 +26,15 @@ fn reviewed(name: &str, text: &str) {
     });
 }
 
-fn judge(docket: &Docket<'_>, rule: usize) -> Judgement {
+fn judge(history: &History<'_>, rule: usize) -> Judgement {
     let mut judgement = Judgement::default();
-    (rules()[rule].judge)(docket, &mut judgement);
+    (rules()[rule].judge)(history, &mut judgement);
     judgement
 }
 
 /// The steps of the tour, each with what it got.
 fn tour(trace: &Trace) -> BTreeSet<String> {
-    Transcript::new(&Docket::new(trace))
+    Transcript::new(&History::new(trace))
         .text()
         .lines()
         .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
@@ -44,11 +44,11 @@ fn tour(trace: &Trace) -> BTreeSet<String> {
 #[test]
 fn rules_apply_to_recorded_traces_as_often_as_was_reviewed() {
     let traces = TRACES.map(recording::load);
-    let dockets = traces.each_ref().map(Docket::new);
+    let dockets = traces.each_ref().map(History::new);
     let mut text = format!("{}\n", TRACES.map(|name| format!("{name:>8}")).concat());
     for (at, rule) in rules().iter().enumerate() {
-        let figures = dockets.each_ref().map(|docket| format!("{:>8}", judge(docket, at).judged)).concat();
-        writeln!(text, "{figures}  {}", rule.id).expect("a string");
+        let plan_limits = dockets.each_ref().map(|history| format!("{:>8}", judge(history, at).judged)).concat();
+        writeln!(text, "{plan_limits}  {}", rule.id).expect("a string");
     }
     reviewed("edits-applied", &text);
 }
@@ -60,10 +60,10 @@ fn what_is_said_of_breaking_edits_was_reviewed() {
     for edit in breaking_edits() {
         let mut trace = recording::load(edit.trace);
         (edit.apply)(&mut trace);
-        let docket = Docket::new(&trace);
+        let history = History::new(&trace);
         writeln!(text, "{} ({})", edit.name, edit.trace).expect("a string");
         for (at, rule) in rules().iter().enumerate() {
-            let failures = judge(&docket, at).failures;
+            let failures = judge(&history, at).failures;
             let Some(first) = failures.first() else { continue };
             let (times, exchanges) = (failures.len(), &first.exchanges);
             writeln!(text, "  {}, {times} of them, the first in {exchanges:?}", rule.id).expect("a string");
@@ -82,9 +82,9 @@ fn the_first_steps_that_differ_from_the_transcript_were_reviewed() {
     let mut trace = recording::load("odd");
     trace.exchanges.retain(|exchange| !exchange.step.is_empty());
     trace.exchanges.truncate(4);
-    assert_eq!(Transcript::new(&Docket::new(&trace)).difference(), None);
+    assert_eq!(Transcript::new(&History::new(&trace)).difference(), None);
     trace.exchanges.iter_mut().for_each(|exchange| refuse(answer(exchange), 418));
-    reviewed("edits-transcript", &Transcript::new(&Docket::new(&trace)).difference().expect("a difference"));
+    reviewed("edits-transcript", &Transcript::new(&History::new(&trace)).difference().expect("a difference"));
 }
 
 #[test]
@@ -104,8 +104,8 @@ fn lawful_edits_leave_the_transcript_of_the_tour_as_it_is() {
 
 /// What every observer records.
 fn observed(trace: &Trace) -> BTreeMap<&'static str, String> {
-    let docket = Docket::new(trace);
-    observers().iter().filter_map(|observer| Some((observer.id, (observer.observe)(&docket)?))).collect()
+    let history = History::new(trace);
+    observers().iter().filter_map(|observer| Some((observer.id, (observer.observe)(&history)?))).collect()
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
-use animal_store_rules::history::{Case, Docket, READ_LAG};
+use animal_store_rules::history::{Entry, History, READ_LAG};
 use animal_store_rules::request::Operation;
 use animal_store_rules::trace::Trace;
 use animal_store_rules::trace::exchange::{Exchange, Outcome, Response};
@@ -11,9 +11,9 @@ use jiff::SignedDuration;
 use serde_json::{Value, json};
 
 /// The places of the exchanges that are picked.
-pub(super) fn places(trace: &Trace, pick: impl Fn(&Case<'_>) -> bool) -> Vec<usize> {
-    let docket = Docket::new(trace);
-    docket.cases.iter().enumerate().filter(|(_, case)| pick(case)).map(|(at, _)| at).collect()
+pub(super) fn places(trace: &Trace, pick: impl Fn(&Entry<'_>) -> bool) -> Vec<usize> {
+    let history = History::new(trace);
+    history.entries.iter().enumerate().filter(|(_, entry)| pick(entry)).map(|(at, _)| at).collect()
 }
 
 /// Changes every answer.
@@ -22,14 +22,14 @@ pub(super) fn every(trace: &mut Trace, change: impl FnMut(&mut Response)) {
 }
 
 /// Changes the answer of every exchange that is picked, of which there may be none.
-pub(super) fn each(trace: &mut Trace, pick: impl Fn(&Case<'_>) -> bool, mut change: impl FnMut(&mut Response)) {
+pub(super) fn each(trace: &mut Trace, pick: impl Fn(&Entry<'_>) -> bool, mut change: impl FnMut(&mut Response)) {
     for at in places(trace, pick) {
         change(answer(&mut trace.exchanges[at]));
     }
 }
 
 /// Changes the answers of all exchanges that are picked. There must be one.
-pub(super) fn all(trace: &mut Trace, pick: impl Fn(&Case<'_>) -> bool, mut change: impl FnMut(&mut Response)) {
+pub(super) fn all(trace: &mut Trace, pick: impl Fn(&Entry<'_>) -> bool, mut change: impl FnMut(&mut Response)) {
     let places = places(trace, pick);
     assert!(!places.is_empty(), "there is nothing to edit");
     for at in places {
@@ -38,7 +38,7 @@ pub(super) fn all(trace: &mut Trace, pick: impl Fn(&Case<'_>) -> bool, mut chang
 }
 
 /// Changes the answer of the last exchange that is picked. There must be one.
-pub(super) fn last(trace: &mut Trace, pick: impl Fn(&Case<'_>) -> bool, change: impl FnOnce(&mut Response)) {
+pub(super) fn last(trace: &mut Trace, pick: impl Fn(&Entry<'_>) -> bool, change: impl FnOnce(&mut Response)) {
     let at = *places(trace, pick).last().expect("there is nothing to edit");
     change(answer(&mut trace.exchanges[at]));
 }
@@ -52,38 +52,38 @@ pub(super) fn answer(exchange: &mut Exchange) -> &mut Response {
 }
 
 /// Whether this is an answer to a valid key with this status.
-pub(super) fn keyed(case: &Case<'_>, status: u16) -> bool {
-    case.key().is_some() && case.status() == Some(status)
+pub(super) fn keyed(entry: &Entry<'_>, status: u16) -> bool {
+    entry.key().is_some() && entry.status() == Some(status)
 }
 
 /// A list that was answered with animals, or with none.
-pub(super) fn listed(case: &Case<'_>) -> bool {
-    matches!(case.operation, Operation::List(_)) && keyed(case, 200)
+pub(super) fn listed(entry: &Entry<'_>) -> bool {
+    matches!(entry.operation, Operation::List(_)) && keyed(entry, 200)
 }
 
 /// A list with this query, answered with 200.
-pub(super) fn listed_by<'q>(query: &'q str) -> impl Fn(&Case<'_>) -> bool + 'q {
-    move |case| listed(case) && case.exchange.request.query.as_deref().unwrap_or("") == query
+pub(super) fn listed_by<'q>(query: &'q str) -> impl Fn(&Entry<'_>) -> bool + 'q {
+    move |entry| listed(entry) && entry.exchange.request.query.as_deref().unwrap_or("") == query
 }
 
 /// A creation that was answered with the animal.
-pub(super) fn created(case: &Case<'_>) -> bool {
-    matches!(case.operation, Operation::Create(_)) && keyed(case, 201)
+pub(super) fn created(entry: &Entry<'_>) -> bool {
+    matches!(entry.operation, Operation::Create(_)) && keyed(entry, 201)
 }
 
 /// A fetch that was answered with the animal.
-pub(super) fn fetched(case: &Case<'_>) -> bool {
-    matches!(case.operation, Operation::Get(_)) && keyed(case, 200)
+pub(super) fn fetched(entry: &Entry<'_>) -> bool {
+    matches!(entry.operation, Operation::Get(_)) && keyed(entry, 200)
 }
 
 /// A request with a valid key that was refused for the rate.
-pub(super) fn limited(case: &Case<'_>) -> bool {
-    keyed(case, 429)
+pub(super) fn limited(entry: &Entry<'_>) -> bool {
+    keyed(entry, 429)
 }
 
 /// Whether the body of the request is this one, whatever stands for `NAME`.
-pub(super) fn sent(case: &Case<'_>, part: &str) -> bool {
-    let body = case.exchange.request.body.as_ref().map_or(&[][..], |body| &body.bytes);
+pub(super) fn sent(entry: &Entry<'_>, part: &str) -> bool {
+    let body = entry.exchange.request.body.as_ref().map_or(&[][..], |body| &body.bytes);
     String::from_utf8_lossy(body).contains(part)
 }
 

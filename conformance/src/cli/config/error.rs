@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 
 use super::file::nearest;
-use animal_store_rules::toml_error::Malformed;
+use animal_store_rules::toml_error::TomlError;
 use animal_store_rules::trace::keys::UnusableKey;
 
 /// Why a configuration cannot be used. Nothing was sent.
@@ -23,7 +23,7 @@ pub(in crate::cli) enum ConfigError {
         /// The file.
         path: String,
         /// Where and how.
-        source: Malformed,
+        source: TomlError,
     },
     /// There is no file that could name environments.
     #[error(

@@ -9,7 +9,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::Place;
 use super::member::{Member, ON_THE_LINE_ONLY, Value};
-use animal_store_rules::toml_error::Malformed;
+use animal_store_rules::toml_error::TomlError;
 
 /// The name of the file where none is named.
 pub(super) const NAME: &str = "conform.toml";
@@ -53,8 +53,8 @@ pub(super) fn find(folder: &Path) -> Option<PathBuf> {
 
 impl File {
     /// Understands a text.
-    pub(super) fn parse(path: &Path, text: &str, members: &[Member], command: &Command) -> Result<File, Malformed> {
-        let parsed = DeTable::parse(text).map_err(|error| Malformed::toml(text, &error))?;
+    pub(super) fn parse(path: &Path, text: &str, members: &[Member], command: &Command) -> Result<File, TomlError> {
+        let parsed = DeTable::parse(text).map_err(|error| TomlError::toml(text, &error))?;
         let folder = path.parent().unwrap_or(Path::new(""));
         let reader = Reader { text, members, command, folder };
         let mut file = File { path: path.to_owned(), ..File::default() };
@@ -99,15 +99,15 @@ struct Reader<'r> {
 }
 
 impl Reader<'_> {
-    fn environments(&self, value: &Spanned<DeValue<'_>>) -> Result<BTreeMap<String, Table>, Malformed> {
+    fn environments(&self, value: &Spanned<DeValue<'_>>) -> Result<BTreeMap<String, Table>, TomlError> {
         let wanted = "environments are tables: write [environments.staging], and below it what holds there";
         let DeValue::Table(tables) = value.get_ref() else {
-            return Err(Malformed::at(self.text, value.span(), wanted));
+            return Err(TomlError::at(self.text, value.span(), wanted));
         };
         let mut environments = BTreeMap::new();
         for (name, value) in tables {
             let DeValue::Table(entries) = value.get_ref() else {
-                return Err(Malformed::at(self.text, name.span(), wanted));
+                return Err(TomlError::at(self.text, name.span(), wanted));
             };
             let mut table = Table::new();
             for (member, value) in entries {
@@ -124,16 +124,16 @@ impl Reader<'_> {
         environment: Option<&str>,
         name: &Spanned<std::borrow::Cow<'_, str>>,
         value: &Spanned<DeValue<'_>>,
-    ) -> Result<(), Malformed> {
-        let at_name = |problem: String| Malformed::at(self.text, name.span(), problem);
+    ) -> Result<(), TomlError> {
+        let at_name = |problem: String| TomlError::at(self.text, name.span(), problem);
         let known = self.members.iter().find(|member| member.name == *name.get_ref());
         let member = known.ok_or_else(|| at_name(self.unknown(name.get_ref(), value.get_ref())))?;
         if member.id == "env" && environment.is_some() {
             return Err(at_name("env picks an environment: it stands above all tables".to_owned()));
         }
         let read = member.read(value, self.command, self.folder);
-        let value = read.map_err(|(bytes, problem)| Malformed::at(self.text, bytes, problem))?;
-        let line = Malformed::at(self.text, name.span(), "").line;
+        let value = read.map_err(|(bytes, problem)| TomlError::at(self.text, bytes, problem))?;
+        let line = TomlError::at(self.text, name.span(), "").line;
         table.insert(member.name.clone(), Entry { value, line, environment: environment.map(str::to_owned) });
         Ok(())
     }
@@ -179,7 +179,7 @@ mod tests {
     use crate::cli::arguments::command;
     use crate::cli::init::EXAMPLE;
 
-    fn parse(text: &str) -> Result<File, Malformed> {
+    fn parse(text: &str) -> Result<File, TomlError> {
         let command = command();
         File::parse(Path::new("some/folder/conform.toml"), text, &members(&command), &command)
     }

@@ -43,7 +43,7 @@ pub(crate) struct Nature {
     /// Whether it makes unusual lawful choices throughout.
     pub(crate) odd: bool,
     /// Whether the headers tell the day, while the window is what limits.
-    pub(crate) tells_day: bool,
+    pub(crate) reports_day: bool,
     /// Whether Remaining is told before the request is counted.
     pub(crate) counts_late: bool,
     /// Whether requests that fail use nothing up.
@@ -75,7 +75,7 @@ impl Default for Nature {
         Nature {
             fault: None,
             odd: false,
-            tells_day: false,
+            reports_day: false,
             counts_late: false,
             failures_are_free: false,
             clock_off: 0,

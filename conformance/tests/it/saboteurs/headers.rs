@@ -11,7 +11,7 @@ const REMAINING: &str = "x-ratelimit-remaining";
 const RESET: &str = "x-ratelimit-reset";
 
 pub(super) fn saboteurs() -> Vec<Saboteur> {
-    [absent(), figures(), times()].into_iter().flatten().collect()
+    [absent(), plan_limits(), times()].into_iter().flatten().collect()
 }
 
 /// A saboteur that tells its limits otherwise.
@@ -74,7 +74,7 @@ fn absent() -> Vec<Saboteur> {
     ]
 }
 
-fn figures() -> Vec<Saboteur> {
+fn plan_limits() -> Vec<Saboteur> {
     vec![
         telling(
             "limit-of-the-library",

@@ -1,7 +1,7 @@
 //! Authentication: a bearer key on every operation, and 401 without one, whatever else is wrong.
 
-use crate::history::{Case, Docket};
-use crate::request::{Access, Lack, Operation};
+use crate::history::{Entry, History};
+use crate::request::{Credential, Defect, Operation};
 use crate::rules::{Judgement, Rule, answered};
 
 pub(crate) const RULES: &[Rule] = &[
@@ -13,54 +13,54 @@ pub(crate) const RULES: &[Rule] = &[
     Rule { id: "auth.before-all-else", judge: before_all_else },
 ];
 
-fn valid_key(docket: &Docket<'_>, judgement: &mut Judgement) {
-    for case in docket.cases.iter().filter(|case| case.key().is_some() && case.operation != Operation::Elsewhere) {
-        if let Some(status) = case.status() {
-            judgement.require(case, status != 401, "any status but 401 for a valid key", || answered(case));
+fn valid_key(history: &History<'_>, judgement: &mut Judgement) {
+    for entry in history.entries.iter().filter(|entry| entry.key().is_some() && entry.operation != Operation::Elsewhere)
+    {
+        if let Some(status) = entry.status() {
+            judgement.require(entry, status != 401, "any status but 401 for a valid key", || answered(entry));
         }
     }
 }
 
-/// Cases of an operation that lack a valid key in the given way, and whether they are otherwise sound.
-fn lacking<'d>(docket: &'d Docket<'_>, lack: Lack, sound: bool) -> impl Iterator<Item = &'d Case<'d>> {
-    docket.cases.iter().filter(move |case| {
-        case.access == Access::Lacking(lack)
-            && case.operation != Operation::Elsewhere
-            && case.operation.is_sound() == sound
+/// Cases of an operation that defect a valid key in the given way, and whether they are otherwise sound.
+fn invalid<'d>(history: &'d History<'_>, defect: Defect, sound: bool) -> impl Iterator<Item = &'d Entry<'d>> {
+    history.entries.iter().filter(move |entry| {
+        entry.credential == Credential::Invalid(defect)
+            && entry.operation != Operation::Elsewhere
+            && entry.operation.is_certainly_valid() == sound
     })
 }
 
-fn require_401<'c>(cases: impl Iterator<Item = &'c Case<'c>>, judgement: &mut Judgement, credential: &str) {
-    for case in cases.filter(|case| case.status().is_some()) {
-        judgement.require(case, case.status() == Some(401), format!("401 for {credential}"), || answered(case));
+fn require_401<'c>(entries: impl Iterator<Item = &'c Entry<'c>>, judgement: &mut Judgement, credential: &str) {
+    for entry in entries.filter(|entry| entry.status().is_some()) {
+        judgement.require(entry, entry.status() == Some(401), format!("401 for {credential}"), || answered(entry));
     }
 }
 
-fn missing_key(docket: &Docket<'_>, judgement: &mut Judgement) {
-    require_401(lacking(docket, Lack::Absent, true), judgement, "a request without a key");
+fn missing_key(history: &History<'_>, judgement: &mut Judgement) {
+    require_401(invalid(history, Defect::Absent, true), judgement, "a request without a key");
 }
 
-fn invalid_key(docket: &Docket<'_>, judgement: &mut Judgement) {
-    require_401(lacking(docket, Lack::Unknown, true), judgement, "a key that nobody issued");
+fn invalid_key(history: &History<'_>, judgement: &mut Judgement) {
+    require_401(invalid(history, Defect::Unknown, true), judgement, "a key that nobody issued");
 }
 
-fn exact_key(docket: &Docket<'_>, judgement: &mut Judgement) {
-    require_401(lacking(docket, Lack::Inexact, true), judgement, "a key that is not exactly a valid one");
+fn exact_key(history: &History<'_>, judgement: &mut Judgement) {
+    require_401(invalid(history, Defect::Inexact, true), judgement, "a key that is not exactly a valid one");
 }
 
-fn bearer_header(docket: &Docket<'_>, judgement: &mut Judgement) {
+fn bearer_header(history: &History<'_>, judgement: &mut Judgement) {
     // A key in the query makes the query itself unusual, so soundness is not asked for here.
-    let cases = docket
-        .cases
-        .iter()
-        .filter(|case| case.access == Access::Lacking(Lack::NotBearer) && case.operation != Operation::Elsewhere);
-    require_401(cases, judgement, "a key that does not come as a bearer token in the Authorization header");
+    let entries = history.entries.iter().filter(|entry| {
+        entry.credential == Credential::Invalid(Defect::NotBearer) && entry.operation != Operation::Elsewhere
+    });
+    require_401(entries, judgement, "a key that does not come as a bearer token in the Authorization header");
 }
 
-fn before_all_else(docket: &Docket<'_>, judgement: &mut Judgement) {
-    for lack in [Lack::Absent, Lack::Unknown, Lack::Inexact] {
+fn before_all_else(history: &History<'_>, judgement: &mut Judgement) {
+    for defect in [Defect::Absent, Defect::Unknown, Defect::Inexact] {
         require_401(
-            lacking(docket, lack, false),
+            invalid(history, defect, false),
             judgement,
             "a request without a valid key, whatever else is wrong with it",
         );

@@ -2,8 +2,8 @@
 
 use unicode_normalization::UnicodeNormalization;
 
-use crate::history::{Animal, Case, Docket};
-use crate::request::{CreateBody, Debate, Fault, is_plain_name};
+use crate::history::{Animal, Entry, History};
+use crate::request::{Ambiguity, CreateBody, Fault, is_plain_name};
 use crate::rules::{Judgement, Rule, answered};
 
 pub(crate) const RULES: &[Rule] = &[
@@ -36,35 +36,35 @@ pub(crate) const RULES: &[Rule] = &[
 ];
 
 /// Creations with a valid key that were not refused for the rate.
-fn admitted<'d>(docket: &'d Docket<'_>) -> impl Iterator<Item = (&'d Case<'d>, &'d CreateBody)> {
-    docket.creates().filter(|(case, _)| case.key().is_some() && !matches!(case.status(), None | Some(429)))
+fn admitted<'d>(history: &'d History<'_>) -> impl Iterator<Item = (&'d Entry<'d>, &'d CreateBody)> {
+    history.creates().filter(|(entry, _)| entry.key().is_some() && !matches!(entry.status(), None | Some(429)))
 }
 
-fn success(docket: &Docket<'_>, judgement: &mut Judgement) {
-    for (case, body) in admitted(docket) {
-        let CreateBody::NewPet(_, debates) = body else { continue };
-        let status = case.status().unwrap_or_default();
-        if debates.is_empty() {
-            judgement.require(case, status == 201, "201 for a valid NewPet", || answered(case));
+fn success(history: &History<'_>, judgement: &mut Judgement) {
+    for (entry, body) in admitted(history) {
+        let CreateBody::NewPet(_, ambiguities) = body else { continue };
+        let status = entry.status().unwrap_or_default();
+        if ambiguities.is_empty() {
+            judgement.require(entry, status == 201, "201 for a valid NewPet", || answered(entry));
             continue;
         }
-        // A constraint of the service's own may have a status of its own; other debates are over valid or invalid.
-        let own = debates.iter().any(|debate| matches!(debate, Debate::Name | Debate::Size));
+        // A constraint of the service's own may have a status of its own; other ambiguities are over valid or invalid.
+        let own = ambiguities.iter().any(|ambiguity| matches!(ambiguity, Ambiguity::Name | Ambiguity::Size));
         let lawful = status == 201 || status == 400 || own && (400..500).contains(&status);
-        judgement.require(case, lawful, "201 or 400 for a body that may be accepted or refused", || answered(case));
+        judgement.require(entry, lawful, "201 or 400 for a body that may be accepted or refused", || answered(entry));
     }
 }
 
-fn echo(docket: &Docket<'_>, judgement: &mut Judgement) {
-    for (case, body) in docket.creates().filter(|(case, _)| case.status() == Some(201)) {
-        let CreateBody::NewPet(sent, debates) = body else { continue };
-        let Some(animal) = case.animals().first().copied() else { continue };
-        if debates.contains(&Debate::RepeatedMember) {
+fn echo(history: &History<'_>, judgement: &mut Judgement) {
+    for (entry, body) in history.creates().filter(|(entry, _)| entry.status() == Some(201)) {
+        let CreateBody::NewPet(sent, ambiguities) = body else { continue };
+        let Some(animal) = entry.animals().first().copied() else { continue };
+        if ambiguities.contains(&Ambiguity::RepeatedMember) {
             continue;
         }
         match alteration(animal, sent.name.as_deref(), sent.category_id, sent.status.as_deref()) {
             None => judgement.hold(),
-            Some(alteration) => judgement.fail(&[case], "the animal as it was sent", alteration),
+            Some(alteration) => judgement.fail(&[entry], "the animal as it was sent", alteration),
         }
     }
 }
@@ -101,39 +101,39 @@ fn is_trimmed(char: char) -> bool {
     char.is_whitespace() || char.is_control() || matches!(char, '\u{180e}' | '\u{200b}' | '\u{feff}')
 }
 
-fn assigned_id(docket: &Docket<'_>, judgement: &mut Judgement) {
-    for (case, body) in docket.creates().filter(|(case, _)| case.status() == Some(201)) {
-        let Some(animal) = case.animals().first().copied() else { continue };
+fn assigned_id(history: &History<'_>, judgement: &mut Judgement) {
+    for (entry, body) in history.creates().filter(|(entry, _)| entry.status() == Some(201)) {
+        let Some(animal) = entry.animals().first().copied() else { continue };
         let asked = body.draft().and_then(|draft| draft.id);
         let expected = "an id that the service assigned";
         match animal.id() {
-            None => judgement.fail(&[case], expected, "no int64 id"),
+            None => judgement.fail(&[entry], expected, "no int64 id"),
             Some(id) if asked == Some(id) => {
-                judgement.fail(&[case], expected, format!("the id {id} that the client sent"));
+                judgement.fail(&[entry], expected, format!("the id {id} that the client sent"));
             }
             Some(_) => judgement.hold(),
         }
     }
 }
 
-fn refused(docket: &Docket<'_>, judgement: &mut Judgement, fault: Fault, what: &str) {
-    for (case, body) in admitted(docket) {
+fn refused(history: &History<'_>, judgement: &mut Judgement, fault: Fault, what: &str) {
+    for (entry, body) in admitted(history) {
         if matches!(body, CreateBody::Faulty(faults, _) if faults.contains(&fault)) {
-            judgement.require(case, case.status() == Some(400), format!("400 for {what}"), || answered(case));
+            judgement.require(entry, entry.status() == Some(400), format!("400 for {what}"), || answered(entry));
         }
     }
 }
 
-fn malformed_json(docket: &Docket<'_>, judgement: &mut Judgement) {
-    for (case, body) in admitted(docket) {
+fn malformed_json(history: &History<'_>, judgement: &mut Judgement) {
+    for (entry, body) in admitted(history) {
         let lawful = match body {
-            CreateBody::Malformed => matches!(case.status(), Some(400..=499)),
+            CreateBody::Malformed => matches!(entry.status(), Some(400..=499)),
             // Taken for an animal or for none: there is no third.
-            CreateBody::Unclear => matches!(case.status(), Some(201 | 400..=499)),
+            CreateBody::Unclear => matches!(entry.status(), Some(201 | 400..=499)),
             CreateBody::OtherMedia | CreateBody::Faulty(..) | CreateBody::NewPet(..) => continue,
         };
         judgement
-            .require(case, lawful, "400, or another status that says that the client is at fault", || answered(case));
+            .require(entry, lawful, "400, or another status that says that the client is at fault", || answered(entry));
     }
 }
 

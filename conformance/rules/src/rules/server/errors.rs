@@ -1,6 +1,6 @@
 //! Errors: one shape for every error body, and its status member repeats the status.
 
-use crate::history::{Case, Docket};
+use crate::history::{Entry, History};
 use crate::request::Operation;
 use crate::rules::{Judgement, Rule, answered};
 use crate::trace::json::Json;
@@ -13,16 +13,16 @@ pub(crate) const RULES: &[Rule] = &[
 ];
 
 /// Answers of operations with an error status that the specification describes, 429 apart.
-fn described<'d>(docket: &'d Docket<'_>) -> impl Iterator<Item = &'d Case<'d>> {
-    docket
-        .cases
+fn described<'d>(history: &'d History<'_>) -> impl Iterator<Item = &'d Entry<'d>> {
+    history
+        .entries
         .iter()
-        .filter(|case| case.operation != Operation::Elsewhere && matches!(case.status(), Some(400 | 401 | 404)))
+        .filter(|entry| entry.operation != Operation::Elsewhere && matches!(entry.status(), Some(400 | 401 | 404)))
 }
 
 /// What keeps a body from being an Error, apart from the value of `status`.
-pub(crate) fn misshapen(case: &Case<'_>) -> Option<String> {
-    let json = match &case.json {
+pub(crate) fn misshapen(entry: &Entry<'_>) -> Option<String> {
+    let json = match &entry.json {
         None => return Some("an empty body".to_owned()),
         Some(Err(error)) => return Some(error.to_string()),
         Some(Ok(json)) => json,
@@ -47,53 +47,55 @@ pub(crate) fn misshapen(case: &Case<'_>) -> Option<String> {
 
 const SHAPE: &str = "an Error: a string code, a string message and an integer status";
 
-fn shape(docket: &Docket<'_>, judgement: &mut Judgement) {
-    for case in described(docket) {
-        match misshapen(case) {
+fn shape(history: &History<'_>, judgement: &mut Judgement) {
+    for entry in described(history) {
+        match misshapen(entry) {
             None => judgement.hold(),
-            Some(problem) => judgement.fail(&[case], SHAPE, format!("{}: {problem}", answered(case))),
+            Some(problem) => judgement.fail(&[entry], SHAPE, format!("{}: {problem}", answered(entry))),
         }
     }
 }
 
-fn status_member(docket: &Docket<'_>, judgement: &mut Judgement) {
-    for case in described(docket) {
-        let (Some(http), Some(member)) = (case.status(), case.value().and_then(|json| json.get("status")?.as_int64()))
+fn status_member(history: &History<'_>, judgement: &mut Judgement) {
+    for entry in described(history) {
+        let (Some(http), Some(member)) =
+            (entry.status(), entry.value().and_then(|json| json.get("status")?.as_int64()))
         else {
             continue;
         };
-        judgement.require(case, member == i64::from(http), format!("status {http} in the body"), || {
-            format!("{} with status {member} in the body", answered(case))
+        judgement.require(entry, member == i64::from(http), format!("status {http} in the body"), || {
+            format!("{} with status {member} in the body", answered(entry))
         });
     }
 }
 
-fn media_type(docket: &Docket<'_>, judgement: &mut Judgement) {
-    for case in described(docket) {
-        let media_type = case.response().and_then(|response| response.media_type());
+fn media_type(history: &History<'_>, judgement: &mut Judgement) {
+    for entry in described(history) {
+        let media_type = entry.response().and_then(|response| response.media_type());
         judgement.require(
-            case,
+            entry,
             media_type.as_deref() == Some("application/json"),
             "Content-Type: application/json",
-            || format!("{} with {}", answered(case), media_type.as_deref().unwrap_or("no Content-Type")),
+            || format!("{} with {}", answered(entry), media_type.as_deref().unwrap_or("no Content-Type")),
         );
     }
 }
 
-fn elsewhere(docket: &Docket<'_>, judgement: &mut Judgement) {
-    for case in &docket.cases {
-        let described = case.operation != Operation::Elsewhere && matches!(case.status(), Some(400 | 401 | 404 | 429));
-        let is_error = matches!(case.status(), Some(400..=599));
-        if described || !is_error || case.json.is_none() {
+fn elsewhere(history: &History<'_>, judgement: &mut Judgement) {
+    for entry in &history.entries {
+        let described =
+            entry.operation != Operation::Elsewhere && matches!(entry.status(), Some(400 | 401 | 404 | 429));
+        let is_error = matches!(entry.status(), Some(400..=599));
+        if described || !is_error || entry.json.is_none() {
             continue;
         }
         let status = || {
-            let (http, member) = (case.status()?, case.value()?.get("status")?.as_int64()?);
+            let (http, member) = (entry.status()?, entry.value()?.get("status")?.as_int64()?);
             (member != i64::from(http)).then(|| format!("status {member} in the body"))
         };
-        match misshapen(case).or_else(status) {
+        match misshapen(entry).or_else(status) {
             None => judgement.hold(),
-            Some(problem) => judgement.fail(&[case], SHAPE, format!("{}: {problem}", answered(case))),
+            Some(problem) => judgement.fail(&[entry], SHAPE, format!("{}: {problem}", answered(entry))),
         }
     }
 }

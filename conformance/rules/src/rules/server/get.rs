@@ -1,7 +1,7 @@
 //! Get an animal, for as long as the operation exists.
 
 use super::list::compare_with_known;
-use crate::history::{Case, Docket, Era};
+use crate::history::{Entry, Era, History};
 use crate::request::PetId;
 use crate::rules::{Judgement, Rule, answered};
 
@@ -13,80 +13,80 @@ pub(crate) const RULES: &[Rule] = &[
 ];
 
 /// Gets with a valid key that were not refused for the rate.
-fn admitted<'d>(docket: &'d Docket<'_>) -> impl Iterator<Item = (&'d Case<'d>, PetId)> {
-    docket.gets().filter(|(case, _)| case.key().is_some() && !matches!(case.status(), None | Some(429)))
+fn admitted<'d>(history: &'d History<'_>) -> impl Iterator<Item = (&'d Entry<'d>, PetId)> {
+    history.gets().filter(|(entry, _)| entry.key().is_some() && !matches!(entry.status(), None | Some(429)))
 }
 
-fn success(docket: &Docket<'_>, judgement: &mut Judgement) {
-    for (case, id) in admitted(docket) {
+fn success(history: &History<'_>, judgement: &mut Judgement) {
+    for (entry, id) in admitted(history) {
         let PetId::Int64(id) = id else { continue };
-        if docket.known(id, case).is_none() {
+        if history.known(id, entry).is_none() {
             continue;
         }
-        let shown = case.animals().first().and_then(|animal| animal.id());
+        let shown = entry.animals().first().and_then(|animal| animal.id());
         let expected = format!("200 and the animal {id}");
-        match (docket.era(case), case.status(), shown) {
+        match (history.era(entry), entry.status(), shown) {
             (_, Some(200), shown) if shown == Some(id) => judgement.hold(),
             (_, Some(200), shown) => {
                 let shown = shown.map_or_else(|| "no id".to_owned(), |id| format!("the id {id}"));
-                judgement.fail(&[case], expected, format!("an animal with {shown}"));
+                judgement.fail(&[entry], expected, format!("an animal with {shown}"));
             }
             // Not yet, or no longer.
-            (Era::Before, Some(404), _) if !docket.is_settled(id, case) => {}
+            (Era::Before, Some(404), _) if !history.is_settled(id, entry) => {}
             (Era::OnTheDay | Era::After, Some(400..=499), _) => judgement.hold(),
-            _ => judgement.fail(&[case], expected, answered(case)),
+            _ => judgement.fail(&[entry], expected, answered(entry)),
         }
     }
 }
 
-fn agrees(docket: &Docket<'_>, judgement: &mut Judgement) {
-    for (case, _) in docket.gets() {
-        for animal in case.animals() {
-            compare_with_known(docket, case, animal, judgement);
+fn agrees(history: &History<'_>, judgement: &mut Judgement) {
+    for (entry, _) in history.gets() {
+        for animal in entry.animals() {
+            compare_with_known(history, entry, animal, judgement);
         }
         // Once the operation is gone there is nothing left to compare.
-        if case.key().is_some() && docket.era(case) != Era::Before && matches!(case.status(), Some(400..=499)) {
+        if entry.key().is_some() && history.era(entry) != Era::Before && matches!(entry.status(), Some(400..=499)) {
             judgement.hold();
         }
     }
 }
 
-fn not_found(docket: &Docket<'_>, judgement: &mut Judgement) {
+fn not_found(history: &History<'_>, judgement: &mut Judgement) {
     // One identifier picked at random may, against all odds, belong to an animal. Two do not, except near nought, where those of
     // animals that exist from before may be.
     const NEAR: u64 = 1 << 32;
-    let mut hits: Vec<&Case<'_>> = Vec::new();
-    for (case, id) in admitted(docket) {
+    let mut hits: Vec<&Entry<'_>> = Vec::new();
+    for (entry, id) in admitted(history) {
         let PetId::Int64(id) = id else { continue };
-        if docket
+        if history
             .sightings
             .get(&id)
-            .is_some_and(|seen| seen.iter().any(|&seen| !std::ptr::eq(&docket.cases[seen], case)))
+            .is_some_and(|seen| seen.iter().any(|&seen| !std::ptr::eq(&history.entries[seen], entry)))
         {
             continue;
         }
         let expected = format!("404 for {id}, which no animal has");
-        match (docket.era(case), case.status()) {
+        match (history.era(entry), entry.status()) {
             (_, Some(404)) | (Era::OnTheDay | Era::After, Some(400..=499)) => judgement.hold(),
-            (_, Some(200)) if case.animals().iter().any(|animal| animal.id() == Some(id)) => {
+            (_, Some(200)) if entry.animals().iter().any(|animal| animal.id() == Some(id)) => {
                 if id.unsigned_abs() < NEAR {
                     continue;
                 }
                 if !hits.is_empty() {
-                    judgement.fail(&[case, hits[0]], expected, "an animal for every identifier that was tried");
+                    judgement.fail(&[entry, hits[0]], expected, "an animal for every identifier that was tried");
                 }
-                hits.push(case);
+                hits.push(entry);
             }
-            _ => judgement.fail(&[case], expected, answered(case)),
+            _ => judgement.fail(&[entry], expected, answered(entry)),
         }
     }
 }
 
-fn malformed_id(docket: &Docket<'_>, judgement: &mut Judgement) {
-    for (case, _) in admitted(docket).filter(|(_, id)| *id == PetId::NotInt64) {
-        let removed = docket.era(case) != Era::Before && matches!(case.status(), Some(400..=499));
-        let lawful = removed || matches!(case.status(), Some(400 | 404));
-        judgement.require(case, lawful, "400 or 404 for what is no int64", || answered(case));
+fn malformed_id(history: &History<'_>, judgement: &mut Judgement) {
+    for (entry, _) in admitted(history).filter(|(_, id)| *id == PetId::NotInt64) {
+        let removed = history.era(entry) != Era::Before && matches!(entry.status(), Some(400..=499));
+        let lawful = removed || matches!(entry.status(), Some(400 | 404));
+        judgement.require(entry, lawful, "400 or 404 for what is no int64", || answered(entry));
     }
 }
 

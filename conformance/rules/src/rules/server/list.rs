@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use crate::history::{Animal, Case, Docket};
-use crate::request::{Access, ListQuery, Operation, Parameter};
+use crate::history::{Animal, Entry, History};
+use crate::request::{Credential, ListQuery, Operation, Parameter};
 use crate::rules::{Judgement, Rule, answered};
 use crate::trace::json::Json;
 
@@ -22,38 +22,39 @@ pub(crate) const RULES: &[Rule] = &[
 ];
 
 /// Lists with a valid key that were not refused for the rate.
-fn admitted<'d>(docket: &'d Docket<'_>) -> impl Iterator<Item = (&'d Case<'d>, &'d ListQuery)> {
-    docket.lists().filter(|(case, _)| case.key().is_some() && !matches!(case.status(), None | Some(429)))
+fn admitted<'d>(history: &'d History<'_>) -> impl Iterator<Item = (&'d Entry<'d>, &'d ListQuery)> {
+    history.lists().filter(|(entry, _)| entry.key().is_some() && !matches!(entry.status(), None | Some(429)))
 }
 
 /// Lists that were answered with 200 and an array.
-fn arrays<'d>(docket: &'d Docket<'_>) -> impl Iterator<Item = (&'d Case<'d>, &'d ListQuery, Vec<Animal<'d>>)> {
-    docket
+fn arrays<'d>(history: &'d History<'_>) -> impl Iterator<Item = (&'d Entry<'d>, &'d ListQuery, Vec<Animal<'d>>)> {
+    history
         .lists()
-        .filter(|(case, _)| case.status() == Some(200) && matches!(case.value(), Some(Json::Array(_))))
-        .map(|(case, query)| (case, query, case.animals()))
+        .filter(|(entry, _)| entry.status() == Some(200) && matches!(entry.value(), Some(Json::Array(_))))
+        .map(|(entry, query)| (entry, query, entry.animals()))
 }
 
-fn success(docket: &Docket<'_>, judgement: &mut Judgement) {
-    for (case, _) in admitted(docket).filter(|(_, query)| query.is_lawful()) {
-        judgement.require(case, case.status() == Some(200), "200 for a lawful list", || answered(case));
+fn success(history: &History<'_>, judgement: &mut Judgement) {
+    for (entry, _) in admitted(history).filter(|(_, query)| query.is_lawful()) {
+        judgement.require(entry, entry.status() == Some(200), "200 for a lawful list", || answered(entry));
     }
     // A key under `bearer` may be taken or refused, and is nothing else to fail for.
-    let debatable = docket.lists().filter(|(case, query)| case.access == Access::Debatable && query.is_lawful());
-    for (case, _) in debatable.filter(|(case, _)| !matches!(case.status(), None | Some(429))) {
-        let lawful = matches!(case.status(), Some(200 | 401));
-        judgement.require(case, lawful, "200 for a lawful list, or 401 if the scheme is refused", || answered(case));
+    let debatable =
+        history.lists().filter(|(entry, query)| entry.credential == Credential::Ambiguous && query.is_lawful());
+    for (entry, _) in debatable.filter(|(entry, _)| !matches!(entry.status(), None | Some(429))) {
+        let lawful = matches!(entry.status(), Some(200 | 401));
+        judgement.require(entry, lawful, "200 for a lawful list, or 401 if the scheme is refused", || answered(entry));
     }
 }
 
-fn array(docket: &Docket<'_>, judgement: &mut Judgement) {
-    for (case, _) in docket.lists().filter(|(case, _)| case.status() == Some(200)) {
-        let Some(json) = case.value() else { continue };
+fn array(history: &History<'_>, judgement: &mut Judgement) {
+    for (entry, _) in history.lists().filter(|(entry, _)| entry.status() == Some(200)) {
+        let Some(json) = entry.value() else { continue };
         let stranger = match json {
             Json::Array(items) => items.iter().find(|item| !matches!(item, Json::Object(_))),
             other => Some(other),
         };
-        judgement.require(case, stranger.is_none(), "an array of animals, bare", || match json {
+        judgement.require(entry, stranger.is_none(), "an array of animals, bare", || match json {
             Json::Array(_) => format!("{} in the array", stranger.map_or("nothing", Json::kind)),
             Json::Object(members) => {
                 let names: Vec<&str> = members.iter().take(4).map(|(name, _)| name.as_str()).collect();
@@ -64,60 +65,60 @@ fn array(docket: &Docket<'_>, judgement: &mut Judgement) {
     }
 }
 
-fn limit_minimum(docket: &Docket<'_>, judgement: &mut Judgement) {
-    for (case, _) in admitted(docket).filter(|(_, q)| q.is_lawful() && q.limit == Parameter::Lawful(1)) {
-        let held = case.status() == Some(200) && case.animals().len() <= 1;
-        judgement.require(case, held, "200 and at most one animal for limit=1", || counted(case));
+fn limit_minimum(history: &History<'_>, judgement: &mut Judgement) {
+    for (entry, _) in admitted(history).filter(|(_, q)| q.is_lawful() && q.limit == Parameter::Lawful(1)) {
+        let held = entry.status() == Some(200) && entry.animals().len() <= 1;
+        judgement.require(entry, held, "200 and at most one animal for limit=1", || counted(entry));
     }
 }
 
-fn limit_maximum(docket: &Docket<'_>, judgement: &mut Judgement) {
-    for (case, _) in admitted(docket).filter(|(_, q)| q.is_lawful() && q.limit == Parameter::Lawful(100)) {
-        judgement.require(case, case.status() == Some(200), "200 for limit=100", || counted(case));
+fn limit_maximum(history: &History<'_>, judgement: &mut Judgement) {
+    for (entry, _) in admitted(history).filter(|(_, q)| q.is_lawful() && q.limit == Parameter::Lawful(100)) {
+        judgement.require(entry, entry.status() == Some(200), "200 for limit=100", || counted(entry));
     }
-    for (case, _, animals) in arrays(docket) {
-        judgement.require(case, animals.len() <= 100, "never more than 100 animals", || counted(case));
-    }
-}
-
-fn counted(case: &Case<'_>) -> String {
-    match case.status() {
-        Some(200) => format!("{} animals", case.animals().len()),
-        _ => answered(case),
+    for (entry, _, animals) in arrays(history) {
+        judgement.require(entry, animals.len() <= 100, "never more than 100 animals", || counted(entry));
     }
 }
 
-fn limit_default(docket: &Docket<'_>, judgement: &mut Judgement) {
-    for (case, query, animals) in arrays(docket).filter(|(_, q, _)| q.is_lawful() && q.limit == Parameter::Absent) {
-        judgement.require(case, animals.len() <= 20, "at most 20 animals without a limit", || counted(case));
+fn counted(entry: &Entry<'_>) -> String {
+    match entry.status() {
+        Some(200) => format!("{} animals", entry.animals().len()),
+        _ => answered(entry),
+    }
+}
+
+fn limit_default(history: &History<'_>, judgement: &mut Judgement) {
+    for (entry, query, animals) in arrays(history).filter(|(_, q, _)| q.is_lawful() && q.limit == Parameter::Absent) {
+        judgement.require(entry, animals.len() <= 20, "at most 20 animals without a limit", || counted(entry));
         if query.status == Parameter::Absent {
-            let known = expected_among(docket, case, query).len();
+            let known = expected_among(history, entry, query).len();
             let full = animals.len() >= 20.min(known);
-            judgement.require(case, full, "20 animals without a limit, when there are so many", || {
-                format!("{}, although {known} are known to exist", counted(case))
+            judgement.require(entry, full, "20 animals without a limit, when there are so many", || {
+                format!("{}, although {known} are known to exist", counted(entry))
             });
         }
     }
 }
 
-fn limit_honoured(docket: &Docket<'_>, judgement: &mut Judgement) {
-    for (case, query, animals) in arrays(docket) {
+fn limit_honoured(history: &History<'_>, judgement: &mut Judgement) {
+    for (entry, query, animals) in arrays(history) {
         if let Parameter::Lawful(limit) = query.limit {
-            judgement.require(case, animals.len() <= limit, format!("at most {limit} animals"), || counted(case));
+            judgement.require(entry, animals.len() <= limit, format!("at most {limit} animals"), || counted(entry));
         }
     }
 }
 
-fn status_filter(docket: &Docket<'_>, judgement: &mut Judgement) {
-    for (case, query, animals) in arrays(docket) {
+fn status_filter(history: &History<'_>, judgement: &mut Judgement) {
+    for (entry, query, animals) in arrays(history) {
         let wanted = match &query.status {
             Parameter::Lawful(status) => status,
             // An unknown word may be refused or match nothing. An empty or encoded one may be read as something else.
-            Parameter::Debatable(text) if !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric()) => text,
+            Parameter::Ambiguous(text) if !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric()) => text,
             _ => continue,
         };
         let stranger = animals.iter().find(|animal| animal.status() != Some(wanted));
-        judgement.require(case, stranger.is_none(), format!("only animals with the status \"{wanted}\""), || {
+        judgement.require(entry, stranger.is_none(), format!("only animals with the status \"{wanted}\""), || {
             match stranger.and_then(|animal| animal.0.get("status")) {
                 Some(Json::String(status)) => format!("an animal with the status \"{status}\""),
                 Some(other) => format!("an animal whose status is {}", other.kind()),
@@ -128,71 +129,76 @@ fn status_filter(docket: &Docket<'_>, judgement: &mut Judgement) {
 }
 
 /// The ids of animals that a list with this query must show, unless the limit leaves no room.
-fn expected_among(docket: &Docket<'_>, case: &Case<'_>, query: &ListQuery) -> HashSet<i64> {
+fn expected_among(history: &History<'_>, entry: &Entry<'_>, query: &ListQuery) -> HashSet<i64> {
     let matches = |animal: Animal<'_>| match &query.status {
         Parameter::Absent => true,
         Parameter::Lawful(status) => animal.status() == Some(status),
-        Parameter::Debatable(_) | Parameter::Repeated => false,
+        Parameter::Ambiguous(_) | Parameter::Repeated => false,
     };
-    let own_only = query.status != Parameter::Absent && docket.others_change;
-    docket
+    let own_only = query.status != Parameter::Absent && history.others_change;
+    history
         .sightings
         .keys()
         .copied()
-        .filter(|&id| (!own_only || docket.is_own(id)) && docket.is_settled(id, case))
-        .filter(|&id| docket.known(id, case).is_some_and(|(_, animal)| matches(animal)))
+        .filter(|&id| (!own_only || history.is_own(id)) && history.is_settled(id, entry))
+        .filter(|&id| history.known(id, entry).is_some_and(|(_, animal)| matches(animal)))
         .collect()
 }
 
-fn complete(docket: &Docket<'_>, judgement: &mut Judgement) {
-    for (case, query, animals) in arrays(docket).filter(|(_, query, _)| query.is_lawful()) {
+fn complete(history: &History<'_>, judgement: &mut Judgement) {
+    for (entry, query, animals) in arrays(history).filter(|(_, query, _)| query.is_lawful()) {
         let Some(bound) = query.bound() else { continue };
         if animals.len() >= bound {
             judgement.hold();
             continue;
         }
         let shown: HashSet<i64> = animals.iter().filter_map(|animal| animal.id()).collect();
-        let missing = expected_among(docket, case, query).into_iter().filter(|id| !shown.contains(id)).min();
+        let missing = expected_among(history, entry, query).into_iter().filter(|id| !shown.contains(id)).min();
         let expected = "every matching animal that is known to exist, as long as the limit leaves room";
         match missing {
             None => judgement.hold(),
             Some(id) => {
-                let witness = docket.known(id, case).map(|(witness, _)| witness);
-                let cases: Vec<&Case<'_>> = std::iter::once(case).chain(witness).collect();
-                let found = format!("{} of at most {bound}, and the animal {id} is not among them", counted(case));
-                judgement.fail(&cases, expected, found);
+                let witness = history.known(id, entry).map(|(witness, _)| witness);
+                let entries: Vec<&Entry<'_>> = std::iter::once(entry).chain(witness).collect();
+                let found = format!("{} of at most {bound}, and the animal {id} is not among them", counted(entry));
+                judgement.fail(&entries, expected, found);
             }
         }
     }
 }
 
-fn unique(docket: &Docket<'_>, judgement: &mut Judgement) {
-    for (case, _, animals) in arrays(docket) {
+fn unique(history: &History<'_>, judgement: &mut Judgement) {
+    for (entry, _, animals) in arrays(history) {
         let mut seen = HashSet::new();
         let twice = animals.iter().filter_map(|animal| animal.id()).find(|id| !seen.insert(*id));
-        judgement.require(case, twice.is_none(), "each animal at most once", || {
+        judgement.require(entry, twice.is_none(), "each animal at most once", || {
             format!("the animal {} stands twice", twice.unwrap_or_default())
         });
     }
 }
 
-fn agrees(docket: &Docket<'_>, judgement: &mut Judgement) {
-    for (case, _, animals) in arrays(docket) {
+fn agrees(history: &History<'_>, judgement: &mut Judgement) {
+    for (entry, _, animals) in arrays(history) {
         for animal in animals {
-            compare_with_known(docket, case, animal, judgement);
+            compare_with_known(history, entry, animal, judgement);
         }
     }
 }
 
 /// Requires that an animal is the one that earlier answers showed under its id.
-pub(crate) fn compare_with_known(docket: &Docket<'_>, case: &Case<'_>, animal: Animal<'_>, judgement: &mut Judgement) {
-    let Some((id, (first, known))) = animal.id().and_then(|id| Some((id, docket.known(id, case)?))) else { return };
+pub(crate) fn compare_with_known(
+    history: &History<'_>,
+    entry: &Entry<'_>,
+    animal: Animal<'_>,
+    judgement: &mut Judgement,
+) {
+    let Some((id, (first, known))) = animal.id().and_then(|id| Some((id, history.known(id, entry)?))) else { return };
     // A default may be filled in later than the creation. How an animal changes is not given: what this run has created nobody
     // else knows, but somebody else's may be pending now and sold the next moment. Its name and category are held against an
     // answer only if a later one shows them as they were.
     let is_own = matches!(first.operation, Operation::Create(_));
     let is_alike = |other: Animal<'_>| other.name() == known.name() && other.category_id() == known.category_id();
-    if !is_own && !is_alike(animal) && !docket.is_seen_after(id, case, is_alike) {
+    if !is_own && !is_alike(animal) && !history.is_seen_after(id, entry, is_alike) {
         return;
     }
     let may_change = if is_own { known.status().is_none() } else { animal.status().is_some() };
@@ -209,14 +215,14 @@ pub(crate) fn compare_with_known(docket: &Docket<'_>, case: &Case<'_>, animal: A
     };
     match difference {
         None => judgement.hold(),
-        Some(difference) => judgement.fail(&[case, first], "the same animal as in earlier answers", difference),
+        Some(difference) => judgement.fail(&[entry, first], "the same animal as in earlier answers", difference),
     }
 }
 
-fn bad_parameters(docket: &Docket<'_>, judgement: &mut Judgement) {
-    for (case, _) in admitted(docket).filter(|(_, query)| !query.is_lawful() && !query.unknown) {
-        let lawful = matches!(case.status(), Some(200 | 400));
-        judgement.require(case, lawful, "200, or 400 for a parameter that is refused", || answered(case));
+fn bad_parameters(history: &History<'_>, judgement: &mut Judgement) {
+    for (entry, _) in admitted(history).filter(|(_, query)| !query.is_lawful() && !query.unknown) {
+        let lawful = matches!(entry.status(), Some(200 | 400));
+        judgement.require(entry, lawful, "200, or 400 for a parameter that is refused", || answered(entry));
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::history::Docket;
+use crate::history::History;
 use crate::request::STATUSES;
 use crate::rules::{Judgement, Rule};
 use crate::trace::json::Json;
@@ -14,16 +14,16 @@ pub(crate) const RULES: &[Rule] = &[
     Rule { id: "pet.unique-id", judge: unique_id },
 ];
 
-fn members(docket: &Docket<'_>, judgement: &mut Judgement) {
-    for case in &docket.cases {
-        for animal in case.animals() {
+fn members(history: &History<'_>, judgement: &mut Judgement) {
+    for entry in &history.entries {
+        for animal in entry.animals() {
             let problem = ["id", "name", "categoryId"].into_iter().find_map(|name| match (name, animal.0.get(name)) {
                 (_, None) => Some(format!("no {name}")),
                 ("name", Some(Json::String(_))) | ("id" | "categoryId", Some(Json::Number(_))) => None,
                 (_, Some(value)) => Some(format!("{name} is {}", value.kind())),
             });
             judgement.require(
-                case,
+                entry,
                 problem.is_none(),
                 "an animal with a string name and integers id and categoryId",
                 || {
@@ -39,12 +39,12 @@ fn members(docket: &Docket<'_>, judgement: &mut Judgement) {
     }
 }
 
-fn int64(docket: &Docket<'_>, judgement: &mut Judgement) {
-    for case in &docket.cases {
-        for animal in case.animals() {
+fn int64(history: &History<'_>, judgement: &mut Judgement) {
+    for entry in &history.entries {
+        for animal in entry.animals() {
             for name in ["id", "categoryId"] {
                 let Some(value) = animal.0.get(name) else { continue };
-                judgement.require(case, value.as_int64().is_some(), "a whole number within int64", || match value {
+                judgement.require(entry, value.as_int64().is_some(), "a whole number within int64", || match value {
                     Json::Number(number) => format!("{name} is {}", number.as_str()),
                     other => format!("{name} is {}", other.kind()),
                 });
@@ -53,15 +53,15 @@ fn int64(docket: &Docket<'_>, judgement: &mut Judgement) {
     }
 }
 
-fn status_values(docket: &Docket<'_>, judgement: &mut Judgement) {
-    for case in &docket.cases {
-        for animal in case.animals() {
+fn status_values(history: &History<'_>, judgement: &mut Judgement) {
+    for entry in &history.entries {
+        for animal in entry.animals() {
             let lawful = match animal.0.get("status") {
                 None => true,
                 Some(Json::String(status)) => STATUSES.contains(&status.as_str()),
                 Some(_) => false,
             };
-            judgement.require(case, lawful, "a status of available, pending or sold, or none", || {
+            judgement.require(entry, lawful, "a status of available, pending or sold, or none", || {
                 match animal.0.get("status") {
                     Some(Json::String(status)) => format!("status is \"{status}\""),
                     other => format!("status is {}", other.map_or("absent", Json::kind)),
@@ -71,22 +71,22 @@ fn status_values(docket: &Docket<'_>, judgement: &mut Judgement) {
     }
 }
 
-fn unique_id(docket: &Docket<'_>, judgement: &mut Judgement) {
+fn unique_id(history: &History<'_>, judgement: &mut Judgement) {
     let mut owners: HashMap<i64, usize> = HashMap::new();
-    for creation in &docket.creations {
-        let case = &docket.cases[creation.case];
+    for creation in &history.creations {
+        let entry = &history.entries[creation.entry];
         let expected = "an id that no other animal has";
-        if let Some(owner) = owners.insert(creation.id, creation.case) {
+        if let Some(owner) = owners.insert(creation.id, creation.entry) {
             let found = format!("two animals were created with the id {}", creation.id);
-            judgement.fail(&[case, &docket.cases[owner]], expected, found);
+            judgement.fail(&[entry, &history.entries[owner]], expected, found);
             continue;
         }
         let before =
-            docket.sightings[&creation.id].iter().map(|&index| &docket.cases[index]).find(|c| c.precedes(case));
+            history.sightings[&creation.id].iter().map(|&index| &history.entries[index]).find(|c| c.precedes(entry));
         match before {
             Some(before) => {
                 let found = format!("the id {} belonged to an animal before this one was created", creation.id);
-                judgement.fail(&[case, before], expected, found);
+                judgement.fail(&[entry, before], expected, found);
             }
             None => judgement.hold(),
         }

@@ -1,6 +1,6 @@
 //! What the service does: it answers, in JSON.
 
-use crate::history::{Case, Docket};
+use crate::history::{Entry, History};
 use crate::request::Operation;
 use crate::rules::{Judgement, Rule, answered};
 use crate::trace::exchange::{FailureKind, MAX_BODY, Outcome};
@@ -8,11 +8,11 @@ use crate::trace::exchange::{FailureKind, MAX_BODY, Outcome};
 pub(crate) const RULES: &[Rule] =
     &[Rule { id: "service.complete-answer", judge: complete_answer }, Rule { id: "service.json", judge: json }];
 
-fn complete_answer(docket: &Docket<'_>, judgement: &mut Judgement) {
+fn complete_answer(history: &History<'_>, judgement: &mut Judgement) {
     let expected = "a complete HTTP response within the timeout";
-    for case in &docket.cases {
-        match &case.exchange.outcome {
-            Outcome::Response(response) => judgement.require(case, !response.cut, expected, || {
+    for entry in &history.entries {
+        match &entry.exchange.outcome {
+            Outcome::Response(response) => judgement.require(entry, !response.cut, expected, || {
                 format!("a body that goes on after {} MiB", MAX_BODY / 1024 / 1024)
             }),
             Outcome::Failed(failure) => {
@@ -22,31 +22,35 @@ fn complete_answer(docket: &Docket<'_>, judgement: &mut Judgement) {
                     FailureKind::Timeout => "no complete answer in time",
                     FailureKind::Broken => "a broken connection or something that is no HTTP",
                 };
-                judgement.fail(&[case], expected, format!("{what} on {} ({})", case.operation.name(), failure.detail));
+                judgement.fail(
+                    &[entry],
+                    expected,
+                    format!("{what} on {} ({})", entry.operation.name(), failure.detail),
+                );
             }
         }
     }
 }
 
 /// Whether the specification describes the body of this answer as JSON and not as an Error.
-fn is_described_success(case: &Case<'_>) -> bool {
+fn is_described_success(entry: &Entry<'_>) -> bool {
     matches!(
-        (&case.operation, case.status()),
+        (&entry.operation, entry.status()),
         (Operation::List(_) | Operation::Get(_), Some(200)) | (Operation::Create(_), Some(201))
     )
 }
 
-fn json(docket: &Docket<'_>, judgement: &mut Judgement) {
-    for case in docket.cases.iter().filter(|case| is_described_success(case)) {
-        let media_type = case.response().and_then(|response| response.media_type());
-        match (&case.json, media_type.as_deref()) {
+fn json(history: &History<'_>, judgement: &mut Judgement) {
+    for entry in history.entries.iter().filter(|entry| is_described_success(entry)) {
+        let media_type = entry.response().and_then(|response| response.media_type());
+        match (&entry.json, media_type.as_deref()) {
             (Some(Ok(_)), Some("application/json")) => judgement.hold(),
-            (Some(Err(error)), _) => judgement.fail(&[case], "a JSON body", format!("{}: {error}", answered(case))),
-            (None, _) => judgement.fail(&[case], "a JSON body", format!("{} with an empty body", answered(case))),
+            (Some(Err(error)), _) => judgement.fail(&[entry], "a JSON body", format!("{}: {error}", answered(entry))),
+            (None, _) => judgement.fail(&[entry], "a JSON body", format!("{} with an empty body", answered(entry))),
             (_, media_type) => judgement.fail(
-                &[case],
+                &[entry],
                 "Content-Type: application/json",
-                format!("{} with {}", answered(case), media_type.unwrap_or("no Content-Type")),
+                format!("{} with {}", answered(entry), media_type.unwrap_or("no Content-Type")),
             ),
         }
     }

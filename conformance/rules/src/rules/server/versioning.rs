@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use crate::history::{Docket, Era};
+use crate::history::{Era, History};
 use crate::request::PetId;
 use crate::rules::{Judgement, Rule, answered};
 
@@ -13,38 +13,38 @@ pub(crate) const RULES: &[Rule] = &[
     Rule { id: "versioning.deprecation-header", judge: deprecation_header },
 ];
 
-fn path(docket: &Docket<'_>, judgement: &mut Judgement) {
-    let Some(case) = docket.cases.iter().find(|case| case.key().is_some() && case.succeeded()) else { return };
-    let held = docket.context.base_url.ends_with("/v1");
-    judgement.require(case, held, "a base address that ends in /v1", || docket.context.base_url.clone());
+fn path(history: &History<'_>, judgement: &mut Judgement) {
+    let Some(entry) = history.entries.iter().find(|entry| entry.key().is_some() && entry.succeeded()) else { return };
+    let held = history.context.base_url.ends_with("/v1");
+    judgement.require(entry, held, "a base address that ends in /v1", || history.context.base_url.clone());
 }
 
-fn lifetime(docket: &Docket<'_>, judgement: &mut Judgement) {
-    for (case, id) in docket.gets().filter(|(case, _)| case.key().is_some()) {
+fn lifetime(history: &History<'_>, judgement: &mut Judgement) {
+    for (entry, id) in history.gets().filter(|(entry, _)| entry.key().is_some()) {
         let PetId::Int64(id) = id else { continue };
-        match (docket.era(case), case.status()) {
+        match (history.era(entry), entry.status()) {
             (_, None | Some(429)) => {}
             (Era::Before, Some(200)) | (Era::OnTheDay, _) => judgement.hold(),
             // Gone, and not merely not yet readable.
-            (Era::Before, Some(status @ (404 | 410))) if docket.known(id, case).is_some() => {
-                if status == 410 || docket.is_settled(id, case) {
-                    judgement.fail(&[case], "200 for an existing animal before 5 December 2030", answered(case));
+            (Era::Before, Some(status @ (404 | 410))) if history.known(id, entry).is_some() => {
+                if status == 410 || history.is_settled(id, entry) {
+                    judgement.fail(&[entry], "200 for an existing animal before 5 December 2030", answered(entry));
                 }
             }
             (Era::Before, _) => {}
             (Era::After, Some(200..=299)) => {
-                judgement.fail(&[case], "no success after 5 December 2030", answered(case));
+                judgement.fail(&[entry], "no success after 5 December 2030", answered(entry));
             }
             (Era::After, _) => judgement.hold(),
         }
     }
 }
 
-fn sunset(docket: &Docket<'_>, judgement: &mut Judgement) {
-    for (case, _) in docket.gets() {
-        for text in case.response().into_iter().flat_map(|response| response.values("sunset")) {
+fn sunset(history: &History<'_>, judgement: &mut Judgement) {
+    for (entry, _) in history.gets() {
+        for text in entry.response().into_iter().flat_map(|response| response.values("sunset")) {
             let held = http_date(text).is_some_and(names_the_day);
-            judgement.require(case, held, "an HTTP-date on 5 December 2030 in Sunset", || format!("Sunset: {text}"));
+            judgement.require(entry, held, "an HTTP-date on 5 December 2030 in Sunset", || format!("Sunset: {text}"));
         }
     }
 }
@@ -67,12 +67,12 @@ fn names_the_day(instant: Timestamp) -> bool {
     (-14.0..24.0).contains(&hours)
 }
 
-fn deprecation_header(docket: &Docket<'_>, judgement: &mut Judgement) {
-    for (case, _) in docket.gets() {
-        for text in case.response().into_iter().flat_map(|response| response.values("deprecation")) {
+fn deprecation_header(history: &History<'_>, judgement: &mut Judgement) {
+    for (entry, _) in history.gets() {
+        for text in entry.response().into_iter().flat_map(|response| response.values("deprecation")) {
             let date = sfv::Parser::new(text).parse::<sfv::Item>().is_ok_and(|item| item.bare_item.as_date().is_some());
             judgement
-                .require(case, date, "a structured-field date such as @1893456000", || format!("Deprecation: {text}"));
+                .require(entry, date, "a structured-field date such as @1893456000", || format!("Deprecation: {text}"));
         }
     }
 }
@@ -80,19 +80,19 @@ fn deprecation_header(docket: &Docket<'_>, judgement: &mut Judgement) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace_builder::Sample;
+    use crate::trace_builder::TraceBuilder;
 
     #[test]
     fn what_was_never_seen_may_be_gone() {
-        let gone = |sample: Sample| sample.fetch(7, 410, String::new()).failing(lifetime);
-        assert_eq!(gone(Sample::new()), [[0; 0]; 0]);
-        assert_eq!(gone(Sample::new().get(7, Some("sold"))), [[2]]);
+        let gone = |builder: TraceBuilder| builder.fetch(7, 410, String::new()).failing(lifetime);
+        assert_eq!(gone(TraceBuilder::new()), [[0; 0]; 0]);
+        assert_eq!(gone(TraceBuilder::new().get(7, Some("sold"))), [[2]]);
     }
 
     #[test]
     fn the_base_address_is_judged_once_something_succeeds_there() {
-        assert_eq!(Sample::new().get(7, None).judged(path).judged, 0);
-        assert_eq!(Sample::new().get(7, None).get(8, Some("sold")).judged(path).judged, 1);
+        assert_eq!(TraceBuilder::new().get(7, None).judged(path).judged, 0);
+        assert_eq!(TraceBuilder::new().get(7, None).get(8, Some("sold")).judged(path).judged, 1);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Keys that are refused although valid, and callers without one that are let in or told something else than 401.
 
-use animal_store_rules::history::Case;
-use animal_store_rules::request::{Access, Lack, Operation};
+use animal_store_rules::history::Entry;
+use animal_store_rules::request::{Credential, Defect, Operation};
 use animal_store_rules::trace::Trace;
 use serde_json::json;
 
@@ -44,7 +44,7 @@ pub(super) const EDITS: &[Breaking] = &[
         name: "lists need no key",
         trace: "free",
         also: &[],
-        apply: |trace| let_in(trace, |case| lacks(case, Lack::Absent)),
+        apply: |trace| let_in(trace, |entry| lacks(entry, Defect::Absent)),
     },
     Breaking {
         rule: "auth.missing-key",
@@ -54,7 +54,7 @@ pub(super) const EDITS: &[Breaking] = &[
         apply: |trace| {
             last(
                 trace,
-                |case| case.operation == Operation::Orders && is(case, Lack::Absent),
+                |entry| entry.operation == Operation::Orders && is(entry, Defect::Absent),
                 |response| refuse(response, 403),
             );
         },
@@ -67,7 +67,7 @@ pub(super) const EDITS: &[Breaking] = &[
         apply: |trace| {
             last(
                 trace,
-                |case| case.operation == Operation::Orders && is(case, Lack::Absent),
+                |entry| entry.operation == Operation::Orders && is(entry, Defect::Absent),
                 |response| {
                     response.status = 200;
                     set_json(response, &json!([]));
@@ -80,7 +80,7 @@ pub(super) const EDITS: &[Breaking] = &[
         name: "a made-up key gets a list",
         trace: "pro",
         also: &[],
-        apply: |trace| let_in(trace, |case| lacks(case, Lack::Unknown)),
+        apply: |trace| let_in(trace, |entry| lacks(entry, Defect::Unknown)),
     },
     Breaking {
         rule: "auth.invalid-key",
@@ -88,8 +88,10 @@ pub(super) const EDITS: &[Breaking] = &[
         trace: "free",
         also: &[],
         apply: |trace| {
-            let fetch = |case: &Case<'_>| {
-                matches!(case.operation, Operation::Get(_)) && case.operation.is_sound() && is(case, Lack::Unknown)
+            let fetch = |entry: &Entry<'_>| {
+                matches!(entry.operation, Operation::Get(_))
+                    && entry.operation.is_certainly_valid()
+                    && is(entry, Defect::Unknown)
             };
             last(trace, fetch, |response| refuse(response, 403));
         },
@@ -100,7 +102,7 @@ pub(super) const EDITS: &[Breaking] = &[
         trace: "free",
         also: &[],
         apply: |trace| {
-            let shortened = |case: &Case<'_>| is(case, Lack::Inexact) && credential(case).len() == 26;
+            let shortened = |entry: &Entry<'_>| is(entry, Defect::Inexact) && credential(entry).len() == 26;
             last(trace, shortened, |response| empty(response, 204));
         },
     },
@@ -109,42 +111,44 @@ pub(super) const EDITS: &[Breaking] = &[
         name: "a key with something after it is taken",
         trace: "day",
         also: &[],
-        apply: |trace| let_in(trace, |case| lacks(case, Lack::Inexact) && credential(case).len() > 27),
+        apply: |trace| let_in(trace, |entry| lacks(entry, Defect::Inexact) && credential(entry).len() > 27),
     },
     Breaking {
         rule: "auth.exact-key",
         name: "a key in another case is taken",
         trace: "odd",
         also: &[],
-        apply: |trace| let_in(trace, |case| lacks(case, Lack::Inexact) && credential(case).len() == 27),
+        apply: |trace| let_in(trace, |entry| lacks(entry, Defect::Inexact) && credential(entry).len() == 27),
     },
     Breaking {
         rule: "auth.bearer-header",
         name: "a key without a scheme is taken",
         trace: "free",
         also: &[],
-        apply: |trace| let_in(trace, |case| is(case, Lack::NotBearer) && credential(case).starts_with("sk-")),
+        apply: |trace| let_in(trace, |entry| is(entry, Defect::NotBearer) && credential(entry).starts_with("sk-")),
     },
     Breaking {
         rule: "auth.bearer-header",
         name: "a key is taken by Basic authentication",
         trace: "odd",
         also: &[],
-        apply: |trace| let_in(trace, |case| is(case, Lack::NotBearer) && credential(case).starts_with("Basic ")),
+        apply: |trace| let_in(trace, |entry| is(entry, Defect::NotBearer) && credential(entry).starts_with("Basic ")),
     },
     Breaking {
         rule: "auth.bearer-header",
         name: "a key is taken from the query",
         trace: "pro",
         also: &[],
-        apply: |trace| let_in(trace, |case| is(case, Lack::NotBearer) && case.exchange.request.query.is_some()),
+        apply: |trace| let_in(trace, |entry| is(entry, Defect::NotBearer) && entry.exchange.request.query.is_some()),
     },
     Breaking {
         rule: "auth.bearer-header",
         name: "a key is taken from another header field",
         trace: "day",
         also: &[],
-        apply: |trace| let_in(trace, |case| is(case, Lack::NotBearer) && !case.exchange.request.headers.is_empty()),
+        apply: |trace| {
+            let_in(trace, |entry| is(entry, Defect::NotBearer) && !entry.exchange.request.headers.is_empty())
+        },
     },
     Breaking {
         rule: "auth.before-all-else",
@@ -169,25 +173,25 @@ pub(super) const EDITS: &[Breaking] = &[
     },
 ];
 
-fn orders(case: &Case<'_>) -> bool {
-    case.operation == Operation::Orders && case.key().is_some() && !limited(case)
+fn orders(entry: &Entry<'_>) -> bool {
+    entry.operation == Operation::Orders && entry.key().is_some() && !limited(entry)
 }
 
-fn is(case: &Case<'_>, lack: Lack) -> bool {
-    case.access == Access::Lacking(lack)
+fn is(entry: &Entry<'_>, defect: Defect) -> bool {
+    entry.credential == Credential::Invalid(defect)
 }
 
 /// A plain list that lacks a key in this way.
-fn lacks(case: &Case<'_>, lack: Lack) -> bool {
-    matches!(case.operation, Operation::List(_)) && case.operation.is_sound() && is(case, lack)
+fn lacks(entry: &Entry<'_>, defect: Defect) -> bool {
+    matches!(entry.operation, Operation::List(_)) && entry.operation.is_certainly_valid() && is(entry, defect)
 }
 
-fn credential<'c>(case: &Case<'c>) -> &'c str {
-    case.exchange.request.authorization.as_deref().unwrap_or("")
+fn credential<'c>(entry: &Entry<'c>) -> &'c str {
+    entry.exchange.request.authorization.as_deref().unwrap_or("")
 }
 
 /// Answers the last of the requests that are picked with a list.
-fn let_in(trace: &mut Trace, pick: impl Fn(&Case<'_>) -> bool) {
+fn let_in(trace: &mut Trace, pick: impl Fn(&Entry<'_>) -> bool) {
     let at = *places(trace, listed_by("")).first().expect("a list");
     let body = trace.exchanges[at].response().expect("an answer").body.clone();
     let at = *places(trace, pick).last().expect("there is nothing to edit");
@@ -197,7 +201,9 @@ fn let_in(trace: &mut Trace, pick: impl Fn(&Case<'_>) -> bool) {
 }
 
 fn unsound(trace: &mut Trace, operation: fn(&Operation) -> bool, status: u16) {
-    let pick = |case: &Case<'_>| case.access.is_lacking() && operation(&case.operation) && !case.operation.is_sound();
-    let unusual = |case: &Case<'_>| pick(case) && !is(case, Lack::NotBearer);
+    let pick = |entry: &Entry<'_>| {
+        entry.credential.is_invalid() && operation(&entry.operation) && !entry.operation.is_certainly_valid()
+    };
+    let unusual = |entry: &Entry<'_>| pick(entry) && !is(entry, Defect::NotBearer);
     last(trace, unusual, |response| refuse(response, status));
 }

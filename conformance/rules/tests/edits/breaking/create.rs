@@ -1,6 +1,6 @@
 //! Creations that are refused although valid, accepted although faulty, or answered with another animal.
 
-use animal_store_rules::history::Case;
+use animal_store_rules::history::Entry;
 use animal_store_rules::request::{CreateBody, Fault, Operation};
 use animal_store_rules::trace::Trace;
 use animal_store_rules::trace::exchange::Response;
@@ -39,7 +39,7 @@ pub(super) const EDITS: &[Breaking] = &[
         name: "an unknown member gets 422",
         trace: "odd",
         also: &[],
-        apply: |trace| last(trace, |case| created(case) && sent(case, "colour"), |response| refuse(response, 422)),
+        apply: |trace| last(trace, |entry| created(entry) && sent(entry, "colour"), |response| refuse(response, 422)),
     },
     Breaking {
         rule: "create.echo",
@@ -49,7 +49,7 @@ pub(super) const EDITS: &[Breaking] = &[
         apply: |trace| {
             each(
                 trace,
-                |case| !case.animals().is_empty(),
+                |entry| !entry.animals().is_empty(),
                 |response| {
                     let text =
                         String::from_utf8_lossy(&response.body).replace("-9007199254740993", "-9007199254740992");
@@ -66,7 +66,7 @@ pub(super) const EDITS: &[Breaking] = &[
         apply: |trace| {
             last(
                 trace,
-                |case| valid(case) && sent(case, "\"status\""),
+                |entry| valid(entry) && sent(entry, "\"status\""),
                 |response| {
                     edit(response, |pet| drop(pet.as_object_mut().map(|pet| pet.remove("status"))));
                 },
@@ -81,7 +81,7 @@ pub(super) const EDITS: &[Breaking] = &[
         apply: |trace| {
             each(
                 trace,
-                |case| !case.animals().is_empty(),
+                |entry| !entry.animals().is_empty(),
                 |response| {
                     edit(response, |value| {
                         for pet in animals(value) {
@@ -113,49 +113,49 @@ pub(super) const EDITS: &[Breaking] = &[
         name: "a body without name makes an animal",
         trace: "pro",
         also: &[],
-        apply: |trace| last(trace, |case| at_fault(case, Fault::NameMissing), accept),
+        apply: |trace| last(trace, |entry| at_fault(entry, Fault::NameMissing), accept),
     },
     Breaking {
         rule: "create.name-required",
         name: "a body without name gets 422",
         trace: "free",
         also: &[],
-        apply: |trace| last(trace, |case| only_fault(case, Fault::NameMissing), |response| refuse(response, 422)),
+        apply: |trace| last(trace, |entry| only_fault(entry, Fault::NameMissing), |response| refuse(response, 422)),
     },
     Breaking {
         rule: "create.category-required",
         name: "a body without categoryId makes an animal",
         trace: "pro",
         also: &[],
-        apply: |trace| last(trace, |case| only_fault(case, Fault::CategoryMissing), accept),
+        apply: |trace| last(trace, |entry| only_fault(entry, Fault::CategoryMissing), accept),
     },
     Breaking {
         rule: "create.category-required",
         name: "a body without categoryId makes the server fail",
         trace: "odd",
         also: &[],
-        apply: |trace| last(trace, |case| only_fault(case, Fault::CategoryMissing), |response| refuse(response, 500)),
+        apply: |trace| last(trace, |entry| only_fault(entry, Fault::CategoryMissing), |response| refuse(response, 500)),
     },
     Breaking {
         rule: "create.name-type",
         name: "null is taken for a name",
         trace: "pro",
         also: &[],
-        apply: |trace| last(trace, |case| only_fault(case, Fault::NameType) && sent(case, "\"name\":null"), accept),
+        apply: |trace| last(trace, |entry| only_fault(entry, Fault::NameType) && sent(entry, "\"name\":null"), accept),
     },
     Breaking {
         rule: "create.name-type",
         name: "a number for a name gets 422",
         trace: "free",
         also: &[],
-        apply: |trace| last(trace, |case| only_fault(case, Fault::NameType), |response| refuse(response, 422)),
+        apply: |trace| last(trace, |entry| only_fault(entry, Fault::NameType), |response| refuse(response, 422)),
     },
     Breaking {
         rule: "create.category-type",
         name: "a string is taken for a category",
         trace: "pro",
         also: &[],
-        apply: |trace| last(trace, |case| only_fault(case, Fault::CategoryType) && sent(case, "\"1\""), accept),
+        apply: |trace| last(trace, |entry| only_fault(entry, Fault::CategoryType) && sent(entry, "\"1\""), accept),
     },
     Breaking {
         rule: "create.category-type",
@@ -165,7 +165,7 @@ pub(super) const EDITS: &[Breaking] = &[
         apply: |trace| {
             last(
                 trace,
-                |case| only_fault(case, Fault::CategoryType) && sent(case, "[1]"),
+                |entry| only_fault(entry, Fault::CategoryType) && sent(entry, "[1]"),
                 |response| refuse(response, 404),
             );
         },
@@ -176,7 +176,7 @@ pub(super) const EDITS: &[Breaking] = &[
         trace: "pro",
         also: &[],
         apply: |trace| {
-            last(trace, |case| only_fault(case, Fault::CategoryRange) && sent(case, "9223372036854775808"), accept);
+            last(trace, |entry| only_fault(entry, Fault::CategoryRange) && sent(entry, "9223372036854775808"), accept);
         },
     },
     Breaking {
@@ -184,14 +184,14 @@ pub(super) const EDITS: &[Breaking] = &[
         name: "a fraction is cut off",
         trace: "pro",
         also: &[],
-        apply: |trace| last(trace, |case| only_fault(case, Fault::CategoryRange) && sent(case, "1.5"), accept),
+        apply: |trace| last(trace, |entry| only_fault(entry, Fault::CategoryRange) && sent(entry, "1.5"), accept),
     },
     Breaking {
         rule: "create.status-enum",
         name: "a fourth status is dropped and the rest accepted",
         trace: "pro",
         also: &[],
-        apply: |trace| last(trace, |case| only_fault(case, Fault::StatusEnum) && sent(case, "lost"), accept),
+        apply: |trace| last(trace, |entry| only_fault(entry, Fault::StatusEnum) && sent(entry, "lost"), accept),
     },
     Breaking {
         rule: "create.status-enum",
@@ -201,7 +201,7 @@ pub(super) const EDITS: &[Breaking] = &[
         apply: |trace| {
             last(
                 trace,
-                |case| only_fault(case, Fault::StatusEnum) && sent(case, "SOLD"),
+                |entry| only_fault(entry, Fault::StatusEnum) && sent(entry, "SOLD"),
                 |response| refuse(response, 422),
             );
         },
@@ -212,9 +212,9 @@ pub(super) const EDITS: &[Breaking] = &[
         trace: "free",
         also: &[],
         apply: |trace| {
-            let nothing = |case: &Case<'_>| {
-                at_fault(case, Fault::NoObject)
-                    && case.exchange.request.body.as_ref().is_none_or(|body| body.bytes.is_empty())
+            let nothing = |entry: &Entry<'_>| {
+                at_fault(entry, Fault::NoObject)
+                    && entry.exchange.request.body.as_ref().is_none_or(|body| body.bytes.is_empty())
             };
             last(trace, nothing, |response| refuse(response, 500));
         },
@@ -224,7 +224,7 @@ pub(super) const EDITS: &[Breaking] = &[
         name: "an array makes an animal",
         trace: "pro",
         also: &[],
-        apply: |trace| last(trace, |case| at_fault(case, Fault::NoObject) && sent(case, "["), accept),
+        apply: |trace| last(trace, |entry| at_fault(entry, Fault::NoObject) && sent(entry, "["), accept),
     },
     Breaking {
         rule: "create.malformed-json",
@@ -246,10 +246,10 @@ pub(super) const EDITS: &[Breaking] = &[
         trace: "free",
         also: &[],
         apply: |trace| {
-            let unclear = |case: &Case<'_>| {
-                case.operation == Operation::Create(CreateBody::Unclear)
-                    && case.key().is_some()
-                    && case.status() == Some(400)
+            let unclear = |entry: &Entry<'_>| {
+                entry.operation == Operation::Create(CreateBody::Unclear)
+                    && entry.key().is_some()
+                    && entry.status() == Some(400)
             };
             last(trace, unclear, |response| response.status = 200);
         },
@@ -257,29 +257,29 @@ pub(super) const EDITS: &[Breaking] = &[
 ];
 
 /// A valid creation that was answered with the animal, and not fetched afterwards.
-fn valid(case: &Case<'_>) -> bool {
-    created(case) && case.operation.is_sound()
+fn valid(entry: &Entry<'_>) -> bool {
+    created(entry) && entry.operation.is_certainly_valid()
 }
 
-fn faults<'c>(case: &'c Case<'_>) -> &'c [Fault] {
-    match &case.operation {
-        Operation::Create(CreateBody::Faulty(faults, _)) if case.key().is_some() && case.status() == Some(400) => {
+fn faults<'c>(entry: &'c Entry<'_>) -> &'c [Fault] {
+    match &entry.operation {
+        Operation::Create(CreateBody::Faulty(faults, _)) if entry.key().is_some() && entry.status() == Some(400) => {
             faults
         }
         _ => &[],
     }
 }
 
-fn at_fault(case: &Case<'_>, fault: Fault) -> bool {
-    faults(case).contains(&fault)
+fn at_fault(entry: &Entry<'_>, fault: Fault) -> bool {
+    faults(entry).contains(&fault)
 }
 
-fn only_fault(case: &Case<'_>, fault: Fault) -> bool {
-    faults(case) == [fault]
+fn only_fault(entry: &Entry<'_>, fault: Fault) -> bool {
+    faults(entry) == [fault]
 }
 
-fn malformed(case: &Case<'_>) -> bool {
-    case.operation == Operation::Create(CreateBody::Malformed) && case.key().is_some() && case.status() == Some(400)
+fn malformed(entry: &Entry<'_>) -> bool {
+    entry.operation == Operation::Create(CreateBody::Malformed) && entry.key().is_some() && entry.status() == Some(400)
 }
 
 /// Makes the answer that to a creation.
@@ -289,13 +289,13 @@ fn accept(response: &mut Response) {
 }
 
 fn honour_id(trace: &mut Trace) {
-    let at = places(trace, |case| created(case) && sent(case, "\"id\":"))[0];
+    let at = places(trace, |entry| created(entry) && sent(entry, "\"id\":"))[0];
     let exchange = &trace.exchanges[at];
     let asked: Value = serde_json::from_slice(&exchange.request.body.as_ref().expect("a body").bytes).expect("JSON");
     let given = exchange.response().and_then(json_of).expect("an animal")["id"].clone();
     each(
         trace,
-        |case| !case.animals().is_empty(),
+        |entry| !entry.animals().is_empty(),
         |response| {
             edit(response, |value| {
                 for pet in animals(value).into_iter().filter(|pet| pet["id"] == given) {

@@ -1,6 +1,6 @@
 //! Errors of another shape, with another status in the body, or under another label.
 
-use animal_store_rules::history::Case;
+use animal_store_rules::history::Entry;
 use animal_store_rules::request::Operation;
 use animal_store_rules::trace::exchange::Response;
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ pub(super) const EDITS: &[Breaking] = &[
         apply: |trace| {
             last(
                 trace,
-                |case| described(case, 404),
+                |entry| described(entry, 404),
                 |response| {
                     response.body.clear();
                     remove(response, "content-type");
@@ -35,7 +35,7 @@ pub(super) const EDITS: &[Breaking] = &[
         apply: |trace| {
             last(
                 trace,
-                |case| described(case, 401),
+                |entry| described(entry, 401),
                 |response| {
                     response.body = b"<h1>401</h1>".to_vec();
                     set(response, "content-type", "text/html");
@@ -48,7 +48,7 @@ pub(super) const EDITS: &[Breaking] = &[
         name: "errors have no code",
         trace: "odd",
         also: &[],
-        apply: |trace| all(trace, |case| described(case, 400), |response| without(response, "code")),
+        apply: |trace| all(trace, |entry| described(entry, 400), |response| without(response, "code")),
     },
     Breaking {
         rule: "errors.shape",
@@ -58,7 +58,7 @@ pub(super) const EDITS: &[Breaking] = &[
         apply: |trace| {
             last(
                 trace,
-                |case| described(case, 401),
+                |entry| described(entry, 401),
                 |response| edit(response, |error| error["message"] = json!({"en": "No."})),
             );
         },
@@ -69,7 +69,11 @@ pub(super) const EDITS: &[Breaking] = &[
         trace: "free",
         also: &[],
         apply: |trace| {
-            last(trace, |case| described(case, 400), |response| edit(response, |error| error["status"] = json!("400")));
+            last(
+                trace,
+                |entry| described(entry, 400),
+                |response| edit(response, |error| error["status"] = json!("400")),
+            );
         },
     },
     Breaking {
@@ -78,7 +82,11 @@ pub(super) const EDITS: &[Breaking] = &[
         trace: "pro",
         also: &[],
         apply: |trace| {
-            last(trace, |case| described(case, 404), |response| edit(response, |error| *error = json!([error.take()])));
+            last(
+                trace,
+                |entry| described(entry, 404),
+                |response| edit(response, |error| *error = json!([error.take()])),
+            );
         },
     },
     Breaking {
@@ -87,7 +95,7 @@ pub(super) const EDITS: &[Breaking] = &[
         trace: "free",
         also: &[],
         apply: |trace| {
-            last(trace, |case| described(case, 404), |response| edit(response, |error| error["status"] = json!(400)));
+            last(trace, |entry| described(entry, 404), |response| edit(response, |error| error["status"] = json!(400)));
         },
     },
     Breaking {
@@ -96,7 +104,7 @@ pub(super) const EDITS: &[Breaking] = &[
         trace: "odd",
         also: &[],
         apply: |trace| {
-            all(trace, |case| described(case, 401), |response| edit(response, |error| error["status"] = json!(403)));
+            all(trace, |entry| described(entry, 401), |response| edit(response, |error| error["status"] = json!(403)));
         },
     },
     Breaking {
@@ -107,7 +115,7 @@ pub(super) const EDITS: &[Breaking] = &[
         apply: |trace| {
             all(
                 trace,
-                |case| described(case, 400),
+                |entry| described(entry, 400),
                 |response| set(response, "content-type", "application/problem+json"),
             );
         },
@@ -117,7 +125,7 @@ pub(super) const EDITS: &[Breaking] = &[
         name: "a 404 has no label",
         trace: "day",
         also: &[],
-        apply: |trace| last(trace, |case| described(case, 404), |response| remove(response, "content-type")),
+        apply: |trace| last(trace, |entry| described(entry, 404), |response| remove(response, "content-type")),
     },
     Breaking {
         rule: "errors.elsewhere",
@@ -127,7 +135,7 @@ pub(super) const EDITS: &[Breaking] = &[
         apply: |trace| {
             last(
                 trace,
-                |case| case.operation == Operation::Elsewhere && keyed(case, 404),
+                |entry| entry.operation == Operation::Elsewhere && keyed(entry, 404),
                 |response| {
                     response.body = b"<h1>404</h1>".to_vec();
                 },
@@ -139,21 +147,23 @@ pub(super) const EDITS: &[Breaking] = &[
         name: "an unknown method gets JSON that is no Error",
         trace: "pro",
         also: &[],
-        apply: |trace| last(trace, |case| keyed(case, 405), |response| set_json(response, &json!({"error": "method"}))),
+        apply: |trace| {
+            last(trace, |entry| keyed(entry, 405), |response| set_json(response, &json!({"error": "method"})))
+        },
     },
     Breaking {
         rule: "errors.elsewhere",
         name: "a status that the tables do not list has no Error",
         trace: "day",
         also: &[],
-        apply: |trace| last(trace, |case| keyed(case, 415), |response| set_json(response, &Value::Null)),
+        apply: |trace| last(trace, |entry| keyed(entry, 415), |response| set_json(response, &Value::Null)),
     },
     Breaking {
         rule: "errors.elsewhere",
         name: "a removed operation has no Error",
         trace: "removed",
         also: &[],
-        apply: |trace| last(trace, |case| keyed(case, 410), |response| without(response, "message")),
+        apply: |trace| last(trace, |entry| keyed(entry, 410), |response| without(response, "message")),
     },
     Breaking {
         rule: "errors.elsewhere",
@@ -161,14 +171,14 @@ pub(super) const EDITS: &[Breaking] = &[
         trace: "removed",
         also: &[],
         apply: |trace| {
-            last(trace, |case| keyed(case, 410), |response| edit(response, |error| error["status"] = json!(404)));
+            last(trace, |entry| keyed(entry, 410), |response| edit(response, |error| error["status"] = json!(404)));
         },
     },
 ];
 
 /// An error of an operation.
-fn described(case: &Case<'_>, status: u16) -> bool {
-    case.operation != Operation::Elsewhere && case.status() == Some(status)
+fn described(entry: &Entry<'_>, status: u16) -> bool {
+    entry.operation != Operation::Elsewhere && entry.status() == Some(status)
 }
 
 fn without(response: &mut Response, member: &str) {

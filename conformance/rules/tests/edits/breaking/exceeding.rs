@@ -1,6 +1,6 @@
 //! Limits that are not kept: too late, too early, never, not for every operation, or for ever.
 
-use animal_store_rules::history::Case;
+use animal_store_rules::history::Entry;
 use animal_store_rules::request::Operation;
 use animal_store_rules::trace::Trace;
 use animal_store_rules::trace::exchange::Response;
@@ -28,7 +28,7 @@ pub(super) const EDITS: &[Breaking] = &[
         name: "a list with nothing remaining gets 503",
         trace: "free",
         also: &[("list.success", "a lawful list is not answered with 200")],
-        apply: |trace| last(trace, |case| is_list(case) && is_spent(case), |response| refuse(response, 503)),
+        apply: |trace| last(trace, |entry| is_list(entry) && is_spent(entry), |response| refuse(response, 503)),
     },
     Breaking {
         rule: "quota.enforced",
@@ -36,7 +36,11 @@ pub(super) const EDITS: &[Breaking] = &[
         trace: "odd",
         also: &[],
         apply: |trace| {
-            last(trace, |case| limited(case) && case.operation == Operation::Orders, |response| empty(response, 204));
+            last(
+                trace,
+                |entry| limited(entry) && entry.operation == Operation::Orders,
+                |response| empty(response, 204),
+            );
         },
     },
     Breaking {
@@ -86,7 +90,7 @@ pub(super) const EDITS: &[Breaking] = &[
         name: "store orders uses nothing up",
         trace: "pro",
         also: &[],
-        apply: |trace| uses_nothing_up(trace, |case| case.operation == Operation::Orders && case.succeeded()),
+        apply: |trace| uses_nothing_up(trace, |entry| entry.operation == Operation::Orders && entry.succeeded()),
     },
     Breaking {
         rule: "quota.retry-after",
@@ -201,12 +205,12 @@ pub(super) const EDITS: &[Breaking] = &[
 ];
 
 /// An answer to the key that says that it was the last one of its window.
-fn is_spent(case: &Case<'_>) -> bool {
-    case.key().is_some() && case.response().is_some_and(|response| window(response).remaining == 0)
+fn is_spent(entry: &Entry<'_>) -> bool {
+    entry.key().is_some() && entry.response().is_some_and(|response| window(response).remaining == 0)
 }
 
-fn is_list(case: &Case<'_>) -> bool {
-    matches!(case.operation, Operation::List(_))
+fn is_list(entry: &Entry<'_>) -> bool {
+    matches!(entry.operation, Operation::List(_))
 }
 
 fn with_the_first_429(trace: &mut Trace, change: impl FnOnce(&mut Response)) {
@@ -263,9 +267,9 @@ fn before_the_first_429(trace: &mut Trace, requests: usize) {
 }
 
 /// Makes Remaining stay where it was before one of the requests that are picked.
-fn uses_nothing_up(trace: &mut Trace, pick: fn(&Case<'_>) -> bool) {
-    let successes = places(trace, |case| case.key().is_some() && case.succeeded());
-    let picked = places(trace, |case| pick(case) && case.key().is_some());
+fn uses_nothing_up(trace: &mut Trace, pick: fn(&Entry<'_>) -> bool) {
+    let successes = places(trace, |entry| entry.key().is_some() && entry.succeeded());
+    let picked = places(trace, |entry| pick(entry) && entry.key().is_some());
     let at = *picked.iter().find(|at| **at > 0 && successes.contains(&(**at - 1))).expect("two successes in a row");
     let before = window(answer(&mut trace.exchanges[at - 1])).remaining;
     set(answer(&mut trace.exchanges[at]), "x-ratelimit-remaining", before);

@@ -1,6 +1,6 @@
 //! Fetches that miss an animal, find one that is not there, or show another.
 
-use animal_store_rules::history::Case;
+use animal_store_rules::history::Entry;
 use animal_store_rules::request::{Operation, PetId};
 use animal_store_rules::rules::broken;
 use animal_store_rules::trace::Trace;
@@ -56,7 +56,7 @@ pub(super) const EDITS: &[Breaking] = &[
         also: &[],
         apply: |trace| {
             let has_status =
-                |case: &Case<'_>| fetched(case) && case.value().is_some_and(|pet| pet.get("status").is_some());
+                |entry: &Entry<'_>| fetched(entry) && entry.value().is_some_and(|pet| pet.get("status").is_some());
             last(trace, has_status, |response| {
                 edit(response, |pet| drop(pet.as_object_mut().map(|pet| pet.remove("status"))));
             });
@@ -132,16 +132,16 @@ pub(super) const EDITS: &[Breaking] = &[
     },
 ];
 
-fn asks_for_nobody(case: &Case<'_>) -> bool {
-    matches!(case.operation, Operation::Get(PetId::Int64(_))) && keyed(case, 404)
+fn asks_for_nobody(entry: &Entry<'_>) -> bool {
+    matches!(entry.operation, Operation::Get(PetId::Int64(_))) && keyed(entry, 404)
 }
 
-fn asks_for_the_largest(case: &Case<'_>) -> bool {
-    asks_for_nobody(case) && case.exchange.request.path == "/pets/9223372036854775807"
+fn asks_for_the_largest(entry: &Entry<'_>) -> bool {
+    asks_for_nobody(entry) && entry.exchange.request.path == "/pets/9223372036854775807"
 }
 
-fn asks_with_no_int64(case: &Case<'_>) -> bool {
-    case.operation == Operation::Get(PetId::NotInt64) && (keyed(case, 400) || keyed(case, 404))
+fn asks_with_no_int64(entry: &Entry<'_>) -> bool {
+    entry.operation == Operation::Get(PetId::NotInt64) && (keyed(entry, 400) || keyed(entry, 404))
 }
 
 /// Gives an id that was tried, and that no animal has, an animal.
@@ -149,7 +149,7 @@ fn show_anybody(trace: &mut Trace, id: i64) {
     let path = format!("/pets/{id}");
     last(
         trace,
-        |case| asks_for_nobody(case) && case.exchange.request.path == path,
+        |entry| asks_for_nobody(entry) && entry.exchange.request.path == path,
         |response| {
             response.status = 200;
             set_json(response, &json!({"id": id, "name": "Anybody", "categoryId": 1}));

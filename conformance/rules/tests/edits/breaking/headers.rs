@@ -1,6 +1,6 @@
 //! Rate-limit headers that are missing, unreadable, or untrue.
 
-use animal_store_rules::history::Case;
+use animal_store_rules::history::Entry;
 use animal_store_rules::request::Operation;
 use animal_store_rules::trace::Trace;
 use jiff::SignedDuration;
@@ -22,7 +22,7 @@ pub(super) const EDITS: &[Breaking] = &[
         name: "401 has no Limit",
         trace: "free",
         also: &[],
-        apply: |trace| all(trace, |case| case.status() == Some(401), |response| remove(response, LIMIT)),
+        apply: |trace| all(trace, |entry| entry.status() == Some(401), |response| remove(response, LIMIT)),
     },
     Breaking {
         rule: "headers.limit",
@@ -83,7 +83,7 @@ pub(super) const EDITS: &[Breaking] = &[
         name: "a Free key is told 100",
         trace: "free",
         also: &[],
-        apply: |trace| all(trace, metered, |response| set(response, LIMIT, 100)),
+        apply: |trace| all(trace, with_rate_limit, |response| set(response, LIMIT, 100)),
     },
     Breaking {
         rule: "headers.limit-figure",
@@ -91,8 +91,8 @@ pub(super) const EDITS: &[Breaking] = &[
         trace: "pro",
         also: &[],
         apply: |trace| {
-            trace.context.figures = None;
-            let places = places(trace, metered);
+            trace.context.plan_limits = None;
+            let places = places(trace, with_rate_limit);
             for (at, limit) in places.into_iter().zip([600, 900]) {
                 set(answer(&mut trace.exchanges[at]), LIMIT, limit);
             }
@@ -104,7 +104,7 @@ pub(super) const EDITS: &[Breaking] = &[
         trace: "free",
         also: &[],
         apply: |trace| {
-            trace.context.figures = None;
+            trace.context.plan_limits = None;
             all(trace, created, |response| {
                 let window = window(response);
                 set(response, LIMIT, window.limit + 10);
@@ -136,7 +136,7 @@ pub(super) const EDITS: &[Breaking] = &[
         name: "Remaining stays where it is",
         trace: "pro",
         also: &[],
-        apply: |trace| all(trace, metered, |response| set(response, REMAINING, 299)),
+        apply: |trace| all(trace, with_rate_limit, |response| set(response, REMAINING, 299)),
     },
     Breaking {
         rule: "headers.remaining-never-rises",
@@ -155,7 +155,7 @@ pub(super) const EDITS: &[Breaking] = &[
         trace: "pro",
         also: &[GIVEN_BACK],
         apply: |trace| {
-            for at in places(trace, metered).into_iter().skip(40) {
+            for at in places(trace, with_rate_limit).into_iter().skip(40) {
                 let response = answer(&mut trace.exchanges[at]);
                 let remaining = window(response).remaining;
                 set(response, REMAINING, remaining + 30);
@@ -232,13 +232,14 @@ pub(super) const EDITS: &[Breaking] = &[
     },
 ];
 
-fn metered(case: &Case<'_>) -> bool {
-    case.key().is_some() && case.operation != Operation::Elsewhere
+fn with_rate_limit(entry: &Entry<'_>) -> bool {
+    entry.key().is_some() && entry.operation != Operation::Elsewhere
 }
 
-fn operation_with(status: u16) -> impl Fn(&Case<'_>) -> bool {
-    move |case| {
-        case.operation != Operation::Elsewhere && (keyed(case, status) || status == 401 && case.status() == Some(401))
+fn operation_with(status: u16) -> impl Fn(&Entry<'_>) -> bool {
+    move |entry| {
+        entry.operation != Operation::Elsewhere
+            && (keyed(entry, status) || status == 401 && entry.status() == Some(401))
     }
 }
 
@@ -246,7 +247,7 @@ fn operation_with(status: u16) -> impl Fn(&Case<'_>) -> bool {
 fn reset(trace: &mut Trace, change: impl Fn(i64, i64) -> i64) {
     all(
         trace,
-        |case| !case.access.is_lacking() && case.operation != Operation::Elsewhere,
+        |entry| !entry.credential.is_invalid() && entry.operation != Operation::Elsewhere,
         |response| {
             let reset = change(window(response).reset, server_time(response));
             set(response, RESET, reset);

@@ -1,7 +1,7 @@
 //! Lists with the wrong animals, too many of them, or too few.
 
-use animal_store_rules::history::Case;
-use animal_store_rules::request::{Access, Operation};
+use animal_store_rules::history::Entry;
+use animal_store_rules::request::{Credential, Operation};
 use animal_store_rules::trace::Trace;
 use animal_store_rules::trace::exchange::Response;
 use serde_json::{Value, json};
@@ -39,7 +39,7 @@ pub(super) const EDITS: &[Breaking] = &[
         name: "a key under `bearer` makes the server fail",
         trace: "free",
         also: &[],
-        apply: |trace| last(trace, |case| case.access == Access::Debatable, |response| refuse(response, 500)),
+        apply: |trace| last(trace, |entry| entry.credential == Credential::Ambiguous, |response| refuse(response, 500)),
     },
     Breaking {
         rule: "list.array",
@@ -58,7 +58,7 @@ pub(super) const EDITS: &[Breaking] = &[
         trace: "day",
         also: &[],
         apply: |trace| {
-            let empty = places(trace, |case| listed(case) && case.animals().is_empty());
+            let empty = places(trace, |entry| listed(entry) && entry.animals().is_empty());
             set_json(answer(&mut trace.exchanges[empty[0]]), &Value::Null);
         },
     },
@@ -149,7 +149,7 @@ pub(super) const EDITS: &[Breaking] = &[
             let sold = body_of(trace, "status=sold");
             last(
                 trace,
-                |case| keyed(case, 400) && query(case) == "status=SOLD",
+                |entry| keyed(entry, 400) && query(entry) == "status=SOLD",
                 |response| {
                     response.status = 200;
                     set_json(response, &sold);
@@ -230,7 +230,7 @@ pub(super) const EDITS: &[Breaking] = &[
         trace: "free",
         also: &[],
         apply: |trace| {
-            last(trace, |case| keyed(case, 400) && query(case) == "limit=0", |response| refuse(response, 500));
+            last(trace, |entry| keyed(entry, 400) && query(entry) == "limit=0", |response| refuse(response, 500));
         },
     },
     Breaking {
@@ -239,7 +239,7 @@ pub(super) const EDITS: &[Breaking] = &[
         trace: "pro",
         also: &[],
         apply: |trace| {
-            last(trace, |case| keyed(case, 400) && query(case) == "limit=ten", |response| refuse(response, 422));
+            last(trace, |entry| keyed(entry, 400) && query(entry) == "limit=ten", |response| refuse(response, 422));
         },
     },
     Breaking {
@@ -251,9 +251,9 @@ pub(super) const EDITS: &[Breaking] = &[
     },
 ];
 
-fn query<'c>(case: &Case<'c>) -> &'c str {
-    let list = matches!(case.operation, Operation::List(_));
-    case.exchange.request.query.as_deref().filter(|_| list).unwrap_or("")
+fn query<'c>(entry: &Entry<'c>) -> &'c str {
+    let list = matches!(entry.operation, Operation::List(_));
+    entry.exchange.request.query.as_deref().filter(|_| list).unwrap_or("")
 }
 
 /// Changes the last list with this query.
@@ -271,7 +271,7 @@ fn body_of(trace: &Trace, query: &str) -> Value {
 /// one, because animals that were created later cannot be there.
 fn borrow(trace: &mut Trace, query: &str, other: &str, change: impl FnOnce(&mut Vec<Value>)) {
     let at = *places(trace, listed_by(query)).last().expect("a list");
-    let shows = |case: &Case<'_>| listed_by(other)(case) && !case.animals().is_empty();
+    let shows = |entry: &Entry<'_>| listed_by(other)(entry) && !entry.animals().is_empty();
     let others = places(trace, shows);
     let other = *others.iter().rev().find(|other| **other < at).unwrap_or(&others[0]);
     let mut pets = trace.exchanges[other].response().and_then(json_of).expect("a list");

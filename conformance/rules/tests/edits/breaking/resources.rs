@@ -1,6 +1,6 @@
 //! Animals that are malformed, wherever they are shown.
 
-use animal_store_rules::history::Case;
+use animal_store_rules::history::Entry;
 use animal_store_rules::trace::Trace;
 use serde_json::{Value, json};
 
@@ -120,7 +120,7 @@ pub(super) const EDITS: &[Breaking] = &[
         also: &[],
         apply: |trace| {
             let listed = *places(trace, listed_by("limit=100")).first().expect("a list");
-            let after = places(trace, |case| created(case) && case.exchange.number > listed + 1);
+            let after = places(trace, |entry| created(entry) && entry.exchange.number > listed + 1);
             let ghost = json!({"id": 777_777, "name": "Ghost", "categoryId": 1});
             edit(answer(&mut trace.exchanges[listed]), |pets| pets.as_array_mut().expect("a list").push(ghost));
             edit(answer(&mut trace.exchanges[after[0]]), |pet| pet["id"] = json!(777_777));
@@ -129,7 +129,7 @@ pub(super) const EDITS: &[Breaking] = &[
 ];
 
 /// Changes the first animal of the last answer that is picked.
-fn with_first(trace: &mut Trace, pick: impl Fn(&Case<'_>) -> bool, change: impl FnOnce(&mut Value)) {
+fn with_first(trace: &mut Trace, pick: impl Fn(&Entry<'_>) -> bool, change: impl FnOnce(&mut Value)) {
     last(trace, pick, |response| edit(response, |value| change(animals(value).remove(0))));
 }
 

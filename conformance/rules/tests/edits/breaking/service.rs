@@ -1,6 +1,6 @@
 //! Answers that are none, and successes that are no JSON.
 
-use animal_store_rules::history::Case;
+use animal_store_rules::history::Entry;
 use animal_store_rules::request::Operation;
 use animal_store_rules::trace::Trace;
 use animal_store_rules::trace::exchange::{Failure, FailureKind, Outcome};
@@ -14,7 +14,7 @@ pub(super) const EDITS: &[Breaking] = &[
         name: "a connection is dropped",
         trace: "free",
         also: &[],
-        apply: |trace| fail(trace, FailureKind::Broken, |case| case.operation == Operation::Orders),
+        apply: |trace| fail(trace, FailureKind::Broken, |entry| entry.operation == Operation::Orders),
     },
     Breaking {
         rule: "service.complete-answer",
@@ -72,8 +72,8 @@ pub(super) const EDITS: &[Breaking] = &[
     },
 ];
 
-fn fail(trace: &mut Trace, kind: FailureKind, pick: fn(&Case<'_>) -> bool) {
-    let picked = places(trace, |case| pick(case) && case.succeeded() && case.key().is_some());
+fn fail(trace: &mut Trace, kind: FailureKind, pick: fn(&Entry<'_>) -> bool) {
+    let picked = places(trace, |entry| pick(entry) && entry.succeeded() && entry.key().is_some());
     let at = *picked.last().expect("there is nothing to edit");
     trace.exchanges[at].outcome = Outcome::Failed(Failure { kind, detail: "no answer".to_owned() });
 }

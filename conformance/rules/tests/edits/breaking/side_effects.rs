@@ -1,6 +1,6 @@
 //! Refused creations that left an animal behind.
 
-use animal_store_rules::history::Case;
+use animal_store_rules::history::Entry;
 use animal_store_rules::request::Operation;
 use animal_store_rules::trace::Trace;
 use serde_json::json;
@@ -14,14 +14,14 @@ pub(super) const EDITS: &[Breaking] = &[
         name: "a creation that got 400 is listed",
         trace: "free",
         also: &[],
-        apply: |trace| list_what_was_sent(trace, |case| keyed(case, 400)),
+        apply: |trace| list_what_was_sent(trace, |entry| keyed(entry, 400)),
     },
     Breaking {
         rule: "auth.refused-stores-nothing",
         name: "a creation without a key is listed",
         trace: "free",
         also: &[],
-        apply: |trace| list_what_was_sent(trace, |case| case.access.is_lacking()),
+        apply: |trace| list_what_was_sent(trace, |entry| entry.credential.is_invalid()),
     },
     Breaking {
         rule: "auth.refused-stores-nothing",
@@ -29,10 +29,10 @@ pub(super) const EDITS: &[Breaking] = &[
         trace: "free",
         also: &[],
         apply: |trace| {
-            let name = name_of(trace, |case| case.access.is_lacking());
+            let name = name_of(trace, |entry| entry.credential.is_invalid());
             last(
                 trace,
-                |case| keyed(case, 404) && case.exchange.request.path == "/pets/0",
+                |entry| keyed(entry, 404) && entry.exchange.request.path == "/pets/0",
                 |response| {
                     response.status = 200;
                     set_json(response, &json!({"id": 0, "name": name, "categoryId": 1}));
@@ -57,9 +57,9 @@ pub(super) const EDITS: &[Breaking] = &[
 ];
 
 /// The name of a creation that is picked.
-fn name_of(trace: &Trace, pick: fn(&Case<'_>) -> bool) -> String {
-    let named = |case: &Case<'_>| match &case.operation {
-        Operation::Create(body) if pick(case) => body.draft().and_then(|draft| draft.name.clone()).is_some(),
+fn name_of(trace: &Trace, pick: fn(&Entry<'_>) -> bool) -> String {
+    let named = |entry: &Entry<'_>| match &entry.operation {
+        Operation::Create(body) if pick(entry) => body.draft().and_then(|draft| draft.name.clone()).is_some(),
         _ => false,
     };
     let at = *places(trace, named).first().expect("a refused creation with a name");
@@ -69,7 +69,7 @@ fn name_of(trace: &Trace, pick: fn(&Case<'_>) -> bool) -> String {
 }
 
 /// Puts the animal of a refused creation on the last page of one.
-fn list_what_was_sent(trace: &mut Trace, pick: fn(&Case<'_>) -> bool) {
+fn list_what_was_sent(trace: &mut Trace, pick: fn(&Entry<'_>) -> bool) {
     let name = name_of(trace, pick);
     let at = *places(trace, listed_by("limit=1")).last().expect("a list");
     set_json(answer(&mut trace.exchanges[at]), &json!([{"id": 666_666, "name": name, "categoryId": 1}]));

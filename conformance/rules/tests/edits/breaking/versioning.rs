@@ -38,7 +38,7 @@ pub(super) const EDITS: &[Breaking] = &[
             let path = format!("/pets/{}", pet["id"]);
             last(
                 trace,
-                |case| keyed(case, 410) && case.exchange.request.path == path,
+                |entry| keyed(entry, 410) && entry.exchange.request.path == path,
                 |response| {
                     response.status = 200;
                     set_json(response, &pet);
@@ -57,7 +57,7 @@ pub(super) const EDITS: &[Breaking] = &[
         apply: |trace| {
             last(
                 trace,
-                |case| keyed(case, 410) && case.exchange.request.path == "/pets/0",
+                |entry| keyed(entry, 410) && entry.exchange.request.path == "/pets/0",
                 |response| {
                     response.status = 200;
                     set_json(response, &json!({}));

@@ -7,7 +7,7 @@ mod survivors;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use animal_store_rules::history::{Case, Docket};
+use animal_store_rules::history::{Entry, History};
 use animal_store_rules::request::{CreateBody, Operation};
 use animal_store_rules::rules::{Judgement, Rule, rules};
 use animal_store_rules::trace::Trace;
@@ -45,10 +45,10 @@ struct Judge {
 
 impl Judge {
     /// Whether any rule fails. One that does is tried first the next time: the next edit is much like this one.
-    fn catches(&mut self, docket: &Docket<'_>) -> bool {
+    fn catches(&mut self, history: &History<'_>) -> bool {
         let fails = |rule: &Rule| {
             let mut judgement = Judgement::default();
-            (rule.judge)(docket, &mut judgement);
+            (rule.judge)(history, &mut judgement);
             !judgement.failures.is_empty()
         };
         let caught_by = self.rules.iter().position(fails);
@@ -65,12 +65,12 @@ fn tally(trace: &Trace, places: &[usize]) -> Tally {
     let (mut tally, mut judge) = (Tally::default(), Judge { rules: rules() });
     for &at in places {
         let edits: Vec<Edit> = answers::edits(&trace.exchanges[at]);
-        let mut docket = Docket::new(trace);
+        let mut history = History::new(trace);
         for edit in &edits {
-            let edited = docket.cases[at].with_outcome_of(&edit.exchange);
-            let recorded: Case<'_> = std::mem::replace(&mut docket.cases[at], edited);
-            docket = Docket::of(docket.context, docket.cases);
-            if judge.catches(&docket) {
+            let edited = history.entries[at].with_outcome_of(&edit.exchange);
+            let recorded: Entry<'_> = std::mem::replace(&mut history.entries[at], edited);
+            history = History::of(history.context, history.entries);
+            if judge.catches(&history) {
                 tally.caught += 1;
             } else {
                 let survivor = Survivor { edit, recorded: &recorded };
@@ -79,7 +79,7 @@ fn tally(trace: &Trace, places: &[usize]) -> Tally {
                     None => *tally.unexplained.entry(survivor.to_string()).or_default() += 1,
                 }
             }
-            docket.cases[at] = recorded;
+            history.entries[at] = recorded;
         }
     }
     tally
@@ -101,19 +101,19 @@ fn tally_in_parallel(trace: &Trace, places: &[usize]) -> Tally {
 /// The last exchange of each kind: of one operation, sound, at fault or debatable in one way, with one sort of credential, answered with one status.
 fn one_of_each_kind(trace: &Trace) -> Vec<usize> {
     let mut last = BTreeMap::new();
-    for (at, case) in Docket::new(trace).cases.iter().enumerate() {
-        let debates = match &case.operation {
-            Operation::Create(CreateBody::NewPet(_, debates)) => format!("{debates:?}"),
+    for (at, entry) in History::new(trace).entries.iter().enumerate() {
+        let ambiguities = match &entry.operation {
+            Operation::Create(CreateBody::NewPet(_, ambiguities)) => format!("{ambiguities:?}"),
             Operation::Create(CreateBody::Faulty(..)) => "faulty".to_owned(),
             Operation::Create(other) => format!("{other:?}"),
             _ => String::new(),
         };
         let kind = format!(
-            "{} {} {:?} {:?} {debates}",
-            case.operation.name(),
-            case.operation.is_sound(),
-            case.access,
-            case.status()
+            "{} {} {:?} {:?} {ambiguities}",
+            entry.operation.name(),
+            entry.operation.is_certainly_valid(),
+            entry.credential,
+            entry.status()
         );
         last.insert(kind, at);
     }

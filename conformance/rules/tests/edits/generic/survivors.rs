@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use animal_store_rules::history::Case;
-use animal_store_rules::request::{Access, CreateBody, Debate, Operation};
+use animal_store_rules::history::Entry;
+use animal_store_rules::request::{Ambiguity, CreateBody, Credential, Operation};
 use animal_store_rules::trace::rate_limit::RateHeaders;
 
 use super::answers::Edit;
@@ -12,7 +12,7 @@ use super::answers::Edit;
 pub(super) struct Survivor<'s> {
     pub(super) edit: &'s Edit,
     /// What was recorded.
-    pub(super) recorded: &'s Case<'s>,
+    pub(super) recorded: &'s Entry<'s>,
 }
 
 /// Why a kind of edit is lawful.
@@ -26,7 +26,13 @@ pub(super) struct Reason {
 impl fmt::Display for Survivor<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Edit { part, kind, .. } = self.edit;
-        write!(f, "{part}, {kind}: {} {:?} {:?}", self.recorded.operation.name(), self.status(), self.recorded.access)
+        write!(
+            f,
+            "{part}, {kind}: {} {:?} {:?}",
+            self.recorded.operation.name(),
+            self.status(),
+            self.recorded.credential
+        )
     }
 }
 
@@ -49,7 +55,7 @@ impl Survivor<'_> {
     }
 
     /// Whether the headers told the day, of which hours are left.
-    fn tells_day(&self) -> bool {
+    fn reports_day(&self) -> bool {
         let window = self.recorded.rate.as_ref().and_then(RateHeaders::window);
         let told_at = self.recorded.server_time().map(|time| time.as_second());
         window.zip(told_at).is_some_and(|(window, now)| window.reset - now > 2 * 3_600)
@@ -119,11 +125,11 @@ pub(super) const REASONS: &[Reason] = &[
     },
     Reason {
         why: "no clock has to be right, and a day that ends in some hours ends later than an answer with a Date of an hour on",
-        explains: |s| s.tells_day() && s.is(&["header date"], &["an hour later"]),
+        explains: |s| s.reports_day() && s.is(&["header date"], &["an hour later"]),
     },
     Reason {
         why: "headers that tell the day do not say when the minute begins anew, and then orders may be answered in any way",
-        explains: |s| s.tells_day() && s.recorded.operation == Operation::Orders && s.is(&["status"], &["301"]),
+        explains: |s| s.reports_day() && s.recorded.operation == Operation::Orders && s.is(&["status"], &["301"]),
     },
     Reason {
         why: "Reset may be rounded up or down",
@@ -131,7 +137,9 @@ pub(super) const REASONS: &[Reason] = &[
     },
     Reason {
         why: "a caller without a key has no plan: any Limit will do, and any Remaining within it",
-        explains: |s| s.recorded.access.is_lacking() && s.is(&RATE[..2], &["one more", "one less", "a thousandfold"]),
+        explains: |s| {
+            s.recorded.credential.is_invalid() && s.is(&RATE[..2], &["one more", "one less", "a thousandfold"])
+        },
     },
     Reason {
         why: "other traffic may use up some of what remains, and a refused request none",
@@ -162,7 +170,7 @@ pub(super) const REASONS: &[Reason] = &[
     },
     Reason {
         why: "a key under `bearer` may be taken or refused; its window is told, but not that of the described form",
-        explains: |s| s.recorded.access == Access::Debatable,
+        explains: |s| s.recorded.credential == Credential::Ambiguous,
     },
     Reason {
         why: "what becomes of JSON under another label is left open, and so is the animal that is made of it",
@@ -170,7 +178,7 @@ pub(super) const REASONS: &[Reason] = &[
     },
     Reason {
         why: "of a repeated member either value counts",
-        explains: |s| matches!(s.body(), Some(CreateBody::NewPet(_, debates)) if debates.contains(&Debate::RepeatedMember)),
+        explains: |s| matches!(s.body(), Some(CreateBody::NewPet(_, ambiguities)) if ambiguities.contains(&Ambiguity::RepeatedMember)),
     },
     Reason {
         why: "no status was sent: it may stay absent or take one of the three values",
@@ -191,7 +199,7 @@ pub(super) const REASONS: &[Reason] = &[
         explains: |s| s.is(&["list id"], &["one more", "one less", "negative"]),
     },
     Reason {
-        why: "a list may lack what was created less than five seconds ago, or has a limit that is debatable",
+        why: "a list may defect what was created less than five seconds ago, or has a limit that is debatable",
         explains: |s| s.is(&["list"], &["one dropped"]),
     },
 ];

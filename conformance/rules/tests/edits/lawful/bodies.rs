@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use animal_store_rules::history::Case;
+use animal_store_rules::history::Entry;
 use animal_store_rules::request::{Operation, PetId};
 use animal_store_rules::trace::Trace;
 use fastrand::Rng;
@@ -38,16 +38,16 @@ pub(super) const EDITS: &[Lawful] = &[
     Lawful { name: "animals have other ids", hides: None, apply: renumber_animals },
 ];
 
-fn has_json(case: &Case<'_>) -> bool {
-    case.value().is_some()
+fn has_json(entry: &Entry<'_>) -> bool {
+    entry.value().is_some()
 }
 
-fn has_error(case: &Case<'_>) -> bool {
-    case.value().is_some_and(|value| value.get("code").is_some())
+fn has_error(entry: &Entry<'_>) -> bool {
+    entry.value().is_some_and(|value| value.get("code").is_some())
 }
 
-fn has_animals(case: &Case<'_>) -> bool {
-    !case.animals().is_empty()
+fn has_animals(entry: &Entry<'_>) -> bool {
+    !entry.animals().is_empty()
 }
 
 /// Writes every JSON body in another way.
@@ -59,7 +59,7 @@ fn rewrite(trace: &mut Trace, write: fn(&Value) -> String) {
 }
 
 /// Changes every JSON body that is picked.
-fn change(trace: &mut Trace, pick: fn(&Case<'_>) -> bool, mut change: impl FnMut(&mut Value)) {
+fn change(trace: &mut Trace, pick: fn(&Entry<'_>) -> bool, mut change: impl FnMut(&mut Value)) {
     each(trace, pick, |response| {
         let mut value = json_of(response).expect("picked for its JSON");
         change(&mut value);
@@ -156,7 +156,7 @@ fn renumber_animals(trace: &mut Trace, random: &mut Rng) {
         let new = std::iter::repeat_with(|| random.i64(..)).find(|new| taken.insert(*new)).expect("int64 is large");
         numbers.insert(old, new);
     }
-    let asks = places(trace, |case| matches!(case.operation, Operation::Get(PetId::Int64(_))));
+    let asks = places(trace, |entry| matches!(entry.operation, Operation::Get(PetId::Int64(_))));
     for at in asks {
         let path = &mut trace.exchanges[at].request.path;
         let old: i64 = path["/pets/".len()..].parse().expect("picked for its id");

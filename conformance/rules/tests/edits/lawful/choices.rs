@@ -1,7 +1,7 @@
 //! Other lawful choices: what the specification leaves open, and headers that nobody asks for.
 
-use animal_store_rules::history::{Case, Docket};
-use animal_store_rules::request::{Access, CreateBody, Operation, Parameter, PetId};
+use animal_store_rules::history::{Entry, History};
+use animal_store_rules::request::{CreateBody, Credential, Operation, Parameter, PetId};
 use animal_store_rules::trace::Trace;
 use fastrand::Rng;
 use serde_json::json;
@@ -47,10 +47,10 @@ pub(super) const EDITS: &[Lawful] = &[
 
 /// A plan that is not told is learnt from the headers. An agreed plan with the day of one that everybody can have must be told.
 fn plan_not_told(trace: &mut Trace, _: &mut Rng) {
-    let told = trace.context.figures.take();
-    let learnt = Docket::new(trace).figures(0);
+    let told = trace.context.plan_limits.take();
+    let learnt = History::new(trace).plan_limits(0);
     if learnt.is_some() && learnt != told {
-        trace.context.figures = told;
+        trace.context.plan_limits = told;
     }
 }
 
@@ -97,7 +97,7 @@ fn reorder_headers(trace: &mut Trace, random: &mut Rng) {
 fn allowance(trace: &mut Trace, random: &mut Rng) {
     each(
         trace,
-        |case| case.access.is_lacking(),
+        |entry| entry.credential.is_invalid(),
         |response| {
             let limit = random.u64(0..=u64::from(u32::MAX));
             set(response, "x-ratelimit-limit", limit);
@@ -107,14 +107,14 @@ fn allowance(trace: &mut Trace, random: &mut Rng) {
 }
 
 /// Whether an answer tells what remains of a key's window.
-fn is_metered(case: &Case<'_>) -> bool {
-    case.key().is_some() || case.access == Access::Debatable
+fn is_metered(entry: &Entry<'_>) -> bool {
+    entry.key().is_some() || entry.credential == Credential::Ambiguous
 }
 
 fn counted_late(trace: &mut Trace, _: &mut Rng) {
     each(
         trace,
-        |case| is_metered(case) && !limited(case) && case.status() != Some(401),
+        |entry| is_metered(entry) && !limited(entry) && entry.status() != Some(401),
         |response| {
             let limit = response.header("x-ratelimit-limit").and_then(|text| text.parse().ok()).unwrap_or(i64::MAX);
             recount(response, "x-ratelimit-remaining", |remaining| (remaining + 1).min(limit));
@@ -129,17 +129,17 @@ fn other_traffic(trace: &mut Trace, random: &mut Rng) {
     }
     let begins = random.usize(1..=trace.exchanges.len());
     let used = random.i64(2..9);
-    let affected = |case: &Case<'_>| is_metered(case) && case.exchange.number >= begins;
+    let affected = |entry: &Entry<'_>| is_metered(entry) && entry.exchange.number >= begins;
     each(trace, affected, |response| {
         recount(response, "x-ratelimit-remaining", |remaining| (remaining - used).max(1));
     });
 }
 
 fn unknown_status(trace: &mut Trace, random: &mut Rng) {
-    let pick = |case: &Case<'_>| {
+    let pick = |entry: &Entry<'_>| {
         let debatable =
-            matches!(&case.operation, Operation::List(query) if matches!(query.status, Parameter::Debatable(_)));
-        debatable && (keyed(case, 200) || keyed(case, 400))
+            matches!(&entry.operation, Operation::List(query) if matches!(query.status, Parameter::Ambiguous(_)));
+        debatable && (keyed(entry, 200) || keyed(entry, 400))
     };
     each(trace, pick, |response| {
         if random.bool() {
@@ -152,34 +152,35 @@ fn unknown_status(trace: &mut Trace, random: &mut Rng) {
 }
 
 fn bad_limit(trace: &mut Trace, _: &mut Rng) {
-    let pick = |case: &Case<'_>| {
+    let pick = |entry: &Entry<'_>| {
         let debatable =
-            matches!(&case.operation, Operation::List(query) if matches!(query.limit, Parameter::Debatable(_)));
-        debatable && keyed(case, 200)
+            matches!(&entry.operation, Operation::List(query) if matches!(query.limit, Parameter::Ambiguous(_)));
+        debatable && keyed(entry, 200)
     };
     each(trace, pick, |response| refuse(response, 400));
 }
 
 fn malformed_id(trace: &mut Trace, random: &mut Rng) {
-    let pick =
-        |case: &Case<'_>| case.operation == Operation::Get(PetId::NotInt64) && (keyed(case, 400) || keyed(case, 404));
+    let pick = |entry: &Entry<'_>| {
+        entry.operation == Operation::Get(PetId::NotInt64) && (keyed(entry, 400) || keyed(entry, 404))
+    };
     each(trace, pick, |response| refuse(response, if random.bool() { 400 } else { 404 }));
 }
 
 fn other_media(trace: &mut Trace, random: &mut Rng) {
-    let pick = |case: &Case<'_>| {
-        case.operation == Operation::Create(CreateBody::OtherMedia) && matches!(case.status(), Some(400 | 415))
+    let pick = |entry: &Entry<'_>| {
+        entry.operation == Operation::Create(CreateBody::OtherMedia) && matches!(entry.status(), Some(400 | 415))
     };
     each(trace, pick, |response| refuse(response, if random.bool() { 400 } else { 406 }));
 }
 
 fn malformed_json(trace: &mut Trace, random: &mut Rng) {
-    let pick = |case: &Case<'_>| case.operation == Operation::Create(CreateBody::Malformed) && keyed(case, 400);
+    let pick = |entry: &Entry<'_>| entry.operation == Operation::Create(CreateBody::Malformed) && keyed(entry, 400);
     each(trace, pick, |response| refuse(response, random.choice([400, 413, 422]).expect("there are three")));
 }
 
 fn orders(trace: &mut Trace, random: &mut Rng) {
-    let pick = |case: &Case<'_>| case.operation == Operation::Orders && case.key().is_some() && !limited(case);
+    let pick = |entry: &Entry<'_>| entry.operation == Operation::Orders && entry.key().is_some() && !limited(entry);
     each(trace, pick, |response| match random.u8(0..6) {
         0 => {
             response.status = 200;
@@ -196,7 +197,7 @@ fn orders(trace: &mut Trace, random: &mut Rng) {
 fn elsewhere(trace: &mut Trace, random: &mut Rng) {
     each(
         trace,
-        |case| case.operation == Operation::Elsewhere,
+        |entry| entry.operation == Operation::Elsewhere,
         |response| {
             match random.u8(0..4) {
                 0 => {
@@ -217,7 +218,7 @@ fn elsewhere(trace: &mut Trace, random: &mut Rng) {
 }
 
 fn scheme_case(trace: &mut Trace, _: &mut Rng) {
-    each(trace, |case| case.access == Access::Debatable, |response| refuse(response, 401));
+    each(trace, |entry| entry.credential == Credential::Ambiguous, |response| refuse(response, 401));
 }
 
 fn retry_after_form(trace: &mut Trace, _: &mut Rng) {
@@ -246,6 +247,6 @@ fn longer_retry_after(trace: &mut Trace, random: &mut Rng) {
 }
 
 fn removed(trace: &mut Trace, random: &mut Rng) {
-    let pick = |case: &Case<'_>| matches!(case.operation, Operation::Get(_)) && keyed(case, 410);
+    let pick = |entry: &Entry<'_>| matches!(entry.operation, Operation::Get(_)) && keyed(entry, 410);
     each(trace, pick, |response| refuse(response, random.choice([404, 405, 410]).expect("there are three")));
 }

@@ -51,7 +51,7 @@ fn every_lawful_edit_changes_some_trace() {
             let recorded = recording::load(name);
             let mut trace = recorded.clone();
             (edit.apply)(&mut trace, &mut Rng::with_seed(1));
-            let context = |trace: &Trace| (trace.context.base_url.clone(), trace.context.figures);
+            let context = |trace: &Trace| (trace.context.base_url.clone(), trace.context.plan_limits);
             trace.exchanges != recorded.exchanges || context(&trace) != context(&recorded)
         };
         assert!(TRACES.iter().any(changes), "{:?} changes nothing", edit.name);

@@ -5,7 +5,7 @@ pub(crate) mod format;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use animal_store_rules::catalogue::plan::Figures;
+use animal_store_rules::catalogue::plan::PlanLimits;
 use animal_store_rules::trace::exchange::{Body, Exchange, Outcome, Request, Response};
 use animal_store_rules::trace::keys::ApiKey;
 use animal_store_rules::trace::{Context, Trace};
@@ -32,7 +32,7 @@ fn read(name: &str) -> Trace {
     let context = Context {
         base_url: head.base_url,
         keys: head.keys.iter().map(|key| ApiKey::new(key).expect("a usable key")).collect(),
-        figures: Some(Figures { per_minute: head.per_minute, per_day: head.per_day }),
+        plan_limits: Some(PlanLimits { per_minute: head.per_minute, per_day: head.per_day }),
         category_id: head.category_id,
         assumed_date: None,
         left_out: Vec::new(),

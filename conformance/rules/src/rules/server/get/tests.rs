@@ -1,10 +1,11 @@
 use super::*;
-use crate::trace_builder::Sample;
+use crate::trace_builder::TraceBuilder;
 
 #[test]
 fn an_animal_for_each_of_two_identifiers_picked_far_from_nought_is_one_for_every_identifier() {
-    let found =
-        |ids: &[i64]| ids.iter().fold(Sample::new(), |sample, id| sample.get(*id, Some("sold"))).failing(not_found);
+    let found = |ids: &[i64]| {
+        ids.iter().fold(TraceBuilder::new(), |builder, id| builder.get(*id, Some("sold"))).failing(not_found)
+    };
     const FAR: i64 = 1 << 61;
     const NEAR: i64 = 1 << 32;
     assert_eq!(found(&[FAR]), [[0; 0]; 0], "against all odds");

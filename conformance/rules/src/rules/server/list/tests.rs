@@ -2,15 +2,15 @@ use serde_json::json;
 
 use super::*;
 use crate::trace::exchange::Request;
-use crate::trace_builder::{Sample, animal};
+use crate::trace_builder::{TraceBuilder, animal};
 
 const NONE: [[usize; 0]; 0] = [];
 
 /// A list is asked for with this query, and shows these animals.
-fn shows(sample: Sample, query: &str, animals: &[String]) -> Sample {
+fn shows(builder: TraceBuilder, query: &str, animals: &[String]) -> TraceBuilder {
     let request = Request::new("GET", "/pets");
     let request = if query.is_empty() { request } else { request.query(query) };
-    sample.ask(request, 200, format!("[{}]", animals.join(",")))
+    builder.ask(request, 200, format!("[{}]", animals.join(",")))
 }
 
 /// Somebody else's animal.
@@ -21,12 +21,13 @@ fn named(name: &str, category: i64) -> String {
 #[test]
 fn what_others_created_is_demanded_under_its_status_unless_some_of_theirs_was_seen_to_change() {
     let pending = || animal(11, "pending");
-    let hidden = |before: Sample, query: &str| {
+    let hidden = |before: TraceBuilder, query: &str| {
         let without = shows(before.wait(6), query, &[]);
         shows(without, "", &[animal(10, "sold"), pending()]).failing(complete)
     };
-    let steady = || shows(Sample::new(), "", &[animal(10, "sold"), pending()]);
-    let changing = || shows(shows(Sample::new(), "", &[animal(10, "available"), pending()]), "", &[animal(10, "sold")]);
+    let steady = || shows(TraceBuilder::new(), "", &[animal(10, "sold"), pending()]);
+    let changing =
+        || shows(shows(TraceBuilder::new(), "", &[animal(10, "available"), pending()]), "", &[animal(10, "sold")]);
     assert_eq!(hidden(steady(), "status=pending"), [[2, 1]]);
     assert_eq!(hidden(changing(), "status=pending"), NONE, "it may have been something else for a while");
     assert_eq!(hidden(changing(), ""), [[3, 1]], "it was there all the same");
@@ -34,7 +35,7 @@ fn what_others_created_is_demanded_under_its_status_unless_some_of_theirs_was_se
 
 #[test]
 fn what_this_run_created_is_demanded_under_its_status_whatever_others_do() {
-    let changing = shows(Sample::new(), "", &[animal(10, "available")]);
+    let changing = shows(TraceBuilder::new(), "", &[animal(10, "available")]);
     let changing = shows(changing, "", &[animal(10, "sold")]).create(20).wait(6);
     assert_eq!(shows(changing, "status=sold", &[]).failing(complete), [[4, 3]]);
 }
@@ -42,7 +43,10 @@ fn what_this_run_created_is_demanded_under_its_status_whatever_others_do() {
 #[test]
 fn another_name_of_what_others_created_is_held_against_an_answer_only_if_the_old_one_comes_back() {
     let names = |shown: &[String]| {
-        shown.iter().fold(Sample::new(), |sample, pet| shows(sample, "", std::slice::from_ref(pet))).failing(agrees)
+        shown
+            .iter()
+            .fold(TraceBuilder::new(), |builder, pet| shows(builder, "", std::slice::from_ref(pet)))
+            .failing(agrees)
     };
     let (old, renamed, moved) = (named("Rex 1", 1), named("Max", 1), named("Rex 1", 2));
     assert_eq!(names(&[old.clone(), renamed.clone()]), NONE);
@@ -54,7 +58,7 @@ fn another_name_of_what_others_created_is_held_against_an_answer_only_if_the_old
 
 #[test]
 fn a_filter_that_may_be_read_as_another_word_is_not_held_to_its_letters() {
-    let filtered = |query: &str| shows(Sample::new(), query, &[animal(10, "sold")]).failing(status_filter);
+    let filtered = |query: &str| shows(TraceBuilder::new(), query, &[animal(10, "sold")]).failing(status_filter);
     assert_eq!(filtered("status=sold"), NONE);
     assert_eq!(filtered("status=pending"), [[1]]);
     assert_eq!(filtered("status=unheard"), [[1]]);

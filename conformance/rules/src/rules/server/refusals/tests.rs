@@ -1,15 +1,15 @@
 use super::*;
-use crate::trace_builder::Sample;
+use crate::trace_builder::TraceBuilder;
 
 const NONE: [[usize; 0]; 0] = [];
 
 /// A first 429 with this `Retry-After`, of a window that ends so many seconds later and of which so much remains.
-fn limited(told: &str, window: i64, remaining: u64) -> Sample {
-    Sample::new().window(window).list(429, remaining, 7).retry_after(told)
+fn limited(told: &str, window: i64, remaining: u64) -> TraceBuilder {
+    TraceBuilder::new().window(window).list(429, remaining, 7).retry_after(told)
 }
 
 /// What is held against another 429, so many seconds later.
-fn again(first: Sample, seconds: i64) -> Vec<Vec<usize>> {
+fn again(first: TraceBuilder, seconds: i64) -> Vec<Vec<usize>> {
     first.wait(seconds).list(429, 0, 7).failing(recovers)
 }
 
@@ -45,7 +45,7 @@ fn a_first_429_asks_for_no_more_than_the_rest_of_a_day() {
     assert_eq!(limited("86460", 60, 0).failing(recovers), NONE);
     assert_eq!(limited("86461", 60, 0).failing(recovers), [[1]]);
     assert_eq!(limited("99999999999999999999", 60, 0).failing(recovers), [[1]]);
-    assert_eq!(Sample::new().list(200, 0, 7).list(429, 0, 7).retry_after("86461").failing(recovers), [[2]]);
+    assert_eq!(TraceBuilder::new().list(200, 0, 7).list(429, 0, 7).retry_after("86461").failing(recovers), [[2]]);
     assert_eq!(limited("1", 60, 0).list(429, 0, 7).retry_after("86461").failing(recovers), NONE, "that may be a ban");
 }
 

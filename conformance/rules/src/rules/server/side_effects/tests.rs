@@ -1,31 +1,31 @@
 use super::*;
-use crate::trace_builder::Sample;
+use crate::trace_builder::TraceBuilder;
 
 const NONE: [[usize; 0]; 0] = [];
 
-fn judge(docket: &Docket<'_>, judgement: &mut Judgement) {
-    stores_nothing(docket, judgement, "400", |case| case.status() == Some(400));
+fn judge(history: &History<'_>, judgement: &mut Judgement) {
+    stores_nothing(history, judgement, "400", |entry| entry.status() == Some(400));
 }
 
 #[test]
 fn an_animal_that_only_a_refused_request_named_does_not_show() {
-    let refused = || Sample::new().refused_create(400);
+    let refused = || TraceBuilder::new().refused_create(400);
     assert_eq!(refused().get(7, Some("sold")).failing(judge), [[2, 1]]);
     assert_eq!(refused().create(7).get(7, Some("sold")).failing(judge), NONE, "another request named it");
-    let existed = Sample::new().get(7, Some("sold")).refused_create(400).get(7, Some("sold"));
+    let existed = TraceBuilder::new().get(7, Some("sold")).refused_create(400).get(7, Some("sold"));
     assert_eq!(existed.failing(judge), NONE, "it was there before");
     assert_eq!(refused().get(7, Some("sold")).together(1..=2).failing(judge), NONE, "it may have been");
 }
 
 #[test]
 fn that_nothing_was_stored_is_seen_where_animals_were_looked_for_afterwards() {
-    let judged = |sample: Sample| sample.judged(judge).judged;
-    let refused = || Sample::new().refused_create(400);
+    let judged = |builder: TraceBuilder| builder.judged(judge).judged;
+    let refused = || TraceBuilder::new().refused_create(400);
     assert_eq!(judged(refused()), 0);
     assert_eq!(judged(refused().get(7, None)), 0);
     assert_eq!(judged(refused().list(429, 0, 7)), 0);
     assert_eq!(judged(refused().list(200, 6, 7)), 1, "an empty list shows that there are none");
     assert_eq!(judged(refused().list(200, 6, 7).together(1..=2)), 0);
-    let other = Sample::new().refused_create(400).get(7, Some("sold"));
+    let other = TraceBuilder::new().refused_create(400).get(7, Some("sold"));
     assert_eq!(judged(other), 1);
 }
