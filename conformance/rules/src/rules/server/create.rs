@@ -4,7 +4,7 @@ use unicode_normalization::UnicodeNormalization;
 
 use crate::history::{Animal, Entry, History};
 use crate::request::{Ambiguity, CreateBody, Fault, is_plain_name};
-use crate::rules::{Judgement, Rule, answered};
+use crate::rules::{Judgement, Rule};
 
 pub(crate) const RULES: &[Rule] = &[
     Rule { id: "create.success", judge: success },
@@ -43,15 +43,8 @@ fn admitted<'d>(history: &'d History<'_>) -> impl Iterator<Item = (&'d Entry<'d>
 fn success(history: &History<'_>, judgement: &mut Judgement) {
     for (entry, body) in admitted(history) {
         let CreateBody::NewPet(_, ambiguities) = body else { continue };
-        let status = entry.status().unwrap_or_default();
-        if ambiguities.is_empty() {
-            judgement.require(entry, status == 201, "201 for a valid NewPet", || answered(entry));
-            continue;
-        }
-        // A constraint of the service's own may have a status of its own; other ambiguities are over valid or invalid.
-        let own = ambiguities.iter().any(|ambiguity| matches!(ambiguity, Ambiguity::Name | Ambiguity::Size));
-        let lawful = status == 201 || status == 400 || own && (400..500).contains(&status);
-        judgement.require(entry, lawful, "201 or 400 for a body that may be accepted or refused", || answered(entry));
+        let what = if ambiguities.is_empty() { "a valid NewPet" } else { "a body that may be accepted or refused" };
+        judgement.require_lawful(history, entry, what);
     }
 }
 
@@ -119,21 +112,20 @@ fn assigned_id(history: &History<'_>, judgement: &mut Judgement) {
 fn refused(history: &History<'_>, judgement: &mut Judgement, fault: Fault, what: &str) {
     for (entry, body) in admitted(history) {
         if matches!(body, CreateBody::Faulty(faults, _) if faults.contains(&fault)) {
-            judgement.require(entry, entry.status() == Some(400), format!("400 for {what}"), || answered(entry));
+            judgement.require_lawful(history, entry, what);
         }
     }
 }
 
 fn malformed_json(history: &History<'_>, judgement: &mut Judgement) {
     for (entry, body) in admitted(history) {
-        let lawful = match body {
-            CreateBody::Malformed => matches!(entry.status(), Some(400..=499)),
-            // Taken for an animal or for none: there is no third.
-            CreateBody::Unclear => matches!(entry.status(), Some(201 | 400..=499)),
-            CreateBody::OtherMedia | CreateBody::Faulty(..) | CreateBody::NewPet(..) => continue,
-        };
-        judgement
-            .require(entry, lawful, "400, or another status that says that the client is at fault", || answered(entry));
+        match body {
+            CreateBody::Malformed => judgement.require_lawful(history, entry, "a body that is not JSON"),
+            CreateBody::Unclear => {
+                judgement.require_lawful(history, entry, "a body that only a lenient reader takes for JSON")
+            }
+            CreateBody::OtherMedia | CreateBody::Faulty(..) | CreateBody::NewPet(..) => {}
+        }
     }
 }
 
