@@ -122,7 +122,7 @@ fn malformed_json(history: &History<'_>, judgement: &mut Judgement) {
         match body {
             CreateBody::Malformed => judgement.require_lawful(history, entry, "a body that is not JSON"),
             CreateBody::Unclear => {
-                judgement.require_lawful(history, entry, "a body that only a lenient reader takes for JSON")
+                judgement.require_lawful(history, entry, "a body that only a lenient reader takes for JSON");
             }
             CreateBody::OtherMedia | CreateBody::Faulty(..) | CreateBody::NewPet(..) => {}
         }
