@@ -86,3 +86,26 @@ async fn look_at_the_window(session: &mut Session<'_>, turn: Turn) -> Result<(),
     let wait = most.map_or(MOMENT, |left| left.saturating_sub(enough).max(MOMENT));
     session.wait(wait, "the window to show that nothing comes back before its reset").await
 }
+
+/// The bytes with every occurrence of a mark replaced. Marks are ASCII, so that all else stays as it is, broken UTF-8 too.
+fn replaced(bytes: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut rest = bytes;
+    while let Some(at) = rest.windows(from.len()).position(|window| window == from) {
+        out.extend_from_slice(&rest[..at]);
+        out.extend_from_slice(to);
+        rest = &rest[at + from.len()..];
+    }
+    out.extend_from_slice(rest);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::replaced;
+
+    #[test]
+    fn marks_are_replaced_and_broken_bytes_are_kept() {
+        assert_eq!(replaced(b"a@NAME@\xff@NAME@", b"@NAME@", b"x"), b"ax\xffx");
+    }
+}

@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use super::{Ambiguity, CreateBody, Credential, Operation, PetId};
+use super::{Ambiguity, CreateBody, Credential, Fault, Operation, PetId};
 
 /// The lawful answers to one request, by status and by what the body is to be.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -103,17 +103,21 @@ impl Expectation {
 
     fn of_creation(body: &CreateBody) -> Expectation {
         match body {
-            CreateBody::OtherMedia => ANY,
             // Taken for a NewPet or for none: there is no third way.
-            CreateBody::Unclear => Expectation::new(Success::Created, Refusal::ClientError),
+            CreateBody::OtherMedia | CreateBody::Unclear => Expectation::new(Success::Created, Refusal::ClientError),
             CreateBody::Malformed => Expectation::new(Success::None, Refusal::ClientError),
+            CreateBody::Faulty(faults, _) if faults.contains(&Fault::CategoryDigits) => {
+                Expectation::new(Success::None, Refusal::ClientError)
+            }
             CreateBody::Faulty(..) => Expectation::new(Success::None, Refusal::Statuses(&[400])),
             CreateBody::NewPet(_, ambiguities) if ambiguities.is_empty() => {
                 Expectation::new(Success::Created, Refusal::None)
             }
             // A constraint of the service's own may have a status of its own; other ambiguities are over valid or invalid.
             CreateBody::NewPet(_, ambiguities)
-                if ambiguities.iter().any(|one| matches!(one, Ambiguity::Name | Ambiguity::Size)) =>
+                if ambiguities
+                    .iter()
+                    .any(|one| matches!(one, Ambiguity::Name | Ambiguity::Size | Ambiguity::Nesting)) =>
             {
                 Expectation::new(Success::Created, Refusal::ClientError)
             }

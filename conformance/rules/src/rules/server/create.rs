@@ -20,10 +20,7 @@ pub(crate) const RULES: &[Rule] = &[
         id: "create.category-type",
         judge: |d, j| refused(d, j, Fault::CategoryType, "a categoryId that is no number"),
     },
-    Rule {
-        id: "create.category-int64",
-        judge: |d, j| refused(d, j, Fault::CategoryRange, "a categoryId outside int64 or with a fraction"),
-    },
+    Rule { id: "create.category-int64", judge: category_int64 },
     Rule {
         id: "create.status-enum",
         judge: |d, j| refused(d, j, Fault::StatusEnum, "a status outside the three values"),
@@ -117,14 +114,22 @@ fn refused(history: &History<'_>, judgement: &mut Judgement, fault: Fault, what:
     }
 }
 
+fn category_int64(history: &History<'_>, judgement: &mut Judgement) {
+    refused(history, judgement, Fault::CategoryRange, "a categoryId outside int64 or with a fraction");
+    refused(history, judgement, Fault::CategoryDigits, "a categoryId of hundreds of digits");
+}
+
 fn malformed_json(history: &History<'_>, judgement: &mut Judgement) {
     for (entry, body) in admitted(history) {
         match body {
             CreateBody::Malformed => judgement.require_lawful(history, entry, "a body that is not JSON"),
             CreateBody::Unclear => {
-                judgement.require_lawful(history, entry, "a body that only a lenient reader takes for JSON");
+                judgement.require_lawful(history, entry, "a body that not every reader takes for JSON");
             }
-            CreateBody::OtherMedia | CreateBody::Faulty(..) | CreateBody::NewPet(..) => {}
+            CreateBody::OtherMedia => {
+                judgement.require_lawful(history, entry, "a body of another media type");
+            }
+            CreateBody::Faulty(..) | CreateBody::NewPet(..) => {}
         }
     }
 }
