@@ -39,29 +39,40 @@ pub async fn run(session: &mut Session<'_>, options: &Options) -> Result<(), Sto
     if profile.exhausts() {
         begin_early_in_a_window(session).await?;
     }
-    for probe in plan.probes {
-        match probe {
-            Probe::Tour => {
-                tour::run(session, profile, options.concurrency).await?;
-                second_look::run(session).await?;
-            }
-            Probe::NearMisses => near_misses::run(session, profile.creates()).await?,
-            Probe::Properties(cases) => properties::run(session, cases, options.replay, profile.creates()).await?,
-            Probe::Sequence(steps) => sequence::run(session, steps, profile.creates()).await?,
-            Probe::Quota(turn) => {
-                // In the second turn nothing is waited for, so this is the last moment.
-                if turn == Turn::Second {
-                    second_look::run(session).await?;
-                }
-                look_at_the_window(session, turn).await?;
-                quota::run(session, turn, options.concurrency).await?;
-            }
+    for (at, probe) in plan.probes.iter().enumerate() {
+        if let Err(stop) = carry_out(session, options, *probe).await {
+            plan.probes[at..]
+                .iter()
+                .filter_map(|probe| probe.fixed_part())
+                .for_each(|part| session.leave_unfinished(part));
+            return Err(stop);
         }
     }
     if !profile.exhausts() {
         second_look::run(session).await?;
     }
     Ok(())
+}
+
+async fn carry_out(session: &mut Session<'_>, options: &Options, probe: Probe) -> Result<(), Stop> {
+    let profile = options.scope.profile;
+    match probe {
+        Probe::Tour => {
+            tour::run(session, profile, options.concurrency).await?;
+            second_look::run(session).await
+        }
+        Probe::NearMisses => near_misses::run(session, profile.creates()).await,
+        Probe::Properties(cases) => properties::run(session, cases, options.replay, profile.creates()).await,
+        Probe::Sequence(steps) => sequence::run(session, steps, profile.creates()).await,
+        Probe::Quota(turn) => {
+            // In the second turn nothing is waited for, so this is the last moment.
+            if turn == Turn::Second {
+                second_look::run(session).await?;
+            }
+            look_at_the_window(session, turn).await?;
+            quota::run(session, turn, options.concurrency).await
+        }
+    }
 }
 
 /// Lets a window end that would end while the tour is under way: what the tour then used of it would have to be used once more.

@@ -41,6 +41,20 @@ pub enum Probe {
     Quota(Turn),
 }
 
+impl Probe {
+    /// The name of a probe that every run has to send to its end; none for one whose requests are drawn.
+    #[must_use]
+    pub fn fixed_part(self) -> Option<&'static str> {
+        match self {
+            Probe::Tour => Some("the tour"),
+            Probe::NearMisses => Some("the near misses"),
+            Probe::Quota(Turn::First) => Some("the first exhaustion of the key"),
+            Probe::Quota(Turn::Second) => Some("the second exhaustion of the key"),
+            Probe::Properties(_) | Probe::Sequence(_) => None,
+        }
+    }
+}
+
 /// What a run is going to do.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Plan {

@@ -8,6 +8,7 @@ mod candidate;
 mod command_line;
 mod configuration;
 mod curl;
+mod cut_short;
 mod diff;
 mod faults;
 mod formats;
