@@ -2,37 +2,25 @@
 
 use unicode_normalization::UnicodeNormalization;
 
+use crate::facts::Facts;
 use crate::history::{Animal, Entry, History};
 use crate::request::{Ambiguity, CreateBody, Fault, is_plain_name};
 use crate::rules::{Judgement, Rule, answered};
 
 pub(crate) const RULES: &[Rule] = &[
-    Rule { id: "create.success", judge: success },
-    Rule { id: "create.echo", judge: echo },
-    Rule { id: "create.assigned-id", judge: assigned_id },
-    Rule { id: "create.name-required", judge: |d, j| refused(d, j, Fault::NameMissing, "a body without name") },
-    Rule {
-        id: "create.category-required",
-        judge: |d, j| refused(d, j, Fault::CategoryMissing, "a body without categoryId"),
-    },
-    Rule { id: "create.name-type", judge: |d, j| refused(d, j, Fault::NameType, "a name that is no string") },
-    Rule {
-        id: "create.category-type",
-        judge: |d, j| refused(d, j, Fault::CategoryType, "a categoryId that is no number"),
-    },
-    Rule {
-        id: "create.category-int64",
-        judge: |d, j| refused(d, j, Fault::CategoryRange, "a categoryId outside int64 or with a fraction"),
-    },
-    Rule {
-        id: "create.status-enum",
-        judge: |d, j| refused(d, j, Fault::StatusEnum, "a status outside the three values"),
-    },
-    Rule {
-        id: "create.body-required",
-        judge: |d, j| refused(d, j, Fault::NoObject, "no body, or one that is no object"),
-    },
-    Rule { id: "create.malformed-json", judge: malformed_json },
+    Rule::new("create.success", success),
+    Rule::new("create.echo", echo),
+    Rule::new("create.assigned-id", assigned_id),
+    Rule::new("create.name-required", |d, j| refused(d, j, Fault::NameMissing, "a body without name")),
+    Rule::new("create.category-required", |d, j| refused(d, j, Fault::CategoryMissing, "a body without categoryId")),
+    Rule::new("create.name-type", |d, j| refused(d, j, Fault::NameType, "a name that is no string")),
+    Rule::new("create.category-type", |d, j| refused(d, j, Fault::CategoryType, "a categoryId that is no number")),
+    Rule::new("create.category-int64", |d, j| {
+        refused(d, j, Fault::CategoryRange, "a categoryId outside int64 or with a fraction")
+    }),
+    Rule::new("create.status-enum", |d, j| refused(d, j, Fault::StatusEnum, "a status outside the three values")),
+    Rule::new("create.body-required", |d, j| refused(d, j, Fault::NoObject, "no body, or one that is no object")),
+    Rule::new("create.malformed-json", malformed_json),
 ];
 
 /// Creations with a valid key that were not refused for the rate.
@@ -40,7 +28,7 @@ fn admitted<'d>(history: &'d History<'_>) -> impl Iterator<Item = (&'d Entry<'d>
     history.creates().filter(|(entry, _)| entry.key().is_some() && !matches!(entry.status(), None | Some(429)))
 }
 
-fn success(history: &History<'_>, judgement: &mut Judgement) {
+fn success(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     for (entry, body) in admitted(history) {
         let CreateBody::NewPet(_, ambiguities) = body else { continue };
         let status = entry.status().unwrap_or_default();
@@ -55,7 +43,7 @@ fn success(history: &History<'_>, judgement: &mut Judgement) {
     }
 }
 
-fn echo(history: &History<'_>, judgement: &mut Judgement) {
+fn echo(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     for (entry, body) in history.creates().filter(|(entry, _)| entry.status() == Some(201)) {
         let CreateBody::NewPet(sent, ambiguities) = body else { continue };
         let Some(animal) = entry.animals().first().copied() else { continue };
@@ -101,7 +89,7 @@ fn is_trimmed(char: char) -> bool {
     char.is_whitespace() || char.is_control() || matches!(char, '\u{180e}' | '\u{200b}' | '\u{feff}')
 }
 
-fn assigned_id(history: &History<'_>, judgement: &mut Judgement) {
+fn assigned_id(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     for (entry, body) in history.creates().filter(|(entry, _)| entry.status() == Some(201)) {
         let Some(animal) = entry.animals().first().copied() else { continue };
         let asked = body.draft().and_then(|draft| draft.id);
@@ -116,7 +104,7 @@ fn assigned_id(history: &History<'_>, judgement: &mut Judgement) {
     }
 }
 
-fn refused(history: &History<'_>, judgement: &mut Judgement, fault: Fault, what: &str) {
+fn refused(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement, fault: Fault, what: &str) {
     for (entry, body) in admitted(history) {
         if matches!(body, CreateBody::Faulty(faults, _) if faults.contains(&fault)) {
             judgement.require(entry, entry.status() == Some(400), format!("400 for {what}"), || answered(entry));
@@ -124,7 +112,7 @@ fn refused(history: &History<'_>, judgement: &mut Judgement, fault: Fault, what:
     }
 }
 
-fn malformed_json(history: &History<'_>, judgement: &mut Judgement) {
+fn malformed_json(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     for (entry, body) in admitted(history) {
         let lawful = match body {
             CreateBody::Malformed => matches!(entry.status(), Some(400..=499)),

@@ -1,12 +1,12 @@
 //! Store orders: the operation exists, and nothing else is known about it.
 
-use crate::history::History;
+use crate::facts::Facts;
 use crate::request::Operation;
 use crate::rules::{Judgement, Rule, answered};
 
-pub(crate) const RULES: &[Rule] = &[Rule { id: "orders.exists", judge: exists }];
+pub(crate) const RULES: &[Rule] = &[Rule::new("orders.exists", exists)];
 
-fn exists(history: &History<'_>, judgement: &mut Judgement) {
+fn exists(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     for entry in history.entries.iter().filter(|entry| entry.operation == Operation::Orders && entry.key().is_some()) {
         match entry.status() {
             None | Some(429) => {}
