@@ -16,7 +16,7 @@ pub(crate) const RULES: &[Rule] = &[
     Rule::new("create.name-type", |d, j| refused(d, j, Fault::NameType, "a name that is no string")),
     Rule::new("create.category-type", |d, j| refused(d, j, Fault::CategoryType, "a categoryId that is no number")),
     Rule::new("create.category-int64", |d, j| {
-        refused(d, j, Fault::CategoryRange, "a categoryId outside int64 or with a fraction")
+        refused(d, j, Fault::CategoryRange, "a categoryId outside int64 or with a fraction");
     }),
     Rule::new("create.status-enum", |d, j| refused(d, j, Fault::StatusEnum, "a status outside the three values")),
     Rule::new("create.body-required", |d, j| refused(d, j, Fault::NoObject, "no body, or one that is no object")),

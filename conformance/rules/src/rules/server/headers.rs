@@ -89,7 +89,7 @@ fn limit_figure(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
                     judgement.require(entry, plan_limits.len() <= 2, "a figure per minute or a figure per day", || {
                         let plan_limits: Vec<String> = plan_limits.iter().map(u64::to_string).collect();
                         format!("a Limit that takes the values {}", plan_limits.join(", "))
-                    })
+                    });
                 }
             }
         }

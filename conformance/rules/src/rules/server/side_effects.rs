@@ -11,10 +11,10 @@ pub(crate) const RULES: &[Rule] = &[
     Rule::new("create.refused-stores-nothing", |d, j| stores_nothing(d, j, "400", |c| c.status() == Some(400))),
     // Whatever the status: without a valid key nothing may be created. A lawful status is another rule's concern.
     Rule::new("auth.refused-stores-nothing", |d, j| {
-        stores_nothing(d, j, "no valid key", |c| c.credential.is_invalid())
+        stores_nothing(d, j, "no valid key", |c| c.credential.is_invalid());
     }),
     Rule::new("quota.refused-stores-nothing", |d, j| {
-        stores_nothing(d, j, "429", |c| c.status() == Some(429) && !c.credential.is_invalid())
+        stores_nothing(d, j, "429", |c| c.status() == Some(429) && !c.credential.is_invalid());
     }),
 ];
 
