@@ -8,6 +8,7 @@
 //! environment. So the rules judge recorded traffic as well as that of a run, and are tested without a network.
 
 pub mod catalogue;
+pub mod facts;
 pub mod history;
 pub mod limiter;
 pub mod observers;

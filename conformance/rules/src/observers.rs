@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::facts::Facts;
 use crate::history::{Animal, Entry, History};
 use crate::request::{Ambiguity, CreateBody, Credential, Operation, Parameter, PetId};
 use crate::rules::server::refusals::{RetryAfter, read_retry_after};
@@ -10,7 +11,7 @@ use crate::trace::json::Json;
 use crate::trace::rate_limit::Window;
 
 pub(crate) const OBSERVERS: &[Observer] = &[
-    Observer { id: "service.https", observe: |d| Some(d.context.base_url.split(':').next()?.to_owned()) },
+    Observer { id: "service.https", observe: |d| Some(d.history.context.base_url.split(':').next()?.to_owned()) },
     Observer { id: "service.environments", observe: |_| None },
     Observer { id: "pet.status-default", observe: status_default },
     Observer { id: "pet.name-constraints", observe: |d| ambiguous(d, Ambiguity::Name, "an unusual name") },
@@ -53,7 +54,7 @@ fn distinct(items: impl Iterator<Item = String>) -> Option<String> {
 }
 
 /// How creations fared about which exactly this was debatable.
-fn ambiguous(history: &History<'_>, ambiguity: Ambiguity, what: &str) -> Option<String> {
+fn ambiguous(&Facts { history, .. }: &Facts<'_>, ambiguity: Ambiguity, what: &str) -> Option<String> {
     distinct(
         history
             .creates()
@@ -68,7 +69,7 @@ fn keyed_status(entry: &Entry<'_>) -> Option<u16> {
     entry.key().and(entry.status()).filter(|status| *status != 429)
 }
 
-fn status_default(history: &History<'_>) -> Option<String> {
+fn status_default(&Facts { history, .. }: &Facts<'_>) -> Option<String> {
     distinct(history.creations.iter().filter(|creation| creation.sent.status.is_none()).filter_map(|creation| {
         let animals = history.entries[creation.entry].animals();
         Some(match animals.first()?.0.get("status") {
@@ -79,7 +80,7 @@ fn status_default(history: &History<'_>) -> Option<String> {
     }))
 }
 
-fn extra_members(history: &History<'_>) -> Option<String> {
+fn extra_members(&Facts { history, .. }: &Facts<'_>) -> Option<String> {
     let known = ["id", "name", "categoryId", "status"];
     let mut shown = history.entries.iter().flat_map(Entry::animals).peekable();
     shown.peek()?;
@@ -91,7 +92,7 @@ fn extra_members(history: &History<'_>) -> Option<String> {
     Some(distinct(extra).unwrap_or_else(|| "none".to_owned()))
 }
 
-fn limit_out_of_range(history: &History<'_>) -> Option<String> {
+fn limit_out_of_range(&Facts { history, .. }: &Facts<'_>) -> Option<String> {
     distinct(history.lists().filter_map(|(entry, query)| {
         let Parameter::Ambiguous(text) = &query.limit else { return None };
         let status = keyed_status(entry)?;
@@ -102,7 +103,7 @@ fn limit_out_of_range(history: &History<'_>) -> Option<String> {
     }))
 }
 
-fn unknown_status(history: &History<'_>) -> Option<String> {
+fn unknown_status(&Facts { history, .. }: &Facts<'_>) -> Option<String> {
     distinct(history.lists().filter_map(|(entry, query)| {
         let Parameter::Ambiguous(_) = &query.status else { return None };
         let status = keyed_status(entry)?;
@@ -110,7 +111,7 @@ fn unknown_status(history: &History<'_>) -> Option<String> {
     }))
 }
 
-fn order(history: &History<'_>) -> Option<String> {
+fn order(&Facts { history, .. }: &Facts<'_>) -> Option<String> {
     // By the order of creation, as far as this run made the animals, and one after the other.
     let (mut rising, mut falling) = (0, 0);
     for (entry, _) in history.lists() {
@@ -130,7 +131,7 @@ fn order(history: &History<'_>) -> Option<String> {
     }
 }
 
-fn pagination(history: &History<'_>) -> Option<String> {
+fn pagination(&Facts { history, .. }: &Facts<'_>) -> Option<String> {
     let mut listed = history.lists().filter(|(entry, _)| entry.status() == Some(200)).peekable();
     listed.peek()?;
     let hints = ["link", "x-next-cursor", "x-next-page", "x-total-count", "content-range"];
@@ -140,19 +141,19 @@ fn pagination(history: &History<'_>) -> Option<String> {
     Some(distinct(found).unwrap_or_else(|| "no sign of any".to_owned()))
 }
 
-fn content_type(history: &History<'_>) -> Option<String> {
+fn content_type(&Facts { history, .. }: &Facts<'_>) -> Option<String> {
     distinct(history.creates().filter(|(_, body)| **body == CreateBody::OtherMedia).filter_map(|(entry, _)| {
         let media_type = entry.exchange.request.body.as_ref().map_or("none", |body| body.content_type.as_str());
         Some(format!("{media_type} gets {}", keyed_status(entry)?))
     }))
 }
 
-fn malformed_id_status(history: &History<'_>) -> Option<String> {
+fn malformed_id_status(&Facts { history, .. }: &Facts<'_>) -> Option<String> {
     let entries = history.gets().filter(|(_, id)| *id == PetId::NotInt64);
     distinct(entries.filter_map(|(entry, _)| keyed_status(entry).map(|status| status.to_string())))
 }
 
-fn orders(history: &History<'_>) -> Option<String> {
+fn orders(&Facts { history, .. }: &Facts<'_>) -> Option<String> {
     let entries = history.entries.iter().filter(|entry| entry.operation == Operation::Orders);
     distinct(entries.filter_map(|entry| {
         let status = keyed_status(entry)?;
@@ -164,7 +165,7 @@ fn orders(history: &History<'_>) -> Option<String> {
     }))
 }
 
-fn challenge(history: &History<'_>) -> Option<String> {
+fn challenge(&Facts { history, .. }: &Facts<'_>) -> Option<String> {
     let refused = history.entries.iter().filter(|entry| entry.status() == Some(401)).filter_map(Entry::response);
     distinct(refused.map(|response| match response.header("www-authenticate") {
         Some(challenge) => format!("WWW-Authenticate: {challenge}"),
@@ -172,14 +173,14 @@ fn challenge(history: &History<'_>) -> Option<String> {
     }))
 }
 
-fn scheme_case(history: &History<'_>) -> Option<String> {
+fn scheme_case(&Facts { history, .. }: &Facts<'_>) -> Option<String> {
     let entries = history.entries.iter().filter(|entry| entry.credential == Credential::Ambiguous);
     distinct(entries.filter_map(Entry::status).filter(|status| *status != 429).map(|status| {
         if status == 401 { "another case is refused".to_owned() } else { "any case is accepted".to_owned() }
     }))
 }
 
-fn codes(history: &History<'_>) -> Option<String> {
+fn codes(&Facts { history, .. }: &Facts<'_>) -> Option<String> {
     let errors = history.entries.iter().filter(|entry| matches!(entry.status(), Some(400..=599)));
     distinct(errors.filter_map(|entry| Some(format!("{} {}", entry.status()?, entry.value()?.get("code")?.as_str()?))))
 }
@@ -192,7 +193,7 @@ fn windows<'d>(history: &'d History<'_>) -> impl Iterator<Item = (&'d Entry<'d>,
         .filter_map(|(entry, window)| Some((entry, window, window.reset - entry.server_time()?.as_second())))
 }
 
-fn window(history: &History<'_>) -> Option<String> {
+fn window(&Facts { history, .. }: &Facts<'_>) -> Option<String> {
     distinct(windows(history).map(|(_, window, ahead)| {
         let (unit, length) = if ahead > 62 { ("day", 86_400) } else { ("minute", 60) };
         let start = if window.reset % length == 0 { "on the clock" } else { "not on the clock" };
@@ -200,7 +201,7 @@ fn window(history: &History<'_>) -> Option<String> {
     }))
 }
 
-fn refused_count(history: &History<'_>) -> Option<String> {
+fn refused_count(&Facts { history, .. }: &Facts<'_>) -> Option<String> {
     // After an error, a success: both used one up, or only the success did.
     let with_rate_limit = history.with_rate_limit(0);
     distinct(with_rate_limit.windows(3).filter_map(|three| {
@@ -215,7 +216,7 @@ fn refused_count(history: &History<'_>) -> Option<String> {
     }))
 }
 
-fn anonymous(history: &History<'_>) -> Option<String> {
+fn anonymous(&Facts { history, .. }: &Facts<'_>) -> Option<String> {
     let refused = history.entries.iter().filter(|entry| entry.credential.is_invalid() && entry.status() == Some(401));
     let limits: BTreeSet<i64> = refused.filter_map(|entry| entry.rate.as_ref()?.limit.integer()).collect();
     distinct(limits.into_iter().map(|limit| format!("Limit {limit}")))
@@ -225,7 +226,7 @@ fn limited<'d>(history: &'d History<'_>) -> impl Iterator<Item = &'d Entry<'d>> 
     history.entries.iter().filter(|entry| entry.status() == Some(429))
 }
 
-fn retry_after_form(history: &History<'_>) -> Option<String> {
+fn retry_after_form(&Facts { history, .. }: &Facts<'_>) -> Option<String> {
     distinct(limited(history).filter_map(|entry| {
         Some(match read_retry_after(entry.response()?).ok()? {
             RetryAfter::Seconds(_) => "whole seconds".to_owned(),
@@ -234,7 +235,7 @@ fn retry_after_form(history: &History<'_>) -> Option<String> {
     }))
 }
 
-fn limited_body(history: &History<'_>) -> Option<String> {
+fn limited_body(&Facts { history, .. }: &Facts<'_>) -> Option<String> {
     distinct(limited(history).map(|entry| match &entry.json {
         None => "empty".to_owned(),
         Some(Ok(json)) if json.get("code").is_some() => "an Error".to_owned(),
@@ -243,7 +244,7 @@ fn limited_body(history: &History<'_>) -> Option<String> {
     }))
 }
 
-fn deprecation_signals(history: &History<'_>) -> Option<String> {
+fn deprecation_signals(&Facts { history, .. }: &Facts<'_>) -> Option<String> {
     let mut got = history.gets().filter(|(entry, _)| entry.status() == Some(200)).peekable();
     if let Some((gone, _)) = history.gets().find(|(entry, _)| entry.status() == Some(410)) {
         return Some(answered(gone));

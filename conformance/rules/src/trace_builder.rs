@@ -3,6 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
+use crate::facts::Facts;
 use crate::history::History;
 use crate::rules::Judgement;
 use crate::trace::exchange::{Exchange, Outcome, Request, Response};
@@ -167,14 +168,14 @@ impl TraceBuilder {
     }
 
     /// What a rule makes of the trace.
-    pub(crate) fn judged(self, rule: fn(&History<'_>, &mut Judgement)) -> Judgement {
+    pub(crate) fn judged(self, rule: fn(&Facts<'_>, &mut Judgement)) -> Judgement {
         let mut judgement = Judgement::default();
-        rule(&History::new(&self.trace), &mut judgement);
+        rule(&Facts::new(&History::new(&self.trace)), &mut judgement);
         judgement
     }
 
     /// What a rule holds against the trace: the numbers of the exchanges concerned.
-    pub(crate) fn failing(self, rule: fn(&History<'_>, &mut Judgement)) -> Vec<Vec<usize>> {
+    pub(crate) fn failing(self, rule: fn(&Facts<'_>, &mut Judgement)) -> Vec<Vec<usize>> {
         self.judged(rule).failures.into_iter().map(|failure| failure.exchanges).collect()
     }
 }

@@ -15,6 +15,7 @@ use crate::probes::{self};
 use crate::redaction::redactor;
 use crate::report::{self, Remarks, Report};
 use crate::run::notes::notes;
+use animal_store_rules::facts::Facts;
 use animal_store_rules::history::History;
 use animal_store_rules::trace::{Context, LeftOut, Trace};
 use animal_store_rules::transcript::Transcript;
@@ -166,7 +167,7 @@ fn ended_early(stop: Option<&Stop>, unfinished: &[&str]) -> Option<String> {
 #[must_use]
 pub fn conclude(trace: &Trace, options: &Options, ended_early: Option<String>) -> Report {
     let history = History::new(trace);
-    let mut verdicts = verdict::judge_history(&history, &options.scope);
+    let mut verdicts = verdict::judge_facts(&Facts::new(&history), &options.scope);
     if let Some(first) = trace.exchanges.first() {
         options.known_failing.apply(&mut verdicts, first.sent_at.to_zoned(TimeZone::UTC).date());
     }

@@ -2,8 +2,8 @@ use super::*;
 use crate::trace::exchange::Request;
 use crate::trace_builder::{TraceBuilder, animal};
 
-fn seen(builder: TraceBuilder, observe: fn(&History<'_>) -> Option<String>) -> String {
-    observe(&History::new(&builder.trace())).unwrap_or_default()
+fn seen(builder: TraceBuilder, observe: fn(&Facts<'_>) -> Option<String>) -> String {
+    observe(&Facts::new(&History::new(&builder.trace()))).unwrap_or_default()
 }
 
 /// Three animals are created, and a list shows those with these ids.

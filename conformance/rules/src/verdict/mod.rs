@@ -6,8 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::catalogue::scope::Scope;
 use crate::catalogue::{Level, Requirement, catalogue};
+use crate::facts::Facts;
 use crate::history::History;
-use crate::rules::{self, Failure, Judgement};
+use crate::rules::{self, Failure};
 use crate::trace::{Context, Trace};
 
 /// The verdict on a run.
@@ -103,12 +104,12 @@ impl RequirementVerdict {
 /// Judges a trace by every rule and observer, in the order of the catalogue.
 #[must_use]
 pub fn judge(trace: &Trace, scope: &Scope) -> Vec<RequirementVerdict> {
-    judge_history(&History::new(trace), scope)
+    judge_facts(&Facts::new(&History::new(trace)), scope)
 }
 
 /// [`judge`], for a trace that has been made ready.
 #[must_use]
-pub fn judge_history(history: &History<'_>, scope: &Scope) -> Vec<RequirementVerdict> {
+pub fn judge_facts(facts: &Facts<'_>, scope: &Scope) -> Vec<RequirementVerdict> {
     let (rules, observers) = (rules::rules(), rules::observers());
     catalogue()
         .requirements
@@ -126,10 +127,9 @@ pub fn judge_history(history: &History<'_>, scope: &Scope) -> Vec<RequirementVer
             };
             if let Some(observer) = observers.iter().find(|observer| observer.id == requirement.id) {
                 verdict.status = Status::Observed;
-                verdict.observed = (observer.observe)(history);
+                verdict.observed = (observer.observe)(facts);
             } else if let Some(rule) = rules.iter().find(|rule| rule.id == requirement.id).filter(|_| selected) {
-                let mut judgement = Judgement::default();
-                (rule.judge)(history, &mut judgement);
+                let judgement = rule.judge(facts);
                 verdict.judged = judgement.judged;
                 verdict.status = match (judgement.judged, judgement.failures.is_empty()) {
                     (_, false) => Status::Fail,
@@ -139,7 +139,7 @@ pub fn judge_history(history: &History<'_>, scope: &Scope) -> Vec<RequirementVer
                 verdict.failures = judgement.failures;
             }
             if verdict.status == Status::NotExercised {
-                verdict.reason = Some(reason(history.context, scope, requirement));
+                verdict.reason = Some(reason(facts.history.context, scope, requirement));
             }
             verdict
         })

@@ -5,8 +5,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
+use animal_store_rules::facts::Facts;
 use animal_store_rules::history::History;
-use animal_store_rules::rules::{Judgement, observers, rules};
+use animal_store_rules::rules::{observers, rules};
 use animal_store_rules::trace::Trace;
 use animal_store_rules::transcript::Transcript;
 use fastrand::Rng;
@@ -26,12 +27,6 @@ fn reviewed(name: &str, text: &str) {
     });
 }
 
-fn judge(history: &History<'_>, rule: usize) -> Judgement {
-    let mut judgement = Judgement::default();
-    (rules()[rule].judge)(history, &mut judgement);
-    judgement
-}
-
 /// The steps of the tour, each with what it got.
 fn tour(trace: &Trace) -> BTreeSet<String> {
     Transcript::new(&History::new(trace))
@@ -44,11 +39,12 @@ fn tour(trace: &Trace) -> BTreeSet<String> {
 #[test]
 fn rules_apply_to_recorded_traces_as_often_as_was_reviewed() {
     let traces = TRACES.map(recording::load);
-    let dockets = traces.each_ref().map(History::new);
+    let histories = traces.each_ref().map(History::new);
+    let facts = histories.each_ref().map(Facts::new);
     let mut text = format!("{}\n", TRACES.map(|name| format!("{name:>8}")).concat());
-    for (at, rule) in rules().iter().enumerate() {
-        let plan_limits = dockets.each_ref().map(|history| format!("{:>8}", judge(history, at).judged)).concat();
-        writeln!(text, "{plan_limits}  {}", rule.id).expect("a string");
+    for rule in rules() {
+        let times = facts.each_ref().map(|facts| format!("{:>8}", rule.judge(facts).judged)).concat();
+        writeln!(text, "{times}  {}", rule.id).expect("a string");
     }
     reviewed("edits-applied", &text);
 }
@@ -61,9 +57,10 @@ fn what_is_said_of_breaking_edits_was_reviewed() {
         let mut trace = recording::load(edit.trace);
         (edit.apply)(&mut trace);
         let history = History::new(&trace);
+        let facts = Facts::new(&history);
         writeln!(text, "{} ({})", edit.name, edit.trace).expect("a string");
-        for (at, rule) in rules().iter().enumerate() {
-            let failures = judge(&history, at).failures;
+        for rule in rules() {
+            let failures = rule.judge(&facts).failures;
             let Some(first) = failures.first() else { continue };
             let (times, exchanges) = (failures.len(), &first.exchanges);
             writeln!(text, "  {}, {times} of them, the first in {exchanges:?}", rule.id).expect("a string");
@@ -105,7 +102,8 @@ fn lawful_edits_leave_the_transcript_of_the_tour_as_it_is() {
 /// What every observer records.
 fn observed(trace: &Trace) -> BTreeMap<&'static str, String> {
     let history = History::new(trace);
-    observers().iter().filter_map(|observer| Some((observer.id, (observer.observe)(&history)?))).collect()
+    let facts = Facts::new(&history);
+    observers().iter().filter_map(|observer| Some((observer.id, (observer.observe)(&facts)?))).collect()
 }
 
 #[test]

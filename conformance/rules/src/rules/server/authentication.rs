@@ -1,19 +1,20 @@
 //! Authentication: a bearer key on every operation, and 401 without one, whatever else is wrong.
 
+use crate::facts::Facts;
 use crate::history::{Entry, History};
 use crate::request::{Credential, Defect, Operation};
 use crate::rules::{Judgement, Rule, answered};
 
 pub(crate) const RULES: &[Rule] = &[
-    Rule { id: "auth.valid-key", judge: valid_key },
-    Rule { id: "auth.missing-key", judge: missing_key },
-    Rule { id: "auth.invalid-key", judge: invalid_key },
-    Rule { id: "auth.exact-key", judge: exact_key },
-    Rule { id: "auth.bearer-header", judge: bearer_header },
-    Rule { id: "auth.before-all-else", judge: before_all_else },
+    Rule::new("auth.valid-key", valid_key),
+    Rule::new("auth.missing-key", missing_key),
+    Rule::new("auth.invalid-key", invalid_key),
+    Rule::new("auth.exact-key", exact_key),
+    Rule::new("auth.bearer-header", bearer_header),
+    Rule::new("auth.before-all-else", before_all_else),
 ];
 
-fn valid_key(history: &History<'_>, judgement: &mut Judgement) {
+fn valid_key(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     for entry in history.entries.iter().filter(|entry| entry.key().is_some() && entry.operation != Operation::Elsewhere)
     {
         if let Some(status) = entry.status() {
@@ -40,15 +41,15 @@ fn require_refusal<'c>(
     entries.for_each(|entry| judgement.require_lawful(history, entry, credential));
 }
 
-fn missing_key(history: &History<'_>, judgement: &mut Judgement) {
+fn missing_key(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     require_refusal(history, invalid(history, Defect::Absent, true), judgement, "a request without a key");
 }
 
-fn invalid_key(history: &History<'_>, judgement: &mut Judgement) {
+fn invalid_key(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     require_refusal(history, invalid(history, Defect::Unknown, true), judgement, "a key that nobody issued");
 }
 
-fn exact_key(history: &History<'_>, judgement: &mut Judgement) {
+fn exact_key(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     require_refusal(
         history,
         invalid(history, Defect::Inexact, true),
@@ -57,7 +58,7 @@ fn exact_key(history: &History<'_>, judgement: &mut Judgement) {
     );
 }
 
-fn bearer_header(history: &History<'_>, judgement: &mut Judgement) {
+fn bearer_header(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     // A key in the query makes the query itself unusual, so soundness is not asked for here.
     let entries = history.entries.iter().filter(|entry| {
         entry.credential == Credential::Invalid(Defect::NotBearer) && entry.operation != Operation::Elsewhere
@@ -70,7 +71,7 @@ fn bearer_header(history: &History<'_>, judgement: &mut Judgement) {
     );
 }
 
-fn before_all_else(history: &History<'_>, judgement: &mut Judgement) {
+fn before_all_else(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     for defect in [Defect::Absent, Defect::Unknown, Defect::Inexact] {
         require_refusal(
             history,

@@ -2,34 +2,23 @@
 
 use unicode_normalization::UnicodeNormalization;
 
+use crate::facts::Facts;
 use crate::history::{Animal, Entry, History};
 use crate::request::{Ambiguity, CreateBody, Fault, is_plain_name};
 use crate::rules::{Judgement, Rule};
 
 pub(crate) const RULES: &[Rule] = &[
-    Rule { id: "create.success", judge: success },
-    Rule { id: "create.echo", judge: echo },
-    Rule { id: "create.assigned-id", judge: assigned_id },
-    Rule { id: "create.name-required", judge: |d, j| refused(d, j, Fault::NameMissing, "a body without name") },
-    Rule {
-        id: "create.category-required",
-        judge: |d, j| refused(d, j, Fault::CategoryMissing, "a body without categoryId"),
-    },
-    Rule { id: "create.name-type", judge: |d, j| refused(d, j, Fault::NameType, "a name that is no string") },
-    Rule {
-        id: "create.category-type",
-        judge: |d, j| refused(d, j, Fault::CategoryType, "a categoryId that is no number"),
-    },
-    Rule { id: "create.category-int64", judge: category_int64 },
-    Rule {
-        id: "create.status-enum",
-        judge: |d, j| refused(d, j, Fault::StatusEnum, "a status outside the three values"),
-    },
-    Rule {
-        id: "create.body-required",
-        judge: |d, j| refused(d, j, Fault::NoObject, "no body, or one that is no object"),
-    },
-    Rule { id: "create.malformed-json", judge: malformed_json },
+    Rule::new("create.success", success),
+    Rule::new("create.echo", echo),
+    Rule::new("create.assigned-id", assigned_id),
+    Rule::new("create.name-required", |d, j| refused(d, j, Fault::NameMissing, "a body without name")),
+    Rule::new("create.category-required", |d, j| refused(d, j, Fault::CategoryMissing, "a body without categoryId")),
+    Rule::new("create.name-type", |d, j| refused(d, j, Fault::NameType, "a name that is no string")),
+    Rule::new("create.category-type", |d, j| refused(d, j, Fault::CategoryType, "a categoryId that is no number")),
+    Rule::new("create.category-int64", category_int64),
+    Rule::new("create.status-enum", |d, j| refused(d, j, Fault::StatusEnum, "a status outside the three values")),
+    Rule::new("create.body-required", |d, j| refused(d, j, Fault::NoObject, "no body, or one that is no object")),
+    Rule::new("create.malformed-json", malformed_json),
 ];
 
 /// Creations with a valid key that were not refused for the rate.
@@ -37,7 +26,7 @@ fn admitted<'d>(history: &'d History<'_>) -> impl Iterator<Item = (&'d Entry<'d>
     history.creates().filter(|(entry, _)| entry.key().is_some() && !matches!(entry.status(), None | Some(429)))
 }
 
-fn success(history: &History<'_>, judgement: &mut Judgement) {
+fn success(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     for (entry, body) in admitted(history) {
         let CreateBody::NewPet(_, ambiguities) = body else { continue };
         let what = if ambiguities.is_empty() { "a valid NewPet" } else { "a body that may be accepted or refused" };
@@ -45,7 +34,7 @@ fn success(history: &History<'_>, judgement: &mut Judgement) {
     }
 }
 
-fn echo(history: &History<'_>, judgement: &mut Judgement) {
+fn echo(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     for (entry, body) in history.creates().filter(|(entry, _)| entry.status() == Some(201)) {
         let CreateBody::NewPet(sent, ambiguities) = body else { continue };
         let Some(animal) = entry.animals().first().copied() else { continue };
@@ -91,7 +80,7 @@ fn is_trimmed(char: char) -> bool {
     char.is_whitespace() || char.is_control() || matches!(char, '\u{180e}' | '\u{200b}' | '\u{feff}')
 }
 
-fn assigned_id(history: &History<'_>, judgement: &mut Judgement) {
+fn assigned_id(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     for (entry, body) in history.creates().filter(|(entry, _)| entry.status() == Some(201)) {
         let Some(animal) = entry.animals().first().copied() else { continue };
         let asked = body.draft().and_then(|draft| draft.id);
@@ -106,7 +95,7 @@ fn assigned_id(history: &History<'_>, judgement: &mut Judgement) {
     }
 }
 
-fn refused(history: &History<'_>, judgement: &mut Judgement, fault: Fault, what: &str) {
+fn refused(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement, fault: Fault, what: &str) {
     for (entry, body) in admitted(history) {
         if matches!(body, CreateBody::Faulty(faults, _) if faults.contains(&fault)) {
             judgement.require_lawful(history, entry, what);
@@ -114,12 +103,12 @@ fn refused(history: &History<'_>, judgement: &mut Judgement, fault: Fault, what:
     }
 }
 
-fn category_int64(history: &History<'_>, judgement: &mut Judgement) {
-    refused(history, judgement, Fault::CategoryRange, "a categoryId outside int64 or with a fraction");
-    refused(history, judgement, Fault::CategoryDigits, "a categoryId of hundreds of digits");
+fn category_int64(facts: &Facts<'_>, judgement: &mut Judgement) {
+    refused(facts, judgement, Fault::CategoryRange, "a categoryId outside int64 or with a fraction");
+    refused(facts, judgement, Fault::CategoryDigits, "a categoryId of hundreds of digits");
 }
 
-fn malformed_json(history: &History<'_>, judgement: &mut Judgement) {
+fn malformed_json(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     for (entry, body) in admitted(history) {
         match body {
             CreateBody::Malformed => judgement.require_lawful(history, entry, "a body that is not JSON"),

@@ -1,15 +1,16 @@
 //! Errors: one shape for every error body, and its status member repeats the status.
 
+use crate::facts::Facts;
 use crate::history::{Entry, History};
 use crate::request::Operation;
 use crate::rules::{Judgement, Rule, answered};
 use crate::trace::json::Json;
 
 pub(crate) const RULES: &[Rule] = &[
-    Rule { id: "errors.shape", judge: shape },
-    Rule { id: "errors.status-member", judge: status_member },
-    Rule { id: "errors.media-type", judge: media_type },
-    Rule { id: "errors.elsewhere", judge: elsewhere },
+    Rule::new("errors.shape", shape),
+    Rule::new("errors.status-member", status_member),
+    Rule::new("errors.media-type", media_type),
+    Rule::new("errors.elsewhere", elsewhere),
 ];
 
 /// Answers of operations with an error status that the specification describes, 429 apart.
@@ -47,7 +48,7 @@ pub(crate) fn misshapen(entry: &Entry<'_>) -> Option<String> {
 
 const SHAPE: &str = "an Error: a string code, a string message and an integer status";
 
-fn shape(history: &History<'_>, judgement: &mut Judgement) {
+fn shape(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     for entry in described(history) {
         match misshapen(entry) {
             None => judgement.hold(),
@@ -56,7 +57,7 @@ fn shape(history: &History<'_>, judgement: &mut Judgement) {
     }
 }
 
-fn status_member(history: &History<'_>, judgement: &mut Judgement) {
+fn status_member(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     for entry in described(history) {
         let (Some(http), Some(member)) =
             (entry.status(), entry.value().and_then(|json| json.get("status")?.as_int64()))
@@ -69,7 +70,7 @@ fn status_member(history: &History<'_>, judgement: &mut Judgement) {
     }
 }
 
-fn media_type(history: &History<'_>, judgement: &mut Judgement) {
+fn media_type(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     for entry in described(history) {
         let media_type = entry.response().and_then(|response| response.media_type());
         judgement.require(
@@ -81,7 +82,7 @@ fn media_type(history: &History<'_>, judgement: &mut Judgement) {
     }
 }
 
-fn elsewhere(history: &History<'_>, judgement: &mut Judgement) {
+fn elsewhere(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     for entry in &history.entries {
         let described =
             entry.operation != Operation::Elsewhere && matches!(entry.status(), Some(400 | 401 | 404 | 429));

@@ -6,16 +6,17 @@ use jiff::SignedDuration;
 
 use super::headers::{is_flat, successive};
 use super::refusals::read_retry_after;
+use crate::facts::Facts;
 use crate::history::{Entry, History};
 use crate::request::{Credential, Operation};
 use crate::rules::{Judgement, Rule, answered};
 use crate::trace::rate_limit::{RateHeaders, Window};
 
 pub(crate) const RULES: &[Rule] = &[
-    Rule { id: "quota.enforced", judge: enforced },
-    Rule { id: "quota.not-exceeded", judge: not_exceeded },
-    Rule { id: "quota.not-early", judge: not_early },
-    Rule { id: "quota.every-operation", judge: every_operation },
+    Rule::new("quota.enforced", enforced),
+    Rule::new("quota.not-exceeded", not_exceeded),
+    Rule::new("quota.not-early", not_early),
+    Rule::new("quota.every-operation", every_operation),
 ];
 
 const MINUTE: SignedDuration = SignedDuration::from_secs(60);
@@ -58,7 +59,7 @@ pub(crate) fn is_limited(entry: &Entry<'_>) -> bool {
     entry.status() == Some(429) && entry.key().is_some()
 }
 
-fn enforced(history: &History<'_>, judgement: &mut Judgement) {
+fn enforced(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     let expected = "429 for the request after the last that the limit admits";
     for key in history.keys() {
         let with_rate_limit = history.with_rate_limit(key);
@@ -106,7 +107,7 @@ fn still_limited(
     }
 }
 
-fn not_exceeded(history: &History<'_>, judgement: &mut Judgement) {
+fn not_exceeded(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     for key in history.keys() {
         // A log admits another whenever its oldest drops out, and its headers tell whether that was so.
         let is_sliding_log = history.is_sliding_log(key);
@@ -210,7 +211,7 @@ fn minute_not_exceeded(history: &History<'_>, key: usize, judgement: &mut Judgem
     }
 }
 
-fn not_early(history: &History<'_>, judgement: &mut Judgement) {
+fn not_early(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     for key in history.keys() {
         let with_rate_limit = history.with_rate_limit(key);
         let shared = has_other_traffic(history, key);
@@ -361,7 +362,7 @@ pub(crate) fn minute_is_exhausted(history: &History<'_>, key: usize, limited: &E
     recent.count() as u64 >= plan_limits.per_minute
 }
 
-fn every_operation(history: &History<'_>, judgement: &mut Judgement) {
+fn every_operation(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     for key in history.keys() {
         let pairs = successive(history, key);
         // Where nothing ever falls, `headers.remaining-falls` says so once; in a log, another may just have dropped out.

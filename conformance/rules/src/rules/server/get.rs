@@ -1,15 +1,16 @@
 //! Get an animal, for as long as the operation exists.
 
 use super::list::compare_with_known;
+use crate::facts::Facts;
 use crate::history::{Entry, Era, History};
 use crate::request::PetId;
 use crate::rules::{Judgement, Rule, answered};
 
 pub(crate) const RULES: &[Rule] = &[
-    Rule { id: "get.success", judge: success },
-    Rule { id: "get.agrees", judge: agrees },
-    Rule { id: "get.not-found", judge: not_found },
-    Rule { id: "get.malformed-id", judge: malformed_id },
+    Rule::new("get.success", success).excused_by_lag(),
+    Rule::new("get.agrees", agrees),
+    Rule::new("get.not-found", not_found),
+    Rule::new("get.malformed-id", malformed_id),
 ];
 
 /// Gets with a valid key that were not refused for the rate.
@@ -17,7 +18,7 @@ fn admitted<'d>(history: &'d History<'_>) -> impl Iterator<Item = (&'d Entry<'d>
     history.gets().filter(|(entry, _)| entry.key().is_some() && !matches!(entry.status(), None | Some(429)))
 }
 
-fn success(history: &History<'_>, judgement: &mut Judgement) {
+fn success(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     for (entry, id) in admitted(history) {
         let PetId::Int64(id) = id else { continue };
         let Some(status) = entry.status().filter(|_| history.known(id, entry).is_some()) else { continue };
@@ -35,7 +36,7 @@ fn success(history: &History<'_>, judgement: &mut Judgement) {
     }
 }
 
-fn agrees(history: &History<'_>, judgement: &mut Judgement) {
+fn agrees(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     for (entry, _) in history.gets() {
         for animal in entry.animals() {
             compare_with_known(history, entry, animal, judgement);
@@ -47,7 +48,7 @@ fn agrees(history: &History<'_>, judgement: &mut Judgement) {
     }
 }
 
-fn not_found(history: &History<'_>, judgement: &mut Judgement) {
+fn not_found(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     // One identifier picked at random may, against all odds, belong to an animal. Two do not.
     let mut hits: Vec<&Entry<'_>> = Vec::new();
     for (entry, id) in admitted(history) {
@@ -69,7 +70,7 @@ fn not_found(history: &History<'_>, judgement: &mut Judgement) {
     }
 }
 
-fn malformed_id(history: &History<'_>, judgement: &mut Judgement) {
+fn malformed_id(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     for (entry, _) in admitted(history).filter(|(_, id)| *id == PetId::NotInt64) {
         judgement.require_lawful(history, entry, "what is no int64");
     }

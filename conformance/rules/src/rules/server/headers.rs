@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::catalogue::plan::PlanLimits;
+use crate::facts::Facts;
 use crate::history::{Entry, History};
 use crate::limiter::bans::possible_bans;
 use crate::request::{Credential, Operation};
@@ -14,14 +15,14 @@ use crate::rules::{Judgement, Rule, answered};
 use crate::trace::rate_limit::{Field, RateHeaders, Window};
 
 pub(crate) const RULES: &[Rule] = &[
-    Rule { id: "headers.limit", judge: |d, j| present(d, j, "X-RateLimit-Limit", |r| &r.limit) },
-    Rule { id: "headers.remaining", judge: |d, j| present(d, j, "X-RateLimit-Remaining", |r| &r.remaining) },
-    Rule { id: "headers.reset", judge: |d, j| present(d, j, "X-RateLimit-Reset", |r| &r.reset) },
-    Rule { id: "headers.limit-figure", judge: limit_figure },
-    Rule { id: "headers.remaining-range", judge: remaining_range },
-    Rule { id: "headers.remaining-falls", judge: remaining_falls },
-    Rule { id: "headers.remaining-never-rises", judge: remaining_never_rises },
-    Rule { id: "headers.reset-time", judge: reset_time },
+    Rule::new("headers.limit", |d, j| present(d, j, "X-RateLimit-Limit", |r| &r.limit)),
+    Rule::new("headers.remaining", |d, j| present(d, j, "X-RateLimit-Remaining", |r| &r.remaining)),
+    Rule::new("headers.reset", |d, j| present(d, j, "X-RateLimit-Reset", |r| &r.reset)),
+    Rule::new("headers.limit-figure", limit_figure),
+    Rule::new("headers.remaining-range", remaining_range),
+    Rule::new("headers.remaining-falls", remaining_falls),
+    Rule::new("headers.remaining-never-rises", remaining_never_rises),
+    Rule::new("headers.reset-time", reset_time),
 ];
 
 /// Clocks are told to the second, and a `Date` may be stamped a moment before or after the headers.
@@ -39,7 +40,12 @@ fn answers<'d>(history: &'d History<'_>) -> impl Iterator<Item = (&'d Entry<'d>,
         .filter_map(|entry| Some((entry, entry.rate.as_ref()?)))
 }
 
-fn present(history: &History<'_>, judgement: &mut Judgement, name: &str, field: fn(&RateHeaders) -> &Field) {
+fn present(
+    &Facts { history, .. }: &Facts<'_>,
+    judgement: &mut Judgement,
+    name: &str,
+    field: fn(&RateHeaders) -> &Field,
+) {
     for (entry, rate) in answers(history) {
         let problem = match field(rate) {
             Field::Integer(_) => None,
@@ -53,7 +59,7 @@ fn present(history: &History<'_>, judgement: &mut Judgement, name: &str, field: 
     }
 }
 
-fn limit_figure(history: &History<'_>, judgement: &mut Judgement) {
+fn limit_figure(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     // A ban may go with a limit of its own.
     let of_bans = possible_bans(history);
     for key in history.keys() {
@@ -109,7 +115,7 @@ fn one_figure_for_a_minute(with_rate_limit: &[(&Entry<'_>, Window)], judgement: 
     }
 }
 
-fn remaining_range(history: &History<'_>, judgement: &mut Judgement) {
+fn remaining_range(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     for (entry, rate) in answers(history) {
         let (Some(limit), Some(remaining)) = (rate.limit.integer(), rate.remaining.integer()) else { continue };
         judgement.require(entry, (0..=limit).contains(&remaining), "a Remaining from 0 to Limit", || {
@@ -135,7 +141,7 @@ pub(crate) fn is_flat(pair: &[(&Entry<'_>, Window); 2]) -> bool {
     pair[1].1.remaining >= pair[0].1.remaining && pair[1].1.remaining > 0
 }
 
-fn remaining_falls(history: &History<'_>, judgement: &mut Judgement) {
+fn remaining_falls(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     for key in history.keys() {
         let pairs = successive(history, key);
         let Some(first) = pairs.first() else { continue };
@@ -150,7 +156,7 @@ fn remaining_falls(history: &History<'_>, judgement: &mut Judgement) {
     }
 }
 
-fn remaining_never_rises(history: &History<'_>, judgement: &mut Judgement) {
+fn remaining_never_rises(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     for key in history.keys() {
         let with_rate_limit = history.with_rate_limit(key);
         let is_sliding_log = history.is_sliding_log(key);
@@ -179,7 +185,7 @@ fn remaining_never_rises(history: &History<'_>, judgement: &mut Judgement) {
     }
 }
 
-fn reset_time(history: &History<'_>, judgement: &mut Judgement) {
+fn reset_time(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     let of_bans = possible_bans(history);
     let tells_ban =
         |entry: &Entry<'_>| entry.credential == Credential::Banned || of_bans.contains(&entry.exchange.number);

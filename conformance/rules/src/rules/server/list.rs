@@ -2,23 +2,24 @@
 
 use std::collections::HashSet;
 
+use crate::facts::Facts;
 use crate::history::{Animal, Entry, History};
 use crate::request::{Credential, ListQuery, Operation, Parameter};
 use crate::rules::{Judgement, Rule, answered};
 use crate::trace::json::Json;
 
 pub(crate) const RULES: &[Rule] = &[
-    Rule { id: "list.success", judge: success },
-    Rule { id: "list.array", judge: array },
-    Rule { id: "list.limit-minimum", judge: limit_minimum },
-    Rule { id: "list.limit-maximum", judge: limit_maximum },
-    Rule { id: "list.limit-default", judge: limit_default },
-    Rule { id: "list.limit-honoured", judge: limit_honoured },
-    Rule { id: "list.status-filter", judge: status_filter },
-    Rule { id: "list.complete", judge: complete },
-    Rule { id: "list.unique", judge: unique },
-    Rule { id: "list.agrees", judge: agrees },
-    Rule { id: "list.bad-parameters", judge: bad_parameters },
+    Rule::new("list.success", success),
+    Rule::new("list.array", array),
+    Rule::new("list.limit-minimum", limit_minimum),
+    Rule::new("list.limit-maximum", limit_maximum),
+    Rule::new("list.limit-default", limit_default).excused_by_lag(),
+    Rule::new("list.limit-honoured", limit_honoured),
+    Rule::new("list.status-filter", status_filter),
+    Rule::new("list.complete", complete).excused_by_lag(),
+    Rule::new("list.unique", unique),
+    Rule::new("list.agrees", agrees),
+    Rule::new("list.bad-parameters", bad_parameters),
 ];
 
 /// Lists with a valid key that were not refused for the rate.
@@ -34,7 +35,7 @@ fn arrays<'d>(history: &'d History<'_>) -> impl Iterator<Item = (&'d Entry<'d>, 
         .map(|(entry, query)| (entry, query, entry.animals()))
 }
 
-fn success(history: &History<'_>, judgement: &mut Judgement) {
+fn success(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     for (entry, _) in admitted(history).filter(|(_, query)| query.is_lawful()) {
         judgement.require_lawful(history, entry, "a valid list request");
     }
@@ -46,7 +47,7 @@ fn success(history: &History<'_>, judgement: &mut Judgement) {
     }
 }
 
-fn array(history: &History<'_>, judgement: &mut Judgement) {
+fn array(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     for (entry, _) in history.lists().filter(|(entry, _)| entry.status() == Some(200)) {
         let Some(json) = entry.value() else { continue };
         let stranger = match json {
@@ -64,14 +65,14 @@ fn array(history: &History<'_>, judgement: &mut Judgement) {
     }
 }
 
-fn limit_minimum(history: &History<'_>, judgement: &mut Judgement) {
+fn limit_minimum(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     for (entry, _) in admitted(history).filter(|(_, q)| q.is_lawful() && q.limit == Parameter::Lawful(1)) {
         let held = entry.status() == Some(200) && entry.animals().len() <= 1;
         judgement.require(entry, held, "200 and at most one animal for limit=1", || counted(entry));
     }
 }
 
-fn limit_maximum(history: &History<'_>, judgement: &mut Judgement) {
+fn limit_maximum(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     for (entry, _) in admitted(history).filter(|(_, q)| q.is_lawful() && q.limit == Parameter::Lawful(100)) {
         judgement.require(entry, entry.status() == Some(200), "200 for limit=100", || counted(entry));
     }
@@ -87,7 +88,7 @@ fn counted(entry: &Entry<'_>) -> String {
     }
 }
 
-fn limit_default(history: &History<'_>, judgement: &mut Judgement) {
+fn limit_default(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     for (entry, query, animals) in arrays(history).filter(|(_, q, _)| q.is_lawful() && q.limit == Parameter::Absent) {
         judgement.require(entry, animals.len() <= 20, "at most 20 animals without a limit", || counted(entry));
         if query.status == Parameter::Absent {
@@ -100,7 +101,7 @@ fn limit_default(history: &History<'_>, judgement: &mut Judgement) {
     }
 }
 
-fn limit_honoured(history: &History<'_>, judgement: &mut Judgement) {
+fn limit_honoured(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     for (entry, query, animals) in arrays(history) {
         if let Parameter::Lawful(limit) = query.limit {
             judgement.require(entry, animals.len() <= limit, format!("at most {limit} animals"), || counted(entry));
@@ -108,7 +109,7 @@ fn limit_honoured(history: &History<'_>, judgement: &mut Judgement) {
     }
 }
 
-fn status_filter(history: &History<'_>, judgement: &mut Judgement) {
+fn status_filter(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     for (entry, query, animals) in arrays(history) {
         let wanted = match &query.status {
             Parameter::Lawful(status) => status,
@@ -144,7 +145,7 @@ fn expected_among(history: &History<'_>, entry: &Entry<'_>, query: &ListQuery) -
         .collect()
 }
 
-fn complete(history: &History<'_>, judgement: &mut Judgement) {
+fn complete(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     for (entry, query, animals) in arrays(history).filter(|(_, query, _)| query.is_lawful()) {
         let Some(bound) = query.bound() else { continue };
         if animals.len() >= bound {
@@ -166,7 +167,7 @@ fn complete(history: &History<'_>, judgement: &mut Judgement) {
     }
 }
 
-fn unique(history: &History<'_>, judgement: &mut Judgement) {
+fn unique(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     for (entry, _, animals) in arrays(history) {
         let mut seen = HashSet::new();
         let twice = animals.iter().filter_map(|animal| animal.id()).find(|id| !seen.insert(*id));
@@ -176,7 +177,7 @@ fn unique(history: &History<'_>, judgement: &mut Judgement) {
     }
 }
 
-fn agrees(history: &History<'_>, judgement: &mut Judgement) {
+fn agrees(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     for (entry, _, animals) in arrays(history) {
         for animal in animals {
             compare_with_known(history, entry, animal, judgement);
@@ -218,7 +219,7 @@ pub(crate) fn compare_with_known(
     }
 }
 
-fn bad_parameters(history: &History<'_>, judgement: &mut Judgement) {
+fn bad_parameters(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     for (entry, _) in admitted(history).filter(|(_, query)| !query.is_lawful() && !query.unknown) {
         judgement.require_lawful(history, entry, "a parameter that may be clamped, ignored or refused");
     }

@@ -1,12 +1,13 @@
 //! Store orders: the operation exists, and nothing else is known about it.
 
-use crate::history::{Entry, History};
+use crate::facts::Facts;
+use crate::history::Entry;
 use crate::request::Operation;
 use crate::rules::{Judgement, Rule};
 
-pub(crate) const RULES: &[Rule] = &[Rule { id: "orders.exists", judge: exists }];
+pub(crate) const RULES: &[Rule] = &[Rule::new("orders.exists", exists)];
 
-fn exists(history: &History<'_>, judgement: &mut Judgement) {
+fn exists(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     let is_answered = |entry: &&Entry<'_>| entry.key().is_some() && entry.status() != Some(429);
     let orders = history.entries.iter().filter(|entry| entry.operation == Operation::Orders);
     for entry in orders.filter(is_answered) {

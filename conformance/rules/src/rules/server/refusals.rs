@@ -5,6 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::errors::misshapen;
 use super::exceeding::is_limited;
 use super::versioning::http_date;
+use crate::facts::Facts;
 use crate::history::{Entry, History};
 use crate::limiter::bans::REPEATED;
 use crate::rules::{Judgement, Rule};
@@ -12,9 +13,9 @@ use crate::trace::exchange::Response;
 use crate::trace::rate_limit::Window;
 
 pub(crate) const RULES: &[Rule] = &[
-    Rule { id: "quota.retry-after", judge: retry_after },
-    Rule { id: "quota.recovers", judge: recovers },
-    Rule { id: "quota.error-body", judge: error_body },
+    Rule::new("quota.retry-after", retry_after),
+    Rule::new("quota.recovers", recovers),
+    Rule::new("quota.error-body", error_body),
 ];
 
 const MINUTE: SignedDuration = SignedDuration::from_secs(60);
@@ -60,7 +61,7 @@ impl RetryAfter {
     }
 }
 
-fn retry_after(history: &History<'_>, judgement: &mut Judgement) {
+fn retry_after(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     let expected = "one Retry-After, in whole seconds or as an HTTP-date";
     for entry in history.entries.iter().filter(|entry| is_limited(entry)) {
         let Some(response) = entry.response() else { continue };
@@ -71,7 +72,7 @@ fn retry_after(history: &History<'_>, judgement: &mut Judgement) {
     }
 }
 
-fn recovers(history: &History<'_>, judgement: &mut Judgement) {
+fn recovers(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     for key in history.keys() {
         let with_rate_limit = history.with_rate_limit(key);
         for (at, (limited, window)) in with_rate_limit.iter().enumerate().filter(|(_, (entry, _))| is_limited(entry)) {
@@ -126,7 +127,7 @@ fn window_ends_in(history: &History<'_>, key: usize, limited: &Entry<'_>, window
     SignedDuration::from_secs(window.reset.saturating_sub(now))
 }
 
-fn error_body(history: &History<'_>, judgement: &mut Judgement) {
+fn error_body(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     for entry in history.entries.iter().filter(|entry| is_limited(entry)) {
         if entry.json.is_none() {
             judgement.hold();

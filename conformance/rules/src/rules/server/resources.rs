@@ -2,19 +2,19 @@
 
 use std::collections::HashMap;
 
-use crate::history::History;
+use crate::facts::Facts;
 use crate::request::STATUSES;
 use crate::rules::{Judgement, Rule};
 use crate::trace::json::Json;
 
 pub(crate) const RULES: &[Rule] = &[
-    Rule { id: "pet.members", judge: members },
-    Rule { id: "pet.int64", judge: int64 },
-    Rule { id: "pet.status-values", judge: status_values },
-    Rule { id: "pet.unique-id", judge: unique_id },
+    Rule::new("pet.members", members),
+    Rule::new("pet.int64", int64),
+    Rule::new("pet.status-values", status_values),
+    Rule::new("pet.unique-id", unique_id),
 ];
 
-fn members(history: &History<'_>, judgement: &mut Judgement) {
+fn members(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     for entry in &history.entries {
         for animal in entry.animals() {
             let problem = ["id", "name", "categoryId"].into_iter().find_map(|name| match (name, animal.0.get(name)) {
@@ -39,7 +39,7 @@ fn members(history: &History<'_>, judgement: &mut Judgement) {
     }
 }
 
-fn int64(history: &History<'_>, judgement: &mut Judgement) {
+fn int64(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     for entry in &history.entries {
         for animal in entry.animals() {
             for name in ["id", "categoryId"] {
@@ -53,7 +53,7 @@ fn int64(history: &History<'_>, judgement: &mut Judgement) {
     }
 }
 
-fn status_values(history: &History<'_>, judgement: &mut Judgement) {
+fn status_values(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     for entry in &history.entries {
         for animal in entry.animals() {
             let lawful = match animal.0.get("status") {
@@ -71,7 +71,7 @@ fn status_values(history: &History<'_>, judgement: &mut Judgement) {
     }
 }
 
-fn unique_id(history: &History<'_>, judgement: &mut Judgement) {
+fn unique_id(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     let mut owners: HashMap<i64, usize> = HashMap::new();
     for creation in &history.creations {
         let entry = &history.entries[creation.entry];

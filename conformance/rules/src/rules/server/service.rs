@@ -1,14 +1,15 @@
 //! What the service does: it answers, in JSON.
 
-use crate::history::{Entry, History};
+use crate::facts::Facts;
+use crate::history::Entry;
 use crate::request::Operation;
 use crate::rules::{Judgement, Rule, answered};
 use crate::trace::exchange::{FailureKind, MAX_BODY, Outcome};
 
 pub(crate) const RULES: &[Rule] =
-    &[Rule { id: "service.complete-answer", judge: complete_answer }, Rule { id: "service.json", judge: json }];
+    &[Rule::new("service.complete-answer", complete_answer), Rule::new("service.json", json)];
 
-fn complete_answer(history: &History<'_>, judgement: &mut Judgement) {
+fn complete_answer(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     let expected = "a complete HTTP response within the timeout";
     for entry in &history.entries {
         match &entry.exchange.outcome {
@@ -40,7 +41,7 @@ fn is_described_success(entry: &Entry<'_>) -> bool {
     )
 }
 
-fn json(history: &History<'_>, judgement: &mut Judgement) {
+fn json(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     for entry in history.entries.iter().filter(|entry| is_described_success(entry)) {
         let media_type = entry.response().and_then(|response| response.media_type());
         match (&entry.json, media_type.as_deref()) {

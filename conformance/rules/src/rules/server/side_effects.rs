@@ -2,27 +2,28 @@
 
 use std::collections::{HashMap, HashSet};
 
+use crate::facts::Facts;
 use crate::history::{Animal, Entry, History};
 use crate::request::{CreateBody, Operation};
 use crate::rules::{Judgement, Rule};
 
 pub(crate) const RULES: &[Rule] = &[
-    Rule {
-        id: "create.refused-stores-nothing",
-        judge: |d, j| stores_nothing(d, j, "400", |c| c.status() == Some(400)),
-    },
-    Rule {
-        id: "auth.refused-stores-nothing",
-        // Whatever the status: without a valid key nothing may be created. A lawful status is another rule's concern.
-        judge: |d, j| stores_nothing(d, j, "no valid key", |c| c.credential.is_invalid()),
-    },
-    Rule {
-        id: "quota.refused-stores-nothing",
-        judge: |d, j| stores_nothing(d, j, "429", |c| c.status() == Some(429) && !c.credential.is_invalid()),
-    },
+    Rule::new("create.refused-stores-nothing", |d, j| stores_nothing(d, j, "400", |c| c.status() == Some(400))),
+    // Whatever the status: without a valid key nothing may be created. A lawful status is another rule's concern.
+    Rule::new("auth.refused-stores-nothing", |d, j| {
+        stores_nothing(d, j, "no valid key", |c| c.credential.is_invalid());
+    }),
+    Rule::new("quota.refused-stores-nothing", |d, j| {
+        stores_nothing(d, j, "429", |c| c.status() == Some(429) && !c.credential.is_invalid());
+    }),
 ];
 
-fn stores_nothing(history: &History<'_>, judgement: &mut Judgement, why: &str, is_refused: fn(&Entry<'_>) -> bool) {
+fn stores_nothing(
+    &Facts { history, .. }: &Facts<'_>,
+    judgement: &mut Judgement,
+    why: &str,
+    is_refused: fn(&Entry<'_>) -> bool,
+) {
     let refusals: Vec<(&Entry<'_>, &str)> = history
         .creates()
         .filter(|(entry, _)| is_refused(entry))

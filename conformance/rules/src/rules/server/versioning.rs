@@ -2,24 +2,25 @@
 
 use jiff::Timestamp;
 
-use crate::history::{Era, History};
+use crate::facts::Facts;
+use crate::history::Era;
 use crate::request::PetId;
 use crate::rules::{Judgement, Rule, answered};
 
 pub(crate) const RULES: &[Rule] = &[
-    Rule { id: "versioning.path", judge: path },
-    Rule { id: "versioning.lifetime", judge: lifetime },
-    Rule { id: "versioning.sunset", judge: sunset },
-    Rule { id: "versioning.deprecation-header", judge: deprecation_header },
+    Rule::new("versioning.path", path),
+    Rule::new("versioning.lifetime", lifetime).excused_by_lag(),
+    Rule::new("versioning.sunset", sunset),
+    Rule::new("versioning.deprecation-header", deprecation_header),
 ];
 
-fn path(history: &History<'_>, judgement: &mut Judgement) {
+fn path(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     let Some(entry) = history.entries.iter().find(|entry| entry.key().is_some() && entry.succeeded()) else { return };
     let held = history.context.base_url.ends_with("/v1");
     judgement.require(entry, held, "a base address that ends in /v1", || history.context.base_url.clone());
 }
 
-fn lifetime(history: &History<'_>, judgement: &mut Judgement) {
+fn lifetime(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     for (entry, id) in history.gets().filter(|(entry, _)| entry.key().is_some()) {
         let PetId::Int64(id) = id else { continue };
         match (history.era(entry), entry.status()) {
@@ -40,7 +41,7 @@ fn lifetime(history: &History<'_>, judgement: &mut Judgement) {
     }
 }
 
-fn sunset(history: &History<'_>, judgement: &mut Judgement) {
+fn sunset(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     for (entry, _) in history.gets() {
         for text in entry.response().into_iter().flat_map(|response| response.values("sunset")) {
             let held = http_date(text).is_some_and(names_the_day);
@@ -67,7 +68,7 @@ fn names_the_day(instant: Timestamp) -> bool {
     (-14.0..24.0).contains(&hours)
 }
 
-fn deprecation_header(history: &History<'_>, judgement: &mut Judgement) {
+fn deprecation_header(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     for (entry, _) in history.gets() {
         for text in entry.response().into_iter().flat_map(|response| response.values("deprecation")) {
             let date = sfv::Parser::new(text).parse::<sfv::Item>().is_ok_and(|item| item.bare_item.as_date().is_some());

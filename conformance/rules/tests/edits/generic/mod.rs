@@ -7,9 +7,10 @@ mod survivors;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use animal_store_rules::facts::Facts;
 use animal_store_rules::history::{Entry, History};
 use animal_store_rules::request::{CreateBody, Operation};
-use animal_store_rules::rules::{Judgement, Rule, rules};
+use animal_store_rules::rules::{Rule, rules};
 use animal_store_rules::trace::Trace;
 
 use super::{TRACES, recording};
@@ -46,12 +47,8 @@ struct Judge {
 impl Judge {
     /// Whether any rule fails. One that does is tried first the next time: the next edit is much like this one.
     fn catches(&mut self, history: &History<'_>) -> bool {
-        let fails = |rule: &Rule| {
-            let mut judgement = Judgement::default();
-            (rule.judge)(history, &mut judgement);
-            !judgement.failures.is_empty()
-        };
-        let caught_by = self.rules.iter().position(fails);
+        let facts = Facts::new(history);
+        let caught_by = self.rules.iter().position(|rule| !rule.judge(&facts).failures.is_empty());
         if let Some(at) = caught_by {
             let rule = self.rules.remove(at);
             self.rules.insert(0, rule);

@@ -91,7 +91,7 @@ fn a_reset_lies_within_the_window_that_the_limit_is_of() {
         let mut trace = TraceBuilder::new().window(ahead).list(200, 5, limit).trace();
         trace.context.plan_limits = plan_limits;
         let mut judgement = Judgement::default();
-        reset_time(&History::new(&trace), &mut judgement);
+        reset_time(&Facts::new(&History::new(&trace)), &mut judgement);
         !judgement.failures.is_empty()
     };
     let agreed = |per_minute, per_day| Some(PlanLimits { per_minute, per_day });

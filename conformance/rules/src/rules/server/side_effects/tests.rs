@@ -3,8 +3,8 @@ use crate::trace_builder::TraceBuilder;
 
 const NONE: [[usize; 0]; 0] = [];
 
-fn judge(history: &History<'_>, judgement: &mut Judgement) {
-    stores_nothing(history, judgement, "400", |entry| entry.status() == Some(400));
+fn judge(facts: &Facts<'_>, judgement: &mut Judgement) {
+    stores_nothing(facts, judgement, "400", |entry| entry.status() == Some(400));
 }
 
 #[test]
