@@ -75,7 +75,7 @@ pub fn plan(options: &Options, plan_limits: Option<PlanLimits>, window: Option<W
     let custom = options.plan.as_ref().is_some_and(|plan| plan.plan_limits().is_none());
     let limit = limit_per_minute(plan_limits, window).unwrap_or(if custom { CUSTOM } else { SMALLEST });
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-    let cases = options.cases.unwrap_or(if limit < 200 { 3 } else { (limit / 3).min(120) });
+    let cases = options.cases.unwrap_or(if limit < 200 { 2 } else { (limit / 3).min(120) });
     let generated = [Probe::NearMisses, Probe::Properties(cases), Probe::Sequence(cases / 3)];
     let generated_requests = NEAR_MISSES + cases + cases / 3;
     let mut probes = vec![Probe::Tour];
