@@ -20,11 +20,11 @@ use tokio::net::TcpListener;
 
 use crate::faults::Fault;
 
+/// The one valid key.
+pub(crate) use crate::support::KEY;
+
 mod catalogue;
 mod gate;
-
-/// The one valid key.
-pub(crate) const KEY: &str = "sk-Candidate-Key-0001";
 
 /// Seconds in a window.
 const MINUTE: u64 = 60;

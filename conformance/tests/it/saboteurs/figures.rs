@@ -46,8 +46,7 @@ fn figures() -> String {
     text
 }
 
-#[test]
-fn the_figures_of_the_readme_are_those_of_the_matrix() {
+pub(super) fn the_figures_of_the_readme_are_those_of_the_matrix() {
     let (figures, readme) = (figures(), read("conformance/README.md"));
     assert!(readme.contains(&figures), "the figures in conformance/README.md are stale; they should be:\n{figures}");
 }

@@ -20,6 +20,8 @@ mod resources;
 mod service;
 mod versioning;
 
+pub(crate) use matrix::trials;
+
 /// A broken server.
 pub(crate) struct Saboteur {
     /// What it is called.
@@ -75,7 +77,7 @@ impl Saboteur {
 }
 
 /// Every saboteur.
-pub(crate) fn saboteurs() -> Vec<Saboteur> {
+fn saboteurs() -> Vec<Saboteur> {
     [
         service::saboteurs(),
         resources::saboteurs(),

@@ -14,7 +14,7 @@ mod conform;
 mod limits;
 mod view;
 
-pub(crate) use conform::COMBINATIONS;
+pub(crate) use conform::{COMBINATIONS, trials};
 use view::View;
 
 /// A server in the making.
