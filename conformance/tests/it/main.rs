@@ -25,7 +25,6 @@ mod rendering;
 mod report_files;
 mod rules_command;
 mod sample;
-mod sensitivity;
 mod support;
 
 use animal_store_conformance::options::Options;
