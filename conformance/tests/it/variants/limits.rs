@@ -6,12 +6,12 @@ use crate::layers::limiter::{Anchor, Failures};
 
 /// What a caller without a valid key is told.
 fn anonymous(limit: i64) -> Layer {
-    Layer::default().after(move |_, answer, stage| {
-        if answer.status == 401 {
-            let used = i64::try_from(stage.count()).expect("few") % limit;
-            answer.set("x-ratelimit-limit", limit);
-            answer.set("x-ratelimit-remaining", limit - 1 - used);
-            answer.set("x-ratelimit-reset", stage.now() + 30);
+    Layer::default().after(move |_, response, server| {
+        if response.status == 401 {
+            let used = i64::try_from(server.count()).expect("few") % limit;
+            response.set("x-ratelimit-limit", limit);
+            response.set("x-ratelimit-remaining", limit - 1 - used);
+            response.set("x-ratelimit-reset", server.now() + 30);
         }
     })
 }
