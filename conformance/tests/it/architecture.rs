@@ -95,7 +95,7 @@ fn no_file_is_longer_than_a_reader_keeps_in_mind() {
 
 #[test]
 fn the_coverage_table_of_the_readme_is_the_catalogues() {
-    let table = animal_store_conformance::catalogue::catalogue().coverage_markdown();
+    let table = animal_store_rules::catalogue::catalogue().coverage_markdown();
     let readme = std::fs::read_to_string(root().join("README.md")).expect("a README");
     assert!(readme.contains(&table), "the coverage table of README.md is stale; it should be:\n{table}");
 }

@@ -2,11 +2,12 @@
 
 use std::sync::{Arc, Mutex};
 
-use animal_store_conformance::judge::{conclude, context};
-use animal_store_conformance::options::{Options, Profile};
-use animal_store_conformance::wire::client::Client;
-use animal_store_conformance::wire::exchange::{Exchange, Request};
-use animal_store_conformance::wire::trace::Trace;
+use animal_store_conformance::run::judge::{conclude, context};
+use animal_store_conformance::options::Options;
+use animal_store_rules::catalogue::scope::Profile;
+use animal_store_conformance::http::client::Client;
+use animal_store_rules::trace::exchange::{Exchange, Request};
+use animal_store_rules::trace::Trace;
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::State;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use animal_store_conformance::diff;
 use animal_store_conformance::report::{Report, json};
-use animal_store_conformance::verdict::{Status, Verdict};
+use animal_store_rules::verdict::{Status, Verdict};
 
 use crate::command_line::{conform, text};
 use crate::sample;

@@ -5,9 +5,9 @@
 
 use std::collections::HashSet;
 
-use animal_store_conformance::catalogue::{Level, catalogue};
-use animal_store_conformance::options::Profile;
-use animal_store_conformance::verdict::Verdict;
+use animal_store_rules::catalogue::{Level, catalogue};
+use animal_store_rules::catalogue::scope::Profile;
+use animal_store_rules::verdict::Verdict;
 
 use crate::candidate::{Candidate, Nature};
 use crate::{broken, options};

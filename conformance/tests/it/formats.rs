@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use animal_store_conformance::report::{Report, ctrf, github, har, json, junit, markdown, sarif};
-use animal_store_conformance::verdict::Status;
+use animal_store_rules::verdict::Status;
 use quick_junit::{NonSuccessKind, TestCaseStatus};
 use serde_json::Value;
 

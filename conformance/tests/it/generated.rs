@@ -1,8 +1,8 @@
 //! Generated requests: they find what the tour does not ask for, shrink it, and can be sent again alone.
 
-use animal_store_conformance::options::Profile;
+use animal_store_rules::catalogue::scope::Profile;
 use animal_store_conformance::report::{Report, RequirementReport};
-use animal_store_conformance::verdict::Verdict;
+use animal_store_rules::verdict::Verdict;
 
 use crate::candidate::{Candidate, Nature};
 use crate::faults::Fault;

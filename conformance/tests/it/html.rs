@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use animal_store_conformance::options::Profile;
+use animal_store_rules::catalogue::scope::Profile;
 use animal_store_conformance::report::{Report, html};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;

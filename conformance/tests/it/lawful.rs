@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use animal_store_conformance::options::Profile;
-use animal_store_conformance::verdict::{Status, Verdict};
+use animal_store_rules::catalogue::scope::Profile;
+use animal_store_rules::verdict::{Status, Verdict};
 
 use crate::candidate::{Candidate, Nature, PER_DAY};
 use crate::faults::Fault;
@@ -50,7 +50,7 @@ async fn a_server_that_shows_new_animals_on_no_page_conforms() {
 
 #[tokio::test]
 async fn a_server_whose_headers_tell_the_day_conforms() {
-    conforms(small(Nature { tells_day: true, ..Nature::default() })).await;
+    conforms(small(Nature { reports_day: true, ..Nature::default() })).await;
 }
 
 #[tokio::test]

@@ -4,10 +4,10 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use animal_store_conformance::options::Profile;
+use animal_store_rules::catalogue::scope::Profile;
 use animal_store_conformance::probes::preflight::Unusable;
-use animal_store_conformance::progress::Event;
-use animal_store_conformance::verdict::{Status, Verdict};
+use animal_store_conformance::events::Event;
+use animal_store_rules::verdict::{Status, Verdict};
 use animal_store_conformance::{Judge, RunError};
 use tokio::net::TcpSocket;
 

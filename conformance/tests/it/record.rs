@@ -4,11 +4,12 @@
 mod format;
 
 use animal_store_conformance::Judge;
-use animal_store_conformance::options::{Options, Profile};
-use animal_store_conformance::wire::clock::Clock;
-use animal_store_conformance::wire::exchange::{Exchange, Request};
-use animal_store_conformance::wire::secret::ApiKey;
-use animal_store_conformance::wire::trace::Trace;
+use animal_store_conformance::options::Options;
+use animal_store_rules::catalogue::scope::Profile;
+use animal_store_conformance::http::clock::Clock;
+use animal_store_rules::trace::exchange::{Exchange, Request};
+use animal_store_rules::trace::keys::ApiKey;
+use animal_store_rules::trace::Trace;
 use animal_store_reference::{Embedded, EmbeddedOptions, Plan};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -44,7 +45,7 @@ async fn record_the_traces() {
     );
     let small = Nature { limit: 90, first_window: 15, ..Nature::default() };
     save("odd", "every other lawful choice", candidate(Nature { odd: true, ..small }).await);
-    save("day", "headers that tell the day", candidate(Nature { tells_day: true, ..small }).await);
+    save("day", "headers that tell the day", candidate(Nature { reports_day: true, ..small }).await);
 }
 
 async fn reference(plan: Plan, told: &str, profile: Profile, cases: Option<usize>, start_at: &str) -> Trace {

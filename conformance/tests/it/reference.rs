@@ -1,15 +1,15 @@
 //! The reference server conforms, on every plan.
 
 use animal_store_conformance::Judge;
-use animal_store_conformance::options::Profile;
+use animal_store_rules::catalogue::scope::Profile;
 use animal_store_conformance::report::Report;
-use animal_store_conformance::rules::docket::Docket;
-use animal_store_conformance::rules::transcript::Transcript;
-use animal_store_conformance::verdict::{Status, Verdict};
-use animal_store_conformance::wire::clock::Clock;
-use animal_store_conformance::wire::exchange::Exchange;
-use animal_store_conformance::wire::secret::ApiKey;
-use animal_store_conformance::wire::trace::Trace;
+use animal_store_rules::history::History;
+use animal_store_rules::transcript::Transcript;
+use animal_store_rules::verdict::{Status, Verdict};
+use animal_store_conformance::http::clock::Clock;
+use animal_store_rules::trace::exchange::Exchange;
+use animal_store_rules::trace::keys::ApiKey;
+use animal_store_rules::trace::Trace;
 use animal_store_reference::clock::Clock as ServerClock;
 use animal_store_reference::{Embedded, EmbeddedOptions, Plan};
 use jiff::Timestamp;
@@ -92,7 +92,7 @@ async fn trace_of(seed: u64) -> Trace {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_transcript_of_the_tour_is_the_reviewed_one() {
     let trace = trace_of(1).await;
-    let transcript = Transcript::new(&Docket::new(&trace));
+    let transcript = Transcript::new(&History::new(&trace));
     insta::with_settings!({ snapshot_path => "../../../snapshots", prepend_module_to_snapshot => false, omit_expression => true }, {
         insta::assert_snapshot!("tour", transcript.text());
     });

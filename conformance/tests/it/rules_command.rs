@@ -1,9 +1,9 @@
 //! `rules`: the catalogue for people and machines, and examples that are true of a real server.
 
-use animal_store_conformance::catalogue::catalogue;
+use animal_store_rules::catalogue::catalogue;
 use animal_store_conformance::explain::examples;
-use animal_store_conformance::wire::client::Client;
-use animal_store_conformance::wire::exchange::{Outcome, Request};
+use animal_store_conformance::http::client::Client;
+use animal_store_rules::trace::exchange::{Outcome, Request};
 use animal_store_conformance::{Options, explain};
 use animal_store_reference::clock::Clock;
 use animal_store_reference::{Embedded, EmbeddedOptions, Plan};

@@ -1,12 +1,13 @@
 //! One report for every renderer: a server that is broken in a few ways, and says whatever might confuse a format.
 
-use animal_store_conformance::judge::{conclude, context};
-use animal_store_conformance::known_failing::KnownFailing;
-use animal_store_conformance::options::{Options, Profile};
+use animal_store_conformance::run::judge::{conclude, context};
+use animal_store_rules::verdict::known_failing::KnownFailing;
+use animal_store_conformance::options::Options;
+use animal_store_rules::catalogue::scope::Profile;
 use animal_store_conformance::report::Report;
-use animal_store_conformance::wire::exchange::{Exchange, Failure, FailureKind, Outcome, Request, Response};
-use animal_store_conformance::wire::secret::ApiKey;
-use animal_store_conformance::wire::trace::{LeftOut, Trace};
+use animal_store_rules::trace::exchange::{Exchange, Failure, FailureKind, Outcome, Request, Response};
+use animal_store_rules::trace::keys::ApiKey;
+use animal_store_rules::trace::{LeftOut, Trace};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::support::{KEY, QUOTA_KEY, options, secrets};

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use animal_store_conformance::options::{Options, Profile};
+use animal_store_conformance::options::Options;
+use animal_store_rules::catalogue::scope::Profile;
 use animal_store_conformance::report::Report;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;

@@ -47,7 +47,7 @@ impl Shared {
 
     pub(super) fn metered(&self, inner: &mut Inner, mut reply: Reply, remaining: Option<u64>) -> Reply {
         let (limit, remaining, reset) = match remaining {
-            Some(_) if self.nature.tells_day => {
+            Some(_) if self.nature.reports_day => {
                 (PER_DAY, PER_DAY - inner.used_today, self.now() - self.now() % 86_400 + 86_400)
             }
             Some(remaining) => (self.nature.limit, remaining, inner.window_ends),

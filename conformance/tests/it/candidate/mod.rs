@@ -8,7 +8,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use animal_store_conformance::options::Options;
 use animal_store_conformance::report::Report;
-use animal_store_conformance::wire::clock::Clock;
+use animal_store_conformance::http::clock::Clock;
 use animal_store_conformance::{Judge, RunError};
 use axum::Router;
 use axum::body::{Body, Bytes};
@@ -46,7 +46,7 @@ pub(crate) struct Nature {
     /// Whether it makes unusual lawful choices throughout.
     pub(crate) odd: bool,
     /// Whether the headers tell the day, while the window is what limits.
-    pub(crate) tells_day: bool,
+    pub(crate) reports_day: bool,
     /// Whether Remaining is told before the request is counted.
     pub(crate) counts_late: bool,
     /// Whether requests that fail use nothing up.
@@ -76,7 +76,7 @@ impl Default for Nature {
         Nature {
             fault: None,
             odd: false,
-            tells_day: false,
+            reports_day: false,
             counts_late: false,
             failures_are_free: false,
             clock_off: 0,

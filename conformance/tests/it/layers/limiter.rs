@@ -80,7 +80,7 @@ pub(crate) struct Policy {
     /// Where a minute begins.
     pub(crate) anchor: Anchor,
     /// Whether the headers tell the day.
-    pub(crate) tells_day: bool,
+    pub(crate) reports_day: bool,
     /// Whether Remaining is told before the request is counted.
     pub(crate) counts_late: bool,
     /// What requests that fail use up.
@@ -108,7 +108,7 @@ pub(crate) const FREE: Policy = Policy {
     per_minute: 60,
     per_day: 1_000,
     anchor: Anchor::Clock,
-    tells_day: false,
+    reports_day: false,
     counts_late: false,
     failures: Failures::Count,
     extra_wait: 0,
@@ -203,11 +203,11 @@ impl Policy {
             }
         }
         let (limit, used) =
-            if self.tells_day { (self.per_day, count.used_today) } else { (self.per_minute, count.used) };
+            if self.reports_day { (self.per_day, count.used_today) } else { (self.per_minute, count.used) };
         let told = u64::from(self.counts_late && !refused && !exempt);
         let remaining = (limit + told).saturating_sub(used).min(limit);
         let day_ends = now - now.rem_euclid(DAY) + DAY;
-        let reset = if self.tells_day { day_ends } else { count.ends.max(count.banned_until) };
+        let reset = if self.reports_day { day_ends } else { count.ends.max(count.banned_until) };
         ledger.told.insert(request.number, Told { bucket, refused, used, remaining, reset });
         if matches!(self.flaw, Some(Flaw::Races)) && !refused {
             count.used -= 1;
@@ -284,7 +284,7 @@ impl Policy {
         } else if matches!(self.flaw, Some(Flaw::Races)) && !told.refused {
             ledger.counts.entry(told.bucket).or_default().used = told.used;
         }
-        response.set("x-ratelimit-limit", if self.tells_day { self.per_day } else { self.per_minute });
+        response.set("x-ratelimit-limit", if self.reports_day { self.per_day } else { self.per_minute });
         response.set("x-ratelimit-remaining", told.remaining);
         response.set("x-ratelimit-reset", told.reset);
     }

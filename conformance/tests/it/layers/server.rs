@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use animal_store_conformance::wire::clock::Clock;
+use animal_store_conformance::http::clock::Clock;
 use animal_store_reference::app::{App, AppOptions, RequestLimits};
 use animal_store_reference::clock::Clock as ServerClock;
 use animal_store_reference::keys;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 
-use animal_store_conformance::catalogue::{Level, catalogue};
+use animal_store_rules::catalogue::{Level, catalogue};
 
 use super::saboteurs;
 use crate::variants;

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use animal_store_conformance::Judge;
-use animal_store_conformance::catalogue::{Level, catalogue};
-use animal_store_conformance::options::Profile;
-use animal_store_conformance::wire::secret::ApiKey;
+use animal_store_rules::catalogue::{Level, catalogue};
+use animal_store_rules::catalogue::scope::Profile;
+use animal_store_rules::trace::keys::ApiKey;
 use libtest_mimic::Trial;
 
 use super::{Saboteur, figures, saboteurs};

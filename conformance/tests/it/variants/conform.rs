@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use animal_store_conformance::Judge;
-use animal_store_conformance::options::Profile;
-use animal_store_conformance::verdict::{Status, Verdict};
-use animal_store_conformance::wire::secret::ApiKey;
+use animal_store_rules::catalogue::scope::Profile;
+use animal_store_rules::verdict::{Status, Verdict};
+use animal_store_rules::trace::keys::ApiKey;
 use animal_store_reference::plan::Plan;
 use libtest_mimic::Trial;
 use proptest::prelude::*;

@@ -28,7 +28,7 @@ pub(super) const CHOICES: &[Choice] = &[
         make: |b| b.limit(|policy| policy.anchor = Anchor::Log(60)),
     },
     Choice { axis: "window", name: "a limiter of its own on the clock", make: |b| b.limit(|_| {}) },
-    Choice { axis: "headers", name: "tell the day", make: |b| b.limit(|policy| policy.tells_day = true) },
+    Choice { axis: "headers", name: "tell the day", make: |b| b.limit(|policy| policy.reports_day = true) },
     Choice {
         axis: "remaining",
         name: "told before it is counted",
@@ -107,7 +107,7 @@ pub(super) const CHOICES: &[Choice] = &[
         axis: "clock",
         name: "at the end of a day that the headers tell",
         make: |b| {
-            b.limit(|policy| policy.tells_day = true);
+            b.limit(|policy| policy.reports_day = true);
             b.setting.start_at = "2026-06-01T23:59:40Z";
         },
     },
