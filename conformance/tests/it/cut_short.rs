@@ -12,7 +12,7 @@ use animal_store_rules::verdict::Verdict;
 use std::time::Duration;
 
 use crate::reference::beside;
-use crate::{broken, options};
+use crate::support::{broken, options};
 
 /// Judges a reference server with a Free key of whose day so many requests have been used.
 async fn judged_after(used: usize) -> Report {
