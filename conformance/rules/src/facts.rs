@@ -1,18 +1,21 @@
 //! What rules judge by, built once per trace.
 
 use crate::history::History;
+use crate::limiter::Limiter;
 
 /// The facts of one trace.
 #[derive(Debug)]
 pub struct Facts<'h> {
     /// Every exchange with its meaning, and what the exchanges together show.
     pub history: &'h History<'h>,
+    /// What the rate-limit headers of each key show.
+    pub limiter: Limiter<'h>,
 }
 
 impl<'h> Facts<'h> {
     /// The facts of a history.
     #[must_use]
     pub fn new(history: &'h History<'h>) -> Facts<'h> {
-        Facts { history }
+        Facts { history, limiter: Limiter::new(history) }
     }
 }

@@ -1,7 +1,7 @@
 //! The rules of the Animal Store API: what the specification requires, judged on exchanges that somebody else sent.
 //!
 //! ```text
-//!  Trace ──▶ History ──▶ rules ──▶ verdicts
+//!  Trace ──▶ History ──▶ Limiter ──▶ rules ──▶ verdicts
 //! ```
 //!
 //! Everything here is a pure function over a [`trace::Trace`]: nothing sends, sleeps, or reads a clock, a file or the
@@ -14,6 +14,7 @@ pub mod limiter;
 pub mod observers;
 pub mod request;
 pub mod rules;
+pub mod tolerance;
 pub mod toml_error;
 pub mod trace;
 pub mod transcript;

@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 
 use crate::facts::Facts;
 use crate::history::{Animal, Entry, History};
+use crate::limiter::{Answer, KeyLimits};
 use crate::request::{Ambiguity, CreateBody, Credential, Operation, Parameter, PetId};
-use crate::rules::server::refusals::{RetryAfter, read_retry_after};
 use crate::rules::{Observer, answered};
+use crate::tolerance::Tolerance;
 use crate::trace::json::Json;
-use crate::trace::rate_limit::Window;
+use crate::trace::retry_after::{self, RetryAfter};
 
 pub(crate) const OBSERVERS: &[Observer] = &[
     Observer { id: "service.https", observe: |d| Some(d.history.context.base_url.split(':').next()?.to_owned()) },
@@ -185,29 +186,29 @@ fn codes(&Facts { history, .. }: &Facts<'_>) -> Option<String> {
     distinct(errors.filter_map(|entry| Some(format!("{} {}", entry.status()?, entry.value()?.get("code")?.as_str()?))))
 }
 
-/// The windows that the headers tell the main key, with how far ahead they reset.
-fn windows<'d>(history: &'d History<'_>) -> impl Iterator<Item = (&'d Entry<'d>, Window, i64)> {
-    history
-        .with_rate_limit(0)
-        .into_iter()
-        .filter_map(|(entry, window)| Some((entry, window, window.reset - entry.server_time()?.as_second())))
+/// The answers to the main key.
+fn answers<'f>(facts: &'f Facts<'_>) -> &'f [Answer<'f>] {
+    facts.limiter.key(0).map_or(&[][..], KeyLimits::answers)
 }
 
-fn window(&Facts { history, .. }: &Facts<'_>) -> Option<String> {
-    distinct(windows(history).map(|(_, window, ahead)| {
-        let (unit, length) = if ahead > 62 { ("day", 86_400) } else { ("minute", 60) };
-        let start = if window.reset % length == 0 { "on the clock" } else { "not on the clock" };
+fn window(facts: &Facts<'_>) -> Option<String> {
+    let windows = answers(facts).iter().filter_map(|answer| Some((answer.window, answer.ahead()?)));
+    distinct(windows.map(|(window, ahead)| {
+        let is_day = ahead > Tolerance::LONGEST_MINUTE.seconds();
+        let (unit, length) = if is_day { ("day", Tolerance::DAY) } else { ("minute", Tolerance::MINUTE) };
+        let start = if window.reset % length.seconds() == 0 { "on the clock" } else { "not on the clock" };
         format!("{} per {unit}, beginning {start}", window.limit)
     }))
 }
 
-fn refused_count(&Facts { history, .. }: &Facts<'_>) -> Option<String> {
+fn refused_count(facts: &Facts<'_>) -> Option<String> {
     // After an error, a success: both used one up, or only the success did.
-    let with_rate_limit = history.with_rate_limit(0);
-    distinct(with_rate_limit.windows(3).filter_map(|three| {
-        let [(first, before), (error, _), (last, after)] = [three[0], three[1], three[2]];
+    distinct(answers(facts).windows(3).filter_map(|three| {
+        let [first, error, last] = [three[0], three[1], three[2]];
+        let (before, after) = (first.window, last.window);
         let same_window = before.limit == after.limit && before.reset == after.reset;
-        let fits = first.succeeded() && matches!(error.status(), Some(400 | 404)) && last.succeeded();
+        let failed = matches!(error.entry.status(), Some(400 | 404));
+        let fits = first.entry.succeeded() && failed && last.entry.succeeded();
         match before.remaining.checked_sub(after.remaining) {
             Some(1) if fits && same_window => Some("failed requests do not count".to_owned()),
             Some(2) if fits && same_window => Some("failed requests count".to_owned()),
@@ -228,7 +229,7 @@ fn limited<'d>(history: &'d History<'_>) -> impl Iterator<Item = &'d Entry<'d>> 
 
 fn retry_after_form(&Facts { history, .. }: &Facts<'_>) -> Option<String> {
     distinct(limited(history).filter_map(|entry| {
-        Some(match read_retry_after(entry.response()?).ok()? {
+        Some(match retry_after::read(entry.response()?).ok()? {
             RetryAfter::Seconds(_) => "whole seconds".to_owned(),
             RetryAfter::Date(_) => "an HTTP-date".to_owned(),
         })

@@ -3,9 +3,11 @@
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
+use crate::catalogue::plan::PlanLimits;
 use crate::facts::Facts;
 use crate::history::History;
-use crate::rules::Judgement;
+use crate::limiter::{KeyLimits, Limiter};
+use crate::rules::{Judgement, rules};
 use crate::trace::exchange::{Exchange, Outcome, Request, Response};
 use crate::trace::keys::ApiKey;
 use crate::trace::rate_limit::{LIMIT, REMAINING, RESET};
@@ -163,8 +165,33 @@ impl TraceBuilder {
         self
     }
 
+    /// The user names the limits of the plan.
+    pub(crate) fn plan(mut self, plan_limits: Option<PlanLimits>) -> TraceBuilder {
+        self.trace.context.plan_limits = plan_limits;
+        self
+    }
+
     pub(crate) fn trace(self) -> Trace {
         self.trace
+    }
+
+    /// What the facts about the limits of the main key say.
+    pub(crate) fn main_key<R>(self, ask: impl FnOnce(&KeyLimits<'_>) -> R) -> R {
+        let history = History::new(&self.trace);
+        let limiter = Limiter::new(&history);
+        ask(&limiter.keys()[0])
+    }
+
+    /// What the rule for a requirement makes of the trace.
+    pub(crate) fn judged_by(self, id: &str) -> Judgement {
+        let rule = rules().into_iter().find(|rule| rule.id == id).expect("a rule for the requirement");
+        let history = History::new(&self.trace);
+        rule.judge(&Facts::new(&history))
+    }
+
+    /// What the rule for a requirement holds against the trace: the numbers of the exchanges concerned.
+    pub(crate) fn failures_of(self, id: &str) -> Vec<Vec<usize>> {
+        self.judged_by(id).failures.into_iter().map(|failure| failure.exchanges).collect()
     }
 
     /// What a rule makes of the trace.

@@ -2,19 +2,20 @@
 
 use std::time::Duration;
 
-use jiff::Timestamp;
+use jiff::SignedDuration;
 
+use animal_store_rules::tolerance::Tolerance;
 use animal_store_rules::trace::exchange::Exchange;
-use animal_store_rules::trace::rate_limit;
+use animal_store_rules::trace::{rate_limit, retry_after};
 
 /// The longest that the judge waits at once: a minute's window, and a `Retry-After` somewhat beyond it.
 pub const LONGEST_WAIT: Duration = Duration::from_secs(90);
 
 /// Announced times beyond this are all the same: too long.
-const FAR: i64 = 1 << 32;
+const FAR: SignedDuration = SignedDuration::from_secs(1 << 32);
 
-/// Beyond an announced time, so that clocks told to the second cannot deceive.
-const MARGIN: Duration = Duration::from_secs(1);
+/// Beyond an announced time.
+const MARGIN: Duration = Tolerance::ANNOUNCED_MARGIN.unsigned();
 
 /// What to do before the next request with the same key.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -42,36 +43,37 @@ pub fn before_many(exchange: &Exchange, count: usize) -> Advice {
     if window.remaining > count as u64 || window.limit < 10 * count as u64 && window.limit < 60 {
         return Advice::Go;
     }
-    let now = response.date().unwrap_or(exchange.received_at).as_second();
-    match window.reset.saturating_sub(now) {
-        ..0 => Advice::Go,
-        seconds => advise(seconds_ahead(seconds) + MARGIN),
-    }
+    let left = until(window.reset, exchange);
+    if left.is_negative() { Advice::Go } else { advise(bounded(left) + MARGIN) }
 }
 
-/// Reads a 429: wait as long as `Retry-After` says, else until the reset, else a moment that grows with the attempts.
+/// Reads a 429: wait as long as `Retry-After` says, by the reading that rules judge it by; else until the reset, else a moment that
+/// grows with the attempts.
 #[must_use]
 pub fn after_refusal(exchange: &Exchange, attempt: u32, jitter: f64) -> Advice {
     let backoff = Duration::from_secs_f64(f64::from(2_u32.saturating_pow(attempt.min(6))) * (1.0 + jitter));
     let Some(response) = exchange.response() else { return advise(backoff) };
-    let now = response.date().unwrap_or(exchange.received_at).as_second();
-    let until = |time: i64| seconds_ahead(time.saturating_sub(now));
-    let told = response.header("retry-after").and_then(|text| match text.parse::<u64>() {
-        Ok(seconds) => Some(seconds_ahead(seconds.try_into().unwrap_or(FAR))),
-        Err(_) => Some(until(Timestamp::try_from(httpdate::parse_http_date(text).ok()?).ok()?.as_second())),
-    });
-    let reset = || rate_limit::read(response).reset.integer().map(until);
-    advise(told.or_else(reset).map_or(backoff, |told| (told + MARGIN).max(backoff.min(told * 2 + MARGIN))))
+    let asked_for = retry_after::read(response).ok().map(|retry_after| retry_after.wait(exchange.answered_at()));
+    let reset = || Some(until(rate_limit::read(response).reset.integer()?, exchange));
+    let announced = asked_for.or_else(reset).map(bounded);
+    advise(announced.map_or(backoff, |announced| (announced + MARGIN).max(backoff.min(announced * 2 + MARGIN))))
 }
 
-fn seconds_ahead(seconds: i64) -> Duration {
-    Duration::from_secs(seconds.clamp(0, FAR).unsigned_abs())
+/// How long after an answer a Unix time comes, by the server's clock.
+fn until(time: i64, exchange: &Exchange) -> SignedDuration {
+    SignedDuration::from_secs(time.saturating_sub(exchange.answered_at().as_second()))
+}
+
+/// A time to wait for, which can be added to without overflow.
+fn bounded(wait: SignedDuration) -> Duration {
+    wait.clamp(SignedDuration::ZERO, FAR).unsigned_abs()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use animal_store_rules::trace::exchange::{Outcome, Request, Response};
+    use jiff::Timestamp;
 
     fn answer(status: u16, headers: &[(&str, &str)]) -> Exchange {
         let mut all = vec![("date".to_owned(), "Thu, 01 Jan 1970 01:00:00 GMT".to_owned())];
@@ -107,6 +109,21 @@ mod tests {
         assert_eq!(wait("Thu, 01 Jan 1970 01:00:30 GMT"), Advice::Wait(Duration::from_secs(31)));
         assert!(matches!(wait("99999999999"), Advice::TooLong(_)));
         assert!(matches!(wait("Thu, 01 Jan 2099 00:00:00 GMT"), Advice::TooLong(_)));
+    }
+
+    #[test]
+    fn a_retry_after_that_the_rule_cannot_read_is_no_word_and_the_reset_holds() {
+        let rate = [(rate_limit::RESET, "3620")];
+        let reset = Advice::Wait(Duration::from_secs(21));
+        let wait = |values: &[&str]| {
+            let fields: Vec<_> = values.iter().map(|value| ("retry-after", *value)).chain(rate).collect();
+            after_refusal(&answer(429, &fields), 0, 0.0)
+        };
+        for unreadable in ["+30", "30.5", "soon", "Fri, 01 Jan 1970 01:00:30 GMT"] {
+            assert_eq!(wait(&[unreadable]), reset, "{unreadable}");
+        }
+        assert_eq!(wait(&["30", "40"]), reset, "which of two holds is unknown");
+        assert!(matches!(wait(&["99999999999999999999"]), Advice::TooLong(_)), "seconds, however many");
     }
 
     #[test]

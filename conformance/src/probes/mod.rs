@@ -19,6 +19,7 @@ mod tour;
 
 use crate::options::Options;
 use animal_store_rules::history::History;
+use animal_store_rules::limiter::Limiter;
 use animal_store_rules::trace::rate_limit;
 use plan::Probe;
 use quota::Turn;
@@ -33,7 +34,7 @@ pub async fn run(session: &mut Session<'_>, options: &Options) -> Result<(), Sto
     let profile = options.scope.profile;
     let last = session.trace.exchanges.last();
     let window = last.and_then(|exchange| rate_limit::read(exchange.response()?).window());
-    let plan_limits = History::new(&session.trace).plan_limits(0);
+    let plan_limits = Limiter::new(&History::without_bodies(&session.trace)).plan_limits(0);
     let plan = plan::plan(options, plan_limits, window);
     session.announce(plan.probes.len(), plan.requests);
     if profile.exhausts() {
@@ -78,7 +79,7 @@ async fn carry_out(session: &mut Session<'_>, options: &Options, probe: Probe) -
 /// Lets a window end that would end while the tour is under way: what the tour then used of it would have to be used once more.
 async fn begin_early_in_a_window(session: &mut Session<'_>) -> Result<(), Stop> {
     const TOO_LITTLE: Duration = Duration::from_secs(6);
-    match quota::seconds_left(session).filter(|left| *left < TOO_LITTLE && *left < session.time_left()) {
+    match quota::time_left(session).filter(|left| *left < TOO_LITTLE && *left < session.time_left()) {
         Some(left) => session.wait(left, "a window of which more is left").await,
         None => Ok(()),
     }
@@ -93,7 +94,7 @@ async fn look_at_the_window(session: &mut Session<'_>, turn: Turn) -> Result<(),
         return Ok(());
     }
     let enough = quota::enough_to_use_up(session);
-    let most = quota::seconds_left(session).filter(|left| *left + enough < session.time_left());
+    let most = quota::time_left(session).filter(|left| *left + enough < session.time_left());
     let wait = most.map_or(MOMENT, |left| left.saturating_sub(enough).max(MOMENT));
     session.wait(wait, "the window to show that nothing comes back before its reset").await
 }

@@ -8,9 +8,10 @@ use jiff::SignedDuration;
 use super::plan::Probe;
 use super::session::{Session, Stop, bearing, created_id, credential};
 use crate::http::pacing::{self, Advice};
-use animal_store_rules::catalogue::plan::PlanLimits;
-use animal_store_rules::history::{History, READ_LAG};
-use animal_store_rules::trace::exchange::{Exchange, Request, Response};
+use animal_store_rules::history::History;
+use animal_store_rules::limiter::{KeyLimits, Limiter};
+use animal_store_rules::tolerance::Tolerance;
+use animal_store_rules::trace::exchange::{Exchange, Request};
 use animal_store_rules::trace::keys::ApiKey;
 use animal_store_rules::trace::rate_limit::{self, Window};
 
@@ -27,9 +28,6 @@ const KEPT: usize = 6;
 /// uses up a window may as well show something.
 const FILLERS: [&str; 6] =
     ["status=sold&limit=100", "", "limit=2&status=sold", "status=pending", "limit=1", "limit=21"];
-
-/// Clocks are told to the second.
-const CLOCK_SLACK: Duration = Duration::from_secs(2);
 
 /// How long before its end the rest of a window must be begun to be used up: the last requests come one after the other.
 pub(super) fn enough_to_use_up(session: &Session<'_>) -> Duration {
@@ -62,9 +60,7 @@ pub(super) async fn run(session: &mut Session<'_>, turn: Turn, concurrency: usiz
         session.leave_out("quota.", "the answers carry no rate-limit headers that could be followed");
         return Ok(());
     };
-    let index = session.trace.context.keys.len() - 1;
-    let plan_limits = History::new(&session.trace).plan_limits(index);
-    let most = needed(window, plan_limits);
+    let most = limits(session, |key| needed(window, key));
     if most + AFTERWARDS as u64 > session.requests_left() as u64 {
         let reason = format!(
             "to use up a limit of {} takes up to {most} requests, and the budget has {} left (--max-requests)",
@@ -85,11 +81,11 @@ pub(super) async fn run(session: &mut Session<'_>, turn: Turn, concurrency: usiz
     let (mut sent, mut step, mut batch, mut beyond) = (0, 0, 1, over.iter().cycle());
     // A window may end on the way, so the count may begin anew once.
     while refused.is_none() && sent <= 2 * most {
-        if is_over_admitted(session, plan_limits) {
+        if is_over_admitted(session) {
             break;
         }
         // All but the last few at once, so that a slow server is used up within its window too.
-        let wanted = room(session, batch, plan_limits).saturating_sub(KEPT).min(concurrency.max(1));
+        let wanted = room(session, batch).saturating_sub(KEPT).min(concurrency.max(1));
         batch = session.at_once(wanted);
         if batch > 0 {
             let requests = fillers(session, sent as usize, batch, &key);
@@ -116,7 +112,7 @@ pub(super) async fn run(session: &mut Session<'_>, turn: Turn, concurrency: usiz
         } else if turn == Turn::First && shows_the_last(exchange) {
             // One request over the limit and no more: a second could bring a ban, and what follows would show less.
             if session.send(over[1].clone()).await?.status() == Some(429) {
-                return recover(session, &key, plan_limits).await;
+                return recover(session, &key).await;
             }
         } else if exchange.status().is_none() || turn == Turn::First && is_refused_otherwise(exchange) {
             break;
@@ -135,7 +131,7 @@ pub(super) async fn run(session: &mut Session<'_>, turn: Turn, concurrency: usiz
             session.leave_out("quota.", reason);
             Ok(())
         }
-        (Turn::First, true) => recover(session, &key, plan_limits).await,
+        (Turn::First, true) => recover(session, &key).await,
         (Turn::Second, _) => Ok(()),
     }
 }
@@ -183,7 +179,7 @@ fn over_the_limit(session: &mut Session<'_>, turn: Turn, key: &ApiKey) -> [Reque
 /// What a window is used up with: lists, and every other time the fetch of another animal, as long as that works and none is so new
 /// that fetches may lag it.
 fn fillers(session: &Session<'_>, sent: usize, count: usize, key: &ApiKey) -> Vec<Request> {
-    let settled = session.now() - READ_LAG;
+    let settled = session.now() - Tolerance::READ_LAG.duration();
     let exchanges = &session.trace.exchanges;
     let is_new = exchanges.iter().any(|exchange| created_id(exchange).is_some() && exchange.received_at > settled);
     let fetches = !is_new && fetches_work(session);
@@ -224,58 +220,45 @@ fn fetch_next(session: &Session<'_>, place: usize, key: &ApiKey) -> Request {
 }
 
 /// How many requests the last answers leave room for, as far as that is certain; they came together, in no certain order.
-fn room(session: &Session<'_>, answers: usize, plan_limits: Option<PlanLimits>) -> usize {
+fn room(session: &Session<'_>, answers: usize) -> usize {
     let last = session.trace.exchanges.iter().rev().take(answers);
     // Nothing of what follows is certain once an answer is out of the ordinary.
     let windows: Option<Vec<Window>> = last.map(|e| window_of(e).filter(|_| e.status() == Some(200))).collect();
     let Some(window) = windows.and_then(|windows| windows.into_iter().min_by_key(|window| window.remaining)) else {
         return 0;
     };
-    let left = match plan_limits {
-        Some(plan_limits) if window.limit == plan_limits.per_day => {
-            plan_limits.per_minute.saturating_sub(in_last_minute(session))
-        }
-        _ => window.remaining,
-    };
+    let left = limits(session, |key| match key.minute_behind_day() {
+        Some(per_minute) => per_minute.saturating_sub(key.sent_in_minute(window, session.now())),
+        None => window.remaining,
+    });
     usize::try_from(left).unwrap_or(usize::MAX).min(session.requests_left())
 }
 
-/// The requests that were sent within the last minute, with whatever credential.
-fn in_last_minute(session: &Session<'_>) -> u64 {
-    let minute_ago = session.now() - SignedDuration::from_secs(60);
-    session.trace.exchanges.iter().filter(|exchange| exchange.sent_at > minute_ago).count() as u64
+/// What the facts about the limits of the quota key say, as the rules will see them.
+fn limits<R>(session: &Session<'_>, ask: impl FnOnce(&KeyLimits<'_>) -> R) -> R {
+    let history = History::without_bodies(&session.trace);
+    let limiter = Limiter::new(&history);
+    // The quota key is the last one, and there is one at the least.
+    ask(&limiter.keys()[session.trace.context.keys.len() - 1])
 }
 
-/// How many requests it may take to meet the limit: what remains, or the minute's figure where the headers tell the day.
-fn needed(window: Window, plan_limits: Option<PlanLimits>) -> u64 {
-    match plan_limits {
-        Some(plan_limits) if window.limit == plan_limits.per_day => window.remaining.min(2 * plan_limits.per_minute),
-        _ => window.limit.max(window.remaining),
+/// How many requests it may take to meet the limit: what remains, or the minute's limit where the headers report the day.
+fn needed(window: Window, key: &KeyLimits<'_>) -> u64 {
+    match key.minute_behind_day() {
+        Some(per_minute) => window.remaining.min(2 * per_minute),
+        None => window.limit.max(window.remaining),
     }
 }
 
 /// Whether the present window has admitted more than its limit, so that there is nothing left to wait for.
-fn is_over_admitted(session: &Session<'_>, plan_limits: Option<PlanLimits>) -> bool {
-    let key = session.quota_key();
-    let Some(last) = session.last_answer_to(&key) else { return false };
-    let Some(window) = window_of(last) else { return true };
-    let admitted = session.trace.exchanges.iter().filter(|exchange| {
-        exchange.request.authorization == last.request.authorization && matches!(exchange.status(), Some(200..=299))
-    });
-    let in_window =
-        admitted.clone().filter_map(window_of).filter(|w| w.limit == window.limit && w.reset == window.reset).count();
-    let minute_ago = session.now() - SignedDuration::from_secs(59);
-    let in_minute = admitted.filter(|exchange| exchange.sent_at > minute_ago).count() as u64;
-    in_window as u64 > window.limit || plan_limits.is_some_and(|plan_limits| in_minute > 2 * plan_limits.per_minute)
+fn is_over_admitted(session: &Session<'_>) -> bool {
+    let Some(last) = session.last_answer_to(&session.quota_key()) else { return false };
+    window_of(last).is_none() || limits(session, |key| key.is_over_admitted(session.now()))
 }
 
-/// How long the present minute of the quota key still lasts, if its last answer tells.
-pub(super) fn seconds_left(session: &Session<'_>) -> Option<Duration> {
-    let last = session.last_answer_to(&session.quota_key())?;
-    let told_at = last.response().and_then(Response::date).unwrap_or(last.received_at).as_second();
-    let now = told_at.saturating_add(session.now().duration_since(last.received_at).as_secs());
-    let left = u64::try_from(window_of(last)?.reset.saturating_sub(now)).ok()?;
-    (left <= 60).then(|| Duration::from_secs(left))
+/// How long the present minute of the quota key still lasts, if its last answer reports one.
+pub(super) fn time_left(session: &Session<'_>) -> Option<Duration> {
+    limits(session, |key| key.minute_left(session.now())).map(SignedDuration::unsigned_abs)
 }
 
 fn window_of(exchange: &Exchange) -> Option<Window> {
@@ -283,15 +266,14 @@ fn window_of(exchange: &Exchange) -> Option<Window> {
 }
 
 /// Waits as told and until the reset, asks again, and does so once more if that was not enough.
-async fn recover(session: &mut Session<'_>, key: &ApiKey, plan_limits: Option<PlanLimits>) -> Result<(), Stop> {
+async fn recover(session: &mut Session<'_>, key: &ApiKey) -> Result<(), Stop> {
+    let slack = Tolerance::CLOCK_SLACK.unsigned();
     let all = bearing(Request::new("GET", "/pets").query("limit=100"), key);
     for attempt in 0..2 {
         let Some(refused) = session.last_answer_to(key) else { return Ok(()) };
         let advice = match pacing::after_refusal(refused, 0, 0.0) {
             // As long as the rules take for heeding it.
-            Advice::Wait(told) => Advice::Wait(
-                (told + CLOCK_SLACK).max(window_end(refused, plan_limits, attempt)) + CLOCK_SLACK * attempt,
-            ),
+            Advice::Wait(told) => Advice::Wait((told + slack).max(window_end(session, attempt)) + slack * attempt),
             other => other,
         };
         let advice = match advice {
@@ -328,16 +310,15 @@ fn refusals(session: &Session<'_>, key: &ApiKey) -> usize {
     own.take_while(|exchange| matches!(exchange.status(), Some(401 | 403 | 429))).count()
 }
 
-/// How long until the window of a 429 is over: at the reset. Where the headers tell the day, `Retry-After` is believed at
-/// first, and after that a whole minute is certain to be enough.
-fn window_end(refused: &Exchange, plan_limits: Option<PlanLimits>, attempt: u32) -> Duration {
-    let reports_day = |window: Window| plan_limits.is_some_and(|plan_limits| window.limit == plan_limits.per_day);
-    match window_of(refused) {
-        Some(window) if !reports_day(window) => {
-            let now = refused.response().and_then(Response::date).unwrap_or(refused.received_at).as_second();
-            let left = window.reset.saturating_sub(now).clamp(0, pacing::LONGEST_WAIT.as_secs().cast_signed());
-            Duration::from_secs(left.unsigned_abs()) + CLOCK_SLACK
+/// How long until the window of the last 429 is over. Where the headers report the day, `Retry-After` is believed at first, and after
+/// that a whole minute is certain to be enough.
+fn window_end(session: &Session<'_>, attempt: u32) -> Duration {
+    let longest = SignedDuration::from_secs(pacing::LONGEST_WAIT.as_secs().cast_signed());
+    limits(session, |key| match key.answers().last() {
+        Some(refused) if key.minute_behind_day().is_none() => {
+            let left = key.window_ends_in(refused).clamp(SignedDuration::ZERO, longest);
+            left.unsigned_abs() + Tolerance::CLOCK_SLACK.unsigned()
         }
-        _ => Duration::from_secs(62) * attempt,
-    }
+        _ => Tolerance::LONGEST_MINUTE.unsigned() * attempt,
+    })
 }

@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::session::{Session, Stop};
-use animal_store_rules::history::READ_LAG;
 use animal_store_rules::rules;
+use animal_store_rules::tolerance::Tolerance;
 use animal_store_rules::trace::exchange::Request;
 
 /// No more requests are repeated: several that show the same tell no more than one.
@@ -30,7 +30,7 @@ pub(super) async fn run(session: &mut Session<'_>) -> Result<(), Stop> {
     let read = |number: &usize| exchanges.get(number.checked_sub(1)?).map(|exchange| exchange.request.clone());
     let requests: Vec<Request> =
         doubtful.iter().rev().filter_map(read).filter(|request| targets.insert(request.target())).take(MOST).collect();
-    session.wait(READ_LAG.unsigned_abs() + MARGIN, "what was created to be seen by every read").await?;
+    session.wait(Tolerance::READ_LAG.unsigned() + MARGIN, "what was created to be seen by every read").await?;
     for request in requests {
         session.ask(request).await?;
     }

@@ -10,8 +10,8 @@ use crate::http::key_forms::{basic, toggle_case};
 
 use super::session::{Session, Stop, created_id};
 use animal_store_rules::catalogue::scope::Profile;
-use animal_store_rules::history::READ_LAG;
 use animal_store_rules::request::STATUSES;
+use animal_store_rules::tolerance::Tolerance;
 use animal_store_rules::trace::exchange::{Exchange, Request};
 use animal_store_rules::trace::json::Json;
 use animal_store_rules::trace::rate_limit;
@@ -345,7 +345,7 @@ async fn read_back(session: &mut Session<'_>, ids: &[i64], concurrency: usize) -
 /// Whether the last creation is so recent that reads may still lag it.
 fn may_lag(session: &Session<'_>) -> bool {
     let last = session.trace.exchanges.iter().rev().find(|exchange| created_id(exchange).is_some());
-    last.is_some_and(|last| session.now().duration_since(last.received_at) <= READ_LAG)
+    last.is_some_and(|last| session.now().duration_since(last.received_at) <= Tolerance::READ_LAG.duration())
 }
 
 /// Lists of every kind, first one that shows everything, again until what was created is there.

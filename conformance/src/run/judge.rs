@@ -17,6 +17,7 @@ use crate::report::{self, Remarks, Report};
 use crate::run::notes::notes;
 use animal_store_rules::facts::Facts;
 use animal_store_rules::history::History;
+use animal_store_rules::limiter::Limiter;
 use animal_store_rules::trace::{Context, LeftOut, Trace};
 use animal_store_rules::transcript::Transcript;
 use animal_store_rules::verdict::{self, Verdict};
@@ -136,7 +137,7 @@ impl Judge {
         .interrupted_by(self.interrupt.clone());
         let stop = match preflight::run(&mut session, options.wait).await {
             Ok(()) => {
-                notes(&History::new(&session.trace), options)
+                notes(&Limiter::new(&History::without_bodies(&session.trace)), options)
                     .into_iter()
                     .for_each(|note| (self.listener)(&Event::Note(note)));
                 probes::run(&mut session, options).await.err()
@@ -167,12 +168,13 @@ fn ended_early(stop: Option<&Stop>, unfinished: &[&str]) -> Option<String> {
 #[must_use]
 pub fn conclude(trace: &Trace, options: &Options, ended_early: Option<String>) -> Report {
     let history = History::new(trace);
-    let mut verdicts = verdict::judge_facts(&Facts::new(&history), &options.scope);
+    let facts = Facts::new(&history);
+    let mut verdicts = verdict::judge_facts(&facts, &options.scope);
     if let Some(first) = trace.exchanges.first() {
         options.known_failing.apply(&mut verdicts, first.sent_at.to_zoned(TimeZone::UTC).date());
     }
     let remarks = Remarks {
-        notes: notes(&history, options),
+        notes: notes(&facts.limiter, options),
         transcript_diff: Transcript::new(&history).difference(),
         ended_early,
     };

@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 
 use crate::options::Options;
 use animal_store_rules::catalogue::plan::{PLANS, Plan, PlanLimits};
-use animal_store_rules::history::History;
+use animal_store_rules::limiter::Limiter;
 
 /// Every note on a run, as far as its trace goes.
 #[must_use]
-pub(super) fn notes(history: &History<'_>, options: &Options) -> Vec<String> {
-    let limits: BTreeSet<u64> = history.with_rate_limit(0).iter().map(|(_, window)| window.limit).collect();
+pub(super) fn notes(limiter: &Limiter<'_>, options: &Options) -> Vec<String> {
+    let answers = limiter.key(0).into_iter().flat_map(|key| key.answers());
+    let limits: BTreeSet<u64> = answers.map(|answer| answer.window.limit).collect();
     let contradiction = |plan: &Plan| limits.iter().find_map(|limit| contradiction(plan, *limit));
     options.plan.as_ref().and_then(contradiction).into_iter().collect()
 }

@@ -6,16 +6,14 @@ use std::collections::{HashMap, HashSet};
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::catalogue::plan::PlanLimits;
-use crate::limiter::bans;
 use crate::request::{self, CreateBody, Credential, Draft, Existence, Expectation, Operation, PetId};
+use crate::tolerance::Tolerance;
 use crate::trace::exchange::{Exchange, Response};
 use crate::trace::json::{Json, NotJson};
 use crate::trace::rate_limit::{self, RateHeaders};
 use crate::trace::{Context, Trace};
 
-/// Reads may lag a write by a moment. This is the moment: past it, what was created must be seen.
-pub const READ_LAG: SignedDuration = SignedDuration::from_secs(5);
+pub(crate) mod bans;
 
 /// One exchange and what it means.
 #[derive(Debug)]
@@ -34,25 +32,32 @@ pub struct Entry<'t> {
     date: Option<Timestamp>,
 }
 
+/// What is made of the bodies of responses.
+#[derive(Clone, Copy, Eq, PartialEq)]
+enum Body {
+    Parsed,
+    Ignored,
+}
+
 impl<'t> Entry<'t> {
     /// Reads an exchange. `names` are those of earlier creations, and gain that of this one.
-    fn read(exchange: &'t Exchange, context: &Context, names: &mut HashSet<String>) -> Entry<'t> {
+    fn read(exchange: &'t Exchange, context: &Context, names: &mut HashSet<String>, body: Body) -> Entry<'t> {
         let operation = request::operation(&exchange.request, context, names);
         if let Operation::Create(body) = &operation {
             names.extend(body.draft().and_then(|draft| draft.name.clone()));
         }
         let credential = request::credential(&exchange.request, context);
-        Entry::answered(exchange, operation, credential)
+        Entry::answered(exchange, operation, credential, body)
     }
 
-    fn answered(exchange: &'t Exchange, operation: Operation, credential: Credential) -> Entry<'t> {
+    fn answered(exchange: &'t Exchange, operation: Operation, credential: Credential, body: Body) -> Entry<'t> {
         let response = exchange.response();
         Entry {
             exchange,
             operation,
             credential,
             json: response
-                .filter(|response| !response.body.is_empty())
+                .filter(|response| body == Body::Parsed && !response.body.is_empty())
                 .map(|response| Json::parse_foreign(&response.body)),
             rate: response.map(rate_limit::read),
             date: response.and_then(Response::date),
@@ -62,7 +67,7 @@ impl<'t> Entry<'t> {
     /// The same request with another outcome.
     #[must_use]
     pub fn with_outcome_of(&self, exchange: &'t Exchange) -> Entry<'t> {
-        Entry::answered(exchange, self.operation.clone(), self.credential)
+        Entry::answered(exchange, self.operation.clone(), self.credential, Body::Parsed)
     }
 
     /// The response, if any.
@@ -95,12 +100,16 @@ impl<'t> Entry<'t> {
         self.date
     }
 
-    /// The Unix time, by the server's clock, at which the request may have come: its `Date`, which tells when the answer went out,
-    /// less the whole seconds that the answer took.
+    /// The server's time when it answered, or where it is unknown the judge's.
     #[must_use]
-    pub fn earliest_arrival(&self) -> Option<i64> {
-        let took = self.exchange.received_at.duration_since(self.exchange.sent_at).as_secs();
-        Some(self.server_time()?.as_second() - took)
+    pub fn answered_at(&self) -> Timestamp {
+        self.date.unwrap_or(self.exchange.received_at)
+    }
+
+    /// Whether a request with a valid key was refused for the rate.
+    #[must_use]
+    pub fn is_limited(&self) -> bool {
+        self.status() == Some(429) && self.key().is_some()
     }
 
     /// Whether the whole exchange lies before the sending of another: then the server dealt with it first.
@@ -194,8 +203,6 @@ pub struct History<'t> {
     pub creations: Vec<Creation>,
     /// For every id: the entries that show it, in order.
     pub sightings: HashMap<i64, Vec<usize>>,
-    /// For every key: the figures of its plan, as far as they are known.
-    plan_limits: Vec<Option<PlanLimits>>,
     /// How long reads may lag.
     lag: SignedDuration,
     /// Whether the status of an animal that somebody else created was seen to change. Then none of theirs is certain between two
@@ -207,8 +214,19 @@ impl<'t> History<'t> {
     /// Reads a trace.
     #[must_use]
     pub fn new(trace: &'t Trace) -> History<'t> {
+        History::read(trace, Body::Parsed)
+    }
+
+    /// Reads a trace as far as facts about rate limits need it, again and again during a run: the body of no response is parsed,
+    /// so the history shows no animals.
+    #[must_use]
+    pub fn without_bodies(trace: &'t Trace) -> History<'t> {
+        History::read(trace, Body::Ignored)
+    }
+
+    fn read(trace: &'t Trace, body: Body) -> History<'t> {
         let mut names = HashSet::new();
-        let read = |exchange| Entry::read(exchange, &trace.context, &mut names);
+        let read = |exchange| Entry::read(exchange, &trace.context, &mut names, body);
         History::of(&trace.context, trace.exchanges.iter().map(read).collect())
     }
 
@@ -241,12 +259,10 @@ impl<'t> History<'t> {
             entries,
             creations,
             sightings,
-            plan_limits: Vec::new(),
-            lag: READ_LAG,
+            lag: Tolerance::READ_LAG.duration(),
             others_change: false,
         };
         history.others_change = history.sees_others_change();
-        history.plan_limits = history.keys().map(|key| history.learn_plan_limits(key)).collect();
         history
     }
 
@@ -386,25 +402,15 @@ impl<'t> History<'t> {
         }
     }
 
-    /// The entries of a valid key whose answers carry readable rate-limit headers, in order.
+    /// How many of this run's requests, with whatever credential, may have been counted between two answers, the one to the second
+    /// request among them.
     #[must_use]
-    pub fn with_rate_limit(&self, key: usize) -> Vec<(&Entry<'t>, rate_limit::Window)> {
-        self.entries
-            .iter()
-            .filter(|entry| entry.key() == Some(key) && entry.operation != Operation::Elsewhere)
-            .filter_map(|entry| Some((entry, entry.rate.as_ref()?.window()?)))
-            .collect()
-    }
-
-    /// The indices of the keys in use.
-    pub fn keys(&self) -> impl Iterator<Item = usize> {
-        0..self.context.keys.len()
-    }
-
-    /// The figures of a key's plan: told by the user for the main key, else learnt from what the headers said.
-    #[must_use]
-    pub fn plan_limits(&self, key: usize) -> Option<PlanLimits> {
-        self.plan_limits.get(key).copied().flatten()
+    pub fn sent_between(&self, before: &Entry<'_>, after: &Entry<'_>) -> u64 {
+        let at = |entry: &Entry<'_>| entry.exchange.number.saturating_sub(1);
+        let entries = |range| self.entries.get::<std::ops::Range<usize>>(range).unwrap_or_default().iter();
+        let earlier = entries(0..at(before)).rev().take_while(|other| !other.precedes(before)).count();
+        let later = entries(at(after) + 1..self.entries.len()).take_while(|other| !after.precedes(other)).count();
+        (earlier + (at(after) - at(before)) + later) as u64
     }
 }
 

@@ -1,92 +1,68 @@
-//! Bans: what a key may meet after repeated requests over the limit.
-//!
-//! The specification lets a service ban a key that goes on after a 429, and says nothing of how a ban looks. So once a key has
-//! met two refusals, a refusal that follows another need be no 429 any more: it may be the ban.
+//! Possible bans: the refusals that may be those of a ban, whose headers and end are the service's choice.
 
 use std::collections::HashSet;
 
-use crate::history::{Entry, History};
-use crate::request::Credential;
-use crate::rules::server::exceeding::{has_other_traffic, is_limited, minute_is_exhausted, sent_between};
+use super::key::{Answer, KeyLimits};
+use crate::history::Entry;
 
-/// So many requests over the limit are repeated ones.
-pub(crate) const REPEATED: usize = 2;
-
-/// Marks the answers to keys that may have been banned.
-pub(crate) fn mark(entries: &mut [Entry<'_>], keys: usize) {
-    for key in 0..keys {
-        let (mut limited, mut refused) = (0, false);
-        for entry in entries.iter_mut().filter(|entry| entry.key() == Some(key)) {
-            match entry.status() {
-                Some(429) => {
-                    limited += 1;
-                    refused = true;
-                }
-                Some(401 | 403) if refused && limited >= REPEATED => entry.credential = Credential::Banned,
-                _ => refused = false,
-            }
-        }
+impl<'h> KeyLimits<'h> {
+    /// Whether a refusal may be that of a ban, whose end may lie anywhere.
+    ///
+    /// Those of a key that may not be its first: when a ban comes, and what else comes in between, is the service's choice; of
+    /// refusals at the same time, any may have been the later one. And the first as well, unless the run's own requests explain it:
+    /// somebody else, or a run before, may have gone on with the key.
+    #[must_use]
+    pub fn may_be_ban(&self, entry: &Entry<'_>) -> bool {
+        self.bans().contains(&entry.exchange.number)
     }
-}
 
-/// The numbers of the refusals that may tell of a ban, whose end may lie anywhere.
-///
-/// Those of a key that may not be its first: when a ban comes, and what else comes in between, is the service's choice; of refusals
-/// at the same time, any may have been the later one. And the first as well, unless the run's own requests explain it: somebody
-/// else, or a run before, may have gone on with the key.
-pub(crate) fn possible_bans(history: &History<'_>) -> HashSet<usize> {
-    let mut numbers = HashSet::new();
-    for key in history.keys() {
-        let refusals = || history.entries.iter().filter(|entry| entry.key() == Some(key) && is_limited(entry));
-        let is_first = |entry: &Entry<'_>| refusals().all(|other| std::ptr::eq(entry, other) || entry.precedes(other));
-        let may_be = |entry: &&Entry<'_>| !is_first(entry) || !is_own_doing(history, key, entry);
-        numbers.extend(refusals().filter(may_be).map(|entry| entry.exchange.number));
+    /// The answers to the key without those that may be of a ban.
+    #[must_use]
+    pub fn answers_outside_bans(&self) -> &[Answer<'h>] {
+        self.answers_outside_bans
+            .get_or_init(|| self.answers().iter().copied().filter(|answer| !self.may_be_ban(answer.entry)).collect())
     }
-    numbers
-}
 
-/// Whether this run's own requests had used up what its answers told it remained, when this one was refused.
-fn is_own_doing(history: &History<'_>, key: usize, limited: &Entry<'_>) -> bool {
-    let with_rate_limit = history.with_rate_limit(key);
-    let Some((before, window)) = with_rate_limit.iter().rev().find(|(entry, _)| entry.precedes(limited)) else {
-        return false;
-    };
-    let now = limited.server_time().unwrap_or(limited.exchange.received_at).as_second();
-    let minute = || history.plan_limits(key).is_some() && minute_is_exhausted(history, key, limited, *window);
-    let used_up = window.remaining <= sent_between(history, before, limited) || minute();
-    used_up && now <= window.reset && !has_other_traffic(history, key)
+    /// The numbers of the refusals that may be of a ban.
+    fn bans(&self) -> &HashSet<usize> {
+        self.bans.get_or_init(|| {
+            let is_refusal = |entry: &&Entry<'_>| entry.key() == Some(self.index) && entry.is_limited();
+            let refusals: Vec<&Entry<'_>> = self.history.entries.iter().filter(is_refusal).collect();
+            let is_first =
+                |entry: &Entry<'_>| refusals.iter().all(|other| std::ptr::eq(entry, *other) || entry.precedes(other));
+            let may_be = |entry: &&&Entry<'_>| !is_first(entry) || !self.is_own_doing(entry);
+            refusals.iter().filter(may_be).map(|entry| entry.exchange.number).collect()
+        })
+    }
+
+    /// Whether this run's own requests had exhausted what its answers said remained, when this one was refused.
+    fn is_own_doing(&self, limited: &Entry<'_>) -> bool {
+        let Some(before) = self.answers().iter().rev().find(|answer| answer.entry.precedes(limited)) else {
+            return false;
+        };
+        let minute = || self.plan_limits().is_some() && self.minute_is_exhausted(limited, before.window);
+        let exhausted = before.window.remaining <= self.history.sent_between(before.entry, limited) || minute();
+        exhausted && limited.answered_at().as_second() <= before.window.reset && !self.has_other_traffic()
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::catalogue::plan::PlanLimits;
     use crate::history::History;
-    use crate::request::Defect;
+    use crate::limiter::Limiter;
     use crate::trace_builder::TraceBuilder;
-
-    #[test]
-    fn after_repeated_refusals_another_that_follows_them_may_be_a_ban() {
-        let banned = |statuses: &[u16]| {
-            let trace =
-                statuses.iter().fold(TraceBuilder::new(), |builder, status| builder.list(*status, 0, 7)).trace();
-            History::new(&trace).entries.iter().map(|entry| entry.credential == Credential::Banned).collect::<Vec<_>>()
-        };
-        assert_eq!(banned(&[429, 403]), [false, false], "one is not repeated");
-        assert_eq!(banned(&[429, 429, 403, 401]), [false, false, true, true]);
-        assert_eq!(banned(&[429, 200, 429, 403]), [false, false, false, true]);
-        assert_eq!(banned(&[429, 429, 200, 403]), [false; 4], "the key is served again");
-        assert_eq!(banned(&[429, 429, 404, 403]), [false; 4], "as it is here");
-        assert_eq!(banned(&[403, 401, 403]), [false; 3]);
-    }
 
     #[test]
     fn refusals_that_the_run_has_not_earned_may_be_bans() {
         const NONE: [usize; 0] = [];
         let possible = |builder: TraceBuilder| {
             let trace = builder.trace();
-            let mut numbers: Vec<usize> = possible_bans(&History::new(&trace)).into_iter().collect();
-            numbers.sort_unstable();
-            numbers
+            let history = History::new(&trace);
+            let limiter = Limiter::new(&history);
+            let may_be_ban = |entry: &&Entry<'_>| limiter.of(entry).is_some_and(|key| key.may_be_ban(entry));
+            history.entries.iter().filter(may_be_ban).map(|entry| entry.exchange.number).collect::<Vec<_>>()
         };
         let told = |answers: &[(u16, u64)]| possible(TraceBuilder::new().lists(7, answers));
         assert_eq!(told(&[(429, 0), (200, 6)]), [1], "a run before");
@@ -109,27 +85,15 @@ mod tests {
     }
 
     #[test]
-    fn a_minute_that_the_headers_do_not_tell_may_be_used_up_by_the_run_alone() {
+    fn a_minute_that_the_headers_do_not_report_may_be_exhausted_by_the_run_alone() {
         let mut used_up = TraceBuilder::new().lists(1_000, &[(200, 900)]);
         used_up = (0..60).fold(used_up, |builder, used| builder.list(200, 899 - used, 1_000));
         let possible = |builder: TraceBuilder| {
-            let mut trace = builder.window(40_000).list(429, 839, 1_000).trace();
-            trace.context.plan_limits = Some(crate::catalogue::plan::PlanLimits { per_minute: 60, per_day: 1_000 });
-            possible_bans(&History::new(&trace)).len()
+            let plan_limits = PlanLimits { per_minute: 60, per_day: 1_000 };
+            let refused = builder.window(40_000).list(429, 839, 1_000).plan(Some(plan_limits));
+            refused.main_key(|key| key.answers().len() - key.answers_outside_bans().len())
         };
         assert_eq!(possible(used_up), 0);
         assert_eq!(possible(TraceBuilder::new().lists(1_000, &[(200, 900), (200, 899)])), 1);
-    }
-
-    #[test]
-    fn a_ban_is_of_one_key() {
-        let builder = TraceBuilder::new().list(429, 0, 7).list(429, 0, 7).key("sk-Other").list(403, 0, 7);
-        let trace = builder.key("nobody").list(401, 0, 7).key("sk-Key1").list(403, 0, 7).trace();
-        let credentials: Vec<_> = History::new(&trace).entries.iter().map(|entry| entry.credential).collect();
-        let unknown = Credential::Invalid(Defect::Unknown);
-        assert_eq!(
-            credentials,
-            [Credential::Valid(0), Credential::Valid(0), Credential::Valid(1), unknown, Credential::Banned]
-        );
     }
 }

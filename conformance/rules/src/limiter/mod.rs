@@ -1,5 +1,63 @@
 //! Facts about the rate limit of each key, derived from the history once.
+//!
+//! Everything that reasons about rate-limit headers lives here, a file for each fact; rules, observers, probes and pacing ask it.
+//! Nothing here judges. What clocks and rounding excuse is in [`crate::tolerance`].
 
-pub(crate) mod bans;
-pub mod plan_limits;
-pub(crate) mod sliding_log;
+mod arrival;
+mod bans;
+mod counting;
+mod key;
+mod minute;
+mod plan_limits;
+mod promise;
+mod recovery;
+mod sliding_log;
+mod traffic;
+mod windows;
+
+pub use arrival::Arrival;
+pub use key::{Answer, KeyLimits};
+pub use promise::Refusal;
+pub(crate) use recovery::wait_asked_for;
+pub(crate) use windows::{is_flat, short_windows};
+
+use crate::catalogue::plan::PlanLimits;
+use crate::history::{Entry, History};
+
+/// The facts about the limits of every key.
+#[derive(Debug)]
+pub struct Limiter<'h> {
+    keys: Vec<KeyLimits<'h>>,
+}
+
+impl<'h> Limiter<'h> {
+    /// The facts that a history shows.
+    #[must_use]
+    pub fn new(history: &'h History<'h>) -> Limiter<'h> {
+        Limiter { keys: (0..history.context.keys.len()).map(|key| KeyLimits::new(history, key)).collect() }
+    }
+
+    /// The facts about each key.
+    #[must_use]
+    pub fn keys(&self) -> &[KeyLimits<'h>] {
+        &self.keys
+    }
+
+    /// The facts about the key with this index in the context.
+    #[must_use]
+    pub fn key(&self, index: usize) -> Option<&KeyLimits<'h>> {
+        self.keys.get(index)
+    }
+
+    /// The facts about the key that a request came with, if it was a valid one in the described form.
+    #[must_use]
+    pub fn of(&self, entry: &Entry<'_>) -> Option<&KeyLimits<'h>> {
+        self.key(entry.key()?)
+    }
+
+    /// The limits of a key's plan, as far as they are known.
+    #[must_use]
+    pub fn plan_limits(&self, index: usize) -> Option<PlanLimits> {
+        self.key(index)?.plan_limits()
+    }
+}

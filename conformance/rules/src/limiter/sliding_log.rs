@@ -4,104 +4,95 @@
 //! drops out: honest headers, though one Reset follows another within seconds. Whether that is so can be reckoned from the run's
 //! own requests, which a window that is only too short does not stand up to.
 
-use jiff::SignedDuration;
-
-use crate::history::{Entry, History};
-use crate::limiter::bans::possible_bans;
-use crate::rules::server::exceeding::sent_between;
-use crate::rules::server::headers::short_windows;
+use super::arrival::Arrival;
+use super::key::{Answer, KeyLimits};
+use super::windows::short_windows;
+use crate::history::Entry;
+use crate::tolerance::Tolerance;
 use crate::trace::rate_limit::Window;
 
-const MINUTE: i64 = 60;
-
-/// Clocks are told to the second.
-const CLOCK_SLACK: i64 = 2;
-
-/// How long a request is certain to stay in the log.
-const KEPT: SignedDuration = SignedDuration::from_secs(MINUTE - CLOCK_SLACK);
-
-/// After this long it is certain to have dropped out, where the log has whole seconds.
-const NO_LONGER_KEPT: SignedDuration = SignedDuration::from_secs(MINUTE + 1);
-
-impl History<'_> {
-    /// Whether the answers to a key tell of a log of the last minute: as windows, some would be too short, and all are as such a log
-    /// would have them.
-    pub(crate) fn is_sliding_log(&self, key: usize) -> bool {
-        let of_bans = possible_bans(self);
-        let mut with_rate_limit = self.with_rate_limit(key);
-        with_rate_limit.retain(|(entry, _)| !of_bans.contains(&entry.exchange.number));
-        let shared = self.is_shared(&with_rate_limit);
-        let is_honest = |(entry, window): &(&Entry<'_>, Window)| {
-            let drops_out = if shared { ends_within_a_minute(entry, *window) } else { self.is_oldest(entry, *window) };
-            // Without a Date the server's clock is unknown.
-            let may_drop_out = drops_out || entry.server_time().is_none();
-            may_drop_out && leaves_room_for_the_last_minute(&with_rate_limit, entry, *window)
-        };
-        short_windows(&with_rate_limit).next().is_some() && with_rate_limit.iter().all(is_honest)
+impl KeyLimits<'_> {
+    /// Whether the answers are those of a log of the last minute: as windows, some would be too short, and all are as such a log would
+    /// have them.
+    #[must_use]
+    pub fn is_sliding_log(&self) -> bool {
+        *self.sliding_log.get_or_init(|| {
+            if short_windows(self.answers_outside_bans()).next().is_none() {
+                return false;
+            }
+            let shared = self.is_shared();
+            self.answers_outside_bans().iter().all(|answer| {
+                let drops_out = if shared { ends_within_a_minute(answer) } else { self.is_oldest(answer) };
+                // Without a Date the server's clock is unknown.
+                let may_drop_out = drops_out || answer.entry.server_time().is_none();
+                may_drop_out && self.leaves_room_for_the_last_minute(answer)
+            })
+        })
     }
 
-    /// Whether more was ever used up than by the run's own requests, between two answers or in a minute: then the oldest may be
+    /// Whether more was ever used than by the run's own requests, between two answers or in a minute: then the oldest may be
     /// somebody else's.
-    fn is_shared(&self, with_rate_limit: &[(&Entry<'_>, Window)]) -> bool {
+    fn is_shared(&self) -> bool {
+        let answers = self.answers_outside_bans();
         let own = |entry: &Entry<'_>| {
             let is_recent = |other: &&Entry<'_>| {
                 other.exchange.sent_at <= entry.exchange.received_at
-                    && entry.exchange.sent_at.duration_since(other.exchange.received_at) <= NO_LONGER_KEPT
+                    && entry.exchange.sent_at.duration_since(other.exchange.received_at)
+                        <= Tolerance::NO_LONGER_KEPT.duration()
             };
-            self.entries.iter().filter(is_recent).count() as u64
+            self.history.entries.iter().filter(is_recent).count() as u64
         };
-        let between = with_rate_limit.windows(2).any(|pair| {
-            let [(before, earlier), (after, later)] = [pair[0], pair[1]];
-            let fell = earlier.remaining.saturating_sub(later.remaining);
-            before.precedes(after) && earlier.is_same(later) && fell > sent_between(self, before, after)
+        let between = answers.windows(2).any(|pair| {
+            let [before, after] = [pair[0], pair[1]];
+            let fell = before.window.remaining.saturating_sub(after.window.remaining);
+            before.precedes(&after)
+                && before.window.is_same(after.window)
+                && fell > self.history.sent_between(before.entry, after.entry)
         });
-        between
-            || with_rate_limit.iter().any(|(entry, window)| window.limit.saturating_sub(window.remaining) > own(entry))
+        let used = |Window { limit, remaining, .. }: Window| limit.saturating_sub(remaining);
+        between || answers.iter().any(|answer| used(answer.window) > own(answer.entry))
     }
 
-    /// Whether a request of this run, with whatever credential, came a minute before the reset that an answer tells.
-    fn is_oldest(&self, entry: &Entry<'_>, window: Window) -> bool {
-        let came = window.reset - MINUTE;
-        let earlier = self.entries.iter().take_while(|other| other.exchange.sent_at <= entry.exchange.sent_at);
-        earlier
-            .filter_map(|other| {
-                Some(other.earliest_arrival()? - CLOCK_SLACK..=other.server_time()?.as_second() + CLOCK_SLACK)
-            })
-            .any(|times| times.contains(&came))
+    /// Whether a request of this run, with whatever credential, came a minute before the reset that an answer reports.
+    fn is_oldest(&self, answer: &Answer<'_>) -> bool {
+        let came = answer.window.reset - Tolerance::MINUTE.seconds();
+        let sent_at = answer.entry.exchange.sent_at;
+        let earlier = self.history.entries.iter().take_while(|other| other.exchange.sent_at <= sent_at);
+        earlier.filter_map(Arrival::of).any(|arrival| arrival.may_be(came))
+    }
+
+    /// Whether no more remains than the successes of the last minute leave, and a further one had room among them.
+    fn leaves_room_for_the_last_minute(&self, answer: &Answer<'_>) -> bool {
+        let (entry, window) = (answer.entry, answer.window);
+        let kept = |other: &&Answer<'_>| {
+            other.window.limit == window.limit
+                && other.entry.succeeded()
+                && other.precedes(answer)
+                && entry.exchange.received_at.duration_since(other.entry.exchange.sent_at) <= Tolerance::KEPT.duration()
+        };
+        let used = self.answers_outside_bans().iter().filter(kept).count();
+        let own = if entry.succeeded() { window.remaining.max(1) } else { window.remaining };
+        own.saturating_add(used as u64) <= window.limit
     }
 }
 
 /// Whether the reset is a minute after some time in the last minute.
-fn ends_within_a_minute(entry: &Entry<'_>, window: Window) -> bool {
-    let (Some(came), Some(answered)) = (entry.earliest_arrival(), entry.server_time()) else { return false };
-    (came - CLOCK_SLACK..=answered.as_second() + MINUTE + CLOCK_SLACK).contains(&window.reset)
-}
-
-/// Whether no more remains than the successes of the last minute leave, and a further one had room among them.
-fn leaves_room_for_the_last_minute(
-    with_rate_limit: &[(&Entry<'_>, Window)],
-    entry: &Entry<'_>,
-    window: Window,
-) -> bool {
-    let kept = |other: &Entry<'_>| {
-        other.succeeded()
-            && other.precedes(entry)
-            && entry.exchange.received_at.duration_since(other.exchange.sent_at) <= KEPT
-    };
-    let used = with_rate_limit.iter().filter(|(other, told)| told.limit == window.limit && kept(other)).count();
-    let own = if entry.succeeded() { window.remaining.max(1) } else { window.remaining };
-    own.saturating_add(used as u64) <= window.limit
+fn ends_within_a_minute(answer: &Answer<'_>) -> bool {
+    Arrival::of(answer.entry).is_some_and(|Arrival { earliest, latest }| {
+        let in_a_minute = latest + Tolerance::MINUTE.seconds();
+        Arrival { earliest, latest: in_a_minute }.may_be(answer.window.reset)
+    })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::tolerance::Tolerance;
     use crate::trace_builder::TraceBuilder;
 
+    const CLOCK_SLACK: i64 = Tolerance::CLOCK_SLACK.seconds();
+
     fn is_sliding_log(builder: TraceBuilder) -> bool {
-        let trace = builder.trace();
-        let history = History::new(&trace);
-        history.is_sliding_log(0)
+        builder.main_key(|key| key.is_sliding_log())
     }
 
     /// Three requests ten seconds apart, of a limit of seven. 25 seconds after the last, the first has dropped out.

@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 
 use crate::facts::Facts;
 use crate::history::{Entry, History};
+use crate::limiter::KeyLimits;
 use crate::trace::Trace;
 use server::{
     authentication, create, errors, exceeding, get, headers, list, orders, refusals, resources, service, side_effects,
@@ -21,15 +22,41 @@ use server::{
 pub struct Rule {
     /// The identifier of a stated or inferred requirement.
     pub id: &'static str,
-    judge: fn(&Facts<'_>, &mut Judgement),
+    /// What it applies to, and how it judges that.
+    applies: Applies,
     /// Whether it asks if what was created must be seen yet: reads may lag.
     pub is_excused_by_lag: bool,
+}
+
+/// What a rule applies to, with the function that judges it.
+#[derive(Clone, Copy, Debug)]
+enum Applies {
+    /// The trace as a whole.
+    Trace(fn(&Facts<'_>, &mut Judgement)),
+    /// Each key by itself.
+    Keys(fn(&Facts<'_>, &KeyLimits<'_>, &mut Judgement)),
+    /// Each exchange that the condition picks.
+    Entries(fn(&Entry<'_>) -> bool, fn(&Facts<'_>, &Entry<'_>, &mut Judgement)),
 }
 
 impl Rule {
     /// A rule that looks at the trace as a whole.
     pub(crate) const fn new(id: &'static str, judge: fn(&Facts<'_>, &mut Judgement)) -> Rule {
-        Rule { id, judge, is_excused_by_lag: false }
+        Rule { id, applies: Applies::Trace(judge), is_excused_by_lag: false }
+    }
+
+    /// A rule that looks at each key by itself.
+    pub(crate) const fn of_keys(id: &'static str, judge: fn(&Facts<'_>, &KeyLimits<'_>, &mut Judgement)) -> Rule {
+        Rule { id, applies: Applies::Keys(judge), is_excused_by_lag: false }
+    }
+
+    /// A rule that looks at each exchange that a condition picks.
+    pub(crate) const fn of_entries(
+        id: &'static str,
+        condition: fn(&Entry<'_>) -> bool,
+        judge: fn(&Facts<'_>, &Entry<'_>, &mut Judgement),
+    ) -> Rule {
+        Rule { id, applies: Applies::Entries(condition, judge), is_excused_by_lag: false }
     }
 
     /// The same rule, which holds nothing against a read that may lag.
@@ -41,7 +68,14 @@ impl Rule {
     #[must_use]
     pub fn judge(&self, facts: &Facts<'_>) -> Judgement {
         let mut judgement = Judgement::default();
-        (self.judge)(facts, &mut judgement);
+        match self.applies {
+            Applies::Trace(judge) => judge(facts, &mut judgement),
+            Applies::Keys(judge) => facts.limiter.keys().iter().for_each(|key| judge(facts, key, &mut judgement)),
+            Applies::Entries(picks, judge) => {
+                let picked = facts.history.entries.iter().filter(|entry| picks(entry));
+                picked.for_each(|entry| judge(facts, entry, &mut judgement));
+            }
+        }
         judgement
     }
 }

@@ -4,6 +4,8 @@ use std::fmt;
 
 use jiff::Timestamp;
 
+use crate::trace::http_date;
+
 /// No more of a body is read than this. A list of 100 animals with names of 64 KiB fits.
 pub const MAX_BODY: usize = 8 * 1024 * 1024;
 
@@ -133,8 +135,7 @@ impl Response {
     /// The server's own clock, as its `Date` header tells it, to the second.
     #[must_use]
     pub fn date(&self) -> Option<Timestamp> {
-        let date = httpdate::parse_http_date(self.header("date")?).ok()?;
-        Timestamp::try_from(date).ok()
+        http_date::read(self.header("date")?)
     }
 }
 
@@ -210,5 +211,11 @@ impl Exchange {
     #[must_use]
     pub fn status(&self) -> Option<u16> {
         self.response().map(|response| response.status)
+    }
+
+    /// The server's time when it answered: its `Date`, or without one the judge's.
+    #[must_use]
+    pub fn answered_at(&self) -> Timestamp {
+        self.response().and_then(Response::date).unwrap_or(self.received_at)
     }
 }

@@ -1,9 +1,11 @@
 //! What a run leaves behind: every exchange, and what the judge knows about its target.
 
 pub mod exchange;
+pub mod http_date;
 pub mod json;
 pub mod keys;
 pub mod rate_limit;
+pub mod retry_after;
 
 use std::fmt;
 

@@ -82,17 +82,6 @@ pub struct Window {
     pub reset: i64,
 }
 
-/// A server that reckons the end of its window from what is left of it may round it now up and now down.
-const ROUNDING: i64 = 2;
-
-impl Window {
-    /// Whether two answers tell of one window: no two windows end so close to each other.
-    #[must_use]
-    pub fn is_same(self, other: Window) -> bool {
-        self.limit == other.limit && (self.reset - other.reset).abs() <= ROUNDING
-    }
-}
-
 impl RateHeaders {
     /// The window, if all three headers can be read and neither figure is negative.
     #[must_use]
@@ -112,15 +101,6 @@ mod tests {
     fn field(values: &[&str]) -> Field {
         let headers = values.iter().map(|value| (LIMIT.to_owned(), (*value).to_owned())).collect();
         Field::read(&Response { status: 200, headers, body: Vec::new(), cut: false }, LIMIT)
-    }
-
-    #[test]
-    fn a_window_is_the_same_although_its_end_is_rounded_differently() {
-        let window = |limit, reset| Window { limit, remaining: 5, reset };
-        assert!(window(60, 1_000).is_same(window(60, 1_001)));
-        assert!(!window(60, 1_000).is_same(window(60, 1_060)));
-        assert!(!window(60, 1_000).is_same(window(1_000, 1_000)));
-        assert!(!window(60, -FAR).is_same(window(60, FAR)));
     }
 
     #[test]

@@ -2,8 +2,9 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
-use animal_store_rules::history::{Entry, History, READ_LAG};
+use animal_store_rules::history::{Entry, History};
 use animal_store_rules::request::Operation;
+use animal_store_rules::tolerance::Tolerance;
 use animal_store_rules::trace::Trace;
 use animal_store_rules::trace::exchange::{Exchange, Outcome, Response};
 use animal_store_rules::trace::rate_limit::{self, Window};
@@ -165,7 +166,7 @@ pub(super) fn settle(trace: &mut Trace) {
     let (mut late, mut created) = (SignedDuration::ZERO, false);
     for exchange in &mut trace.exchanges {
         if created && exchange.request.method == "GET" {
-            late += READ_LAG;
+            late += Tolerance::READ_LAG.duration();
             created = false;
         }
         created |= exchange.status() == Some(201);

@@ -8,103 +8,80 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::catalogue::plan::PlanLimits;
 use crate::facts::Facts;
-use crate::history::{Entry, History};
-use crate::limiter::bans::possible_bans;
+use crate::history::Entry;
+use crate::limiter::{Answer, Arrival, KeyLimits, is_flat, short_windows};
 use crate::request::{Credential, Operation};
 use crate::rules::{Judgement, Rule, answered};
-use crate::trace::rate_limit::{Field, RateHeaders, Window};
+use crate::tolerance::Tolerance;
+use crate::trace::rate_limit::{Field, RateHeaders};
 
 pub(crate) const RULES: &[Rule] = &[
-    Rule::new("headers.limit", |d, j| present(d, j, "X-RateLimit-Limit", |r| &r.limit)),
-    Rule::new("headers.remaining", |d, j| present(d, j, "X-RateLimit-Remaining", |r| &r.remaining)),
-    Rule::new("headers.reset", |d, j| present(d, j, "X-RateLimit-Reset", |r| &r.reset)),
-    Rule::new("headers.limit-figure", limit_figure),
-    Rule::new("headers.remaining-range", remaining_range),
-    Rule::new("headers.remaining-falls", remaining_falls),
-    Rule::new("headers.remaining-never-rises", remaining_never_rises),
+    Rule::of_entries("headers.limit", of_operation, |_, entry, j| present(entry, j, "X-RateLimit-Limit", |r| &r.limit)),
+    Rule::of_entries("headers.remaining", of_operation, |_, entry, j| {
+        present(entry, j, "X-RateLimit-Remaining", |r| &r.remaining);
+    }),
+    Rule::of_entries("headers.reset", of_operation, |_, entry, j| present(entry, j, "X-RateLimit-Reset", |r| &r.reset)),
+    Rule::of_keys("headers.limit-figure", limit_figure),
+    Rule::of_entries("headers.remaining-range", of_operation, remaining_range),
+    Rule::of_keys("headers.remaining-falls", remaining_falls),
+    Rule::of_keys("headers.remaining-never-rises", remaining_never_rises),
     Rule::new("headers.reset-time", reset_time),
 ];
 
-/// Clocks are told to the second, and a `Date` may be stamped a moment before or after the headers.
-const CLOCK_SLACK: i64 = 2;
-
-const MINUTE: i64 = 60;
-const DAY: i64 = 86_400;
-
 /// Answers of operations, whatever their status.
-fn answers<'d>(history: &'d History<'_>) -> impl Iterator<Item = (&'d Entry<'d>, &'d RateHeaders)> {
-    history
-        .entries
-        .iter()
-        .filter(|entry| entry.operation != Operation::Elsewhere)
-        .filter_map(|entry| Some((entry, entry.rate.as_ref()?)))
+fn of_operation(entry: &Entry<'_>) -> bool {
+    entry.operation != Operation::Elsewhere && entry.rate.is_some()
 }
 
-fn present(
-    &Facts { history, .. }: &Facts<'_>,
-    judgement: &mut Judgement,
-    name: &str,
-    field: fn(&RateHeaders) -> &Field,
-) {
-    for (entry, rate) in answers(history) {
-        let problem = match field(rate) {
-            Field::Integer(_) => None,
-            Field::Missing => Some("without it".to_owned()),
-            Field::Repeated => Some("with it more than once".to_owned()),
-            Field::Malformed(text) => Some(format!("with {name}: {text}")),
-        };
-        judgement.require(entry, problem.is_none(), format!("{name}, once, an integer"), || {
-            format!("{} {}", answered(entry), problem.unwrap_or_default())
-        });
-    }
+fn present(entry: &Entry<'_>, judgement: &mut Judgement, name: &str, field: fn(&RateHeaders) -> &Field) {
+    let problem = match entry.rate.as_ref().map(field) {
+        Some(Field::Integer(_)) => None,
+        None | Some(Field::Missing) => Some("without it".to_owned()),
+        Some(Field::Repeated) => Some("with it more than once".to_owned()),
+        Some(Field::Malformed(text)) => Some(format!("with {name}: {text}")),
+    };
+    judgement.require(entry, problem.is_none(), format!("{name}, once, an integer"), || {
+        format!("{} {}", answered(entry), problem.unwrap_or_default())
+    });
 }
 
-fn limit_figure(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
-    // A ban may go with a limit of its own.
-    let of_bans = possible_bans(history);
-    for key in history.keys() {
-        let told = history.context.plan_limits.filter(|_| key == 0);
-        let mut plan_limits = BTreeSet::new();
-        let with_rate_limit: Vec<_> = history
-            .with_rate_limit(key)
-            .into_iter()
-            .filter(|(entry, _)| !of_bans.contains(&entry.exchange.number))
-            .collect();
-        one_figure_for_a_minute(&with_rate_limit, judgement);
-        for (entry, window) in history.with_rate_limit(key) {
-            if !of_bans.contains(&entry.exchange.number) {
-                judgement.require(entry, window.limit > 0, "a Limit above 0 for a valid key", || {
-                    format!("{} with a Limit of 0", answered(entry))
+fn limit_figure(&Facts { history, .. }: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
+    let named = history.context.plan_limits.filter(|_| key.index() == 0);
+    let mut limits = BTreeSet::new();
+    one_limit_for_a_minute(key.answers_outside_bans(), judgement);
+    for &Answer { entry, window } in key.answers() {
+        // A ban may go with a limit of its own.
+        if !key.may_be_ban(entry) {
+            judgement.require(entry, window.limit > 0, "a Limit above 0 for a valid key", || {
+                format!("{} with a Limit of 0", answered(entry))
+            });
+        }
+        limits.insert(window.limit);
+        match named {
+            Some(PlanLimits { per_minute, per_day }) => {
+                let held = [per_minute, per_day].contains(&window.limit);
+                judgement.require(entry, held, format!("a Limit of {per_minute} or {per_day}"), || {
+                    format!("{} with a Limit of {}", answered(entry), window.limit)
                 });
             }
-            plan_limits.insert(window.limit);
-            match told {
-                Some(PlanLimits { per_minute, per_day }) => {
-                    let held = [per_minute, per_day].contains(&window.limit);
-                    judgement.require(entry, held, format!("a Limit of {per_minute} or {per_day}"), || {
-                        format!("{} with a Limit of {}", answered(entry), window.limit)
-                    });
-                }
-                None => {
-                    judgement.require(entry, plan_limits.len() <= 2, "a figure per minute or a figure per day", || {
-                        let plan_limits: Vec<String> = plan_limits.iter().map(u64::to_string).collect();
-                        format!("a Limit that takes the values {}", plan_limits.join(", "))
-                    });
-                }
-            }
+            None => judgement.require(entry, limits.len() <= 2, "a figure per minute or a figure per day", || {
+                let limits: Vec<String> = limits.iter().map(u64::to_string).collect();
+                format!("a Limit that takes the values {}", limits.join(", "))
+            }),
         }
     }
 }
 
-/// A limit that was told with two ends of windows, each within the minute, is that of a minute: no day ends twice in a run. There is
-/// one such limit.
-fn one_figure_for_a_minute(with_rate_limit: &[(&Entry<'_>, Window)], judgement: &mut Judgement) {
+/// A limit that was reported with two ends of windows, each within the minute, is that of a minute: no day ends twice in a run. There
+/// is one such limit.
+fn one_limit_for_a_minute(answers: &[Answer<'_>], judgement: &mut Judgement) {
     let mut ends: BTreeMap<u64, i64> = BTreeMap::new();
     let mut of_minutes: BTreeMap<u64, &Entry<'_>> = BTreeMap::new();
-    for &(entry, window) in with_rate_limit {
-        let near = entry.server_time().is_some_and(|time| window.reset - time.as_second() <= MINUTE + CLOCK_SLACK);
+    for answer in answers {
+        let Answer { entry, window } = *answer;
+        let near = answer.ahead().is_some_and(|ahead| ahead <= Tolerance::LONGEST_MINUTE.seconds());
         let end = near.then(|| *ends.entry(window.limit).or_insert(window.reset));
-        if end.is_some_and(|end| (window.reset - end).abs() > CLOCK_SLACK) {
+        if end.is_some_and(|end| (window.reset - end).abs() > Tolerance::CLOCK_SLACK.seconds()) {
             of_minutes.entry(window.limit).or_insert(entry);
         }
     }
@@ -115,184 +92,145 @@ fn one_figure_for_a_minute(with_rate_limit: &[(&Entry<'_>, Window)], judgement: 
     }
 }
 
-fn remaining_range(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
-    for (entry, rate) in answers(history) {
-        let (Some(limit), Some(remaining)) = (rate.limit.integer(), rate.remaining.integer()) else { continue };
-        judgement.require(entry, (0..=limit).contains(&remaining), "a Remaining from 0 to Limit", || {
-            format!("{} with Remaining {remaining} of {limit}", answered(entry))
-        });
+fn remaining_range(_: &Facts<'_>, entry: &Entry<'_>, judgement: &mut Judgement) {
+    let Some(rate) = &entry.rate else { return };
+    let (Some(limit), Some(remaining)) = (rate.limit.integer(), rate.remaining.integer()) else { return };
+    judgement.require(entry, (0..=limit).contains(&remaining), "a Remaining from 0 to Limit", || {
+        format!("{} with Remaining {remaining} of {limit}", answered(entry))
+    });
+}
+
+fn remaining_falls(_: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
+    let pairs = key.successive();
+    let Some([before, after]) = pairs.first() else { return };
+    if pairs.iter().all(is_flat) {
+        let remaining = before.window.remaining;
+        let found = format!("{} successful requests in one window, and still {remaining}", pairs.len() + 1);
+        judgement.fail(&[after.entry, before.entry], "a Remaining that falls with every successful request", found);
+    } else {
+        // That single requests cost nothing is what `quota.every-operation` says, which names the operation.
+        pairs.iter().for_each(|_| judgement.hold());
     }
 }
 
-/// Successful answers of one key, each with the next one of the same window.
-pub(crate) fn successive<'d>(history: &'d History<'_>, key: usize) -> Vec<[(&'d Entry<'d>, Window); 2]> {
-    let admitted: Vec<(&Entry<'_>, Window)> =
-        history.with_rate_limit(key).into_iter().filter(|(entry, _)| entry.succeeded()).collect();
-    let is_certain = |[(before, earlier), (after, later)]: &[(&Entry<'_>, Window); 2]| {
-        let is_over = after.server_time().is_some_and(|time| time.as_second() >= earlier.reset);
-        earlier.is_same(*later) && !is_over && before.precedes(after) && !history.is_beside_a_failure(before)
+fn remaining_never_rises(&Facts { history, .. }: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
+    for [before, after] in key.pairs() {
+        let (earlier, later) = (before.window, after.window);
+        if earlier.limit != later.limit || !before.precedes(&after) {
+            continue;
+        }
+        let over = match after.entry.server_time() {
+            Some(time) => time.as_second() >= earlier.reset - Tolerance::CLOCK_SLACK.seconds(),
+            // Where the end of a log's oldest is rounded up, it may have come before it is reported anew.
+            None => later.reset != earlier.reset || key.is_sliding_log(),
+        };
+        // What a failure used may be given back after it was reported, and a refusal uses nothing.
+        let given_back = u64::from(!before.entry.succeeded() && after.entry.status() == Some(429));
+        if later.remaining <= earlier.remaining + given_back || over {
+            judgement.hold();
+        } else if !history.is_beside_a_failure(before.entry) {
+            judgement.fail(
+                &[after.entry, before.entry],
+                format!("no more than {} remaining until the reset at {}", earlier.remaining, earlier.reset),
+                format!("{} remaining before that time", later.remaining),
+            );
+        }
+    }
+}
+
+fn reset_time(facts: &Facts<'_>, judgement: &mut Judgement) {
+    let entries = facts.history.entries.iter().filter(|entry| of_operation(entry));
+    let is_of_ban = |entry: &Entry<'_>| {
+        entry.credential == Credential::Banned || facts.limiter.of(entry).is_some_and(|key| key.may_be_ban(entry))
     };
-    admitted.windows(2).map(|pair| [pair[0], pair[1]]).filter(is_certain).collect()
-}
-
-/// Whether a pair shows that the second or the first of two successful requests used nothing up.
-pub(crate) fn is_flat(pair: &[(&Entry<'_>, Window); 2]) -> bool {
-    // At nought there is nothing left to fall; that such a request was admitted is another rule's concern.
-    pair[1].1.remaining >= pair[0].1.remaining && pair[1].1.remaining > 0
-}
-
-fn remaining_falls(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
-    for key in history.keys() {
-        let pairs = successive(history, key);
-        let Some(first) = pairs.first() else { continue };
-        if pairs.iter().all(is_flat) {
-            let found =
-                format!("{} successful requests in one window, and still {}", pairs.len() + 1, first[0].1.remaining);
-            judgement.fail(&[first[1].0, first[0].0], "a Remaining that falls with every successful request", found);
-        } else {
-            // That single requests use nothing up is told by `quota.every-operation`, which names the operation.
-            pairs.iter().for_each(|_| judgement.hold());
-        }
+    for entry in entries.filter(|entry| !is_of_ban(entry)) {
+        within_its_window(facts, entry, judgement);
     }
-}
-
-fn remaining_never_rises(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
-    for key in history.keys() {
-        let with_rate_limit = history.with_rate_limit(key);
-        let is_sliding_log = history.is_sliding_log(key);
-        for pair in with_rate_limit.windows(2) {
-            let [(before, earlier), (after, later)] = [pair[0], pair[1]];
-            if earlier.limit != later.limit || !before.precedes(after) {
-                continue;
-            }
-            let over = match after.server_time() {
-                Some(time) => time.as_second() >= earlier.reset - CLOCK_SLACK,
-                // Where the end of a log's oldest is rounded up, it may have come before it is told anew.
-                None => later.reset != earlier.reset || is_sliding_log,
-            };
-            // What a failure used up may be given back after it was told, and a refusal uses nothing up.
-            let given_back = u64::from(!before.succeeded() && after.status() == Some(429));
-            if later.remaining <= earlier.remaining + given_back || over {
-                judgement.hold();
-            } else if !history.is_beside_a_failure(before) {
-                judgement.fail(
-                    &[after, before],
-                    format!("no more than {} remaining until the reset at {}", earlier.remaining, earlier.reset),
-                    format!("{} remaining before that time", later.remaining),
-                );
-            }
-        }
-    }
-}
-
-fn reset_time(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
-    let of_bans = possible_bans(history);
-    let tells_ban =
-        |entry: &Entry<'_>| entry.credential == Credential::Banned || of_bans.contains(&entry.exchange.number);
-    for (entry, rate) in answers(history).filter(|(entry, _)| !tells_ban(entry)) {
-        let Some(reset) = rate.reset.integer() else { continue };
-        let length = match (entry.key().and_then(|key| history.plan_limits(key)), rate.limit.integer()) {
-            (Some(plan_limits), Some(limit))
-                if limit == plan_limits.per_minute as i64 && plan_limits.per_day != plan_limits.per_minute =>
-            {
-                MINUTE
-            }
-            _ => DAY,
-        };
-        let (now, earliest, latest) = match entry.server_time() {
-            Some(date) => {
-                // The headers may have been written when the request came in, the Date when the answer went out.
-                let exchange = &entry.exchange;
-                let elapsed = exchange.received_at.duration_since(exchange.sent_at).as_secs() + 1;
-                let now = date.as_second();
-                (now, now - CLOCK_SLACK - elapsed, now + length + CLOCK_SLACK)
-            }
-            // Without a Date the server's clock is unknown; a day off is still no other unit.
-            None => {
-                let now = entry.exchange.received_at.as_second();
-                (now, now - DAY, now + 2 * DAY)
-            }
-        };
-        let held = (earliest..=latest).contains(&reset);
-        judgement.require(entry, held, "the Unix time in seconds at which the present window ends", || {
-            format!("Reset {reset}, {} from the response's Date at {now}", distance(reset.saturating_sub(now)))
-        });
-    }
-    for key in history.keys() {
-        let with_rate_limit: Vec<_> = history
-            .with_rate_limit(key)
-            .into_iter()
-            .filter(|(entry, _)| !of_bans.contains(&entry.exchange.number))
-            .collect();
+    for key in facts.limiter.keys() {
         // The oldest request of a log may drop out at any moment.
-        if !history.is_sliding_log(key) {
-            window_lengths(&with_rate_limit, judgement);
-            lies_ahead(&with_rate_limit, judgement);
+        if !key.is_sliding_log() {
+            window_lengths(key.answers_outside_bans(), judgement);
+            lies_ahead(key.answers_outside_bans(), judgement);
         }
-        for pair in with_rate_limit.windows(2) {
-            let [(before, earlier), (after, later)] = [pair[0], pair[1]];
-            let Some(time) = after.server_time() else { continue };
-            let running = time.as_second() < earlier.reset - CLOCK_SLACK;
-            // A refusal may tell of the window that is used up where the other answers tell of the longer one.
-            let refused = before.status() == Some(429) || after.status() == Some(429);
-            let moved =
-                later.reset > earlier.reset + CLOCK_SLACK || !refused && later.reset < earlier.reset - CLOCK_SLACK;
-            if earlier.limit == later.limit && before.precedes(after) && running && moved {
-                let found = format!("the window still runs, and its reset has moved to {}", later.reset);
-                judgement.fail(&[after, before], format!("the reset at {} that was announced", earlier.reset), found);
-            }
+        stands_still(key.answers_outside_bans(), judgement);
+    }
+}
+
+/// A Reset lies in the window that its Limit is of: between the time of the answer and a minute or a day later.
+fn within_its_window(facts: &Facts<'_>, entry: &Entry<'_>, judgement: &mut Judgement) {
+    let Some((rate, reset)) = entry.rate.as_ref().and_then(|rate| Some((rate, rate.reset.integer()?))) else { return };
+    let plan_limits = facts.limiter.of(entry).and_then(KeyLimits::plan_limits);
+    let is_of_minute = plan_limits.zip(rate.limit.integer()).is_some_and(|(plan_limits, limit)| {
+        limit == plan_limits.per_minute as i64 && plan_limits.per_day != plan_limits.per_minute
+    });
+    let day = Tolerance::DAY.seconds();
+    let length = if is_of_minute { Tolerance::MINUTE.seconds() } else { day };
+    let slack = Tolerance::CLOCK_SLACK.seconds();
+    let (now, earliest, latest) = match Arrival::of(entry) {
+        // The headers may have been written when the request came in, the Date when the answer went out. An answer takes whole seconds
+        // and a part of one.
+        Some(arrival) => (arrival.latest, arrival.earliest - 1 - slack, arrival.latest + length + slack),
+        // Without a Date the server's clock is unknown; a day off is still no other unit.
+        None => {
+            let now = entry.exchange.received_at.as_second();
+            (now, now - day, now + 2 * day)
+        }
+    };
+    let held = (earliest..=latest).contains(&reset);
+    judgement.require(entry, held, "the Unix time in seconds at which the present window ends", || {
+        format!("Reset {reset}, {} from the response's Date at {now}", distance(reset.saturating_sub(now)))
+    });
+}
+
+/// While a window runs, the end that was reported stands.
+fn stands_still(answers: &[Answer<'_>], judgement: &mut Judgement) {
+    let slack = Tolerance::CLOCK_SLACK.seconds();
+    for pair in answers.windows(2) {
+        let [before, after] = [pair[0], pair[1]];
+        let (earlier, later) = (before.window, after.window);
+        let Some(time) = after.entry.server_time() else { continue };
+        let running = time.as_second() < earlier.reset - slack;
+        // A refusal may report the window that is exhausted where the other answers report the longer one.
+        let refused = before.entry.status() == Some(429) || after.entry.status() == Some(429);
+        let moved = later.reset > earlier.reset + slack || !refused && later.reset < earlier.reset - slack;
+        if earlier.limit == later.limit && before.precedes(&after) && running && moved {
+            let expected = format!("the reset at {} that was announced", earlier.reset);
+            let found = format!("the window still runs, and its reset has moved to {}", later.reset);
+            judgement.fail(&[after.entry, before.entry], expected, found);
         }
     }
 }
 
 /// Of two answers that lie some seconds apart, but less than a window, one at the most comes in the last second of its window.
-fn lies_ahead(with_rate_limit: &[(&Entry<'_>, Window)], judgement: &mut Judgement) {
-    const APART: std::ops::Range<i64> = 2 * CLOCK_SLACK..MINUTE - 2 * CLOCK_SLACK;
-    let mut ends: BTreeMap<u64, (&Entry<'_>, i64)> = BTreeMap::new();
-    for &(entry, window) in with_rate_limit {
-        // The Date of a slow answer tells when it went out; the headers may be from when the request came in.
-        let Some(now) = entry.earliest_arrival().filter(|now| window.reset - now <= 1) else { continue };
-        let (first, then) = *ends.entry(window.limit).or_insert((entry, now));
-        if APART.contains(&(now - then)) && first.precedes(entry) {
+fn lies_ahead(answers: &[Answer<'_>], judgement: &mut Judgement) {
+    const SLACK: i64 = 2 * Tolerance::CLOCK_SLACK.seconds();
+    const APART: std::ops::Range<i64> = SLACK..Tolerance::MINUTE.seconds() - SLACK;
+    let mut ends: BTreeMap<u64, (&Answer<'_>, i64)> = BTreeMap::new();
+    for answer in answers {
+        // The Date of a slow answer shows when it went out; the headers may be from when the request came in.
+        let Some(now) = Arrival::of(answer.entry).map(|arrival| arrival.earliest) else { continue };
+        if answer.window.reset - now > 1 {
+            continue;
+        }
+        let (first, then) = *ends.entry(answer.window.limit).or_insert((answer, now));
+        if APART.contains(&(now - then)) && first.precedes(answer) {
             let found = format!("two answers {} s apart, each at the end of its window", now - then);
-            judgement.fail(&[entry, first], "a Reset that lies ahead", found);
+            judgement.fail(&[answer.entry, first.entry], "a Reset that lies ahead", found);
             return;
         }
         if now - then >= APART.end {
-            ends.insert(window.limit, (entry, now));
+            ends.insert(answer.window.limit, (answer, now));
         }
     }
 }
 
 /// No window is shorter than a minute, so two that follow each other end a minute apart at the least, wherever they begin.
-fn window_lengths(with_rate_limit: &[(&Entry<'_>, Window)], judgement: &mut Judgement) {
-    for [(first, window), (entry, next)] in
-        short_windows(with_rate_limit).filter(|[first, next]| first.0.precedes(next.0))
-    {
-        let found = format!(
-            "windows that end {} s apart, at {} and at {}",
-            next.reset - window.reset,
-            window.reset,
-            next.reset
-        );
-        judgement.fail(&[entry, first], "a window of a minute at the least", found);
+fn window_lengths(answers: &[Answer<'_>], judgement: &mut Judgement) {
+    for [first, next] in short_windows(answers).filter(|[first, next]| first.precedes(next)) {
+        let (one, other) = (first.window.reset, next.window.reset);
+        let found = format!("windows that end {} s apart, at {one} and at {other}", other - one);
+        judgement.fail(&[next.entry, first.entry], "a window of a minute at the least", found);
     }
-}
-
-/// Answers that tell of two windows of one limit whose ends lie apart, but by less than a minute: the first of its minute, and another.
-pub(crate) fn short_windows<'m, 'd>(
-    with_rate_limit: &'m [(&'d Entry<'d>, Window)],
-) -> impl Iterator<Item = [(&'d Entry<'d>, Window); 2]> + 'm {
-    let mut firsts: BTreeMap<u64, (&Entry<'_>, Window)> = BTreeMap::new();
-    with_rate_limit.iter().filter_map(move |&(entry, window)| {
-        let first = firsts.entry(window.limit).or_insert((entry, window));
-        let apart = window.reset.saturating_sub(first.1.reset);
-        if apart >= MINUTE - CLOCK_SLACK {
-            *first = (entry, window);
-            return None;
-        }
-        (apart > CLOCK_SLACK).then_some([*first, (entry, window)])
-    })
 }
 
 fn distance(seconds: i64) -> String {

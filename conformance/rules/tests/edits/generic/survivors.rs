@@ -195,7 +195,7 @@ pub(super) const REASONS: &[Reason] = &[
         explains: |s| s.is(&["list id"], &["one more", "one less", "negative"]),
     },
     Reason {
-        why: "a list may defect what was created less than five seconds ago, or has a limit that is debatable",
+        why: "a list may lack what was created less than five seconds ago, or has a limit that is debatable",
         explains: |s| s.is(&["list"], &["one dropped"]),
     },
 ];

@@ -1,6 +1,7 @@
 //! Other lawful choices: what the specification leaves open, and headers that nobody asks for.
 
 use animal_store_rules::history::{Entry, History};
+use animal_store_rules::limiter::Limiter;
 use animal_store_rules::request::{CreateBody, Credential, Operation, Parameter, PetId};
 use animal_store_rules::trace::Trace;
 use fastrand::Rng;
@@ -48,7 +49,7 @@ pub(super) const EDITS: &[Lawful] = &[
 /// A plan that is not told is learnt from the headers. An agreed plan with the day of one that everybody can have must be told.
 fn plan_not_told(trace: &mut Trace, _: &mut Rng) {
     let told = trace.context.plan_limits.take();
-    let learnt = History::new(trace).plan_limits(0);
+    let learnt = Limiter::new(&History::new(trace)).plan_limits(0);
     if learnt.is_some() && learnt != told {
         trace.context.plan_limits = told;
     }

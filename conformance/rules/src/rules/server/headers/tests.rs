@@ -4,10 +4,9 @@ use crate::trace_builder::TraceBuilder;
 const NONE: [[usize; 0]; 0] = [];
 
 /// What a part of a rule holds against the answers to a key.
-fn held(builder: TraceBuilder, judge: fn(&[(&Entry<'_>, Window)], &mut Judgement)) -> Vec<Vec<usize>> {
-    let trace = builder.trace();
-    let (history, mut judgement) = (History::new(&trace), Judgement::default());
-    judge(&history.with_rate_limit(0), &mut judgement);
+fn held(builder: TraceBuilder, judge: fn(&[Answer<'_>], &mut Judgement)) -> Vec<Vec<usize>> {
+    let mut judgement = Judgement::default();
+    builder.main_key(|key| judge(key.answers(), &mut judgement));
     judgement.failures.into_iter().map(|failure| failure.exchanges).collect()
 }
 
@@ -53,7 +52,7 @@ fn two_windows_end_a_minute_apart_at_the_least() {
 
 #[test]
 fn a_reset_that_was_announced_does_not_move_while_its_window_runs() {
-    let moved = |told: &[(i64, i64)]| answers(told).failing(reset_time);
+    let moved = |told: &[(i64, i64)]| answers(told).failures_of("headers.reset-time");
     assert_eq!(moved(&[(0, 60), (57, 3_600)]), [[2, 1]]);
     assert_eq!(moved(&[(0, 60), (58, 3_600)]), NONE, "it has ended");
     assert_eq!(moved(&[(0, 3_600), (10, 3_587)]), [[2, 1]]);
@@ -61,12 +60,12 @@ fn a_reset_that_was_announced_does_not_move_while_its_window_runs() {
     assert_eq!(moved(&[(0, 3_600), (10, 3_592)]), NONE, "rounded");
     assert_eq!(moved(&[(0, 3_600), (10, 3_593)]), [[2, 1], [2, 1]], "and too short a window");
     let refused = |first, second| TraceBuilder::new().window(3_600).list(first, 5, 7).window(60).list(second, 5, 7);
-    assert_eq!(refused(200, 404).failing(reset_time), [[2, 1]]);
-    assert_eq!(refused(200, 429).failing(reset_time), NONE, "the window that is used up is another");
-    assert_eq!(refused(429, 200).failing(reset_time), NONE);
-    assert_eq!(refused(200, 200).together(1..=2).failing(reset_time), NONE);
+    assert_eq!(refused(200, 404).failures_of("headers.reset-time"), [[2, 1]]);
+    assert_eq!(refused(200, 429).failures_of("headers.reset-time"), NONE, "the window that is used up is another");
+    assert_eq!(refused(429, 200).failures_of("headers.reset-time"), NONE);
+    assert_eq!(refused(200, 200).together(1..=2).failures_of("headers.reset-time"), NONE);
     assert_eq!(
-        TraceBuilder::new().list(200, 5, 7).window(3_600).list(200, 5, 8).failing(reset_time),
+        TraceBuilder::new().list(200, 5, 7).window(3_600).list(200, 5, 8).failures_of("headers.reset-time"),
         NONE,
         "another limit"
     );
@@ -77,7 +76,7 @@ fn a_ban_may_end_at_any_time() {
     let far = |answers: &[u16]| {
         let builder =
             answers.iter().fold(TraceBuilder::new().window(100_000), |builder, status| builder.list(*status, 0, 7));
-        builder.failing(reset_time)
+        builder.failures_of("headers.reset-time")
     };
     assert_eq!(far(&[404]), [[1]]);
     assert_eq!(far(&[429, 429]), NONE);
@@ -88,11 +87,8 @@ fn a_ban_may_end_at_any_time() {
 #[test]
 fn a_reset_lies_within_the_window_that_the_limit_is_of() {
     let off = |limit, ahead, plan_limits| {
-        let mut trace = TraceBuilder::new().window(ahead).list(200, 5, limit).trace();
-        trace.context.plan_limits = plan_limits;
-        let mut judgement = Judgement::default();
-        reset_time(&Facts::new(&History::new(&trace)), &mut judgement);
-        !judgement.failures.is_empty()
+        let builder = TraceBuilder::new().window(ahead).list(200, 5, limit).plan(plan_limits);
+        builder.failures_of("headers.reset-time") != NONE
     };
     let agreed = |per_minute, per_day| Some(PlanLimits { per_minute, per_day });
     let within = |limit, plan_limits, latest| {
@@ -107,7 +103,8 @@ fn a_reset_lies_within_the_window_that_the_limit_is_of() {
     within(70, agreed(7, 70), 86_402);
     within(7, agreed(7, 7), 86_402);
     within(7, None, 86_402);
-    let dateless = |ahead| TraceBuilder::new().window(ahead).list(200, 5, 7).dateless().failing(reset_time) != NONE;
+    let dateless =
+        |ahead| TraceBuilder::new().window(ahead).list(200, 5, 7).dateless().failures_of("headers.reset-time") != NONE;
     assert!(!dateless(-86_400) && dateless(-86_401));
     assert!(!dateless(172_800) && dateless(172_801));
 }
@@ -115,23 +112,37 @@ fn a_reset_lies_within_the_window_that_the_limit_is_of() {
 #[test]
 fn remaining_rises_only_when_the_window_is_over() {
     let rise = |seconds| TraceBuilder::new().list(200, 5, 7).wait(seconds).list(200, 6, 7);
-    assert_eq!(rise(57).failing(remaining_never_rises), [[2, 1]]);
-    assert_eq!(rise(58).failing(remaining_never_rises), NONE);
-    assert_eq!(rise(1).together(1..=2).failing(remaining_never_rises), NONE);
-    assert_eq!(rise(1).dateless().failing(remaining_never_rises), [[2, 1]]);
+    assert_eq!(rise(57).failures_of("headers.remaining-never-rises"), [[2, 1]]);
+    assert_eq!(rise(58).failures_of("headers.remaining-never-rises"), NONE);
+    assert_eq!(rise(1).together(1..=2).failures_of("headers.remaining-never-rises"), NONE);
+    assert_eq!(rise(1).dateless().failures_of("headers.remaining-never-rises"), [[2, 1]]);
     let next = TraceBuilder::new().list(200, 5, 7).window(61).list(200, 6, 7).dateless();
-    assert_eq!(next.failing(remaining_never_rises), NONE, "without a Date another reset tells of another window");
-    assert_eq!(TraceBuilder::new().lists(7, &[(200, 5), (200, 5)]).failing(remaining_never_rises), NONE);
-    assert_eq!(TraceBuilder::new().list(200, 5, 7).list(200, 6, 8).failing(remaining_never_rises), NONE);
+    assert_eq!(
+        next.failures_of("headers.remaining-never-rises"),
+        NONE,
+        "without a Date another reset tells of another window"
+    );
+    assert_eq!(TraceBuilder::new().lists(7, &[(200, 5), (200, 5)]).failures_of("headers.remaining-never-rises"), NONE);
+    assert_eq!(TraceBuilder::new().list(200, 5, 7).list(200, 6, 8).failures_of("headers.remaining-never-rises"), NONE);
 }
 
 #[test]
 fn a_limit_is_above_nought_and_takes_two_values_at_the_most() {
-    assert_eq!(TraceBuilder::new().list(200, 0, 0).failing(limit_figure), [[1]]);
-    assert_eq!(TraceBuilder::new().list(429, 0, 7).list(429, 0, 0).failing(limit_figure), NONE, "a ban's own");
-    assert_eq!(TraceBuilder::new().list(429, 0, 0).list(429, 0, 0).together(1..=2).failing(limit_figure), NONE);
-    assert_eq!(TraceBuilder::new().list(200, 5, 7).list(200, 5, 8).failing(limit_figure), NONE);
-    assert_eq!(TraceBuilder::new().list(200, 5, 7).list(200, 5, 8).list(200, 5, 9).failing(limit_figure), [[3]]);
+    assert_eq!(TraceBuilder::new().list(200, 0, 0).failures_of("headers.limit-figure"), [[1]]);
+    assert_eq!(
+        TraceBuilder::new().list(429, 0, 7).list(429, 0, 0).failures_of("headers.limit-figure"),
+        NONE,
+        "a ban's own"
+    );
+    assert_eq!(
+        TraceBuilder::new().list(429, 0, 0).list(429, 0, 0).together(1..=2).failures_of("headers.limit-figure"),
+        NONE
+    );
+    assert_eq!(TraceBuilder::new().list(200, 5, 7).list(200, 5, 8).failures_of("headers.limit-figure"), NONE);
+    assert_eq!(
+        TraceBuilder::new().list(200, 5, 7).list(200, 5, 8).list(200, 5, 9).failures_of("headers.limit-figure"),
+        [[3]]
+    );
 }
 
 #[test]
@@ -159,7 +170,7 @@ fn of_two_limits_one_is_that_of_the_day() {
             now = *at;
             waited.list(200, 5, *limit)
         });
-        held(builder, one_figure_for_a_minute)
+        held(builder, one_limit_for_a_minute)
     };
     assert_eq!(told(&[(0, 60, 60), (5, 55, 30), (70, 50, 60), (75, 45, 30)]), [[3, 4]]);
     assert_eq!(told(&[(0, 60, 60), (5, 55, 30), (70, 50, 60)]), NONE, "30 was told of one window only");
@@ -175,7 +186,8 @@ fn of_two_limits_one_is_that_of_the_day() {
 
 #[test]
 fn what_a_failure_used_up_may_show_again_in_a_refusal() {
-    let rises = |answers: &[(u16, u64)]| TraceBuilder::new().lists(60, answers).failing(remaining_never_rises);
+    let rises =
+        |answers: &[(u16, u64)]| TraceBuilder::new().lists(60, answers).failures_of("headers.remaining-never-rises");
     assert_eq!(rises(&[(404, 9), (429, 10)]), NONE);
     assert_eq!(rises(&[(404, 9), (429, 11)]), [[2, 1]]);
     assert_eq!(rises(&[(200, 9), (429, 10)]), [[2, 1]]);
@@ -188,22 +200,9 @@ fn a_ban_may_go_with_a_limit_of_its_own() {
         let told = builder.window(50).list(first, 5, 60).list(429, 0, 60).list(429, 0, 60).list(429, 0, 30);
         told.wait(70)
     };
-    assert_eq!(minute(minute(TraceBuilder::new(), 200), 200).failing(limit_figure), NONE);
+    assert_eq!(minute(minute(TraceBuilder::new(), 200), 200).failures_of("headers.limit-figure"), NONE);
     let other = |builder: TraceBuilder| builder.window(50).list(200, 5, 60).list(404, 5, 30).wait(70);
-    assert_eq!(other(other(TraceBuilder::new())).failing(limit_figure), [[3, 4]]);
-}
-
-#[test]
-fn what_remained_until_a_reset_is_not_compared_with_what_remains_after_it() {
-    let pairs = |wait: i64, ahead: i64, dateless: bool| {
-        let second = TraceBuilder::new().window(10).list(200, 5, 60).wait(wait).window(ahead).list(200, 9, 60);
-        let trace = if dateless { second.dateless() } else { second }.trace();
-        successive(&History::new(&trace), 0).len()
-    };
-    assert_eq!(pairs(9, 1, false), 1);
-    assert_eq!(pairs(10, 0, false), 0, "the end that was told has come");
-    assert_eq!(pairs(10, 1, false), 0, "and the next is a second later");
-    assert_eq!(pairs(10, 0, true), 1);
+    assert_eq!(other(other(TraceBuilder::new())).failures_of("headers.limit-figure"), [[3, 4]]);
 }
 
 #[test]
@@ -211,7 +210,7 @@ fn in_a_log_without_a_date_what_remains_may_rise_before_the_reset_is_told_anew()
     let dateless = |builder: TraceBuilder, remaining| builder.list(200, remaining, 7).dateless();
     let three = dateless(dateless(dateless(TraceBuilder::new(), 6).wait(10), 5), 4);
     let log = dateless(dateless(three.wait(55).window(5), 4).wait(4), 5);
-    assert_eq!(log.failing(remaining_never_rises), NONE, "the second and third have dropped out");
+    assert_eq!(log.failures_of("headers.remaining-never-rises"), NONE, "the second and third have dropped out");
     let three = dateless(dateless(dateless(TraceBuilder::new(), 6).wait(10), 5), 4);
-    assert_eq!(dateless(three, 5).failing(remaining_never_rises), [[4, 3]]);
+    assert_eq!(dateless(three, 5).failures_of("headers.remaining-never-rises"), [[4, 3]]);
 }

@@ -1,4 +1,3 @@
-use super::*;
 use crate::trace_builder::TraceBuilder;
 
 const NONE: [[usize; 0]; 0] = [];
@@ -10,7 +9,7 @@ fn limited(told: &str, window: i64, remaining: u64) -> TraceBuilder {
 
 /// What is held against another 429, so many seconds later.
 fn again(first: TraceBuilder, seconds: i64) -> Vec<Vec<usize>> {
-    first.wait(seconds).list(429, 0, 7).failing(recovers)
+    first.wait(seconds).list(429, 0, 7).failures_of("quota.recovers")
 }
 
 #[test]
@@ -42,16 +41,23 @@ fn a_second_429_may_have_brought_a_ban_and_the_next_has_to_tell_of_it() {
 
 #[test]
 fn a_first_429_asks_for_no_more_than_the_rest_of_a_day() {
-    assert_eq!(limited("86460", 60, 0).failing(recovers), NONE);
-    assert_eq!(limited("86461", 60, 0).failing(recovers), [[1]]);
-    assert_eq!(limited("99999999999999999999", 60, 0).failing(recovers), [[1]]);
-    assert_eq!(TraceBuilder::new().list(200, 0, 7).list(429, 0, 7).retry_after("86461").failing(recovers), [[2]]);
-    assert_eq!(limited("1", 60, 0).list(429, 0, 7).retry_after("86461").failing(recovers), NONE, "that may be a ban");
+    assert_eq!(limited("86460", 60, 0).failures_of("quota.recovers"), NONE);
+    assert_eq!(limited("86461", 60, 0).failures_of("quota.recovers"), [[1]]);
+    assert_eq!(limited("99999999999999999999", 60, 0).failures_of("quota.recovers"), [[1]]);
+    assert_eq!(
+        TraceBuilder::new().list(200, 0, 7).list(429, 0, 7).retry_after("86461").failures_of("quota.recovers"),
+        [[2]]
+    );
+    assert_eq!(
+        limited("1", 60, 0).list(429, 0, 7).retry_after("86461").failures_of("quota.recovers"),
+        NONE,
+        "that may be a ban"
+    );
 }
 
 #[test]
 fn that_a_key_recovers_is_judged_where_the_wait_is_over() {
-    let judged = |seconds| limited("10", 10, 0).wait(seconds).list(200, 6, 7).judged(recovers);
+    let judged = |seconds| limited("10", 10, 0).wait(seconds).list(200, 6, 7).judged_by("quota.recovers");
     assert_eq!((judged(10).judged, judged(10).failures.len()), (1, 0));
     assert_eq!((judged(9).judged, judged(9).failures.len()), (0, 0));
 }

@@ -1,0 +1,95 @@
+//! One key: the answers to it that carry readable rate-limit headers, and the facts derived from them, each when it is first asked
+//! for.
+
+use std::cell::OnceCell;
+use std::collections::HashSet;
+
+use crate::catalogue::plan::PlanLimits;
+use crate::history::{Entry, History};
+use crate::request::Operation;
+use crate::trace::rate_limit::Window;
+
+/// An answer of an operation to a valid key, with the window that its headers report.
+#[derive(Clone, Copy, Debug)]
+pub struct Answer<'h> {
+    /// The exchange.
+    pub entry: &'h Entry<'h>,
+    /// What its three headers say.
+    pub window: Window,
+}
+
+impl Answer<'_> {
+    /// Whether this exchange was complete before the other request was sent.
+    #[must_use]
+    pub fn precedes(&self, other: &Answer<'_>) -> bool {
+        self.entry.precedes(other.entry)
+    }
+
+    /// How far ahead the Reset lies, in seconds by the server's clock, if that is known.
+    #[must_use]
+    pub fn ahead(&self) -> Option<i64> {
+        Some(self.window.reset - self.entry.server_time()?.as_second())
+    }
+
+    /// How many seconds are left of the window when the answer goes out: by the server's clock, else by the judge's.
+    #[must_use]
+    pub fn left(&self) -> i64 {
+        self.window.reset - self.entry.answered_at().as_second()
+    }
+}
+
+/// The facts about the limits of one key.
+#[derive(Debug)]
+pub struct KeyLimits<'h> {
+    pub(super) history: &'h History<'h>,
+    pub(super) index: usize,
+    answers: Vec<Answer<'h>>,
+    pub(super) plan_limits: OnceCell<Option<PlanLimits>>,
+    pub(super) windows: OnceCell<Vec<Vec<Answer<'h>>>>,
+    pub(super) successive: OnceCell<Vec<[Answer<'h>; 2]>>,
+    pub(super) cost: OnceCell<u64>,
+    pub(super) other_traffic: OnceCell<bool>,
+    pub(super) bans: OnceCell<HashSet<usize>>,
+    pub(super) answers_outside_bans: OnceCell<Vec<Answer<'h>>>,
+    pub(super) sliding_log: OnceCell<bool>,
+}
+
+impl<'h> KeyLimits<'h> {
+    pub(super) fn new(history: &'h History<'h>, index: usize) -> KeyLimits<'h> {
+        let of_operations = history
+            .entries
+            .iter()
+            .filter(|entry| entry.key() == Some(index) && entry.operation != Operation::Elsewhere);
+        let answers = of_operations.filter_map(|entry| Some(Answer { entry, window: entry.rate.as_ref()?.window()? }));
+        KeyLimits {
+            history,
+            index,
+            answers: answers.collect(),
+            plan_limits: OnceCell::new(),
+            windows: OnceCell::new(),
+            successive: OnceCell::new(),
+            cost: OnceCell::new(),
+            other_traffic: OnceCell::new(),
+            bans: OnceCell::new(),
+            answers_outside_bans: OnceCell::new(),
+            sliding_log: OnceCell::new(),
+        }
+    }
+
+    /// The index of the key in the context.
+    #[must_use]
+    pub fn index(&self) -> usize {
+        self.index
+    }
+
+    /// The answers of operations to the key whose headers can be read, in the order of sending.
+    #[must_use]
+    pub fn answers(&self) -> &[Answer<'h>] {
+        &self.answers
+    }
+
+    /// Each answer with the next one.
+    pub fn pairs(&self) -> impl Iterator<Item = [Answer<'h>; 2]> {
+        self.answers.windows(2).map(|pair| [pair[0], pair[1]])
+    }
+}

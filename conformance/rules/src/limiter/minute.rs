@@ -1,0 +1,202 @@
+//! The minute: how much of it is left, how many requests it may have counted, and what shows only in the traffic where the headers
+//! report the day.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::key::{Answer, KeyLimits};
+use crate::history::Entry;
+use crate::request::Credential;
+use crate::tolerance::Tolerance;
+use crate::trace::rate_limit::{RateHeaders, Window};
+
+impl<'h> KeyLimits<'h> {
+    /// Whether the headers report the day, and this run alone may have exhausted the minute behind it.
+    #[must_use]
+    pub fn minute_is_exhausted(&self, limited: &Entry<'_>, window: Window) -> bool {
+        if !self.reports_day(limited, window) {
+            return false;
+        }
+        // Of a minute whose figure is unknown nothing can be said.
+        let Some(plan_limits) = self.plan_limits() else { return true };
+        let is_before = |entry: &Entry<'_>| entry.exchange.number < limited.exchange.number;
+        self.counted_in_minute(is_before, window, limited.exchange.received_at) >= plan_limits.per_minute
+    }
+
+    /// How many requests of this run may count against the minute that ends now, given the window of the last answer.
+    #[must_use]
+    pub fn sent_in_minute(&self, window: Window, now: Timestamp) -> u64 {
+        self.counted_in_minute(|_| true, window, now)
+    }
+
+    fn counted_in_minute(&self, is_asked_for: impl Fn(&Entry<'_>) -> bool, window: Window, until: Timestamp) -> u64 {
+        let counts = |entry: &Entry<'_>| {
+            // Callers may be told apart by their address.
+            let reported_alike =
+                || entry.rate.as_ref().and_then(RateHeaders::window).is_some_and(|other| other.is_same(window));
+            entry.key() == Some(self.index)
+                || entry.credential == Credential::Ambiguous
+                || entry.credential.is_invalid() && reported_alike()
+        };
+        let longest = Tolerance::LONGEST_MINUTE.duration();
+        let is_recent = |entry: &Entry<'_>| until.duration_since(entry.exchange.sent_at) <= longest;
+        let entries = self.history.entries.iter();
+        entries.filter(|entry| is_asked_for(entry) && counts(entry) && is_recent(entry)).count() as u64
+    }
+
+    /// The limit of the minute, where the last answer reports the day and the plan is known.
+    #[must_use]
+    pub fn minute_behind_day(&self) -> Option<u64> {
+        let last = self.answers().last()?;
+        let plan_limits = self.plan_limits().filter(|_| self.reports_day(last.entry, last.window))?;
+        Some(plan_limits.per_minute)
+    }
+
+    /// The first and the last of more successes within a minute than two minutes admit: an interval shorter than a minute touches
+    /// two windows at the most, wherever they begin. Where the headers report the day, the minute shows in nothing else.
+    pub fn bursts(&self) -> impl Iterator<Item = [Answer<'h>; 2]> {
+        let most = self.plan_limits().map(|plan_limits| 2 * plan_limits.per_minute as usize);
+        let admitted: Vec<Answer<'h>> =
+            self.answers().iter().copied().filter(|answer| answer.entry.succeeded()).collect();
+        let last = most.map_or(0, |most| admitted.len().saturating_sub(most));
+        (0..last).filter_map(move |at| {
+            let [first, last] = [admitted[at], admitted[at + most?]];
+            let took = last.entry.exchange.received_at.duration_since(first.entry.exchange.sent_at);
+            (took < Tolerance::MINUTE.duration()).then_some([first, last])
+        })
+    }
+
+    /// Whether so much was admitted, in the window of the last answer or in the minute that ends now, that there is nothing left to
+    /// wait for.
+    #[must_use]
+    pub fn is_over_admitted(&self, now: Timestamp) -> bool {
+        let Some(last) = self.answers().last() else { return false };
+        let in_window = self.over_admitted().any(|admitted| admitted[0].window.is_same(last.window));
+        let is_recent =
+            |first: &Answer<'_>| now.duration_since(first.entry.exchange.sent_at) < Tolerance::MINUTE.duration();
+        in_window || self.bursts().any(|[first, _]| is_recent(&first))
+    }
+
+    /// How long the minute of the last answer still lasts, if its headers report a minute.
+    #[must_use]
+    pub fn minute_left(&self, now: Timestamp) -> Option<SignedDuration> {
+        let last = self.answers().last()?;
+        if self.reports_day(last.entry, last.window) || last.left() > Tolerance::LONGEST_MINUTE.seconds() {
+            return None;
+        }
+        let since = now.duration_since(last.entry.exchange.received_at);
+        let left = SignedDuration::from_secs(last.left().saturating_sub(since.as_secs()));
+        (!left.is_negative()).then_some(left)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::SignedDuration;
+
+    use super::super::key::KeyLimits;
+    use crate::catalogue::plan::PlanLimits;
+    use crate::trace_builder::TraceBuilder;
+
+    /// What the facts about the main key say at the time of the last answer, of a plan with these limits.
+    fn at_the_end<R>(
+        builder: TraceBuilder,
+        plan_limits: Option<PlanLimits>,
+        ask: impl FnOnce(&KeyLimits<'_>, jiff::Timestamp) -> R,
+    ) -> R {
+        builder.plan(plan_limits).main_key(|key| {
+            let now = key.answers().last().expect("an answer").entry.exchange.received_at;
+            ask(key, now)
+        })
+    }
+
+    const FREE: Option<PlanLimits> = Some(PlanLimits { per_minute: 60, per_day: 1_000 });
+
+    #[test]
+    fn a_minute_may_be_reported_as_a_little_longer_than_one() {
+        let left = |ahead, limit, plan| {
+            at_the_end(TraceBuilder::new().window(ahead).list(200, 5, limit), plan, |key, now| key.minute_left(now))
+        };
+        let seconds = |count| Some(SignedDuration::from_secs(count));
+        assert_eq!(left(30, 7, None), seconds(30));
+        assert_eq!(left(62, 7, None), seconds(62), "rounded");
+        assert_eq!(left(63, 7, None), None, "a day");
+        assert_eq!(left(-1, 7, None), None, "it is over");
+        assert_eq!(left(30, 60, FREE), seconds(30));
+        assert_eq!(left(30, 1_000, FREE), None, "the last seconds of a day are no minute");
+    }
+
+    #[test]
+    fn what_is_left_of_a_minute_grows_less_while_nothing_is_sent() {
+        let later = |seconds| {
+            at_the_end(TraceBuilder::new().window(30).list(200, 5, 7), None, |key, now| {
+                key.minute_left(now + SignedDuration::from_secs(seconds))
+            })
+        };
+        assert_eq!(later(20), Some(SignedDuration::from_secs(10)));
+        assert_eq!(later(31), None);
+    }
+
+    #[test]
+    fn requests_count_against_a_minute_for_as_long_as_clocks_are_uncertain() {
+        let counted = |seconds| {
+            let builder = TraceBuilder::new().window(3_600).list(200, 900, 1_000).key("sk-Other").list(200, 5, 60);
+            let builder = builder.key("unknown").list(401, 5, 60).window(3_600).list(401, 5, 1_000);
+            let lists = builder.key("sk-Key1").wait(seconds).window(3_600 - seconds).list(200, 899, 1_000);
+            at_the_end(lists, FREE, |key, now| key.sent_in_minute(key.answers()[1].window, now))
+        };
+        assert_eq!(counted(0), 3, "of those without a valid key the one that the same window is reported to");
+        assert_eq!(counted(61), 3);
+        assert_eq!(counted(62), 1, "the last alone");
+    }
+
+    #[test]
+    fn more_than_two_minutes_admit_within_a_minute_is_nothing_to_wait_for() {
+        let lists =
+            |count: u64| (0..count).fold(TraceBuilder::new().window(3_600), |s, at| s.list(200, 999 - at, 1_000));
+        let over = |count, later| {
+            at_the_end(lists(count), FREE, |key, now| key.is_over_admitted(now + SignedDuration::from_secs(later)))
+        };
+        assert!(!over(120, 0));
+        assert!(over(121, 0));
+        assert!(!over(121, 60), "a minute ago");
+    }
+
+    #[test]
+    fn more_than_the_limit_of_a_window_is_nothing_to_wait_for_until_the_next() {
+        let lists = |count: u64| (0..count).fold(TraceBuilder::new(), |s, at| s.list(200, 3_u64.saturating_sub(at), 3));
+        let over = |builder: TraceBuilder| at_the_end(builder, None, |key, now| key.is_over_admitted(now));
+        assert!(!over(lists(3)));
+        assert!(over(lists(4)));
+        let rounded = TraceBuilder::new().window(50).list(200, 1, 1).window(51).list(200, 0, 1);
+        assert!(over(rounded), "the end of one window, rounded differently");
+        assert!(!over(lists(4).wait(60).window(60).list(200, 2, 3)), "the next window");
+    }
+
+    #[test]
+    fn where_the_day_is_reported_the_minute_behind_it_is_exhausted_by_as_many_as_its_limit() {
+        let decided = |lists: u64, others: fn(TraceBuilder) -> TraceBuilder, wait: i64| {
+            let builder = (0..lists).fold(TraceBuilder::new().window(3_600), |s, at| s.list(200, 999 - at, 1_000));
+            others(builder).key("sk-Key1").wait(wait).list(429, 900, 1_000).main_key(|key| {
+                let limited = key.answers()[lists as usize];
+                key.minute_is_exhausted(limited.entry, limited.window)
+            })
+        };
+        let alone = |lists, wait| decided(lists, |builder| builder, wait);
+        assert!(alone(60, 0));
+        assert!(!alone(59, 0), "the refused one is none of them");
+        assert!(alone(60, 61), "clocks are told to the second");
+        assert!(!alone(60, 62), "the minute has ended");
+        assert!(
+            !decided(59, |builder| builder.key("sk-Other").list(200, 5, 60), 0),
+            "another key is counted by itself"
+        );
+        assert!(
+            decided(59, |builder| builder.key("unknown").list(401, 940, 1_000), 0),
+            "callers are told apart by address"
+        );
+        assert!(
+            !decided(59, |builder| builder.key("unknown").list(401, 5, 60), 0),
+            "who has no key is counted by himself"
+        );
+    }
+}

@@ -1,0 +1,57 @@
+//! Recovery: how long a key stays limited after a 429, by `Retry-After` and by the window.
+
+use jiff::SignedDuration;
+
+use super::key::{Answer, KeyLimits};
+use crate::history::Entry;
+use crate::history::bans::REPEATED;
+use crate::tolerance::Tolerance;
+use crate::trace::retry_after;
+
+/// How long a refusal asks to wait, if its `Retry-After` can be read.
+#[must_use]
+pub(crate) fn wait_asked_for(limited: &Entry<'_>) -> Option<SignedDuration> {
+    let retry_after = retry_after::read(limited.response()?).ok()?;
+    Some(retry_after.wait(limited.answered_at()))
+}
+
+impl KeyLimits<'_> {
+    /// How long after a 429 its window is over: at the reset, unless the headers report a day that is not exhausted, in which case it
+    /// is the minute that is.
+    #[must_use]
+    pub fn window_ends_in(&self, limited: &Answer<'_>) -> SignedDuration {
+        if self.reports_day(limited.entry, limited.window) && limited.window.remaining > 0 {
+            return Tolerance::MINUTE.duration();
+        }
+        SignedDuration::from_secs(limited.left())
+    }
+
+    /// Whether a request came after a 429 when `Retry-After` and the reset had passed.
+    #[must_use]
+    pub fn waited_as_advised(&self, limited: &Answer<'_>, next: &Answer<'_>) -> bool {
+        let Some(asked_for) = wait_asked_for(limited.entry).filter(|_| limited.entry.is_limited()) else {
+            return false;
+        };
+        let waited = next.entry.exchange.sent_at.duration_since(limited.entry.exchange.received_at);
+        let slack = Tolerance::CLOCK_SLACK.duration();
+        waited >= asked_for + slack && waited >= self.window_ends_in(limited) + slack
+    }
+
+    /// Whether the refusal at this place of the answers may have brought a ban that it does not report yet: it was repeated, and came
+    /// before it was time. The next answer has to report the ban, and is to be believed.
+    #[must_use]
+    pub fn may_have_brought_a_ban(&self, at: usize) -> bool {
+        let answers = self.answers();
+        let repeated = answers[..=at].iter().filter(|answer| answer.entry.is_limited()).count() >= REPEATED;
+        // Where refusals are repeated, an answer came before.
+        repeated && !self.waited_as_advised(&answers[at - 1], &answers[at])
+    }
+
+    /// Whether a 429 asks for a wait that outlasts the window of its headers: then it is the day that is exhausted, by whomever, while
+    /// the headers report the minute.
+    #[must_use]
+    pub fn waits_for_more(&self, limited: &Answer<'_>) -> bool {
+        let left = SignedDuration::from_secs(limited.left());
+        wait_asked_for(limited.entry).is_some_and(|wait| wait > left + Tolerance::MINUTE.duration())
+    }
+}

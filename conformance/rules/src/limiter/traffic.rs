@@ -1,0 +1,111 @@
+//! Other traffic on a key, and what a request costs: whether Remaining fell by more than the run's own requests explain.
+
+use super::key::KeyLimits;
+
+impl KeyLimits<'_> {
+    /// Whether Remaining ever fell by more than this run's own requests explain, at whatever each of them costs.
+    #[must_use]
+    pub fn has_other_traffic(&self) -> bool {
+        *self.other_traffic.get_or_init(|| {
+            self.pairs().any(|[before, after]| {
+                let (earlier, later) = (before.window, after.window);
+                // A refusal may say that nothing remains whatever there was.
+                if !before.precedes(&after) || earlier.limit != later.limit || after.entry.is_limited() {
+                    return false;
+                }
+                let fell = if earlier.is_same(later) {
+                    earlier.remaining.saturating_sub(later.remaining)
+                } else if later.reset > earlier.reset {
+                    // In a window that is new since the answer before, nothing was used before this run's own requests.
+                    later.limit.saturating_sub(later.remaining)
+                } else {
+                    return false;
+                };
+                fell > self.cost() * self.history.sent_between(before.entry, after.entry)
+            })
+        })
+    }
+
+    /// What a successful request costs: more than one only where that is so each time, many times.
+    #[must_use]
+    pub fn cost(&self) -> u64 {
+        const MANY: usize = 10;
+        *self.cost.get_or_init(|| {
+            let alone = self.pairs().filter(|[before, after]| {
+                let single = before.precedes(after) && self.history.sent_between(before.entry, after.entry) == 1;
+                let succeeded = before.entry.succeeded() && after.entry.succeeded();
+                single && succeeded && before.window.is_same(after.window)
+            });
+            let falls: Vec<u64> =
+                alone.map(|[before, after]| before.window.remaining.saturating_sub(after.window.remaining)).collect();
+            match falls.first() {
+                Some(&fall) if falls.len() >= MANY && falls.iter().all(|other| *other == fall) => fall.max(1),
+                _ => 1,
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::trace_builder::TraceBuilder;
+
+    fn shared(builder: TraceBuilder) -> bool {
+        builder.main_key(|key| key.has_other_traffic())
+    }
+
+    #[test]
+    fn what_others_use_up_shows_in_what_remains() {
+        assert!(!shared(TraceBuilder::new().lists(60, &[(200, 10), (200, 9)])));
+        assert!(shared(TraceBuilder::new().lists(60, &[(200, 10), (200, 8)])));
+        assert!(
+            !shared(TraceBuilder::new().list(200, 10, 60).elsewhere().list(200, 8, 60)),
+            "this run's own requests may count"
+        );
+        assert!(shared(TraceBuilder::new().list(200, 10, 60).elsewhere().list(200, 7, 60)));
+        assert!(!shared(TraceBuilder::new().lists(60, &[(200, 10), (429, 0)])), "a refusal says nothing of others");
+        assert!(
+            !shared(TraceBuilder::new().list(200, 10, 60).list(200, 8, 1_000)),
+            "two figures have nothing to do with each other"
+        );
+    }
+
+    #[test]
+    fn in_a_new_window_nothing_was_used_up_before_this_runs_own_requests() {
+        let next = |remaining| TraceBuilder::new().list(200, 10, 60).wait(60).window(60).list(200, remaining, 60);
+        assert!(!shared(next(59)));
+        assert!(shared(next(57)));
+        let back = TraceBuilder::new().list(200, 10, 60).window(20).list(200, 2, 60);
+        assert!(!shared(back), "a window that ends before the one before says nothing");
+    }
+
+    #[test]
+    fn requests_under_way_at_the_same_time_may_have_been_counted_in_any_order() {
+        let answers = [(200, 9), (200, 7), (200, 8), (200, 5), (200, 6)];
+        assert!(shared(TraceBuilder::new().lists(60, &answers)));
+        assert!(!shared(TraceBuilder::new().lists(60, &answers).together(2..=3).together(4..=5)));
+        assert!(!shared(TraceBuilder::new().lists(60, &[(200, 10), (200, 2)]).together(1..=2)));
+        // The last of those together was counted first, as was the first of the next.
+        assert!(!shared(
+            TraceBuilder::new().lists(60, &[(200, 9), (200, 6), (200, 8), (200, 7), (200, 5)]).together(2..=4)
+        ));
+        assert!(shared(
+            TraceBuilder::new().lists(60, &[(200, 9), (200, 5), (200, 8), (200, 7), (200, 4)]).together(2..=4)
+        ));
+    }
+
+    /// So many successes, each of which uses up `cost`.
+    fn costly(times: u64, cost: u64) -> TraceBuilder {
+        (0..times).fold(TraceBuilder::new(), |builder, at| builder.list(200, 100 - at * cost, 100))
+    }
+
+    #[test]
+    fn a_request_may_use_up_more_than_one_where_each_does_many_times() {
+        assert!(!shared(costly(11, 2)));
+        assert!(shared(costly(10, 2)), "nine times are not many");
+        assert!(shared(costly(11, 2).list(200, 77, 100)), "once it was three");
+        assert!(!shared(costly(11, 0).list(200, 99, 100)), "nothing at all is no cost");
+        assert!(!shared(costly(11, 2).elsewhere().list(200, 76, 100)), "two requests cost twice as much");
+        assert!(!shared(costly(11, 2).list(404, 80, 100).list(200, 78, 100)), "a failure may cost nothing");
+    }
+}

@@ -1,0 +1,146 @@
+//! Windows: which answers report the same one, which successes were certainly counted in it, and which are too short to be windows.
+
+use std::collections::BTreeMap;
+
+use super::arrival::Arrival;
+use super::key::{Answer, KeyLimits};
+use crate::tolerance::Tolerance;
+use crate::trace::rate_limit::Window;
+
+impl Window {
+    /// Whether two answers report one window: no two windows end so close to each other.
+    #[must_use]
+    pub fn is_same(self, other: Window) -> bool {
+        self.limit == other.limit && (self.reset - other.reset).abs() <= Tolerance::ROUNDING.seconds()
+    }
+}
+
+impl<'h> KeyLimits<'h> {
+    /// The successful requests, in the order of sending, by the window that their headers report; those left out that may have been
+    /// counted in the one before.
+    #[must_use]
+    pub fn windows(&self) -> &[Vec<Answer<'h>>] {
+        self.windows.get_or_init(|| {
+            let mut windows: Vec<Vec<Answer<'_>>> = Vec::new();
+            let certain = self.answers().iter().filter(|at| at.entry.succeeded() && !self.may_be_of_the_one_before(at));
+            for &answer in certain {
+                match windows.iter_mut().find(|admitted| admitted[0].window.is_same(answer.window)) {
+                    Some(admitted) => admitted.push(answer),
+                    None => windows.push(vec![answer]),
+                }
+            }
+            windows
+        })
+    }
+
+    /// Whether a request may have been counted in the window before the one that its answer reports: it was under way when that one
+    /// ended, and headers may describe the time at which they are written.
+    #[must_use]
+    pub fn may_be_of_the_one_before(&self, answer: &Answer<'_>) -> bool {
+        let window = answer.window;
+        let ended_meanwhile = |other: &Answer<'_>| {
+            let before = other.window;
+            let is_before = before.limit == window.limit && before.reset < window.reset && !before.is_same(window);
+            is_before && Arrival::of(answer.entry).is_none_or(|arrival| before.reset >= arrival.earliest)
+        };
+        let is_first = !self.answers().iter().any(|other| other.window.is_same(window) && other.precedes(answer));
+        is_first && self.answers().iter().any(ended_meanwhile)
+    }
+
+    /// The windows that admitted more than their limit, each with its successes. A log of the last minute has no windows: it admits
+    /// another whenever its oldest drops out.
+    pub fn over_admitted(&self) -> impl Iterator<Item = &[Answer<'h>]> {
+        let over = |admitted: &&Vec<Answer<'_>>| admitted.len() as u64 > admitted[0].window.limit;
+        let windows: &[Vec<Answer<'h>>] = if self.is_sliding_log() { &[] } else { self.windows() };
+        windows.iter().filter(over).map(Vec::as_slice)
+    }
+
+    /// Successful answers, each with the next one of the same window, where nothing that failed at the same time can have given
+    /// anything back.
+    #[must_use]
+    pub fn successive(&self) -> &[[Answer<'h>; 2]] {
+        self.successive.get_or_init(|| {
+            let admitted: Vec<Answer<'_>> =
+                self.answers().iter().copied().filter(|answer| answer.entry.succeeded()).collect();
+            let is_certain = |[before, after]: &[Answer<'_>; 2]| {
+                let is_over = after.entry.server_time().is_some_and(|time| time.as_second() >= before.window.reset);
+                let is_alone = before.precedes(after) && !self.history.is_beside_a_failure(before.entry);
+                before.window.is_same(after.window) && !is_over && is_alone
+            };
+            admitted.windows(2).map(|pair| [pair[0], pair[1]]).filter(is_certain).collect()
+        })
+    }
+}
+
+/// Whether a pair shows that the second or the first of two successful requests used nothing.
+pub(crate) fn is_flat([before, after]: &[Answer<'_>; 2]) -> bool {
+    // At nought there is nothing left to fall; that such a request was admitted is another rule's concern.
+    after.window.remaining >= before.window.remaining && after.window.remaining > 0
+}
+
+/// Answers that report two windows of one limit whose ends lie apart, but by less than a minute: the first of its minute, and another.
+pub(crate) fn short_windows<'m, 'h>(answers: &'m [Answer<'h>]) -> impl Iterator<Item = [Answer<'h>; 2]> + 'm {
+    let mut firsts: BTreeMap<u64, Answer<'h>> = BTreeMap::new();
+    answers.iter().filter_map(move |&answer| {
+        let first = firsts.entry(answer.window.limit).or_insert(answer);
+        let apart = answer.window.reset.saturating_sub(first.window.reset);
+        if apart >= Tolerance::KEPT.seconds() {
+            *first = answer;
+            return None;
+        }
+        (apart > Tolerance::CLOCK_SLACK.seconds()).then_some([*first, answer])
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace_builder::TraceBuilder;
+
+    #[test]
+    fn a_window_is_the_same_although_its_end_is_rounded_differently() {
+        let window = |limit, reset| Window { limit, remaining: 5, reset };
+        assert!(window(60, 1_000).is_same(window(60, 1_001)));
+        assert!(!window(60, 1_000).is_same(window(60, 1_060)));
+        assert!(!window(60, 1_000).is_same(window(1_000, 1_000)));
+    }
+
+    #[test]
+    fn what_remained_until_a_reset_is_not_compared_with_what_remains_after_it() {
+        let pairs = |wait: i64, ahead: i64, dateless: bool| {
+            let second = TraceBuilder::new().window(10).list(200, 5, 60).wait(wait).window(ahead).list(200, 9, 60);
+            let builder = if dateless { second.dateless() } else { second };
+            builder.main_key(|key| key.successive().len())
+        };
+        assert_eq!(pairs(9, 1, false), 1);
+        assert_eq!(pairs(10, 0, false), 0, "the end that was reported has come");
+        assert_eq!(pairs(10, 1, false), 0, "and the next is a second later");
+        assert_eq!(pairs(10, 0, true), 1);
+    }
+
+    #[test]
+    fn a_window_whose_end_is_rounded_now_up_and_now_down_is_over_admitted_as_one() {
+        let admitted = |count: u64| {
+            let lists = (0..count).fold(TraceBuilder::new(), |builder, at| {
+                let rounded = if at % 2 == 0 { builder.window(50) } else { builder.window(51) };
+                rounded.list(200, 2_u64.saturating_sub(at), 3)
+            });
+            lists.main_key(|key| key.over_admitted().count())
+        };
+        assert_eq!(admitted(3), 0);
+        assert_eq!(admitted(4), 1);
+    }
+
+    #[test]
+    fn a_log_of_the_last_minute_is_never_over_admitted() {
+        let first = TraceBuilder::new().window(60).list(200, 1, 2).wait(30).list(200, 0, 2);
+        let short = first.wait(31).window(29).list(200, 0, 2).wait(139);
+        // Of two requests a second apart the first has dropped out when the third comes, and the ends of both are one.
+        let log = short.window(60).list(200, 1, 2).wait(1).list(200, 0, 2).wait(59).window(1).list(200, 0, 2);
+        let found = log.main_key(|key| {
+            let most = key.windows().iter().map(Vec::len).max();
+            (key.is_sliding_log(), most, key.over_admitted().count())
+        });
+        assert_eq!(found, (true, Some(3), 0));
+    }
+}

@@ -1,0 +1,80 @@
+//! `Retry-After` as RFC 9110 §10.2.3 defines it: delta-seconds or an HTTP-date. Rules judge it, observers record it, and pacing
+//! obeys it; all by this one reading.
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::trace::exchange::Response;
+use crate::trace::http_date;
+
+/// The field, as fields are named here: in lower case.
+pub const RETRY_AFTER: &str = "retry-after";
+
+/// Waits longer than this many seconds are all the same, and can be added to without overflow.
+const FAR: i64 = 1 << 40;
+
+/// A `Retry-After` that can be read.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum RetryAfter {
+    /// Whole seconds.
+    Seconds(u64),
+    /// A date.
+    Date(Timestamp),
+}
+
+/// Reads `Retry-After`.
+///
+/// # Errors
+///
+/// What is wrong with it, in words that follow "with": it is missing, repeated, or neither of the two forms.
+pub fn read(response: &Response) -> Result<RetryAfter, String> {
+    let mut values = response.values(RETRY_AFTER);
+    let text = values.next().ok_or("no Retry-After")?;
+    if values.next().is_some() {
+        return Err("more than one Retry-After".to_owned());
+    }
+    if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Ok(RetryAfter::Seconds(text.parse().unwrap_or(u64::MAX)));
+    }
+    http_date::read(text).map(RetryAfter::Date).ok_or_else(|| format!("Retry-After: {text}"))
+}
+
+impl RetryAfter {
+    /// How long after the answer the client is to wait, given the server's time when it answered.
+    #[must_use]
+    pub fn wait(self, answered_at: Timestamp) -> SignedDuration {
+        match self {
+            RetryAfter::Seconds(seconds) => SignedDuration::from_secs(seconds.try_into().unwrap_or(FAR).min(FAR)),
+            RetryAfter::Date(date) => date.duration_since(answered_at),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read_values(values: &[&str]) -> Result<RetryAfter, String> {
+        let headers = values.iter().map(|value| (RETRY_AFTER.to_owned(), (*value).to_owned())).collect();
+        read(&Response { status: 429, headers, body: Vec::new(), cut: false })
+    }
+
+    #[test]
+    fn both_forms_are_read_and_nothing_else() {
+        assert_eq!(read_values(&["30"]), Ok(RetryAfter::Seconds(30)));
+        assert_eq!(read_values(&["99999999999999999999"]), Ok(RetryAfter::Seconds(u64::MAX)));
+        assert!(matches!(read_values(&["Thu, 01 Jan 1970 01:00:30 GMT"]), Ok(RetryAfter::Date(_))));
+        assert_eq!(read_values(&[]), Err("no Retry-After".to_owned()));
+        assert_eq!(read_values(&["30", "30"]), Err("more than one Retry-After".to_owned()));
+        for wrong in ["", "+30", "-1", "30.5", "30 s", "Fri, 01 Jan 1970 01:00:30 GMT"] {
+            assert_eq!(read_values(&[wrong]), Err(format!("Retry-After: {wrong}")));
+        }
+    }
+
+    #[test]
+    fn a_date_is_measured_by_the_servers_clock_and_no_wait_overflows() {
+        let at = |second| Timestamp::from_second(second).expect("a time");
+        assert_eq!(RetryAfter::Date(at(90)).wait(at(60)), SignedDuration::from_secs(30));
+        assert_eq!(RetryAfter::Seconds(30).wait(at(60)), SignedDuration::from_secs(30));
+        assert_eq!(RetryAfter::Seconds(u64::MAX).wait(at(60)), SignedDuration::from_secs(FAR));
+    }
+}
