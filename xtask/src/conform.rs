@@ -23,14 +23,14 @@ pub(crate) fn run(args: &[OsString]) -> anyhow::Result<ExitCode> {
     let line = std::iter::once(OsString::from("cargo xtask conform")).chain(args.iter().cloned());
     let invocation = match cli::parse(line) {
         Ok(invocation) => invocation,
-        Err(code) => return Ok(code),
+        Err(code) => return Ok(code.into()),
     };
-    if invocation.is_contained() {
-        return judge_contained(args);
+    if invocation.judges_an_image() {
+        return judge_image(args);
     }
     let runtime = tokio::runtime::Runtime::new().context("no asynchronous runtime could be started")?;
     let code = runtime.block_on(async {
-        if invocation.has_target() { Ok(invocation.run().await) } else { judge_embedded(invocation).await }
+        if invocation.has_target() { Ok(invocation.run().await.into()) } else { judge_embedded(invocation).await }
     });
     // As in `conform`: nobody waits for a connection that a hostile server keeps busy.
     runtime.shutdown_background();
@@ -39,7 +39,7 @@ pub(crate) fn run(args: &[OsString]) -> anyhow::Result<ExitCode> {
 
 /// Becomes the judge with the part that starts containers: it takes as long to compile as all the rest, so that only those
 /// who need it wait for it.
-fn judge_contained(args: &[OsString]) -> anyhow::Result<ExitCode> {
+fn judge_image(args: &[OsString]) -> anyhow::Result<ExitCode> {
     let mut command = cargo::cargo();
     command.args(["run", "--quiet", "--package", "animal-store-conformance", "--features", "containers"]);
     command.args(["--bin", "conform", "--"]).args(args);
@@ -69,7 +69,7 @@ async fn judge_embedded(invocation: Invocation) -> anyhow::Result<ExitCode> {
         .run()
         .await;
     server.shutdown().await;
-    Ok(code)
+    Ok(code.into())
 }
 
 /// The reference's plan for the plan that the judge is told. The two products share no type on purpose.

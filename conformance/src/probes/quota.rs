@@ -1,5 +1,5 @@
-//! The quota run: use up what the window still holds, go over the limit by two requests at the most, wait, and see the key
-//! work again.
+//! The quota run: exhausts the window, exceeds the limit by at most two requests, waits, and checks that the key works
+//! again.
 
 use std::time::Duration;
 
@@ -13,52 +13,52 @@ use animal_store_rules::trace::exchange::{Exchange, Request, Response};
 use animal_store_rules::trace::keys::ApiKey;
 use animal_store_rules::trace::rate_limit::{self, Window};
 
-/// Requests that follow the exhaustion: one more refused, a list to recover with, and its repetition.
+/// Requests after the exhaustion: another one over the limit, a list after the wait, and its repetition.
 const AFTERWARDS: usize = 4;
 
-/// The longest ban that is waited for.
+/// The longest ban that the run waits for.
 const LONGEST_BAN: Duration = Duration::from_secs(330);
 
-/// Requests of a window that are sent one after the other, so that its last ones are seen in order.
+/// The last requests of a window, which are sent one after the other so that their order is known.
 const KEPT: usize = 6;
 
-/// Lawful lists, of those that the tour has no room for, and that of the default limit once more, when no read lags any more: what
-/// uses up a window may as well show something.
+/// The requests that exhaust a window: lawful lists that the tour does not contain, and the default list again, when no read lags
+/// any more.
 const FILLERS: [&str; 6] =
     ["status=sold&limit=100", "", "limit=2&status=sold", "status=pending", "limit=1", "limit=21"];
 
-/// Clocks are told to the second.
+/// Tolerance: times in headers are rounded to the second.
 const CLOCK_SLACK: Duration = Duration::from_secs(2);
 
-/// How long before its end the rest of a window must be begun to be used up: the last requests come one after the other.
-pub(super) fn enough_to_use_up(session: &Session<'_>) -> Duration {
+/// The time that exhausting the rest of a window takes: the last requests are sent one after the other.
+pub(super) fn time_to_exhaust(session: &Session<'_>) -> Duration {
     let lasted = |exchange: &Exchange| exchange.received_at.duration_since(exchange.sent_at).unsigned_abs();
     let slowest = session.trace.exchanges.iter().map(lasted).max().unwrap_or_default();
     Duration::from_secs(15) + slowest * (KEPT as u32 + AFTERWARDS as u32)
 }
 
-/// Which operations are asked for over the limit. A turn sends two requests over it, the first only one where Remaining shows which
-/// request is the last.
+/// The operations that are requested over the limit. A turn sends two requests over it; the first turn only one where Remaining
+/// shows which request is the last.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Turn {
-    /// Create, and list if there is a second; then the key is seen to recover.
+    /// Create, and list if there is a second; then the run waits for the key to recover.
     First,
-    /// Two of list, fetch and orders, by the seed; nothing is waited for.
+    /// Two of list, get and orders, by the seed, without waiting.
     Second,
 }
 
-/// Exhausts the quota key, if the budget reaches that far.
+/// Exhausts the quota key, if the budget allows.
 ///
 /// # Errors
 ///
-/// [`Stop`] when the budget is spent.
+/// [`Stop`] when the budget is exhausted.
 pub(super) async fn run(session: &mut Session<'_>, turn: Turn, concurrency: usize) -> Result<(), Stop> {
     session.begin("quota");
     let key = session.quota_key();
     let first = session.send(list_of(0, &key)).await?;
     let met_at_once = first.status() == Some(429);
     let Some(window) = window_of(first) else {
-        session.leave_out("quota.", "the answers carry no rate-limit headers that could be followed");
+        session.leave_out("quota.", "the responses have no usable rate-limit headers");
         return Ok(());
     };
     let index = session.trace.context.keys.len() - 1;
@@ -66,11 +66,11 @@ pub(super) async fn run(session: &mut Session<'_>, turn: Turn, concurrency: usiz
     let most = needed(window, plan_limits);
     if most + AFTERWARDS as u64 > session.requests_left() as u64 {
         let reason = format!(
-            "to use up a limit of {} takes up to {most} requests, and the budget has {} left (--max-requests)",
+            "exhausting a limit of {} takes up to {most} requests, and {} remain in the budget (--max-requests)",
             window.limit,
             session.requests_left()
         );
-        // What the first turn showed is judged, whether there is room for a second or not.
+        // The first turn is judged, whether there is room for a second or not.
         if turn == Turn::First {
             session.leave_out("quota.", reason);
         }
@@ -81,12 +81,12 @@ pub(super) async fn run(session: &mut Session<'_>, turn: Turn, concurrency: usiz
     // The first of two requests over the limit may have been the one that looked at the window.
     let mut refused = met_at_once.then(|| list_of(0, &key));
     let (mut sent, mut step, mut batch, mut beyond) = (0, 0, 1, over.iter().cycle());
-    // A window may end on the way, so the count may begin anew once.
+    // A window may end meanwhile, so the count may start over once.
     while refused.is_none() && sent <= 2 * most {
         if is_over_admitted(session, plan_limits) {
             break;
         }
-        // All but the last few at once, so that a slow server is used up within its window too.
+        // All but the last few at once, so that the window of a slow server is exhausted before it ends.
         let wanted = room(session, batch, plan_limits).saturating_sub(KEPT).min(concurrency.max(1));
         batch = session.at_once(wanted);
         if batch > 0 {
@@ -98,13 +98,13 @@ pub(super) async fn run(session: &mut Session<'_>, turn: Turn, concurrency: usiz
         batch = 1;
         let remain = session.last_answer_to(&key).and_then(window_of).map_or(0, |window| window.remaining);
         let request = match turn {
-            // The last creation has been fetched before. Over the limit it is lists that tell most.
+            // The last new animal has been fetched before. Over the limit, lists show most.
             Turn::First if step % 2 == 0 && remain > 1 && fetches_work(session) => {
                 fetch_of(session, step / 2 + 1, &key)
             }
             Turn::First => list_of(step / 2 + 1, &key),
             Turn::Second if remain == 0 => beyond.next().unwrap_or(&over[0]).clone(),
-            // Each time another of the animals that were created: what one fetch shows says little of the others.
+            // A different animal each time: one fetch does not show that the others work.
             Turn::Second if step % 2 == 0 => fetch_next(session, step / 2, &key),
             Turn::Second => bearing(Request::new("GET", "/store/orders"), &key),
         };
@@ -112,7 +112,7 @@ pub(super) async fn run(session: &mut Session<'_>, turn: Turn, concurrency: usiz
         if exchange.status() == Some(429) {
             refused = Some(exchange.request.clone());
         } else if turn == Turn::First && shows_the_last(exchange) {
-            // One request over the limit and no more: a second could bring a ban, and what follows would show less.
+            // Only one request over the limit: a second could cause a ban, and the rest would show less.
             if session.send(over[1].clone()).await?.status() == Some(429) {
                 return recover(session, &key, plan_limits).await;
             }
@@ -122,14 +122,13 @@ pub(super) async fn run(session: &mut Session<'_>, turn: Turn, concurrency: usiz
         sent += 1;
         step += 1;
     }
-    // The second and last request over the limit, for another operation: it too must be refused, and a creation must not be
-    // carried out.
+    // The second and last request over the limit, for another operation: it too must get 429, and must not create an animal.
     let is_other = |request: &&Request| !refused.as_ref().is_some_and(|refused| is_alike(refused, request));
     let last = over.iter().rev().find(is_other).unwrap_or(&over[1]).clone();
     let refused = session.send(last).await?.status() == Some(429) || refused.is_some();
     match (turn, refused) {
         (Turn::First, false) => {
-            let reason = format!("no request met the limit of {}: each of its windows ended before", window.limit);
+            let reason = format!("the limit of {} was not reached before its windows ended", window.limit);
             session.leave_out("quota.", reason);
             Ok(())
         }
@@ -138,24 +137,24 @@ pub(super) async fn run(session: &mut Session<'_>, turn: Turn, concurrency: usiz
     }
 }
 
-/// Whether this answer says that it was the last one of its window.
+/// Whether this response reports that none remain in its window.
 fn shows_the_last(exchange: &Exchange) -> bool {
     exchange.status() == Some(200) && window_of(exchange).is_some_and(|window| window.remaining == 0)
 }
 
-/// Whether a list was refused with nothing remaining, and not with 429: more of them would tell no more.
+/// Whether a list was rejected with Remaining 0, but not with 429: further ones would show the same.
 fn is_refused_otherwise(exchange: &Exchange) -> bool {
     matches!(exchange.status(), Some(400..=599)) && window_of(exchange).is_some_and(|window| window.remaining == 0)
 }
 
-/// Whether two requests ask for one operation.
+/// Whether two requests are for the same operation.
 fn is_alike(one: &Request, other: &Request) -> bool {
     let [a, b] = [one, other].map(|request| request.path.rsplit_once('/').map_or("", |(above, _)| above));
     one.method == other.method && a == b
 }
 
-/// The two requests that are sent over the limit. Orders come last: what they may be answered with is open until something else
-/// was refused.
+/// The two requests that are sent over the limit. Orders come last: their lawful responses are open until another request got
+/// 429.
 fn over_the_limit(session: &mut Session<'_>, turn: Turn, key: &ApiKey) -> [Request; 2] {
     let list = Request::new("GET", "/pets").query("limit=1");
     let pair = match turn {
@@ -165,7 +164,7 @@ fn over_the_limit(session: &mut Session<'_>, turn: Turn, key: &ApiKey) -> [Reque
             [list, Request::new("POST", "/pets").json(body)]
         }
         Turn::Second => {
-            // Nobody has this id, which a limit that comes last would tell.
+            // This id does not exist, which shows whether the limit is checked last.
             let fetch = Request::new("GET", format!("/pets/{}", session.random.i64(-(1 << 62)..-(1 << 61))));
             let orders = Request::new("GET", "/store/orders");
             match session.seed() % 4 {
@@ -178,8 +177,8 @@ fn over_the_limit(session: &mut Session<'_>, turn: Turn, key: &ApiKey) -> [Reque
     pair.map(|request| bearing(request, key))
 }
 
-/// What a window is used up with: lists, and every other time the fetch of another animal, as long as that works and none is so new
-/// that fetches may lag it.
+/// The requests that exhaust a window: lists, alternating with fetches of animals if those work and no animal is so new that
+/// reads may lag.
 fn fillers(session: &Session<'_>, sent: usize, count: usize, key: &ApiKey) -> Vec<Request> {
     let settled = session.now() - READ_LAG;
     let exchanges = &session.trace.exchanges;
@@ -190,7 +189,7 @@ fn fillers(session: &Session<'_>, sent: usize, count: usize, key: &ApiKey) -> Ve
     (sent..sent + count).map(request).collect()
 }
 
-/// One of the lists that a window is used up with.
+/// One of the lists that exhaust a window.
 fn list_of(place: usize, key: &ApiKey) -> Request {
     let list = Request::new("GET", "/pets");
     match FILLERS[place % FILLERS.len()] {
@@ -199,21 +198,21 @@ fn list_of(place: usize, key: &ApiKey) -> Request {
     }
 }
 
-/// Whether an animal could be fetched: the operation may be gone.
+/// Whether fetching an animal works: the operation may have been removed.
 fn fetches_work(session: &Session<'_>) -> bool {
     let is_fetch = |exchange: &Exchange| exchange.request.path.starts_with("/pets/") && exchange.status() == Some(200);
     session.trace.exchanges.iter().any(is_fetch)
 }
 
-/// The fetch of an animal, from the last that was created backwards.
+/// The fetch of an animal, counted backwards from the last created one.
 fn fetch_of(session: &Session<'_>, place: usize, key: &ApiKey) -> Request {
     let ids = session.known_ids();
     let id = ids.iter().rev().cycle().nth(place).copied().unwrap_or(1);
     bearing(Request::new("GET", format!("/pets/{id}")), key)
 }
 
-/// The fetch of one of the animals that follow the one which the near misses fetch: of several in a row, one shows it when only some
-/// can be fetched.
+/// The fetch of one of the animals after the one that the near misses fetch: several in a row show it when only some can be
+/// fetched.
 fn fetch_next(session: &Session<'_>, place: usize, key: &ApiKey) -> Request {
     let ids = session.known_ids();
     let first = session.created_as("sold").and_then(|sold| ids.iter().position(|id| *id == sold)).unwrap_or(0);
@@ -221,10 +220,10 @@ fn fetch_next(session: &Session<'_>, place: usize, key: &ApiKey) -> Request {
     bearing(Request::new("GET", format!("/pets/{id}")), key)
 }
 
-/// How many requests the last answers leave room for, as far as that is certain; they came together, in no certain order.
+/// How many requests certainly remain after the last responses, which were concurrent and have no order.
 fn room(session: &Session<'_>, answers: usize, plan_limits: Option<PlanLimits>) -> usize {
     let last = session.trace.exchanges.iter().rev().take(answers);
-    // Nothing of what follows is certain once an answer is out of the ordinary.
+    // Nothing is certain after an unusual response.
     let windows: Option<Vec<Window>> = last.map(|e| window_of(e).filter(|_| e.status() == Some(200))).collect();
     let Some(window) = windows.and_then(|windows| windows.into_iter().min_by_key(|window| window.remaining)) else {
         return 0;
@@ -238,13 +237,13 @@ fn room(session: &Session<'_>, answers: usize, plan_limits: Option<PlanLimits>) 
     usize::try_from(left).unwrap_or(usize::MAX).min(session.requests_left())
 }
 
-/// The requests that were sent within the last minute, with whatever credential.
+/// The requests of the last minute, with any credential.
 fn in_last_minute(session: &Session<'_>) -> u64 {
     let minute_ago = session.now() - SignedDuration::from_secs(60);
     session.trace.exchanges.iter().filter(|exchange| exchange.sent_at > minute_ago).count() as u64
 }
 
-/// How many requests it may take to meet the limit: what remains, or the minute's figure where the headers tell the day.
+/// How many requests it may take to reach the limit: Remaining, or based on the limit per minute where the headers report the day.
 fn needed(window: Window, plan_limits: Option<PlanLimits>) -> u64 {
     match plan_limits {
         Some(plan_limits) if window.limit == plan_limits.per_day => window.remaining.min(2 * plan_limits.per_minute),
@@ -252,7 +251,7 @@ fn needed(window: Window, plan_limits: Option<PlanLimits>) -> u64 {
     }
 }
 
-/// Whether the present window has admitted more than its limit, so that there is nothing left to wait for.
+/// Whether the current window has admitted more than its limit, so that the limit is not enforced.
 fn is_over_admitted(session: &Session<'_>, plan_limits: Option<PlanLimits>) -> bool {
     let key = session.quota_key();
     let Some(last) = session.last_answer_to(&key) else { return false };
@@ -267,11 +266,11 @@ fn is_over_admitted(session: &Session<'_>, plan_limits: Option<PlanLimits>) -> b
     in_window as u64 > window.limit || plan_limits.is_some_and(|plan_limits| in_minute > 2 * plan_limits.per_minute)
 }
 
-/// How long the present minute of the quota key still lasts, if its last answer tells.
+/// The time until the reset of the quota key's minute, if its last response reports it.
 pub(super) fn seconds_left(session: &Session<'_>) -> Option<Duration> {
     let last = session.last_answer_to(&session.quota_key())?;
-    let told_at = last.response().and_then(Response::date).unwrap_or(last.received_at).as_second();
-    let now = told_at.saturating_add(session.now().duration_since(last.received_at).as_secs());
+    let reported_at = last.response().and_then(Response::date).unwrap_or(last.received_at).as_second();
+    let now = reported_at.saturating_add(session.now().duration_since(last.received_at).as_secs());
     let left = u64::try_from(window_of(last)?.reset.saturating_sub(now)).ok()?;
     (left <= 60).then(|| Duration::from_secs(left))
 }
@@ -280,26 +279,26 @@ fn window_of(exchange: &Exchange) -> Option<Window> {
     exchange.response().and_then(|response| rate_limit::read(response).window())
 }
 
-/// Waits as told and until the reset, asks again, and does so once more if that was not enough.
+/// Waits as announced and until the reset, and sends a request; repeats that once if it was not enough.
 async fn recover(session: &mut Session<'_>, key: &ApiKey, plan_limits: Option<PlanLimits>) -> Result<(), Stop> {
     let all = bearing(Request::new("GET", "/pets").query("limit=100"), key);
     for attempt in 0..2 {
         let Some(refused) = session.last_answer_to(key) else { return Ok(()) };
         let advice = match pacing::after_refusal(refused, 0, 0.0) {
-            // As long as the rules take for heeding it.
-            Advice::Wait(told) => Advice::Wait(
-                (told + CLOCK_SLACK).max(window_end(refused, plan_limits, attempt)) + CLOCK_SLACK * attempt,
+            // As long as the rules require.
+            Advice::Wait(time) => Advice::Wait(
+                (time + CLOCK_SLACK).max(window_end(refused, plan_limits, attempt)) + CLOCK_SLACK * attempt,
             ),
             other => other,
         };
         let advice = match advice {
-            // The second refusal may have brought a ban, which is lawful; the first one cannot.
+            // The second 429 may have caused a ban, which is lawful; the first one cannot.
             Advice::TooLong(time) if time <= LONGEST_BAN && refusals(session, key) > 1 => Advice::Wait(time),
             other => other,
         };
         if let Advice::TooLong(time) = advice {
             let reason = format!(
-                "the candidate asks for a wait of {} s, and the judge waits {} s at the most",
+                "the server requests a wait of {} s, and the judge waits at most {} s",
                 time.as_secs(),
                 pacing::LONGEST_WAIT.as_secs()
             );
@@ -307,10 +306,10 @@ async fn recover(session: &mut Session<'_>, key: &ApiKey, plan_limits: Option<Pl
             session.leave_out("quota.refused-stores-nothing", reason);
             return Ok(());
         }
-        session.heed(advice, "the time that Retry-After tells").await?;
+        session.follow(advice, "Retry-After").await?;
         let repeated = refusals(session, key) > 1;
         let status = session.send(all.clone()).await?.status();
-        // After repeated requests over the limit, another refusal may be a ban.
+        // After repeated requests over the limit, another rejection may be a ban.
         if status != Some(429) && !(repeated && matches!(status, Some(401 | 403))) {
             break;
         }
@@ -318,7 +317,7 @@ async fn recover(session: &mut Session<'_>, key: &ApiKey, plan_limits: Option<Pl
     Ok(())
 }
 
-/// How many requests with the key were refused in a row, up to the last.
+/// The number of consecutive rejected requests with the key, up to the last.
 fn refusals(session: &Session<'_>, key: &ApiKey) -> usize {
     let credential = credential(key);
     let exchanges = session.trace.exchanges.iter().rev();
@@ -326,8 +325,8 @@ fn refusals(session: &Session<'_>, key: &ApiKey) -> usize {
     own.take_while(|exchange| matches!(exchange.status(), Some(401 | 403 | 429))).count()
 }
 
-/// How long until the window of a 429 is over: at the reset. Where the headers tell the day, `Retry-After` is believed at
-/// first, and after that a whole minute is certain to be enough.
+/// The time until the window of a 429 ends: at the reset. Where the headers report the day, `Retry-After` is trusted at first, and
+/// after that a whole minute is certainly enough.
 fn window_end(refused: &Exchange, plan_limits: Option<PlanLimits>, attempt: u32) -> Duration {
     let reports_day = |window: Window| plan_limits.is_some_and(|plan_limits| window.limit == plan_limits.per_day);
     match window_of(refused) {

@@ -33,7 +33,7 @@ mod variants;
 
 use std::time::Duration;
 
-use animal_store_conformance::options::Options;
+use animal_store_conformance::Options;
 use animal_store_conformance::report::Report;
 use animal_store_conformance::{Judge, RunError};
 use animal_store_rules::catalogue::scope::Profile;
