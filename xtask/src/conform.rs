@@ -32,7 +32,7 @@ pub(crate) fn run(args: &[OsString]) -> anyhow::Result<ExitCode> {
     let code = runtime.block_on(async {
         if invocation.has_target() { Ok(invocation.run().await.into()) } else { judge_embedded(invocation).await }
     });
-    // As in `conform`: nobody waits for a connection that a hostile server keeps busy.
+    // As in `conform`: do not wait for a connection that a hostile server keeps busy.
     runtime.shutdown_background();
     code
 }
@@ -52,7 +52,7 @@ fn judge_image(args: &[OsString]) -> anyhow::Result<ExitCode> {
 async fn judge_embedded(invocation: Invocation) -> anyhow::Result<ExitCode> {
     let judged: JudgedPlan = match invocation.plan() {
         Some(plan) => plan.clone(),
-        // A Free key is used up quickly, so that the limits show. Where nothing is used up, a larger one spares the wait.
+        // A Free key is exhausted quickly, which shows the limits. Where no key is exhausted, a larger plan avoids waiting.
         None if invocation.profile().exhausts() => "free".parse()?,
         None => "pro".parse()?,
     };
@@ -72,7 +72,7 @@ async fn judge_embedded(invocation: Invocation) -> anyhow::Result<ExitCode> {
     Ok(code.into())
 }
 
-/// The reference's plan for the plan that the judge is told. The two products share no type on purpose.
+/// The plan of the reference for that of the judge. The two products share no type on purpose.
 fn plan(judged: &JudgedPlan) -> Plan {
     match (judged.name(), judged.plan_limits()) {
         ("free", _) => Plan::Free,
