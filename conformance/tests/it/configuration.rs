@@ -381,7 +381,7 @@ async fn init_writes_the_example_and_never_over_a_file_unasked() {
     }
     std::fs::write(place.path("conform.toml"), "seed = 1").expect("a file");
     let error = place.refusal(&["init"], &[]).await;
-    assert!(error.contains("conform.toml is there already") && error.contains("--force"), "{error}");
+    assert!(error.contains("conform.toml already exists") && error.contains("--force"), "{error}");
     assert_eq!(std::fs::read_to_string(place.path("conform.toml")).expect("a file"), "seed = 1");
     assert_eq!(place.conform(&["init", "--force"], &[]).await.status.code(), Some(0));
     assert_eq!(std::fs::read_to_string(place.path("conform.toml")).expect("a file"), example);

@@ -72,7 +72,7 @@ async fn a_plan_that_the_headers_contradict_gets_a_note_beside_the_verdict() {
     options.max_requests = 5;
     options.plan = "pro".parse().ok();
     let report = judge(options.clone()).await.expect("a verdict");
-    let note = "--plan pro, but the answers tell a limit of 60 per minute: is this a Free key?";
+    let note = "--plan pro, but the responses report a limit of 60 per minute: is this a Free key?";
     assert_eq!(report.notes, [note]);
     assert!(report.to_string().contains(note), "{report}");
     let figure = report.requirements.iter().find(|r| r.id == "headers.limit-figure").expect("a requirement");
