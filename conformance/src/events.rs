@@ -1,37 +1,38 @@
-//! What a run tells while it runs: the only way from the run to those who watch it.
+//! Events of a run: the only way from the run to those who watch it.
 
 use std::time::Duration;
 
 /// Something that happened, or is about to.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum Event {
-    /// Nothing answers at the base URL yet; the run begins when something does.
-    NothingYet {
-        /// For how long to wait at the most.
-        patience: Duration,
-        /// The client's words.
+    /// The server does not respond yet; the run begins when it does.
+    NoResponseYet {
+        /// The maximum time to wait.
+        timeout: Duration,
+        /// The error of the client.
         detail: String,
     },
-    /// What the reader should know about how the run was asked for.
+    /// A note about the options of the run.
     Note(String),
-    /// Preflight has passed, and this is what follows it.
+    /// Preflight has passed; the plan of the rest of the run.
     Planned {
-        /// How many probes.
+        /// The number of probes.
         probes: usize,
-        /// The most requests that the whole run takes.
+        /// The maximum number of requests of the whole run.
         requests: usize,
     },
     /// A probe begins.
     Probe(&'static str),
-    /// An exchange is complete: how many there are now.
+    /// An exchange is complete.
     Exchange {
         /// The number of the exchange.
         number: usize,
         /// Method and target, keys redacted.
         request: String,
-        /// The status, or why there is none.
+        /// The status, or the error.
         outcome: String,
-        /// How many requests the budget has left.
+        /// The requests that remain in the budget.
         left: usize,
     },
     /// The run waits.
@@ -43,5 +44,5 @@ pub enum Event {
     },
 }
 
-/// Who is told. Called from the run's task: it should return at once.
+/// Receives the events. It is called from the task of the run, so it should return at once.
 pub type Listener = dyn Fn(&Event) + Send + Sync;

@@ -1,20 +1,20 @@
-//! Ending a run before its plan does: what was sent until then is judged, and nothing more is sent.
+//! Ends a run early: the requests sent until then are judged, and no more are sent.
 
 use tokio::sync::watch;
 
-/// Ends a run when somebody raises it. Clones are the same interrupt.
+/// Ends a run when it is raised. Clones share their state.
 #[derive(Clone, Debug, Default)]
 pub struct Interrupt {
     raised: watch::Sender<bool>,
 }
 
 impl Interrupt {
-    /// Ends the run that was given a clone of this: at once, without waiting for an answer that is still due.
+    /// Ends the run that was given a clone of this, at once: pending responses are not awaited.
     pub fn raise(&self) {
         self.raised.send_replace(true);
     }
 
-    /// Returns when it is raised, or at once when it has been.
+    /// Returns when it is raised; at once if it is already.
     pub async fn raised(&self) {
         let mut raised = self.raised.subscribe();
         // It cannot fail: the sender lives as long as this borrow.

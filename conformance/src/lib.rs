@@ -1,31 +1,79 @@
 //! The conformance judge for the Animal Store API: it accepts every lawful server and catches every other.
 //!
+//! [`Options`] name a server and a key, [`Judge`] runs the probes and judges the responses, and the [`Report`] contains the
+//! [`Verdict`], each requirement with its evidence, and the choices of the server where the specification leaves one.
+//!
+//! ```no_run
+//! use animal_store_conformance::{Event, Interrupt, Judge, Options, Plan, Profile, Verdict};
+//!
+//! #[tokio::main]
+//! async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     let key = std::env::var("CONFORM_API_KEY")?;
+//!     let mut options = Options::new("https://staging.example.com/v1", &key)?;
+//!     options.plan = Some("pro".parse::<Plan>()?);
+//!     options.scope.profile = Profile::Functional; // creates animals, but does not exhaust the key
+//!     options.strict = true;
+//!
+//!     // Ctrl-C ends the run early: the requests sent until then are judged.
+//!     let interrupt = Interrupt::default();
+//!     let at_signal = interrupt.clone();
+//!     tokio::spawn(async move {
+//!         if tokio::signal::ctrl_c().await.is_ok() {
+//!             at_signal.raise();
+//!         }
+//!     });
+//!
+//!     let judge = Judge::new(options).interrupted_by(interrupt).listener(|event| {
+//!         if let Event::Exchange { number, request, outcome, .. } = event {
+//!             eprintln!("{number}: {request}: {outcome}");
+//!         }
+//!     });
+//!     let report = judge.run().await?;
+//!     for requirement in report.requirements.iter().filter(|requirement| requirement.violation) {
+//!         println!("{}: {}", requirement.id, requirement.title);
+//!     }
+//!     assert_eq!(report.verdict, Verdict::Conforms, "{report}");
+//!     Ok(())
+//! }
+//! ```
+//!
+//! # How it works
+//!
 //! ```text
 //!  options ─▶ probes ──requests──▶ target
 //!                │                    │
-//!                └──── Exchange ◀─────┘        an exchange is a request, what came of it, and when
+//!                └──── Exchange ◀─────┘        an exchange is a request, its outcome, and times
 //!                         │
 //!                       Trace ──▶ rules ──▶ verdicts ──▶ report ──▶ renderers
 //! ```
 //!
 //! Probes decide which requests to send and judge nothing. Rules, in [`animal_store_rules`], are pure functions over the trace
-//! and send nothing. So every exchange is judged by every rule that applies to it, which is what makes a run cheap enough
-//! for a Free key.
+//! and send nothing. So every exchange is judged by every rule that applies to it, which makes a run cheap enough for a Free
+//! key.
 
-pub mod cli;
-pub mod container;
-pub mod diff;
-pub mod events;
-pub mod explain;
-pub mod http;
-pub mod interrupt;
-pub mod options;
-pub mod probes;
-pub mod redaction;
 pub mod report;
+
+// For the programs `conform` and `cargo xtask`, and for tests.
+#[doc(hidden)]
+pub mod cli;
+#[doc(hidden)]
+pub mod diff;
+#[doc(hidden)]
+pub mod explain;
+#[doc(hidden)]
+pub mod http;
+#[doc(hidden)]
+pub mod probes;
+#[doc(hidden)]
 pub mod run;
 
+mod container;
+mod events;
+mod exit_code;
+mod interrupt;
 mod layout;
+mod options;
+mod redaction;
 
 #[cfg(test)]
 mod schema;
@@ -33,6 +81,8 @@ mod schema;
 pub use animal_store_rules::catalogue::plan::Plan;
 pub use animal_store_rules::catalogue::scope::Profile;
 pub use animal_store_rules::verdict::Verdict;
-pub use options::Options;
+pub use events::{Event, Listener};
+pub use interrupt::Interrupt;
+pub use options::{Invoked, Options, Transport, UnusableOptions};
 pub use report::Report;
 pub use run::judge::{Judge, RunError};

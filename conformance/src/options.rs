@@ -1,28 +1,27 @@
-//! What a run is asked for.
+//! The options of a run.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use jiff::Timestamp;
 
-use crate::http::client::Transport;
 use animal_store_rules::catalogue::plan::Plan;
 use animal_store_rules::catalogue::scope::Scope;
 use animal_store_rules::trace::keys::{ApiKey, UnusableKey};
 use animal_store_rules::verdict::known_failing::KnownFailing;
 
-/// How a run was asked for, as far as its options do not tell.
+/// How a run was invoked, for its rerun command.
 #[derive(Clone, Debug)]
 pub struct Invoked {
-    /// The command as it was typed, without its arguments.
+    /// The program, without its arguments.
     pub program: String,
-    /// Whether the target was started for this run: another run has another address and another key.
+    /// Whether the target is the embedded server: its address and key change from run to run.
     pub embedded: bool,
-    /// The options that say which container was started for this run, with their values.
+    /// The options of the container of an image run, with their values.
     pub container: Vec<(&'static str, String)>,
-    /// The file that the known failures came from.
+    /// The file of the known failures.
     pub known_failing: Option<PathBuf>,
-    /// The file that the certificates came from.
+    /// The file of the certificates.
     pub ca_cert: Option<PathBuf>,
 }
 
@@ -38,7 +37,22 @@ impl Default for Invoked {
     }
 }
 
-/// Everything that a run needs to know. The defaults are those of the command line as well.
+/// How to reach the target.
+#[derive(Clone, Debug)]
+pub struct Transport {
+    /// The base URL, without a trailing slash.
+    pub base_url: String,
+    /// How long one exchange may take, connecting and reading included.
+    pub timeout: Duration,
+    /// PEM certificates to trust in addition to the system's.
+    pub ca_certificates: Vec<u8>,
+    /// A proxy for every request. The environment's proxy settings are not used.
+    pub proxy: Option<String>,
+    /// Header fields to send with every request.
+    pub headers: Vec<(String, String)>,
+}
+
+/// The options of a run. The defaults are those of the command line.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// How to reach the target.
@@ -47,41 +61,42 @@ pub struct Options {
     pub api_key: ApiKey,
     /// A key that the run may exhaust instead of the main one.
     pub quota_key: Option<ApiKey>,
-    /// The main key's plan, if told.
+    /// The plan of the main key, if known.
     pub plan: Option<Plan>,
-    /// Which requirements are asked for.
+    /// The selected requirements.
     pub scope: Scope,
     /// Whether a broken inferred requirement is a violation.
     pub strict: bool,
-    /// What the candidate is known to break.
+    /// The requirements that are known to fail.
     pub known_failing: KnownFailing,
-    /// How long to wait until something answers at the base URL.
+    /// How long to wait for a server that does not respond yet.
     pub wait: Duration,
-    /// The seed of everything random.
+    /// The seed of the random generator.
     pub seed: u64,
-    /// No more requests than this are sent.
+    /// The maximum number of requests.
     pub max_requests: usize,
-    /// No request is sent, and no wait begun, that would take the run beyond this.
+    /// The maximum duration of the run: no request or wait begins that would exceed it.
     pub max_duration: Duration,
-    /// A category that animals can be created in.
+    /// A category in which animals can be created.
     pub category_id: i64,
-    /// The date to judge the removal of `GET /pets/{petId}` by, instead of the one that the answers tell.
+    /// The date to judge the removal of `GET /pets/{petId}` by, instead of the `Date` of the responses.
     pub assumed_date: Option<Timestamp>,
-    /// How many generated requests to send; by default as many as the key's limit suggests.
+    /// The number of generated requests; by default it depends on the rate limit.
     pub cases: Option<usize>,
-    /// Send only the generated request of this number, the same as in a run with the same seed.
+    /// Send only the generated request with this number, which is the same in every run with the same seed.
     pub replay: Option<usize>,
-    /// How many creations to send at once.
+    /// The number of concurrent create requests.
     pub concurrency: usize,
-    /// How the run was asked for, as far as the above does not tell.
+    /// How the run was invoked.
     pub invoked: Invoked,
 }
 
-/// Why no options can be made of an address and a key.
+/// An invalid base URL or key.
 #[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum UnusableOptions {
-    /// The address is none.
-    #[error("`{0}` is no base address: it should look like http://localhost:8080/v1")]
+    /// The base URL is not valid.
+    #[error("`{0}` is not a base URL such as http://localhost:8080/v1")]
     BaseUrl(String),
     /// The key cannot be sent.
     #[error(transparent)]
@@ -89,20 +104,20 @@ pub enum UnusableOptions {
 }
 
 impl Options {
-    /// How many requests are sent at the most, unless something else is asked for.
+    /// The default maximum number of requests.
     pub const MAX_REQUESTS: usize = 2_500;
-    /// How long a run takes at the most.
+    /// The default maximum duration of a run.
     pub const MAX_DURATION: Duration = Duration::from_secs(600);
-    /// How long to wait for one answer.
+    /// The default timeout of a request.
     pub const TIMEOUT: Duration = Duration::from_secs(10);
-    /// How long to wait until something answers.
+    /// How long to wait, by default, for a server that does not respond yet.
     pub const WAIT: Duration = Duration::ZERO;
-    /// How many creations are sent at once.
+    /// The default number of concurrent create requests.
     pub const CONCURRENCY: usize = 16;
-    /// The category of the animals that are created.
+    /// The default category of new animals.
     pub const CATEGORY_ID: i64 = 1;
 
-    /// A full run against the API at this address with this key, and a seed of its own.
+    /// A full run against the API at this base URL with this key, and a random seed.
     ///
     /// # Errors
     ///
@@ -123,7 +138,7 @@ impl Options {
             strict: false,
             known_failing: KnownFailing::default(),
             wait: Options::WAIT,
-            // Short enough to be typed again.
+            // Short enough to type.
             seed: fastrand::u64(0..1 << 32),
             max_requests: Options::MAX_REQUESTS,
             max_duration: Options::MAX_DURATION,
@@ -137,7 +152,7 @@ impl Options {
     }
 }
 
-/// The address without a trailing slash; http or https, with a host, without query and fragment.
+/// The base URL without a trailing slash; http or https, with a host, without query and fragment.
 pub(crate) fn normal_base_url(text: &str) -> Result<String, UnusableOptions> {
     let wrong = || UnusableOptions::BaseUrl(text.to_owned());
     let url = reqwest::Url::parse(text).map_err(|_| wrong())?;
@@ -155,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_base_url_loses_its_trailing_slash_and_must_be_an_http_address() {
+    fn a_base_url_is_an_http_url_and_loses_its_trailing_slash() {
         assert_eq!(Options::new("http://h:1/v1/", "sk-1").unwrap().transport.base_url, "http://h:1/v1");
         for wrong in ["localhost:8080/v1", "ftp://h/v1", "/v1", "http://h/v1?x=1", "http://u:p@h/v1"] {
             assert!(matches!(Options::new(wrong, "sk-1"), Err(UnusableOptions::BaseUrl(_))), "{wrong}");

@@ -23,23 +23,23 @@ pub(crate) fn run(args: &[OsString]) -> anyhow::Result<ExitCode> {
     let line = std::iter::once(OsString::from("cargo xtask conform")).chain(args.iter().cloned());
     let invocation = match cli::parse(line) {
         Ok(invocation) => invocation,
-        Err(code) => return Ok(code),
+        Err(code) => return Ok(code.into()),
     };
-    if invocation.is_contained() {
-        return judge_contained(args);
+    if invocation.judges_an_image() {
+        return judge_image(args);
     }
     let runtime = tokio::runtime::Runtime::new().context("no asynchronous runtime could be started")?;
     let code = runtime.block_on(async {
-        if invocation.has_target() { Ok(invocation.run().await) } else { judge_embedded(invocation).await }
+        if invocation.has_target() { Ok(invocation.run().await.into()) } else { judge_embedded(invocation).await }
     });
-    // As in `conform`: nobody waits for a connection that a hostile server keeps busy.
+    // As in `conform`: do not wait for a connection that a hostile server keeps busy.
     runtime.shutdown_background();
     code
 }
 
 /// Becomes the judge with the part that starts containers: it takes as long to compile as all the rest, so that only those
 /// who need it wait for it.
-fn judge_contained(args: &[OsString]) -> anyhow::Result<ExitCode> {
+fn judge_image(args: &[OsString]) -> anyhow::Result<ExitCode> {
     let mut command = cargo::cargo();
     command.args(["run", "--quiet", "--package", "animal-store-conformance", "--features", "containers"]);
     command.args(["--bin", "conform", "--"]).args(args);
@@ -52,7 +52,7 @@ fn judge_contained(args: &[OsString]) -> anyhow::Result<ExitCode> {
 async fn judge_embedded(invocation: Invocation) -> anyhow::Result<ExitCode> {
     let judged: JudgedPlan = match invocation.plan() {
         Some(plan) => plan.clone(),
-        // A Free key is used up quickly, so that the limits show. Where nothing is used up, a larger one spares the wait.
+        // A Free key is exhausted quickly, which shows the limits. Where no key is exhausted, a larger plan avoids waiting.
         None if invocation.profile().exhausts() => "free".parse()?,
         None => "pro".parse()?,
     };
@@ -69,10 +69,10 @@ async fn judge_embedded(invocation: Invocation) -> anyhow::Result<ExitCode> {
         .run()
         .await;
     server.shutdown().await;
-    Ok(code)
+    Ok(code.into())
 }
 
-/// The reference's plan for the plan that the judge is told. The two products share no type on purpose.
+/// The plan of the reference for that of the judge. The two products share no type on purpose.
 fn plan(judged: &JudgedPlan) -> Plan {
     match (judged.name(), judged.plan_limits()) {
         ("free", _) => Plan::Free,

@@ -21,6 +21,7 @@ mod test;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+use animal_store_conformance::cli;
 use clap::{Parser, Subcommand};
 
 /// The project's own commands.
@@ -70,13 +71,13 @@ enum Command {
     BenchBare(bench::bare::Options),
 }
 
-/// The judge's own code for "could not run": 1 would say that the candidate violates the specification.
-const COULD_NOT_JUDGE: u8 = 3;
-
 fn main() -> ExitCode {
     let command = Cli::parse().command;
-    let failure =
-        if matches!(command, Command::Conform { .. }) { ExitCode::from(COULD_NOT_JUDGE) } else { ExitCode::FAILURE };
+    let failure = match command {
+        // 1 would mean that the candidate violates the specification.
+        Command::Conform { .. } => cli::ExitCode::CouldNotRun.into(),
+        _ => ExitCode::FAILURE,
+    };
     run(&command).unwrap_or_else(|error| {
         eprintln!("error: {error:#}");
         failure

@@ -1,10 +1,12 @@
 //! `conform`: judges an Animal Store server by the specification.
 
-use std::process::ExitCode;
+use animal_store_conformance::cli::{self, ExitCode};
 
-use animal_store_conformance::cli::{self, exit};
+fn main() -> std::process::ExitCode {
+    run().into()
+}
 
-fn main() -> ExitCode {
+fn run() -> ExitCode {
     let invocation = match cli::parse(std::env::args_os()) {
         Ok(invocation) => invocation,
         Err(code) => return code,
@@ -12,12 +14,12 @@ fn main() -> ExitCode {
     let runtime = match tokio::runtime::Runtime::new() {
         Ok(runtime) => runtime,
         Err(error) => {
-            eprintln!("error: the system gives no threads to work with: {error}");
-            return ExitCode::from(exit::COULD_NOT_RUN);
+            eprintln!("error: cannot start the asynchronous runtime: {error}");
+            return ExitCode::CouldNotRun;
         }
     };
     let code = runtime.block_on(invocation.run());
-    // A hostile server can keep a connection busy for long after its request was given up. Nobody waits for that.
+    // A hostile server can keep a connection busy long after its request has timed out: do not wait for it.
     runtime.shutdown_background();
     code
 }

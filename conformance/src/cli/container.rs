@@ -6,27 +6,27 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::to_options::UsageError;
+use super::usage_error::UsageError;
 use crate::container::{Image, ImageName, Ready};
 
 /// What to start in a container, and how.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Container")]
 pub(super) struct ContainerArguments {
-    /// Judge this container image: it is started for the run, and removed after it
+    /// Container image to judge: started for the run and removed afterwards
     #[arg(long, value_name = "NAME[:TAG]", env = "CONFORM_IMAGE", help_heading = "Target")]
     pub image: Option<ImageName>,
 
-    /// The port on which the container listens
+    /// Port on which the container listens
     #[arg(long, value_name = "PORT", env = "CONFORM_CONTAINER_PORT", default_value_t = 8080)]
     container_port: u16,
 
-    /// The path of its API, with the version segment
+    /// Path of the API in the container, with the version segment
     #[arg(long, value_name = "PATH", env = "CONFORM_CONTAINER_PATH", default_value = "/v1", value_parser = path)]
     container_path: String,
 
-    /// A variable of its environment, as NAME=VALUE; of NAME alone, the value is this program's (repeatable; one a line in
-    /// the variable)
+    /// Environment variable of the container, as NAME=VALUE, or NAME to pass on the value from this environment (repeatable; in
+    /// the variable, one per line)
     #[arg(
         long,
         value_name = "NAME[=VALUE]",
@@ -36,38 +36,39 @@ pub(super) struct ContainerArguments {
     )]
     container_env: Vec<Variable>,
 
-    /// An argument for it, in place of those that the image names (repeatable; one a line in the variable)
+    /// Argument for the container, instead of those of the image (repeatable; in the variable, one per line)
     #[arg(long, value_name = "ARG", env = "CONFORM_CONTAINER_ARG", allow_hyphen_values = true, value_delimiter = '\n')]
     container_arg: Vec<String>,
 
-    /// It is ready when a GET of this path, from the server's root, gets 2xx; or when its log holds a text: log:TEXT
-    /// [default: when it answers at all]
+    /// When the container is ready: a GET of this path, from the root of the server, returns 2xx, or its log contains TEXT
+    /// [default: it responds to any request]
     #[arg(long, value_name = "PATH|log:TEXT", env = "CONFORM_READY")]
     ready: Option<Ready>,
 
-    /// How long it may take to get ready, in seconds
+    /// How long to wait until the container is ready, in seconds
     #[arg(long, value_name = "SECONDS", env = "CONFORM_READY_TIMEOUT", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     ready_timeout: u64,
 }
 
 impl ContainerArguments {
-    /// The options as they are typed again. The values of variables may be secret, so they are this program's then.
-    pub(super) fn told(&self) -> Vec<(&'static str, String)> {
+    /// These arguments as options of a rerun command. The values of variables may be secret, so only their names are included: a
+    /// rerun takes the values from its own environment.
+    pub(super) fn to_options(&self) -> Vec<(&'static str, String)> {
         let Some(image) = &self.image else { return Vec::new() };
-        let mut told = vec![("--image", image.to_string()), ("--container-port", self.container_port.to_string())];
-        told.push(("--container-path", self.container_path.clone()));
-        told.extend(self.container_env.iter().map(|variable| ("--container-env", variable.name.clone())));
-        told.extend(self.container_arg.iter().map(|argument| ("--container-arg", argument.clone())));
+        let mut options = vec![("--image", image.to_string()), ("--container-port", self.container_port.to_string())];
+        options.push(("--container-path", self.container_path.clone()));
+        options.extend(self.container_env.iter().map(|variable| ("--container-env", variable.name.clone())));
+        options.extend(self.container_arg.iter().map(|argument| ("--container-arg", argument.clone())));
         match &self.ready {
             None | Some(Ready::Answers) => {}
-            Some(Ready::Path(path)) => told.push(("--ready", path.clone())),
-            Some(Ready::Log(text)) => told.push(("--ready", format!("log:{text}"))),
+            Some(Ready::Path(path)) => options.push(("--ready", path.clone())),
+            Some(Ready::Log(text)) => options.push(("--ready", format!("log:{text}"))),
         }
-        told.push(("--ready-timeout", self.ready_timeout.to_string()));
-        told
+        options.push(("--ready-timeout", self.ready_timeout.to_string()));
+        options
     }
 
-    /// What to start, if anything.
+    /// The image to start, if any.
     pub(super) fn image(&self) -> Result<Option<Image>, UsageError> {
         let Some(name) = self.image.clone() else { return Ok(None) };
         Ok(Some(Image {
@@ -82,11 +83,11 @@ impl ContainerArguments {
     }
 }
 
-/// A variable of an environment.
+/// An environment variable for a container.
 #[derive(Clone)]
 pub(super) struct Variable {
     name: String,
-    /// Nothing, where it is this program's own.
+    /// None to pass on the value from this program's environment.
     value: Option<String>,
 }
 
@@ -114,7 +115,7 @@ impl FromStr for Variable {
             None => (text, None),
         };
         if name.is_empty() {
-            return Err("the name is missing, as in NAME=VALUE".to_owned());
+            return Err("the name is missing: write NAME=VALUE".to_owned());
         }
         Ok(Variable { name: name.to_owned(), value })
     }
@@ -125,7 +126,7 @@ fn path(text: &str) -> Result<String, String> {
     if path.is_empty() || path.starts_with('/') && !path.contains(['?', '#', ' ']) {
         Ok(path.to_owned())
     } else {
-        Err("a path begins with a slash, as /v1 does".to_owned())
+        Err("a path must begin with a slash, such as /v1".to_owned())
     }
 }
 
@@ -150,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn without_an_image_there_is_nothing_to_start() {
+    fn without_an_image_no_container_is_started() {
         assert!(image(&["--container-port", "80"]).is_none());
     }
 
@@ -162,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_and_variables_keep_their_order_and_their_signs() {
+    fn arguments_and_variables_keep_their_order_and_special_characters() {
         let args =
             ["--image", "pets:2", "--container-arg", "--dev", "--container-arg", "a=b c", "--container-env", "A=b=c"];
         let image = image(&args).expect("an image");
@@ -171,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_variable_that_is_not_there_cannot_be_passed_on() {
+    fn a_variable_that_is_not_set_cannot_be_passed_on() {
         let read = |text: &str| text.parse::<Variable>().expect("a variable").read();
         assert!(matches!(read("NO_SUCH_VARIABLE_ANYWHERE"), Err(UsageError::NoVariable(_))));
         assert!(read("PATH").is_ok_and(|(_, value)| !value.is_empty()));

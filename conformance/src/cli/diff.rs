@@ -1,41 +1,41 @@
-//! `diff`: two reports compared on the command line.
+//! `diff`: compares two reports.
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use crate::cli::output::{print, usage};
 use crate::cli::values::OutputFormat;
 use crate::diff::{self, Difference, Unusable};
+use crate::exit_code::ExitCode;
 
-/// Compare two JSON reports: what changed from A to B
+/// Compare two JSON reports
 ///
-/// A report is what `--report json=FILE` writes. Exit codes: 0 nothing got worse · 1 something did: what held is broken, a
+/// `--report json=FILE` writes such a report. Exit codes: 0 no regression · 1 regression: a requirement that held is broken, a
 /// stated requirement can no longer be judged, or the verdict is worse · 2 a file cannot be used
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct Arguments {
-    /// The report to hold to: yesterday's, or production's
+    /// The baseline, such as yesterday's report or that of production
     #[arg(value_name = "A.json")]
     pub before: PathBuf,
 
-    /// The report to compare with it: today's, or staging's
+    /// The report to compare with it, such as today's or that of staging
     #[arg(value_name = "B.json")]
     pub after: PathBuf,
 
-    /// What to print on standard output
+    /// Output format
     #[arg(long, value_enum)]
     pub format: Option<OutputFormat>,
 }
 
 impl Arguments {
-    /// Prints what differs; the exit code.
-    pub(super) fn answer(&self) -> ExitCode {
+    /// Prints the differences; the exit code.
+    pub(super) fn run(&self) -> ExitCode {
         match self.difference() {
             Ok(difference) => {
                 let text = match self.format.unwrap_or_default() {
                     OutputFormat::Text => diff::render(&difference),
                     OutputFormat::Json => diff::json(&difference),
                 };
-                print(&text, ExitCode::from(u8::from(difference.regression)))
+                print(&text, if difference.regression { ExitCode::Violation } else { ExitCode::Success })
             }
             Err(error) => usage(&error),
         }

@@ -1,9 +1,9 @@
-//! `--dry-run`: what a run would do, and what it would cost. Nothing is sent.
+//! `--dry-run`: the plan of a run and its cost. Nothing is sent.
 
 use crate::options::Options;
 use crate::probes::plan::{self, Plan, Probe, Turn};
 
-/// The plan of a run against this target, as people read it.
+/// The plan of a run against this target, as text.
 #[must_use]
 pub(super) fn describe(options: &Options, target: &str) -> String {
     let plan_limits = options.plan.as_ref().and_then(animal_store_rules::catalogue::plan::Plan::plan_limits);
@@ -12,11 +12,11 @@ pub(super) fn describe(options: &Options, target: &str) -> String {
         "{target} · profile {} · {}\n\n",
         options.scope.profile.as_str(),
         options.plan.as_ref().map_or_else(
-            || "plan unknown until the first answer; a Free key is assumed here".to_owned(),
+            || "plan unknown until the first response; assuming a Free key".to_owned(),
             |plan| format!("plan {plan}")
         )
     );
-    text.push_str("  preflight    1 request, 2 if its answer is doubtful\n");
+    text.push_str("  preflight    1 request, 2 if the first response is inconclusive\n");
     plan.probes.iter().for_each(|probe| text.push_str(&line(*probe, options)));
     text.push_str(&totals(&plan));
     text.push_str("\nNothing was sent.\n");
@@ -29,25 +29,25 @@ fn line(probe: Probe, options: &Options) -> String {
             let (keyed, keyless) = (plan::TOUR_KEYED, plan::TOUR_KEYLESS);
             format!("  tour         up to {keyed} requests with the key, {keyless} without\n")
         }
-        Probe::NearMisses => format!("  near misses  {} requests, each wrong in one way\n", plan::NEAR_MISSES),
+        Probe::NearMisses => format!("  near misses  {} requests, each with one defect\n", plan::NEAR_MISSES),
         Probe::Properties(case) if options.replay.is_some() => {
-            format!("  properties   generated request {case} alone\n")
+            format!("  properties   generated request {case} only\n")
         }
         Probe::Properties(cases) => {
-            format!("  properties   {cases} generated requests; more where one breaks a rule\n")
+            format!("  properties   {cases} generated requests; more to simplify failures\n")
         }
-        Probe::Sequence(steps) => format!("  sequence     {steps} steps of creating, listing and fetching\n"),
+        Probe::Sequence(steps) => format!("  sequence     {steps} create, list and get requests\n"),
         Probe::Quota(turn) => {
             let which = if options.quota_key.is_some() { "the quota key" } else { "the key" };
-            let then = if turn == Turn::First { ", and waits for its end" } else { "" };
-            format!("  quota        uses up what is left of the window of {which}{then}\n")
+            let then = if turn == Turn::First { " and waits for its reset" } else { "" };
+            format!("  quota        exhausts the window of {which}{then}\n")
         }
     }
 }
 
 fn totals(plan: &Plan) -> String {
     format!(
-        "\nAt the most {} requests, {} windows of a minute, and {} animals, which the API cannot delete.\n",
+        "\nAt most {} requests, {} one-minute windows and {} new animals, which the API cannot delete.\n",
         plan.requests, plan.windows, plan.animals
     )
 }

@@ -1,22 +1,22 @@
-//! `init`: a configuration file to start from.
+//! `init`: writes a commented configuration file.
 
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
 
-/// What is written: every option, with what it is for.
+/// The content: every option, with an explanation.
 pub(super) const EXAMPLE: &str = include_str!("../../../fixtures/conform.example.toml");
 
-/// Write a configuration file to start from
+/// Write a commented configuration file
 ///
-/// It names two environments, and every option with what it is for.
+/// It contains two example environments and every option with an explanation.
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct Arguments {
-    /// The file, or the folder to write it in
+    /// The file to write, or the directory to write conform.toml in
     #[arg(default_value = "conform.toml")]
     pub path: PathBuf,
 
-    /// Write it also where there is one already
+    /// Overwrite an existing file
     #[arg(long)]
     pub force: bool,
 }
@@ -24,11 +24,11 @@ pub(super) struct Arguments {
 /// Why nothing was written.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum NotWritten {
-    /// Somebody's file is there.
-    #[error("{0} is there already: name another file, or write over it with --force")]
+    /// The file exists.
+    #[error("{0} already exists: name another file, or overwrite it with --force")]
     Exists(String),
-    /// It cannot be written.
-    #[error("{path} cannot be written: {source}")]
+    /// The file cannot be written.
+    #[error("cannot write {path}: {source}")]
     Io {
         /// The file.
         path: String,
@@ -38,13 +38,13 @@ pub(super) enum NotWritten {
 }
 
 impl Arguments {
-    /// Writes the file; what to say about it.
+    /// Writes the file; the message to print.
     pub(super) fn write(&self) -> Result<String, NotWritten> {
         let path = if self.path.is_dir() { self.path.join("conform.toml") } else { self.path.clone() };
         let shown = path.display().to_string();
         let mut open = OpenOptions::new();
         open.write(true);
-        // Not asked for beforehand: another program may write it in between.
+        // No check beforehand: another program may write the file in between.
         if self.force {
             open.create(true).truncate(true)
         } else {
@@ -57,7 +57,7 @@ impl Arguments {
             }
         })?;
         Ok(format!(
-            "Wrote {shown}. Put your addresses in it, and look at what holds with --env staging --show-config; nothing is sent.\n"
+            "Wrote {shown}. Set the base URLs of your environments in it, then check it with --env staging --show-config.\n"
         ))
     }
 }

@@ -2,11 +2,11 @@
 
 mod arguments;
 mod config;
-#[cfg_attr(not(feature = "containers"), path = "uncontained.rs")]
-mod contained;
 mod container;
 mod diff;
 mod dry_run;
+#[cfg_attr(not(feature = "containers"), path = "no_image_run.rs")]
+mod image_run;
 mod init;
 mod output;
 mod parse;
@@ -16,11 +16,10 @@ mod rules;
 mod run;
 mod signals;
 mod to_options;
+mod usage_error;
 mod values;
 
+pub use crate::exit_code::ExitCode;
 pub use arguments::command;
-pub use output::exit;
 pub use parse::parse;
 pub use run::{Embedded, Invocation};
-pub use to_options::UsageError;
-pub use values::{OutputFormat, Printed, ReportFile};

@@ -1,35 +1,32 @@
-//! Words and exit codes: how a command ends.
+//! What commands print, and the exit code that goes with it.
 
 use std::io::Write;
-use std::process::ExitCode;
 
-/// The exit codes that are no verdict.
-pub mod exit {
-    /// Wrong usage, or a configuration that cannot be used: nothing was sent.
-    pub const USAGE: u8 = 2;
-    /// The run could not take place, or a report could not be written.
-    pub const COULD_NOT_RUN: u8 = 3;
-}
-use exit::{COULD_NOT_RUN, USAGE};
+use crate::exit_code::ExitCode;
 
-/// Says what is wrong with how the command was asked for; the exit code.
+/// Prints a usage or configuration error; the exit code.
 pub(super) fn usage(error: &dyn std::error::Error) -> ExitCode {
     say(&format!("error: {error}"));
-    ExitCode::from(USAGE)
+    ExitCode::Usage
 }
 
-/// Prints on standard output; the exit code, which says so when that is not possible. A reader that left early is content.
+/// Prints why a run could not take place; the exit code.
+pub(super) fn could_not_run(error: &dyn std::fmt::Display) -> ExitCode {
+    say(&format!("error: {error}"));
+    ExitCode::CouldNotRun
+}
+
+/// Prints on standard output; the given exit code, unless that fails. A reader that closed the pipe is no failure.
 pub(super) fn print(text: &str, code: ExitCode) -> ExitCode {
     match write!(anstream::stdout(), "{text}") {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-            say(&format!("error: the output cannot be printed: {error}"));
-            ExitCode::from(COULD_NOT_RUN)
+            could_not_run(&format!("cannot write to standard output: {error}"))
         }
         _ => code,
     }
 }
 
-/// Prints on standard error, whoever reads it.
+/// Prints on standard error; failures are ignored, because there is nowhere to report them.
 pub(super) fn say(text: &str) {
-    let _nobody_reads = writeln!(anstream::stderr(), "{text}");
+    let _nowhere_to_report = writeln!(anstream::stderr(), "{text}");
 }

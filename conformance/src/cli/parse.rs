@@ -1,47 +1,46 @@
-//! From a command line to something to run.
+//! From a command line to an invocation.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use clap::FromArgMatches;
 
 use super::arguments::{Arguments, Command, command};
 use super::config::{self, Configuration};
 use super::init::NotWritten;
-use super::output::exit::{COULD_NOT_RUN, USAGE};
-use super::output::{print, say, usage};
+use super::output::{could_not_run, print, say, usage};
 use super::run::Invocation;
-use super::to_options::UsageError;
+use super::usage_error::UsageError;
 use super::values::Printed;
+use crate::exit_code::ExitCode;
 
 /// Reads a command line, program name first, with the environment and the configuration file.
 ///
 /// # Errors
 ///
-/// The exit code, when there is nothing to judge: help, the rules or the configuration were asked for, or the usage is wrong.
-/// What there is to say has been printed.
+/// The exit code, when there is nothing to judge: the command line requests help, another command or the configuration, or is
+/// invalid. The output has been printed.
 pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Invocation, ExitCode> {
     let line: Vec<OsString> = args.into_iter().collect();
     let definition = command();
     let typed = definition.clone().try_get_matches_from(&line);
     let typed = typed.map_err(|error| match config::variable_at_fault(&definition, &line) {
         Some(fault) => usage(&fault),
-        None => refuse(&error),
+        None => clap_exit(&error),
     })?;
-    let arguments = Arguments::from_arg_matches(&typed).map_err(|error| refuse(&error))?;
+    let arguments = Arguments::from_arg_matches(&typed).map_err(|error| clap_exit(&error))?;
     if let Some(command) = &arguments.command {
-        return Err(answer(command));
+        return Err(run(command));
     }
-    // A folder that is gone holds no file.
+    // A directory that was deleted contains no file.
     let folder = std::env::current_dir().unwrap_or_else(|_| PathBuf::new());
     let configuration = Configuration::new(&definition, &typed, &folder).map_err(|error| usage(&error))?;
     let (definition, whole) = configuration.complete(definition, &line);
-    let complete = definition.clone().try_get_matches_from(whole).map_err(|error| refuse(&error))?;
-    let mut arguments = Arguments::from_arg_matches(&complete).map_err(|error| refuse(&error))?;
+    let complete = definition.clone().try_get_matches_from(whole).map_err(|error| clap_exit(&error))?;
+    let mut arguments = Arguments::from_arg_matches(&complete).map_err(|error| clap_exit(&error))?;
     if arguments.show_config {
         let as_json = matches!(arguments.format, Printed::Report(format) if format.name == "json");
-        return Err(print(&configuration.show(&definition, &complete, as_json), ExitCode::SUCCESS));
+        return Err(print(&configuration.show(&definition, &complete, as_json), ExitCode::Success));
     }
     configuration.finish(&mut arguments).map_err(|error| usage(&error))?;
     let has_target = arguments.base_url.is_some() || arguments.container.image.is_some();
@@ -55,27 +54,24 @@ pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Invocation, Exi
     Ok(Invocation::new(program, arguments))
 }
 
-/// What the commands beside judging have to say.
-fn answer(command: &Command) -> ExitCode {
+/// Runs a command other than judging.
+fn run(command: &Command) -> ExitCode {
     match command {
-        Command::Diff(diff) => diff.answer(),
+        Command::Diff(diff) => diff.run(),
         Command::Init(init) => match init.write() {
-            Ok(answer) => print(&answer, ExitCode::SUCCESS),
+            Ok(text) => print(&text, ExitCode::Success),
             Err(error @ NotWritten::Exists(_)) => usage(&error),
-            Err(error) => {
-                say(&format!("error: {error}"));
-                ExitCode::from(COULD_NOT_RUN)
-            }
+            Err(error) => could_not_run(&error),
         },
-        Command::Rules(rules) => match rules.answer() {
-            Ok(answer) => print(&answer, ExitCode::SUCCESS),
+        Command::Rules(rules) => match rules.output() {
+            Ok(text) => print(&text, ExitCode::Success),
             Err(error) => usage(&error),
         },
     }
 }
 
-fn refuse(error: &clap::Error) -> ExitCode {
-    // Help and version come as errors too, with the exit code 0. Where to print is the error's own affair.
-    let _unprintable = error.print();
-    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(USAGE))
+fn clap_exit(error: &clap::Error) -> ExitCode {
+    // For clap, help and version are errors that go to standard output.
+    let _nowhere_to_report = error.print();
+    if error.use_stderr() { ExitCode::Usage } else { ExitCode::Success }
 }

@@ -1,4 +1,4 @@
-//! `rules`: the catalogue on the command line.
+//! `rules`: lists and explains the requirements.
 
 use crate::cli::values::OutputFormat;
 use crate::explain;
@@ -6,26 +6,26 @@ use animal_store_rules::catalogue::{Requirement, catalogue};
 
 /// List the requirements, or explain one
 ///
-/// An explanation says what the requirement is, where it comes from, what breaks it, and shows an example exchange that can
-/// be tried against the server that `cargo xtask serve` starts.
+/// An explanation gives the requirement, its source, examples of violations, and an example exchange that can be tried
+/// against the server that `cargo xtask serve` starts.
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct Arguments {
-    /// Explain this requirement, or list those that begin so
+    /// ID of the requirement to explain, or ID prefix of those to list
     pub id: Option<String>,
 
-    /// What to print on standard output
+    /// Output format
     #[arg(long, value_enum)]
     pub format: Option<OutputFormat>,
 }
 
-/// No requirement is called so or begins so.
+/// No requirement has this ID or ID prefix.
 #[derive(Debug, thiserror::Error)]
-#[error("no requirement is called {0} or begins so{hint}", hint = catalogue().did_you_mean(.0))]
+#[error("no requirement has the ID or ID prefix `{0}`{hint}", hint = catalogue().did_you_mean(.0))]
 pub(super) struct Unknown(String);
 
 impl Arguments {
-    /// What to print.
-    pub(super) fn answer(&self) -> Result<String, Unknown> {
+    /// The text to print.
+    pub(super) fn output(&self) -> Result<String, Unknown> {
         let format = self.format.unwrap_or_default();
         let pattern = self.id.as_deref().unwrap_or_default();
         if let Some(requirement) = catalogue().get(pattern) {

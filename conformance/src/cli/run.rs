@@ -1,20 +1,21 @@
 //! From arguments to an exit code.
 
 use std::io::Write;
-use std::process::ExitCode;
+use std::panic::{AssertUnwindSafe, resume_unwind};
 use std::sync::Arc;
 
+use futures_util::FutureExt;
 use futures_util::future::OptionFuture;
 
 use super::arguments::Arguments;
-use super::contained::{self, Contained};
 use super::dry_run;
-use super::output::exit::{COULD_NOT_RUN, USAGE};
-use super::output::{print, say, usage};
-use super::progress::{Talk, Teller};
+use super::image_run::ImageRun;
+use super::output::{could_not_run, print, say, usage};
+use super::progress::{Progress, Verbosity};
 use super::report_files::ReportFiles;
 use super::signals::Signals;
 use super::values::{Color, Printed};
+use crate::exit_code::ExitCode;
 use crate::interrupt::Interrupt;
 use crate::options::Options;
 use crate::report::text::Detail;
@@ -23,7 +24,7 @@ use crate::run::judge::{Judge, RunError};
 use animal_store_rules::catalogue::plan::Plan;
 use animal_store_rules::catalogue::scope::Profile;
 
-/// A server that stands in when no target is named.
+/// The server to judge when no target is named.
 #[derive(Clone, Debug)]
 pub struct Embedded {
     /// Its base address.
@@ -34,7 +35,7 @@ pub struct Embedded {
     pub plan: Plan,
 }
 
-/// A command line, understood.
+/// A parsed command line.
 #[derive(Debug)]
 pub struct Invocation {
     program: String,
@@ -43,20 +44,20 @@ pub struct Invocation {
 }
 
 impl Invocation {
-    /// What the arguments ask for.
+    /// The invocation of `program` with these arguments.
     pub(super) fn new(program: String, arguments: Arguments) -> Invocation {
         Invocation { program, arguments, embedded: false }
     }
 
-    /// Whether a server is named.
+    /// Whether the command line names a target.
     #[must_use]
     pub fn has_target(&self) -> bool {
-        self.arguments.base_url.is_some() || self.is_contained()
+        self.arguments.base_url.is_some() || self.judges_an_image()
     }
 
-    /// Whether the server is to be started from a container image, which needs the feature `containers`.
+    /// Whether the target is a container image to start, which needs the feature `containers`.
     #[must_use]
-    pub fn is_contained(&self) -> bool {
+    pub fn judges_an_image(&self) -> bool {
         self.arguments.container.image.is_some()
     }
 
@@ -83,7 +84,7 @@ impl Invocation {
         self
     }
 
-    /// Runs the judge, prints and writes what was asked for, and tells the exit code.
+    /// Runs the judge, prints the output and writes the report files; the exit code.
     pub async fn run(mut self) -> ExitCode {
         match self.arguments.color {
             Color::Auto => {}
@@ -95,7 +96,7 @@ impl Invocation {
             Err(error) => return usage(&error),
         };
         if let Some(image) = &image {
-            // A stand-in: the port is known when the container runs.
+            // A placeholder: the port is known once the container runs.
             self.arguments.base_url = Some(format!("http://127.0.0.1{}", image.path));
         }
         let mut options = match self.arguments.options() {
@@ -104,79 +105,76 @@ impl Invocation {
         };
         options.invoked.program.clone_from(&self.program);
         options.invoked.embedded = self.embedded;
-        options.invoked.container = self.arguments.container.told();
+        options.invoked.container = self.arguments.container.to_options();
         if self.arguments.dry_run {
             let target =
                 image.map_or_else(|| options.transport.base_url.clone(), |image| format!("image {}", image.name));
-            let _nobody_reads = write!(anstream::stdout(), "{}", dry_run::describe(&options, &target));
-            return ExitCode::SUCCESS;
+            let _nowhere_to_report = write!(anstream::stdout(), "{}", dry_run::describe(&options, &target));
+            return ExitCode::Success;
         }
-        // Before anything is sent: a verdict that cannot be kept is not worth a key's requests.
+        // Before anything is sent: a report that cannot be written is not worth a key's requests.
         let files = match ReportFiles::check(&self.arguments.report) {
             Ok(files) => files,
-            Err(error) => {
-                say(&format!("error: {error}"));
-                return ExitCode::from(COULD_NOT_RUN);
-            }
+            Err(error) => return could_not_run(&error),
         };
-        match image {
-            Some(image) => contained::judge(&self, options, &files, image).await,
-            None => self.judge(options, &files, None).await,
-        }
+        let Some(image) = image else { return self.judge(options, &files, None).await };
+        let image_run = match ImageRun::prepare(&options, image).await {
+            Ok(image_run) => image_run,
+            Err(code) => return code,
+        };
+        let removal = image_run.removal();
+        // The container is removed also when the judge panics.
+        let ended = AssertUnwindSafe(self.judge(options, &files, Some(image_run))).catch_unwind().await;
+        removal.await;
+        ended.unwrap_or_else(|panic| resume_unwind(panic))
     }
 
-    /// Judges with these options; a candidate in a container is started first, and its address taken.
-    pub(super) async fn judge(
-        &self,
-        mut options: Options,
-        files: &ReportFiles<'_>,
-        mut contained: Option<Contained>,
-    ) -> ExitCode {
-        let (teller, interrupt) = (Arc::new(Teller::begin(self.talk())), Interrupt::default());
-        let (tells, hears) = (Arc::clone(&teller), Arc::clone(&teller));
-        let removal = contained.as_ref().map(Contained::removal);
+    /// Judges with these options. The container of an image run is started first, and its address judged.
+    async fn judge(&self, mut options: Options, files: &ReportFiles<'_>, mut image_run: Option<ImageRun>) -> ExitCode {
+        let (progress, interrupt) = (Arc::new(Progress::begin(self.verbosity())), Interrupt::default());
+        let (at_signal, listener) = (Arc::clone(&progress), Arc::clone(&progress));
+        let removal = image_run.as_ref().map(ImageRun::removal);
         let last = async { OptionFuture::from(removal).await.unwrap_or_default() };
-        let signals = Signals::watch(interrupt.clone(), move || tells.interrupted(), last);
-        let interrupted = |code: ExitCode| signals.code().map_or(code, ExitCode::from);
-        if let Some(contained) = &mut contained {
-            match contained.start(&interrupt).await {
+        let signals = Signals::watch(interrupt.clone(), move || at_signal.interrupted(), last);
+        let unless_interrupted = |code: ExitCode| signals.code().unwrap_or(code);
+        if let Some(image_run) = &mut image_run {
+            match image_run.start(&interrupt).await {
                 Ok(Some(base_url)) => options.transport.base_url = base_url,
-                Ok(None) => return interrupted(ExitCode::from(COULD_NOT_RUN)),
+                Ok(None) => return unless_interrupted(ExitCode::CouldNotRun),
                 Err(error) => {
-                    teller.end();
-                    say(&format!("error: {error}"));
-                    return ExitCode::from(COULD_NOT_RUN);
+                    progress.end();
+                    return could_not_run(&error);
                 }
             }
         }
-        let judge = Judge::new(options).listener(move |event| hears.tell(event)).interrupted_by(interrupt);
+        let judge = Judge::new(options).listener(move |event| listener.show(event)).interrupted_by(interrupt);
         let outcome = judge.run().await;
-        teller.end();
-        interrupted(match outcome {
+        progress.end();
+        unless_interrupted(match outcome {
             Ok(mut report) => {
-                if let Some(contained) = &contained {
-                    contained.add_to(&mut report).await;
+                if let Some(image_run) = &image_run {
+                    image_run.add_to(&mut report).await;
                 }
                 self.deliver(&report, files)
             }
             Err(error) => {
-                say(&format!("error: {error}"));
-                if let Some(contained) = &contained {
-                    say(&contained.last_words().await);
+                let code = if matches!(error, RunError::Client(_)) { usage(&error) } else { could_not_run(&error) };
+                if let Some(image_run) = &image_run {
+                    say(&image_run.log_tail().await);
                 }
-                ExitCode::from(if matches!(error, RunError::Client(_)) { USAGE } else { COULD_NOT_RUN })
+                code
             }
         })
     }
 
-    /// How much is told while the run goes on.
-    fn talk(&self) -> Talk {
+    /// How much is shown while the run goes on.
+    fn verbosity(&self) -> Verbosity {
         match self.arguments.format {
-            _ if self.arguments.quiet => Talk::Nothing,
-            _ if self.arguments.verbose => Talk::Exchanges,
-            Printed::Text => Talk::Probes,
-            // A program reads: nothing but the report, also where both streams go to one place.
-            Printed::Report(_) => Talk::LiveOnly,
+            _ if self.arguments.quiet => Verbosity::Silent,
+            _ if self.arguments.verbose => Verbosity::Exchanges,
+            Printed::Text => Verbosity::Probes,
+            // Standard output is for a program: nothing but the report, also where both streams go to one place.
+            Printed::Report(_) => Verbosity::LiveOnly,
         }
     }
 
@@ -190,14 +188,14 @@ impl Invocation {
             Printed::Text => report::text::render(report, detail, columns()),
             Printed::Report(format) => (format.render)(report),
         };
-        let code = print(&text, ExitCode::from(report.verdict.exit_code()));
+        let code = print(&text, report.verdict.into());
         let missing = files.write(report);
         missing.iter().for_each(|problem| say(&format!("error: {problem}")));
-        if missing.is_empty() { code } else { ExitCode::from(COULD_NOT_RUN) }
+        if missing.is_empty() { code } else { ExitCode::CouldNotRun }
     }
 }
 
-/// How wide the terminal is, up to what is still easy to read; what reads the output elsewhere gets the classical width.
+/// The width of the terminal, up to what is easy to read; the classical width where standard output is not a terminal.
 fn columns() -> usize {
     const CLASSICAL: usize = 80;
     const WIDEST: usize = 100;

@@ -1,44 +1,45 @@
-//! Ctrl-C, and the request of a CI runner to end: the first ends the run in good order, the second ends the process.
+//! SIGINT (Ctrl-C) and SIGTERM: the first signal ends the run in good order, the second ends the process.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use tokio::task::JoinHandle;
 
+use crate::exit_code::ExitCode;
 use crate::interrupt::Interrupt;
 
-/// Watches for signals until it is dropped.
+/// Watches signals until it is dropped.
 pub(super) struct Signals {
-    code: Arc<AtomicU8>,
-    /// None where signals cannot be watched for: they end the process then, as they always did.
+    code: Arc<OnceLock<ExitCode>>,
+    /// None where signals cannot be watched: they end the process then, as is the default.
     watching: Option<JoinHandle<()>>,
 }
 
 impl Signals {
-    /// Raises the interrupt at the first signal, after telling of it. At the second, the process ends once `last` is done.
+    /// Calls `report` and raises the interrupt at the first signal. At the second, the process ends once `last` is done.
     pub(super) fn watch(
         interrupt: Interrupt,
-        tell: impl Fn() + Send + 'static,
+        report: impl Fn() + Send + 'static,
         last: impl Future<Output = ()> + Send + 'static,
     ) -> Signals {
-        let code = Arc::new(AtomicU8::new(0));
+        let code = Arc::new(OnceLock::new());
         let seen = Arc::clone(&code);
         let watching = Source::open().map(|mut source| {
             tokio::spawn(async move {
-                seen.store(source.next().await, Ordering::Relaxed);
-                tell();
+                let first = source.next().await;
+                seen.get_or_init(|| first);
+                report();
                 interrupt.raise();
                 let code = source.next().await;
                 last.await;
-                std::process::exit(code.into());
+                std::process::exit(code.number().into());
             })
         });
         Signals { code, watching }
     }
 
-    /// The exit code of a run that was interrupted.
-    pub(super) fn code(&self) -> Option<u8> {
-        Some(self.code.load(Ordering::Relaxed)).filter(|code| *code != 0)
+    /// The exit code of a run that was interrupted, if it was.
+    pub(super) fn code(&self) -> Option<ExitCode> {
+        self.code.get().copied()
     }
 }
 
@@ -49,9 +50,6 @@ impl Drop for Signals {
         }
     }
 }
-
-/// The exit code after SIGINT, by custom: 128 and the number of the signal.
-const INTERRUPTED: u8 = 128 + 2;
 
 /// Where signals come from.
 #[cfg(unix)]
@@ -69,12 +67,11 @@ impl Source {
         Some(Source { interrupt: interrupt.ok()?, terminate: terminate.ok()? })
     }
 
-    /// Waits for a signal; the exit code that tells of it.
-    async fn next(&mut self) -> u8 {
-        const TERMINATED: u8 = 128 + 15;
+    /// Waits for a signal; the exit code that goes with it.
+    async fn next(&mut self) -> ExitCode {
         tokio::select! {
-            _ = self.interrupt.recv() => INTERRUPTED,
-            _ = self.terminate.recv() => TERMINATED,
+            _ = self.interrupt.recv() => ExitCode::Interrupted,
+            _ = self.terminate.recv() => ExitCode::Terminated,
         }
     }
 }
@@ -89,10 +86,10 @@ impl Source {
         Some(Source)
     }
 
-    /// Waits for Ctrl-C; the exit code that tells of it.
-    async fn next(&mut self) -> u8 {
+    /// Waits for Ctrl-C; the exit code that goes with it.
+    async fn next(&mut self) -> ExitCode {
         match tokio::signal::ctrl_c().await {
-            Ok(()) => INTERRUPTED,
+            Ok(()) => ExitCode::Interrupted,
             Err(_) => std::future::pending().await,
         }
     }

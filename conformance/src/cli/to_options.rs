@@ -3,80 +3,12 @@
 use std::time::Duration;
 
 use super::arguments::Arguments;
-use crate::http::errors::of_file;
+use super::usage_error::UsageError;
 use crate::options::{Options, UnusableOptions};
 use animal_store_rules::catalogue::catalogue;
 use animal_store_rules::catalogue::scope::Scope;
-use animal_store_rules::toml_error::TomlError;
-use animal_store_rules::trace::keys::{ApiKey, UnusableKey};
+use animal_store_rules::trace::keys::ApiKey;
 use animal_store_rules::verdict::known_failing::KnownFailing;
-
-/// What is wrong with the options. Nothing was sent.
-#[derive(Debug, thiserror::Error)]
-pub enum UsageError {
-    /// There is no target.
-    #[error(
-        "which server? Name it with --base-url URL (cargo xtask conform without options judges the embedded reference)"
-    )]
-    NoTarget,
-    /// A variable that should be passed on is not there.
-    #[error("--container-env {0}: there is no variable of this name to pass on; give a value as {0}=VALUE")]
-    NoVariable(String),
-    /// The feature is not compiled in.
-    #[error(
-        "this program was built without --image: use `cargo xtask conform --image`, or build it with `--features containers`"
-    )]
-    NoContainers,
-    /// There is no key.
-    #[error(
-        "which key? Give one with --api-key KEY, in CONFORM_API_KEY, or in a variable that api_key_env of conform.toml names"
-    )]
-    NoKey,
-    /// A key without a target would silently judge the embedded server.
-    #[error("--api-key and --quota-key need --base-url URL or --image NAME: the embedded server has a key of its own")]
-    KeyWithoutTarget,
-    /// A key cannot be sent.
-    #[error("{option}: {source}")]
-    Key {
-        /// Which one.
-        option: &'static str,
-        /// What is wrong with it.
-        source: UnusableKey,
-    },
-    /// The address is none.
-    #[error(transparent)]
-    BaseUrl(UnusableOptions),
-    /// Without its seed, a generated request is another one.
-    #[error("--replay needs the --seed of the run that showed the request; the report tells it")]
-    ReplayWithoutSeed,
-    /// Everything was left out.
-    #[error("--only, --skip and the profile together leave nothing to judge")]
-    NothingSelected,
-    /// The CA file cannot be read.
-    #[error("--ca-cert {path}: {}\n  Name a PEM file with the certificate of the authority. Nothing was sent.", of_file(.source))]
-    CaCert {
-        /// The file.
-        path: String,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// The list of known failures cannot be read.
-    #[error("--known-failing {path}: {}\n  Name a TOML file with a [[known-failing]] table for each. Nothing was sent.", of_file(.source))]
-    KnownFailingFile {
-        /// The file.
-        path: String,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// The list of known failures is wrong.
-    #[error("--known-failing {path}, {source}")]
-    KnownFailing {
-        /// The file.
-        path: String,
-        /// Where and how.
-        source: TomlError,
-    },
-}
 
 impl Arguments {
     /// The options of a run.
@@ -152,21 +84,21 @@ mod tests {
     }
 
     #[test]
-    fn what_leaves_nothing_to_judge_is_refused() {
+    fn a_scope_without_requirements_is_rejected() {
         let args = ["--only", "quota.enforced", "--profile", "functional"];
         assert!(matches!(options(&args), Err(UsageError::NothingSelected)));
         assert!(options(&["--only", "auth", "--skip", "auth.challenge"]).is_ok());
     }
 
     #[test]
-    fn a_generated_request_is_replayed_with_its_seed_only() {
+    fn replay_requires_the_seed() {
         assert!(matches!(options(&["--replay", "3"]), Err(UsageError::ReplayWithoutSeed)));
         let options = options(&["--replay", "3", "--seed", "7"]).unwrap();
         assert_eq!((options.replay, options.seed), (Some(3), 7));
     }
 
     #[test]
-    fn what_is_switched_on_elsewhere_can_be_switched_off_by_hand() {
+    fn a_switch_can_be_set_to_false() {
         assert!(options(&["--strict"]).unwrap().strict);
         assert!(!options(&["--strict=false"]).unwrap().strict);
         let matches = command().try_get_matches_from(["conform", "-v", "--quiet=no"]).unwrap();

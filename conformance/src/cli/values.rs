@@ -1,4 +1,4 @@
-//! Values of options that are more than a text or a number.
+//! Types of option values.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -15,13 +15,13 @@ use crate::report::formats::{self, FORMATS, Format};
 use animal_store_rules::catalogue::catalogue;
 use animal_store_rules::catalogue::scope::Profile;
 
-/// A form of output.
+/// An output format.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, ValueEnum)]
-pub enum OutputFormat {
-    /// For people
+pub(super) enum OutputFormat {
+    /// Text for a terminal
     #[default]
     Text,
-    /// JSON, and nothing else
+    /// JSON
     Json,
 }
 
@@ -41,15 +41,15 @@ pub(super) enum Color {
 pub(super) fn profile() -> impl TypedValueParser<Value = Profile> {
     let value = |profile: Profile| {
         PossibleValue::new(profile.as_str()).help(match profile {
-            Profile::Full => "Everything: creates animals, and exhausts a key once",
-            Profile::Functional => "Everything but exhausting a key",
-            Profile::ReadOnly => "Neither creates animals nor exhausts a key",
+            Profile::Full => "Everything: creates animals and exhausts a key",
+            Profile::Functional => "Creates animals, but exhausts no key",
+            Profile::ReadOnly => "Creates no animals and exhausts no key",
         })
     };
     PossibleValuesParser::new(Profile::ALL.map(value)).try_map(|name| name.parse::<Profile>())
 }
 
-/// A key as it is given. `Debug` does not show it.
+/// A key. `Debug` does not show it.
 #[derive(Clone, Eq, PartialEq)]
 pub(super) struct Key(String);
 
@@ -83,46 +83,46 @@ impl FromStr for HeaderField {
     type Err = String;
 
     fn from_str(text: &str) -> Result<HeaderField, String> {
-        let (name, value) = text.split_once(':').ok_or("a header field is written `Name: value`")?;
+        let (name, value) = text.split_once(':').ok_or("a header field must have the form `Name: value`")?;
         let (name, value) = (name.trim(), value.trim());
         if reqwest::header::HeaderName::from_bytes(name.as_bytes()).is_err() {
-            return Err(format!("`{name}` cannot be the name of a header field"));
+            return Err(format!("`{name}` is not a valid header field name"));
         }
         if reqwest::header::HeaderValue::from_str(value).is_err() {
-            return Err("the value holds characters that a header field cannot carry".to_owned());
+            return Err("the value contains characters that are not allowed in a header field".to_owned());
         }
         if name.eq_ignore_ascii_case("authorization") {
-            return Err("the judge sets Authorization itself: give the key with --api-key".to_owned());
+            return Err("Authorization is set by the judge: give the key with --api-key".to_owned());
         }
         Ok(HeaderField { name: name.to_owned(), value: value.to_owned() })
     }
 }
 
-/// What to print on standard output after a run.
+/// The output on standard output after a run.
 #[derive(Clone, Copy, Debug)]
-pub enum Printed {
-    /// The text for people.
+pub(super) enum Printed {
+    /// The report as text.
     Text,
-    /// The report in a format, and nothing else.
+    /// The report in another format.
     Report(&'static Format),
 }
 
-/// How [`Printed`] is typed.
+/// Parses [`Printed`].
 pub(super) fn printed() -> impl TypedValueParser<Value = Printed> {
     let formats = FORMATS.iter().map(|format| PossibleValue::new(format.name).help(format.about));
-    let text = PossibleValue::new("text").help("For people");
+    let text = PossibleValue::new("text").help("Text for a terminal");
     PossibleValuesParser::new(std::iter::once(text).chain(formats))
         .map(|name| formats::named(&name).map_or(Printed::Text, Printed::Report))
 }
 
-/// What `--report` is for.
+/// The help of `--report`.
 pub(super) fn report_help() -> String {
-    format!("Write a report to a file (repeatable; one a line in the variable); the formats are {}", formats::names())
+    format!("Write a report to a file (repeatable; in the variable, one per line); formats: {}", formats::names())
 }
 
-/// A report to be written: its format and where to.
+/// A report file to write.
 #[derive(Clone, Debug)]
-pub struct ReportFile {
+pub(super) struct ReportFile {
     /// The format.
     pub format: &'static Format,
     /// The file.
@@ -139,32 +139,33 @@ impl FromStr for ReportFile {
     type Err = String;
 
     fn from_str(text: &str) -> Result<ReportFile, String> {
-        let (name, path) = text.split_once('=').ok_or("a report is written FORMAT=PATH, such as json=report.json")?;
+        let (name, path) =
+            text.split_once('=').ok_or("a report must have the form FORMAT=PATH, such as json=report.json")?;
         let format = formats::named(name)
-            .ok_or_else(|| format!("`{name}` is no report format; the formats are {}", formats::names()))?;
+            .ok_or_else(|| format!("`{name}` is not a report format; formats: {}", formats::names()))?;
         if path.is_empty() {
-            return Err(format!("the path is missing, as in {name}=report.{name}"));
+            return Err(format!("the path is missing: write {name}=report.{name}"));
         }
         Ok(ReportFile { format, path: PathBuf::from(path) })
     }
 }
 
-/// A base address, without the slash at its end.
+/// A base URL, without a trailing slash.
 pub(super) fn base_url(text: &str) -> Result<String, UnusableOptions> {
     normal_base_url(text)
 }
 
-/// An identifier of the catalogue, or the beginning of one.
+/// The ID of a requirement, or a prefix of one.
 pub(super) fn requirement(text: &str) -> Result<String, String> {
     if catalogue().knows(text) {
         return Ok(text.to_owned());
     }
-    Err(format!("no requirement is called so or begins so{}", catalogue().did_you_mean(text)))
+    Err(format!("no requirement has this ID or ID prefix{}", catalogue().did_you_mean(text)))
 }
 
-/// The first moment, in UTC, of a day such as 2030-12-05.
+/// The start, in UTC, of a date such as 2030-12-05.
 pub(super) fn day(text: &str) -> Result<Timestamp, String> {
-    let date: Date = text.parse().map_err(|_| "a day is written year-month-day, such as 2030-12-05".to_owned())?;
+    let date: Date = text.parse().map_err(|_| "a date must have the form YYYY-MM-DD, such as 2030-12-05".to_owned())?;
     date.to_zoned(TimeZone::UTC).map(|zoned| zoned.timestamp()).map_err(|error| error.to_string())
 }
 
@@ -173,7 +174,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn authorization_is_not_to_be_set_by_hand() {
+    fn authorization_cannot_be_set_as_a_header_option() {
         assert!("Authorization: Bearer x".parse::<HeaderField>().is_err());
         assert!("X-Tenant: a".parse::<HeaderField>().is_ok());
     }

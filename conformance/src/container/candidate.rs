@@ -1,4 +1,4 @@
-//! A candidate in a container: started for a run, and removed after it, however it ends.
+//! A candidate in a container: started for a run, and removed afterwards.
 
 use std::path::Path;
 use std::time::Duration;
@@ -14,28 +14,28 @@ use super::engine::{self, NoEngine};
 use super::ready::{self, NotReady};
 use super::{Image, ImageName, Ready, log};
 
-/// The label by which containers of runs that were killed can be found: with `kill -9`, nobody removes anything.
+/// The label of the containers, to find those of killed runs: after SIGKILL nothing removes them.
 const LABEL: &str = "animal-store.candidate";
 
 /// How long an engine may take to create and start a container; pulling the image is part of it.
 const START: Duration = Duration::from_secs(300);
 
-/// Why there is no candidate to judge.
+/// Why the candidate could not be started.
 #[derive(Debug, thiserror::Error)]
-pub enum StartError {
-    /// There is nothing to start it with.
+pub(crate) enum StartError {
+    /// There is no container engine.
     #[error(transparent)]
     NoEngine(#[from] NoEngine),
-    /// The engine refused.
-    #[error("the image {image} cannot be started: {detail}")]
+    /// The engine reported an error.
+    #[error("cannot start the image {image}: {detail}")]
     Refused {
         /// Which image.
         image: ImageName,
-        /// What the engine says.
+        /// The message of the engine.
         detail: String,
     },
-    /// The program in it ended.
-    #[error("the container of {image} ended by itself, with exit code {code}, before it was ready{log}")]
+    /// Its process exited.
+    #[error("the container of {image} exited with code {code} before it was ready{log}")]
     Ended {
         /// Which image.
         image: ImageName,
@@ -44,17 +44,17 @@ pub enum StartError {
         /// The end of its log.
         log: LastLines,
     },
-    /// It did not get ready.
+    /// It was not ready in time.
     #[error(
-        "the container of {image} was not ready within {} s: waited for {ready} on port {port}\n  Does it listen on 0.0.0.0 inside, and is --container-port right? See --ready and --ready-timeout{log}",
+        "the container of {image} was not ready within {} s: waited for {ready} on port {port}\n  Check that it listens on 0.0.0.0 and that --container-port is right. See also --ready and --ready-timeout{log}",
         patience.as_secs()
     )]
     NotReady {
         /// Which image.
         image: ImageName,
-        /// What was waited for.
+        /// The condition for readiness.
         ready: Ready,
-        /// The port inside.
+        /// The port in the container.
         port: u16,
         /// How long.
         patience: Duration,
@@ -65,7 +65,7 @@ pub enum StartError {
 
 /// The end of a log inside a message.
 #[derive(Debug)]
-pub struct LastLines(String);
+pub(crate) struct LastLines(String);
 
 impl std::fmt::Display for LastLines {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -77,42 +77,42 @@ impl std::fmt::Display for LastLines {
     }
 }
 
-/// A container to be, and what removes it.
+/// A container, which may not have been started yet.
 #[derive(Clone, Debug)]
-pub struct Candidate {
+pub(crate) struct Candidate {
     docker: Docker,
     name: String,
 }
 
-/// A candidate that is ready to be judged. The container goes when this is dropped; [`Candidate::remove`] makes sure of it.
+/// A candidate that is ready. Dropping it removes the container; [`Candidate::remove`] makes sure of that.
 #[derive(Debug)]
-pub struct Running {
+pub(crate) struct Running {
     /// The base address of its API.
-    pub base_url: String,
+    pub(crate) base_url: String,
     _container: ContainerAsync<GenericImage>,
 }
 
 impl Candidate {
-    /// Finds an engine. Nothing is started yet.
+    /// Connects to a container engine. No container is started yet.
     ///
     /// # Errors
     ///
-    /// [`NoEngine`] when none answers.
-    pub async fn prepare() -> Result<Candidate, NoEngine> {
+    /// [`NoEngine`] when none responds.
+    pub(crate) async fn prepare() -> Result<Candidate, NoEngine> {
         let name = format!("conform-{}-{:08x}", std::process::id(), fastrand::u32(..));
         Ok(Candidate { docker: engine::connect().await?, name })
     }
 
-    /// Starts the image and waits until it is ready. What its log says is made fit for people by `clean`.
+    /// Starts the image and waits until it is ready. `clean` makes its log printable.
     ///
     /// # Errors
     ///
     /// [`StartError`], after which there may still be a container to remove.
-    pub async fn start(&self, image: &Image, clean: impl Fn(&str) -> String) -> Result<Running, StartError> {
+    pub(crate) async fn start(&self, image: &Image, clean: impl Fn(&str) -> String) -> Result<Running, StartError> {
         let refused = |detail: String| StartError::Refused { image: image.name.clone(), detail: clean(&detail) };
         let container = match tokio::time::timeout(START, self.request(image).start()).await {
             Ok(started) => started.map_err(|error| refused(error.to_string()))?,
-            Err(_) => return Err(refused(format!("the engine took longer than {} s", START.as_secs()))),
+            Err(_) => return Err(refused(format!("the container engine took longer than {} s", START.as_secs()))),
         };
         let not_ready = match origin(&container, image.port).await {
             Ok(origin) => match ready::wait(&self.docker, &self.name, image, &origin).await {
@@ -121,7 +121,7 @@ impl Candidate {
                 }
                 Err(not_ready) => not_ready,
             },
-            // A program that ended at once has no port any more.
+            // A container that exited at once has no port any more.
             Err(error) => match ready::exit_code(&self.docker, &self.name).await {
                 Some(code) => NotReady::Ended(code),
                 None => return Err(refused(error.to_string())),
@@ -140,8 +140,8 @@ impl Candidate {
         })
     }
 
-    /// The end of its log, as it was written; empty when there is none to be had.
-    pub async fn log(&self) -> String {
+    /// The end of its log; empty when it is not available.
+    pub(crate) async fn log(&self) -> String {
         log::tail(&self.docker, &self.name).await
     }
 
@@ -149,13 +149,13 @@ impl Candidate {
     ///
     /// # Errors
     ///
-    /// A sentence for people, when the engine does not do it.
-    pub async fn remove(&self) -> Result<(), String> {
+    /// An error message, when the engine fails to.
+    pub(crate) async fn remove(&self) -> Result<(), String> {
         let options = RemoveContainerOptionsBuilder::new().force(true).v(true).build();
         match self.docker.remove_container(&self.name, Some(options)).await {
-            // There is none, or somebody is removing it.
+            // It does not exist, or is being removed already.
             Ok(()) | Err(bollard::errors::Error::DockerResponseServerError { status_code: 404 | 409, .. }) => Ok(()),
-            Err(error) => Err(format!("the container {} was not removed: {error}", self.name)),
+            Err(error) => Err(format!("cannot remove the container {}: {error}", self.name)),
         }
     }
 
@@ -172,7 +172,7 @@ impl Candidate {
             request = request.with_cmd(image.args.clone());
         }
         if is_local() {
-            // Nobody but this machine needs to reach it.
+            // Only this machine needs to reach it.
             request = request.with_host_config_modifier(move |host| {
                 let loopback = PortBinding { host_ip: Some("127.0.0.1".to_owned()), host_port: Some(String::new()) };
                 host.publish_all_ports = Some(false);
@@ -183,15 +183,16 @@ impl Candidate {
     }
 }
 
-/// Where the container's port is reached.
+/// The origin at which the container's port is reached.
 async fn origin(container: &ContainerAsync<GenericImage>, port: u16) -> Result<String, TestcontainersError> {
     let (host, port) = (container.get_host().await?.to_string(), container.get_host_port_ipv4(port).await?);
-    // The other address of this name, ::1, is not where the port was asked for.
+    // The port is published on 127.0.0.1 only, and localhost may also resolve to ::1.
     let host = if host == "localhost" { "127.0.0.1" } else { &host };
     Ok(format!("http://{host}:{port}"))
 }
 
-/// Whether the engine's loopback is this program's: its socket is a file, and this program is in no container itself.
+/// Whether the engine and this program share a loopback interface: its socket is a file, and this program is not in a
+/// container itself.
 fn is_local() -> bool {
     let elsewhere = std::env::var("DOCKER_HOST").is_ok_and(|host| !host.starts_with("unix:"));
     !elsewhere && !Path::new("/.dockerenv").exists()

@@ -8,10 +8,12 @@ use testcontainers::core::client::docker_client_instance;
 /// The variable that names the engine's socket.
 const DOCKER_HOST: &str = "DOCKER_HOST";
 
-/// No engine answers.
+/// No container engine responds.
 #[derive(Debug, thiserror::Error)]
-#[error("no container engine answers ({detail}): start Docker or Podman, or name the engine's socket in DOCKER_HOST")]
-pub struct NoEngine {
+#[error(
+    "no container engine responds ({detail}): start Docker or Podman, or set DOCKER_HOST to the socket of the engine"
+)]
+pub(crate) struct NoEngine {
     detail: String,
 }
 
@@ -19,7 +21,7 @@ pub struct NoEngine {
 ///
 /// # Errors
 ///
-/// [`NoEngine`] when none answers.
+/// [`NoEngine`] when none responds.
 pub(super) async fn connect() -> Result<Docker, NoEngine> {
     let error = match docker_client_instance().await {
         Ok(docker) => match docker.ping().await {
@@ -31,7 +33,7 @@ pub(super) async fn connect() -> Result<Docker, NoEngine> {
     if std::env::var_os(DOCKER_HOST).is_none()
         && let Some(socket) = podman_socket()
     {
-        return Err(start_again_with(&socket));
+        return Err(restart_with(&socket));
     }
     Err(NoEngine { detail: error })
 }
@@ -42,21 +44,21 @@ fn podman_socket() -> Option<PathBuf> {
     of_user.into_iter().chain([PathBuf::from("/run/podman/podman.sock")]).find(|socket| socket.exists())
 }
 
-/// Starts this program again, in this process, with the socket in `DOCKER_HOST`: the library that speaks with engines reads
-/// nothing else, and a running program cannot safely change its environment. Returns only when that fails.
+/// Replaces this process by a new one of this program with the socket in `DOCKER_HOST`: the client library reads nothing else,
+/// and a running program cannot safely change its environment. Returns only when that fails.
 #[cfg(unix)]
-fn start_again_with(socket: &Path) -> NoEngine {
+fn restart_with(socket: &Path) -> NoEngine {
     use std::os::unix::process::CommandExt;
     let error = std::env::current_exe().map(|program| {
         let mut command = std::process::Command::new(program);
         command.args(std::env::args_os().skip(1)).env(DOCKER_HOST, format!("unix://{}", socket.display())).exec()
     });
     let error = error.unwrap_or_else(|error| error);
-    NoEngine { detail: format!("Podman's socket {} cannot be used: {error}", socket.display()) }
+    NoEngine { detail: format!("cannot use the Podman socket {}: {error}", socket.display()) }
 }
 
 /// Elsewhere Podman offers Docker's own socket.
 #[cfg(not(unix))]
-fn start_again_with(socket: &Path) -> NoEngine {
+fn restart_with(socket: &Path) -> NoEngine {
     NoEngine { detail: format!("set DOCKER_HOST to use {}", socket.display()) }
 }

@@ -1,4 +1,4 @@
-//! What a candidate logs.
+//! The log of a candidate.
 
 use std::time::Duration;
 
@@ -6,14 +6,14 @@ use futures_util::{Stream, StreamExt};
 use testcontainers::bollard::Docker;
 use testcontainers::bollard::query_parameters::LogsOptionsBuilder;
 
-/// No more of a log's end is told.
+/// How much of the end of a log is reported.
 const TAIL_LINES: usize = 40;
 const TAIL_BYTES: usize = 16 * 1024;
 
-/// How long an engine may take to hand over the end of a log.
+/// How long an engine may take to return the end of a log.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The end of a container's log, both streams, as it was written; empty when there is none to be had.
+/// The end of a container's log, both streams, as it was written; empty when it is not available.
 pub(super) async fn tail(docker: &Docker, container: &str) -> String {
     let options = LogsOptionsBuilder::new().stdout(true).stderr(true).tail(&TAIL_LINES.to_string()).build();
     let mut end = Vec::new();
@@ -25,19 +25,19 @@ pub(super) async fn tail(docker: &Docker, container: &str) -> String {
             end.drain(..end.len().saturating_sub(TAIL_BYTES));
         }
     };
-    // What came until then is told.
+    // After a timeout, what was received until then is reported.
     let _in_time = tokio::time::timeout(PATIENCE, collect).await;
     String::from_utf8_lossy(&end).into_owned()
 }
 
-/// Returns when the log holds the text: true; or when it ended without: false.
+/// Waits for the text in the log; false when the log ended without it.
 pub(super) async fn holds(docker: &Docker, container: &str, text: &str) -> bool {
     let options = LogsOptionsBuilder::new().stdout(true).stderr(true).follow(true).build();
     let frames = docker.logs(container, Some(options));
     found(frames.take_while(|frame| std::future::ready(frame.is_ok())).filter_map(async |frame| frame.ok()), text).await
 }
 
-/// Whether the text comes in the frames, also across two of them. No more is kept than that needs.
+/// Whether the frames contain the text, also across two of them. Memory is bounded.
 async fn found(frames: impl Stream<Item = impl AsRef<[u8]>>, text: &str) -> bool {
     let (mut window, mut frames) = (Vec::new(), std::pin::pin!(frames));
     while let Some(frame) = frames.next().await {

@@ -1,4 +1,4 @@
-//! Candidates that come as container images: what to start, and when it counts as ready.
+//! Candidates in container images: which image to start, and when it is ready.
 //!
 //! Starting one needs the cargo feature `containers`; without it, only the description is compiled.
 
@@ -16,35 +16,34 @@ use std::str::FromStr;
 use std::time::Duration;
 
 #[cfg(feature = "containers")]
-pub use candidate::{Candidate, LastLines, Running, StartError};
-#[cfg(feature = "containers")]
-pub use engine::NoEngine;
+pub(crate) use candidate::{Candidate, Running, StartError};
 
-/// What to start.
+/// An image to start.
 #[derive(Clone, Debug)]
-pub struct Image {
-    /// Which image.
+#[cfg_attr(not(feature = "containers"), expect(dead_code, reason = "only a program with the feature starts images"))]
+pub(crate) struct Image {
+    /// The name of the image.
     pub name: ImageName,
-    /// The port on which it listens, inside.
+    /// The port on which it listens in the container.
     pub port: u16,
-    /// The path below which its API lives, such as `/v1`.
+    /// The path of its API, such as `/v1`.
     pub path: String,
     /// Variables of its environment.
     pub env: Vec<(String, String)>,
-    /// Arguments in place of those that the image names; empty for those.
+    /// Arguments instead of those of the image; empty to keep those.
     pub args: Vec<String>,
     /// When it is ready to be judged.
     pub ready: Ready,
-    /// How long that may take.
+    /// How long to wait for that.
     pub patience: Duration,
 }
 
 /// The name of an image and its tag or digest.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct ImageName {
+pub(crate) struct ImageName {
     /// Everything before the last colon: `registry.example:5000/team/pets`, or `pets@sha256`.
     pub repository: String,
-    /// What follows: `latest` where nothing does.
+    /// What follows it; `latest` by default.
     pub tag: String,
 }
 
@@ -67,28 +66,28 @@ impl FromStr for ImageName {
         if plain(repository) && plain(tag) && !text.starts_with('-') {
             Ok(ImageName { repository: repository.to_owned(), tag: tag.to_owned() })
         } else {
-            Err("an image is written NAME or NAME:TAG, such as pets:1.2".to_owned())
+            Err("an image must have the form NAME or NAME:TAG, such as pets:1.2".to_owned())
         }
     }
 }
 
 /// When a candidate is ready to be judged.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub enum Ready {
-    /// As soon as it answers at its base address, whatever it says.
+pub(crate) enum Ready {
+    /// As soon as it responds at its base URL, with any status.
     #[default]
     Answers,
-    /// As soon as it answers a GET of this path, from the root of the server, with 2xx.
+    /// As soon as a GET of this path, from the root of the server, returns 2xx.
     Path(String),
-    /// As soon as its log holds this text.
+    /// As soon as its log contains this text.
     Log(String),
 }
 
 impl fmt::Display for Ready {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Ready::Answers => f.write_str("an answer"),
-            Ready::Path(path) => write!(f, "200 on GET {path}"),
+            Ready::Answers => f.write_str("a response"),
+            Ready::Path(path) => write!(f, "2xx on GET {path}"),
             Ready::Log(text) => write!(f, "{text:?} in its log"),
         }
     }
@@ -99,10 +98,10 @@ impl FromStr for Ready {
 
     fn from_str(text: &str) -> Result<Ready, String> {
         match text.strip_prefix("log:") {
-            Some("") => Err("the text is missing, as in log:listening".to_owned()),
+            Some("") => Err("the text is missing: write log:TEXT, such as log:listening".to_owned()),
             Some(wanted) => Ok(Ready::Log(wanted.to_owned())),
             None if text.starts_with('/') => Ok(Ready::Path(text.to_owned())),
-            None => Err("it is a path such as /healthz, or a text of the log such as log:listening".to_owned()),
+            None => Err("expected a path such as /healthz, or a text of the log such as log:listening".to_owned()),
         }
     }
 }

@@ -6,23 +6,24 @@ use testcontainers::bollard::Docker;
 use testcontainers::bollard::query_parameters::InspectContainerOptions;
 
 use super::{Image, Ready, log};
-use crate::http::client::{Client, Transport};
+use crate::http::client::Client;
+use crate::options::Transport;
 
-/// How often is asked.
+/// The interval between two polls.
 const INTERVAL: Duration = Duration::from_millis(50);
 
-/// How long one answer may take.
+/// The timeout of one poll.
 const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Why a candidate is not ready.
 pub(super) enum NotReady {
-    /// Its process ended.
+    /// Its process exited.
     Ended(Option<i64>),
-    /// It goes on, and what was waited for did not come in time.
+    /// It runs, but was not ready in time.
     Late,
 }
 
-/// Waits for what makes the candidate ready, as long as may be.
+/// Waits until the candidate is ready, up to its timeout.
 pub(super) async fn wait(docker: &Docker, container: &str, image: &Image, origin: &str) -> Result<(), NotReady> {
     let ready = async {
         match &image.ready {
@@ -34,17 +35,17 @@ pub(super) async fn wait(docker: &Docker, container: &str, image: &Image, origin
                     Err(NotReady::Ended(exit_code(docker, container).await.flatten()))
                 }
             }
-            Ready::Answers => answers(docker, container, &format!("{origin}{}", image.path), |_| true).await,
+            Ready::Answers => responds(docker, container, &format!("{origin}{}", image.path), |_| true).await,
             Ready::Path(path) => {
-                answers(docker, container, &format!("{origin}{path}"), |status| (200..300).contains(&status)).await
+                responds(docker, container, &format!("{origin}{path}"), |status| (200..300).contains(&status)).await
             }
         }
     };
     tokio::time::timeout(image.patience, ready).await.unwrap_or(Err(NotReady::Late))
 }
 
-/// Asks until a status comes that will do.
-async fn answers(docker: &Docker, container: &str, url: &str, will_do: fn(u16) -> bool) -> Result<(), NotReady> {
+/// Polls until a response has an accepted status.
+async fn responds(docker: &Docker, container: &str, url: &str, accepts: fn(u16) -> bool) -> Result<(), NotReady> {
     let transport = Transport {
         base_url: url.to_owned(),
         timeout: TIMEOUT,
@@ -52,10 +53,10 @@ async fn answers(docker: &Docker, container: &str, url: &str, will_do: fn(u16) -
         proxy: None,
         headers: Vec::new(),
     };
-    // Plain HTTP without a proxy needs nothing that a machine could lack.
+    // A client for plain HTTP without a proxy can always be built.
     let Ok(client) = Client::new(transport) else { return Err(NotReady::Late) };
     loop {
-        if client.poll().await.is_ok_and(will_do) {
+        if client.poll().await.is_ok_and(accepts) {
             return Ok(());
         }
         if let Some(code) = exit_code(docker, container).await {

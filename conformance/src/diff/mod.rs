@@ -1,7 +1,7 @@
-//! Two reports compared: what changed in the verdicts, and in what the candidate chose.
+//! Comparison of two reports: changes in the statuses of requirements and in the candidate's choices.
 //!
-//! A regression is what a pipeline stops for. Comparing two environments or two days, one wants to hear of it when something
-//! that held is broken, or is no longer looked at although the run was asked to, and not when a smaller run was asked for less.
+//! A regression fails a pipeline. It is a requirement that held and is now broken, or that was selected and can no longer be
+//! judged; a run with a smaller scope is no regression.
 
 use serde::Serialize;
 
@@ -16,7 +16,7 @@ mod text;
 pub use read::{Unusable, read};
 pub use text::render;
 
-/// What differs between two reports, the first of which is the one to hold to.
+/// The differences between two reports, of which the first is the baseline.
 #[derive(Clone, Debug, Serialize)]
 pub struct Difference {
     /// The first report.
@@ -25,66 +25,66 @@ pub struct Difference {
     pub after: Side,
     /// Whether something got worse.
     pub regression: bool,
-    /// Every requirement whose status differs, what got worse first.
+    /// Every requirement whose status differs, regressions first.
     pub requirements: Vec<Change>,
-    /// Every choice that both saw and that differs.
+    /// Every choice that both observed and that differs.
     pub choices: Vec<ChoiceChange>,
 }
 
 /// One of the two reports.
 #[derive(Clone, Debug, Serialize)]
 pub struct Side {
-    /// What was judged.
+    /// The base URL that was judged.
     pub base_url: String,
-    /// When, RFC 3339 in UTC.
+    /// The time of the first request, RFC 3339 in UTC.
     pub started_at: Option<String>,
-    /// How much.
+    /// The profile.
     pub profile: Profile,
     /// The verdict.
     pub verdict: Verdict,
 }
 
-/// A requirement that has another status now.
+/// A requirement whose status changed.
 #[derive(Clone, Debug, Serialize)]
 pub struct Change {
     /// Its identifier.
     pub id: String,
-    /// The requirement in a line.
+    /// Its title.
     pub title: String,
     /// Its level.
     pub level: Level,
     /// What kind of change it is.
     pub kind: Kind,
-    /// What the first report found; nothing when its run was not asked.
+    /// Its status in the first report; none when it was not selected.
     pub before: Option<Status>,
-    /// What the second report found; nothing when its run was not asked.
+    /// Its status in the second report; none when it was not selected.
     pub after: Option<Status>,
-    /// What is wrong now, or why nothing was found.
+    /// The defect, or why it was not exercised.
     pub reason: Option<String>,
 }
 
-/// What a change means. The order is that of telling.
+/// The kind of a change, in the order of the output.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
     /// It is broken and was not, or it is stated and can no longer be judged.
     Worse,
-    /// It differs in a way that is neither: it was not asked for, say.
+    /// Any other change: it was not selected, for example.
     Other,
-    /// It holds, and did not.
+    /// It holds now and did not before.
     Better,
 }
 
-/// A choice that both reports saw, and that differs.
+/// A choice that both reports observed and that differs.
 #[derive(Clone, Debug, Serialize)]
 pub struct ChoiceChange {
     /// The identifier of the open requirement.
     pub id: String,
-    /// The open question in a line.
+    /// Its title.
     pub title: String,
-    /// What the first report saw.
+    /// The choice in the first report.
     pub before: String,
-    /// What the second report saw.
+    /// The choice in the second report.
     pub after: String,
 }
 
@@ -92,7 +92,7 @@ pub struct ChoiceChange {
 #[must_use]
 pub fn compare(before: &Report, after: &Report) -> Difference {
     let mut requirements: Vec<Change> = ids(before, after).filter_map(|id| change(before, after, id)).collect();
-    // What is broken comes before what could not be judged.
+    // Broken requirements come before those that were not exercised.
     requirements.sort_by_key(|change| (change.kind, change.after == Some(Status::NotExercised)));
     let worse = requirements.iter().any(|change| change.kind == Kind::Worse);
     Difference {
@@ -112,8 +112,8 @@ pub fn json(difference: &Difference) -> String {
 
 /// The identifiers of both reports, each once, in the order of the specification.
 fn ids<'r>(before: &'r Report, after: &'r Report) -> impl Iterator<Item = &'r str> {
-    let gone = before.requirements.iter().filter(|r| find(after, &r.id).is_none());
-    after.requirements.iter().chain(gone).map(|requirement| requirement.id.as_str())
+    let removed = before.requirements.iter().filter(|r| find(after, &r.id).is_none());
+    after.requirements.iter().chain(removed).map(|requirement| requirement.id.as_str())
 }
 
 fn find<'r>(report: &'r Report, id: &str) -> Option<&'r RequirementReport> {
@@ -158,7 +158,7 @@ fn kind(level: Level, was: Option<Status>, is: Option<Status>, violates: bool) -
 fn choices(before: &Report, after: &Report) -> Vec<ChoiceChange> {
     let changed = after.gap_profile.iter().filter_map(|choice| {
         let was = before.gap_profile.iter().find(|other| other.id == choice.id)?;
-        // A run that shows nothing of a choice does not say that it is another.
+        // A choice that was not observed has not changed.
         let (before, after) = was.observed.clone().zip(choice.observed.clone())?;
         (before != after).then(|| ChoiceChange { id: choice.id.clone(), title: choice.title.clone(), before, after })
     });
@@ -174,7 +174,7 @@ fn side(report: &Report) -> Side {
     }
 }
 
-/// How bad a verdict is.
+/// The order of verdicts, best first.
 fn rank(verdict: Verdict) -> u8 {
     match verdict {
         Verdict::Conforms => 0,
@@ -188,7 +188,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn worse_is_what_a_pipeline_stops_for() {
+    fn a_regression_is_a_requirement_that_no_longer_holds() {
         use Status::{Fail, KnownFailing, NotExercised, Pass, StaleKnownFailing};
         let stated = |was, is, violates| kind(Level::Stated, was, is, violates);
         for was in [Some(Pass), Some(NotExercised), Some(KnownFailing), None] {
@@ -199,7 +199,7 @@ mod tests {
         assert_eq!(stated(Some(KnownFailing), Some(StaleKnownFailing), true), Kind::Worse);
         assert_eq!(stated(Some(Pass), Some(NotExercised), false), Kind::Worse);
         assert_eq!(stated(Some(Fail), Some(NotExercised), false), Kind::Other);
-        assert_eq!(stated(Some(Pass), None, false), Kind::Other, "a run that was asked for less");
+        assert_eq!(stated(Some(Pass), None, false), Kind::Other, "a run with a smaller scope");
         assert_eq!(stated(Some(Fail), Some(Pass), false), Kind::Better);
         let inferred = |was, is| kind(Level::Inferred, was, is, false);
         assert_eq!(inferred(Some(Pass), Some(Fail)), Kind::Worse, "what held is broken");

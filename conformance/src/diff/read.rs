@@ -1,4 +1,4 @@
-//! Reads a JSON report back.
+//! Reads a JSON report.
 
 use std::path::{Path, PathBuf};
 
@@ -6,10 +6,10 @@ use serde::Deserialize;
 
 use crate::report::{Report, SCHEMA_VERSION};
 
-/// A file that holds no report that can be compared.
+/// A file that is not a report that can be compared.
 #[derive(Debug, thiserror::Error)]
 pub enum Unusable {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("{path}: {source}", path = .path.display())]
     File {
         /// The file.
@@ -17,18 +17,18 @@ pub enum Unusable {
         /// Why.
         source: std::io::Error,
     },
-    /// It is something else.
-    #[error("{path} is no JSON report: {problem}\n  Write one with: conform --report json=FILE", path = .path.display())]
+    /// The file is not a report.
+    #[error("{path} is not a JSON report: {problem}\n  Write one with: conform --report json=FILE", path = .path.display())]
     NoReport {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Why it is not one.
         problem: String,
     },
-    /// It is a report of another shape.
+    /// The report has another schema version.
     #[error(
-        "{path} has version {version} of the report's schema, and this program reads version {SCHEMA_VERSION}\n  \
-         Compare reports of one program: write this one again.",
+        "{path} has report schema version {version}, and this program reads version {SCHEMA_VERSION}\n  \
+         Compare reports that the same program wrote.",
         path = .path.display()
     )]
     OtherVersion {
@@ -39,17 +39,17 @@ pub enum Unusable {
     },
 }
 
-/// What every version of a report has.
+/// The member that every schema version has.
 #[derive(Deserialize)]
 struct Versioned {
     schema_version: u64,
 }
 
-/// Reads a report as the format `json` writes it. It holds everything but the exchanges.
+/// Reads a report that the format `json` wrote. It contains everything but the exchanges.
 ///
 /// # Errors
 ///
-/// [`Unusable`], when there is no file, no report in it, or one of another version.
+/// [`Unusable`], when the file cannot be read, is not a report, or has another schema version.
 pub fn read(path: &Path) -> Result<Report, Unusable> {
     let text = std::fs::read_to_string(path).map_err(|source| Unusable::File { path: path.to_owned(), source })?;
     let no_report = |error: serde_json::Error| Unusable::NoReport { path: path.to_owned(), problem: error.to_string() };

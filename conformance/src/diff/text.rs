@@ -1,4 +1,4 @@
-//! The difference for people at a terminal: what got worse first, no line longer than 80 columns.
+//! The differences as text for a terminal: regressions first, no line longer than 80 columns.
 
 use std::fmt::Write;
 
@@ -42,7 +42,7 @@ fn write(out: &mut String, difference: &Difference) -> std::fmt::Result {
         }
         writeln!(out, "\n{style}{title}{style:#}")?;
         for change in changes {
-            let (was, is) = (told(change.before), told(change.after));
+            let (was, is) = (word(change.before), word(change.after));
             writeln!(out, "  {style}{mark}{style:#} {:id_width$}  {was} → {is}", change.id)?;
             let reason = change.reason.as_deref().unwrap_or(&change.title);
             writeln!(out, "      {DIM}{}{DIM:#}", line(reason, 6))?;
@@ -56,7 +56,7 @@ fn side(out: &mut String, name: &str, side: &Side) -> std::fmt::Result {
     let about = format!(
         "{} · {} · profile {}",
         side.verdict.as_str(),
-        side.started_at.as_deref().map_or("never begun", |time| time.get(..19).unwrap_or(time)),
+        side.started_at.as_deref().map_or("nothing sent", |time| time.get(..19).unwrap_or(time)),
         side.profile.as_str()
     );
     writeln!(out, "{BOLD}{name}{BOLD:#}  {}\n   {DIM}{}{DIM:#}", line(&side.base_url, 3), line(&about, 3))
@@ -66,7 +66,7 @@ fn choices(out: &mut String, difference: &Difference) -> std::fmt::Result {
     if difference.choices.is_empty() {
         return Ok(());
     }
-    writeln!(out, "\n{BOLD}Other choices{BOLD:#} {DIM}(the specification leaves them open){DIM:#}")?;
+    writeln!(out, "\n{BOLD}Different choices{BOLD:#} {DIM}(the specification leaves them open){DIM:#}")?;
     for choice in &difference.choices {
         writeln!(out, "  · {}  {DIM}{}{DIM:#}", choice.id, line(&choice.title, 6 + choice.id.len()))?;
         for (name, observed) in [("A", &choice.before), ("B", &choice.after)] {
@@ -85,7 +85,7 @@ fn summary(out: &mut String, difference: &Difference) -> std::fmt::Result {
     let (word, style) = if difference.regression { ("REGRESSION", RED) } else { ("NO REGRESSION", GREEN) };
     writeln!(
         out,
-        "\n{style}{word}{style:#}  {} worse, {} better, {} different otherwise; {} other choices",
+        "\n{style}{word}{style:#}  {} worse, {} better, {} different otherwise; {} different choices",
         count(Kind::Worse),
         count(Kind::Better),
         count(Kind::Other),
@@ -93,9 +93,9 @@ fn summary(out: &mut String, difference: &Difference) -> std::fmt::Result {
     )
 }
 
-fn told(status: Option<Status>) -> &'static str {
+fn word(status: Option<Status>) -> &'static str {
     match status {
-        None => "not asked",
+        None => "not selected",
         Some(Status::Pass) => "held",
         Some(Status::Fail) => "broken",
         Some(Status::KnownFailing) => "known to fail",
@@ -120,7 +120,7 @@ fn lines(text: &str, used: usize) -> Vec<String> {
     lines
 }
 
-/// The text in what is left of a line. A file may hold anything, so it is made printable again.
+/// The text cut to the rest of a line, and made printable: the file may contain anything.
 fn line(text: &str, used: usize) -> String {
     layout::cut(&printable(text).replace(['\n', '\t'], " "), WIDTH.saturating_sub(used))
 }

@@ -1,7 +1,7 @@
-//! Example exchanges: for each requirement that HTTP can show, requests and lawful answers, as a trace.
+//! Example exchanges: for each requirement that can be observed over HTTP, requests and lawful responses, as a trace.
 //!
-//! They are traces so that a test can hand them to the rules: an example that its own rule would not accept, or would not
-//! look at, fails the suite. Where a choice is open, the answer is the reference server's.
+//! They are traces so that a test can hand them to the rules: an example that its own rule does not accept, or does not apply
+//! to, fails the suite. Open choices are those of the reference server.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -20,15 +20,15 @@ const KEY: &str = "sk-example-4b1d";
 const BEGIN: i64 = 1_780_315_210;
 const RESET: i64 = 1_780_315_260;
 
-/// A request and its answer, as the table writes them.
+/// A request and its response, as in the table below.
 struct Step {
     request: Request,
     status: u16,
     body: String,
     headers: Vec<(&'static str, &'static str)>,
-    /// Seconds since the first exchange; the next second unless told.
+    /// Seconds since the first exchange; the next second by default.
     at: Option<i64>,
-    /// Requests that remain after it; one fewer than before unless told.
+    /// Requests that remain after it; one fewer than before by default.
     remaining: Option<i64>,
 }
 
@@ -48,18 +48,18 @@ fn post(body: &str, status: u16, answer: impl Into<String>) -> Step {
     step(request, status, answer)
 }
 
-/// The body of a refusal.
+/// The body of an error response.
 fn error(status: u16, code: &str, message: &str) -> String {
     format!(r#"{{"code":"{code}","message":"{message}","status":{status}}}"#)
 }
 
-/// A creation that is refused with 400 for the given reason.
+/// A creation that is rejected with 400 for the given reason.
 fn invalid(body: &str, message: &str) -> Vec<Step> {
     vec![post(body, 400, error(400, "invalid_body", message))]
 }
 
 fn limited(request: Step) -> Step {
-    let body = error(429, "rate_limited", "the limit is used up; retry after 49 seconds");
+    let body = error(429, "rate_limited", "rate limit exceeded; retry after 49 seconds");
     Step { status: 429, body, headers: vec![("Retry-After", "49")], at: Some(1), remaining: Some(0), ..request }
 }
 
@@ -104,7 +104,7 @@ fn fetch() -> Step {
     get("/pets/1", 200, REX)
 }
 
-fn nobody() -> Step {
+fn not_found() -> Step {
     get("/pets/404", 404, error(404, "not_found", "no animal has this identifier"))
 }
 
@@ -113,7 +113,7 @@ fn refused(step: Step) -> Step {
     Step { status: 401, body, ..step }.header("WWW-Authenticate", "Bearer")
 }
 
-/// The requests and answers that show a requirement; none for what HTTP does not show.
+/// The requests and responses that show a requirement; none if it cannot be observed over HTTP.
 fn steps(id: &str) -> Vec<Step> {
     match id {
         "service.environments"
@@ -200,12 +200,12 @@ fn steps(id: &str) -> Vec<Step> {
         "auth.scheme-case" => vec![list().key(Some(&format!("bearer {KEY}")))],
 
         "errors.elsewhere" => vec![get("/animals", 404, error(404, "not_found", "no such path"))],
-        id if id.starts_with("errors.") => vec![nobody()],
+        id if id.starts_with("errors.") => vec![not_found()],
 
         "headers.remaining-falls" | "headers.remaining-never-rises" | "quota.every-operation" => {
             vec![create(), list()]
         }
-        "headers.refused-count" => vec![list(), nobody(), list()],
+        "headers.refused-count" => vec![list(), not_found(), list()],
         "headers.anonymous" => vec![refused(list().key(None))],
         id if id.starts_with("headers.") => vec![list()],
 
@@ -226,13 +226,13 @@ fn steps(id: &str) -> Vec<Step> {
         ],
 
         "orders.exists" | "orders.answer" => vec![get("/store/orders", 200, "[]")],
-        "get.not-found" => vec![nobody()],
+        "get.not-found" => vec![not_found()],
         id if id.starts_with("pet.") || id.starts_with("create.") => vec![create()],
         _ => vec![list()],
     }
 }
 
-/// What hides the key of the examples.
+/// The redactor for the key of the examples.
 #[must_use]
 pub fn redactor() -> Redactor {
     let mut redactor = Redactor::default();
@@ -240,7 +240,7 @@ pub fn redactor() -> Redactor {
     redactor
 }
 
-/// The example for a requirement, as a trace of lawful exchanges; empty for what HTTP does not show.
+/// The example for a requirement, as a trace of lawful exchanges; empty if it cannot be observed over HTTP.
 #[must_use]
 pub fn trace(id: &str) -> Trace {
     let keys = ApiKey::new(KEY).into_iter().collect();
@@ -256,7 +256,7 @@ pub fn trace(id: &str) -> Trace {
     let mut remaining = 60;
     let exchanges = steps(id).into_iter().zip(0..).map(|(step, index)| {
         let sent_at = Timestamp::UNIX_EPOCH + SignedDuration::from_secs(BEGIN + step.at.unwrap_or(index));
-        // Without a valid key nothing is admitted; a scheme in another case is a choice of the reference's.
+        // Without a valid key nothing is admitted; accepting a scheme in another case is the reference's choice.
         let authorization = step.request.authorization.as_deref().unwrap_or_default();
         let keyed = authorization.split_once(' ').is_some_and(|(_, token)| token == KEY);
         if keyed {

@@ -1,4 +1,4 @@
-//! The catalogue told to people and machines: as a list, or one requirement with all that there is to say about it.
+//! The catalogue as text and JSON: a list of requirements, or one requirement with its explanation.
 
 pub mod examples;
 
@@ -16,15 +16,15 @@ const BOLD: Style = Style::new().bold();
 /// No line of running text is longer than this.
 const WIDTH: usize = 96;
 
-/// All that there is to say about a requirement.
+/// The explanation of a requirement.
 #[derive(Clone, Debug, Serialize)]
 pub struct Explanation {
     /// Its entry in the catalogue.
     #[serde(flatten)]
     pub requirement: &'static Requirement,
-    /// The statements of the specification that it answers for, in other words.
+    /// The statements of the specification that it covers, restated.
     pub statements: Vec<&'static str>,
-    /// Requests and lawful answers; none for what HTTP does not show.
+    /// Requests and lawful answers; none if it cannot be observed over HTTP.
     pub example: Vec<ReportedExchange>,
 }
 
@@ -44,11 +44,11 @@ pub fn explain(requirement: &'static Requirement) -> Explanation {
     }
 }
 
-/// What is told, as JSON with a line break at its end.
+/// A document as JSON, with a trailing line break.
 #[must_use]
-pub fn json(told: &impl Serialize) -> String {
+pub fn json(document: &impl Serialize) -> String {
     // Every member is a string, a number or a list of those, which serde_json cannot fail to write.
-    let mut text = serde_json::to_string_pretty(told).unwrap_or_default();
+    let mut text = serde_json::to_string_pretty(document).unwrap_or_default();
     text.push('\n');
     text
 }
@@ -79,7 +79,7 @@ fn write_list(out: &mut String, requirements: &[&Requirement]) -> std::fmt::Resu
     writeln!(out, "\n{DIM}{stated} stated, {inferred} inferred, {open} open{DIM:#}")
 }
 
-/// An explanation for people, with ANSI styles.
+/// An explanation as text, with ANSI styles.
 #[must_use]
 pub fn text(explanation: &Explanation) -> String {
     let mut out = String::new();
@@ -98,9 +98,9 @@ fn write_text(out: &mut String, explanation: &Explanation) -> std::fmt::Result {
     explanation.statements.iter().try_for_each(|gist| paragraph(out, &format!("· {gist}")))?;
     let parts = [
         ("Follows from", &requirement.from),
-        ("What breaks it", &requirement.breaks),
-        ("What the reference server does", &requirement.choice),
-        ("Why", &requirement.why),
+        ("Violations", &requirement.breaks),
+        ("Choice of the reference server", &requirement.choice),
+        ("Reason", &requirement.why),
     ];
     for (title, text) in parts {
         if let Some(text) = text {
@@ -109,18 +109,20 @@ fn write_text(out: &mut String, explanation: &Explanation) -> std::fmt::Result {
         }
     }
     if explanation.example.is_empty() {
-        return writeln!(out, "\n{DIM}No exchange over HTTP shows it.{DIM:#}");
+        return writeln!(out, "\n{DIM}It cannot be observed over HTTP.{DIM:#}");
     }
-    let title = if requirement.level == Level::Open { "Example, answered as the reference does" } else { "Example" };
+    let title = if requirement.level == Level::Open { "Example, as the reference server responds" } else { "Example" };
     writeln!(out, "\n{BOLD}{title}{BOLD:#}")?;
     explanation.example.iter().try_for_each(|exchange| example(out, exchange))
 }
 
 fn meaning(level: Level) -> &'static str {
     match level {
-        Level::Stated => "the specification says it, and a server that breaks it violates",
-        Level::Inferred => "breaking it is a warning, and a violation with --strict",
-        Level::Open => "the specification leaves it open: the choice is recorded and cannot fail",
+        Level::Stated => "stated in the specification; breaking it is a violation",
+        Level::Inferred => {
+            "follows from the specification and HTTP; breaking it is a warning, with --strict a violation"
+        }
+        Level::Open => "left open by the specification; the choice is recorded and cannot fail",
     }
 }
 

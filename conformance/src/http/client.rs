@@ -1,50 +1,34 @@
 //! The only owner of an HTTP client.
 //!
 //! It follows no redirect, so a key never travels to another origin; it decodes no content coding; it reads no more of a
-//! body than a bound. Every request uses a connection of its own: what one answer leaves on a connection can then never
-//! be taken for a part of the next, and each exchange can be repeated alone.
-
-use std::time::Duration;
+//! body than a bound. Every request uses a connection of its own: what one response leaves on a connection can then never
+//! be mistaken for a part of the next, and each exchange can be repeated alone.
 
 use reqwest::Method;
 use reqwest::header::{ACCEPT_ENCODING, HeaderMap, HeaderValue};
 use reqwest::redirect::Policy;
 
 use super::errors;
+use crate::options::Transport;
 use animal_store_rules::trace::exchange::{Failure, FailureKind, MAX_BODY, Outcome, Request, Response};
 
-/// How the client reaches its target.
-#[derive(Clone, Debug)]
-pub struct Transport {
-    /// The base URL, without a trailing slash.
-    pub base_url: String,
-    /// How long one exchange may take, connecting and reading included.
-    pub timeout: Duration,
-    /// PEM certificates to trust beside the system's.
-    pub ca_certificates: Vec<u8>,
-    /// A proxy for every request. The environment's proxy settings are not used.
-    pub proxy: Option<String>,
-    /// Header fields to send with every request.
-    pub headers: Vec<(String, String)>,
-}
-
-/// Why no client could be built.
+/// An error in building the client.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
-    /// The file given as CA holds no usable certificate.
+    /// The CA file contains no usable certificate.
     #[error(
-        "--ca-cert: the file holds no certificate in PEM that can be used\n  Such a file begins with -----BEGIN CERTIFICATE-----. Nothing was sent."
+        "--ca-cert: the file contains no valid PEM certificate\n  A PEM file begins with -----BEGIN CERTIFICATE-----. Nothing was sent."
     )]
     Certificates,
-    /// The proxy address cannot be used.
-    #[error("--proxy: the address cannot be used; it should look like http://proxy.example:3128. Nothing was sent.")]
+    /// The URL of the proxy is not valid.
+    #[error("--proxy: not a proxy URL such as http://proxy.example:3128. Nothing was sent.")]
     Proxy,
-    /// Anything else that keeps it from being built.
-    #[error("the HTTP client could not be built: {0}")]
+    /// Any other error.
+    #[error("cannot build the HTTP client: {0}")]
     Build(#[from] reqwest::Error),
 }
 
-/// Sends requests and writes down what comes of them.
+/// Sends requests and records their outcomes.
 #[derive(Debug)]
 pub struct Client {
     http: reqwest::Client,
@@ -56,7 +40,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// [`ClientError`] when certificates or proxy cannot be used.
+    /// [`ClientError`] when the certificates or the proxy URL are not valid.
     pub fn new(transport: Transport) -> Result<Client, ClientError> {
         // Another part of the process may have chosen a provider already; any will do.
         let _already_installed = rustls::crypto::ring::default_provider().install_default();
@@ -69,7 +53,7 @@ impl Client {
             match builder(&transport)?.tls_certs_merge(extra.clone()).build() {
                 Ok(http) => http,
                 // A system without CA certificates, such as a container image with nothing in it but this program.
-                Err(_) => builder(&transport)?.tls_certs_only(brought_along()?.into_iter().chain(extra)).build()?,
+                Err(_) => builder(&transport)?.tls_certs_only(bundled_roots()?.into_iter().chain(extra)).build()?,
             }
         } else {
             // Without this, a machine that has no CA certificates could not even speak plain HTTP.
@@ -92,12 +76,12 @@ impl Client {
         }
     }
 
-    /// Asks whether anything speaks HTTP at the base URL, without a key and without reading a body. No exchange: it says
-    /// nothing about the API. The status of the answer.
+    /// Checks whether a server responds at the base URL, without a key and without reading a body; the status of the response. The
+    /// request is not part of the trace.
     ///
     /// # Errors
     ///
-    /// [`Failure`] when there is no HTTP answer.
+    /// [`Failure`] when there is no HTTP response.
     pub async fn poll(&self) -> Result<u16, Failure> {
         let mut builder = self.http.get(&self.transport.base_url);
         for (name, value) in &self.transport.headers {
@@ -107,7 +91,7 @@ impl Client {
     }
 
     async fn exchange(&self, request: &Request) -> Result<Response, reqwest::Error> {
-        // A method that is no token cannot come from a probe; HTTP would be broken by sending it.
+        // Probes send valid methods only; an invalid one would break the HTTP framing.
         let method = Method::from_bytes(request.method.as_bytes()).unwrap_or(Method::GET);
         let mut builder = self.http.request(method, format!("{}{}", self.transport.base_url, request.target()));
         for (name, value) in self.transport.headers.iter().chain(&request.headers) {
@@ -139,9 +123,9 @@ impl Client {
     }
 }
 
-/// Everything about the client but whom it trusts.
+/// The configuration of the client, without its root certificates.
 fn builder(transport: &Transport) -> Result<reqwest::ClientBuilder, ClientError> {
-    // Without this field a server may choose any content coding (RFC 9110, 12.5.3), and none is undone here.
+    // Without this field a server may choose any content coding (RFC 9110, 12.5.3), and none is decoded here.
     let identity = HeaderMap::from_iter([(ACCEPT_ENCODING, HeaderValue::from_static("identity"))]);
     let builder = reqwest::Client::builder()
         .default_headers(identity)
@@ -155,19 +139,19 @@ fn builder(transport: &Transport) -> Result<reqwest::ClientBuilder, ClientError>
     })
 }
 
-/// The public authorities that are compiled in, for a system that has none of its own.
-fn brought_along() -> Result<Vec<reqwest::Certificate>, ClientError> {
+/// The root certificates that are compiled in, for a system without any.
+fn bundled_roots() -> Result<Vec<reqwest::Certificate>, ClientError> {
     let roots = webpki_root_certs::TLS_SERVER_ROOT_CERTS.iter();
     roots.map(|root| reqwest::Certificate::from_der(root).map_err(ClientError::Build)).collect()
 }
 
-/// The proxy at this address, if it is one of a proxy for HTTP.
+/// The proxy at this URL, if it is an HTTP URL.
 fn usable_proxy(address: &str) -> Option<reqwest::Proxy> {
     let url = reqwest::Url::parse(address).ok()?;
     (["http", "https"].contains(&url.scheme()) && url.has_host()).then(|| reqwest::Proxy::all(url).ok())?
 }
 
-/// The URL as the client puts it on the wire: what may not stand in one is percent-encoded.
+/// The URL as the client sends it: characters that are not allowed are percent-encoded.
 pub(crate) fn as_sent(url: &str) -> String {
     reqwest::Url::parse(url).map_or_else(|_| url.to_owned(), String::from)
 }

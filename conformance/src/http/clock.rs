@@ -1,8 +1,8 @@
-//! The judge's clock: whatever tells the time of a run, or waits in it, asks here.
+//! The clock of a run: the only source of the time, and the only way to wait.
 //!
-//! A run waits for windows to end, which takes minutes. A test whose candidate goes by the same clock need not: there, time does
-//! not pass by itself. So nothing is waited for, and nothing depends on how fast the machine is. Nothing else differs, and rules
-//! cannot tell, because they read no clock.
+//! A run waits for windows to end, which takes minutes. A test whose candidate uses the same stepping clock does not wait: there,
+//! time passes only by reading the clock and by waiting, so nothing depends on the speed of the machine. Rules are not affected,
+//! because they read no clock.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use jiff::{SignedDuration, Timestamp};
 
-/// The time, and a way to let it pass.
+/// The time, and a way to wait.
 #[derive(Clone, Debug, Default)]
 pub struct Clock(Option<Stepping>);
 
@@ -22,7 +22,7 @@ struct Stepping {
     passed: Arc<AtomicU64>,
 }
 
-/// What passes with each look at a stepping clock, so that no two looks show the same time.
+/// The time that passes with each reading of a stepping clock, so that no two readings are equal.
 const STEP: Duration = Duration::from_millis(1);
 
 impl Clock {
@@ -32,8 +32,8 @@ impl Clock {
         Clock::default()
     }
 
-    /// A clock that starts now and does not go by itself: each look moves it on by a millisecond, and each wait by all of its
-    /// time, at once. Its clones show the same time.
+    /// A clock that starts now and does not run by itself: each reading advances it by a millisecond, and each wait by its
+    /// duration, at once. Clones share the time.
     #[must_use]
     pub fn stepping() -> Clock {
         Clock(Some(Stepping { since: Timestamp::now(), started: Instant::now(), passed: Arc::default() }))
@@ -51,13 +51,13 @@ impl Clock {
         }
     }
 
-    /// The time to measure with, which no correction of the time of day touches.
+    /// The monotonic time, for measuring durations.
     #[must_use]
     pub fn instant(&self) -> Instant {
         self.0.as_ref().map_or_else(Instant::now, |clock| clock.started + clock.step(STEP))
     }
 
-    /// Returns when so much time has passed.
+    /// Waits for this duration.
     pub async fn sleep(&self, time: Duration) {
         match &self.0 {
             None => tokio::time::sleep(time).await,
@@ -69,7 +69,7 @@ impl Clock {
 }
 
 impl Stepping {
-    /// Moves on, and returns what has passed altogether.
+    /// Advances the clock; the total time that has passed.
     fn step(&self, time: Duration) -> Duration {
         let nanoseconds = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         Duration::from_nanos(self.passed.fetch_add(nanoseconds, Ordering::SeqCst).saturating_add(nanoseconds))
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_stepping_clock_passes_with_looks_and_waits_alone_and_its_clones_with_it() {
+    async fn a_stepping_clock_advances_with_readings_and_waits_only_and_so_do_its_clones() {
         let clock = Clock::stepping();
         let twin = clock.clone();
         let (first, measured) = (clock.now(), clock.instant());
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn the_machines_clock_goes_by_itself() {
+    fn the_system_clock_runs_by_itself() {
         let clock = Clock::system();
         let begun = clock.instant();
         assert!(clock.now() >= Timestamp::now() - SignedDuration::from_mins(1));

@@ -1,11 +1,11 @@
-//! Errors of the network and of files in words that say what happened, not how the system numbers it.
+//! Messages for network and file errors, without the error numbers of the system.
 
 use std::error::Error;
 use std::io::{self, ErrorKind};
 
 use animal_store_rules::trace::exchange::FailureKind;
 
-/// What kind of failure this is, and words for it. The words never repeat the address, which may hold a key.
+/// The kind of a failure, and a message. The message never contains the URL, which may hold a key.
 pub(crate) fn of(error: &(dyn Error + 'static)) -> (Option<FailureKind>, String) {
     let mut chain = vec![error];
     while let Some(next) = chain[chain.len() - 1].source() {
@@ -13,49 +13,48 @@ pub(crate) fn of(error: &(dyn Error + 'static)) -> (Option<FailureKind>, String)
     }
     let innermost = chain[chain.len() - 1].to_string();
     if chain.iter().any(|cause| cause.to_string() == "dns error") {
-        return (Some(FailureKind::Unresolved), "its name does not resolve".to_owned());
+        return (Some(FailureKind::Unresolved), "the host name does not resolve".to_owned());
     }
     let system = chain.iter().rev().find_map(|cause| cause.downcast_ref::<io::Error>());
-    if let Some(told) = chain.iter().find_map(|cause| tls_error(*cause)) {
-        return told;
+    if let Some(tls) = chain.iter().find_map(|cause| tls_error(*cause)) {
+        return tls;
     }
-    let words = match system.map(io::Error::kind) {
-        Some(ErrorKind::ConnectionRefused) => "the connection was refused: nothing listens there".to_owned(),
-        Some(ErrorKind::ConnectionReset) => "the connection was reset".to_owned(),
-        Some(ErrorKind::TimedOut) => "no connection in time".to_owned(),
-        Some(ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable) => "there is no way to that host".to_owned(),
+    let message = match system.map(io::Error::kind) {
+        Some(ErrorKind::ConnectionRefused) => "connection refused".to_owned(),
+        Some(ErrorKind::ConnectionReset) => "connection reset".to_owned(),
+        Some(ErrorKind::TimedOut) => "connection timed out".to_owned(),
+        Some(ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable) => "host unreachable".to_owned(),
         _ if innermost.contains("://") => "the request could not be sent".to_owned(),
-        _ if innermost == "invalid HTTP version parsed" => "what came is no HTTP".to_owned(),
+        _ if innermost == "invalid HTTP version parsed" => "the response is not valid HTTP".to_owned(),
         _ => without_number(&innermost),
     };
-    // A handshake that breaks off is told by the system's kinds alone.
+    // A handshake that is aborted has an I/O error without a TLS error.
     let tls = innermost.to_ascii_lowercase().contains("tls handshake");
-    (tls.then_some(FailureKind::Tls), words)
+    (tls.then_some(FailureKind::Tls), message)
 }
 
-/// What TLS has to say about it.
+/// The kind and message of a TLS error.
 fn tls_error(cause: &(dyn Error + 'static)) -> Option<(Option<FailureKind>, String)> {
     use rustls::{CertificateError, Error, InvalidMessage};
     let error = rustls_error(cause)?;
     Some(match error {
         Error::InvalidMessage(InvalidMessage::InvalidContentType) => {
-            (Some(FailureKind::NotTls), "what answers is no TLS; it seems to speak plain HTTP".to_owned())
+            (Some(FailureKind::NotTls), "the response is not TLS; the server seems to use plain HTTP".to_owned())
         }
-        Error::InvalidCertificate(CertificateError::UnknownIssuer) => (
-            Some(FailureKind::Untrusted),
-            "its certificate is self-signed, or from an authority that is not trusted here".to_owned(),
-        ),
+        Error::InvalidCertificate(CertificateError::UnknownIssuer) => {
+            (Some(FailureKind::Untrusted), "the certificate is self-signed, or its issuer is not trusted".to_owned())
+        }
         Error::InvalidCertificate(
             CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
-        ) => (Some(FailureKind::Tls), "its certificate is for another name".to_owned()),
+        ) => (Some(FailureKind::Tls), "the certificate is not valid for this host name".to_owned()),
         Error::InvalidCertificate(CertificateError::Expired | CertificateError::ExpiredContext { .. }) => {
-            (Some(FailureKind::Tls), "its certificate has expired".to_owned())
+            (Some(FailureKind::Tls), "the certificate has expired".to_owned())
         }
         other => (Some(FailureKind::Tls), other.to_string()),
     })
 }
 
-/// The error of TLS that travels inside of an I/O error, or of one inside of another.
+/// The TLS error inside an I/O error, at any depth.
 fn rustls_error<'e>(cause: &'e (dyn Error + 'static)) -> Option<&'e rustls::Error> {
     let mut error = cause;
     loop {
@@ -69,15 +68,15 @@ fn rustls_error<'e>(cause: &'e (dyn Error + 'static)) -> Option<&'e rustls::Erro
 /// Why a file cannot be read.
 pub(crate) fn of_file(error: &io::Error) -> String {
     match error.kind() {
-        ErrorKind::NotFound => "there is no such file".to_owned(),
-        ErrorKind::PermissionDenied => "you may not read it".to_owned(),
-        ErrorKind::IsADirectory => "it is a folder".to_owned(),
-        ErrorKind::InvalidData => "it is no text in UTF-8".to_owned(),
+        ErrorKind::NotFound => "no such file".to_owned(),
+        ErrorKind::PermissionDenied => "permission denied".to_owned(),
+        ErrorKind::IsADirectory => "is a directory".to_owned(),
+        ErrorKind::InvalidData => "not valid UTF-8".to_owned(),
         _ => without_number(&error.to_string()),
     }
 }
 
-/// The system's words without the number that it gives them.
+/// The message of the system without the error number.
 fn without_number(text: &str) -> String {
     text.split(" (os error ").next().unwrap_or(text).to_owned()
 }
@@ -87,15 +86,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_of_the_system_are_left_out() {
+    fn error_numbers_are_removed() {
         assert_eq!(without_number("Broken pipe (os error 32)"), "Broken pipe");
-        assert_eq!(of_file(&io::Error::from(ErrorKind::NotFound)), "there is no such file");
-        let (kind, words) = of(&io::Error::from(ErrorKind::ConnectionRefused));
-        assert_eq!((kind, words.as_str()), (None, "the connection was refused: nothing listens there"));
+        assert_eq!(of_file(&io::Error::from(ErrorKind::NotFound)), "no such file");
+        let (kind, message) = of(&io::Error::from(ErrorKind::ConnectionRefused));
+        assert_eq!((kind, message.as_str()), (None, "connection refused"));
     }
 
     #[test]
-    fn an_address_is_not_repeated() {
+    fn a_url_is_not_repeated() {
         assert_eq!(of(&io::Error::other("no way to http://h/?key=sk-1")).1, "the request could not be sent");
     }
 }

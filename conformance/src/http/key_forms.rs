@@ -1,9 +1,9 @@
-//! Forms of a key that are sent where a valid key is due, and that no server may accept.
+//! Invalid forms of a key, which no server may accept.
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 
-/// The key with the case of each letter turned round.
+/// The key with the case of each letter inverted.
 pub(crate) fn toggle_case(key: &str) -> String {
     key.chars().map(|c| if c.is_ascii_lowercase() { c.to_ascii_uppercase() } else { c.to_ascii_lowercase() }).collect()
 }

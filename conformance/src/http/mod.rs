@@ -1,5 +1,5 @@
-//! Everything that touches the network: [`client`] is the only owner of an HTTP client, [`pacing`] says when the next request may be
-//! sent, [`clock`] gives the time of a run and waits.
+//! Network access: [`client`] is the only owner of an HTTP client, [`pacing`] computes when to send the next request, [`clock`] is
+//! the clock of a run.
 
 pub mod client;
 pub mod clock;

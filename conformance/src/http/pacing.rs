@@ -1,4 +1,4 @@
-//! When to send the next request: by the headers of the last answer, and by `Retry-After`.
+//! When to send the next request: by the rate-limit headers of the last response, and by `Retry-After`.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use animal_store_rules::tolerance::Tolerance;
 use animal_store_rules::trace::exchange::Exchange;
 use animal_store_rules::trace::{rate_limit, retry_after};
 
-/// The longest that the judge waits at once: a minute's window, and a `Retry-After` somewhat beyond it.
+/// The longest single wait: a one-minute window, and a `Retry-After` somewhat beyond it.
 pub const LONGEST_WAIT: Duration = Duration::from_secs(90);
 
 /// Announced times beyond this are all the same: too long.
@@ -24,7 +24,7 @@ pub enum Advice {
     Go,
     /// Wait this long first.
     Wait(Duration),
-    /// The wait would be longer than the judge waits.
+    /// The wait would exceed [`LONGEST_WAIT`].
     TooLong(Duration),
 }
 
@@ -32,14 +32,15 @@ fn advise(wait: Duration) -> Advice {
     if wait > LONGEST_WAIT { Advice::TooLong(wait) } else { Advice::Wait(wait) }
 }
 
-/// Reads the last answer to a key before `count` requests at once: wait for the window's end when they do not fit.
+/// The advice before `count` concurrent requests, by the last response to the key: wait for the window's reset when they do not
+/// fit.
 ///
-/// Remaining may be told before the request is counted, so 1 may be the last as well as 0.
+/// Remaining may be reported before the request is counted, so 1 may be the last as well as 0.
 #[must_use]
 pub fn before_many(exchange: &Exchange, count: usize) -> Advice {
     let Some(response) = exchange.response() else { return Advice::Go };
     let Some(window) = rate_limit::read(response).window() else { return Advice::Go };
-    // A limit so small that the requests are a good part of it would be waited for at every turn.
+    // With a limit this small, every batch would wait for a reset.
     if window.remaining > count as u64 || window.limit < 10 * count as u64 && window.limit < 60 {
         return Advice::Go;
     }
@@ -75,7 +76,7 @@ mod tests {
     use animal_store_rules::trace::exchange::{Outcome, Request, Response};
     use jiff::Timestamp;
 
-    fn answer(status: u16, headers: &[(&str, &str)]) -> Exchange {
+    fn response(status: u16, headers: &[(&str, &str)]) -> Exchange {
         let mut all = vec![("date".to_owned(), "Thu, 01 Jan 1970 01:00:00 GMT".to_owned())];
         all.extend(headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
         Exchange {
@@ -91,11 +92,11 @@ mod tests {
     }
 
     fn window(remaining: &str, reset: &str) -> Exchange {
-        answer(200, &[(rate_limit::LIMIT, "60"), (rate_limit::REMAINING, remaining), (rate_limit::RESET, reset)])
+        response(200, &[(rate_limit::LIMIT, "60"), (rate_limit::REMAINING, remaining), (rate_limit::RESET, reset)])
     }
 
     #[test]
-    fn a_used_up_window_is_waited_for_by_the_servers_own_clock() {
+    fn an_exhausted_window_is_awaited_by_the_servers_clock() {
         assert_eq!(before_many(&window("2", "3660"), 1), Advice::Go);
         assert_eq!(before_many(&window("1", "3660"), 1), Advice::Wait(Duration::from_secs(61)));
         assert_eq!(before_many(&window("0", "3590"), 1), Advice::Go);
@@ -103,8 +104,8 @@ mod tests {
     }
 
     #[test]
-    fn retry_after_is_heeded_in_both_forms_and_capped() {
-        let wait = |value: &str| after_refusal(&answer(429, &[("retry-after", value)]), 0, 0.0);
+    fn retry_after_is_followed_in_both_forms_and_capped() {
+        let wait = |value: &str| after_refusal(&response(429, &[("retry-after", value)]), 0, 0.0);
         assert_eq!(wait("30"), Advice::Wait(Duration::from_secs(31)));
         assert_eq!(wait("Thu, 01 Jan 1970 01:00:30 GMT"), Advice::Wait(Duration::from_secs(31)));
         assert!(matches!(wait("99999999999"), Advice::TooLong(_)));
@@ -117,7 +118,7 @@ mod tests {
         let reset = Advice::Wait(Duration::from_secs(21));
         let wait = |values: &[&str]| {
             let fields: Vec<_> = values.iter().map(|value| ("retry-after", *value)).chain(rate).collect();
-            after_refusal(&answer(429, &fields), 0, 0.0)
+            after_refusal(&response(429, &fields), 0, 0.0)
         };
         for unreadable in ["+30", "30.5", "soon", "Fri, 01 Jan 1970 01:00:30 GMT"] {
             assert_eq!(wait(&[unreadable]), reset, "{unreadable}");
@@ -128,7 +129,7 @@ mod tests {
 
     #[test]
     fn without_any_word_the_wait_doubles_with_each_attempt() {
-        let waits: Vec<Advice> = (0..3).map(|attempt| after_refusal(&answer(429, &[]), attempt, 0.5)).collect();
+        let waits: Vec<Advice> = (0..3).map(|attempt| after_refusal(&response(429, &[]), attempt, 0.5)).collect();
         assert_eq!(waits, [1.5, 3.0, 6.0].map(|seconds| Advice::Wait(Duration::from_secs_f64(seconds))));
     }
 }

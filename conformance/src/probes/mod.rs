@@ -1,7 +1,7 @@
 //! Probes: they decide which requests to send, and judge nothing.
 //!
-//! A probe looks at answers only to decide what to ask next: whether a creation can be read back yet, whether a window is
-//! used up, whether a simpler case breaks the same rule. What the answers mean is for the rules.
+//! A probe reads responses only to decide what to send next: whether a new animal can be read yet, whether a window is
+//! exhausted, whether a simpler request breaks the same rule. Judging the responses is up to the rules.
 
 use std::time::Duration;
 
@@ -25,11 +25,11 @@ use plan::Probe;
 use quota::Turn;
 use session::{Session, Stop};
 
-/// Sends everything that the options ask for, in an order in which ordinary traffic does the exhausting.
+/// Runs the probes that the options select, in an order in which ordinary traffic exhausts the windows.
 ///
 /// # Errors
 ///
-/// [`Stop`] says why the run ended before its plan did; what was sent until then is judged all the same.
+/// [`Stop`], when the run ended early; the requests sent until then are judged.
 pub async fn run(session: &mut Session<'_>, options: &Options) -> Result<(), Stop> {
     let profile = options.scope.profile;
     let last = session.trace.exchanges.last();
@@ -66,7 +66,7 @@ async fn carry_out(session: &mut Session<'_>, options: &Options, probe: Probe) -
         Probe::Properties(cases) => properties::run(session, cases, options.replay, profile.creates()).await,
         Probe::Sequence(steps) => sequence::run(session, steps, profile.creates()).await,
         Probe::Quota(turn) => {
-            // In the second turn nothing is waited for, so this is the last moment.
+            // The second turn does not wait, so this is the last opportunity.
             if turn == Turn::Second {
                 second_look::run(session).await?;
             }
@@ -76,27 +76,27 @@ async fn carry_out(session: &mut Session<'_>, options: &Options, probe: Probe) -
     }
 }
 
-/// Lets a window end that would end while the tour is under way: what the tour then used of it would have to be used once more.
+/// Waits for the end of a window that would end during the tour: what the tour used of it would have to be used again.
 async fn begin_early_in_a_window(session: &mut Session<'_>) -> Result<(), Stop> {
     const TOO_LITTLE: Duration = Duration::from_secs(6);
     match quota::time_left(session).filter(|left| *left < TOO_LITTLE && *left < session.time_left()) {
-        Some(left) => session.wait(left, "a window of which more is left").await,
+        Some(left) => session.wait(left, "the next window").await,
         None => Ok(()),
     }
 }
 
-/// Lets time pass before the first turn, so that two answers of one window lie far enough apart to show whether its reset stands
-/// still, and whether what was used comes back too early. The window's end is waited for in any case, so most of that wait may as
-/// well come first.
+/// Waits before the first turn, so that two responses of one window are far enough apart to show whether its reset is constant,
+/// and whether requests are restored too early. The run waits for the window's end in any case, so most of that wait can be
+/// before.
 async fn look_at_the_window(session: &mut Session<'_>, turn: Turn) -> Result<(), Stop> {
     const MOMENT: Duration = Duration::from_secs(4);
     if turn == Turn::Second {
         return Ok(());
     }
-    let enough = quota::enough_to_use_up(session);
+    let enough = quota::time_to_exhaust(session);
     let most = quota::time_left(session).filter(|left| *left + enough < session.time_left());
     let wait = most.map_or(MOMENT, |left| left.saturating_sub(enough).max(MOMENT));
-    session.wait(wait, "the window to show that nothing comes back before its reset").await
+    session.wait(wait, "a later response in the same window").await
 }
 
 /// The bytes with every occurrence of a mark replaced. Marks are ASCII, so that all else stays as it is, broken UTF-8 too.

@@ -6,13 +6,13 @@ use super::session::{Session, Stop};
 use super::tour::{ask, create, filled};
 use animal_store_rules::trace::exchange::Request;
 
-/// Requests that this probe sends.
+/// The number of requests of this probe.
 pub(super) const COUNT: usize = BODIES.len() + UNUSUAL.len() + HARD.len() + LISTS.len() + 9;
 
-/// Animals that it may create.
+/// The number of animals that it may create.
 pub(super) const ANIMALS: usize = UNUSUAL.len() + HARD.len();
 
-/// Bodies that must be refused.
+/// Invalid bodies.
 const BODIES: [&str; 28] = [
     r#"{"name":null,"categoryId":@CATEGORY@,"status":"available"}"#,
     r#"{"name":["@NAME@"],"categoryId":@CATEGORY@,"status":"sold"}"#,
@@ -44,14 +44,14 @@ const BODIES: [&str; 28] = [
     r#"{"name":"@NAME@","categoryId":NaN}"#,
 ];
 
-/// Bodies that may be accepted or refused, and no more than that.
+/// Bodies that may be accepted or rejected.
 const UNUSUAL: [&str; 3] = [
     r#"{"name":"","categoryId":@CATEGORY@}"#,
     r#"{"name":"@NAME@","categoryId":0}"#,
     r#"{"name":"@NAME@","categoryId":-9223372036854775808}"#,
 ];
 
-/// Bodies that readers stumble over, with what fills them: they may be refused, some must be, and nothing else may come of them.
+/// Bodies that are hard to read, each with a placeholder and what replaces it: some must be refused, all may be.
 const HARD: [(&str, &str, fn() -> Vec<u8>); 6] = [
     (r#"{"name":"@NAME@ (a byte that is not UTF-8)","categoryId":@CATEGORY@}"#, "(a byte that is not UTF-8)", || {
         vec![0xff]
@@ -67,14 +67,14 @@ const HARD: [(&str, &str, fn() -> Vec<u8>); 6] = [
     (r#"{"name":"@NAME@","categoryId":@CATEGORY@(65 KiB of spaces)}"#, "(65 KiB of spaces)", || b" ".repeat(65 * 1024)),
 ];
 
-/// Lists whose parameters are unusual.
+/// Unusual query strings of lists.
 const LISTS: [&str; 5] = ["limit=-1", "limit=101", "limit=4294967297", "limit=99999999999999999999", "status=sold"];
 
-/// Sends them all; without `creates`, those alone that could create nothing.
+/// Sends them all; without `creates`, only those that cannot create an animal.
 ///
 /// # Errors
 ///
-/// [`Stop`] when the budget is spent.
+/// [`Stop`] when the budget is exhausted.
 pub(super) async fn run(session: &mut Session<'_>, creates: bool) -> Result<(), Stop> {
     session.begin("near misses");
     for template in BODIES.into_iter().chain(UNUSUAL).filter(|_| creates) {
@@ -86,7 +86,7 @@ pub(super) async fn run(session: &mut Session<'_>, creates: bool) -> Result<(), 
         ask(session, Request::new("POST", "/pets").json(body), &format!("POST /pets {step}")).await?;
     }
     ask(session, Request::new("GET", "/pets/0"), "GET /pets/0").await?;
-    // An animal that is neither the first nor the last, and what readers that lose something of an id would take for its own.
+    // An animal that is neither the first nor the last, and ids that a server mistakes for its id when it truncates or wraps them.
     if let Some(id) = session.created_as("sold").or_else(|| session.known_ids().first().copied()) {
         for (text, step) in [
             (id.to_string(), "GET /pets/{petId}"),
@@ -106,7 +106,7 @@ pub(super) async fn run(session: &mut Session<'_>, creates: bool) -> Result<(), 
     if creates {
         ask(session, Request::new("PUT", "/pets"), "PUT /pets").await?;
     }
-    // A list at the end shows whether something was stored all the same.
+    // A final list shows whether an invalid request created an animal.
     ask(session, Request::new("GET", "/pets").query("limit=100"), "GET /pets?limit=100").await?;
     session.step("");
     Ok(())

@@ -1,28 +1,28 @@
-//! How many requests a candidate can be sent at once, so that the last of them is answered within the timeout.
+//! The number of concurrent requests that a candidate can respond to within the timeout.
 //!
-//! A server may lawfully deal with one request at a time. Then each of many waits for those before it.
+//! A server may lawfully process one request at a time. Then concurrent requests wait for each other.
 
 use std::time::Duration;
 
-/// The part of the timeout that requests sent together may take.
+/// The part of the timeout that concurrent requests may take.
 const PART: f64 = 0.6;
 
-/// How long a request takes when all that were sent together are thought to be dealt with one after the other.
+/// The time per request, assuming that concurrent requests are processed one after the other.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Pace(Duration);
 
 impl Pace {
-    /// Takes into account how long so many requests took that were sent together. What came before counts less and less.
+    /// Records the duration of a batch of concurrent requests, as a moving average.
     pub(super) fn note(&mut self, requests: usize, took: Duration) {
         let requests = u32::try_from(requests.max(1)).unwrap_or(u32::MAX);
         self.0 = (self.0 + took / requests) / 2;
     }
 
-    /// How many of those wanted are to be sent at once, one at the least. Of a server that deals with many at a time more are sent
-    /// the next time, since these will have taken no longer than one.
+    /// How many of the wanted requests to send concurrently, at least one. A server that processes them concurrently gets more the
+    /// next time, because the time per request then falls.
     pub(super) fn at_once(self, wanted: usize, timeout: Duration) -> usize {
         let in_time = timeout.mul_f64(PART).div_duration_f64(self.0.max(Duration::from_micros(1)));
-        // A cast of what is out of range gives the nearest that is not.
+        // The cast saturates.
         wanted.min((in_time as usize).max(1))
     }
 }
@@ -34,7 +34,7 @@ mod tests {
     const TIMEOUT: Duration = Duration::from_secs(10);
 
     #[test]
-    fn a_quick_server_gets_all_at_once() {
+    fn a_fast_server_gets_all_requests_at_once() {
         let mut pace = Pace::default();
         pace.note(1, Duration::from_millis(3));
         assert_eq!(pace.at_once(35, TIMEOUT), 35);
@@ -42,7 +42,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_answers_one_request_at_a_time_gets_as_many_as_it_answers_in_time() {
+    fn a_serial_server_gets_as_many_requests_as_it_processes_in_time() {
         let (mut pace, each) = (Pace::default(), Duration::from_millis(700));
         let mut most = Duration::ZERO;
         for sent in [1, 1, 1, 1, 0, 0, 0, 0] {
@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slow_server_that_answers_many_at_a_time_gets_more_and_more() {
+    fn a_slow_concurrent_server_gets_increasing_batches() {
         let mut pace = Pace::default();
         (0..9).for_each(|_| pace.note(1, Duration::from_secs(2)));
         let sizes: Vec<usize> = (0..10)
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_takes_nearly_all_the_time_there_is_gets_one_after_the_other() {
+    fn a_server_that_needs_most_of_the_timeout_gets_one_request_at_a_time() {
         let mut pace = Pace::default();
         (0..9).for_each(|_| pace.note(1, Duration::from_secs(9)));
         assert_eq!(pace.at_once(16, TIMEOUT), 1);

@@ -1,7 +1,7 @@
-//! The plan of a run: which probes, in which order, and what they cost.
+//! The plan of a run: its probes, their order and cost.
 //!
-//! Ordinary traffic does the exhausting: when the window has room for them, generated requests come before the quota run, which
-//! then needs that many fewer of its own. On a small limit they come after it, in the window that the key recovers in.
+//! Ordinary traffic exhausts the window: if it has room, generated requests come before the quota run, which then needs fewer
+//! requests of its own. With a small limit they come after it, in the next window.
 
 use super::near_misses;
 pub use super::quota::Turn;
@@ -10,32 +10,32 @@ use animal_store_rules::catalogue::plan::PlanLimits;
 use animal_store_rules::catalogue::scope::Profile;
 use animal_store_rules::trace::rate_limit::Window;
 
-/// Requests with the key that preflight and tour send at the most, when reads do not lag and no unusual animal is refused: for each
-/// that is, another one is created.
+/// The maximum number of requests with the key in preflight and tour, when reads do not lag and no unusual animal is rejected: each
+/// rejected one is replaced by another.
 pub const TOUR_KEYED: usize = 56;
 
-/// Requests without a valid key that the tour sends.
+/// The number of requests without a valid key in the tour.
 pub const TOUR_KEYLESS: usize = 24;
 
-/// Requests that the near misses take.
+/// The number of near misses.
 pub const NEAR_MISSES: usize = near_misses::COUNT;
 
-/// Animals that the tour creates in an empty catalogue.
+/// The number of animals that the tour creates in an empty catalogue.
 pub const TOUR_ANIMALS: usize = 23;
 
-/// Requests that the quota run sends beyond those that use up the window.
+/// The number of requests of the quota run beyond those that exhaust the window.
 pub const QUOTA_EXTRA: usize = 3;
 
-/// A probe and what it is to do.
+/// A probe and its parameters.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Probe {
     /// The fixed tour.
     Tour,
     /// Near misses, one after the other.
     NearMisses,
-    /// So many generated requests.
+    /// This many generated requests.
     Properties(usize),
-    /// So many steps of the model-based sequence.
+    /// This many steps of the model-based sequence.
     Sequence(usize),
     /// A turn of the quota run.
     Quota(Turn),
@@ -55,20 +55,20 @@ impl Probe {
     }
 }
 
-/// What a run is going to do.
+/// The plan of a run.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Plan {
     /// The probes in order, after preflight.
     pub probes: Vec<Probe>,
-    /// The most requests that it takes, if the limit is known.
+    /// The maximum number of requests, if the limit is known.
     pub requests: usize,
-    /// The most minute windows that it takes, if the limit is known.
+    /// The maximum number of one-minute windows, if the limit is known.
     pub windows: usize,
-    /// The most animals that it creates.
+    /// The maximum number of animals that it creates.
     pub animals: usize,
 }
 
-/// Plans a run, knowing what the first answers tell of the window, or the figures of the plan, or neither.
+/// Plans a run, given the limits of the plan, the window that the first responses report, or neither.
 #[must_use]
 pub fn plan(options: &Options, plan_limits: Option<PlanLimits>, window: Option<Window>) -> Plan {
     let profile = options.scope.profile;
@@ -94,24 +94,24 @@ pub fn plan(options: &Options, plan_limits: Option<PlanLimits>, window: Option<W
     let exhausting = match &options.quota_key {
         _ if !profile.exhausts() => 0,
         Some(_) => limit.saturating_add(QUOTA_EXTRA).saturating_mul(2),
-        // Two windows are used up: by the tour and by what is generated, or by both and by nothing else.
+        // Two windows are exhausted: one by the tour and one by the generated requests, or the first by both.
         None if fits => limit.saturating_sub(keyed).saturating_add(limit) + 2 * QUOTA_EXTRA,
         None => limit.saturating_sub(TOUR_KEYED) + limit.saturating_sub(generated_requests) + 2 * QUOTA_EXTRA,
     };
-    // The quota run does not start what the budget cannot finish.
+    // The quota run does not start if the budget is too small for it.
     let affordable = keyed + TOUR_KEYLESS + exhausting <= options.max_requests;
     let exhausting = if affordable { exhausting } else { 1 };
     let requests = (keyed + TOUR_KEYLESS).saturating_add(exhausting).min(options.max_requests);
     Plan {
         probes,
         requests,
-        // Two are used up, and a run may begin in the middle of another.
+        // Two are exhausted, and a run may begin in the middle of another.
         windows: if profile.exhausts() { 3 } else { keyed.div_ceil(limit.max(1)) + 1 },
         animals: animals(profile, cases),
     }
 }
 
-/// What is assumed of a limit of which nothing is known: the smallest plan, and for a plan of agreed figures a large one.
+/// The assumed limit when it is unknown: that of the smallest plan, and for a plan with custom limits a large one.
 const SMALLEST: u64 = 60;
 const CUSTOM: u64 = 1_000_000;
 
@@ -119,7 +119,7 @@ fn limit_per_minute(plan_limits: Option<PlanLimits>, window: Option<Window>) -> 
     plan_limits.map(|plan_limits| plan_limits.per_minute).or(window.map(|window| window.limit))
 }
 
-/// The most animals: nearly half of the generated requests are bodies that may be accepted, and a fifth of the steps.
+/// The maximum number of animals: nearly half of the generated requests and a fifth of the steps may create one.
 fn animals(profile: Profile, cases: usize) -> usize {
     if !profile.creates() {
         return 0;
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn where_the_window_has_room_ordinary_traffic_does_the_exhausting() {
+    fn if_the_window_has_room_ordinary_traffic_exhausts_it() {
         for name in ["pro", "business"] {
             let plan = plan_on(name, |_| {});
             assert_eq!(plan.probes.last(), Some(&Probe::Quota(Turn::Second)), "{plan:?}");
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_profile_leaves_out_what_it_promises_to() {
+    fn a_profile_omits_the_probes_that_it_excludes() {
         let functional = plan_on("free", |options| options.scope.profile = Profile::Functional);
         assert!(!functional.probes.contains(&Probe::Quota(Turn::First)));
         let read_only = plan_on("free", |options| options.scope.profile = Profile::ReadOnly);

@@ -1,7 +1,7 @@
-//! Preflight: is there an API behind the address, and does it take the key?
+//! Preflight: checks that the API is at the base URL, and accepts the key.
 //!
-//! It ends a run only where judging would be meaningless, with a sentence that says what to do next. An API that answers
-//! wrongly is not turned away: that is what the judge is for. So a doubtful first answer asks for a second opinion.
+//! It ends a run only where the target cannot be judged, with a message that suggests a remedy. A defective API is judged and not
+//! rejected here. So an inconclusive first response leads to a second request.
 
 use std::time::Duration;
 
@@ -14,99 +14,100 @@ use crate::redaction::without_password;
 use animal_store_rules::trace::exchange::{Exchange, Failure, FailureKind, Outcome, Request};
 use animal_store_rules::trace::keys::ApiKey;
 
-/// Why judging would be meaningless.
+/// Why the target cannot be judged.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Unusable {
-    /// Nothing listens.
+    /// The connection failed.
     #[error(
-        "nothing answers at {base_url}{}: {detail}\n  Is the server running, and are host and port right?{}",
+        "cannot connect to {base_url}{}: {detail}\n  Check that the server is running, and the host and port of --base-url.{}",
         after(.waited), advice(.waited)
     )]
     NothingThere {
-        /// The address.
+        /// The base URL.
         base_url: String,
-        /// The client's words.
+        /// The error of the client.
         detail: String,
-        /// How long the run waited for something to answer.
+        /// How long the run waited for the server.
         waited: Duration,
     },
     /// The name of the host is unknown.
     #[error(
-        "nothing answers at {base_url}{}: {detail}\n  Is the host spelt right, and known on this machine? In a container, localhost is the container itself.",
+        "cannot connect to {base_url}{}: {detail}\n  Check the spelling of the host name, and that this machine can resolve it.",
         after(.waited)
     )]
     Unresolved {
-        /// The address.
+        /// The base URL.
         base_url: String,
-        /// The client's words.
+        /// The error of the client.
         detail: String,
-        /// How long the run waited for something to answer.
+        /// How long the run waited for the server.
         waited: Duration,
     },
-    /// The proxy is not there.
+    /// The proxy cannot be reached.
     #[error(
-        "the proxy {proxy} cannot be used: {detail}\n  Check --proxy (or CONFORM_PROXY); without one, the judge connects directly."
+        "cannot connect to the proxy {proxy}: {detail}\n  Check --proxy (or CONFORM_PROXY); without a proxy, the judge connects directly."
     )]
     NoProxy {
-        /// The address of the proxy.
+        /// The URL of the proxy.
         proxy: String,
-        /// The client's words.
+        /// The error of the client.
         detail: String,
     },
-    /// TLS fails.
-    #[error("no TLS session with {base_url}: {detail}\n  {hint}")]
+    /// The TLS handshake failed.
+    #[error("TLS handshake with {base_url} failed: {detail}\n  {hint}")]
     Tls {
-        /// The address.
+        /// The base URL.
         base_url: String,
-        /// The client's words.
+        /// The error of the client.
         detail: String,
-        /// What to try.
+        /// A remedy.
         hint: String,
     },
-    /// Something listens and does not answer.
-    #[error("{base_url} takes connections and gives no HTTP answer: {detail}\n  {hint}")]
+    /// There is a connection, but no HTTP response.
+    #[error("no HTTP response from {base_url}: {detail}\n  {hint}")]
     NoAnswer {
-        /// The address.
+        /// The base URL.
         base_url: String,
-        /// The client's words.
+        /// The error of the client.
         detail: String,
-        /// What to try.
+        /// A remedy.
         hint: String,
     },
-    /// The key is refused everywhere.
+    /// The key is rejected on every request.
     #[error(
-        "the key was refused with 401 from the start\n  Check --api-key (or CONFORM_API_KEY): is it complete, issued for this environment, and not revoked?{hint}"
+        "the key was rejected with 401\n  Check that --api-key (or CONFORM_API_KEY) is complete, issued for this environment, and not revoked.{hint}"
     )]
     KeyRefused {
-        /// What looks odd about the key, if anything does.
+        /// What looks wrong about the key, if anything.
         hint: &'static str,
     },
-    /// The key is over its limit, and stays so.
+    /// The key remains rate-limited.
     #[error(
-        "every request was answered with 429 from the start: {reason}\n  Run again when the key's limit has reset, and when nobody else uses the key; or judge with another key."
+        "every response was 429: {reason}\n  Rerun when the limit of the key has reset and nothing else uses the key, or use another key."
     )]
     Limited {
-        /// Why the run did not go on.
+        /// Why the run ended.
         reason: String,
     },
-    /// The address is that of something else.
-    #[error("{base_url} answers, but not as this API: {detail}\n  {hint}")]
+    /// The base URL is not that of the API.
+    #[error("{base_url} is not the base URL of the API: {detail}\n  {hint}")]
     AnotherPlace {
-        /// The address.
+        /// The base URL.
         base_url: String,
-        /// What came.
+        /// What the response shows.
         detail: String,
-        /// What to try.
+        /// A remedy.
         hint: String,
     },
 }
 
 fn after(waited: &Duration) -> String {
-    if waited.is_zero() { String::new() } else { format!(" after a wait of {} s", waited.as_secs()) }
+    if waited.is_zero() { String::new() } else { format!(" within {} s", waited.as_secs()) }
 }
 
 fn advice(waited: &Duration) -> &'static str {
-    if waited.is_zero() { " If it is still starting, wait for it with --wait SECONDS." } else { "" }
+    if waited.is_zero() { " If it is still starting, use --wait SECONDS." } else { "" }
 }
 
 /// How preflight ends when it does not pass.
@@ -115,23 +116,23 @@ pub enum Abort {
     /// Judging would be meaningless.
     #[error(transparent)]
     Unusable(#[from] Unusable),
-    /// The budget did not allow it.
+    /// The budget is too small.
     #[error(transparent)]
     Stop(#[from] Stop),
 }
 
-/// Waits until something answers HTTP at the base URL, or for as long as `patience` says, but no longer than a day. A TLS
-/// failure ends the wait: time does not mend it. None of this is part of the run: it spends neither requests nor time of it.
-pub async fn await_server(client: &Client, patience: Duration, listener: &Listener) {
-    let deadline = Instant::now() + patience.min(A_DAY);
-    let mut told = false;
-    // A server that is just starting may drop connections (a container's port does), or take them and stay silent.
+/// Waits for an HTTP response at the base URL, up to `timeout`, and at most a day. A TLS failure ends the wait, because it is
+/// permanent. This is not part of the run and does not count against its budget.
+pub async fn await_server(client: &Client, timeout: Duration, listener: &Listener) {
+    let deadline = Instant::now() + timeout.min(A_DAY);
+    let mut reported = false;
+    // A server that is starting may reset connections (as a container's port does), or accept them without a response.
     while let Ok(Err(failure)) = timeout_at(deadline, client.poll()).await
         && !matches!(failure.kind, FailureKind::Tls | FailureKind::Untrusted | FailureKind::NotTls)
     {
-        if !told {
-            listener(&Event::NothingYet { patience, detail: failure.detail });
-            told = true;
+        if !reported {
+            listener(&Event::NoResponseYet { timeout, detail: failure.detail });
+            reported = true;
         }
         if Instant::now() + POLL_INTERVAL >= deadline {
             return;
@@ -140,17 +141,17 @@ pub async fn await_server(client: &Client, patience: Duration, listener: &Listen
     }
 }
 
-/// How long to wait between two looks whether something answers.
+/// The interval between two polls.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 const A_DAY: Duration = Duration::from_secs(86_400);
 
-/// Asks for a list of 100, and for the orders when the answer is doubtful. The list also tells what is there already.
-/// How long the run has waited for an answer changes nothing but the words of a refusal.
+/// Requests a list of 100, and the orders when the response is inconclusive. The list also shows the existing animals. `waited`
+/// only affects the error message.
 ///
 /// # Errors
 ///
-/// [`Abort`] when judging would be meaningless or the budget does not allow it.
+/// [`Abort`] when the target cannot be judged or the budget is too small.
 pub async fn run(session: &mut Session<'_>, waited: Duration) -> Result<(), Abort> {
     session.begin("preflight");
     let target = Target {
@@ -172,7 +173,7 @@ pub async fn run(session: &mut Session<'_>, waited: Duration) -> Result<(), Abor
     }
 }
 
-/// What was asked for, as far as a refusal may have to name it.
+/// The options that an error message may contain.
 struct Target {
     base_url: String,
     proxy: Option<String>,
@@ -181,7 +182,7 @@ struct Target {
 }
 
 impl Target {
-    /// What makes an answer doubtful.
+    /// Why a response is inconclusive, if it is.
     fn doubt(&self, exchange: &Exchange) -> Option<Unusable> {
         let response = match &exchange.outcome {
             Outcome::Response(response) => response,
@@ -194,14 +195,14 @@ impl Target {
         match response.status {
             401 => Some(Unusable::KeyRefused { hint: oddity(self.key.reveal()) }),
             300..=399 => {
-                let place = response.header("location").unwrap_or("nowhere");
-                another(&format!("it redirects to {place}, which the judge does not follow"))
+                let place = response.header("location").unwrap_or("no location");
+                another(&format!("the response redirects to {place}, and the judge follows no redirects"))
             }
-            404 if !has_limits || !versioned => another("404, as for a path that it does not know"),
+            404 if !has_limits || !versioned => another("the response is 404"),
             400 if !has_limits && media_type != "application/json" => {
-                another("400 as for a request that it does not understand; perhaps it wants https://")
+                another("the response is 400; the server may require https://")
             }
-            _ if media_type == "text/html" && !has_limits => another("a web page instead of JSON"),
+            _ if media_type == "text/html" && !has_limits => another("the response is HTML instead of JSON"),
             _ => None,
         }
     }
@@ -217,42 +218,42 @@ impl Target {
             (FailureKind::Connect, None) => Unusable::NothingThere { base_url, detail, waited },
             (FailureKind::Unresolved, None) => Unusable::Unresolved { base_url, detail, waited },
             (FailureKind::NotTls, _) => {
-                tls(&format!("If it speaks plain HTTP, use http://: --base-url {}", in_scheme(&base_url, "http")))
+                tls(&format!("If the server uses plain HTTP, use --base-url {}", in_scheme(&base_url, "http")))
             }
-            (FailureKind::Untrusted, _) => tls("If that is meant to be so, name a PEM file to trust: --ca-cert FILE"),
-            (FailureKind::Tls, _) => tls(
-                "Is the host in --base-url the one that the certificate is for, and is the certificate still valid?",
-            ),
+            (FailureKind::Untrusted, _) => tls("To trust it, name a PEM file with --ca-cert FILE."),
+            (FailureKind::Tls, _) => {
+                tls("Check that the certificate is valid for the host name in --base-url, and has not expired.")
+            }
             (FailureKind::Timeout, _) => {
-                let hint = "Is this an HTTP server? If it is slow, raise --timeout.".to_owned();
+                let hint = "Check that this is an HTTP server. If it is slow, increase --timeout.".to_owned();
                 Unusable::NoAnswer { base_url, detail, hint }
             }
             (FailureKind::Broken, _) => {
                 let hint = if base_url.starts_with("https:") {
-                    "Is this an HTTP server?".to_owned()
+                    "Check that this is an HTTP server.".to_owned()
                 } else {
-                    format!("If it speaks TLS, use https://: --base-url {}", in_scheme(&base_url, "https"))
+                    format!("If the server uses TLS, use --base-url {}", in_scheme(&base_url, "https"))
                 };
                 Unusable::NoAnswer { base_url, detail, hint }
             }
         }
     }
 
-    /// Something else answers: where the API may be.
+    /// The error for a base URL that is not that of the API, with a suggestion.
     fn another(&self, detail: String) -> Unusable {
         let base_url = self.base_url.clone();
         let hint = match base_url.find("/v1") {
-            Some(at) if base_url.len() == at + 3 => "Check host, port and path of --base-url.".to_owned(),
+            Some(at) if base_url.len() == at + 3 => "Check the host, port and path of --base-url.".to_owned(),
             Some(at) if base_url[at + 3..].starts_with('/') => {
-                format!("The base address of the API ends in /v1: did you mean {}?", &base_url[..at + 3])
+                format!("The base URL of the API ends in /v1: did you mean {}?", &base_url[..at + 3])
             }
-            _ => format!("The base address of the API ends in /v1: did you mean {}/v1?", without_version(&base_url)),
+            _ => format!("The base URL of the API ends in /v1: did you mean {}/v1?", without_version(&base_url)),
         };
         Unusable::AnotherPlace { base_url, detail, hint }
     }
 }
 
-/// The address without another version than the one of the API.
+/// The URL without a trailing version segment.
 fn without_version(base_url: &str) -> &str {
     match base_url.rsplit_once('/') {
         Some((rest, last))
@@ -269,12 +270,12 @@ fn in_scheme(base_url: &str, scheme: &str) -> String {
     format!("{scheme}:{rest}")
 }
 
-/// What looks odd about a key that is refused.
+/// What looks wrong about a rejected key.
 fn oddity(key: &str) -> &'static str {
     if key.starts_with(['"', '\'']) {
         " It begins with a quotation mark."
     } else if key.starts_with(['$', '<', '{']) {
-        " It looks like the name of a variable, or like a placeholder."
+        " It looks like a variable or a placeholder."
     } else {
         ""
     }

@@ -1,5 +1,5 @@
-//! The quota run: use up what the window still holds, go over the limit by two requests at the most, wait, and see the key
-//! work again.
+//! The quota run: exhausts the window, exceeds the limit by at most two requests, waits, and checks that the key works
+//! again.
 
 use std::time::Duration;
 
@@ -15,55 +15,55 @@ use animal_store_rules::trace::exchange::{Exchange, Request};
 use animal_store_rules::trace::keys::ApiKey;
 use animal_store_rules::trace::rate_limit::{self, Window};
 
-/// Requests that follow the exhaustion: one more refused, a list to recover with, and its repetition.
+/// Requests after the exhaustion: another one over the limit, a list after the wait, and its repetition.
 const AFTERWARDS: usize = 4;
 
-/// The longest ban that is waited for.
+/// The longest ban that the run waits for.
 const LONGEST_BAN: Duration = Duration::from_secs(330);
 
-/// Requests of a window that are sent one after the other, so that its last ones are seen in order.
+/// The last requests of a window, which are sent one after the other so that their order is known.
 const KEPT: usize = 6;
 
-/// Lawful lists, of those that the tour has no room for, and that of the default limit once more, when no read lags any more: what
-/// uses up a window may as well show something.
+/// The requests that exhaust a window: lawful lists that the tour does not contain, and the default list again, when no read lags
+/// any more.
 const FILLERS: [&str; 6] =
     ["status=sold&limit=100", "", "limit=2&status=sold", "status=pending", "limit=1", "limit=21"];
 
-/// How long before its end the rest of a window must be begun to be used up: the last requests come one after the other.
-pub(super) fn enough_to_use_up(session: &Session<'_>) -> Duration {
+/// The time that exhausting the rest of a window takes: the last requests are sent one after the other.
+pub(super) fn time_to_exhaust(session: &Session<'_>) -> Duration {
     let lasted = |exchange: &Exchange| exchange.received_at.duration_since(exchange.sent_at).unsigned_abs();
     let slowest = session.trace.exchanges.iter().map(lasted).max().unwrap_or_default();
     Duration::from_secs(15) + slowest * (KEPT as u32 + AFTERWARDS as u32)
 }
 
-/// Which operations are asked for over the limit. A turn sends two requests over it, the first only one where Remaining shows which
-/// request is the last.
+/// The operations that are requested over the limit. A turn sends two requests over it; the first turn only one where Remaining
+/// shows which request is the last.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Turn {
-    /// Create, and list if there is a second; then the key is seen to recover.
+    /// Create, and list if there is a second; then the run waits for the key to recover.
     First,
-    /// Two of list, fetch and orders, by the seed; nothing is waited for.
+    /// Two of list, get and orders, by the seed, without waiting.
     Second,
 }
 
-/// Exhausts the quota key, if the budget reaches that far.
+/// Exhausts the quota key, if the budget allows.
 ///
 /// # Errors
 ///
-/// [`Stop`] when the budget is spent.
+/// [`Stop`] when the budget is exhausted.
 pub(super) async fn run(session: &mut Session<'_>, turn: Turn, concurrency: usize) -> Result<(), Stop> {
     session.begin("quota");
     let key = session.quota_key();
     let first = session.send(list_of(0, &key)).await?;
     let met_at_once = first.status() == Some(429);
     let Some(window) = window_of(first) else {
-        session.leave_out("quota.", "the answers carry no rate-limit headers that could be followed");
+        session.leave_out("quota.", "the responses have no usable rate-limit headers");
         return Ok(());
     };
     let most = limits(session, |key| needed(window, key));
     if most + AFTERWARDS as u64 > session.requests_left() as u64 {
         let reason = format!(
-            "to use up a limit of {} takes up to {most} requests, and the budget has {} left (--max-requests)",
+            "exhausting a limit of {} takes up to {most} requests, and {} remain in the budget (--max-requests)",
             window.limit,
             session.requests_left()
         );
@@ -79,12 +79,12 @@ pub(super) async fn run(session: &mut Session<'_>, turn: Turn, concurrency: usiz
     // The first of two requests over the limit may have been the one that looked at the window.
     let mut refused = met_at_once.then(|| list_of(0, &key));
     let (mut sent, mut step, mut batch, mut beyond) = (0, 0, 1, over.iter().cycle());
-    // A window may end on the way, so the count may begin anew once.
+    // A window may end meanwhile, so the count may start over once.
     while refused.is_none() && sent <= 2 * most {
         if is_over_admitted(session) {
             break;
         }
-        // All but the last few at once, so that a slow server is used up within its window too.
+        // All but the last few at once, so that the window of a slow server is exhausted before it ends.
         let wanted = room(session, batch).saturating_sub(KEPT).min(concurrency.max(1));
         batch = session.at_once(wanted);
         if batch > 0 {
@@ -96,13 +96,13 @@ pub(super) async fn run(session: &mut Session<'_>, turn: Turn, concurrency: usiz
         batch = 1;
         let remain = session.last_answer_to(&key).and_then(window_of).map_or(0, |window| window.remaining);
         let request = match turn {
-            // The last creation has been fetched before. Over the limit it is lists that tell most.
+            // The last new animal has been fetched before. Over the limit, lists show most.
             Turn::First if step % 2 == 0 && remain > 1 && fetches_work(session) => {
                 fetch_of(session, step / 2 + 1, &key)
             }
             Turn::First => list_of(step / 2 + 1, &key),
             Turn::Second if remain == 0 => beyond.next().unwrap_or(&over[0]).clone(),
-            // Each time another of the animals that were created: what one fetch shows says little of the others.
+            // A different animal each time: one fetch does not show that the others work.
             Turn::Second if step % 2 == 0 => fetch_next(session, step / 2, &key),
             Turn::Second => bearing(Request::new("GET", "/store/orders"), &key),
         };
@@ -110,7 +110,7 @@ pub(super) async fn run(session: &mut Session<'_>, turn: Turn, concurrency: usiz
         if exchange.status() == Some(429) {
             refused = Some(exchange.request.clone());
         } else if turn == Turn::First && shows_the_last(exchange) {
-            // One request over the limit and no more: a second could bring a ban, and what follows would show less.
+            // Only one request over the limit: a second could cause a ban, and the rest would show less.
             if session.send(over[1].clone()).await?.status() == Some(429) {
                 return recover(session, &key).await;
             }
@@ -120,14 +120,13 @@ pub(super) async fn run(session: &mut Session<'_>, turn: Turn, concurrency: usiz
         sent += 1;
         step += 1;
     }
-    // The second and last request over the limit, for another operation: it too must be refused, and a creation must not be
-    // carried out.
+    // The second and last request over the limit, for another operation: it too must get 429, and must not create an animal.
     let is_other = |request: &&Request| !refused.as_ref().is_some_and(|refused| is_alike(refused, request));
     let last = over.iter().rev().find(is_other).unwrap_or(&over[1]).clone();
     let refused = session.send(last).await?.status() == Some(429) || refused.is_some();
     match (turn, refused) {
         (Turn::First, false) => {
-            let reason = format!("no request met the limit of {}: each of its windows ended before", window.limit);
+            let reason = format!("the limit of {} was not reached before its windows ended", window.limit);
             session.leave_out("quota.", reason);
             Ok(())
         }
@@ -136,24 +135,24 @@ pub(super) async fn run(session: &mut Session<'_>, turn: Turn, concurrency: usiz
     }
 }
 
-/// Whether this answer says that it was the last one of its window.
+/// Whether this response reports that none remain in its window.
 fn shows_the_last(exchange: &Exchange) -> bool {
     exchange.status() == Some(200) && window_of(exchange).is_some_and(|window| window.remaining == 0)
 }
 
-/// Whether a list was refused with nothing remaining, and not with 429: more of them would tell no more.
+/// Whether a list was rejected with Remaining 0, but not with 429: further ones would show the same.
 fn is_refused_otherwise(exchange: &Exchange) -> bool {
     matches!(exchange.status(), Some(400..=599)) && window_of(exchange).is_some_and(|window| window.remaining == 0)
 }
 
-/// Whether two requests ask for one operation.
+/// Whether two requests are for the same operation.
 fn is_alike(one: &Request, other: &Request) -> bool {
     let [a, b] = [one, other].map(|request| request.path.rsplit_once('/').map_or("", |(above, _)| above));
     one.method == other.method && a == b
 }
 
-/// The two requests that are sent over the limit. Orders come last: what they may be answered with is open until something else
-/// was refused.
+/// The two requests that are sent over the limit. Orders come last: their lawful responses are open until another request got
+/// 429.
 fn over_the_limit(session: &mut Session<'_>, turn: Turn, key: &ApiKey) -> [Request; 2] {
     let list = Request::new("GET", "/pets").query("limit=1");
     let pair = match turn {
@@ -163,7 +162,7 @@ fn over_the_limit(session: &mut Session<'_>, turn: Turn, key: &ApiKey) -> [Reque
             [list, Request::new("POST", "/pets").json(body)]
         }
         Turn::Second => {
-            // Nobody has this id, which a limit that comes last would tell.
+            // This id does not exist, which shows whether the limit is checked last.
             let fetch = Request::new("GET", format!("/pets/{}", session.random.i64(-(1 << 62)..-(1 << 61))));
             let orders = Request::new("GET", "/store/orders");
             match session.seed() % 4 {
@@ -176,8 +175,8 @@ fn over_the_limit(session: &mut Session<'_>, turn: Turn, key: &ApiKey) -> [Reque
     pair.map(|request| bearing(request, key))
 }
 
-/// What a window is used up with: lists, and every other time the fetch of another animal, as long as that works and none is so new
-/// that fetches may lag it.
+/// The requests that exhaust a window: lists, alternating with fetches of animals if those work and no animal is so new that
+/// reads may lag.
 fn fillers(session: &Session<'_>, sent: usize, count: usize, key: &ApiKey) -> Vec<Request> {
     let settled = session.now() - Tolerance::READ_LAG.duration();
     let exchanges = &session.trace.exchanges;
@@ -188,7 +187,7 @@ fn fillers(session: &Session<'_>, sent: usize, count: usize, key: &ApiKey) -> Ve
     (sent..sent + count).map(request).collect()
 }
 
-/// One of the lists that a window is used up with.
+/// One of the lists that exhaust a window.
 fn list_of(place: usize, key: &ApiKey) -> Request {
     let list = Request::new("GET", "/pets");
     match FILLERS[place % FILLERS.len()] {
@@ -197,21 +196,21 @@ fn list_of(place: usize, key: &ApiKey) -> Request {
     }
 }
 
-/// Whether an animal could be fetched: the operation may be gone.
+/// Whether fetching an animal works: the operation may have been removed.
 fn fetches_work(session: &Session<'_>) -> bool {
     let is_fetch = |exchange: &Exchange| exchange.request.path.starts_with("/pets/") && exchange.status() == Some(200);
     session.trace.exchanges.iter().any(is_fetch)
 }
 
-/// The fetch of an animal, from the last that was created backwards.
+/// The fetch of an animal, counted backwards from the last created one.
 fn fetch_of(session: &Session<'_>, place: usize, key: &ApiKey) -> Request {
     let ids = session.known_ids();
     let id = ids.iter().rev().cycle().nth(place).copied().unwrap_or(1);
     bearing(Request::new("GET", format!("/pets/{id}")), key)
 }
 
-/// The fetch of one of the animals that follow the one which the near misses fetch: of several in a row, one shows it when only some
-/// can be fetched.
+/// The fetch of one of the animals after the one that the near misses fetch: several in a row show it when only some can be
+/// fetched.
 fn fetch_next(session: &Session<'_>, place: usize, key: &ApiKey) -> Request {
     let ids = session.known_ids();
     let first = session.created_as("sold").and_then(|sold| ids.iter().position(|id| *id == sold)).unwrap_or(0);
@@ -219,10 +218,10 @@ fn fetch_next(session: &Session<'_>, place: usize, key: &ApiKey) -> Request {
     bearing(Request::new("GET", format!("/pets/{id}")), key)
 }
 
-/// How many requests the last answers leave room for, as far as that is certain; they came together, in no certain order.
+/// How many requests certainly remain after the last responses, which were concurrent and have no order.
 fn room(session: &Session<'_>, answers: usize) -> usize {
     let last = session.trace.exchanges.iter().rev().take(answers);
-    // Nothing of what follows is certain once an answer is out of the ordinary.
+    // Nothing is certain after an unusual response.
     let windows: Option<Vec<Window>> = last.map(|e| window_of(e).filter(|_| e.status() == Some(200))).collect();
     let Some(window) = windows.and_then(|windows| windows.into_iter().min_by_key(|window| window.remaining)) else {
         return 0;
@@ -277,13 +276,13 @@ async fn recover(session: &mut Session<'_>, key: &ApiKey) -> Result<(), Stop> {
             other => other,
         };
         let advice = match advice {
-            // The second refusal may have brought a ban, which is lawful; the first one cannot.
+            // The second 429 may have caused a ban, which is lawful; the first one cannot.
             Advice::TooLong(time) if time <= LONGEST_BAN && refusals(session, key) > 1 => Advice::Wait(time),
             other => other,
         };
         if let Advice::TooLong(time) = advice {
             let reason = format!(
-                "the candidate asks for a wait of {} s, and the judge waits {} s at the most",
+                "the server requests a wait of {} s, and the judge waits at most {} s",
                 time.as_secs(),
                 pacing::LONGEST_WAIT.as_secs()
             );
@@ -291,10 +290,10 @@ async fn recover(session: &mut Session<'_>, key: &ApiKey) -> Result<(), Stop> {
             session.leave_out("quota.refused-stores-nothing", reason);
             return Ok(());
         }
-        session.heed(advice, "the time that Retry-After tells").await?;
+        session.follow(advice, "Retry-After").await?;
         let repeated = refusals(session, key) > 1;
         let status = session.send(all.clone()).await?.status();
-        // After repeated requests over the limit, another refusal may be a ban.
+        // After repeated requests over the limit, another rejection may be a ban.
         if status != Some(429) && !(repeated && matches!(status, Some(401 | 403))) {
             break;
         }
@@ -302,7 +301,7 @@ async fn recover(session: &mut Session<'_>, key: &ApiKey) -> Result<(), Stop> {
     Ok(())
 }
 
-/// How many requests with the key were refused in a row, up to the last.
+/// The number of consecutive rejected requests with the key, up to the last.
 fn refusals(session: &Session<'_>, key: &ApiKey) -> usize {
     let credential = credential(key);
     let exchanges = session.trace.exchanges.iter().rev();

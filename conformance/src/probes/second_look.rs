@@ -1,6 +1,6 @@
-//! The second look: reads that did not show what had just been created are repeated when no read may lag any more.
+//! The second look: reads that did not show a new animal are repeated when reads may not lag any more.
 //!
-//! A server whose reads never lag costs nothing here, and neither does one that is right by then.
+//! For a server whose reads never lag, it sends nothing.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -10,14 +10,14 @@ use animal_store_rules::rules;
 use animal_store_rules::tolerance::Tolerance;
 use animal_store_rules::trace::exchange::Request;
 
-/// No more requests are repeated: several that show the same tell no more than one.
+/// The maximum number of requests that are repeated: more would show the same.
 const MOST: usize = 8;
 
-/// Repeats the doubtful reads. A list of everything follows them, which shows that what was missing had not gone.
+/// Repeats these reads. A list of everything follows, which shows that a missing animal was not removed.
 ///
 /// # Errors
 ///
-/// [`Stop`] when the budget is spent.
+/// [`Stop`] when the budget is exhausted.
 pub(super) async fn run(session: &mut Session<'_>) -> Result<(), Stop> {
     let doubtful = rules::premature(&session.trace);
     if doubtful.is_empty() {
@@ -30,7 +30,7 @@ pub(super) async fn run(session: &mut Session<'_>) -> Result<(), Stop> {
     let read = |number: &usize| exchanges.get(number.checked_sub(1)?).map(|exchange| exchange.request.clone());
     let requests: Vec<Request> =
         doubtful.iter().rev().filter_map(read).filter(|request| targets.insert(request.target())).take(MOST).collect();
-    session.wait(Tolerance::READ_LAG.unsigned() + MARGIN, "what was created to be seen by every read").await?;
+    session.wait(Tolerance::READ_LAG.unsigned() + MARGIN, "new animals to be visible to every read").await?;
     for request in requests {
         session.ask(request).await?;
     }
@@ -38,5 +38,5 @@ pub(super) async fn run(session: &mut Session<'_>) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Beyond the lag, so that rounding cannot deceive.
+/// Added to the lag, because times are rounded.
 const MARGIN: Duration = Duration::from_millis(100);

@@ -1,9 +1,8 @@
 //! The model-based sequence: a random walk through creations, lists and fetches.
 //!
-//! proptest's state machine generates the walk; its state is only what decides which steps make sense. The model that the
-//! answers are held against is the history: it admits every lawful answer, knows what each earlier answer showed, and judges this
-//! traffic as it judges any other. A broken walk needs no shrinking, because each failure names the two exchanges that
-//! contradict each other.
+//! proptest's state machine generates the walk; its state only decides which steps are possible. The model for the responses is the
+//! history of the rules: it admits every lawful response and includes all earlier ones. A failing walk needs no shrinking,
+//! because each failure names the two exchanges that contradict each other.
 
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -15,7 +14,7 @@ use animal_store_rules::request::STATUSES;
 use animal_store_rules::trace::exchange::Request;
 use animal_store_rules::trace::json::Json;
 
-/// Creations take this part of a walk, in hundredths: the API cannot delete what they leave.
+/// The percentage of creations in a walk: it is small, because the API cannot delete animals.
 const CREATIONS: u32 = 20;
 
 /// A step of a walk.
@@ -25,7 +24,7 @@ pub(super) enum Move {
     Create(Option<&'static str>),
     /// List with this query.
     List(String),
-    /// Fetch the animal that was created so many creations ago.
+    /// Fetch the animal that was created this many creations ago.
     Get(usize),
 }
 
@@ -78,15 +77,15 @@ fn walks() -> BoxedStrategy<Vec<Move>> {
     Walk::sequential_strategy(400..=400).prop_map(|(_, moves, _)| moves).boxed()
 }
 
-/// Walks so many steps.
+/// Walks this many steps.
 ///
 /// # Errors
 ///
-/// [`Stop`] when the budget is spent.
+/// [`Stop`] when the budget is exhausted.
 pub(super) async fn run(session: &mut Session<'_>, steps: usize, creates: bool) -> Result<(), Stop> {
     session.begin("sequence");
     let generator = Generator::start(session.seed(), walks);
-    let Some(moves) = generator.ask(Step::Next).await else { return Ok(()) };
+    let Some(moves) = generator.request(Step::Next).await else { return Ok(()) };
     let mut ids = Vec::new();
     for step in moves.into_iter().filter(|step| creates || matches!(step, Move::List(_))).take(steps) {
         match step {
@@ -117,7 +116,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_walk_fetches_only_what_it_has_created_and_is_the_same_for_the_same_seed() {
-        let walk = || async { Generator::start(3, walks).ask(Step::Next).await.expect("a walk") };
+        let walk = || async { Generator::start(3, walks).request(Step::Next).await.expect("a walk") };
         let moves = walk().await;
         let mut created = 0;
         for step in &moves {

@@ -1,4 +1,4 @@
-//! One run's conversation with its target: sends, writes down, paces itself, and keeps to the budget.
+//! The session of a run with its target: sends requests, records exchanges, paces itself, and keeps to the budget.
 
 use std::time::{Duration, Instant};
 
@@ -22,19 +22,19 @@ mod animals;
 pub use animals::created_id;
 use animals::in_letters;
 
-/// How often a request that met a 429 is tried again.
+/// How often a request is tried while the response is 429.
 const ATTEMPTS: u32 = 3;
 
-/// The answers of a whole run may not take more memory than this: a candidate must not be able to exhaust the judge's.
+/// The memory limit for all responses of a run: a candidate must not be able to exhaust the judge's memory.
 const MAX_MEMORY: usize = 128 * 1024 * 1024;
 
-/// About what a value of a JSON text takes when it has been read, in bytes.
+/// The approximate memory of a parsed JSON value, in bytes.
 const VALUE: usize = 64;
 
-/// So many requests may wait for an answer in vain. Each costs the whole timeout, and more of them tell nothing new.
+/// The maximum number of requests that time out. Each costs the whole timeout, and more would show nothing new.
 const SILENCES: usize = 10;
 
-/// What a run may spend.
+/// The budget of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Budget {
     /// Requests.
@@ -43,33 +43,34 @@ pub struct Budget {
     pub time: Duration,
 }
 
-/// Why a run ended before its plan did.
+/// Why a run ended early.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Stop {
-    /// The requests are spent.
-    #[error("the budget of {0} requests (--max-requests) was spent")]
+    /// The requests are exhausted.
+    #[error("the budget of {0} requests (--max-requests) is exhausted")]
     Requests(usize),
-    /// The time is spent, or a wait would take the run beyond it.
-    #[error("the run would take longer than {} s (--max-duration)", .0.as_secs())]
+    /// The time is exhausted, or a wait would exceed it.
+    #[error("the run would exceed {} s (--max-duration)", .0.as_secs())]
     Time(Duration),
-    /// The key is used up for longer than the judge waits.
-    #[error("the key is used up for another {} s, and the judge waits {} s at the most", .0.as_secs(), pacing::LONGEST_WAIT.as_secs())]
-    UsedUp(Duration),
-    /// The key stays limited.
-    #[error("the key stayed limited, although every Retry-After was heeded {ATTEMPTS} times")]
+    /// The key is exhausted for longer than the judge waits.
+    #[error("the key is exhausted for another {} s, and the judge waits at most {} s", .0.as_secs(), pacing::LONGEST_WAIT.as_secs())]
+    Exhausted(Duration),
+    /// The key remains limited.
+    #[error("the key remained limited after waiting for Retry-After {ATTEMPTS} times")]
     StaysLimited,
     /// Too much was received.
-    #[error("the answers of this run are too large to be judged together: they would take {} MiB and more", MAX_MEMORY / 1024 / 1024)]
+    #[error("the responses of the run exceed the memory limit of {} MiB", MAX_MEMORY / 1024 / 1024)]
     Bodies,
-    /// Somebody ended it.
-    #[error("it was interrupted")]
+    /// The run was interrupted.
+    #[error("the run was interrupted")]
     Interrupted,
-    /// Too many requests waited for an answer in vain.
-    #[error("{SILENCES} requests got no complete answer within the timeout (--timeout)")]
+    /// Too many requests timed out.
+    #[error("{SILENCES} requests timed out (--timeout)")]
     Silence,
 }
 
-/// One run's conversation with its target.
+/// The session of a run with its target.
 pub struct Session<'r> {
     client: &'r Client,
     listener: &'r Listener,
@@ -83,15 +84,15 @@ pub struct Session<'r> {
     step: String,
     case: Option<usize>,
     seed: u64,
-    heeds_remaining: bool,
+    follows_remaining: bool,
     waited_before: Option<usize>,
     pace: Pace,
     names: usize,
     nonce: String,
     redactor: Redactor,
-    /// Everything random about the run.
+    /// The random generator of the run.
     pub random: fastrand::Rng,
-    /// What has been sent and received.
+    /// The exchanges so far.
     pub trace: Trace,
 }
 
@@ -107,7 +108,7 @@ impl<'r> Session<'r> {
         budget: Budget,
         seed: u64,
     ) -> Session<'r> {
-        // Names must be new to the candidate even when a seed is used again, so they hang on the time as well.
+        // Names must be new to the candidate even when a seed is reused, so they depend on the time as well.
         let milliseconds = clock.now().as_millisecond().unsigned_abs();
         Session {
             client,
@@ -122,7 +123,7 @@ impl<'r> Session<'r> {
             step: String::new(),
             case: None,
             seed,
-            heeds_remaining: true,
+            follows_remaining: true,
             waited_before: None,
             pace: Pace::default(),
             names: 0,
@@ -139,28 +140,28 @@ impl<'r> Session<'r> {
         Session { interrupt, ..self }
     }
 
-    /// Tells what follows preflight: how many probes, and the most requests that the whole run takes.
+    /// Reports the plan: the number of probes, and the maximum number of requests of the whole run.
     pub fn announce(&self, probes: usize, requests: usize) {
         (self.listener)(&Event::Planned { probes, requests });
     }
 
-    /// Names the probe that sends from now on.
+    /// Sets the probe of the following requests.
     pub fn begin(&mut self, probe: &'static str) {
         self.probe = probe;
         (self.listener)(&Event::Probe(probe));
     }
 
-    /// Says what is sent from now on, apart from names, ids and keys. Empty where requests are generated.
+    /// Sets the step of the following requests: the request without names, ids and keys; empty for generated requests.
     pub fn step(&mut self, step: impl Into<String>) {
         self.step = step.into();
     }
 
-    /// Says which generated case is sent from now on.
+    /// Sets the number of the generated request that is sent from now on.
     pub fn number_case(&mut self, case: Option<usize>) {
         self.case = case;
     }
 
-    /// The seed of everything random.
+    /// The seed of the random generator.
     #[must_use]
     pub fn seed(&self) -> u64 {
         self.seed
@@ -190,14 +191,14 @@ impl<'r> Session<'r> {
         self.budget.requests.saturating_sub(self.trace.exchanges.len())
     }
 
-    /// How many requests, of those wanted, are to be sent at once, so that a candidate that deals with one at a time answers all of
+    /// How many of the wanted requests to send concurrently, so that a candidate that processes one at a time responds to all of
     /// them within the timeout.
     #[must_use]
     pub fn at_once(&self, wanted: usize) -> usize {
         self.pace.at_once(wanted, self.client.transport().timeout)
     }
 
-    /// Notes that a part of the plan is not carried out.
+    /// Records that a part of the plan is omitted.
     pub fn leave_out(&mut self, requirements: &'static str, reason: impl Into<String>) {
         self.trace.context.left_out.push(LeftOut { requirements, reason: reason.into() });
     }
@@ -207,21 +208,21 @@ impl<'r> Session<'r> {
         self.trace.context.unfinished.push(part);
     }
 
-    /// Sends a request as it is, at once.
+    /// Sends a request unchanged, without waiting.
     ///
     /// # Errors
     ///
-    /// [`Stop`] when the budget is spent.
+    /// [`Stop`] when the budget is exhausted.
     pub async fn send(&mut self, request: Request) -> Result<&Exchange, Stop> {
         let sent = self.send_together(vec![request]).await?;
         Ok(&sent[0])
     }
 
-    /// Sends requests as they are, all at once. They are written down in the given order, with times of their own.
+    /// Sends requests unchanged and concurrently. They are recorded in the given order, with their own times.
     ///
     /// # Errors
     ///
-    /// [`Stop`] when the budget is spent, or does not suffice for all.
+    /// [`Stop`] when the budget is exhausted, or too small for all.
     pub async fn send_together(&mut self, requests: Vec<Request>) -> Result<&[Exchange], Stop> {
         if self.requests_left() < requests.len().max(1) {
             return Err(Stop::Requests(self.budget.requests));
@@ -247,23 +248,23 @@ impl<'r> Session<'r> {
         }
         let before = self.trace.exchanges.len();
         for (request, (outcome, sent_at, received_at)) in requests.into_iter().zip(outcomes) {
-            self.write_down(request, outcome, sent_at, received_at);
+            self.record(request, outcome, sent_at, received_at);
         }
         Ok(&self.trace.exchanges[before..])
     }
 
-    /// What comes of a request, when it was about to be sent, and when that was complete.
+    /// The outcome of a request, and the times before sending and after completion.
     async fn timed(&self, request: &Request) -> (Outcome, Timestamp, Timestamp) {
         let sent_at = self.clock.now();
         let outcome = self.client.send(request).await;
         (outcome, sent_at, self.clock.now())
     }
 
-    fn write_down(&mut self, request: Request, outcome: Outcome, sent_at: Timestamp, received_at: Timestamp) {
+    fn record(&mut self, request: Request, outcome: Outcome, sent_at: Timestamp, received_at: Timestamp) {
         let number = self.trace.exchanges.len() + 1;
         let described = match &outcome {
             Outcome::Response(response) => {
-                // As it came, and once more as it is read.
+                // The raw body and the parsed one.
                 self.memory += 2 * response.body.len() + VALUE * count_values(&response.body).min(MAX_VALUES);
                 response.status.to_string()
             }
@@ -284,12 +285,12 @@ impl<'r> Session<'r> {
         self.trace.exchanges.push(Exchange { number, probe, step, case, request, outcome, sent_at, received_at });
     }
 
-    /// Sends a request with the main key: waits for the window first when it is used up, and after a 429 waits as told and
-    /// tries again.
+    /// Sends a request with the main key: if the window is exhausted, waits for its reset first, and after a 429 waits as announced
+    /// and retries.
     ///
     /// # Errors
     ///
-    /// [`Stop`] when the budget is spent or the wait would be too long.
+    /// [`Stop`] when the budget is exhausted or the wait would be too long.
     pub async fn ask(&mut self, request: Request) -> Result<&Exchange, Stop> {
         let key = self.key();
         let request = bearing(request, &key);
@@ -301,45 +302,45 @@ impl<'r> Session<'r> {
                 return Ok(&self.trace.exchanges[self.trace.exchanges.len() - 1]);
             }
             let advice = pacing::after_refusal(exchange, attempt, jitter);
-            self.heed(advice, "the time that Retry-After tells").await?;
+            self.follow(advice, "Retry-After").await?;
         }
         Err(Stop::StaysLimited)
     }
 
-    /// Sends requests with the main key, all at once, when the window has room for them: else it waits for the next one. Those
-    /// that meet a 429 all the same are not tried again, but waited for: whatever comes next would be repeated requests.
+    /// Sends requests with the main key concurrently; if the window has no room for them, waits for the next one first. Those that
+    /// get 429 are not retried, but the announced time is awaited: other requests would count as repeated.
     ///
     /// # Errors
     ///
-    /// [`Stop`] when the budget is spent or the wait would be too long.
+    /// [`Stop`] when the budget is exhausted or the wait would be too long.
     pub async fn ask_together(&mut self, requests: Vec<Request>) -> Result<&[Exchange], Stop> {
         let key = self.key();
-        // Others may use the key as much as this run does, and of requests at once several would be refused.
+        // Other traffic on the key may be as frequent as this run, and then several concurrent requests would get 429.
         self.make_room(&key, 2 * requests.len()).await?;
         let before = self.trace.exchanges.len();
         let sent = self.send_together(requests.into_iter().map(|request| bearing(request, &key)).collect()).await?;
         if let Some(refused) = sent.iter().find(|exchange| exchange.status() == Some(429)).cloned() {
             let advice = pacing::after_refusal(&refused, 0, self.random.f64());
-            self.heed(advice, "the time that Retry-After tells").await?;
+            self.follow(advice, "Retry-After").await?;
         }
         Ok(&self.trace.exchanges[before..])
     }
 
-    /// Waits for the window's end when it has no room for so many requests.
+    /// Waits for the window's reset when it has no room for this many requests.
     async fn make_room(&mut self, key: &ApiKey, requests: usize) -> Result<(), Stop> {
         let Some(last) = self.last_answer_to(key) else { return Ok(()) };
         let (number, advice) = (last.number, pacing::before_many(last, requests));
         if !matches!(advice, Advice::Go) {
-            // Used up right after the window has ended: what Remaining says is not worth waiting for. A 429 still is.
+            // Exhausted right after the reset: Remaining is unreliable, so from now on only a 429 causes a wait.
             if self.waited_before == Some(number) {
-                self.heeds_remaining = false;
+                self.follows_remaining = false;
             }
-            if !self.heeds_remaining {
+            if !self.follows_remaining {
                 return Ok(());
             }
             self.waited_before = Some(self.trace.exchanges.len() + 1);
         }
-        self.heed(advice, "the window of the key to end").await
+        self.follow(advice, "the window of the key to reset").await
     }
 
     /// The last exchange with a key.
@@ -366,16 +367,16 @@ impl<'r> Session<'r> {
         self.clock.instant().duration_since(self.started)
     }
 
-    /// Waits as advised.
+    /// Follows the advice.
     ///
     /// # Errors
     ///
     /// [`Stop`] when the wait is too long, or longer than the run may take.
-    pub async fn heed(&mut self, advice: Advice, reason: &'static str) -> Result<(), Stop> {
+    pub async fn follow(&mut self, advice: Advice, reason: &'static str) -> Result<(), Stop> {
         match advice {
             Advice::Go => Ok(()),
             Advice::Wait(time) => self.wait(time, reason).await,
-            Advice::TooLong(time) => Err(Stop::UsedUp(time)),
+            Advice::TooLong(time) => Err(Stop::Exhausted(time)),
         }
     }
 
@@ -397,13 +398,13 @@ impl<'r> Session<'r> {
     }
 }
 
-/// The `Authorization` value that presents a key as described.
+/// The `Authorization` value for a key as a bearer token.
 #[must_use]
 pub fn credential(key: &ApiKey) -> String {
     format!("Bearer {}", key.reveal())
 }
 
-/// The request with a key as described.
+/// The request with a key as a bearer token.
 #[must_use]
 pub fn bearing(request: Request, key: &ApiKey) -> Request {
     request.authorization(credential(key))

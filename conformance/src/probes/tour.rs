@@ -1,7 +1,7 @@
 //! The fixed tour: every operation, every row of the error table, the filter, the limits, the headers and the deprecation,
-//! in fewer than sixty requests with the key and some twenty without. Its requests are also what uses up the window.
+//! in fewer than sixty requests with the key and some twenty without. Its requests also count towards exhausting the window.
 //!
-//! Each request has a step, which tells it apart from names, ids and keys: the transcript of the tour is made of these.
+//! Each request has a step, which identifies it without names, ids and keys: the transcript of the tour consists of these.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -16,19 +16,19 @@ use animal_store_rules::trace::exchange::{Exchange, Request};
 use animal_store_rules::trace::json::Json;
 use animal_store_rules::trace::rate_limit;
 
-/// More animals than the default limit, so that the default shows.
+/// More animals than the default limit, so that the default can be observed.
 const ENOUGH: usize = 21;
 
-/// The largest number that a category can have.
+/// The largest category id.
 const LARGEST: &str = "9223372036854775807";
 
-/// Valid creations that are made in any case: each status twice, and none once.
+/// The valid creations that are always sent: each status twice, and none once.
 const REQUIRED: usize = 7;
 
-/// How long to wait before looking again for what was created: this long at first, and twice as long each time.
+/// The first delay before reading a new animal again; it doubles each time.
 const LOOK_AGAIN: Duration = Duration::from_millis(200);
 
-/// Bodies that must be refused, each wrong in one way. Where there is a name it is a new one, to be looked for afterwards.
+/// Invalid bodies with one defect each. A name in them is new, so that later reads show whether the animal was created.
 const REFUSED: [&str; 11] = [
     r#"{"categoryId":@CATEGORY@}"#,
     r#"{"name":"@NAME@"}"#,
@@ -43,7 +43,7 @@ const REFUSED: [&str; 11] = [
     "",
 ];
 
-/// Bodies that may be accepted or refused.
+/// Bodies that may be accepted or rejected.
 const UNUSUAL: [&str; 7] = [
     r#"{"name":"@NAME@","categoryId":9223372036854775807}"#,
     r#"{"name":"00@DIGITS@","categoryId":-9007199254740993,"status":"sold"}"#,
@@ -54,13 +54,13 @@ const UNUSUAL: [&str; 7] = [
     r#"{"name":"@NAME@","categoryId":@CATEGORY@.0}"#,
 ];
 
-/// Lists that are asked for at the same time.
+/// Lists that are requested concurrently.
 const TOGETHER: [&str; 3] = ["status=available&limit=2", "status=pending&limit=100", "status=sold&limit=3"];
 
-/// Further lists, of every kind; the long ones come first.
+/// Further lists of every kind; the long ones first.
 const LISTS: [&str; 7] = ["", "limit=1", "limit=0", "limit=1000", "limit=ten", "status=lost", "status=SOLD"];
 
-/// Takes the tour. Creations that fill the catalogue, and some lists, are sent at once, as many as `concurrency` says.
+/// Runs the tour. Creations that fill the catalogue, and some lists, are sent concurrently, up to `concurrency`.
 pub(super) async fn run(session: &mut Session<'_>, profile: Profile, concurrency: usize) -> Result<(), Stop> {
     session.begin("tour");
     // Before anything is created: on an empty catalogue, the empty result of a filter.
@@ -83,7 +83,7 @@ pub(super) async fn run(session: &mut Session<'_>, profile: Profile, concurrency
             .leave_out("versioning.lifetime", "there was no animal to fetch, and the profile read-only creates none");
     }
     read_back(session, &ids, concurrency).await?;
-    // After the same URLs were asked for with the key: what a cache keeps of an answer is not for everybody.
+    // After the same URLs were requested with the key: a cached response must not be served without one.
     without_a_key(session, ids.last().copied().unwrap_or(1), profile).await?;
     lists(session, concurrency).await?;
     let lower = format!("bearer {}", session.key().reveal());
@@ -99,17 +99,17 @@ pub(super) async fn ask<'s>(session: &'s mut Session<'_>, request: Request, step
     session.ask(request).await
 }
 
-/// A limit as large as the smallest of a day may be that of a day, which says nothing of the minute.
+/// A limit of at least the smallest daily limit may be per day, and then the limit per minute is unknown.
 const MAY_BE_A_DAY: u64 = 1_000;
 
-/// Sends reads with the key at the same time; one after the other where the headers do not tell that the minute has room for them:
-/// several that are refused may bring a ban.
+/// Sends reads with the key concurrently; one after the other where the headers do not show that the minute has room for them:
+/// several 429 responses may cause a ban.
 async fn ask_at_once(session: &mut Session<'_>, requests: Vec<Request>, concurrency: usize) -> Result<(), Stop> {
-    let told =
+    let window =
         session.last_answer_to(&session.key()).and_then(Exchange::response).and_then(|r| rate_limit::read(r).window());
-    let tells_minute = told.is_some_and(|window| window.limit < MAY_BE_A_DAY);
+    let reports_minute = window.is_some_and(|window| window.limit < MAY_BE_A_DAY);
     let wanted = requests.len().min(concurrency.max(1));
-    let size = if tells_minute { session.at_once(wanted).max(1) } else { 1 };
+    let size = if reports_minute { session.at_once(wanted).max(1) } else { 1 };
     for requests in requests.chunks(size) {
         match requests {
             [request] => drop(session.ask(request.clone()).await?),
@@ -146,7 +146,7 @@ pub(super) async fn create(session: &mut Session<'_>, template: &str) -> Result<
     Ok(())
 }
 
-/// The ids that an answer to a list shows.
+/// The ids in the response to a list.
 fn listed_ids(exchange: Option<&Exchange>) -> Vec<i64> {
     let body = exchange.and_then(Exchange::response).map_or(&[][..], |response| &response.body);
     match Json::parse_foreign(body) {
@@ -155,13 +155,13 @@ fn listed_ids(exchange: Option<&Exchange>) -> Vec<i64> {
     }
 }
 
-/// Valid creations: the required ones, and then, in bursts, so many more that the default limit shows. Returns all known ids.
+/// Valid creations: the required ones, and then, in bursts, enough to observe the default limit; all known ids.
 async fn creations(session: &mut Session<'_>, listed: Vec<i64>, concurrency: usize) -> Result<Vec<i64>, Stop> {
     let mut ids = listed;
     ids.extend(session.trace.exchanges.iter().filter_map(created_id));
     for number in 0..REQUIRED {
         let template = match STATUSES.get(number % 4) {
-            // The order of members means nothing.
+            // The order of members is irrelevant.
             Some(status) if number > 4 => format!(r#"{{"status":"{status}","categoryId":@CATEGORY@,"name":"@NAME@"}}"#),
             Some(status) => format!(r#"{{"name":"@NAME@","categoryId":@CATEGORY@,"status":"{status}"}}"#),
             None => r#"{"name":"@NAME@","categoryId":@CATEGORY@}"#.to_owned(),
@@ -170,8 +170,8 @@ async fn creations(session: &mut Session<'_>, listed: Vec<i64>, concurrency: usi
         let exchange = ask(session, Request::new("POST", "/pets").json(body), &format!("POST /pets {step}")).await?;
         ids.extend(created_id(exchange));
     }
-    // Even a full catalogue gets a small burst: that ids stay unique shows only when creations meet. A candidate that
-    // creates nothing is not asked again and again.
+    // Even a full catalogue gets a small burst: duplicate ids show only with concurrent creations. A candidate that creates
+    // nothing gets no further creations.
     let wanted = ENOUGH.saturating_sub(ids.len()).max(BURST);
     let mut made = 0;
     while made < wanted && !ids.is_empty() {
@@ -179,7 +179,7 @@ async fn creations(session: &mut Session<'_>, listed: Vec<i64>, concurrency: usi
         ids.extend(burst_of(session, made..made + size).await?);
         made += size;
     }
-    // Unusual names may have been refused.
+    // Unusual names may have been rejected.
     let missing = ENOUGH.saturating_sub(ids.len()).min(UNUSUAL_NAMES);
     if !ids.is_empty() && missing > 0 {
         ids.extend(burst_of(session, made..made + missing).await?);
@@ -187,23 +187,23 @@ async fn creations(session: &mut Session<'_>, listed: Vec<i64>, concurrency: usi
     Ok(ids)
 }
 
-/// The fewest creations of a burst.
+/// The minimum size of a burst.
 const BURST: usize = 6;
 
-/// The place in a burst of the creation that differs from the others.
+/// The position in a burst of the creation that differs from the others.
 const DIFFERENT: usize = 2;
 
-/// Creations of a burst, from the first, that have unusual names.
+/// The number of creations at the start of a burst that have unusual names.
 const UNUSUAL_NAMES: usize = 4;
 
-/// Sends creations all at once, those with these places among all of them, and returns the ids that they were given.
+/// Sends the creations at these positions concurrently; the new ids.
 async fn burst_of(session: &mut Session<'_>, places: Range<usize>) -> Result<Vec<i64>, Stop> {
     let mut requests = Vec::with_capacity(places.len());
     let any_category = session.created_with(LARGEST).is_some();
     for place in places {
         let name = name_in_burst(session, place);
-        // Nearly all with one status, so that more have it than half the default limit: then a smaller limit under a filter shows.
-        // One differs, so that it shows when requests at the same time get into each other.
+        // Nearly all have one status, which is more than half the default limit: this shows a smaller limit under a filter. One
+        // differs, which shows when concurrent requests are mixed up.
         let template = match place {
             DIFFERENT if any_category => format!(r#"{{"name":"{name}","categoryId":77001,"status":"pending"}}"#),
             DIFFERENT => format!(r#"{{"name":"{name}","categoryId":@CATEGORY@,"status":"pending"}}"#),
@@ -216,15 +216,15 @@ async fn burst_of(session: &mut Session<'_>, places: Range<usize>) -> Result<Vec
     Ok(session.ask_together(requests).await?.iter().filter_map(created_id).collect())
 }
 
-/// A name as people have them; the first few may be refused, and must not be altered or be too much for the service.
+/// A name for a creation; the first few are unusual and may be rejected, but must not be altered or cause an error.
 fn name_in_burst(session: &mut Session<'_>, place: usize) -> String {
     let name = session.fresh_name();
     match place {
-        // Longer than columns are by default.
+        // Longer than a database column is by default.
         0 => format!("{name} {}", "of the long name ".repeat(18).trim_end()),
-        // Not escaped, so in bytes beyond ASCII.
+        // Unescaped non-ASCII characters.
         1 => format!("Zo\u{eb} \u{732b} {name} no. 4-2"),
-        // What some languages take for a number.
+        // A string that some languages convert to a number.
         DIFFERENT => digits(session),
         // Two animals may have one name.
         3 => session.first_name().unwrap_or(name),
@@ -232,8 +232,9 @@ fn name_in_burst(session: &mut Session<'_>, place: usize) -> String {
     }
 }
 
-/// No credential and bad ones, on every operation, with good requests and bad ones. Since nothing but 401 is right, one request can
-/// ask for two things: a bad one with a bad key shows which of them is looked at, and whether the key is. None of these spends it.
+/// No credential and invalid ones, on every operation, with valid and invalid requests. Since only 401 is right, one request can
+/// test two things: an invalid request with an invalid key shows whether the key is checked first. None of these counts against
+/// the key.
 async fn without_a_key(session: &mut Session<'_>, id: i64, profile: Profile) -> Result<(), Stop> {
     let key = session.key();
     let key = key.reveal();
@@ -297,14 +298,14 @@ fn with_another_end(key: &str) -> String {
     format!("{start}{}", if end == "x" { "y" } else { "x" })
 }
 
-/// The key under every name that a query parameter for keys goes by.
+/// The key under the usual names of query parameters for keys.
 fn key_everywhere(key: &str) -> String {
     ["access_token", "api_key", "apiKey", "apikey", "api-key", "key", "token", "auth"]
         .map(|name| format!("{name}={key}"))
         .join("&")
 }
 
-/// A request with the key in every header field that people put keys in, but for the right one.
+/// A request with the key in every usual header field for keys, except Authorization.
 fn elsewhere_in_the_head(request: Request, key: &str) -> Request {
     ["X-API-Key", "Api-Key", "X-Auth-Token", "X-Credential-Token", "Proxy-Authorization"]
         .into_iter()
@@ -312,19 +313,19 @@ fn elsewhere_in_the_head(request: Request, key: &str) -> Request {
         .header("Cookie", format!("api_key={key}; token={key}"))
 }
 
-/// Animals by their ids, and ids that no animal has.
+/// Fetches animals by their ids, and ids that no animal has.
 async fn read_back(session: &mut Session<'_>, ids: &[i64], concurrency: usize) -> Result<(), Stop> {
-    // The last creation, as soon as it can be read.
+    // The last new animal, as soon as it can be read.
     if let Some(id) = ids.last() {
         let get = || Request::new("GET", format!("/pets/{id}"));
         let mut pause = LOOK_AGAIN;
         while ask(session, get(), "GET /pets/{petId}").await?.status() == Some(404) && may_lag(session) {
-            session.wait(pause, "what was created to be readable").await?;
+            session.wait(pause, "a new animal to be readable").await?;
             pause *= 2;
         }
     }
-    // One with an unusual name or else from the middle, and the largest category of all, at once: handlers that share what they
-    // should not show it when they meet.
+    // One with an unusual name or else from the middle, and one with the largest category, concurrently: this shows handlers that
+    // share state by mistake.
     let unusual = session.created_with("Zo").or_else(|| ids.get(ids.len() / 2).copied());
     let others: Vec<i64> = unusual.into_iter().chain(session.created_with(LARGEST)).collect();
     session.step("GET /pets/{petId}, several at once");
@@ -342,13 +343,13 @@ async fn read_back(session: &mut Session<'_>, ids: &[i64], concurrency: usize) -
     Ok(())
 }
 
-/// Whether the last creation is so recent that reads may still lag it.
+/// Whether the last creation is so recent that reads may still lag.
 fn may_lag(session: &Session<'_>) -> bool {
     let last = session.trace.exchanges.iter().rev().find(|exchange| created_id(exchange).is_some());
     last.is_some_and(|last| session.now().duration_since(last.received_at) <= Tolerance::READ_LAG.duration())
 }
 
-/// Lists of every kind, first one that shows everything, again until what was created is there.
+/// Lists of every kind. The first one, of everything, is repeated until new animals are in it.
 async fn lists(session: &mut Session<'_>, concurrency: usize) -> Result<(), Stop> {
     let created: Vec<i64> = session.trace.exchanges.iter().filter_map(created_id).collect();
     let mut pause = LOOK_AGAIN;
@@ -358,7 +359,7 @@ async fn lists(session: &mut Session<'_>, concurrency: usize) -> Result<(), Stop
         if listed.len() >= 100 || created.iter().all(|id| listed.contains(id)) || !may_lag(session) {
             break;
         }
-        session.wait(pause, "what was created to be listed").await?;
+        session.wait(pause, "new animals to be listed").await?;
         pause *= 2;
     }
     session.step("GET /pets by each status, at once");

@@ -1,37 +1,37 @@
-//! What nobody may see in any output: the keys, and the forms in which a candidate could give them back.
+//! Redaction of secrets in all output: the keys, and the encodings in which a candidate could echo them.
 
 use base64::Engine;
 use base64::prelude::{BASE64_STANDARD_NO_PAD, BASE64_URL_SAFE_NO_PAD};
 
-pub mod redactor;
+pub(crate) mod redactor;
 
-pub use redactor::Redactor;
+pub(crate) use redactor::Redactor;
 
 use crate::http::key_forms;
 use crate::options::Options;
 use animal_store_rules::trace::Trace;
 
-/// A text shorter than this is no secret, and hiding it would garble the report.
+/// A shorter text is not redacted: that would garble the report.
 const MIN_SECRET: usize = 4;
 
-/// Of a key shorter than this only the forms that the judge itself sends are hidden: the others would be ordinary words.
+/// Of a shorter key only the forms that the judge sends are redacted: others would be ordinary words.
 const MIN_FOR_ENCODINGS: usize = 8;
 
-/// The variable that stands for the main key.
+/// The variable that replaces the main key.
 const API_KEY: &str = "CONFORM_API_KEY";
 
-/// The variable that stands for the key that the run may exhaust.
+/// The variable that replaces the quota key.
 const QUOTA_KEY: &str = "CONFORM_QUOTA_KEY";
 
-/// The names of header fields that carry a credential hold one of these.
+/// The name of a header field that carries a credential contains one of these.
 const CREDENTIALS: [&str; 8] = ["auth", "cookie", "credential", "key", "password", "secret", "session", "token"];
 
-/// Stands for what is hidden and has no variable.
-pub const HIDDEN: &str = "(hidden)";
+/// Replaces secrets that have no variable.
+pub(crate) const HIDDEN: &str = "(hidden)";
 
-/// Hides what a run must not show.
+/// The redactor for the secrets in the options.
 #[must_use]
-pub fn redactor(options: &Options) -> Redactor {
+pub(crate) fn redactor(options: &Options) -> Redactor {
     let mut redactor = Redactor::default();
     hide_key(&mut redactor, options.api_key.reveal(), API_KEY);
     if let Some(quota_key) = &options.quota_key {
@@ -41,7 +41,8 @@ pub fn redactor(options: &Options) -> Redactor {
     redactor
 }
 
-/// Hides what a run must not show, and what its requests made of the keys: a key cut short, or with one character changed.
+/// The redactor for the secrets in the options and for the invalid keys in the requests that were derived from them: a
+/// shortened key, or one with a character changed.
 #[must_use]
 pub(crate) fn redactor_for(options: &Options, trace: &Trace) -> Redactor {
     let mut redactor = redactor(options);
@@ -59,7 +60,7 @@ pub(crate) fn redactor_for(options: &Options, trace: &Trace) -> Redactor {
     redactor
 }
 
-/// The shell expansion that makes this token of the key, if it is the key cut short or with one character changed.
+/// The shell expansion that derives this token from the key, if it is the key shortened or with one character changed.
 fn derived(key: &str, token: &str, variable: &str) -> Option<String> {
     // A key is ASCII; a token that is not is none of these.
     if token.len() < MIN_SECRET || token == key || !token.is_ascii() {
@@ -77,7 +78,7 @@ fn derived(key: &str, token: &str, variable: &str) -> Option<String> {
     })
 }
 
-/// Hides the values of those header fields, or variables, whose names say that they carry a credential.
+/// Redacts the values of header fields, or variables, whose names indicate a credential.
 pub(crate) fn hide_credentials(redactor: &mut Redactor, fields: &[(String, String)]) {
     for (name, value) in fields {
         if value.len() >= MIN_SECRET && is_credential(name) {
@@ -86,17 +87,16 @@ pub(crate) fn hide_credentials(redactor: &mut Redactor, fields: &[(String, Strin
     }
 }
 
-/// Whether a header field, or a variable, of this name carries a credential.
+/// Whether the name of a header field, or variable, indicates a credential.
 fn is_credential(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     CREDENTIALS.iter().any(|word| name.contains(word))
 }
 
-/// Hides a key, and what is as good as the key. Each form is shown as what any POSIX shell makes of the variable that
-/// holds the key.
+/// Redacts a key and its encodings. Each is replaced by a POSIX shell expansion of the variable that holds the key.
 fn hide_key(redactor: &mut Redactor, key: &str, variable: &str) {
     redactor.hide(key, format!("${{{variable}}}"));
-    // What the tour makes of the key.
+    // The forms that the tour sends.
     redactor.hide(&key_forms::toggle_case(key), format!(r#"$(printf %s "${{{variable}}}" | tr a-zA-Z A-Za-z)"#));
     let encoding = r"base64 | tr -d '\n'";
     let pair = format!(r#"$(printf %s:%s "${{{variable}}}" "${{{variable}}}" | {encoding})"#);
@@ -107,7 +107,7 @@ fn hide_key(redactor: &mut Redactor, key: &str, variable: &str) {
     if key.len() > MIN_SECRET {
         redactor.hide(&key[..key.len() - 1], format!("${{{variable}%?}}"));
     }
-    // What a candidate could make of it: another case, an encoding.
+    // The forms in which a candidate could echo it: another case, an encoding.
     if key.len() >= MIN_FOR_ENCODINGS {
         redactor.hide(&key.to_ascii_lowercase(), format!(r#"$(printf %s "${{{variable}}}" | tr A-Z a-z)"#));
         redactor.hide(&key.to_ascii_uppercase(), format!(r#"$(printf %s "${{{variable}}}" | tr a-z A-Z)"#));
@@ -124,7 +124,7 @@ fn hide_key(redactor: &mut Redactor, key: &str, variable: &str) {
     }
 }
 
-/// The key as a part of a URL in which these characters may stand, as those of a query's value or of a path may.
+/// The key percent-encoded, except for these characters, which are allowed in a query or a path.
 fn percent_encoded(key: &str, safe: &str) -> String {
     let kept = |byte: u8| byte.is_ascii_alphanumeric() || safe.as_bytes().contains(&byte);
     key.bytes().map(|b| if kept(b) { char::from(b).to_string() } else { format!("%{b:02X}") }).collect()
@@ -139,7 +139,7 @@ fn html_escaped(key: &str) -> String {
     escape.into_iter().fold(key.to_owned(), |text, (c, entity)| text.replace(c, entity))
 }
 
-/// The address of a proxy without what it may hold of a user and a password.
+/// The URL of a proxy without user and password.
 pub(crate) fn without_password(proxy: &str) -> String {
     match proxy.split_once("://").and_then(|(scheme, rest)| Some((scheme, rest.rsplit_once('@')?.1))) {
         Some((scheme, host)) => format!("{scheme}://{HIDDEN}@{host}"),
@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_is_hidden_in_every_form_that_a_candidate_could_echo() {
+    fn a_key_is_redacted_in_every_form_that_a_candidate_could_echo() {
         const KEY: &str = "aB+/c\"d&e'f<9";
         let mut options = Options::new("http://h/v1", "another-key").unwrap();
         options.quota_key = animal_store_rules::trace::keys::ApiKey::new(KEY).ok();
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_of_a_key_is_replaced_by_an_expansion_that_makes_it_again() {
+    fn a_derived_key_is_replaced_by_an_expansion_that_derives_it() {
         let left = |token: &str| derived("sk-Key1", token, "K");
         assert_eq!(left("sk-Key").as_deref(), Some(r#"$(printf %.6s "${K}")"#));
         let changed = r#"$(printf %.3s "${K}")x$(printf %s "${K}" | cut -c5-)"#;
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn ordinary_words_are_not_hidden_for_a_short_key() {
+    fn ordinary_words_are_not_redacted_for_a_short_key() {
         let redactor = redactor(&Options::new("http://h/v1", "Test").unwrap());
         assert_eq!(redactor.redact("a test, a TEST, Test"), "a test, a TEST, ${CONFORM_API_KEY}");
     }

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-/// Replaces keys, and what was derived from them, by names of shell variables.
+/// Replaces keys, and what was derived from them, by shell expansions.
 ///
-/// The longest secret is looked for first, so that a key is not mistaken for a shortened form of itself.
+/// The longest secret is matched first, so that a key is not mistaken for a shortened form of itself.
 #[derive(Clone, Default)]
 pub struct Redactor {
     secrets: Vec<(String, String)>,
@@ -13,14 +13,14 @@ pub struct Redactor {
 /// A piece of redacted text.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Piece<'t> {
-    /// Text as it stands.
+    /// Text without a secret.
     Text(&'t str),
-    /// A secret, by the shell expansion that stands for it.
+    /// The shell expansion that replaces a secret.
     Secret(&'t str),
 }
 
 impl Redactor {
-    /// Adds a secret and the shell expansion that stands for it, such as `${CONFORM_API_KEY}`.
+    /// Adds a secret and the shell expansion that replaces it, such as `${CONFORM_API_KEY}`.
     pub fn hide(&mut self, secret: &str, expansion: impl Into<String>) {
         if secret.is_empty() || self.secrets.iter().any(|(known, _)| known == secret) {
             return;
@@ -29,12 +29,11 @@ impl Redactor {
         self.secrets.sort_by_key(|(known, _)| std::cmp::Reverse(known.len()));
     }
 
-    /// Cuts a text into pieces, none of which shows a secret.
+    /// Splits a text into pieces, none of which contains a secret.
     #[must_use]
     pub fn pieces<'t>(&'t self, text: &'t str) -> Vec<Piece<'t>> {
         let mut pieces = Vec::new();
-        // Where each secret stands next. Each is looked for from there on only, so that a text full of one secret takes no
-        // longer than another.
+        // The next position of each secret. Searching continues from there only, so the time is linear in the text.
         let mut next: Vec<Option<usize>> = self.secrets.iter().map(|(secret, _)| text.find(secret)).collect();
         let mut done = 0;
         while let Some((at, index)) = next.iter().enumerate().filter_map(|(index, at)| Some(((*at)?, index))).min() {
@@ -68,7 +67,7 @@ impl Redactor {
             .collect()
     }
 
-    /// The bytes with every secret replaced, also where the rest is no text.
+    /// The bytes with every secret replaced, also where they are not UTF-8.
     #[must_use]
     pub fn redact_bytes(&self, bytes: &[u8]) -> Vec<u8> {
         if let Ok(text) = std::str::from_utf8(bytes) {
@@ -79,8 +78,8 @@ impl Redactor {
         self.redact(&text).chars().filter_map(|c| u8::try_from(c).ok()).collect()
     }
 
-    /// [`Redactor::redact_bytes`] of the beginning, and whether more follows. Of a long body no more is read than is told; where
-    /// it is cut, no part of a secret is left at the edge.
+    /// [`Redactor::redact_bytes`] of the beginning, and whether more follows. Only the beginning of a long body is read; no part of
+    /// a secret remains where it is cut.
     #[must_use]
     pub fn redact_beginning(&self, bytes: &[u8], at_most: usize) -> (Vec<u8>, bool) {
         let longest = self.secrets.first().map_or(0, |(secret, _)| secret.len());
@@ -102,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_is_hidden_wherever_it_stands_and_also_when_it_is_cut_short() {
+    fn a_key_is_redacted_everywhere_and_also_when_it_is_shortened() {
         let mut redactor = Redactor::default();
         redactor.hide("sk-12", "${CUT}");
         redactor.hide("sk-123", "${KEY}");
@@ -111,14 +110,14 @@ mod tests {
     }
 
     #[test]
-    fn a_key_between_bytes_that_are_no_text_is_hidden_and_the_bytes_are_kept() {
+    fn a_key_between_bytes_that_are_not_utf_8_is_redacted_and_the_bytes_are_kept() {
         let mut redactor = Redactor::default();
         redactor.hide("sk-123", "${KEY}");
         assert_eq!(redactor.redact_bytes(b"\xff\x00sk-123\xfe"), b"\xff\x00${KEY}\xfe");
     }
 
     #[test]
-    fn no_part_of_a_key_is_left_where_a_text_is_cut() {
+    fn no_part_of_a_key_remains_where_a_text_is_truncated() {
         let mut redactor = Redactor::default();
         redactor.hide("sk-123", "${KEY}");
         let text = b"one sk-123 two sk-123 three";

@@ -1,4 +1,4 @@
-//! Puts the report together: what the trace and the verdicts hold, without secrets and control characters.
+//! Assembles the report from the trace and the verdicts, without secrets and control characters.
 
 use super::model::{
     Choice, Evidence, RecordedExchange, Report, ReportedExchange, RequirementReport, SCHEMA_VERSION, SectionCoverage,
@@ -14,23 +14,23 @@ use animal_store_rules::trace::exchange::Exchange;
 use animal_store_rules::trace::rate_limit;
 use animal_store_rules::verdict::{RequirementVerdict, Status, overall};
 
-/// No more failures of one requirement are told in full; all are counted.
+/// The maximum number of failures of a requirement that are reported in full; all are counted.
 const MAX_EVIDENCE: usize = 3;
 
-/// What there is to tell about a run beside its verdicts.
+/// What the report contains in addition to the verdicts.
 #[derive(Clone, Debug, Default)]
-pub struct Remarks {
-    /// What the reader should know about how the run was asked for.
+pub(crate) struct Remarks {
+    /// Notes about the options of the run.
     pub notes: Vec<String>,
-    /// How the tour's transcript differs from that of every lawful server, if it does.
+    /// The difference between the tour's transcript and that of every lawful server, if there is one.
     pub transcript_diff: Option<String>,
-    /// Why the run ended before its plan did, if it did.
+    /// Why the run ended early, if it did.
     pub ended_early: Option<String>,
 }
 
-/// Puts a report together.
+/// Assembles a report.
 #[must_use]
-pub fn assemble(trace: &Trace, verdicts: &[RequirementVerdict], options: &Options, remarks: Remarks) -> Report {
+pub(crate) fn assemble(trace: &Trace, verdicts: &[RequirementVerdict], options: &Options, remarks: Remarks) -> Report {
     let first = trace.exchanges.first().map(|exchange| exchange.sent_at);
     let last = trace.exchanges.last().map(|exchange| exchange.received_at);
     let duration = first.zip(last).map_or(0, |(first, last)| last.duration_since(first).as_millis());
@@ -50,7 +50,7 @@ pub fn assemble(trace: &Trace, verdicts: &[RequirementVerdict], options: &Option
             plan: options.plan.as_ref().map(ToString::to_string),
         },
         seed: options.seed,
-        again: rerun_command::command(options, presentation.redactor()),
+        rerun_command: rerun_command::command(options, presentation.redactor()),
         profile: options.scope.profile,
         strict: options.strict,
         started_at: first.map(|time| time.to_string()),
@@ -78,7 +78,7 @@ fn requirement(
 ) -> RequirementReport {
     let numbered = |number: usize| recorded.get(number.checked_sub(1)?);
     let hide = |text: &str| presentation.sentence(text);
-    // The smallest request first: where cases were made simpler, that is the counterexample to read.
+    // The smallest request first: after shrinking, that is the simplest counterexample.
     let mut failures: Vec<&Failure> = verdict.failures.iter().collect();
     failures.sort_by_key(|failure| {
         let decisive = failure.exchanges.first().and_then(|number| numbered(*number));
@@ -122,7 +122,7 @@ fn choice(requirement: &RequirementReport) -> Option<Choice> {
     })
 }
 
-/// What an answer tells about the window, if it tells anything.
+/// The rate-limit headers of a response, if it has any.
 fn window_point(presentation: &Presentation<'_>, exchange: &Exchange) -> Option<WindowPoint> {
     let response = exchange.response()?;
     let headers = rate_limit::read(response);

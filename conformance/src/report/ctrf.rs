@@ -1,7 +1,7 @@
 //! The requirements as test results in the Common Test Report Format.
 //!
-//! A requirement is a test; one that the run was not asked for, or that is open, is none. A stated requirement that was not
-//! exercised is `other`: it neither passed nor was it left out on purpose, and a run with one is incomplete.
+//! A requirement is a test, unless it is open or not selected. A stated requirement that was not exercised is `other`: it neither
+//! passed nor was it skipped on purpose, and makes the run incomplete.
 
 use std::collections::BTreeMap;
 
@@ -13,10 +13,10 @@ use super::{Report, RequirementReport};
 use animal_store_rules::catalogue::Level;
 use animal_store_rules::verdict::{Status, Verdict};
 
-/// The version of the format that this is.
+/// The version of the format.
 const SPECIFICATION: &str = "1.0.0";
 
-/// The report for CTRF's dashboards and actions.
+/// The report in CTRF.
 #[must_use]
 pub fn render(report: &Report) -> String {
     let tests: Vec<Test<'_>> =
@@ -121,7 +121,7 @@ struct Environment<'r> {
 struct Test<'r> {
     name: String,
     status: &'static str,
-    /// Rules judge a whole trace: no time is any one requirement's.
+    /// Always 0: rules judge a whole trace, so a requirement has no duration.
     duration: u64,
     suite: [&'r str; 1],
     raw_status: &'static str,

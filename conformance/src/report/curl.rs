@@ -1,4 +1,4 @@
-//! A command line that sends a request again.
+//! `curl` commands that repeat a request.
 
 use super::shell;
 use crate::http::client::as_sent;
@@ -8,11 +8,11 @@ use animal_store_rules::trace::exchange::Request;
 /// A longer body goes through a pipe: an argument may be limited to 128 KiB.
 const LONGEST_ARGUMENT: usize = 64 * 1024;
 
-/// The `curl` command for a request, for any POSIX shell. Keys stand as the variables that hold them.
+/// The `curl` command for a request, for any POSIX shell. Keys are replaced by the variables that hold them.
 pub(super) fn line(base_url: &str, options: &[String], redactor: &Redactor, request: &Request) -> String {
     let word = |text: &str| shell::word(text, redactor);
     let mut words: Vec<String> = vec!["curl".to_owned()];
-    // With -X HEAD, curl would wait for a body that never comes.
+    // With -X HEAD, curl would wait for a body.
     words.extend(match request.method.as_str() {
         "HEAD" => vec!["-I".to_owned()],
         "GET" if request.body.is_none() => vec!["-i".to_owned()],
@@ -20,7 +20,7 @@ pub(super) fn line(base_url: &str, options: &[String], redactor: &Redactor, requ
     });
     words.extend(options.iter().map(|option| word(option)));
     let mut header = |name: &str, value: &str| {
-        // Curl takes a field without a value for one to leave out, unless it ends in a semicolon.
+        // curl omits a field without a value, unless it ends in a semicolon.
         let field = if value.is_empty() { format!("{name};") } else { format!("{name}: {value}") };
         words.extend(["-H".to_owned(), word(&field)]);
     };
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn the_key_is_a_variable_and_the_rest_survives_the_shell() {
+    fn the_key_is_a_variable_and_the_rest_is_quoted() {
         let request = Request::new("POST", "/pets").authorization("Bearer sk-1").json(r#"{"name":"O'Hara $HOME"}"#);
         assert_eq!(
             line(&request),
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_text_and_long_bodies_go_through_a_pipe() {
+    fn bytes_that_are_not_utf_8_and_long_bodies_are_piped() {
         let request = Request::new("POST", "/pets").json(b"\"\xff'\"".to_vec());
         assert_eq!(
             line(&request),
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn what_curl_would_read_in_its_own_way_is_told_so_that_it_does_not() {
+    fn curl_syntax_in_a_request_is_disabled() {
         assert_eq!(line(&Request::new("HEAD", "/pets")), "curl -I http://h/v1/pets");
         assert!(line(&Request::new("GET", "/pets").json("{}")).starts_with("curl -i -X GET "));
         assert!(line(&Request::new("GET", "/pets").header("X-Empty", "")).contains("-H 'X-Empty;'"));

@@ -1,4 +1,4 @@
-//! The formats of reports: their names, whom they are for, and what writes them.
+//! The report formats: their names, descriptions and renderers.
 
 use super::{Report, ctrf, github, har, html, json, junit, markdown, sarif};
 
@@ -7,21 +7,21 @@ use super::{Report, ctrf, github, har, html, json, junit, markdown, sarif};
 pub struct Format {
     /// Its name on the command line.
     pub name: &'static str,
-    /// Whom it is for, in a few words.
+    /// A description for the help.
     pub about: &'static str,
-    /// What writes it.
+    /// The renderer.
     pub render: fn(&Report) -> String,
 }
 
-/// Every format that a report can be written in, beside the text for a terminal.
+/// Every report format, except the text for a terminal.
 pub static FORMATS: [Format; 8] = [
-    Format { name: "json", about: "The whole report, for programs", render: json::render },
-    Format { name: "html", about: "One page for a browser, for people", render: html::render },
-    Format { name: "junit", about: "Test results, for the dashboard of a CI system", render: junit::render },
-    Format { name: "markdown", about: "The summary of a GitHub job", render: markdown::render },
-    Format { name: "sarif", about: "What is broken, for code scanning", render: sarif::render },
-    Format { name: "github", about: "Annotations of a GitHub Actions step", render: github::render },
-    Format { name: "har", about: "Every exchange, for a browser's network panel", render: har::render },
+    Format { name: "json", about: "Complete report for programs", render: json::render },
+    Format { name: "html", about: "HTML page", render: html::render },
+    Format { name: "junit", about: "JUnit XML test results for CI systems", render: junit::render },
+    Format { name: "markdown", about: "GitHub job summary", render: markdown::render },
+    Format { name: "sarif", about: "SARIF results for code scanning", render: sarif::render },
+    Format { name: "github", about: "GitHub Actions annotations", render: github::render },
+    Format { name: "har", about: "HTTP Archive with every exchange", render: har::render },
     Format { name: "ctrf", about: "Test results in the Common Test Report Format", render: ctrf::render },
 ];
 

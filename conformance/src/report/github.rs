@@ -1,15 +1,15 @@
 //! Annotations for GitHub Actions: workflow commands, which a step prints on standard output.
 //!
-//! A step shows ten errors and ten warnings and drops the rest, so no more are printed, and the tenth says how many there are.
+//! A step shows ten errors and ten warnings and drops the rest, so no more are printed; the tenth counts the others.
 
 use super::summary::{at_most, cost, headline, lines, sentence};
 use super::{Report, RequirementReport};
 use animal_store_rules::verdict::Status;
 
-/// No more annotations of one kind are shown for a step.
+/// The maximum number of annotations of one kind that a step shows.
 const MOST: usize = 10;
 
-/// No more of a message is printed, in bytes: GitHub cuts longer ones.
+/// The maximum length of a message in bytes: GitHub cuts longer ones.
 const LONGEST: usize = 4_000;
 
 /// An annotation for each broken requirement, and one with the verdict.
@@ -28,10 +28,10 @@ pub fn render(report: &Report) -> String {
 }
 
 fn annotate(out: &mut String, kind: &str, requirements: &[&RequirementReport]) {
-    // One place is for the verdict, where that is of the same kind.
+    // One annotation of this kind is reserved for the verdict.
     let most = if kind == "notice" { MOST - 1 } else { MOST };
-    let told = if requirements.len() > most { most - 1 } else { requirements.len() };
-    for requirement in &requirements[..told] {
+    let shown = if requirements.len() > most { most - 1 } else { requirements.len() };
+    for requirement in &requirements[..shown] {
         let title = format!("{}: {}", requirement.id, requirement.title);
         let message = match requirement.status {
             Status::NotExercised => format!("not exercised: {}", sentence(requirement)),
@@ -39,8 +39,8 @@ fn annotate(out: &mut String, kind: &str, requirements: &[&RequirementReport]) {
         };
         out.push_str(&command(kind, &title, &message));
     }
-    if told < requirements.len() {
-        let rest: Vec<&str> = requirements[told..].iter().map(|requirement| requirement.id.as_str()).collect();
+    if shown < requirements.len() {
+        let rest: Vec<&str> = requirements[shown..].iter().map(|requirement| requirement.id.as_str()).collect();
         let title = format!("and {} more", rest.len());
         out.push_str(&command(kind, &title, &rest.join("\n")));
     }
@@ -51,12 +51,12 @@ fn command(kind: &str, title: &str, message: &str) -> String {
     format!("::{kind} title={}::{}\n", property(title), data(&at_most(message, LONGEST)))
 }
 
-/// What the runner decodes in a message.
+/// Escapes a message for the runner.
 fn data(text: &str) -> String {
     text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
-/// What the runner decodes in a property, which ends at a comma or a colon.
+/// Escapes a property for the runner, which ends it at a comma or a colon.
 fn property(text: &str) -> String {
     data(text).replace(':', "%3A").replace(',', "%2C")
 }
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn neither_a_line_break_nor_a_separator_ends_what_is_told() {
+    fn line_breaks_and_separators_are_escaped() {
         assert_eq!(
             command("error", "a: b, 100%", "x\r\n::error::y, z: 100%0A"),
             "::error title=a%3A b%2C 100%25::x%0D%0A::error::y, z: 100%250A\n"

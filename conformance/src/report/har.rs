@@ -1,12 +1,12 @@
 //! The exchanges as an HTTP Archive, version 1.2: what a browser's network panel and most HTTP tools open.
 //!
-//! Members that begin with an underscore are this judge's own, as the format provides for.
+//! Members that begin with an underscore are extensions of this judge, as the format allows.
 
 use serde::Serialize;
 
 use super::{RecordedBody, RecordedExchange, RecordedResponse, Report};
 
-/// Every exchange of the run. Bodies are cut where the record of the run cuts them, which their comment says.
+/// Every exchange of the run. A body that the report truncates has a comment.
 #[must_use]
 pub fn render(report: &Report) -> String {
     let log = Log {
@@ -57,7 +57,7 @@ struct Entry<'r> {
 #[derive(Serialize)]
 struct Empty {}
 
-/// The judge sees when a request was begun and when its answer was complete; all between counts as waiting.
+/// The judge records when a request was begun and when its response was complete; the time between counts as waiting.
 #[derive(Serialize)]
 struct Timings {
     send: f64,
@@ -127,10 +127,10 @@ struct Content<'r> {
     comment: Option<String>,
 }
 
-/// The format's way of saying that a size is not known.
+/// The value for an unknown size.
 const UNKNOWN: i64 = -1;
 
-/// What the client speaks. The record does not hold the version of a status line.
+/// The protocol version of the client. The report does not contain the version of the status line.
 const HTTP: &str = "HTTP/1.1";
 
 fn entry(exchange: &RecordedExchange) -> Entry<'_> {
@@ -225,5 +225,5 @@ fn value<'r>(fields: &'r [(String, String)], name: &str) -> &'r str {
 }
 
 fn comment(body: &RecordedBody) -> Option<String> {
-    body.cut.then(|| "cut: more was received".to_owned())
+    body.cut.then(|| "truncated: more was received".to_owned())
 }

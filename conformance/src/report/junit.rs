@@ -4,13 +4,13 @@
 //! |---|---|
 //! | held | passed |
 //! | broken, and a violation | failure |
-//! | broken, and a warning | passed, with what is wrong as its output |
+//! | broken, and a warning | passed, with the defect as its output |
 //! | stated and not exercised | error: a dashboard must not be green when the run is incomplete |
 //! | inferred and not exercised | skipped |
 //! | known to fail | skipped, with the reason |
 //! | no longer known to fail | failure |
-//! | open | none: what the candidate chose is a property of the suite |
-//! | not asked for | none |
+//! | open | none: the candidate's choice is a property of the suite |
+//! | not selected | none |
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ use super::{Report, RequirementReport};
 use animal_store_rules::catalogue::Level;
 use animal_store_rules::verdict::Status;
 
-/// The report for JUnit's readers.
+/// The report as JUnit XML.
 #[must_use]
 pub fn render(report: &Report) -> String {
     let mut junit = Junit::new(format!("Animal Store API at {}", report.target.base_url));

@@ -1,7 +1,7 @@
 //! The report as GitHub-flavoured Markdown: for a job summary, or a comment.
 //!
-//! Whatever the candidate sent stands within `<code>` or a fenced block, with every character that Markdown or HTML could act
-//! on as an entity: it can neither close its place, nor draw a table, nor mention anybody.
+//! What the candidate sent is within `<code>` or a fenced block, with every character that is special in Markdown or HTML as an
+//! entity: it can neither end the block, nor add a table, nor mention anybody.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -11,13 +11,13 @@ use super::{Evidence, Report, RequirementReport, Tally};
 use animal_store_rules::catalogue::Level;
 use animal_store_rules::verdict::Status;
 
-/// GitHub refuses a job summary above 1 MiB; what follows the details of failures needs less than the rest.
+/// GitHub rejects a job summary above 1 MiB; the rest is for what follows the details of failures.
 const MOST_DETAILS: usize = 768 * 1024;
 
-/// No more of one text is shown, in bytes.
+/// The maximum length of a text in bytes.
 const LONGEST: usize = 2_000;
 
-/// A longer command is left out: cut, it would not run.
+/// A longer command is omitted: truncated, it would not run.
 const LONGEST_COMMAND: usize = 8_000;
 
 /// The report for a job summary.
@@ -65,7 +65,7 @@ fn details(
     for (done, requirement) in broken.iter().enumerate() {
         let block = block(requirement)?;
         if out.len() + block.len() > MOST_DETAILS {
-            return writeln!(out, "\nand {} more: a summary has no room for them.", broken.len() - done);
+            return writeln!(out, "\nand {} more, omitted for length.", broken.len() - done);
         }
         out.push_str(&block);
     }
@@ -94,10 +94,10 @@ fn found(out: &mut String, evidence: &Evidence) -> std::fmt::Result {
     writeln!(out, "- found {}", code(&evidence.found))?;
     let Some(exchange) = evidence.exchanges.first() else { return Ok(()) };
     if let Some(options) = &exchange.replay {
-        writeln!(out, "- again with {}", code(options))?;
+        writeln!(out, "- repeat with {}", code(options))?;
     }
     if exchange.curl.len() > LONGEST_COMMAND {
-        return writeln!(out, "- the request is too long to be shown");
+        return writeln!(out, "- the request is too long to show");
     }
     let fence = fence(&exchange.curl);
     writeln!(out, "\n{fence}sh\n{}\n{fence}", exchange.curl)
@@ -134,18 +134,18 @@ fn sections(out: &mut String, report: &Report) -> std::fmt::Result {
 }
 
 fn choices(out: &mut String, report: &Report) -> std::fmt::Result {
-    let told: Vec<(&str, &str, &str)> = report
+    let observed: Vec<(&str, &str, &str)> = report
         .gap_profile
         .iter()
         .filter_map(|choice| Some((choice.id.as_str(), choice.title.as_str(), choice.observed.as_deref()?)))
         .collect();
-    if told.is_empty() {
+    if observed.is_empty() {
         return Ok(());
     }
-    writeln!(out, "\n<details><summary>Choices this server made, which the specification leaves open</summary>\n")?;
+    writeln!(out, "\n<details><summary>Choices of this server that the specification leaves open</summary>\n")?;
     writeln!(out, "| requirement | question | choice |\n|---|---|---|")?;
-    for (id, title, observed) in told {
-        writeln!(out, "| {} | {} | {} |", code(id), text(title), code(observed))?;
+    for (id, title, choice) in observed {
+        writeln!(out, "| {} | {} | {} |", code(id), text(title), code(choice))?;
     }
     writeln!(out, "\n</details>")
 }
@@ -155,8 +155,8 @@ fn capital(word: &str) -> String {
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
-/// A text that means nothing but itself to Markdown and HTML, in one line. It is for the middle of a line, where fewer
-/// characters act than at its start.
+/// A text escaped for Markdown and HTML, in one line. It is for the middle of a line, where fewer characters are special than
+/// at its start.
 fn text(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in at_most(text, LONGEST).chars() {
@@ -168,11 +168,11 @@ fn text(text: &str) -> String {
             c => out.push(c),
         }
     }
-    // The one link that needs no such character.
+    // The only autolink without a special character.
     out.replace("www.", "www&#46;")
 }
 
-/// The text in a code span, where nobody is mentioned either.
+/// The text in a code span.
 fn code(shown: &str) -> String {
     format!("<code>{}</code>", text(shown))
 }
@@ -188,14 +188,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_keeps_its_words_and_loses_its_power() {
+    fn special_characters_in_text_are_escaped() {
         assert_eq!(text("a|b `c` @d\n<e>"), "a&#124;b &#96;c&#96; &#64;d &#60;e&#62;");
         assert_eq!(text("http://x www.y [z](q)"), "http&#58;//x www&#46;y &#91;z&#93;(q)");
         assert!(text(&"x".repeat(10_000)).len() < LONGEST + 10);
     }
 
     #[test]
-    fn a_fence_is_longer_than_any_within() {
+    fn a_fence_is_longer_than_any_in_the_text() {
         assert_eq!((fence("a").as_str(), fence("``` ````").as_str()), ("```", "`````"));
     }
 }

@@ -1,17 +1,28 @@
 //! The report: one value that every renderer reads, and the renderers, one file each.
 //!
-//! The value holds no secret and no byte that a terminal could act on: both are taken out where it is put together, once, so
-//! that no renderer can forget to. Renderers compute no verdict.
+//! The value contains no secrets and no terminal control characters: both are removed once, where it is assembled, so that no
+//! renderer can forget to. Renderers compute no verdict.
 
+// Renderers are public for the command line and for tests.
+#[doc(hidden)]
 pub mod ctrf;
+#[doc(hidden)]
 pub mod formats;
+#[doc(hidden)]
 pub mod github;
+#[doc(hidden)]
 pub mod har;
+#[doc(hidden)]
 pub mod html;
+#[doc(hidden)]
 pub mod json;
+#[doc(hidden)]
 pub mod junit;
+#[doc(hidden)]
 pub mod markdown;
+#[doc(hidden)]
 pub mod sarif;
+#[doc(hidden)]
 pub mod text;
 
 mod assemble;
@@ -24,7 +35,7 @@ mod summary;
 
 pub(crate) mod shell;
 
-pub use assemble::{Remarks, assemble};
+pub(crate) use assemble::{Remarks, assemble};
 pub use model::{
     Choice, Evidence, KeyAlias, RecordedBody, RecordedExchange, RecordedResponse, Report, ReportedExchange,
     ReportedRequest, ReportedResponse, RequirementReport, SCHEMA_VERSION, SectionCoverage, Tally, Target, Tool,

@@ -1,7 +1,6 @@
-//! The shape of a report. Its version changes when a member changes its meaning or goes; members may be added.
+//! The data model of a report. Its version changes when a member changes its meaning or is removed; members may be added.
 //!
-//! Everything that a renderer tells stands here, so that a report can be rendered, or compared, by a program that never saw
-//! the run.
+//! It contains everything that renderers need, so that a report can be rendered or compared without the run.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,27 +8,28 @@ use animal_store_rules::catalogue::Level;
 use animal_store_rules::catalogue::scope::Profile;
 use animal_store_rules::verdict::{Status, Verdict};
 
-/// The version of the report's shape.
+/// The version of the report's schema.
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// Everything that there is to tell about a run.
+/// The report on a run.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Report {
     /// [`SCHEMA_VERSION`].
     pub schema_version: u32,
-    /// What made the report.
+    /// The program that wrote the report.
     pub tool: Tool,
     /// The verdict on the run.
     #[cfg_attr(test, schemars(with = "crate::schema::Verdict"))]
     pub verdict: Verdict,
     /// What was judged.
     pub target: Target,
-    /// The seed of everything random.
+    /// The seed of the random generator.
     pub seed: u64,
-    /// The command that asks for the same run again; keys come from `CONFORM_API_KEY` and `CONFORM_QUOTA_KEY`.
-    #[serde(default)]
-    pub again: String,
+    /// The command that repeats the run; keys come from `CONFORM_API_KEY` and `CONFORM_QUOTA_KEY`.
+    // Reports written by version 0.1 call it `again`, and `diff` still reads them.
+    #[serde(default, alias = "again")]
+    pub rerun_command: String,
     /// The profile.
     #[cfg_attr(test, schemars(with = "crate::schema::Profile"))]
     pub profile: Profile,
@@ -41,34 +41,34 @@ pub struct Report {
     pub requests: usize,
     /// How many animals were created.
     pub created: usize,
-    /// From the first request to the last answer, in milliseconds.
+    /// From the first request to the last response, in milliseconds.
     pub duration_ms: u64,
-    /// Why the run ended before its plan did, if it did.
+    /// Why the run ended early, if it did.
     pub ended_early: Option<String>,
     /// The fixed parts of the run that were not sent to their end, by name. A run that has any is incomplete at the best.
     #[serde(default)]
     pub unfinished: Vec<String>,
-    /// What the reader should know about how the run was asked for.
+    /// Notes about the options of the run.
     pub notes: Vec<String>,
-    /// How the tour's transcript differs from that of every lawful server, as a unified diff, if it does.
+    /// The difference between the tour's transcript and that of every lawful server, as a unified diff, if there is one.
     pub transcript_diff: Option<String>,
-    /// The end of what the candidate logged, if it was started for the run and did not conform.
+    /// The end of the candidate's log, if it was started for the run and did not conform.
     pub candidate_log: Option<String>,
     /// Every requirement, in the order of the specification.
     pub requirements: Vec<RequirementReport>,
-    /// What the candidate chose where the specification leaves a choice: every selected open requirement, in order.
+    /// The candidate's choices where the specification leaves one: every selected open requirement, in order.
     pub gap_profile: Vec<Choice>,
-    /// How much of each section of the specification was judged, and how it went, in the order of the specification.
+    /// The results of each section of the specification, in its order.
     pub coverage: Vec<SectionCoverage>,
-    /// What the rate-limit headers told, answer by answer, in the order of sending.
+    /// The rate-limit headers of each response, in the order of sending.
     pub timeline: Vec<WindowPoint>,
-    /// Every exchange of the run, in the order of sending. It is no part of the JSON report, which would be several
-    /// times as large by it: HAR is the format for exchanges.
+    /// Every exchange of the run, in the order of sending. The JSON report does not contain them, because they would make it
+    /// several times as large: HAR is the format for exchanges.
     #[serde(skip)]
     pub exchanges: Vec<RecordedExchange>,
 }
 
-/// What made the report.
+/// The program that wrote a report.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Tool {
@@ -86,7 +86,7 @@ pub struct Target {
     pub base_url: String,
     /// The container image that was started for the run, if one was.
     pub image: Option<String>,
-    /// The plan of the key, if it was told.
+    /// The plan of the key, if it was given.
     pub plan: Option<String>,
 }
 
@@ -99,23 +99,23 @@ pub struct RequirementReport {
     /// Its level.
     #[cfg_attr(test, schemars(with = "crate::schema::Level"))]
     pub level: Level,
-    /// The section of the specification that it rests on.
+    /// The section of the specification that it is from.
     pub section: String,
-    /// The requirement in a line.
+    /// Its title.
     pub title: String,
-    /// The requirement in a paragraph.
+    /// Its description.
     pub text: String,
-    /// The statements of the specification that it answers for, in other words.
+    /// The statements of the specification that it covers, restated.
     pub statements: Vec<String>,
-    /// For an inferred requirement: what it follows from, beside the stated sentence.
+    /// For an inferred requirement: what it follows from, in addition to the specification.
     pub from: Option<String>,
-    /// What a server does that breaks it, unless it is open.
+    /// Examples of violations, unless it is open.
     pub breaks: Option<String>,
-    /// Whether the run was asked for it.
+    /// Whether it was selected for the run.
     pub selected: bool,
     /// Whether it makes the candidate violate.
     pub violation: bool,
-    /// What was found.
+    /// Its status.
     #[cfg_attr(test, schemars(with = "crate::schema::Status"))]
     pub status: Status,
     /// How many times it was judged.
@@ -126,37 +126,37 @@ pub struct RequirementReport {
     pub reason: Option<String>,
     /// What the candidate chose, for an open requirement.
     pub observed: Option<String>,
-    /// The first places where it was broken.
+    /// The first failures.
     pub evidence: Vec<Evidence>,
 }
 
-/// What a candidate chose where the specification leaves a choice.
+/// A candidate's choice where the specification leaves one.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Choice {
     /// The identifier of the open requirement.
     pub id: String,
-    /// The open question in a line.
+    /// Its title.
     pub title: String,
-    /// The choice, as far as this run shows it.
+    /// The choice, if the run shows it.
     pub observed: Option<String>,
 }
 
-/// One place where a requirement was broken.
+/// A failure of a requirement.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Evidence {
-    /// Both of the following in a sentence.
+    /// Expectation and finding in one sentence.
     pub sentence: String,
-    /// What had to be.
+    /// The expectation.
     pub expected: String,
-    /// What was.
+    /// The finding.
     pub found: String,
     /// The exchanges that show it, the decisive one first.
     pub exchanges: Vec<ReportedExchange>,
 }
 
-/// An exchange, keys taken out.
+/// An exchange, keys redacted.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ReportedExchange {
@@ -164,19 +164,19 @@ pub struct ReportedExchange {
     pub number: usize,
     /// When it was sent, RFC 3339 in UTC.
     pub sent_at: String,
-    /// The options that send it again in a run of its own, if it was generated: `--seed 7 --replay 12`.
+    /// The options that repeat it in a run of its own, if it was generated: `--seed 7 --replay 12`.
     pub replay: Option<String>,
     /// The request.
     pub request: ReportedRequest,
     /// The response, if there was one.
     pub response: Option<ReportedResponse>,
-    /// Why there was none.
+    /// The error, if there was no response.
     pub failure: Option<String>,
-    /// A command for a shell that sends the request again; the key comes from `CONFORM_API_KEY`.
+    /// A shell command that repeats the request; the key comes from `CONFORM_API_KEY`.
     pub curl: String,
 }
 
-/// A request, keys taken out.
+/// A request, keys redacted.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ReportedRequest {
@@ -198,11 +198,11 @@ pub struct ReportedResponse {
     pub status: u16,
     /// The header fields in the order of arrival.
     pub headers: Vec<(String, String)>,
-    /// The body, cut when long.
+    /// The body, truncated when long.
     pub body: String,
 }
 
-/// How much of a section was judged, and how it went.
+/// The results of a section.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SectionCoverage {
@@ -212,33 +212,33 @@ pub struct SectionCoverage {
     pub tallies: Vec<Tally>,
 }
 
-/// The requirements of one section and one level, counted by what was found. The counts add up to `requirements`.
+/// The requirements of one section and one level, counted by status. The counts add up to `requirements`.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Tally {
     /// The level.
     #[cfg_attr(test, schemars(with = "crate::schema::Level"))]
     pub level: Level,
-    /// How many requirements there are.
+    /// The number of requirements.
     pub requirements: usize,
-    /// How many the run was not asked for.
+    /// How many were not selected.
     pub not_selected: usize,
     /// How many held.
     pub pass: usize,
     /// How many were broken.
     pub fail: usize,
-    /// How many were broken as they are known to be.
+    /// How many were broken as known.
     pub known_failing: usize,
     /// How many are listed as known to fail, and no longer do.
     pub stale_known_failing: usize,
-    /// How many could not be judged.
+    /// How many were not exercised.
     pub not_exercised: usize,
     /// How many are open.
     pub observed: usize,
 }
 
 impl Tally {
-    /// Nothing counted yet.
+    /// An empty tally.
     pub(super) fn new(level: Level) -> Tally {
         Tally {
             level,
@@ -253,7 +253,7 @@ impl Tally {
         }
     }
 
-    /// Counts those of another section as well.
+    /// Adds another tally.
     pub(super) fn add(&mut self, other: &Tally) {
         self.requirements += other.requirements;
         self.not_selected += other.not_selected;
@@ -266,17 +266,17 @@ impl Tally {
     }
 }
 
-/// What the rate-limit headers of one answer told. A header that is missing or no integer is absent here.
+/// The rate-limit headers of a response. A header that is missing or not an integer is absent.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct WindowPoint {
     /// The number of the exchange in the run.
     pub exchange: usize,
-    /// When the answer was complete, RFC 3339 in UTC, by the judge's clock.
+    /// When the response was complete, RFC 3339 in UTC, by the judge's clock.
     pub at: String,
-    /// Which key the request came with.
+    /// The key of the request.
     pub key: KeyAlias,
-    /// The status of the answer.
+    /// The status of the response.
     pub status: u16,
     /// `X-RateLimit-Limit`
     pub limit: Option<i64>,
@@ -286,14 +286,14 @@ pub struct WindowPoint {
     pub reset: Option<i64>,
 }
 
-/// Which key a request came with, without telling it.
+/// The key of a request, by its role.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum KeyAlias {
-    /// The main key, in the described form.
+    /// The main key, as a bearer token.
     Main,
-    /// The key that the run may use up, in the described form.
+    /// The key that the run may exhaust, as a bearer token.
     Quota,
     /// No credential at all.
     None,
@@ -302,7 +302,7 @@ pub enum KeyAlias {
 }
 
 impl KeyAlias {
-    /// The word for the key in reports.
+    /// The name of the role in reports.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -314,24 +314,24 @@ impl KeyAlias {
     }
 }
 
-/// An exchange of the run, keys taken out, with its bodies as far as a report holds them.
+/// An exchange of the run, keys redacted, with its bodies up to a bound.
 #[derive(Clone, Debug)]
 pub struct RecordedExchange {
     /// Its number in the run, from 1.
     pub number: usize,
-    /// Which probe sent it.
+    /// The probe that sent it.
     pub probe: String,
-    /// What the request is, apart from names, ids and keys; empty where requests are generated.
+    /// The step of the probe: the request without names, ids and keys; empty for generated requests.
     pub step: String,
-    /// Which key it came with.
+    /// The key of the request.
     pub key: KeyAlias,
     /// When it was sent, RFC 3339 in UTC.
     pub sent_at: String,
-    /// When the outcome was complete, RFC 3339 in UTC.
+    /// When the response was complete or failed, RFC 3339 in UTC.
     pub received_at: String,
     /// The time between the two, in microseconds.
     pub elapsed_us: u64,
-    /// The options that send it again in a run of its own, if it was generated: `--seed 7 --replay 12`.
+    /// The options that repeat it in a run of its own, if it was generated: `--seed 7 --replay 12`.
     pub replay: Option<String>,
     /// The method.
     pub method: String,
@@ -343,9 +343,9 @@ pub struct RecordedExchange {
     pub request_body: Option<RecordedBody>,
     /// The response, if there was one.
     pub response: Option<RecordedResponse>,
-    /// Why there was none.
+    /// The error, if there was no response.
     pub failure: Option<String>,
-    /// A command for a shell that sends the request again; the key comes from `CONFORM_API_KEY`.
+    /// A shell command that repeats the request; the key comes from `CONFORM_API_KEY`.
     pub curl: String,
 }
 
@@ -360,15 +360,46 @@ pub struct RecordedResponse {
     pub body: RecordedBody,
 }
 
-/// A body of the run, keys taken out, up to a bound.
+/// A body of the run, keys redacted, up to a bound.
 #[derive(Clone, Debug)]
 pub struct RecordedBody {
-    /// The body as printable text, cut at the bound.
+    /// The body as printable text, truncated at the bound.
     pub text: String,
-    /// The same bytes in base64, when the text does not tell them: they are no UTF-8, or hold control characters.
+    /// The same bytes in base64, when the text differs from them: they are not UTF-8, or contain control characters.
     pub base64: Option<String>,
-    /// How many bytes the body has altogether.
+    /// The size of the whole body in bytes.
     pub size: usize,
-    /// Whether more was received than stands here.
+    /// Whether the body is truncated here.
     pub cut: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use animal_store_rules::trace::{Context, Trace};
+
+    use super::*;
+    use crate::options::Options;
+    use crate::report::{Remarks, assemble};
+
+    #[test]
+    fn a_report_with_the_former_name_of_the_rerun_command_is_read() {
+        let mut options = Options::new("http://h/v1", "sk-main-4711").unwrap();
+        options.seed = 7;
+        let context = Context {
+            base_url: "http://h/v1".to_owned(),
+            keys: vec![options.api_key.clone()],
+            plan_limits: None,
+            category_id: 1,
+            assumed_date: None,
+            left_out: Vec::new(),
+            unfinished: Vec::new(),
+        };
+        let trace = Trace { context, exchanges: Vec::new() };
+        let report = assemble(&trace, &[], &options, Remarks::default());
+        let json = serde_json::to_string(&report).unwrap();
+        let former = json.replace("\"rerun_command\":", "\"again\":");
+        assert_ne!(former, json);
+        let read: Report = serde_json::from_str(&former).unwrap();
+        assert!(read.rerun_command.ends_with("--seed 7"), "{}", read.rerun_command);
+    }
 }

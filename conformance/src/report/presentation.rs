@@ -1,6 +1,6 @@
-//! Exchanges as people may see them: keys replaced, printable, bodies up to a bound.
+//! Exchanges for reports: keys redacted, printable, bodies up to a bound.
 //!
-//! This is the one place where a trace loses its secrets. Renderers read what comes out of it, and nothing else.
+//! This is the only place where secrets are removed from a trace. Renderers read its output, and nothing else.
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -16,16 +16,16 @@ use animal_store_rules::request::{Credential, Defect, credential};
 use animal_store_rules::trace::exchange::{Exchange, Outcome, Request};
 use animal_store_rules::trace::{Context, Trace};
 
-/// No more characters of a body are shown beside a failure.
+/// The maximum number of characters of a body that a failure shows.
 const MAX_SHOWN: usize = 2_000;
 
-/// No more bytes of a body are kept in the record of a run.
+/// The maximum number of bytes of a body in the report.
 const MAX_RECORDED: usize = 64 * 1024;
 
-/// No more characters of a sentence are shown: a candidate can make one as long as an answer.
+/// The maximum length of a sentence in characters: it may quote a response.
 const MAX_SENTENCE: usize = 1_000;
 
-/// How the exchanges of one trace are shown.
+/// Presents the exchanges of a trace.
 #[derive(Debug)]
 pub(crate) struct Presentation<'t> {
     context: &'t Context,
@@ -35,7 +35,7 @@ pub(crate) struct Presentation<'t> {
 }
 
 impl<'t> Presentation<'t> {
-    /// Shows a trace of a run with these options.
+    /// Presents the trace of a run with these options.
     pub(crate) fn of_run(trace: &'t Trace, options: &Options) -> Presentation<'t> {
         Presentation {
             context: &trace.context,
@@ -45,12 +45,12 @@ impl<'t> Presentation<'t> {
         }
     }
 
-    /// Shows a trace that no run has left, such as an example, with this redactor.
+    /// Presents a trace that is not from a run, such as an example, with this redactor.
     pub(crate) fn with_redactor(trace: &'t Trace, redactor: Redactor) -> Presentation<'t> {
         Presentation { context: &trace.context, redactor, curl_options: Vec::new(), seed: None }
     }
 
-    /// What replaces the secrets.
+    /// The redactor for secrets.
     pub(super) fn redactor(&self) -> &Redactor {
         &self.redactor
     }
@@ -60,14 +60,14 @@ impl<'t> Presentation<'t> {
         printable(&self.redactor.redact(text))
     }
 
-    /// A sentence without secrets, printable, and no longer than a reader reads.
+    /// A sentence without secrets, printable, and of limited length.
     pub(super) fn sentence(&self, text: &str) -> String {
         let (beginning, more) = self.redactor.redact_beginning(text.as_bytes(), MAX_SENTENCE);
         let shown = printable(&String::from_utf8_lossy(&beginning));
         if more { format!("{}…", shown.trim_end_matches('\u{fffd}')) } else { shown }
     }
 
-    /// An exchange as it stands in the record of the run.
+    /// An exchange for the report.
     pub(crate) fn exchange(&self, exchange: &Exchange) -> RecordedExchange {
         let redactor = &self.redactor;
         let (response, failure) = match &exchange.outcome {
@@ -100,7 +100,7 @@ impl<'t> Presentation<'t> {
         }
     }
 
-    /// Which key an exchange was sent with.
+    /// The key of an exchange, by its role.
     pub(super) fn key_alias(&self, exchange: &Exchange) -> KeyAlias {
         match credential(&exchange.request, self.context) {
             Credential::Valid(0) => KeyAlias::Main,
@@ -128,7 +128,7 @@ impl<'t> Presentation<'t> {
 }
 
 impl From<&RecordedExchange> for ReportedExchange {
-    /// The exchange as it stands beside a failure: with as much of its bodies as a reader reads.
+    /// The exchange as evidence of a failure, with shortened bodies.
     fn from(recorded: &RecordedExchange) -> ReportedExchange {
         ReportedExchange {
             number: recorded.number,
@@ -151,34 +151,34 @@ impl From<&RecordedExchange> for ReportedExchange {
     }
 }
 
-/// A cookie that a candidate sets is a credential of its own; its name and attributes are none.
+/// The value of a cookie is a credential; its name and attributes are not.
 fn without_its_value(cookie: &str) -> String {
     let (pair, attributes) = cookie.split_at(cookie.find(';').unwrap_or(cookie.len()));
     let name = pair.split('=').next().unwrap_or_default();
     format!("{name}={HIDDEN}{attributes}")
 }
 
-/// A body for the record.
+/// A body for the report.
 fn body(bytes: &[u8], cut: bool, redactor: &Redactor) -> RecordedBody {
     let (redacted, more) = redactor.redact_beginning(bytes, MAX_RECORDED);
     let whole = String::from_utf8_lossy(&redacted);
     let text = printable(&whole[..whole.floor_char_boundary(MAX_RECORDED)]);
-    let told = !more && whole.len() <= MAX_RECORDED;
+    let is_whole = !more && whole.len() <= MAX_RECORDED;
     let kept = &redacted[..redacted.len().min(MAX_RECORDED)];
     let faithful = kept.starts_with(text.as_bytes());
     RecordedBody {
         text,
         base64: (!faithful).then(|| BASE64_STANDARD.encode(kept)),
         size: bytes.len(),
-        cut: cut || !told,
+        cut: cut || !is_whole,
     }
 }
 
-/// As much of a body as stands beside a failure.
+/// A body as evidence of a failure, shortened.
 fn shown(body: &RecordedBody) -> String {
     match body.text.char_indices().nth(MAX_SHOWN) {
-        Some((end, _)) => format!("{}… ({} bytes in all)", &body.text[..end], body.size),
-        None if body.cut => format!("{}… ({} bytes in all)", body.text, body.size),
+        Some((end, _)) => format!("{}… ({} bytes in total)", &body.text[..end], body.size),
+        None if body.cut => format!("{}… ({} bytes in total)", body.text, body.size),
         None => body.text.clone(),
     }
 }
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_recorded_body_keeps_its_bytes_where_text_cannot_tell_them() {
+    fn a_body_keeps_its_bytes_where_the_text_differs() {
         let redactor = Redactor::default();
         let plain = body("ë".as_bytes(), false, &redactor);
         assert_eq!((plain.text.as_str(), plain.base64, plain.size, plain.cut), ("ë", None, 2, false));
@@ -205,9 +205,9 @@ mod tests {
     }
 
     #[test]
-    fn a_long_body_is_cut_between_characters_and_its_size_is_told() {
+    fn a_long_body_is_truncated_between_characters_and_its_size_is_reported() {
         let body = "ë".repeat(3_000);
         let text = shown(&super::body(body.as_bytes(), false, &Redactor::default()));
-        assert!(text.ends_with("… (6000 bytes in all)") && text.starts_with("ëë"));
+        assert!(text.ends_with("… (6000 bytes in total)") && text.starts_with("ëë"));
     }
 }

@@ -1,7 +1,7 @@
-//! Text that is safe to print, whatever a candidate put into it.
+//! Text that is safe to print, whatever a candidate sent.
 
-/// The text with everything escaped that could act on a terminal, deceive a reader or end an XML document: control characters
-/// other than line breaks and tabs, line separators, the marks that change the direction of text, and what is no character.
+/// The text with everything escaped that could control a terminal, mislead a reader or break an XML document: control characters
+/// other than line breaks and tabs, line separators, bidirectional controls, and noncharacters.
 pub(crate) fn printable(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_could_act_on_a_terminal_is_escaped() {
+    fn terminal_control_characters_are_escaped() {
         assert_eq!(printable("a\u{1b}[31mb\u{202e}c\r\n\u{ffff}"), "a\\u{1b}[31mb\\u{202e}c\\u{d}\n\\u{ffff}");
     }
 }

@@ -1,4 +1,4 @@
-//! The command line that asks for the same run again.
+//! The command line that repeats a run.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,8 +11,8 @@ use crate::redaction::Redactor;
 use crate::redaction::without_password;
 use animal_store_rules::catalogue::scope::Profile;
 
-/// The command line, for any POSIX shell. Keys stand as the variables that hold them; the names of new animals hang on the time
-/// as well as on the seed, everything else is the same.
+/// The command line, for any POSIX shell. Keys are replaced by the variables that hold them. A repeated run is the same, except
+/// for the names of new animals, which depend on the time as well as on the seed.
 pub(crate) fn command(options: &Options, redactor: &Redactor) -> String {
     let mut words = vec![options.invoked.program.clone()];
     for (option, value) in arguments(options) {
@@ -22,7 +22,7 @@ pub(crate) fn command(options: &Options, redactor: &Redactor) -> String {
     words.join(" ")
 }
 
-/// What `curl` needs besides the request to reach the target as the judge does: options and values by turns.
+/// The options that `curl` needs to reach the target as the judge does: options and values alternate.
 pub(crate) fn curl_options(options: &Options) -> Vec<String> {
     let mut words = Vec::new();
     let mut option = |name: &str, value: String| words.extend([name.to_owned(), value]);
@@ -38,39 +38,39 @@ pub(crate) fn curl_options(options: &Options) -> Vec<String> {
     words
 }
 
-/// The options that are not as they are by default, and the seed.
+/// The options that differ from their defaults, and the seed.
 fn arguments(options: &Options) -> Vec<(&'static str, Option<String>)> {
     let mut all = Vec::new();
-    let mut tell = |option: &'static str, value: Option<String>| all.extend(value.map(|value| (option, Some(value))));
+    let mut add = |option: &'static str, value: Option<String>| all.extend(value.map(|value| (option, Some(value))));
     let (transport, invoked) = (&options.transport, &options.invoked);
     let seconds = |time: Duration, default: Duration| (time != default).then(|| time.as_secs().to_string());
     let number = |number: usize, default: usize| (number != default).then(|| number.to_string());
     let file = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
-    invoked.container.iter().for_each(|(option, value)| tell(option, Some(value.clone())));
+    invoked.container.iter().for_each(|(option, value)| add(option, Some(value.clone())));
     if !invoked.embedded {
-        tell("--base-url", invoked.container.is_empty().then(|| transport.base_url.clone()));
-        tell("--api-key", Some(options.api_key.reveal().to_owned()));
-        tell("--quota-key", options.quota_key.as_ref().map(|key| key.reveal().to_owned()));
+        add("--base-url", invoked.container.is_empty().then(|| transport.base_url.clone()));
+        add("--api-key", Some(options.api_key.reveal().to_owned()));
+        add("--quota-key", options.quota_key.as_ref().map(|key| key.reveal().to_owned()));
     }
-    tell("--plan", options.plan.as_ref().map(ToString::to_string));
+    add("--plan", options.plan.as_ref().map(ToString::to_string));
     let profile = options.scope.profile;
-    tell("--profile", (profile != Profile::default()).then(|| profile.as_str().to_owned()));
-    options.scope.only.iter().for_each(|id| tell("--only", Some(id.clone())));
-    options.scope.skip.iter().for_each(|id| tell("--skip", Some(id.clone())));
-    tell("--known-failing", file(&invoked.known_failing));
-    tell("--max-requests", number(options.max_requests, Options::MAX_REQUESTS));
-    tell("--max-duration", seconds(options.max_duration, Options::MAX_DURATION));
-    tell("--timeout", seconds(transport.timeout, Options::TIMEOUT));
-    tell("--wait", seconds(options.wait, Options::WAIT));
-    tell("--category-id", Some(options.category_id).filter(|id| *id != Options::CATEGORY_ID).map(|id| id.to_string()));
-    tell("--assume-date", options.assumed_date.map(|time| time.to_zoned(TimeZone::UTC).date().to_string()));
-    tell("--cases", options.cases.map(|cases| cases.to_string()));
-    tell("--concurrency", number(options.concurrency, Options::CONCURRENCY));
-    tell("--ca-cert", file(&invoked.ca_cert));
-    tell("--proxy", transport.proxy.as_deref().map(without_password));
-    transport.headers.iter().for_each(|(name, value)| tell("--header", Some(format!("{name}: {value}"))));
-    tell("--seed", Some(options.seed.to_string()));
-    tell("--replay", options.replay.map(|case| case.to_string()));
+    add("--profile", (profile != Profile::default()).then(|| profile.as_str().to_owned()));
+    options.scope.only.iter().for_each(|id| add("--only", Some(id.clone())));
+    options.scope.skip.iter().for_each(|id| add("--skip", Some(id.clone())));
+    add("--known-failing", file(&invoked.known_failing));
+    add("--max-requests", number(options.max_requests, Options::MAX_REQUESTS));
+    add("--max-duration", seconds(options.max_duration, Options::MAX_DURATION));
+    add("--timeout", seconds(transport.timeout, Options::TIMEOUT));
+    add("--wait", seconds(options.wait, Options::WAIT));
+    add("--category-id", Some(options.category_id).filter(|id| *id != Options::CATEGORY_ID).map(|id| id.to_string()));
+    add("--assume-date", options.assumed_date.map(|time| time.to_zoned(TimeZone::UTC).date().to_string()));
+    add("--cases", options.cases.map(|cases| cases.to_string()));
+    add("--concurrency", number(options.concurrency, Options::CONCURRENCY));
+    add("--ca-cert", file(&invoked.ca_cert));
+    add("--proxy", transport.proxy.as_deref().map(without_password));
+    transport.headers.iter().for_each(|(name, value)| add("--header", Some(format!("{name}: {value}"))));
+    add("--seed", Some(options.seed.to_string()));
+    add("--replay", options.replay.map(|case| case.to_string()));
     if options.strict {
         all.push(("--strict", None));
     }
@@ -84,7 +84,7 @@ mod tests {
     use crate::options::Invoked;
     use crate::redaction::redactor;
 
-    /// Options of which each is another than by default.
+    /// Options that all differ from their defaults.
     fn unusual() -> Options {
         let mut options = Options::new("http://h/v1", "sk-main-4711").unwrap();
         options.quota_key = animal_store_rules::trace::keys::ApiKey::new("sk-quota-4711").ok();
@@ -106,34 +106,40 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_not_by_default_is_told_and_the_seed() {
+    fn the_command_contains_only_the_seed_and_options_that_differ_from_their_defaults() {
         let mut options = Options::new("http://h/v1", "sk-main-4711").unwrap();
         options.seed = 7;
-        let told = command(&options, &redactor(&options));
-        assert_eq!(told, r#"conform --base-url http://h/v1 --api-key "$CONFORM_API_KEY" --seed 7"#);
+        let command_line = command(&options, &redactor(&options));
+        assert_eq!(command_line, r#"conform --base-url http://h/v1 --api-key "$CONFORM_API_KEY" --seed 7"#);
         options.invoked = Invoked { program: "cargo xtask conform".to_owned(), embedded: true, ..Invoked::default() };
         assert_eq!(command(&options, &redactor(&options)), "cargo xtask conform --seed 7");
     }
 
     #[test]
-    fn every_option_that_shapes_a_run_is_told_again() {
+    fn the_command_contains_every_option_that_affects_the_run() {
         let options = unusual();
-        let told = command(&options, &redactor(&options));
+        let command_line = command(&options, &redactor(&options));
         let shapes = ["Target", "Keys", "Scope", "Run", "Transport"];
-        // After the first there is no run, the second stands for options that are told, the third is told instead of an address.
+        // The first prevents a run, the second stands for other options, the third replaces the base URL.
         let needless = ["dry-run", "env", "image"];
         for argument in cli::command().get_arguments() {
             let (Some(long), Some(heading)) = (argument.get_long(), argument.get_help_heading()) else { continue };
             if shapes.contains(&heading) && !needless.contains(&long) {
-                assert!(told.contains(&format!(" --{long} ")) || told.ends_with(long), "--{long} is missing: {told}");
+                assert!(
+                    command_line.contains(&format!(" --{long} ")) || command_line.ends_with(long),
+                    "--{long} is missing: {command_line}"
+                );
             }
         }
-        assert!(!told.contains("4711") && !told.contains("secret"), "{told}");
-        assert!(told.contains("--known-failing 'known failing.toml'") && told.contains("--header 'X-Tenant: a b'"));
+        assert!(!command_line.contains("4711") && !command_line.contains("secret"), "{command_line}");
+        assert!(
+            command_line.contains("--known-failing 'known failing.toml'")
+                && command_line.contains("--header 'X-Tenant: a b'")
+        );
     }
 
     #[test]
-    fn curl_goes_the_way_that_the_judge_goes() {
+    fn curl_reaches_the_target_as_the_judge_does() {
         let expected =
             ["--cacert", "ca.pem", "-x", "http://(hidden)@proxy:3128", "-H", "X-Tenant: a b"].map(str::to_owned);
         assert_eq!(curl_options(&unusual()), expected);

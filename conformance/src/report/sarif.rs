@@ -1,8 +1,8 @@
 //! The broken requirements as SARIF 2.1.0, for code scanning.
 //!
-//! A result is a broken requirement, so it stays the same from run to run, by its fingerprints as well, until the candidate is
-//! mended. What was found on the wire stands in `webRequest` and `webResponse`. Code scanning hangs every result on a file of
-//! the repository; what was judged is a running server, so it is the file that says how to judge it: `conform.toml`.
+//! A result is a broken requirement, so it and its fingerprints stay the same from run to run, until the candidate is fixed. The
+//! exchange is in `webRequest` and `webResponse`. Code scanning attaches every result to a file of the repository; what was judged
+//! is a running server, so the file is its configuration: `conform.toml`.
 
 use std::collections::BTreeMap;
 
@@ -11,11 +11,12 @@ use serde_json::{Map, Value, json};
 
 use super::summary::{headline, lines, sentence};
 use super::{Report, ReportedExchange, ReportedRequest, ReportedResponse, RequirementReport};
+use crate::exit_code::ExitCode;
 use crate::redaction::HIDDEN;
 use animal_store_rules::catalogue::Level;
 use animal_store_rules::verdict::Status;
 
-/// The file that results are shown at.
+/// The file that results are attached to.
 const ARTIFACT: &str = "conform.toml";
 
 /// The report for code scanning.
@@ -52,9 +53,10 @@ pub fn render(report: &Report) -> String {
 
 fn rule(requirement: &RequirementReport) -> Value {
     let statements: String = requirement.statements.iter().map(|statement| format!("\n- {statement}")).collect();
-    let from = requirement.from.as_ref().map_or_else(String::new, |from| format!("\n\nIt follows from: {from}"));
+    let from = requirement.from.as_ref().map_or_else(String::new, |from| format!("\n\nFollows from: {from}"));
     let breaks = requirement.breaks.as_deref().unwrap_or_default();
-    let help = format!("{}\n\nWhat the specification says:{statements}{from}\n\nBroken by: {breaks}", requirement.text);
+    let help =
+        format!("{}\n\nThe specification, restated:{statements}{from}\n\nViolations: {breaks}", requirement.text);
     let level = if requirement.level == Level::Stated { "error" } else { "warning" };
     json!({
         "id": requirement.id,
@@ -89,7 +91,7 @@ fn result(report: &Report, index: usize, requirement: &RequirementReport) -> Opt
         "occurrenceCount": requirement.failures.max(1),
         "partialFingerprints": {
             "requirement/v1": requirement.id,
-            // The name that code scanning looks for; it would hash the file's line, which is the same for all.
+            // Without this name, code scanning would hash the line of the file, which is the same for all results.
             "primaryLocationLineHash": format!("{:016x}:1", fnv(&requirement.id)),
         },
     });
@@ -104,7 +106,7 @@ fn result(report: &Report, index: usize, requirement: &RequirementReport) -> Opt
     Some(result)
 }
 
-/// The method and the path, ids left out: the same in every run.
+/// The method and the path without ids: the same in every run.
 fn operation(report: &Report, request: &ReportedRequest) -> String {
     let path = request.url.strip_prefix(&report.target.base_url).unwrap_or(&request.url);
     let path = path.split('?').next().unwrap_or(path);
@@ -112,7 +114,7 @@ fn operation(report: &Report, request: &ReportedRequest) -> String {
     format!("{} {path}", request.method)
 }
 
-/// A message that holds neither a placeholder nor a link, whatever the candidate wrote.
+/// A message without placeholders and links, whatever the candidate sent.
 fn message(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text.chars().peekable();
@@ -128,7 +130,7 @@ fn message(text: &str) -> String {
 }
 
 fn web_request(request: &ReportedRequest) -> Value {
-    let mut told = json!({
+    let mut value = json!({
         "protocol": "HTTP",
         "version": "1.1",
         "method": request.method,
@@ -136,9 +138,9 @@ fn web_request(request: &ReportedRequest) -> Value {
         "headers": headers(&request.headers),
     });
     if let Some(body) = &request.body {
-        told["body"] = json!({"text": body});
+        value["body"] = json!({"text": body});
     }
-    told
+    value
 }
 
 fn web_response(exchange: &ReportedExchange) -> Value {
@@ -163,7 +165,7 @@ fn headers(fields: &[(String, String)]) -> Map<String, Value> {
     joined.into_iter().map(|(name, value)| (name.to_owned(), Value::from(value))).collect()
 }
 
-/// How the run went. What was not exercised is no result, for nothing is known about it: it is a notification.
+/// The invocation. A requirement that was not exercised is a notification and not a result.
 fn invocation(report: &Report) -> Value {
     let notifications: Vec<Value> = report
         .requirements
@@ -179,7 +181,7 @@ fn invocation(report: &Report) -> Value {
         .collect();
     let mut invocation = json!({
         "executionSuccessful": report.ended_early.is_none(),
-        "exitCode": report.verdict.exit_code(),
+        "exitCode": ExitCode::from(report.verdict).number(),
         "exitCodeDescription": headline(report),
         "toolExecutionNotifications": notifications,
     });
@@ -202,7 +204,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_message_holds_neither_placeholder_nor_link() {
+    fn a_message_contains_neither_placeholder_nor_link() {
         assert_eq!(message("{0} {petId} [a](http://x)"), "{{0} {petId} [a] (http://x)");
     }
 

@@ -1,10 +1,10 @@
-//! Texts as words of a command for any POSIX shell, also an interactive one. Secrets stand as the variables that hold them,
-//! and no byte of a command is one that a terminal could act on.
+//! Quoting for any POSIX shell, also an interactive one. Secrets are replaced by the variables that hold them, and commands
+//! contain no terminal control characters.
 
 use super::printable::is_printable;
 use crate::redaction::redactor::{Piece, Redactor};
 
-/// The word that a shell reads as this text.
+/// The text quoted as one word.
 pub(crate) fn word(text: &str, redactor: &Redactor) -> String {
     let pieces = redactor.pieces(text);
     if !text.chars().all(is_plain) {
@@ -13,7 +13,7 @@ pub(crate) fn word(text: &str, redactor: &Redactor) -> String {
     if pieces.iter().all(|piece| matches!(piece, Piece::Text(_))) {
         return literal(text);
     }
-    // In double quotes as a whole where nothing but the variables means anything there.
+    // In double quotes as a whole where only the variables are special there.
     let inert = |text: &str| !text.contains(['"', '\\', '$', '`', '!']);
     if pieces.iter().all(|piece| matches!(piece, Piece::Secret(_)) || matches!(piece, Piece::Text(text) if inert(text)))
     {
@@ -29,9 +29,9 @@ pub(crate) fn word(text: &str, redactor: &Redactor) -> String {
     quoted.concat()
 }
 
-/// A `printf` command that writes these bytes, whichever they are.
+/// A `printf` command that writes these bytes.
 pub(crate) fn printf(bytes: &[u8], redactor: &Redactor) -> String {
-    // A character for each byte where the bytes are no text: secrets are ASCII, which is the same in both.
+    // A character for each byte where the bytes are not UTF-8: secrets are ASCII, which is the same in both.
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text.to_owned(),
         Err(_) => bytes.iter().copied().map(char::from).collect(),
@@ -63,7 +63,7 @@ fn in_format(c: char, is_text: bool) -> String {
     }
 }
 
-/// Whether a character may stand in a command as it is.
+/// Whether a character needs no escape in a command.
 pub(crate) fn is_plain(c: char) -> bool {
     is_printable(c) && !c.is_control()
 }
@@ -81,7 +81,7 @@ fn single_quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
-/// The pieces one after the other; a plain variable goes without braces where nothing follows that it could run into.
+/// The pieces joined; a plain variable gets no braces unless a name character follows it.
 fn joined(pieces: &[Piece<'_>], write: impl Fn(&str) -> String) -> String {
     let mut out = String::new();
     for (index, piece) in pieces.iter().enumerate() {
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_is_quoted_as_far_as_it_must_be() {
+    fn a_word_is_quoted_only_where_necessary() {
         assert_eq!(word("http://h/v1/pets"), "http://h/v1/pets");
         assert_eq!(word("http://h/v1/pets?limit=1"), "'http://h/v1/pets?limit=1'");
         assert_eq!(word(""), "''");
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_is_a_variable_that_nothing_around_it_changes() {
+    fn a_secret_is_a_variable_whatever_surrounds_it() {
         assert_eq!(word("Bearer sk-1"), r#""Bearer $CONFORM_API_KEY""#);
         assert_eq!(word("Bearer sk-1x"), r#""Bearer ${CONFORM_API_KEY}x""#);
         // An exclamation mark in double quotes would recall a command in an interactive shell.
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_terminal_could_act_on_goes_through_printf() {
+    fn terminal_control_characters_are_written_with_printf() {
         assert_eq!(word("a\tsk-1\u{1b}%"), r#""$(printf 'a\t%s\033%%' "${CONFORM_API_KEY}")""#);
         assert_eq!(printf(b"\"\xff\0'\n", &redactor()), r#"printf '"\377\000'\''\n'"#);
         assert_eq!(printf("Zoë \u{202e}".as_bytes(), &redactor()), r"printf 'Zoë \342\200\256'");

@@ -1,4 +1,4 @@
-//! What is wrong, in plain words and lines: for the formats that have a place for text.
+//! Failures as plain text, for formats that contain text.
 
 use super::{Evidence, Report, RequirementReport, Tally};
 use animal_store_rules::catalogue::Level;
@@ -17,13 +17,13 @@ impl Report {
 }
 
 impl RequirementReport {
-    /// Whether it is broken without making the candidate violate.
+    /// Whether it is broken without being a violation.
     #[must_use]
     pub fn is_warning(&self) -> bool {
         self.selected && self.status == Status::Fail && !self.violation
     }
 
-    /// Whether it keeps the run from being complete.
+    /// Whether it makes the run incomplete.
     #[must_use]
     pub fn is_gap(&self) -> bool {
         self.selected && self.status == Status::NotExercised && self.level == Level::Stated
@@ -33,8 +33,8 @@ impl RequirementReport {
 /// The verdict in a line: `violates: 2 of 60 stated requirements broken, 58 held; 1 inferred broken`.
 pub(super) fn headline(report: &Report) -> String {
     let (stated, inferred) = (report.total(Level::Stated), report.total(Level::Inferred));
-    let asked = stated.requirements - stated.not_selected;
-    let mut parts = vec![format!("{} of {asked} stated requirements held", stated.pass)];
+    let selected = stated.requirements - stated.not_selected;
+    let mut parts = vec![format!("{} of {selected} stated requirements held", stated.pass)];
     for (count, what) in [
         (stated.fail, "broken"),
         (stated.not_exercised, "not exercised"),
@@ -60,7 +60,7 @@ pub(super) fn cost(report: &Report) -> String {
     )
 }
 
-/// What is wrong with a requirement, in a sentence.
+/// The first failure of a requirement, in a sentence.
 pub(super) fn sentence(requirement: &RequirementReport) -> String {
     let reason = requirement.reason.as_deref();
     match (requirement.evidence.first(), reason) {
@@ -70,7 +70,7 @@ pub(super) fn sentence(requirement: &RequirementReport) -> String {
     }
 }
 
-/// What is wrong with a requirement, in lines: what it asks for, what was found, and how to see it again.
+/// The failures of a requirement, in lines: what was expected, what was found, and how to repeat it.
 pub(super) fn lines(requirement: &RequirementReport) -> String {
     let mut lines = vec![format!("{} ({}, {})", requirement.title, requirement.section, requirement.level.as_str())];
     lines.extend(requirement.reason.clone());
@@ -85,13 +85,13 @@ pub(super) fn lines(requirement: &RequirementReport) -> String {
 fn evidence_lines(evidence: &Evidence) -> Vec<String> {
     let mut lines = vec![format!("expected  {}", evidence.expected), format!("found     {}", evidence.found)];
     if let Some(exchange) = evidence.exchanges.first() {
-        lines.push(format!("again     {}", exchange.curl));
+        lines.push(format!("repeat    {}", exchange.curl));
         lines.extend(exchange.replay.as_ref().map(|options| format!("replay    {options}")));
     }
     lines
 }
 
-/// The text, cut between characters when it is longer than so many bytes.
+/// The text, truncated between characters when it is longer than this many bytes.
 pub(super) fn at_most(text: &str, bytes: usize) -> String {
     if text.len() <= bytes {
         return text.to_owned();

@@ -9,9 +9,9 @@ use crate::http::client::{Client, ClientError};
 use crate::http::clock::Clock;
 use crate::interrupt::Interrupt;
 use crate::options::Options;
+use crate::probes;
 use crate::probes::preflight::{self, Abort, Unusable};
 use crate::probes::session::{Budget, Session, Stop};
-use crate::probes::{self};
 use crate::redaction::redactor;
 use crate::report::{self, Remarks, Report};
 use crate::run::notes::notes;
@@ -35,7 +35,7 @@ use animal_store_rules::verdict::{self, Verdict};
 /// # let server = Embedded::start(EmbeddedOptions { plan: Plan::Pro, clock: Clock::system() }).await?;
 /// # let (base_url, key) = (server.base_url(), server.api_key());
 /// let mut options = Options::new(base_url, key)?;
-/// options.scope.profile = Profile::Functional; // creates animals, and does not use the key up
+/// options.scope.profile = Profile::Functional; // creates animals, and does not exhaust the key
 /// options.strict = true;
 /// let report = Judge::new(options).run().await?;
 /// assert_eq!(report.verdict, Verdict::Conforms, "{report}");
@@ -50,16 +50,17 @@ pub struct Judge {
     interrupt: Interrupt,
 }
 
-/// Why there is no verdict.
+/// An error that prevents a verdict.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum RunError {
-    /// The options cannot be used: nothing was sent.
+    /// The options are not valid: nothing was sent.
     #[error(transparent)]
     Client(#[from] ClientError),
-    /// Judging would be meaningless.
+    /// The target cannot be judged.
     #[error(transparent)]
     Unusable(#[from] Unusable),
-    /// The budget ended before anything could be judged.
+    /// The run ended before anything could be judged.
     #[error("nothing could be judged: {0}")]
     Stopped(Stop),
 }
@@ -71,46 +72,46 @@ impl Judge {
         Judge { options, listener: Arc::new(|_: &Event| {}), clock: Clock::system(), interrupt: Interrupt::default() }
     }
 
-    /// Tells somebody what happens while it runs.
+    /// Sends the events of the run to this listener.
     #[must_use]
     pub fn listener(mut self, listener: impl Fn(&Event) + Send + Sync + 'static) -> Judge {
         self.listener = Arc::new(listener);
         self
     }
 
-    /// Goes by this clock. A stepping one is for tests whose candidate goes by the same one: any other candidate's windows
-    /// would not end while nobody waits.
+    /// Uses this clock. A stepping clock is for tests whose candidate uses the same one: the windows of any other candidate
+    /// would not end.
     #[must_use]
     pub fn clock(mut self, clock: Clock) -> Judge {
         self.clock = clock;
         self
     }
 
-    /// Ends the run when this is raised: what was sent until then is judged all the same.
+    /// Ends the run when this is raised; the requests sent until then are judged.
     #[must_use]
     pub fn interrupted_by(mut self, interrupt: Interrupt) -> Judge {
         self.interrupt = interrupt;
         self
     }
 
-    /// Probes the target and judges what came back.
+    /// Probes the target and judges the responses.
     ///
     /// # Errors
     ///
-    /// [`RunError`] when there is nothing to judge. A candidate that answers badly is no error but a verdict.
+    /// [`RunError`] when there is nothing to judge. A defective response is not an error but leads to a verdict.
     pub async fn run(&self) -> Result<Report, RunError> {
         let (trace, ended_early) = self.probe().await?;
         let limited = trace.exchanges.iter().all(|exchange| exchange.status() == Some(429));
         let reason = ended_early.clone().unwrap_or_default();
         let report = conclude(&trace, &self.options, ended_early);
-        // A 429 from the start may be the fault of whoever used the key before. One that breaks a rule is not.
+        // A 429 from the start may be due to earlier use of the key. One that breaks a rule is a violation.
         if limited && report.verdict == Verdict::Incomplete {
             return Err(Unusable::Limited { reason }.into());
         }
         Ok(report)
     }
 
-    /// Probes the target, and leaves the judging to [`conclude`]: the trace, and why it is shorter than planned, if it is.
+    /// Probes the target without judging; the trace, and why the run ended early, if it did. [`conclude`] judges it.
     ///
     /// # Errors
     ///
@@ -164,7 +165,7 @@ fn ended_early(stop: Option<&Stop>, unfinished: &[&str]) -> Option<String> {
     }
 }
 
-/// Judges a trace and puts the report together.
+/// Judges a trace and assembles the report.
 #[must_use]
 pub fn conclude(trace: &Trace, options: &Options, ended_early: Option<String>) -> Report {
     let history = History::new(trace);
@@ -181,7 +182,7 @@ pub fn conclude(trace: &Trace, options: &Options, ended_early: Option<String>) -
     report::assemble(trace, &verdicts, options, remarks)
 }
 
-/// What the judge knows before it has sent anything.
+/// The context of a trace, as known before the first request.
 #[must_use]
 pub fn context(options: &Options) -> Context {
     Context {

@@ -1,4 +1,4 @@
-//! Notes: what the reader should know about how a run was asked for. They change no verdict.
+//! Notes about the options of a run. They change no verdict.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use crate::options::Options;
 use animal_store_rules::catalogue::plan::{PLANS, Plan, PlanLimits};
 use animal_store_rules::limiter::Limiter;
 
-/// Every note on a run, as far as its trace goes.
+/// The notes on a run, given its trace so far.
 #[must_use]
 pub(super) fn notes(limiter: &Limiter<'_>, options: &Options) -> Vec<String> {
     let answers = limiter.key(0).into_iter().flat_map(|key| key.answers());
@@ -15,7 +15,7 @@ pub(super) fn notes(limiter: &Limiter<'_>, options: &Options) -> Vec<String> {
     options.plan.as_ref().and_then(contradiction).into_iter().collect()
 }
 
-/// What to say when the headers tell a limit that the named plan does not have.
+/// The note when the headers report a limit that the named plan does not have.
 fn contradiction(plan: &Plan, limit: u64) -> Option<String> {
     let PlanLimits { per_minute, per_day } = plan.plan_limits()?;
     if limit == per_minute || limit == per_day {
@@ -31,18 +31,18 @@ fn contradiction(plan: &Plan, limit: u64) -> Option<String> {
         .collect();
     Some(match others[..] {
         [] => format!(
-            "--plan {plan}, but the answers tell a limit of {limit}, which no plan has: is this an Enterprise key (--plan enterprise=RPM,RPD)?"
+            "--plan {plan}, but the responses report a limit of {limit}, which no plan has: is this an Enterprise key (--plan enterprise=RPM,RPD)?"
         ),
         [(name, unit)] => {
             format!(
-                "--plan {plan}, but the answers tell a limit of {limit} per {unit}: is this a {} key?",
+                "--plan {plan}, but the responses report a limit of {limit} per {unit}: is this a {} key?",
                 titled(name)
             )
         }
         _ => {
             let keys: Vec<String> = others.iter().map(|(name, unit)| format!("{} ({unit})", titled(name))).collect();
             format!(
-                "--plan {plan}, but the answers tell a limit of {limit}: is this another key, {}?",
+                "--plan {plan}, but the responses report a limit of {limit}: is this a key of another plan, {}?",
                 keys.join(" or ")
             )
         }
@@ -59,17 +59,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_plan_that_contradicts_the_headers_is_asked_about() {
+    fn a_plan_that_contradicts_the_headers_gets_a_note() {
         let note = |plan: &str, limit| contradiction(&plan.parse().unwrap(), limit);
         assert_eq!(
             note("pro", 60).unwrap(),
-            "--plan pro, but the answers tell a limit of 60 per minute: is this a Free key?"
+            "--plan pro, but the responses report a limit of 60 per minute: is this a Free key?"
         );
         assert_eq!(
             note("business", 10_000).unwrap(),
-            "--plan business, but the answers tell a limit of 10000 per day: is this a Pro key?"
+            "--plan business, but the responses report a limit of 10000 per day: is this a Pro key?"
         );
-        assert!(note("pro", 1_000).unwrap().ends_with("is this another key, Free (day) or Business (minute)?"));
+        assert!(
+            note("pro", 1_000).unwrap().ends_with("is this a key of another plan, Free (day) or Business (minute)?")
+        );
         assert!(note("free", 77).unwrap().contains("enterprise=RPM,RPD"));
         for (plan, limit) in [("free", 60), ("free", 1_000), ("enterprise", 77), ("enterprise=5,9", 9)] {
             assert_eq!(note(plan, limit), None, "{plan} {limit}");

@@ -14,5 +14,5 @@ async fn a_system_without_ca_certificates_can_judge_over_https() {
         .await
         .expect("the program starts");
     assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
-    assert!(text(&output.stderr).contains("Is the server running"), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("Check that the server is running"), "{}", text(&output.stderr));
 }

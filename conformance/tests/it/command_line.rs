@@ -91,10 +91,10 @@ async fn what_cannot_be_judged_gets_exit_code_3_and_says_what_to_try() {
     let unwritable: PathBuf = [env!("CARGO_TARGET_TMPDIR"), "no-such-folder", "r.json"].iter().collect();
     let unwritable = format!("json={}", unwritable.display());
     for (args, hint) in [
-        (&["--base-url", "http://127.0.0.1:1/v1", "--api-key", KEY][..], "Is the server running"),
-        (&refused, "the key was refused"),
+        (&["--base-url", "http://127.0.0.1:1/v1", "--api-key", KEY][..], "Check that the server is running"),
+        (&refused, "the key was rejected"),
         (&["--base-url", without_version, "--api-key", KEY], "did you mean"),
-        (&["--base-url", &https, "--api-key", KEY], "use http://"),
+        (&["--base-url", &https, "--api-key", KEY], "uses plain HTTP"),
         (&["--base-url", &candidate.base_url, "--api-key", KEY, "--report", &unwritable], "Nothing was sent"),
     ] {
         let output = conform(args).await;

@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex};
 
+use animal_store_conformance::Options;
 use animal_store_conformance::http::client::Client;
-use animal_store_conformance::options::Options;
 use animal_store_conformance::run::judge::{conclude, context};
 use animal_store_rules::catalogue::scope::Profile;
 use animal_store_rules::trace::Trace;

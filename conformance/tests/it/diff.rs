@@ -74,9 +74,9 @@ async fn a_file_that_cannot_be_compared_gets_exit_code_2_and_the_reason() {
     let good = written("diff-good.json", &json::render(&mended()));
     let later = json::render(&mended()).replacen("\"schema_version\": 1", "\"schema_version\": 2", 1);
     for (name, content, hint) in [
-        ("diff-later.json", later.as_str(), "version 2 of the report's schema"),
-        ("diff-other.json", "{\"openapi\": \"3.1.0\"}", "is no JSON report"),
-        ("diff-text.json", "CONFORMS", "is no JSON report"),
+        ("diff-later.json", later.as_str(), "report schema version 2"),
+        ("diff-other.json", "{\"openapi\": \"3.1.0\"}", "is not a JSON report"),
+        ("diff-text.json", "CONFORMS", "is not a JSON report"),
     ] {
         let (code, out, err) = diff_of(&good, &written(name, content), &[]).await;
         assert!(code == Some(2) && out.is_empty() && err.contains(hint), "{name}: {err}");

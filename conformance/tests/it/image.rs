@@ -13,7 +13,7 @@ async fn a_plan_names_the_image_and_starts_nothing() {
 async fn an_image_that_cannot_be_meant_is_wrong_usage() {
     let address = ["--base-url", "http://127.0.0.1:1/v1"];
     for (args, hint) in [
-        (&["--image", "pets", "--api-key", "k", address[0], address[1]][..], "exclude each other"),
+        (&["--image", "pets", "--api-key", "k", address[0], address[1]][..], "mutually exclusive"),
         (&["--image", "pets"], "CONFORM_API_KEY"),
         (&["--image", "pets:", "--api-key", "k"], "NAME:TAG"),
         (&["--image", "pets", "--api-key", "k", "--ready", "healthz"], "/healthz"),

@@ -28,7 +28,7 @@ mod rules_command;
 mod sample;
 mod support;
 
-use animal_store_conformance::options::Options;
+use animal_store_conformance::Options;
 use animal_store_conformance::report::Report;
 use animal_store_conformance::{Judge, RunError};
 use support::{broken, options};

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use animal_store_conformance::events::Event;
+use animal_store_conformance::Event;
 use animal_store_conformance::probes::preflight::Unusable;
 use animal_store_conformance::{Judge, RunError};
 use animal_store_rules::catalogue::scope::Profile;
@@ -40,7 +40,7 @@ async fn a_server_that_is_still_starting_is_waited_for_and_the_wait_is_no_part_o
     let other = Judge::new(crate::options(&candidate.base_url, Profile::ReadOnly)).run().await.expect("a verdict");
     assert_eq!(report.requests, other.requests);
     let events = events.lock().expect("no panic");
-    let waits = events.iter().filter(|event| matches!(event, Event::NothingYet { .. })).count();
+    let waits = events.iter().filter(|event| matches!(event, Event::NoResponseYet { .. })).count();
     assert_eq!(waits, 1, "{events:?}");
 }
 
@@ -53,7 +53,7 @@ async fn when_nothing_answers_in_time_the_refusal_tells_how_long_was_waited() {
     let error = judge(options).await.expect_err("there is no server");
     assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
     assert!(matches!(error, RunError::Unusable(Unusable::NothingThere { .. })), "{error}");
-    assert!(error.to_string().contains("after a wait of 1 s"), "{error}");
+    assert!(error.to_string().contains("within 1 s"), "{error}");
 }
 
 #[tokio::test]
@@ -72,7 +72,7 @@ async fn a_plan_that_the_headers_contradict_gets_a_note_beside_the_verdict() {
     options.max_requests = 5;
     options.plan = "pro".parse().ok();
     let report = judge(options.clone()).await.expect("a verdict");
-    let note = "--plan pro, but the answers tell a limit of 60 per minute: is this a Free key?";
+    let note = "--plan pro, but the responses report a limit of 60 per minute: is this a Free key?";
     assert_eq!(report.notes, [note]);
     assert!(report.to_string().contains(note), "{report}");
     let figure = report.requirements.iter().find(|r| r.id == "headers.limit-figure").expect("a requirement");

@@ -71,12 +71,12 @@ async fn an_interrupted_run_judges_what_it_has_and_exits_as_interrupted_programs
         child.stderr.take().expect("a pipe").read_to_string(&mut rest).await.expect("UTF-8");
         let output = child.wait_with_output().await.expect("it ends");
         assert_eq!(output.status.code(), Some(code), "{told}{rest}");
-        assert!(rest.starts_with("interrupted in ") && rest.contains("were left undone"), "{told}{rest}");
+        assert!(rest.starts_with("interrupted in ") && rest.contains("were not"), "{told}{rest}");
         let shown = text(&output.stdout);
-        assert!(shown.contains("INCOMPLETE") && shown.contains("it was interrupted"), "{shown}");
+        assert!(shown.contains("INCOMPLETE") && shown.contains("the run was interrupted"), "{shown}");
         let report = std::fs::read(&path).expect("a report");
         let report: serde_json::Value = serde_json::from_slice(&report).expect("a whole report");
-        assert_eq!(report["ended_early"], "it was interrupted");
+        assert_eq!(report["ended_early"], "the run was interrupted");
     }
 }
 
@@ -89,11 +89,11 @@ async fn a_run_that_is_interrupted_while_it_waits_for_a_server_says_that_nothing
     let mut child = command(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts");
     let mut lines = BufReader::new(child.stderr.take().expect("a pipe")).lines();
     let first = lines.next_line().await.expect("UTF-8").expect("a line");
-    assert!(first.starts_with("nothing answers yet"), "{first}");
+    assert!(first.starts_with("no response yet"), "{first}");
     let number = child.id().expect("it runs").to_string();
     Command::new("sh").args(["-c", &format!("kill -INT {number}")]).status().await.expect("a shell");
     let mut rest = String::new();
     lines.into_inner().read_to_string(&mut rest).await.expect("UTF-8");
     assert_eq!(child.wait().await.expect("it ends").code(), Some(130), "{rest}");
-    assert!(rest.contains("nothing could be judged: it was interrupted"), "{rest}");
+    assert!(rest.contains("nothing could be judged: the run was interrupted"), "{rest}");
 }

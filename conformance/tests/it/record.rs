@@ -4,8 +4,8 @@
 mod format;
 
 use animal_store_conformance::Judge;
+use animal_store_conformance::Options;
 use animal_store_conformance::http::clock::Clock;
-use animal_store_conformance::options::Options;
 use animal_store_reference::{Embedded, EmbeddedOptions, Plan};
 use animal_store_rules::catalogue::scope::Profile;
 use animal_store_rules::trace::Trace;

@@ -61,7 +61,7 @@ async fn two_reports_in_one_file_are_refused_before_anything_is_sent() {
     let args = ["--base-url", "http://127.0.0.1:1/v1", "--api-key", KEY, "--report", &report, "--report", &report];
     let output = conform(&args).await;
     assert_eq!(output.status.code(), Some(3));
-    assert!(text(&output.stderr).contains("goes to the same file"), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("is written to the same file"), "{}", text(&output.stderr));
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! One report for every renderer: a server that is broken in a few ways, and says whatever might confuse a format.
 
-use animal_store_conformance::options::Options;
+use animal_store_conformance::Options;
 use animal_store_conformance::report::Report;
 use animal_store_conformance::run::judge::{conclude, context};
 use animal_store_rules::catalogue::scope::Profile;

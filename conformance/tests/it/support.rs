@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use animal_store_conformance::options::Options;
+use animal_store_conformance::Options;
 use animal_store_conformance::report::Report;
 use animal_store_rules::catalogue::scope::Profile;
 use base64::Engine;

@@ -24,16 +24,6 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// The exit code that tells this verdict.
-    #[must_use]
-    pub fn exit_code(self) -> u8 {
-        match self {
-            Verdict::Conforms => 0,
-            Verdict::Violates => 1,
-            Verdict::Incomplete => 4,
-        }
-    }
-
     /// The word for the verdict.
     #[must_use]
     pub fn as_str(self) -> &'static str {

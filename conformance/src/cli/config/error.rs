@@ -1,4 +1,4 @@
-//! What can be wrong with a configuration.
+//! Configuration errors.
 
 use std::io::ErrorKind;
 
@@ -10,40 +10,40 @@ use animal_store_rules::trace::keys::UnusableKey;
 #[derive(Debug, thiserror::Error)]
 pub(in crate::cli) enum ConfigError {
     /// The file cannot be read.
-    #[error("the configuration file {path} cannot be read: {source}{}", hint(.path, .source))]
+    #[error("cannot read the configuration file {path}: {source}{}", hint(.path, .source))]
     Unreadable {
         /// The file.
         path: String,
         /// Why.
         source: std::io::Error,
     },
-    /// The file says what it cannot say.
+    /// The file is not valid.
     #[error("{path}, {source}")]
-    Malformed {
+    Invalid {
         /// The file.
         path: String,
         /// Where and how.
         source: TomlError,
     },
-    /// There is no file that could name environments.
+    /// An environment is selected, and there is no file.
     #[error(
-        "there is no configuration file for the environment {0}: none is called conform.toml here, nor further up in this \
-         repository. Name it with --config PATH, or write one with `conform init`"
+        "--env {0} needs a configuration file, and there is no conform.toml in this directory or its parents within the \
+         repository. Name one with --config PATH, or write one with `conform init`"
     )]
     NoFile(String),
-    /// The file knows no such environment.
+    /// The file does not define this environment.
     #[error("{path} has no environment {name}{}", choice(.name, .known))]
     UnknownEnvironment {
         /// The file.
         path: String,
-        /// What was asked for.
+        /// The requested environment.
         name: String,
-        /// What there is.
+        /// The environments of the file.
         known: Vec<String>,
     },
-    /// Neither the environment nor anything else says which server.
+    /// Neither the environment nor another source names a target.
     #[error(
-        "the environment {name} of {path} has no base_url: write base_url = \"https://…/v1\" below [environments.{name}]"
+        "the environment {name} of {path} has no base_url: add base_url = \"https://…/v1\" to [environments.{name}]"
     )]
     NoTarget {
         /// The file.
@@ -51,74 +51,70 @@ pub(in crate::cli) enum ConfigError {
         /// The environment.
         name: String,
     },
-    /// The file has several servers, and none was picked.
+    /// The file has environments, and none is selected.
     #[error(
-        "which environment of {path}? Pick one with --env: it has {}. To leave the file aside, say --no-config",
+        "no environment of {path} is selected. Select one with --env: {}; or ignore the file with --no-config",
         .known.join(", ")
     )]
     WhichEnvironment {
         /// The file.
         path: String,
-        /// What there is.
+        /// The environments of the file.
         known: Vec<String>,
     },
-    /// A variable says what its option does not take.
+    /// An environment variable has an invalid value.
     #[error("environment variable {variable}: {problem}")]
     Variable {
         /// The variable.
         variable: String,
-        /// What is wrong with what it says.
+        /// Why the value is invalid.
         problem: String,
     },
-    /// A variable that the file names is not there.
+    /// A variable that the file names is not set.
     #[error("{place}: {member} names the environment variable {variable}, which is not set: set it to the key")]
     NoVariable {
-        /// Where it is named.
+        /// Where the file names it.
         place: String,
-        /// By which member.
+        /// The member that names it.
         member: String,
         /// The variable.
         variable: String,
     },
-    /// What a variable that the file names holds is no key.
+    /// The value of a variable that the file names is not a valid key.
     #[error("{place}: {member} names the environment variable {variable}: {source}")]
     Key {
-        /// Where it is named.
+        /// Where the file names it.
         place: String,
-        /// By which member.
+        /// The member that names it.
         member: String,
         /// The variable.
         variable: String,
         /// What is wrong with the key.
         source: UnusableKey,
     },
-    /// Two options that exclude each other are asked for in the same place.
-    #[error("{one} and {other} exclude each other ({origin}): ask for one of them")]
-    Rivals {
+    /// Two mutually exclusive options are set in the same place.
+    #[error("{one} and {other} are mutually exclusive ({origin}): set only one of them")]
+    Exclusive {
         /// The one.
         one: &'static str,
         /// The other.
         other: &'static str,
-        /// Where they are asked for.
+        /// Where they are set.
         origin: String,
     },
 }
 
-/// What to do about a file that is not there.
+/// How to create a missing file.
 fn hint(path: &str, error: &std::io::Error) -> String {
-    if error.kind() == ErrorKind::NotFound {
-        format!(". `conform init {path}` writes one to start from")
-    } else {
-        String::new()
-    }
+    if error.kind() == ErrorKind::NotFound { format!(". Write one with `conform init {path}`") } else { String::new() }
 }
 
-/// What there is, and what was probably meant.
+/// The environments of the file, and the most similar name.
 fn choice(name: &str, known: &[String]) -> String {
     if known.is_empty() {
-        return format!(": it has none. Write [environments.{name}], and below it what holds there");
+        return format!(": it defines none. Add a table [environments.{name}]");
     }
     let meant = nearest(name, known.iter().map(String::as_str));
     let meant = meant.map_or_else(String::new, |meant| format!(": did you mean {meant}?"));
-    format!("{meant} (it has {})", known.join(", "))
+    format!("{meant} (defined: {})", known.join(", "))
 }

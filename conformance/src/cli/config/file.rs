@@ -1,4 +1,4 @@
-//! `conform.toml`: where it is, and what it says.
+//! `conform.toml`: finding and reading it.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,36 +11,36 @@ use super::Place;
 use super::member::{Member, ON_THE_LINE_ONLY, Value};
 use animal_store_rules::toml_error::TomlError;
 
-/// The name of the file where none is named.
+/// The default name of the file.
 pub(super) const NAME: &str = "conform.toml";
 
-/// A file, understood.
+/// A parsed file.
 #[derive(Clone, Debug, Default)]
 pub(super) struct File {
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
-    /// What holds for every environment.
+    /// The members that apply to every environment.
     top: Table,
-    /// What holds for each.
+    /// The members of each environment.
     environments: BTreeMap<String, Table>,
 }
 
 /// The members of a table, by name.
 type Table = BTreeMap<String, Entry>;
 
-/// What a member says, and where.
+/// The value of a member, and its position.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
-    /// What it says.
+    /// Its value.
     pub value: Value,
     /// Its line in the file, from 1.
     pub line: usize,
-    /// The environment whose table it stands in.
+    /// The environment whose table it belongs to.
     pub environment: Option<String>,
 }
 
-/// The file that applies in a folder: its own, or that of the nearest folder above it in the same repository. Outside of a
-/// repository no other folder is asked: what lies further up may be anybody's.
+/// The file that applies in a directory: its own, or that of the nearest parent within the same repository. Outside a
+/// repository, parents are not searched: they may belong to anybody.
 pub(super) fn find(folder: &Path) -> Option<PathBuf> {
     let has = |folder: &&Path| folder.join(NAME).is_file();
     if has(&folder) {
@@ -52,7 +52,7 @@ pub(super) fn find(folder: &Path) -> Option<PathBuf> {
 }
 
 impl File {
-    /// Understands a text.
+    /// Parses a text.
     pub(super) fn parse(path: &Path, text: &str, members: &[Member], command: &Command) -> Result<File, TomlError> {
         let parsed = DeTable::parse(text).map_err(|error| TomlError::toml(text, &error))?;
         let folder = path.parent().unwrap_or(Path::new(""));
@@ -68,18 +68,18 @@ impl File {
         Ok(file)
     }
 
-    /// What the file says about a member: what its environment says, else what holds for all.
+    /// The value of a member: that of the environment, else that for all environments.
     pub(super) fn entry(&self, environment: Option<&str>, member: &str) -> Option<&Entry> {
         let table = environment.and_then(|name| self.environments.get(name));
         table.and_then(|table| table.get(member)).or_else(|| self.top.get(member))
     }
 
-    /// What its environment alone says about a member.
+    /// The value of a member in the table of this environment only.
     pub(super) fn entry_of(&self, environment: &str, member: &str) -> Option<&Entry> {
         self.environments.get(environment)?.get(member)
     }
 
-    /// Where an entry stands.
+    /// The position of an entry.
     pub(super) fn place(&self, entry: &Entry) -> Place {
         Place { path: self.path.clone(), line: entry.line, environment: entry.environment.clone() }
     }
@@ -90,7 +90,7 @@ impl File {
     }
 }
 
-/// A file that is being read.
+/// The context of parsing a file.
 struct Reader<'r> {
     text: &'r str,
     members: &'r [Member],
@@ -100,7 +100,7 @@ struct Reader<'r> {
 
 impl Reader<'_> {
     fn environments(&self, value: &Spanned<DeValue<'_>>) -> Result<BTreeMap<String, Table>, TomlError> {
-        let wanted = "environments are tables: write [environments.staging], and below it what holds there";
+        let wanted = "environments are tables, such as [environments.staging]";
         let DeValue::Table(tables) = value.get_ref() else {
             return Err(TomlError::at(self.text, value.span(), wanted));
         };
@@ -129,7 +129,7 @@ impl Reader<'_> {
         let known = self.members.iter().find(|member| member.name == *name.get_ref());
         let member = known.ok_or_else(|| at_name(self.unknown(name.get_ref(), value.get_ref())))?;
         if member.id == "env" && environment.is_some() {
-            return Err(at_name("env picks an environment: it stands above all tables".to_owned()));
+            return Err(at_name("env selects an environment: move it above all tables".to_owned()));
         }
         let read = member.read(value, self.command, self.folder);
         let value = read.map_err(|(bytes, problem)| TomlError::at(self.text, bytes, problem))?;
@@ -138,32 +138,32 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// What to write instead of a member that there is not.
+    /// The error message for an unknown member.
     fn unknown(&self, name: &str, value: &DeValue<'_>) -> String {
         if let Some(key) = self.members.iter().find(|member| member.is_key() && member.id == name) {
             return format!(
-                "a key does not belong in a file, which others read and which stays in the history of a repository: \
-                 put it in an environment variable, and write its name: {} = \"STAGING_KEY\"",
+                "keys must not be in the file: it is shared and stays in the history of a repository. \
+                 Set an environment variable to the key and name the variable here: {} = \"STAGING_KEY\"",
                 key.name
             );
         }
         if ON_THE_LINE_ONLY.contains(&name) {
-            return format!("`{name}` is for the command line only: --{}", name.replace('_', "-"));
+            return format!("`{name}` is a command-line option only: --{}", name.replace('_', "-"));
         }
         let names = self.members.iter().map(|member| member.name.as_str()).chain(["environments"]);
         match nearest(name, names) {
-            Some(nearest) => format!("there is no option `{name}`: did you mean `{nearest}`?"),
+            Some(nearest) => format!("unknown option `{name}`: did you mean `{nearest}`?"),
             None if matches!(value, DeValue::Table(_)) => {
-                format!("there is no table `{name}`: an environment is written [environments.{name}]")
+                format!("unknown table `{name}`: environments are tables [environments.{name}]")
             }
             None => {
-                format!("there is no option `{name}`: `conform --help` lists them, and `conform init` writes them all")
+                format!("unknown option `{name}`: `conform --help` lists the options")
             }
         }
     }
 }
 
-/// The name that a misspelt one is most like, if it is like any.
+/// The known name most similar to a misspelt one, if any is similar.
 pub(super) fn nearest<'n>(typed: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     names
         .map(|name| (strsim::jaro_winkler(name, typed), name))
@@ -184,7 +184,7 @@ mod tests {
         File::parse(Path::new("some/folder/conform.toml"), text, &members(&command), &command)
     }
 
-    fn says(file: &File, environment: Option<&str>, member: &str) -> Vec<String> {
+    fn values(file: &File, environment: Option<&str>, member: &str) -> Vec<String> {
         match &file.entry(environment, member).unwrap_or_else(|| panic!("{member}")).value {
             Value::Typed(values) => values.clone(),
             Value::InVariable(name) => vec![format!("${name}")],
@@ -192,29 +192,29 @@ mod tests {
     }
 
     #[test]
-    fn a_mistake_is_told_with_its_place_and_what_to_write_instead() {
+    fn an_error_names_its_position_and_a_correction() {
         for (text, place, problem) in [
-            ("# ë\nbase-url = \"http://h/v1\"", (2, 1), "there is no option `base-url`: did you mean `base_url`?"),
+            ("# ë\nbase-url = \"http://h/v1\"", (2, 1), "unknown option `base-url`: did you mean `base_url`?"),
             ("[environments.a]\n  timout = 3", (2, 3), "did you mean `timeout`?"),
             ("[enviroments.staging]", (1, 2), "did you mean `environments`?"),
-            ("[staging]\n", (1, 2), "an environment is written [environments.staging]"),
-            ("xyz = 1", (1, 1), "`conform init` writes them all"),
+            ("[staging]\n", (1, 2), "environments are tables [environments.staging]"),
+            ("xyz = 1", (1, 1), "`conform --help` lists the options"),
             ("environments = 3", (1, 16), "environments are tables"),
             ("[environments]\nstaging = 3", (2, 1), "environments are tables"),
-            ("[environments.a]\nenv = \"b\"", (2, 1), "it stands above all tables"),
-            ("show_config = true", (1, 1), "`show_config` is for the command line only: --show-config"),
-            ("timeout = \"10\"", (1, 11), "timeout takes a whole number, such as 10, and this is a text"),
-            ("timeout = 1.5", (1, 11), "and this is a number with a fraction"),
+            ("[environments.a]\nenv = \"b\"", (2, 1), "move it above all tables"),
+            ("show_config = true", (1, 1), "`show_config` is a command-line option only: --show-config"),
+            ("timeout = \"10\"", (1, 11), "timeout must be an integer, such as 10, not a string"),
+            ("timeout = 1.5", (1, 11), "not a number with a fraction"),
             ("timeout = 0", (1, 11), "timeout: 0 is not in 1.."),
-            ("strict = \"yes\"", (1, 10), "strict takes true or false, and this is a text"),
-            ("plan = 3", (1, 8), "plan takes a text in quotes, and this is a number"),
+            ("strict = \"yes\"", (1, 10), "strict must be true or false, not a string"),
+            ("plan = 3", (1, 8), "plan must be a string, not an integer"),
             ("plan = \"gold\"", (1, 8), "plan: `gold` is no plan: use free, pro, business"),
-            ("profile = \"fast\"", (1, 11), "`fast` is none of full, functional, read-only"),
-            ("only = \"list\"", (1, 8), "only takes a list of texts"),
-            ("only = [\"list\", 3]", (1, 8), "only takes a list of texts"),
+            ("profile = \"fast\"", (1, 11), "`fast` is not one of full, functional, read-only"),
+            ("only = \"list\"", (1, 8), "only must be an array of strings"),
+            ("only = [\"list\", 3]", (1, 8), "only must be an array of strings"),
             ("only = [\"list\",\n  \"list.aray\"]", (2, 3), "did you mean list.array?"),
             ("base_url = \"localhost/v1\"", (1, 12), "http://localhost:8080/v1"),
-            ("header = [\"Authorization: Bearer x\"]", (1, 11), "the judge sets Authorization itself"),
+            ("header = [\"Authorization: Bearer x\"]", (1, 11), "Authorization is set by the judge"),
             ("report = [\"json\"]", (1, 11), "FORMAT=PATH"),
             ("assume_date = \"soon\"", (1, 15), "such as 2030-12-05"),
             ("seed = 1\nseed = 2", (2, 1), "duplicate key"),
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_those_that_would_be_typed_and_paths_are_from_the_folder_of_the_file() {
+    fn values_are_those_of_the_command_line_and_paths_are_relative_to_the_file() {
         let file = parse(
             "seed = 0x10\nstrict = true\nassume_date = 2030-12-05\ncategory_id = -4\nheader = ['A: b=c', 'D: e']\n\
              known_failing = 'known.toml'\nca_cert = '/etc/ca.pem'\nreport = ['json=out/r.json']\napi_key_env = 'A_KEY'",
@@ -259,29 +259,29 @@ mod tests {
             ("report", "json=some/folder/out/r.json"),
             ("api_key_env", "$A_KEY"),
         ] {
-            assert_eq!(says(&file, None, member), [value], "{member}");
+            assert_eq!(values(&file, None, member), [value], "{member}");
         }
-        assert_eq!(says(&file, None, "header"), ["A: b=c", "D: e"]);
+        assert_eq!(values(&file, None, "header"), ["A: b=c", "D: e"]);
     }
 
     #[test]
-    fn an_environment_comes_before_what_holds_for_all_and_only_where_it_says_something() {
+    fn a_member_of_an_environment_overrides_that_for_all_environments() {
         let file = parse("timeout = 1\nwait = 2\n[environments.a]\ntimeout = 3\n[environments.b]\n").expect("usable");
         assert_eq!(
-            (says(&file, Some("a"), "timeout"), says(&file, Some("a"), "wait")),
+            (values(&file, Some("a"), "timeout"), values(&file, Some("a"), "wait")),
             (vec!["3".into()], vec!["2".into()])
         );
         assert_eq!(
-            (says(&file, Some("b"), "timeout"), says(&file, None, "timeout")),
+            (values(&file, Some("b"), "timeout"), values(&file, None, "timeout")),
             (vec!["1".into()], vec!["1".into()])
         );
         assert_eq!(file.environments(), ["a", "b"]);
     }
 
     #[test]
-    fn the_example_can_be_read_as_it_stands_and_names_every_option() {
+    fn the_example_is_valid_and_contains_every_option() {
         parse(EXAMPLE).expect("a usable example");
-        // A # right before a name sets a line aside; one that is followed by a space explains.
+        // A # right before a name comments a setting out; a # and a space begin an explanation.
         let in_use: Vec<&str> = EXAMPLE
             .lines()
             .map(|line| line.strip_prefix('#').filter(|rest| rest.starts_with(char::is_lowercase)).unwrap_or(line))
@@ -289,15 +289,15 @@ mod tests {
         let file = parse(&in_use.join("\n")).expect("a usable example with every line in use");
         let command = command();
         for member in members(&command) {
-            let said = says(&file, None, &member.name);
+            let value = values(&file, None, &member.name);
             let arg = command.get_arguments().find(|arg| arg.get_id() == member.id.as_str()).expect("its definition");
             let default: Vec<_> = arg.get_default_values().iter().map(|value| value.to_string_lossy()).collect();
-            assert!(default.is_empty() || default == said, "{}: the default is {default:?}", member.name);
+            assert!(default.is_empty() || default == value, "{}: the default is {default:?}", member.name);
         }
     }
 
     #[test]
-    fn the_nearest_file_applies_up_to_the_root_of_the_repository() {
+    fn the_nearest_file_up_to_the_root_of_the_repository_applies() {
         let base = tempfile::tempdir().expect("a folder");
         let folder = |name: &str| {
             let folder = base.path().join(name);
@@ -308,13 +308,13 @@ mod tests {
         put("");
         folder("repository/.git");
         let deep = folder("repository/a/b");
-        assert_eq!(find(&deep), None, "what lies above the repository is somebody else's");
+        assert_eq!(find(&deep), None, "directories above the repository are not searched");
         put("repository");
         assert_eq!(find(&deep), Some(base.path().join("repository").join(NAME)));
         put("repository/a");
         assert_eq!(find(&deep), Some(base.path().join("repository/a").join(NAME)));
         put("repository/a/b");
         assert_eq!(find(&deep), Some(PathBuf::from(NAME)));
-        assert_eq!(find(&folder("loose")), None, "outside of a repository only the folder itself counts");
+        assert_eq!(find(&folder("loose")), None, "outside a repository only the directory itself is searched");
     }
 }

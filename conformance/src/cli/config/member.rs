@@ -1,4 +1,4 @@
-//! What may stand in a configuration file: read from the definition of the command line, so that no option is forgotten.
+//! The members of a configuration file, derived from the definition of the command line, so that no option is forgotten.
 
 use std::any::TypeId;
 use std::ops::Range;
@@ -14,7 +14,7 @@ use toml::de::DeValue;
 use crate::cli::container::Variable;
 use crate::cli::values::{HeaderField, Key, ReportFile};
 
-/// Options about the file itself, and what clap adds: nothing that a file could say.
+/// Options about the file itself, and those that clap adds: they cannot be set in the file.
 pub(super) const ON_THE_LINE_ONLY: &[&str] = &["config", "no_config", "show_config", "help", "version"];
 
 /// An option, as a member of the file.
@@ -36,9 +36,9 @@ enum Kind {
     Number,
     Switch,
     Day,
-    /// A path, from the folder of the file.
+    /// A path, relative to the file.
     Path,
-    /// A format and a path, from the folder of the file.
+    /// A format and a path, relative to the file.
     Report,
     Header,
     /// A name and a value, which may hold a secret.
@@ -47,16 +47,16 @@ enum Kind {
     Key,
 }
 
-/// What a member was found to say.
+/// The value of a member.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Value {
-    /// As it would be typed; of a list, each part.
+    /// As on the command line; of an array, each item.
     Typed(Vec<String>),
     /// The variable of the environment that holds it.
     InVariable(String),
 }
 
-/// A mistake, and the bytes of the file that hold it.
+/// An error message, and the bytes of the file that it is about.
 pub(super) type Mistake = (Range<usize>, String);
 
 /// Every member, in the order of the definition.
@@ -74,7 +74,7 @@ pub(super) fn members(command: &Command) -> Vec<Member> {
         .collect()
 }
 
-/// The kind of value that an option takes, told by the type that its text is parsed to.
+/// The kind of value that an option takes, by the type that clap parses it to.
 fn kind(arg: &Arg) -> Kind {
     let is = |id: TypeId| ValueParser::type_id(arg.get_value_parser()) == id;
     match () {
@@ -102,7 +102,7 @@ impl Member {
         self.kind == Kind::Key
     }
 
-    /// After which mark its value may hold a secret, if it may.
+    /// The separator after which the value may be a secret, if it may.
     pub(super) fn hidden_after(&self) -> Option<&'static str> {
         match self.kind {
             Kind::Header => Some(": "),
@@ -111,23 +111,23 @@ impl Member {
         }
     }
 
-    /// Whether it is on or off.
+    /// Whether it is a switch.
     pub(super) fn is_switch(&self) -> bool {
         self.kind == Kind::Switch
     }
 
-    /// The variable of the environment that says the same.
+    /// The environment variable of the option.
     pub(super) fn variable(&self, command: &Command) -> String {
         let arg = command.get_arguments().find(|arg| arg.get_id() == self.id.as_str());
         arg.and_then(Arg::get_env).map_or_else(String::new, |name| name.to_string_lossy().into_owned())
     }
 
-    /// The argument that says the same as this value.
+    /// The command-line argument with this value.
     pub(super) fn argument(&self, value: &str) -> String {
         format!("--{}={value}", self.long)
     }
 
-    /// Reads a value. `command` is asked whether it would take it; paths are from `folder`.
+    /// Reads a value. `command` validates it; paths are relative to `folder`.
     pub(super) fn read(
         &self,
         value: &Spanned<DeValue<'_>>,
@@ -135,7 +135,7 @@ impl Member {
         folder: &Path,
     ) -> Result<Value, Mistake> {
         let wrong = |value: &Spanned<DeValue<'_>>| {
-            (value.span(), format!("{} takes {}, and this is {}", self.name, self.wanted(), what(value.get_ref())))
+            (value.span(), format!("{} must be {}, not {}", self.name, self.wanted(), what(value.get_ref())))
         };
         let parts = match (self.list, value.get_ref()) {
             (false, _) => std::slice::from_ref(value),
@@ -155,7 +155,7 @@ impl Member {
         Ok(Value::Typed(typed))
     }
 
-    /// A value as it would be typed; nothing when it is of another type.
+    /// A value as on the command line; nothing when it is of another type.
     fn text(&self, value: &DeValue<'_>) -> Option<String> {
         match (self.kind, value) {
             (Kind::Number, DeValue::Integer(number)) => {
@@ -178,7 +178,7 @@ impl Member {
         }
     }
 
-    /// Whether the command line would take the value. How options go together is looked at when all are known.
+    /// Whether the command line accepts the value. Combinations of options are checked later.
     pub(super) fn check(&self, text: &str, command: &Command) -> Result<(), String> {
         match command.clone().try_get_matches_from([command.get_name(), &self.argument(text)]) {
             Err(error) if matches!(error.kind(), ErrorKind::InvalidValue | ErrorKind::ValueValidation) => {
@@ -188,55 +188,55 @@ impl Member {
         }
     }
 
-    /// What the member takes, in words.
+    /// A description of the expected value.
     fn wanted(&self) -> &'static str {
         match (self.kind, self.list) {
-            (Kind::Number, _) => "a whole number, such as 10",
+            (Kind::Number, _) => "an integer, such as 10",
             (Kind::Switch, _) => "true or false",
-            (Kind::Day, _) => "a day, such as 2030-12-05",
-            (Kind::Path, false) => "a path in quotes, such as \"known-failing.toml\"",
-            (Kind::Report, _) => "a list of texts, such as [\"json=report.json\"]",
-            (Kind::Header, _) => "a list of texts, such as [\"X-Tenant: staging\"]",
-            (Kind::Variable, _) => "a list of texts, such as [\"LOG=debug\", \"DATABASE_PASSWORD\"]",
-            (Kind::Key, _) => "the name of an environment variable in quotes, such as \"STAGING_KEY\"",
-            (Kind::Text | Kind::Path, true) => "a list of texts, such as [\"list\", \"get.success\"]",
-            (Kind::Text, false) => "a text in quotes",
+            (Kind::Day, _) => "a date, such as 2030-12-05",
+            (Kind::Path, false) => "a path as a string, such as \"known-failing.toml\"",
+            (Kind::Report, _) => "an array of strings, such as [\"json=report.json\"]",
+            (Kind::Header, _) => "an array of strings, such as [\"X-Tenant: staging\"]",
+            (Kind::Variable, _) => "an array of strings, such as [\"LOG=debug\", \"DATABASE_PASSWORD\"]",
+            (Kind::Key, _) => "the name of an environment variable as a string, such as \"STAGING_KEY\"",
+            (Kind::Text | Kind::Path, true) => "an array of strings, such as [\"list\", \"get.success\"]",
+            (Kind::Text, false) => "a string",
         }
     }
 }
 
-/// What a value of the file is, in words.
+/// A description of the type of a value.
 fn what(value: &DeValue<'_>) -> &'static str {
     match value {
-        DeValue::String(_) => "a text",
-        DeValue::Integer(_) => "a number",
+        DeValue::String(_) => "a string",
+        DeValue::Integer(_) => "an integer",
         DeValue::Float(_) => "a number with a fraction",
-        DeValue::Boolean(_) => "true or false",
+        DeValue::Boolean(_) => "a boolean",
         DeValue::Datetime(_) => "a date",
-        DeValue::Array(_) => "a list",
+        DeValue::Array(_) => "an array",
         DeValue::Table(_) => "a table",
     }
 }
 
-/// The reason that clap refuses a value for, without the option's name, which the reader of a file has not typed.
+/// The reason for which clap rejects a value, without the name of the command-line option.
 fn reason(error: &clap::Error, text: &str) -> String {
     if let Some(source) = std::error::Error::source(error) {
         return source.to_string();
     }
     match error.get(ContextKind::ValidValue) {
-        Some(ContextValue::Strings(valid)) => format!("`{text}` is none of {}", valid.join(", ")),
+        Some(ContextValue::Strings(valid)) => format!("`{text}` is not one of {}", valid.join(", ")),
         _ => error.to_string(),
     }
 }
 
-/// A name that a variable can have. A key that was written in its place is not repeated in the message: capitals are
-/// asked for because keys are seldom made of them alone.
+/// Checks the name of an environment variable. Upper case is required because keys are seldom all upper case: a key written
+/// here by mistake is rejected, and not repeated in the message.
 fn variable(member: &str, text: &str) -> Result<String, String> {
     let capital = |character: char| character.is_ascii_uppercase() || character == '_';
     if text.starts_with(capital) && text.chars().all(|character| capital(character) || character.is_ascii_digit()) {
         return Ok(text.to_owned());
     }
     Err(format!(
-        "{member} takes the name of an environment variable, in capitals, such as STAGING_KEY. A key itself does not belong in a file"
+        "{member} must be the name of an environment variable in upper case, such as STAGING_KEY, and never a key"
     ))
 }

@@ -1,7 +1,7 @@
-//! Where each option comes from: the command line, the environment, `conform.toml`, or nowhere.
+//! The source of each option: the command line, the environment, `conform.toml`, or its default.
 //!
-//! The command line is read twice: once to see what is typed and what the environment says, and again with what the file adds
-//! as if it had been typed. So the file and the command line understand the same values, and complain in the same words.
+//! The command line is parsed twice: first to see which options the command line and the environment set, then with the
+//! settings of the file added as arguments. So the file and the command line accept the same values, with the same messages.
 
 mod error;
 mod file;
@@ -23,21 +23,21 @@ use super::arguments::Arguments;
 use super::values::Key;
 use animal_store_rules::trace::keys::ApiKey;
 
-/// Options of which one at the most applies: when both are asked for, the one that was asked for from nearer by.
-const RIVALS: &[(&str, &str)] = &[("base_url", "image"), ("quiet", "verbose")];
+/// Mutually exclusive options: when both are set, the one from the source of higher precedence applies.
+const EXCLUSIVE: &[(&str, &str)] = &[("base_url", "image"), ("quiet", "verbose")];
 
-/// Where an option comes from, the nearest first.
+/// The source of an option, by precedence.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
 enum Origin {
     /// The command line.
     Flag,
-    /// This variable of the environment.
+    /// This environment variable.
     Variable(String),
-    /// The table of the environment that was picked.
+    /// The table of the selected environment.
     Environment(Place),
     /// The top of the file.
     File(Place),
-    /// Nowhere.
+    /// No source sets it.
     Default,
 }
 
@@ -49,29 +49,29 @@ struct Place {
     environment: Option<String>,
 }
 
-/// An option, and where it comes from.
+/// An option and its source.
 #[derive(Clone, Debug)]
 struct Setting {
     member: Member,
     origin: Origin,
-    /// What the file says, where it comes from there.
+    /// Its value in the file, if that is its source.
     in_file: Option<Value>,
-    /// The rival that was asked for from nearer by.
-    overruled_by: Option<&'static str>,
+    /// The exclusive option that takes precedence.
+    overridden_by: Option<&'static str>,
 }
 
-/// All options, and where they come from.
+/// All options and their sources.
 #[derive(Clone, Debug)]
 pub(super) struct Configuration {
     /// The file that was read, if any.
     file: Option<File>,
-    /// The environment that was picked.
+    /// The selected environment.
     environment: Option<String>,
     settings: Vec<Setting>,
 }
 
 impl Configuration {
-    /// Looks at the command line and the environment, as `typed` has them, and at the file that they name, or that applies in
+    /// Combines the command line and the environment, as parsed into `typed`, with the file that they name or that applies in
     /// `folder`.
     pub(super) fn new(command: &Command, typed: &ArgMatches, folder: &Path) -> Result<Configuration, ConfigError> {
         let members = member::members(command);
@@ -81,19 +81,19 @@ impl Configuration {
             .into_iter()
             .map(|member| setting(member, command, typed, file.as_ref(), environment.as_deref()))
             .collect();
-        for (one, other) in RIVALS {
+        for (one, other) in EXCLUSIVE {
             settle(&mut settings, typed, one, other)?;
         }
         Ok(Configuration { file, environment, settings })
     }
 
-    /// The command line with what the file adds to it, and the definition to read it by.
+    /// The command line with the settings of the file added, and the definition to parse it with.
     pub(super) fn complete(&self, mut command: Command, line: &[OsString]) -> (Command, Vec<OsString>) {
         let (program, typed) = line.split_at(1.min(line.len()));
-        // What was typed comes last: it may end with `--`.
+        // The arguments come last: they may end with `--`.
         let mut complete = program.to_vec();
         for setting in &self.settings {
-            if setting.overruled_by.is_some() {
+            if setting.overridden_by.is_some() {
                 command = command.mut_arg(&setting.member.id, |arg| arg.env(None::<&'static str>));
             } else if let Some(Value::Typed(values)) = &setting.in_file {
                 complete.extend(values.iter().map(|value| OsString::from(setting.member.argument(value))));
@@ -103,11 +103,11 @@ impl Configuration {
         (command, complete)
     }
 
-    /// Checks that a server is named where one was meant, and fetches the keys that the file leaves to the environment.
+    /// Checks that there is a target where the file intends one, and reads the keys from the variables that the file names.
     pub(super) fn finish(&self, arguments: &mut Arguments) -> Result<(), ConfigError> {
         if arguments.base_url.is_none() && arguments.container.image.is_none() {
-            // Whatever would be judged then, it is not what the file is about.
-            return self.no_other_server_meant();
+            // The embedded server would be judged instead.
+            return self.require_no_target();
         }
         let keys = [("api_key", &mut arguments.api_key), ("quota_key", &mut arguments.quota_key)];
         for (id, key) in keys {
@@ -120,7 +120,7 @@ impl Configuration {
         Ok(())
     }
 
-    fn no_other_server_meant(&self) -> Result<(), ConfigError> {
+    fn require_no_target(&self) -> Result<(), ConfigError> {
         let Some(file) = &self.file else { return Ok(()) };
         let path = file.path.display().to_string();
         let known = file.environments();
@@ -131,7 +131,7 @@ impl Configuration {
         }
     }
 
-    /// What people should know who picked an environment and get something else, because a variable comes before the file.
+    /// A note for each variable that overrides the target or a key of the selected environment.
     pub(super) fn notes(&self) -> Vec<String> {
         let Some((file, name)) = self.file.as_ref().zip(self.environment.as_deref()) else { return Vec::new() };
         let notes = self.settings.iter().filter_map(|setting| {
@@ -139,19 +139,19 @@ impl Configuration {
             let member = &setting.member;
             let entry = file.entry_of(name, &member.name)?;
             (member.id == "base_url" || member.is_key())
-                .then(|| format!("{variable} comes before {} of {}", member.name, file.place(entry)))
+                .then(|| format!("{variable} overrides {} in {}", member.name, file.place(entry)))
         });
         notes.collect()
     }
 
-    /// Whether an option was typed.
+    /// Whether an option is on the command line.
     pub(super) fn is_typed(&self, id: &str) -> bool {
         self.settings.iter().any(|setting| setting.member.id == id && setting.origin == Origin::Flag)
     }
 }
 
 impl Setting {
-    /// The key in a variable that the file names.
+    /// The key from a variable that the file names.
     fn key(&self, variable: &str) -> Result<Key, ConfigError> {
         let (place, member, variable) = (self.origin.to_string(), self.member.name.clone(), variable.to_owned());
         match std::env::var(&variable) {
@@ -163,8 +163,8 @@ impl Setting {
         }
     }
 
-    /// Whether the option is asked for, and not only told to be off.
-    fn is_asked_for(&self, typed: &ArgMatches) -> bool {
+    /// Whether the option is set, other than to false.
+    fn is_set(&self, typed: &ArgMatches) -> bool {
         let off = match &self.in_file {
             Some(value) => *value == Value::Typed(vec!["false".to_owned()]),
             None => self.member.is_switch() && !typed.get_flag(&self.member.id),
@@ -173,7 +173,7 @@ impl Setting {
     }
 }
 
-/// What is wrong with a variable of the environment, when the command line as it was typed is not at fault.
+/// The invalid environment variable, if the command line alone is valid.
 pub(super) fn variable_at_fault(definition: &Command, line: &[OsString]) -> Option<ConfigError> {
     let members = member::members(definition);
     let variables: Vec<String> = members.iter().map(|member| member.variable(definition)).collect();
@@ -185,7 +185,7 @@ pub(super) fn variable_at_fault(definition: &Command, line: &[OsString]) -> Opti
     })
 }
 
-/// The file that is named, or that applies in the folder.
+/// The file that is named, or that applies in the directory.
 fn read(command: &Command, typed: &ArgMatches, folder: &Path, members: &[Member]) -> Result<Option<File>, ConfigError> {
     if typed.get_flag("no_config") {
         return Ok(None);
@@ -195,23 +195,23 @@ fn read(command: &Command, typed: &ArgMatches, folder: &Path, members: &[Member]
     let shown = || path.display().to_string();
     let text = std::fs::read_to_string(&path).map_err(|source| ConfigError::Unreadable { path: shown(), source })?;
     let file = File::parse(&path, &text, members, command);
-    file.map(Some).map_err(|source| ConfigError::Malformed { path: shown(), source })
+    file.map(Some).map_err(|source| ConfigError::Invalid { path: shown(), source })
 }
 
-/// The environment that is asked for; it must be there.
+/// The selected environment, which the file must define.
 fn pick(typed: &ArgMatches, file: Option<&File>) -> Result<Option<String>, ConfigError> {
-    let asked = typed.get_one::<String>("env");
+    let requested = typed.get_one::<String>("env");
     let Some(file) = file else {
-        // Who says --no-config has thought of the file, but perhaps not of a variable.
+        // With --no-config, CONFORM_ENV is ignored: it may be set for other runs.
         let by_hand = typed.value_source("env") == Some(ValueSource::CommandLine);
-        let asked = asked.filter(|_| by_hand || !typed.get_flag("no_config"));
-        return asked.map_or(Ok(None), |name| Err(ConfigError::NoFile(name.clone())));
+        let requested = requested.filter(|_| by_hand || !typed.get_flag("no_config"));
+        return requested.map_or(Ok(None), |name| Err(ConfigError::NoFile(name.clone())));
     };
-    let standing = file.entry(None, "env").and_then(|entry| match &entry.value {
+    let in_file = file.entry(None, "env").and_then(|entry| match &entry.value {
         Value::Typed(names) => names.first(),
         Value::InVariable(_) => None,
     });
-    let Some(name) = asked.or(standing) else { return Ok(None) };
+    let Some(name) = requested.or(in_file) else { return Ok(None) };
     let known = file.environments();
     if known.contains(name) {
         return Ok(Some(name.clone()));
@@ -238,10 +238,10 @@ fn setting(
         }
         (_, None) => (Origin::Default, None),
     };
-    Setting { member, origin, in_file, overruled_by: None }
+    Setting { member, origin, in_file, overridden_by: None }
 }
 
-/// Of two rivals that are both asked for, the one from further away does not apply.
+/// Of two exclusive options that are both set, the one of lower precedence does not apply.
 fn settle(
     settings: &mut [Setting],
     typed: &ArgMatches,
@@ -250,15 +250,15 @@ fn settle(
 ) -> Result<(), ConfigError> {
     let origin = |id: &str| {
         let setting = settings.iter().find(|setting| setting.member.id == id);
-        setting.filter(|setting| setting.is_asked_for(typed)).map(|setting| setting.origin.clone())
+        setting.filter(|setting| setting.is_set(typed)).map(|setting| setting.origin.clone())
     };
     let (Some(ones), Some(others)) = (origin(one), origin(other)) else { return Ok(()) };
     if discriminant(&ones) == discriminant(&others) {
-        return Err(ConfigError::Rivals { one, other, origin: ones.to_string() });
+        return Err(ConfigError::Exclusive { one, other, origin: ones.to_string() });
     }
     let (winner, loser) = if ones < others { (one, other) } else { (other, one) };
     for setting in settings.iter_mut().filter(|setting| setting.member.id == loser) {
-        setting.overruled_by = Some(winner);
+        setting.overridden_by = Some(winner);
     }
     Ok(())
 }

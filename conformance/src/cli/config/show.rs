@@ -1,4 +1,4 @@
-//! `--show-config`: what each option is, and where that comes from.
+//! `--show-config`: the value of each option and its source.
 
 use clap::{Arg, ArgMatches, Command};
 use serde::Serialize;
@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::member::Value;
 use super::{Configuration, Setting};
 
-/// An option, as it is told.
+/// An option in the output.
 #[derive(Debug, Serialize)]
 struct Row {
     /// Its group in the help.
@@ -18,12 +18,12 @@ struct Row {
 }
 
 impl Configuration {
-    /// All options. `complete` is the command line with what the file adds to it.
+    /// All options. `complete` is the command line with the settings of the file.
     pub(in crate::cli) fn show(&self, command: &Command, complete: &ArgMatches, as_json: bool) -> String {
         let rows = self.settings.iter().filter_map(|setting| row(setting, command, complete));
         let rows: Vec<Row> = rows.collect();
         if as_json {
-            // The rows are texts only, and those can always be written as JSON.
+            // Rows hold strings only, which always serialize.
             return serde_json::to_string_pretty(&rows).unwrap_or_default() + "\n";
         }
         self.table(&rows)
@@ -54,9 +54,9 @@ fn row(setting: &Setting, command: &Command, complete: &ArgMatches) -> Option<Ro
     let member = &setting.member;
     let arg = command.get_arguments().find(|arg| arg.get_id() == member.id.as_str())?;
     let mut from = setting.origin.to_string();
-    let value = match (&setting.in_file, setting.overruled_by) {
+    let value = match (&setting.in_file, setting.overridden_by) {
         (_, Some(winner)) => {
-            from = format!("overruled by {winner}; {from}");
+            from = format!("overridden by {winner}; {from}");
             default(arg)
         }
         (Some(Value::InVariable(variable)), None) => {
@@ -78,19 +78,18 @@ fn row(setting: &Setting, command: &Command, complete: &ArgMatches) -> Option<Ro
     Some(Row { group, option: member.id.clone(), value, from })
 }
 
-/// What applies when nobody says anything: as the help has it.
+/// The default value, as in the help.
 fn default(arg: &Arg) -> String {
     let values: Vec<_> = arg.get_default_values().iter().map(|value| value.to_string_lossy()).collect();
     if !values.is_empty() {
         return values.join(", ");
     }
     let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
-    let told = help.split_once("[default: ").and_then(|(_, rest)| rest.split_once(']'));
-    told.map_or_else(|| "not set".to_owned(), |(default, _)| default.to_owned())
+    let default = help.split_once("[default: ").and_then(|(_, rest)| rest.split_once(']'));
+    default.map_or_else(|| "not set".to_owned(), |(default, _)| default.to_owned())
 }
 
-/// A value without what nobody should see: what a header field or a variable says, a password in an address, control
-/// characters.
+/// A value without secrets (of header fields, variables and URLs) and control characters.
 fn printable(value: &str, hidden_after: Option<&str>) -> String {
     let mut shown = value.to_owned();
     if let Some(mark) = hidden_after

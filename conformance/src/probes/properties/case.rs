@@ -1,13 +1,13 @@
-//! One generated request, before it has a name, a category and a key.
+//! A generated request, without a name, a category and a key.
 
 use crate::probes::replaced;
 use crate::probes::session::Session;
 use animal_store_rules::trace::exchange::Request;
 
-/// Stands for a plain name that the candidate has never seen.
+/// The placeholder for a new plain name.
 pub(super) const NAME: &str = "@NAME@";
 
-/// Stands for the category that the user vouched for.
+/// The placeholder for the category of the options.
 pub(super) const CATEGORY: &str = "@CATEGORY@";
 
 /// A generated request.
@@ -19,36 +19,36 @@ pub(super) enum Case {
     List(String),
     /// `GET /pets/{petId}` with this path value.
     Get(String),
-    /// A request without a valid key: the operation, by its number, and what becomes of the key.
+    /// A request without a valid key: the number of the operation, and how the key is changed.
     Keyless(usize, Mutation),
 }
 
-/// What becomes of a valid key.
+/// How a valid key is changed.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Mutation {
-    /// It is left away.
+    /// It is omitted.
     Absent,
-    /// Another token takes its place.
+    /// It is replaced by another token.
     Other(String),
     /// Something is appended.
     Suffix(String),
     /// Something is put before it.
     Prefix(String),
-    /// It is cut to so many parts in a hundred.
+    /// It is shortened to this percentage.
     Cut(usize),
-    /// One character, by its part in a hundred, is changed to another.
+    /// The character at this percentage of its length is changed.
     Changed(usize),
     /// It is sent under another scheme, or under none.
     Scheme(&'static str),
 }
 
 impl Case {
-    /// Whether a server, lawful or not, could create an animal for it.
+    /// Whether any server, also a broken one, could create an animal for it.
     pub(super) fn creates(&self) -> bool {
         matches!(self, Case::Create(_) | Case::Keyless(3 | 4, _))
     }
 
-    /// The request, and whether it comes with a valid key.
+    /// The request, and whether it is sent with a valid key.
     pub(super) fn request(&self, session: &mut Session<'_>) -> (Request, bool) {
         match self {
             Case::Create(template) => (Request::new("POST", "/pets").json(fill(template, session)), true),
@@ -72,7 +72,7 @@ impl Case {
 }
 
 fn fill(template: &[u8], session: &mut Session<'_>) -> Vec<u8> {
-    // The two marks are ASCII, so replacing them byte by byte leaves everything else as it is, broken UTF-8 too.
+    // The placeholders are ASCII, so replacing them bytewise changes nothing else, not even invalid UTF-8.
     let category = session.trace.context.category_id.to_string();
     let filled = replaced(template, CATEGORY.as_bytes(), category.as_bytes());
     if filled.windows(NAME.len()).any(|window| window == NAME.as_bytes()) {
@@ -98,7 +98,7 @@ impl Mutation {
     }
 }
 
-/// The character of a key, which is ASCII, that stands at so many parts in a hundred.
+/// The index of the character at this percentage of the length of a key, which is ASCII.
 fn index(key: &str, percent: usize) -> usize {
     (key.len() - 1) * percent.min(100) / 100
 }

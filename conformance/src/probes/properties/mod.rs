@@ -1,4 +1,4 @@
-//! The property probe: generated requests, and for each that breaks a rule the simplest one that still does.
+//! The property probe: sends generated requests, and for each that breaks a rule looks for the simplest one that still does.
 
 mod case;
 mod strategies;
@@ -14,14 +14,14 @@ use super::session::{Session, Stop};
 use animal_store_rules::rules;
 use animal_store_rules::trace::Trace;
 
-/// The most requests that are spent on making one counterexample simple.
+/// The maximum number of requests for simplifying a counterexample.
 const MAX_SHRINKS: usize = 24;
 
-/// Sends `cases` generated requests; with `only`, just the one of that number; without `creates`, none that could create.
+/// Sends `cases` generated requests; with `only`, just the one with that number; without `creates`, none that could create.
 ///
 /// # Errors
 ///
-/// [`Stop`] when the budget is spent.
+/// [`Stop`] when the budget is exhausted.
 pub(super) async fn run(
     session: &mut Session<'_>,
     cases: usize,
@@ -30,10 +30,10 @@ pub(super) async fn run(
 ) -> Result<(), Stop> {
     session.begin("properties");
     let generator = Generator::start(session.seed(), strategies::case);
-    // What is broken anyway needs no second counterexample.
+    // A requirement that is already broken needs no second counterexample.
     let mut known = rules::broken(&session.trace);
     for number in 1..=only.unwrap_or(cases) {
-        let Some(case) = generator.ask(Step::Next).await else { return Ok(()) };
+        let Some(case) = generator.request(Step::Next).await else { return Ok(()) };
         if only.is_some_and(|only| only != number) || !creates && case.creates() {
             continue;
         }
@@ -49,7 +49,7 @@ pub(super) async fn run(
     Ok(())
 }
 
-/// Sends a case; the requirements that this exchange alone shows to be broken.
+/// Sends a generated request; the requirements that this exchange alone breaks.
 async fn send(session: &mut Session<'_>, case: &Case) -> Result<BTreeSet<&'static str>, Stop> {
     let (request, keyed) = case.request(session);
     let exchange = if keyed { session.ask(request).await? } else { session.send(request).await? };
@@ -57,12 +57,12 @@ async fn send(session: &mut Session<'_>, case: &Case) -> Result<BTreeSet<&'stati
     Ok(rules::broken(&Trace { context: session.trace.context.clone(), exchanges }))
 }
 
-/// Looks for the simplest case that still breaks one of the requirements. It need not be kept: it is in the trace, and the
-/// report shows the smallest request of each failure.
+/// Looks for the simplest request that still breaks one of the requirements. It is not returned: it is in the trace, and the report
+/// shows the smallest request of each failure.
 async fn shrink(session: &mut Session<'_>, generator: &Generator<Case>, news: &BTreeSet<&str>) -> Result<(), Stop> {
     let mut step = Step::Simplify;
     for _ in 0..MAX_SHRINKS {
-        let Some(simpler) = generator.ask(step).await else { break };
+        let Some(simpler) = generator.request(step).await else { break };
         let broken = send(session, &simpler).await?;
         step = if broken.iter().any(|id| news.contains(id)) { Step::Simplify } else { Step::Complicate };
     }

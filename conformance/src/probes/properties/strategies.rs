@@ -1,4 +1,4 @@
-//! What is generated: valid bodies, bodies with one thing broken, lists, ids and keys.
+//! The generated requests: valid bodies, bodies with one defect, lists, ids and keys.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -49,7 +49,7 @@ fn valid_body() -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
-/// A name as JSON text: plain most often, else with characters from every plane, or long, or blank.
+/// A name as JSON text: mostly plain, else with characters from every plane, or long, or blank.
 fn name() -> impl Strategy<Value = String> {
     let unusual =
         vec(prop_oneof![any::<char>(), select(vec!['é', '\u{301}', '🐢', '\u{200d}', '"', '\\', ' '])], 1..12);
@@ -61,7 +61,7 @@ fn name() -> impl Strategy<Value = String> {
     ]
 }
 
-/// A category as JSON text: the one that can be used most often, else one from the whole of int64.
+/// A category as JSON text: mostly that of the options, else any int64.
 fn category() -> impl Strategy<Value = String> {
     let edges = select(vec![i64::MIN, i64::MIN + 1, -1, 0, (1 << 53) + 1, -(1 << 53) - 1, i64::MAX - 1, i64::MAX]);
     prop_oneof![
@@ -71,7 +71,7 @@ fn category() -> impl Strategy<Value = String> {
     ]
 }
 
-/// A valid body with one thing broken.
+/// A body with one defect.
 fn near_miss() -> impl Strategy<Value = Vec<u8>> {
     let plain = || vec![("name".to_owned(), quoted(NAME)), ("categoryId".to_owned(), CATEGORY.to_owned())];
     let member = |name: &'static str, value: BoxedStrategy<String>| {
@@ -120,7 +120,7 @@ fn near_miss() -> impl Strategy<Value = Vec<u8>> {
     ]
 }
 
-/// JSON of another type than the member has.
+/// JSON of another type than that of the member.
 fn wrong_type(member: &'static str) -> BoxedStrategy<String> {
     let values = vec!["true", "false", "[]", "{}", "[1]", "{\"a\":1}"];
     let more = match member {
@@ -131,7 +131,7 @@ fn wrong_type(member: &'static str) -> BoxedStrategy<String> {
     select([values, more].concat()).prop_map(str::to_owned).boxed()
 }
 
-/// Numbers that are no int64.
+/// Numbers that are not int64.
 fn wrong_number() -> impl Strategy<Value = String> {
     let edges =
         select(vec!["9223372036854775808", "-9223372036854775809", "1e19", "1e400", "0.5", "-0.1", "1.0000000001"]);
@@ -142,7 +142,7 @@ fn wrong_number() -> impl Strategy<Value = String> {
     ]
 }
 
-/// Words that are no status.
+/// Strings that are not a status.
 fn wrong_status() -> impl Strategy<Value = String> {
     let words = select(vec![
         "",
@@ -160,7 +160,7 @@ fn wrong_status() -> impl Strategy<Value = String> {
     words.prop_map(quoted)
 }
 
-/// Queries of lists: lawful, at the edges, and beyond.
+/// Query strings of lists: valid, boundary and invalid ones.
 fn query() -> impl Strategy<Value = String> {
     let limit = prop_oneof![
         4 => (1_u32..=100).prop_map(|limit| limit.to_string()),
@@ -177,7 +177,7 @@ fn query() -> impl Strategy<Value = String> {
     })
 }
 
-/// Path values: ids that nobody has, and what is no id.
+/// Path values: ids that do not exist, and values that are not ids.
 fn pet_id() -> impl Strategy<Value = String> {
     prop_oneof![
         2 => (i64::MAX / 2..=i64::MAX).prop_map(|id| id.to_string()),
@@ -186,7 +186,7 @@ fn pet_id() -> impl Strategy<Value = String> {
     ]
 }
 
-/// What becomes of a key.
+/// How a key is changed.
 fn mutation() -> impl Strategy<Value = Mutation> {
     let token = vec(select("abcXYZ019-._~+/=".chars().collect::<Vec<_>>()), 1..40).prop_map(String::from_iter);
     prop_oneof![

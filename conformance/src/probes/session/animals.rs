@@ -1,4 +1,4 @@
-//! The animals of a run: what they are called, and which of them there are.
+//! The animals of a run: their names and ids.
 
 use super::Session;
 use animal_store_rules::request::is_plain_name;
@@ -6,20 +6,20 @@ use animal_store_rules::trace::exchange::Exchange;
 use animal_store_rules::trace::json::Json;
 
 impl Session<'_> {
-    /// A plain name that the candidate has never seen: one word of letters, which every rule about names lets pass.
+    /// A new plain name: one word of letters, which any name constraint accepts.
     pub fn fresh_name(&mut self) -> String {
         const ANIMALS: [&str; 8] = ["Heron", "Otter", "Badger", "Lynx", "Marten", "Plover", "Stoat", "Wren"];
         self.names += 1;
         format!("{}{}{}", ANIMALS[self.names % ANIMALS.len()], self.nonce, in_letters(self.names as u64, 3))
     }
 
-    /// The ids that creations were answered with.
+    /// The ids in the responses to creations.
     #[must_use]
     pub fn known_ids(&self) -> Vec<i64> {
         self.trace.exchanges.iter().filter_map(created_id).collect()
     }
 
-    /// The plain name of the first animal of the usual category that was created as described.
+    /// The plain name of the first animal that was created in the category of the options.
     #[must_use]
     pub fn first_name(&self) -> Option<String> {
         self.trace.exchanges.iter().filter(|exchange| created_id(exchange).is_some()).find_map(|exchange| {
@@ -30,7 +30,7 @@ impl Session<'_> {
         })
     }
 
-    /// The first animal that was created with this status, by its id.
+    /// The id of the first animal that was created with this status.
     #[must_use]
     pub fn created_as(&self, status: &str) -> Option<i64> {
         let named = |exchange: &&Exchange| {
@@ -41,7 +41,7 @@ impl Session<'_> {
         self.trace.exchanges.iter().find(|exchange| named(exchange).is_some()).and_then(created_id)
     }
 
-    /// The first animal whose creation had this text in its body, by its id.
+    /// The id of the first animal whose creation has this text in its body.
     #[must_use]
     pub fn created_with(&self, text: &str) -> Option<i64> {
         let has = |exchange: &&Exchange| {
@@ -62,7 +62,7 @@ pub(super) fn in_letters(mut number: u64, digits: usize) -> String {
     letters.iter().rev().copied().map(char::from).collect()
 }
 
-/// The id that a creation was answered with.
+/// The id in the response to a creation.
 #[must_use]
 pub fn created_id(exchange: &Exchange) -> Option<i64> {
     let response = exchange.response().filter(|response| response.status == 201)?;

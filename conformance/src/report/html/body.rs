@@ -1,12 +1,12 @@
-//! Bodies as a reader wants them: JSON with a line for each member or item, no character other than white space added.
+//! Layout of bodies: JSON with a line for each member or item; only white space is added.
 
 use serde::de::IgnoredAny;
 
-/// A body that fits in a line stays in it.
+/// The maximum length of a body on one line.
 const LINE: usize = 88;
 
 /// The body with its outermost members or items on lines of their own, when it is JSON too long for a line, also when the
-/// judge has cut it. Anything else stays as it is: what makes a body no JSON must not be tidied away.
+/// judge has truncated it. Anything else is not changed: what makes a body invalid JSON must remain visible.
 pub(super) fn laid_out(body: &str) -> String {
     let text = body.rfind('…').map_or(body, |cut| &body[..cut]);
     let is_json = match serde_json::from_str::<IgnoredAny>(text) {

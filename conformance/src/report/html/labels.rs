@@ -1,8 +1,8 @@
-//! Figures and times in words.
+//! Formatting of numbers, times and sentences.
 
 use jiff::Timestamp;
 
-/// A whole number with its thousands set apart; in powers of ten where that would be too long to read.
+/// An integer with thousands separators; in scientific notation where that would be too long.
 pub(super) fn figure(value: i64) -> String {
     if value.unsigned_abs() >= 10_000_000 {
         #[expect(clippy::cast_precision_loss, reason = "one digit after the point is shown")]
@@ -19,7 +19,7 @@ pub(super) fn figure(value: i64) -> String {
     if value < 0 { format!("-{out}") } else { out }
 }
 
-/// Seconds, and minutes where there are two or more.
+/// Seconds, with minutes where there are two or more.
 pub(super) fn seconds(value: f64) -> String {
     if value < 120.0 {
         return format!("{value:.1} s");
@@ -28,7 +28,7 @@ pub(super) fn seconds(value: f64) -> String {
     format!("{minutes} min {:.0} s", (value - minutes * 60.0).floor())
 }
 
-/// A time in RFC 3339 as people write it, to the second; the text itself when it is none.
+/// An RFC 3339 time as text, to the second; the input itself when it is not one.
 pub(super) fn date_and_time(text: &str) -> String {
     match text.parse::<Timestamp>() {
         Ok(time) => time.strftime("%-d %B %Y, %H:%M:%S UTC").to_string(),
@@ -36,7 +36,7 @@ pub(super) fn date_and_time(text: &str) -> String {
     }
 }
 
-/// How many times, in words.
+/// A number of times as text.
 pub(super) fn times(count: usize) -> String {
     match count {
         1 => "once".to_owned(),
@@ -45,7 +45,7 @@ pub(super) fn times(count: usize) -> String {
     }
 }
 
-/// A line of the catalogue as a sentence begins: with a capital, unless its first word is code.
+/// A title of the catalogue with a capital, unless its first word is code.
 pub(super) fn sentence_case(text: &str) -> String {
     let first = text.split(' ').next().unwrap_or_default();
     let mut chars = text.chars();

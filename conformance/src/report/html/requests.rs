@@ -1,21 +1,21 @@
-//! The list of all requests, a line each.
+//! The table of all requests.
 
 use jiff::Timestamp;
 
 use super::labels::below;
 use crate::report::{RecordedExchange, Report};
 
-/// No more requests are listed; the HAR report holds them all.
+/// The maximum number of requests listed; the HAR report contains all.
 const MAX_LISTED: usize = 400;
 
-/// No more characters of what was sent are shown.
+/// The maximum number of characters of a request body.
 const MAX_SENT: usize = 96;
 
 /// The requests of the run.
 pub(super) struct Requests<'r> {
     /// The first of them.
     pub(super) listed: Vec<Line<'r>>,
-    /// How many more there were.
+    /// The number of requests not listed.
     pub(super) further: usize,
 }
 
@@ -23,19 +23,19 @@ pub(super) struct Requests<'r> {
 pub(super) struct Line<'r> {
     /// The exchange.
     pub(super) exchange: &'r RecordedExchange,
-    /// The address below the base URL.
+    /// The URL relative to the base URL.
     pub(super) target: &'r str,
-    /// When it was sent, after the first one.
+    /// When it was sent, relative to the first one.
     pub(super) after: String,
-    /// How long the answer took, in milliseconds.
+    /// The response time in milliseconds.
     pub(super) took: String,
-    /// What came.
+    /// The status, or that there was no response.
     pub(super) outcome: String,
-    /// The beginning of what was sent with it.
+    /// The beginning of its body.
     pub(super) sent: Option<String>,
 }
 
-/// The requests of a report. A report that was read from a file has none.
+/// The requests of a report. A report that was read from a file contains none.
 pub(super) fn listed(report: &Report) -> Requests<'_> {
     let start = report.exchanges.first().and_then(sent_at);
     Requests {
@@ -54,7 +54,7 @@ fn line<'r>(report: &Report, start: Option<Timestamp>, exchange: &'r RecordedExc
         target: below(url, &report.target.base_url),
         after: since.map(|since| format!("{since:.3} s")).unwrap_or_default(),
         took,
-        outcome: response.as_ref().map_or_else(|| "no answer".to_owned(), |response| response.status.to_string()),
+        outcome: response.as_ref().map_or_else(|| "no response".to_owned(), |response| response.status.to_string()),
         sent: request_body.as_ref().filter(|body| !body.text.is_empty()).map(|body| beginning(&body.text)),
     }
 }

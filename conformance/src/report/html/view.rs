@@ -1,4 +1,4 @@
-//! What the page shows, in the order in which it shows it. Everything is read from the report; nothing is judged.
+//! The data of the page, in its order. Everything is read from the report; nothing is judged.
 
 use std::collections::BTreeMap;
 
@@ -68,28 +68,28 @@ impl<'r> Page<'r> {
 }
 
 impl Page<'_> {
-    /// The open questions that nothing in the run answers.
+    /// The choices that were not observed.
     fn unseen(&self) -> Vec<&Choice> {
         self.report.gap_profile.iter().filter(|choice| choice.observed.is_none()).collect()
     }
 }
 
-/// What became of a requirement, as the page marks it: by a shape and a word, and by a colour that repeats them.
+/// The result of a requirement, as the page marks it: by a shape and a word, and by a colour that repeats them.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Mark {
-    /// It was broken, and the candidate violates.
+    /// It was broken, which is a violation.
     Broken,
-    /// It was broken, and that is a warning.
+    /// It was broken, which is a warning.
     Warning,
-    /// It was broken, as it is known to be.
+    /// It was broken, as known.
     Known,
-    /// Nothing showed whether it holds.
+    /// It was not exercised.
     Unjudged,
     /// It held.
     Held,
     /// It is open.
     Choice,
-    /// The run was not asked for it.
+    /// It was not selected.
     LeftOut,
 }
 
@@ -132,11 +132,11 @@ impl Mark {
             Mark::Unjudged => "Not exercised",
             Mark::Held => "Held",
             Mark::Choice => "Open choice",
-            Mark::LeftOut => "Not asked for",
+            Mark::LeftOut => "Not selected",
         }
     }
 
-    /// Whether the page shows the details from the start.
+    /// Whether the details are open initially.
     fn is_open(self) -> bool {
         matches!(self, Mark::Broken | Mark::Warning)
     }
@@ -148,7 +148,7 @@ pub(super) struct Section<'r> {
     /// Its fragment in the page's address.
     slug: String,
     rows: Vec<Row<'r>>,
-    /// How its requirements fared, in a few words.
+    /// A summary of its results.
     tally: String,
 }
 
@@ -156,25 +156,25 @@ pub(super) struct Section<'r> {
 pub(super) struct Row<'r> {
     requirement: &'r RequirementReport,
     mark: Mark,
-    /// What was found, in a few words.
+    /// A summary of its result.
     outcome: String,
     proofs: Vec<Proof<'r>>,
 }
 
-/// A place where a requirement was broken, and the exchanges that show it.
+/// A failure of a requirement, and the exchanges that show it.
 pub(super) struct Proof<'r> {
     evidence: &'r Evidence,
     exchanges: Vec<Shown<'r>>,
 }
 
-/// An exchange as it stands at one place of the page.
+/// An exchange at one place of the page.
 pub(super) struct Shown<'r> {
     exchange: &'r ReportedExchange,
-    /// The requirement under which it stands in full already; then this place only leads there.
+    /// The requirement under which it is shown in full already; then this place links to it.
     under: Option<&'r str>,
-    /// Whether this is where others lead to.
+    /// Whether other places link to this one.
     is_first: bool,
-    /// Whether it can be read from the start.
+    /// Whether it is open initially.
     is_open: bool,
 }
 
@@ -202,7 +202,7 @@ fn sections(report: &Report) -> Vec<Section<'_>> {
 }
 
 /// The evidence of a requirement. The first exchange of all is shown in full in any case, the others once on the page:
-/// `shown` tells, by their numbers, under which requirement.
+/// `shown` maps their numbers to the requirement.
 fn proofs<'r>(requirement: &'r RequirementReport, shown: &mut BTreeMap<usize, &'r str>) -> Vec<Proof<'r>> {
     let mut is_open = true;
     let mut place = |exchange: &'r ReportedExchange| {
@@ -221,13 +221,13 @@ fn slug(name: &str) -> String {
     format!("section-{}", words.join("-").to_ascii_lowercase())
 }
 
-/// Of what a run was asked for: how much is broken, else how much of what can be judged held.
+/// Of the selected requirements: how many are broken, else how many of those that can be judged held.
 fn tally(rows: &[Row]) -> String {
     let count = |mark: Mark| rows.iter().filter(|row| row.mark == mark).count();
     let judgeable = rows.iter().filter(|row| !matches!(row.mark, Mark::Choice | Mark::LeftOut)).count();
     match (count(Mark::Broken) + count(Mark::Warning), judgeable) {
         (0, 0) if count(Mark::Choice) > 0 => "open".to_owned(),
-        (0, 0) => "not asked for".to_owned(),
+        (0, 0) => "not selected".to_owned(),
         (0, all) => format!("{} of {all} held", count(Mark::Held)),
         (broken, all) => format!("{broken} of {all} broken"),
     }
@@ -248,12 +248,12 @@ fn outcome(requirement: &RequirementReport, mark: Mark) -> String {
         Mark::Unjudged => "not exercised".to_owned(),
         Mark::Held => format!("held {}", times(*judged)),
         Mark::Choice if requirement.observed.is_some() => "choice recorded".to_owned(),
-        Mark::Choice => "nothing to see".to_owned(),
-        Mark::LeftOut => "not asked for".to_owned(),
+        Mark::Choice => "not observed".to_owned(),
+        Mark::LeftOut => "not selected".to_owned(),
     }
 }
 
-/// How the selected requirements of a level fared, drawn as one bar.
+/// The results of the selected requirements of a level, drawn as a bar.
 pub(super) struct Bar {
     level: Level,
     total: usize,
@@ -263,7 +263,7 @@ pub(super) struct Bar {
 /// A part of a bar. Place and width are in thousandths of the bar.
 pub(super) struct Part {
     mark: Mark,
-    /// What it counts, in a word.
+    /// The name of the result.
     word: &'static str,
     count: usize,
     x: usize,
@@ -277,7 +277,7 @@ impl Bar {
         let seen = of_level.iter().filter(|r| r.observed.is_some()).count();
         let total = of_level.len();
         let counts: Vec<(Mark, &'static str, usize)> = if level == Level::Open {
-            vec![(Mark::Choice, "recorded", seen), (Mark::Unjudged, "not seen", total - seen)]
+            vec![(Mark::Choice, "recorded", seen), (Mark::Unjudged, "not observed", total - seen)]
         } else {
             [
                 (Mark::Held, "held"),
@@ -308,23 +308,19 @@ fn sentence(report: &Report) -> String {
     let violations = report.requirements.iter().filter(|r| r.violation).count();
     let of_stated = |count: usize| format!("{count} of {stated} stated {}", plural(stated, "requirement"));
     match report.verdict {
-        Verdict::Conforms if stated == 0 => {
-            "No stated requirement was asked for, and nothing else is violated.".to_owned()
-        }
+        Verdict::Conforms if stated == 0 => "No stated requirement was selected, and no other is violated.".to_owned(),
         Verdict::Conforms if stated < all => {
-            format!(
-                "All {stated} of the {all} stated requirements that this run was asked for were exercised and held."
-            )
+            format!("All {stated} selected of the {all} stated requirements were exercised and held.")
         }
         Verdict::Conforms => format!("All {stated} stated requirements were exercised and held."),
         Verdict::Incomplete if unjudged == 0 => {
             format!("Nothing is violated, but the run did not send everything: {}.", report.unfinished.join(", "))
         }
         Verdict::Incomplete => {
-            format!("Nothing is violated, but {} could not be judged.", of_stated(unjudged))
+            format!("No requirement is violated, but {} not exercised.", of_stated(unjudged))
         }
         Verdict::Violates if unjudged > 0 => format!(
-            "{violations} {} violated, and {} could not be judged.",
+            "{violations} {} violated, and {} not exercised.",
             if violations == 1 { "requirement is" } else { "requirements are" },
             of_stated(unjudged)
         ),

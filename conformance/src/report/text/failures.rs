@@ -1,4 +1,4 @@
-//! What is broken: the requirement, what was expected and what came, and a command that shows it again.
+//! Broken requirements: what was expected and what was found, and a command that repeats the request.
 
 use anstyle::Style;
 
@@ -8,13 +8,13 @@ use crate::layout::cut;
 use crate::report::{Evidence, Report, ReportedExchange, RequirementReport};
 use animal_store_rules::verdict::Status;
 
-/// No more exchanges of one failure are told in a line each.
-const TOLD: usize = 2;
+/// The maximum number of exchanges of a failure that get a line each.
+const SHOWN: usize = 2;
 
-/// No more lines of a body are shown beside the status.
+/// The maximum number of lines of a body.
 const BODY_LINES: usize = 3;
 
-/// The requirements that are broken and count as violations, or do not.
+/// The broken requirements that are violations, or those that are not.
 pub(super) fn list(page: &mut Page, report: &Report, title: &str, style: Style, violation: bool, detail: Detail) {
     let broken: Vec<&RequirementReport> = report
         .requirements
@@ -27,13 +27,13 @@ pub(super) fn list(page: &mut Page, report: &Report, title: &str, style: Style, 
     }
 }
 
-/// One requirement that is broken.
+/// A broken requirement.
 pub(super) fn failure(page: &mut Page, report: &Report, requirement: &RequirementReport, style: Style, detail: Detail) {
     let (mark, _) = mark(requirement);
     page.blank();
     page.entry(2, (&format!("{mark} {}", requirement.id), style), (&requirement.title, PLAIN));
     let clause = format!(
-        "{} · {} · more: {} rules {}",
+        "{} · {} · details: {} rules {}",
         requirement.section,
         requirement.level.as_str(),
         program(report),
@@ -45,36 +45,36 @@ pub(super) fn failure(page: &mut Page, report: &Report, requirement: &Requiremen
     }
     let shown = if detail == Detail::Verbose { requirement.evidence.len() } else { 1 };
     for evidence in requirement.evidence.iter().take(shown) {
-        tell(page, report, evidence, detail);
+        finding(page, report, evidence, detail);
     }
     if requirement.failures > shown {
-        let hint = if detail == Detail::Verbose { "" } else { " like this; -v shows some" };
+        let hint = if detail == Detail::Verbose { "" } else { " like this; -v shows more" };
         page.text(4, DIM, &format!("and {} more{hint}", requirement.failures - shown));
     }
 }
 
-/// The command that asks for runs, without its options.
+/// The rerun command without its options.
 fn program(report: &Report) -> &str {
-    report.again.split(" --").next().unwrap_or_default()
+    report.rerun_command.split(" --").next().unwrap_or_default()
 }
 
-fn tell(page: &mut Page, report: &Report, evidence: &Evidence, detail: Detail) {
+fn finding(page: &mut Page, report: &Report, evidence: &Evidence, detail: Detail) {
     let mut row = |name: &str, text: &str| page.entry(4, (name, DIM), (text, PLAIN));
     row("expected", &evidence.expected);
     row("found   ", &evidence.found);
     if detail != Detail::Verbose {
-        for exchange in evidence.exchanges.iter().take(TOLD) {
+        for exchange in evidence.exchanges.iter().take(SHOWN) {
             let room = row_room(page);
             let mut row = |name: &str, text: &str| page.entry(4, (name, DIM), (&cut(text, room), PLAIN));
-            row("sent    ", &sent(report, exchange));
-            row("came    ", &came(exchange));
+            row("request ", &request(report, exchange));
+            row("response", &response(exchange));
         }
     }
     for exchange in evidence.exchanges.iter().take(1) {
         page.verbatim(4, &exchange.curl);
         if let Some(options) = &exchange.replay {
             let case = options.rsplit(' ').next().unwrap_or_default();
-            page.verbatim(4, &format!("{} --replay {case}", report.again));
+            page.verbatim(4, &format!("{} --replay {case}", report.rerun_command));
         }
     }
     if detail == Detail::Verbose {
@@ -82,13 +82,13 @@ fn tell(page: &mut Page, report: &Report, evidence: &Evidence, detail: Detail) {
     }
 }
 
-/// The room for what was sent or came, in all its lines.
+/// The room for a request or a response, in all its lines.
 fn row_room(page: &Page) -> usize {
     page.room(4 + "expected".len() + 2).saturating_mul(BODY_LINES)
 }
 
 /// Method, target and body in a line.
-fn sent(report: &Report, exchange: &ReportedExchange) -> String {
+fn request(report: &Report, exchange: &ReportedExchange) -> String {
     let request = &exchange.request;
     let target = request.url.strip_prefix(&report.target.base_url).unwrap_or(&request.url);
     let body = request.body.as_deref().map_or_else(String::new, |body| format!(" {}", in_a_line(body)));
@@ -96,7 +96,7 @@ fn sent(report: &Report, exchange: &ReportedExchange) -> String {
 }
 
 /// Status and body in a line, or why there is none.
-fn came(exchange: &ReportedExchange) -> String {
+fn response(exchange: &ReportedExchange) -> String {
     match (&exchange.response, &exchange.failure) {
         (Some(response), _) => format!("{} {}", response.status, in_a_line(&response.body)).trim_end().to_owned(),
         (None, Some(failure)) => format!("no response: {failure}"),

@@ -1,4 +1,4 @@
-//! What is not wrong, and worth telling: gaps of the run, known failures, choices, and how each section went.
+//! Everything but failures: gaps of the run, known failures, choices, and the results of each section.
 
 use anstyle::Style;
 
@@ -9,7 +9,7 @@ use crate::report::{Choice, Report, RequirementReport, Tally};
 use animal_store_rules::catalogue::Level;
 use animal_store_rules::verdict::Status;
 
-/// The stated requirements that could not be judged, by reason.
+/// The stated requirements that were not exercised, by reason.
 pub(super) fn not_exercised(page: &mut Page, report: &Report) {
     let gaps: Vec<&RequirementReport> = report
         .requirements
@@ -34,7 +34,7 @@ pub(super) fn not_exercised(page: &mut Page, report: &Report) {
     }
 }
 
-/// What is broken as it is known to be.
+/// The known failures.
 pub(super) fn known_failing(page: &mut Page, report: &Report, detail: Detail) {
     let known: Vec<&RequirementReport> =
         report.requirements.iter().filter(|r| r.status == Status::KnownFailing).collect();
@@ -52,17 +52,17 @@ pub(super) fn known_failing(page: &mut Page, report: &Report, detail: Detail) {
     }
 }
 
-/// The gap profile, without the questions that nothing answers over HTTP.
+/// The gap profile; choices that were not observed only with `-v`.
 pub(super) fn choices(page: &mut Page, report: &Report, detail: Detail) {
-    let told = |choice: &&Choice| choice.observed.is_some() || detail == Detail::Verbose;
-    let choices: Vec<&Choice> = report.gap_profile.iter().filter(told).collect();
+    let is_shown = |choice: &&Choice| choice.observed.is_some() || detail == Detail::Verbose;
+    let choices: Vec<&Choice> = report.gap_profile.iter().filter(is_shown).collect();
     if choices.is_empty() {
         return;
     }
-    page.title(BOLD, "Choices this server made, where the specification leaves one");
+    page.title(BOLD, "Choices of this server that the specification leaves open");
     let widest = choices.iter().map(|choice| width(&choice.id)).max().unwrap_or(0);
     for choice in choices {
-        let observed = choice.observed.as_deref().unwrap_or("nothing to see in this run").replace('\n', " ");
+        let observed = choice.observed.as_deref().unwrap_or("not observed").replace('\n', " ");
         let head = format!("· {:widest$}", choice.id);
         page.entry(2, (&head, PLAIN), (&format!("{}: {observed}", choice.title), DIM));
     }
@@ -82,19 +82,19 @@ pub(super) fn sections(page: &mut Page, report: &Report) {
         })
         .collect();
     if !rows.is_empty() {
-        page.title(BOLD, "What held, by section of the specification");
+        page.title(BOLD, "Results by section of the specification");
         rows.iter().for_each(|(head, style, counts)| page.entry(2, (head, *style), (counts, DIM)));
     }
 }
 
-/// How many requirements of a level held, of those that were asked for.
+/// How many of the selected requirements of a level held.
 fn count(tally: &Tally) -> Option<String> {
     let selected = tally.requirements - tally.not_selected;
     (tally.level != Level::Open && selected > 0)
         .then(|| format!("{} of {selected} {}", tally.pass, tally.level.as_str()))
 }
 
-/// The mark of the requirement of a section that matters most.
+/// The mark of the worst result in a section.
 fn worst(report: &Report, section: &str) -> (&'static str, Style) {
     let marks: Vec<(&str, Style)> =
         report.requirements.iter().filter(|r| r.selected && r.section == section).map(mark).collect();
@@ -127,10 +127,10 @@ pub(super) fn requirements(page: &mut Page, report: &Report) {
     }
 }
 
-/// How the tour differs from that of every lawful server.
+/// The difference between the tour's transcript and that of every lawful server.
 pub(super) fn transcript(page: &mut Page, report: &Report) {
     if let Some(diff) = &report.transcript_diff {
-        page.title(BOLD, "What differs from the transcript of every lawful server");
+        page.title(BOLD, "Difference from the transcript of every lawful server");
         diff.lines().for_each(|line| page.text(2, PLAIN, line));
     }
 }

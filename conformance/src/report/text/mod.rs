@@ -1,5 +1,5 @@
-//! The report for people at a terminal: the verdict, then what is wrong, what could not be judged and what was chosen, and at
-//! the end what it took and how to run it again.
+//! The report as text for a terminal: the verdict, failures, requirements that were not exercised, choices, and at the end the
+//! cost and the rerun command.
 
 mod failures;
 mod lists;
@@ -12,10 +12,10 @@ use super::{Report, RequirementReport};
 use animal_store_rules::catalogue::Level;
 use animal_store_rules::verdict::{Status, Verdict};
 
-/// How much is told.
+/// The level of detail.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Detail {
-    /// The verdict and what it rests on.
+    /// The verdict and the violations.
     Quiet,
     /// Warnings, choices and figures as well.
     #[default]
@@ -24,8 +24,7 @@ pub enum Detail {
     Verbose,
 }
 
-/// The report with ANSI colours, which a stream that is no terminal strips, in lines of so many columns. Commands are never
-/// broken.
+/// The report with ANSI colours, in lines of at most this many columns. Commands are never wrapped.
 #[must_use]
 pub fn render(report: &Report, detail: Detail, columns: usize) -> String {
     let mut page = Page::new(columns);
@@ -56,16 +55,16 @@ pub fn render(report: &Report, detail: Detail, columns: usize) -> String {
 }
 
 impl std::fmt::Display for Report {
-    /// What went wrong, and the verdict, without colours and in lines of any length: the message of a failed assertion.
+    /// The verdict and the violations, without colours and line wrapping: the message of a failed assertion.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         anstream::adapter::strip_str(&render(self, Detail::Quiet, usize::MAX)).fmt(f)
     }
 }
 
-/// The verdict, and how it comes about.
+/// The verdict and its counts.
 fn head(page: &mut Page, report: &Report) {
     let verdict = report.verdict.as_str().to_uppercase();
-    // The port of a container says nothing any more when this is read.
+    // The port of a container means nothing after the run.
     let target = report.target.image.as_ref().unwrap_or(&report.target.base_url);
     page.entry(0, (&verdict, verdict_style(report.verdict)), (target, BOLD));
     page.text(0, PLAIN, &counts(report));
@@ -93,15 +92,15 @@ fn counts(report: &Report) -> String {
         report.requirements.iter().filter(|r| r.selected && r.level == level && r.status == status).count()
     };
     let stated = report.requirements.iter().filter(|r| r.selected && r.level == Level::Stated).count();
-    let apart: String =
+    let known: String =
         [(Status::KnownFailing, "known to fail"), (Status::StaleKnownFailing, "stale in the known failures")]
             .into_iter()
-            .map(|(status, told)| (count(Level::Stated, status) + count(Level::Inferred, status), told))
+            .map(|(status, word)| (count(Level::Stated, status) + count(Level::Inferred, status), word))
             .filter(|(count, _)| *count > 0)
-            .map(|(count, told)| format!("; {count} {told}"))
+            .map(|(count, word)| format!("; {count} {word}"))
             .collect();
     format!(
-        "{} of {stated} stated requirements held, {} broken, {} not exercised; {} inferred held, {} broken{apart}",
+        "{} of {stated} stated requirements held, {} broken, {} not exercised; {} inferred held, {} broken{known}",
         count(Level::Stated, Status::Pass),
         count(Level::Stated, Status::Fail),
         count(Level::Stated, Status::NotExercised),
@@ -110,11 +109,11 @@ fn counts(report: &Report) -> String {
     )
 }
 
-/// How to run it again and what it took; the verdict once more, for those who see only the end.
+/// The rerun command and the cost; the verdict again, for those who see only the end.
 fn foot(page: &mut Page, report: &Report) {
     page.blank();
-    page.text(0, DIM, "The same run again:");
-    page.verbatim(2, &report.again);
+    page.text(0, DIM, "Rerun command:");
+    page.verbatim(2, &report.rerun_command);
     let figures = format!(
         "{}, {} created, {}.{:01} s, seed {}",
         counted(report.requests, "request"),

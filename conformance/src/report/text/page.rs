@@ -1,4 +1,4 @@
-//! Lines of a terminal: indented, styled, and no longer than it is wide.
+//! Lines for a terminal: indented, styled, and wrapped to its width.
 
 use anstyle::{AnsiColor, Style};
 
@@ -11,17 +11,17 @@ pub(super) const DIM: Style = Style::new().dimmed();
 pub(super) const BOLD: Style = Style::new().bold();
 pub(super) const PLAIN: Style = Style::new();
 
-/// Less room than this beside a head, and the text begins below it.
+/// With less room than this beside a head, the text begins below it.
 const NARROW: usize = 30;
 
-/// Text in the making, with ANSI styles.
+/// A text being written, with ANSI styles.
 pub(super) struct Page {
     out: String,
     columns: usize,
 }
 
 impl Page {
-    /// An empty page of so many columns.
+    /// An empty page of this many columns.
     pub(super) fn new(columns: usize) -> Page {
         Page { out: String::new(), columns }
     }
@@ -31,7 +31,7 @@ impl Page {
         self.out
     }
 
-    /// The columns that are left beside an indentation.
+    /// The columns that remain after an indentation.
     pub(super) fn room(&self, indent: usize) -> usize {
         self.columns.saturating_sub(indent)
     }
@@ -53,12 +53,12 @@ impl Page {
         }
     }
 
-    /// A line that is whole however long it is: a command, to be copied.
+    /// A line that is never wrapped: a command to copy.
     pub(super) fn verbatim(&mut self, indent: usize, text: &str) {
         self.line(indent, text);
     }
 
-    /// A head, and running text beside it that stays clear of it.
+    /// A head, and running text beside it with a hanging indentation.
     pub(super) fn entry(&mut self, indent: usize, head: (&str, Style), text: (&str, Style)) {
         let hanging = indent + width(head.0) + 2;
         let (head_style, (text, text_style)) = (head.1, text);
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn text_beside_a_head_stays_clear_of_it_and_goes_below_where_there_is_no_room() {
+    fn text_is_beside_its_head_and_below_where_there_is_no_room() {
         let entry =
             |page: &mut Page| page.entry(2, ("head", PLAIN), ("one two three four five six seven eight", PLAIN));
         assert_eq!(written(40, entry), "  head  one two three four five six\n        seven eight\n");
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_is_never_broken() {
+    fn a_command_is_never_wrapped() {
         assert_eq!(written(10, |page| page.verbatim(2, "curl -i http://h/v1/pets")), "  curl -i http://h/v1/pets\n");
     }
 }

@@ -1,36 +1,36 @@
-//! Where things stand in the picture.
+//! Positions in the chart.
 
-/// The width of the picture, in its own units.
+/// The width of the chart, in its own units.
 pub(in super::super) const WIDTH: f64 = 880.0;
-/// The height of the picture.
+/// The height of the chart.
 pub(in super::super) const HEIGHT: f64 = 232.0;
-/// Where the plot begins, right of the figures.
+/// The left edge of the plot, right of the labels.
 pub(in super::super) const LEFT: f64 = 64.0;
-/// Where the plot ends.
+/// The right edge of the plot.
 pub(in super::super) const RIGHT: f64 = WIDTH - 32.0;
-/// The height of the limit, when it is the largest figure.
+/// The height of the largest value.
 pub(in super::super) const TOP: f64 = 40.0;
-/// The height of nothing remaining.
+/// The height of the value 0.
 pub(in super::super) const BOTTOM: f64 = HEIGHT - 36.0;
 
-/// A pause of at least this many seconds is drawn.
+/// The minimum pause that is drawn, in seconds.
 const PAUSE: f64 = 1.0;
-/// No more pauses are drawn; the shorter ones are left out.
+/// The maximum number of pauses; shorter ones are omitted.
 pub(super) const MAX_PAUSES: usize = 10;
-/// The room that a pause takes.
+/// The width of a pause.
 pub(super) const PAUSE_WIDTH: f64 = 46.0;
 
-/// Where the answers and the pauses between them stand from left to right.
+/// The positions of the responses and the pauses between them.
 pub(super) struct Places {
-    /// The answers.
+    /// The responses.
     pub(super) xs: Vec<f64>,
-    /// The left edges of the pauses, and how long they were.
+    /// The left edges of the pauses, and their durations.
     pub(super) pauses: Vec<(f64, f64)>,
-    /// The answers that follow a pause.
+    /// The responses that follow a pause.
     pub(super) after_pause: Vec<usize>,
 }
 
-/// Places for answers that came at these times.
+/// The positions of responses at these times.
 pub(super) fn places(seconds: &[f64]) -> Places {
     let gaps = seconds.windows(2).map(|pair| pair[1] - pair[0]);
     let mut pauses: Vec<(usize, f64)> =
@@ -38,7 +38,7 @@ pub(super) fn places(seconds: &[f64]) -> Places {
     pauses.sort_by(|a, b| b.1.total_cmp(&a.1));
     pauses.truncate(MAX_PAUSES);
     pauses.sort_by_key(|(index, _)| *index);
-    #[expect(clippy::cast_precision_loss, reason = "a run has far fewer answers than a float has whole numbers")]
+    #[expect(clippy::cast_precision_loss, reason = "a run has far fewer responses than a float has integers")]
     let step = {
         let room = RIGHT - LEFT - PAUSE_WIDTH * pauses.len() as f64;
         room / (seconds.len().max(2) - 1) as f64
@@ -51,7 +51,7 @@ pub(super) fn places(seconds: &[f64]) -> Places {
             x += step;
         }
         if let Some((_, gap)) = pending.next_if(|(at, _)| *at == index) {
-            // Half a step on either side belongs to the answers.
+            // Half a step on either side belongs to the responses.
             places.pauses.push((x - step / 2.0, gap));
             places.after_pause.push(index);
             x += PAUSE_WIDTH;
@@ -61,11 +61,11 @@ pub(super) fn places(seconds: &[f64]) -> Places {
     places
 }
 
-/// A line of steps through the heights, broken where there is none, and the area below it. Of many answers in one place
+/// A step line through the heights, with gaps where there is none, and the area below it. Of many responses at one position
 /// only the highest, the lowest and the last are drawn.
 pub(super) fn steps(xs: &[f64], heights: &[Option<f64>]) -> (String, String) {
     let (mut path, mut area) = (String::new(), String::new());
-    // Where the present piece of the line begins, in the text and in the picture.
+    // Where the current piece of the line begins, in the path and in the chart.
     let mut piece: Option<(usize, String)> = None;
     let close = |piece: Option<(usize, String)>, path: &str, area: &mut String| {
         if let Some((start, x)) = piece {

@@ -1,7 +1,7 @@
-//! The rate-limit window drawn: where the line, the limit, the 429s and the new windows stand in the picture.
+//! The chart of the rate-limit window: Remaining, Limit, 429 responses and new windows.
 //!
-//! A run sends a hundred requests within a blink and then waits for most of a minute, so an axis true to time would show
-//! a few vertical strokes. Here each answer takes the same room, and a pause takes a fixed one, told by its label.
+//! A run sends a hundred requests in a second and then waits for most of a minute, so a linear time axis would show a few vertical
+//! lines. Here each response takes the same width, and a pause takes a fixed width and has a label.
 
 mod geometry;
 
@@ -12,62 +12,62 @@ use self::geometry::{Places, places, steps};
 use super::labels::{figure, seconds};
 use crate::report::{KeyAlias, WindowPoint};
 
-/// Labels of times stand no closer to each other.
+/// The minimum distance between time labels.
 const LABEL_ROOM: f64 = 54.0;
-/// No more events are told in words.
+/// The maximum number of events listed.
 const MAX_EVENTS: usize = 40;
 
-/// The picture for one key.
+/// The chart for one key.
 #[derive(Debug, Default)]
 pub(super) struct Chart {
-    /// Whose window it is.
+    /// The key.
     pub(super) title: &'static str,
-    /// What the picture shows, in words.
+    /// A description of the chart.
     pub(super) summary: String,
     /// Remaining, as an SVG path.
     pub(super) remaining: String,
-    /// What lies below it, as an SVG path.
+    /// The area below it, as an SVG path.
     pub(super) area: String,
     /// Limit, as an SVG path.
     pub(super) limit: String,
-    /// Figures at the left, with their heights.
+    /// The labels of the value axis, with their heights.
     pub(super) figures: Vec<(String, f64)>,
-    /// Times below, with their places.
+    /// The labels of the time axis, with their positions.
     pub(super) times: Vec<(String, f64)>,
-    /// Where nothing was sent for a while: left edge, width, and how long.
+    /// Pauses: left edge, width, and label.
     pub(super) pauses: Vec<(f64, f64, String)>,
-    /// Where a new window shows.
+    /// The positions of new windows.
     pub(super) windows: Vec<f64>,
-    /// The answers with 429.
+    /// The 429 responses.
     pub(super) refused: Vec<Refused>,
-    /// What happened, in words.
+    /// The events as text.
     pub(super) events: Vec<String>,
-    /// How many more events there were.
+    /// The number of events not listed.
     pub(super) further_events: usize,
 }
 
-/// Answers with 429, one after the other.
+/// Consecutive 429 responses.
 #[derive(Debug, PartialEq)]
 pub(super) struct Refused {
-    /// The place of the middle one.
+    /// The position of the middle one.
     pub(super) x: f64,
     /// The height of the first one.
     pub(super) y: f64,
-    /// How many there are.
+    /// Their number.
     pub(super) count: usize,
 }
 
-/// One answer, its time in seconds since the first one of the run.
+/// A response, and its time in seconds since the first one of the run.
 struct Sample<'r> {
     point: &'r WindowPoint,
     at: f64,
 }
 
-/// A picture for each valid key that has at least two answers with figures.
+/// A chart for each valid key with at least two responses with rate-limit headers.
 pub(super) fn charts(timeline: &[WindowPoint]) -> Vec<Chart> {
     let time = |point: &WindowPoint| point.at.parse::<Timestamp>().ok();
     let Some(start) = timeline.iter().find_map(time) else { return Vec::new() };
-    [(KeyAlias::Main, "The main key"), (KeyAlias::Quota, "The key that may be used up")]
+    [(KeyAlias::Main, "The main key"), (KeyAlias::Quota, "The quota key")]
         .into_iter()
         .filter_map(|(key, title)| {
             let samples: Vec<Sample> = timeline
@@ -75,8 +75,8 @@ pub(super) fn charts(timeline: &[WindowPoint]) -> Vec<Chart> {
                 .filter(|point| point.key == key)
                 .filter_map(|point| Some(Sample { point, at: time(point)?.duration_since(start).as_secs_f64() }))
                 .collect();
-            let told = samples.iter().filter(|sample| sample.point.remaining.is_some()).count();
-            (told >= 2).then(|| Chart { title, ..chart(&samples) })
+            let reported = samples.iter().filter(|sample| sample.point.remaining.is_some()).count();
+            (reported >= 2).then(|| Chart { title, ..chart(&samples) })
         })
         .collect()
 }
@@ -121,13 +121,13 @@ fn chart(samples: &[Sample]) -> Chart {
     chart
 }
 
-/// Whether `point` is the first that shows of a new window.
+/// Whether `point` is the first of a new window.
 fn begins_window(before: &WindowPoint, point: &WindowPoint) -> bool {
     before.reset.zip(point.reset).is_some_and(|(before, now)| now > before)
         && before.remaining.zip(point.remaining).is_some_and(|(before, now)| now > before)
 }
 
-/// The answers with 429, those that follow each other without a pause as one.
+/// The 429 responses; consecutive ones without a pause are grouped.
 fn refused(samples: &[Sample], places: &Places, height: &impl Fn(i64) -> f64) -> Vec<Refused> {
     let is_refused = |index: usize| samples.get(index).is_some_and(|sample| sample.point.status == 429);
     let mut all = Vec::new();
@@ -152,7 +152,7 @@ fn place(sample: &Sample) -> String {
     format!("request {} after {}", sample.point.exchange, seconds(sample.at))
 }
 
-/// The height of a figure: the largest of all at the top, nothing (or less) at the bottom.
+/// The height of a value: the largest at the top, 0 (or less) at the bottom.
 fn scale(samples: &[Sample]) -> impl Fn(i64) -> f64 + use<> {
     let largest = largest(samples);
     #[expect(clippy::cast_precision_loss, reason = "a pixel is coarser than what is lost")]
@@ -163,7 +163,7 @@ fn largest(samples: &[Sample]) -> i64 {
     samples.iter().flat_map(|sample| [sample.point.limit, sample.point.remaining]).flatten().max().unwrap_or(1).max(1)
 }
 
-/// The figures at the left: nothing, and the limits that were told, as far as they stand apart.
+/// The labels of the value axis: 0 and the reported limits, unless they would overlap.
 fn figures(samples: &[Sample], height: &impl Fn(i64) -> f64) -> Vec<(String, f64)> {
     let mut values = vec![largest(samples)];
     values.extend(samples.iter().filter_map(|sample| sample.point.limit));
@@ -179,7 +179,7 @@ fn figures(samples: &[Sample], height: &impl Fn(i64) -> f64) -> Vec<(String, f64
     figures
 }
 
-/// The times of the first and the last answer and of those after a pause, as far as there is room.
+/// The times of the first and the last response and of those after a pause, unless they would overlap.
 fn times(samples: &[Sample], places: &Places) -> Vec<(String, f64)> {
     let last = samples.len().saturating_sub(1);
     let mut times: Vec<(String, f64)> = Vec::new();
@@ -193,20 +193,21 @@ fn times(samples: &[Sample], places: &Places) -> Vec<(String, f64)> {
 }
 
 fn summary(samples: &[Sample], chart: &Chart) -> String {
-    let told = samples.iter().filter_map(|sample| sample.point.remaining);
-    let (lowest, highest) = told.fold((i64::MAX, i64::MIN), |(low, high), value| (low.min(value), high.max(value)));
+    let remaining = samples.iter().filter_map(|sample| sample.point.remaining);
+    let (lowest, highest) =
+        remaining.fold((i64::MAX, i64::MIN), |(low, high), value| (low.min(value), high.max(value)));
     let mut limits: Vec<i64> = samples.iter().filter_map(|sample| sample.point.limit).collect();
     limits.sort_unstable();
     limits.dedup();
     let limits = match limits[..] {
-        [] => "no limit told".to_owned(),
+        [] => "no limit reported".to_owned(),
         [limit] => format!("limit {}", figure(limit)),
         [first, .., last] => format!("limits from {} to {}", figure(first), figure(last)),
     };
-    let silent = samples.iter().filter(|sample| sample.point.remaining.is_none()).count();
-    let silent = if silent == 0 { String::new() } else { format!(", {silent} without a Remaining to read") };
+    let missing = samples.iter().filter(|sample| sample.point.remaining.is_none()).count();
+    let missing = if missing == 0 { String::new() } else { format!(", {missing} without Remaining") };
     format!(
-        "{} answers, {limits}, Remaining between {} and {}, {} with 429, {} new {}{silent}.",
+        "{} responses, {limits}, Remaining between {} and {}, {} with 429, {} new {}{missing}.",
         samples.len(),
         figure(lowest),
         figure(highest),
@@ -234,7 +235,7 @@ mod tests {
         }
     }
 
-    /// A window of three that is used up, a refusal, a pause, and the next window.
+    /// A window of three requests that is exhausted, a 429, a pause, and the next window.
     fn used_up() -> Vec<WindowPoint> {
         vec![
             point(1, 0.0, 200, Some(2), 60),
@@ -262,36 +263,36 @@ mod tests {
         assert_eq!(chart.windows, [RIGHT]);
         let (x, width, label) = &chart.pauses[0];
         assert_eq!((chart.pauses.len(), label.as_str()), (1, "60.0 s"));
-        assert!(chart.refused[0].x < *x && x + width < RIGHT, "the pause lies between the two answers");
+        assert!(chart.refused[0].x < *x && x + width < RIGHT, "the pause is between the two responses");
         assert_eq!(
             chart.events,
             ["request 4 after 0.3 s: 429, 0 remaining", "request 5 after 60.3 s: a new window, 2 remaining"]
         );
-        assert_eq!(chart.summary, "5 answers, limit 3, Remaining between 0 and 2, 1 with 429, 1 new window.");
+        assert_eq!(chart.summary, "5 responses, limit 3, Remaining between 0 and 2, 1 with 429, 1 new window.");
     }
 
     #[test]
-    fn refusals_in_a_row_are_one_mark_and_a_pause_parts_them() {
+    fn consecutive_429s_are_one_mark_unless_separated_by_a_pause() {
         let mut points = used_up();
         points[2].status = 429;
         points[4].status = 429;
         let chart = &charts(&points)[0];
         assert_eq!(chart.refused.iter().map(|refused| refused.count).collect::<Vec<_>>(), [2, 1]);
-        assert_eq!(chart.summary, "5 answers, limit 3, Remaining between 0 and 2, 3 with 429, 1 new window.");
+        assert_eq!(chart.summary, "5 responses, limit 3, Remaining between 0 and 2, 3 with 429, 1 new window.");
     }
 
     #[test]
-    fn an_answer_without_a_figure_breaks_the_line() {
+    fn a_response_without_remaining_interrupts_the_line() {
         let mut points = used_up();
         points[2].remaining = None;
         let chart = &charts(&points)[0];
         assert_eq!(chart.remaining.matches('M').count(), 2, "{}", chart.remaining);
         assert_eq!(chart.area.matches('Z').count(), 2, "{}", chart.area);
-        assert!(chart.summary.ends_with("1 without a Remaining to read."));
+        assert!(chart.summary.ends_with("1 without Remaining."));
     }
 
     #[test]
-    fn figures_that_lie_stay_inside_the_picture() {
+    fn invalid_values_stay_inside_the_chart() {
         let mut points = used_up();
         points[1].remaining = Some(i64::MIN);
         points[2].limit = Some(i64::MAX);
@@ -315,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn many_pauses_leave_room_for_the_answers() {
+    fn many_pauses_leave_room_for_the_responses() {
         let points: Vec<WindowPoint> =
             (0..200).map(|n| point(n, 2.0 * f64::from(u32::try_from(n).unwrap()), 200, Some(1), 60)).collect();
         let chart = &charts(&points)[0];

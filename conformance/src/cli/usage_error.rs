@@ -1,0 +1,71 @@
+//! Errors in the options of a command line.
+
+use crate::http::errors::of_file;
+use crate::options::UnusableOptions;
+use animal_store_rules::toml_error::TomlError;
+use animal_store_rules::trace::keys::UnusableKey;
+
+/// An invalid option, or a missing one. Nothing was sent.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum UsageError {
+    /// No target is named.
+    #[error(
+        "no target: name a server with --base-url URL (cargo xtask conform without options judges the embedded reference)"
+    )]
+    NoTarget,
+    /// A variable to pass on is not set.
+    #[error("--container-env {0}: this environment variable is not set; set it, or write {0}=VALUE")]
+    NoVariable(String),
+    /// The feature is not compiled in.
+    #[error(
+        "--image is not available in this build: use `cargo xtask conform --image`, or build with `--features containers`"
+    )]
+    NoContainers,
+    /// No key is given.
+    #[error("no API key: set --api-key KEY, CONFORM_API_KEY, or the variable that api_key_env of conform.toml names")]
+    NoKey,
+    /// A key without a target would be ignored by the embedded server.
+    #[error("--api-key and --quota-key need --base-url URL or --image NAME: the embedded server has its own key")]
+    KeyWithoutTarget,
+    /// A key cannot be sent.
+    #[error("{option}: {source}")]
+    Key {
+        /// The option.
+        option: &'static str,
+        /// Why.
+        source: UnusableKey,
+    },
+    /// The base URL is not valid.
+    #[error(transparent)]
+    BaseUrl(UnusableOptions),
+    /// Another seed generates other requests.
+    #[error("--replay needs the --seed of the original run, which its report contains")]
+    ReplayWithoutSeed,
+    /// No requirement is selected.
+    #[error("no requirement is selected by --only, --skip and --profile together")]
+    NothingSelected,
+    /// The CA file cannot be read.
+    #[error("--ca-cert {path}: {}\n  Name a PEM file with the certificate of the certificate authority. Nothing was sent.", of_file(.source))]
+    CaCert {
+        /// The file.
+        path: String,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The list of known failures cannot be read.
+    #[error("--known-failing {path}: {}\n  Name a TOML file with a [[known-failing]] table for each known failure. Nothing was sent.", of_file(.source))]
+    KnownFailingFile {
+        /// The file.
+        path: String,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The list of known failures is not valid.
+    #[error("--known-failing {path}, {source}")]
+    KnownFailing {
+        /// The file.
+        path: String,
+        /// Where and how.
+        source: TomlError,
+    },
+}

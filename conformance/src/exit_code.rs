@@ -1,0 +1,62 @@
+//! The exit codes of `conform`, defined here and nowhere else.
+
+use animal_store_rules::verdict::Verdict;
+
+/// How a command ended. The values are a promise: pipelines branch on them.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+#[repr(u8)]
+pub enum ExitCode {
+    /// 0: the server conforms; of any other command, that it succeeded.
+    Success = 0,
+    /// 1: the server violates a requirement, or a known failure has become stale; of `diff`, that something got worse.
+    Violation = 1,
+    /// 2: a usage or configuration error; nothing was sent.
+    Usage = 2,
+    /// 3: the run could not take place (the host is unreachable, the key is rejected), or its output or a report
+    /// could not be written.
+    CouldNotRun = 3,
+    /// 4: nothing failed, but a selected stated requirement was not exercised.
+    Incomplete = 4,
+    /// 130: interrupted by Ctrl-C; by convention 128 and the number of the signal SIGINT.
+    Interrupted = 128 + 2,
+    /// 143: terminated; by convention 128 and the number of the signal SIGTERM.
+    Terminated = 128 + 15,
+}
+
+impl ExitCode {
+    /// The number that the process ends with.
+    #[must_use]
+    pub fn number(self) -> u8 {
+        self as u8
+    }
+}
+
+impl From<Verdict> for ExitCode {
+    fn from(verdict: Verdict) -> ExitCode {
+        match verdict {
+            Verdict::Conforms => ExitCode::Success,
+            Verdict::Violates => ExitCode::Violation,
+            Verdict::Incomplete => ExitCode::Incomplete,
+        }
+    }
+}
+
+impl From<ExitCode> for std::process::ExitCode {
+    fn from(code: ExitCode) -> std::process::ExitCode {
+        std::process::ExitCode::from(code.number())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_numbers_are_those_that_the_help_promises() {
+        let verdicts = [Verdict::Conforms, Verdict::Violates, Verdict::Incomplete];
+        assert_eq!(verdicts.map(|verdict| ExitCode::from(verdict).number()), [0, 1, 4]);
+        let others = [ExitCode::Usage, ExitCode::CouldNotRun, ExitCode::Interrupted, ExitCode::Terminated];
+        assert_eq!(others.map(ExitCode::number), [2, 3, 130, 143]);
+    }
+}
