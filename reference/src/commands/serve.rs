@@ -46,6 +46,9 @@ async fn serve(args: &ServeArgs) -> Result<(), Failure> {
     let server = Server::bind(args.listen, app, tls, options(args))
         .map_err(|error| Failure::CannotStart(format!("cannot listen on {}: {error}", args.listen)))?;
     let base_url = server.base_url().map_err(Failure::cannot_start)?;
+    for exposure in exposures(args) {
+        tracing::warn!("{exposure}");
+    }
 
     let mut notice = String::new();
     if let Some(path) = &authority {
@@ -105,6 +108,23 @@ fn issue_dev_keys(store: &Store, clock: &Clock) -> Result<Vec<(Plan, ApiKey)>, F
     plans.into_iter().map(issue).collect::<Result<_, _>>().map_err(Failure::cannot_start)
 }
 
+/// What the options allow to others, and hardly anybody means to.
+fn exposures(args: &ServeArgs) -> Vec<String> {
+    let mut exposures = Vec::new();
+    if let Some(key) = args.tls_key.as_ref().filter(|key| tls::is_world_readable(key)) {
+        let key = key.display();
+        exposures.push(format!("every user of this machine can read the private key {key}: run chmod 600 {key}"));
+    }
+    let with_tls = args.tls_self_signed || args.tls_cert.is_some();
+    if args.dev && !with_tls && !args.listen.ip().is_loopback() {
+        exposures.push(format!(
+            "with --dev on {}, API keys travel unencrypted where others may read them: listen on 127.0.0.1 or use TLS",
+            args.listen
+        ));
+    }
+    exposures
+}
+
 /// How to speak TLS, if at all, and the certificate of the authority that was made for it.
 fn tls(args: &ServeArgs, location: &Location) -> Result<(Option<TlsAcceptor>, Option<PathBuf>), Failure> {
     if let (Some(certificate), Some(key)) = (&args.tls_cert, &args.tls_key) {
@@ -128,11 +148,33 @@ mod tests {
     use super::*;
     use crate::config::{Cli, Command};
 
+    fn serve_args(line: &str) -> Box<ServeArgs> {
+        let Command::Serve(args) =
+            Cli::parse_from(["reference", "serve"].into_iter().chain(line.split_whitespace())).command
+        else {
+            panic!("not serve")
+        };
+        args
+    }
+
+    #[test]
+    fn development_keys_on_an_address_that_others_reach_are_warned_about_unless_encrypted() {
+        for (line, count) in [
+            ("--dev", 0),
+            ("--dev --listen [::1]:80", 0),
+            ("--listen 0.0.0.0:80", 0),
+            ("--dev --listen 0.0.0.0:80", 1),
+            ("--dev --listen 192.0.2.7:80", 1),
+            ("--dev --listen 0.0.0.0:80 --tls-self-signed", 0),
+        ] {
+            assert_eq!(exposures(&serve_args(line)).len(), count, "{line}");
+        }
+    }
+
     #[test]
     fn what_the_command_line_says_reaches_the_server() {
-        let line = "reference serve --max-connections 3 --header-timeout 4 --idle-timeout 5 --send-timeout 6 --grace 7";
-        let Command::Serve(args) = Cli::parse_from(line.split(' ')).command else { panic!("not serve") };
-        let options = options(&args);
+        let line = "--max-connections 3 --header-timeout 4 --idle-timeout 5 --send-timeout 6 --grace 7";
+        let options = options(&serve_args(line));
         assert_eq!(options.max_connections, 3);
         let times = [options.header_timeout, options.idle_timeout, options.send_timeout, options.grace];
         assert_eq!(times.map(|time| time.as_secs()), [4, 5, 6, 7]);
