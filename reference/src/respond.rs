@@ -28,6 +28,7 @@ impl IntoResponse for WrittenJson {
         let headers = response.headers_mut();
         headers.reserve(HEADERS);
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        protect(headers);
         response
     }
 }
@@ -40,6 +41,13 @@ impl IntoResponse for ApiError {
         }
         response
     }
+}
+
+/// Keeps responses out of caches, since they depend on the key and on the moment, and browsers from guessing
+/// another media type.
+pub fn protect(headers: &mut HeaderMap) {
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
 }
 
 /// Tells the caller its quota.

@@ -64,7 +64,7 @@ impl Connections {
                     Phase::Idle => options.idle_timeout,
                     Phase::Head => options.header_timeout,
                     Phase::Busy => continue,
-                    Phase::Sending => options.send_timeout,
+                    Phase::Sending | Phase::Flushing => options.send_timeout,
                     Phase::Lingering => LINGER,
                 };
                 // More ticks than that, because the phase may have begun at the very end of its own.

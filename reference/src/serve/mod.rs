@@ -2,15 +2,19 @@
 
 mod connection;
 mod connections;
+mod exchange;
+mod head;
+mod refusal;
 pub mod tls;
 
+use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use axum::body::Body;
-use http::Request;
+use axum::body::{Body, HttpBody};
+use http::{HeaderValue, Request, Response, StatusCode, header};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -24,6 +28,7 @@ use crate::app::App;
 use crate::router::{self, Entrance};
 use connection::{Phase, Progress, Watched};
 use connections::Connections;
+use exchange::{Download, Upload};
 
 /// How often usage is written down. A killed server forgets less than a second of it, the time of the
 /// write included.
@@ -106,7 +111,7 @@ impl Server {
         let watching = tokio::spawn(Arc::clone(&connections).watch(options));
         let saving = tokio::spawn(save_usage(Arc::clone(&app)));
         let places = Arc::new(Semaphore::new(options.max_connections));
-        let entrance = router::router(&app);
+        let service = Service { entrance: router::router(&app), app: Arc::clone(&app), tls };
 
         let mut stop = std::pin::pin!(stop);
         loop {
@@ -124,9 +129,9 @@ impl Server {
                     continue;
                 }
             };
-            let (entrance, tls) = (entrance.clone(), tls.clone());
+            let service = service.clone();
             connections.spawn(|progress| async move {
-                serve_connection(entrance, stream, tls, progress).await;
+                serve_connection(service, stream, progress).await;
                 drop(place);
             });
         }
@@ -174,36 +179,64 @@ async fn save_usage_at_last(app: &App) {
     }
 }
 
-async fn serve_connection(entrance: Entrance, stream: TcpStream, tls: Option<TlsAcceptor>, progress: Arc<Progress>) {
-    match tls {
-        None => serve_stream(entrance, stream, progress).await,
+/// What all connections share.
+#[derive(Clone)]
+struct Service {
+    app: Arc<App>,
+    entrance: Entrance,
+    tls: Option<TlsAcceptor>,
+}
+
+impl Service {
+    /// Answers one request. When its body stays unread, the response announces that the connection closes.
+    async fn answer(
+        self,
+        request: Request<Incoming>,
+        progress: Arc<Progress>,
+    ) -> Result<Response<Download>, Infallible> {
+        progress.enter(Phase::Busy);
+        let (parts, body) = request.into_parts();
+        let upload = (!body.is_end_stream()).then(|| Upload::new(body, &parts.headers));
+        let body = upload.clone().map_or_else(Body::empty, Body::new);
+        let request = Request::from_parts(parts, body);
+        let mut response = match head::fault(&request) {
+            Some(error) => refusal::of_request(&self.app, error, request.headers()),
+            None => self.entrance.oneshot(request).await?,
+        };
+        if let Some(upload) = upload
+            && !upload.leaves_connection_usable().await
+        {
+            response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
+        Ok(response.map(|body| Download::new(body, progress)))
+    }
+}
+
+async fn serve_connection(service: Service, stream: TcpStream, progress: Arc<Progress>) {
+    match service.tls.clone() {
+        None => serve_stream(service, stream, progress).await,
         Some(acceptor) => match acceptor.accept(stream).await {
-            Ok(stream) => serve_stream(entrance, stream, progress).await,
+            Ok(stream) => serve_stream(service, stream, progress).await,
             Err(error) => tracing::debug!(%error, "a TLS handshake failed"),
         },
     }
 }
 
-async fn serve_stream<S>(entrance: Entrance, stream: S, progress: Arc<Progress>)
+async fn serve_stream<S>(service: Service, stream: S, progress: Arc<Progress>)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send,
 {
+    // The first request has to begin at once: only afterwards may a connection be idle.
+    progress.enter(Phase::Head);
+    let app = Arc::clone(&service.app);
+    let refusal = move |status: StatusCode, without_content| refusal::of_bytes(&app, status, without_content);
+    let stream = Watched::new(stream, Arc::clone(&progress), refusal);
     let noting = Arc::clone(&progress);
-    let service = service_fn(move |request: Request<Incoming>| {
-        let (entrance, progress) = (entrance.clone(), Arc::clone(&noting));
-        async move {
-            progress.enter(Phase::Busy);
-            let response = entrance.oneshot(request.map(Body::new)).await;
-            progress.enter(Phase::Sending);
-            response
-        }
-    });
-    progress.enter(Phase::Idle);
     let connection = http1::Builder::new()
         .header_read_timeout(None)
         .half_close(true)
         .max_buf_size(MAX_HEAD)
-        .serve_connection(Watched::new(stream, Arc::clone(&progress)), service);
+        .serve_connection(stream, service_fn(move |request| service.clone().answer(request, Arc::clone(&noting))));
     if let Err(error) = progress.drive(connection, |connection| connection.graceful_shutdown()).await {
         tracing::debug!(%error, "a connection ended early");
     }

@@ -5,6 +5,7 @@ mod contract;
 mod deprecation;
 mod durability;
 mod embedded;
+mod http_rules;
 mod lifecycle;
 mod limits;
 mod logs;

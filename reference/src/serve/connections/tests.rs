@@ -42,6 +42,7 @@ async fn a_connection_ends_when_it_has_been_in_a_phase_for_as_long_as_that_may_t
         (Phase::Idle, options.idle_timeout),
         (Phase::Head, options.header_timeout),
         (Phase::Sending, options.send_timeout),
+        (Phase::Flushing, options.send_timeout),
         (Phase::Lingering, LINGER),
     ] {
         // At the beginning of a tick, in the middle and at its end.
