@@ -94,6 +94,7 @@ async fn serve(args: &ServeArgs) -> Result<(), Failure> {
 fn options(args: &ServeArgs) -> ServeOptions {
     ServeOptions {
         max_connections: args.max_connections,
+        max_connections_per_address: args.max_connections_per_address,
         header_timeout: args.header_timeout,
         idle_timeout: args.idle_timeout,
         send_timeout: args.send_timeout,
@@ -173,9 +174,9 @@ mod tests {
 
     #[test]
     fn what_the_command_line_says_reaches_the_server() {
-        let line = "--max-connections 3 --header-timeout 4 --idle-timeout 5 --send-timeout 6 --grace 7";
+        let line = "--max-connections 3 --max-connections-per-address 2 --header-timeout 4 --idle-timeout 5 --send-timeout 6 --grace 7";
         let options = options(&serve_args(line));
-        assert_eq!(options.max_connections, 3);
+        assert_eq!((options.max_connections, options.max_connections_per_address), (3, 2));
         let times = [options.header_timeout, options.idle_timeout, options.send_timeout, options.grace];
         assert_eq!(times.map(|time| time.as_secs()), [4, 5, 6, 7]);
     }

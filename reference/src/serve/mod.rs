@@ -20,14 +20,13 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_rustls::TlsAcceptor;
 use tower::ServiceExt;
 
 use crate::app::App;
 use crate::router::{self, Entrance};
 use connection::{Phase, Progress, Watched};
-use connections::Connections;
+use connections::{Connections, Place};
 use exchange::{Download, Upload};
 
 /// How often usage is written down. A killed server forgets less than a second of it, the time of the
@@ -47,9 +46,12 @@ const MAX_HEAD: usize = 32 * 1024;
 /// How connections are treated.
 #[derive(Clone, Copy, Debug)]
 pub struct ServeOptions {
-    /// How many connections are served at a time; more wait to be accepted.
+    /// How many connections are served at a time. Beyond that the longest idle one makes room for another; more
+    /// wait to be accepted while none is idle.
     pub max_connections: usize,
-    /// How long a head may take, from its first byte (or a TLS handshake, from the connection).
+    /// How many of them one address may have (one /64 network of IPv6); more are closed unless one is idle.
+    pub max_connections_per_address: usize,
+    /// How long a head may take, from its first byte (of the first request: from the connection, as a TLS handshake).
     pub header_timeout: Duration,
     /// How long a connection may be idle between requests.
     pub idle_timeout: Duration,
@@ -63,6 +65,7 @@ impl Default for ServeOptions {
     fn default() -> Self {
         Self {
             max_connections: 4096,
+            max_connections_per_address: 1024,
             header_timeout: Duration::from_secs(10),
             idle_timeout: Duration::from_secs(60),
             send_timeout: Duration::from_secs(30),
@@ -107,10 +110,9 @@ impl Server {
     /// (for as long as the grace lasts), and what keys have used is written down.
     pub async fn run(self, stop: impl Future<Output = ()>) {
         let Self { listener, app, tls, options } = self;
-        let connections = Arc::new(Connections::default());
+        let connections = Arc::new(Connections::new(&options));
         let watching = tokio::spawn(Arc::clone(&connections).watch(options));
         let saving = tokio::spawn(save_usage(Arc::clone(&app)));
-        let places = Arc::new(Semaphore::new(options.max_connections));
         let service = Service { entrance: router::router(&app), app: Arc::clone(&app), tls };
 
         let mut stop = std::pin::pin!(stop);
@@ -118,10 +120,11 @@ impl Server {
             let accepted = tokio::select! {
                 biased;
                 () = &mut stop => break,
-                accepted = accept(&listener, &places) => accepted,
+                accepted = accept(&listener, &connections) => accepted,
             };
             let (stream, place) = match accepted {
-                Ok(accepted) => accepted,
+                Ok(Some(accepted)) => accepted,
+                Ok(None) => continue,
                 Err(error) => {
                     // Nothing but waiting helps when the process is out of files or memory.
                     tracing::warn!(%error, "a connection could not be accepted");
@@ -130,10 +133,7 @@ impl Server {
                 }
             };
             let service = service.clone();
-            connections.spawn(|progress| async move {
-                serve_connection(service, stream, progress).await;
-                drop(place);
-            });
+            connections.spawn(place, |progress| serve_connection(service, stream, progress));
         }
 
         drop(listener);
@@ -148,12 +148,15 @@ impl Server {
     }
 }
 
-async fn accept(listener: &TcpListener, places: &Arc<Semaphore>) -> io::Result<(TcpStream, OwnedSemaphorePermit)> {
-    // The semaphore is never closed, and the error would only say that it was.
-    let place = Arc::clone(places).acquire_owned().await.map_err(io::Error::other)?;
-    let (stream, _) = listener.accept().await?;
+/// The next connection, with its place. `None` if its address has too many already: it is closed at once.
+async fn accept(listener: &TcpListener, connections: &Connections) -> io::Result<Option<(TcpStream, Place)>> {
+    let (stream, peer) = listener.accept().await?;
     stream.set_nodelay(true)?;
-    Ok((stream, place))
+    let Some(place) = connections.place(peer.ip().into()).await else {
+        tracing::debug!(address = %peer.ip(), "refused a connection: its address has as many as one may have");
+        return Ok(None);
+    };
+    Ok(Some((stream, place)))
 }
 
 async fn save_usage(app: Arc<App>) {

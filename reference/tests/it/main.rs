@@ -2,6 +2,7 @@
 
 mod auth;
 mod contract;
+mod crowd;
 mod deprecation;
 mod durability;
 mod embedded;
