@@ -24,13 +24,18 @@ pub struct WrittenJson(pub Bytes);
 
 impl IntoResponse for WrittenJson {
     fn into_response(self) -> Response {
-        let mut response = Response::new(Body::from(self.0));
-        let headers = response.headers_mut();
-        headers.reserve(HEADERS);
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        protect(headers);
-        response
+        json(Body::from(self.0))
     }
+}
+
+/// A response with JSON in its body.
+pub(crate) fn json(body: Body) -> Response {
+    let mut response = Response::new(body);
+    let headers = response.headers_mut();
+    headers.reserve(HEADERS);
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    protect(headers);
+    response
 }
 
 impl IntoResponse for ApiError {
