@@ -11,7 +11,11 @@ use crate::plan::{Limits, Plan};
 
 /// The reference server of the Animal Store API
 #[derive(Debug, Parser)]
-#[command(name = "reference", version, after_help = "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 could not start.")]
+#[command(
+    name = "reference",
+    version,
+    after_help = "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 could not start, 4 stopped unfinished."
+)]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::oneshot;
 use tokio_rustls::TlsAcceptor;
 
 use crate::app::{App, AppOptions, RequestLimits};
@@ -13,20 +13,19 @@ use crate::keys::{self, ApiKey};
 use crate::logging;
 use crate::plan::Plan;
 use crate::rate_limit::BanPolicy;
-use crate::serve::{ServeOptions, Server, tls};
+use crate::serve::files::{self, Capacity};
+use crate::serve::{ServeOptions, Server, stopping, tls};
 use crate::store::{KeyStore, Location, Store};
 
 pub(crate) fn run(args: &ServeArgs) -> Result<(), Failure> {
     logging::start(args.log, args.log_format);
+    // Listened for from the start, so that a stop that comes early is not lost.
+    let stopped = stopping::listen(args.grace).map_err(Failure::cannot_start)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(Failure::cannot_start)?;
-    runtime.block_on(serve(args))
+    runtime.block_on(serve(args, stopped))
 }
 
-async fn serve(args: &ServeArgs) -> Result<(), Failure> {
-    // Listened for from the start, so that a stop that comes early is not lost.
-    let mut terminate = signal(SignalKind::terminate()).map_err(Failure::cannot_start)?;
-    let mut interrupt = signal(SignalKind::interrupt()).map_err(Failure::cannot_start)?;
-
+async fn serve(args: &ServeArgs, stopped: oneshot::Receiver<()>) -> Result<(), Failure> {
     let clock = Clock::from_start(args.now);
     let location = Location::parse(&args.db.db);
     let store = Store::open(&location, args.write_queue).map_err(Failure::cannot_start)?;
@@ -43,7 +42,8 @@ async fn serve(args: &ServeArgs) -> Result<(), Failure> {
     .map_err(Failure::cannot_start)?;
     let without_keys = app.keys().is_empty();
     let (tls, authority) = tls(args, &location)?;
-    let server = Server::bind(args.listen, app, tls, options(args))
+    let options = ServeOptions { max_connections: possible_connections(args.max_connections)?, ..options(args) };
+    let server = Server::bind(args.listen, app, tls, options)
         .map_err(|error| Failure::CannotStart(format!("cannot listen on {}: {error}", args.listen)))?;
     let base_url = server.base_url().map_err(Failure::cannot_start)?;
     for exposure in exposures(args) {
@@ -77,10 +77,8 @@ async fn serve(args: &ServeArgs) -> Result<(), Failure> {
 
     server
         .run(async move {
-            tokio::select! {
-                _ = terminate.recv() => tracing::info!("stopping on SIGTERM"),
-                _ = interrupt.recv() => tracing::info!("stopping on Ctrl-C"),
-            }
+            // The thread that listens for signals lasts as long as the process.
+            let _ = stopped.await;
         })
         .await;
     if let (Location::Scratch, Some(path)) = (&location, &authority) {
@@ -99,6 +97,26 @@ fn options(args: &ServeArgs) -> ServeOptions {
         idle_timeout: args.idle_timeout,
         send_timeout: args.send_timeout,
         grace: args.grace,
+    }
+}
+
+/// How many connections there can be of those that are wanted: better fewer than wanted than clients who are lost
+/// when the process has no file left for them.
+fn possible_connections(wanted: usize) -> Result<usize, Failure> {
+    match files::make_room(wanted) {
+        Capacity::Enough => Ok(wanted),
+        Capacity::Fewer { connections, limit } => {
+            tracing::warn!(
+                "the process may open {limit} files (ulimit -n), too few for --max-connections {wanted}: it serves \
+                 {connections} connections at a time"
+            );
+            Ok(connections)
+        }
+        Capacity::None { limit } => Err(Failure::CannotStart(format!(
+            "the process may open {limit} files (ulimit -n), which leaves none for connections: raise it, for example \
+             to {}",
+            wanted + 64
+        ))),
     }
 }
 

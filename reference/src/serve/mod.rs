@@ -3,8 +3,10 @@
 mod connection;
 mod connections;
 mod exchange;
+pub mod files;
 mod head;
 mod refusal;
+pub mod stopping;
 pub mod tls;
 
 use std::convert::Infallible;
@@ -34,7 +36,7 @@ use exchange::{Download, Upload};
 const SAVE_EVERY: Duration = Duration::from_millis(500);
 
 /// How long a stopping server tries to write usage down.
-const LAST_SAVE: Duration = Duration::from_secs(5);
+const LAST_SAVE: Duration = Duration::from_secs(3);
 
 /// How many connections may wait to be accepted. The usual 128 overflow when a thousand clients arrive
 /// together, and whoever then meets no room tries again only after a second.
