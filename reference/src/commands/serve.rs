@@ -25,7 +25,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), Failure> {
     runtime.block_on(serve(args, stopped))
 }
 
-async fn serve(args: &ServeArgs, stopped: oneshot::Receiver<()>) -> Result<(), Failure> {
+async fn serve(args: &ServeArgs, stopped: oneshot::Receiver<&'static str>) -> Result<(), Failure> {
     let clock = Clock::from_start(args.now);
     let location = Location::parse(&args.db.db);
     let store = Store::open(&location, args.write_queue).map_err(Failure::cannot_start)?;
@@ -78,7 +78,9 @@ async fn serve(args: &ServeArgs, stopped: oneshot::Receiver<()>) -> Result<(), F
     server
         .run(async move {
             // The thread that listens for signals lasts as long as the process.
-            let _ = stopped.await;
+            if let Ok(signal) = stopped.await {
+                tracing::info!("stopping on {signal}");
+            }
         })
         .await;
     if let (Location::Scratch, Some(path)) = (&location, &authority) {

@@ -51,7 +51,7 @@ impl Ticks {
     }
 }
 
-/// What a connection tells the task that watches all of them.
+/// What a connection reports to the task that watches all of them.
 pub(super) struct Progress {
     /// The phase in the lowest three bits, the tick of its beginning above them.
     state: AtomicU64,
@@ -77,27 +77,27 @@ impl Progress {
         (Phase::ALL[(state & 7) as usize], state >> 3)
     }
 
-    /// Asks the connection to end after the request in hand.
+    /// Asks the connection to end after the request in progress.
     pub(super) fn stop(&self) {
         self.stopping.store(true, Ordering::Release);
         self.stop.notify_one();
     }
 
-    /// Drives a connection to its end; when asked to stop, `finish` is told once.
+    /// Drives a connection to its end; when asked to stop, `finish` is called once.
     pub(super) async fn drive<C: Future>(&self, connection: C, finish: impl Fn(Pin<&mut C>)) -> C::Output {
         let mut connection = std::pin::pin!(connection);
         let mut stop = std::pin::pin!(self.stop.notified());
         // Waiting once is enough to be woken, since all wakers of one task are alike: afterwards a look
         // at the flag replaces the wait.
         let mut registered = false;
-        let mut told = false;
+        let mut finishing = false;
         std::future::poll_fn(move |context| {
             if !registered {
                 registered = true;
                 let _ = stop.as_mut().poll(context);
             }
-            if !told && self.stopping.load(Ordering::Acquire) {
-                told = true;
+            if !finishing && self.stopping.load(Ordering::Acquire) {
+                finishing = true;
                 finish(connection.as_mut());
             }
             connection.as_mut().poll(context)
@@ -119,7 +119,7 @@ enum RequestLine {
 ///
 /// What hyper cannot read as a request it answers by itself, with a status, no body and the date of the machine
 /// (`Http1Transaction::on_error`), and nothing can be hooked in there. But those are the only bytes that it ever
-/// writes while no request is in hand, so they are recognised by that, and `refusal` is sent in their place.
+/// writes while no request is in progress, so they are recognised by that, and `refusal` is sent in their place.
 pub(super) struct Watched<S, F> {
     inner: TokioIo<S>,
     progress: Arc<Progress>,

@@ -188,7 +188,7 @@ fn ticks_of(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis().div_ceil(TICK.as_millis())).unwrap_or(u64::MAX)
 }
 
-/// Strikes a connection off the list, however its task ends.
+/// Removes a connection from the list, however its task ends.
 struct Leaving {
     connections: Arc<Connections>,
     number: u64,

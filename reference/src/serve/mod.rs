@@ -266,8 +266,8 @@ mod tests {
     #[tokio::test]
     async fn what_keys_have_used_is_written_down_at_last_when_there_is_room_again() {
         let store = Store::open(&Location::Scratch, 1).expect("a store");
-        let desk = KeyStore::beside(&store).expect("a second connection");
-        let (_, key) = crate::keys::issue(&desk, "test", Plan::Free, 0).expect("a key");
+        let key_store = KeyStore::beside(&store).expect("a second connection");
+        let (_, key) = crate::keys::issue(&key_store, "test", Plan::Free, 0).expect("a key");
         let options = AppOptions {
             base_path: String::new(),
             clock: Clock::frozen(600),
@@ -282,7 +282,7 @@ mod tests {
         assert_eq!(answer.status(), 200);
 
         // While another process has the database, one creation is being written and one waits: the queue is full.
-        desk.lock();
+        key_store.lock();
         let pet = || crate::wire::NewPet::parse(br#"{"name":"Rex","categoryId":1}"#).expect("an animal");
         let mut queued = 0;
         loop {
@@ -294,7 +294,7 @@ mod tests {
             }
         }
         // The first attempt finds no room; then there is some again.
-        tokio::join!(save_usage_at_last(&app), async { desk.unlock() });
-        assert_eq!(desk.list().expect("the keys")[0].usage.in_minute, 1);
+        tokio::join!(save_usage_at_last(&app), async { key_store.unlock() });
+        assert_eq!(key_store.list().expect("the keys")[0].usage.in_minute, 1);
     }
 }

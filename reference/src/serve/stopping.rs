@@ -49,14 +49,14 @@ enum Request {
     Hangup,
 }
 
-/// Listens for SIGTERM, SIGINT and SIGHUP from now on. The returned channel reports the first one that asks to stop.
+/// Listens for SIGTERM, SIGINT and SIGHUP from now on. The returned channel reports the first one that asks to stop, by its name.
 /// From then on the process ends, with a message and the exit code 4, on the second one, and when `grace` and the
 /// time for the last writes have passed; whoever is done before that just ends it.
 ///
 /// # Errors
 ///
 /// What the system says when signals or a thread cannot be had.
-pub fn listen(grace: Duration) -> io::Result<oneshot::Receiver<()>> {
+pub fn listen(grace: Duration) -> io::Result<oneshot::Receiver<&'static str>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let (mut terminate, mut interrupt, mut hangup) = {
         let _entered = runtime.enter();
@@ -79,11 +79,13 @@ pub fn listen(grace: Duration) -> io::Result<oneshot::Receiver<()>> {
 }
 
 /// Waits for the first request to stop, passes it on, and returns when the process must end in spite of its work.
-async fn attend(mut next: impl AsyncFnMut() -> Request, stop: oneshot::Sender<()>, bound: Duration) -> Unfinished {
-    let name = stopping_signal(&mut next).await;
-    tracing::info!("stopping on {name}");
+async fn attend(
+    mut next: impl AsyncFnMut() -> Request,
+    stop: oneshot::Sender<&'static str>,
+    bound: Duration,
+) -> Unfinished {
     // Nobody listens any more when the server has ended by itself.
-    let _ = stop.send(());
+    let _ = stop.send(stopping_signal(&mut next).await);
     match tokio::time::timeout(bound, stopping_signal(&mut next)).await {
         Ok(_) => Unfinished::AskedAgain,
         Err(_elapsed) => Unfinished::OutOfTime,
@@ -133,7 +135,7 @@ mod tests {
         };
         let (stop, stopped) = oneshot::channel();
         let began = Instant::now();
-        let passed_on = tokio::spawn(async move { stopped.await.ok().map(|()| began.elapsed().as_secs()) });
+        let passed_on = tokio::spawn(async move { stopped.await.ok().map(|_| began.elapsed().as_secs()) });
         let unfinished = attend(next, stop, BOUND).await;
         (unfinished, began.elapsed().as_secs(), passed_on.await.expect("no panic"))
     }

@@ -67,7 +67,7 @@ fn read<S: AsyncRead + Unpin>(stream: &mut Watched<S, Refusal>) -> Poll<Vec<u8>>
 }
 
 #[test]
-fn a_phase_is_told_with_the_tick_in_which_it_began() {
+fn a_phase_is_reported_with_the_tick_in_which_it_began() {
     let ticks = Arc::new(Ticks::default());
     let progress = Progress::new(Arc::clone(&ticks));
     assert_eq!(progress.phase(), (Phase::Head, 0));
@@ -83,17 +83,17 @@ fn a_phase_is_told_with_the_tick_in_which_it_began() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_connection_is_told_once_to_finish_and_only_when_that_is_asked_for() {
+async fn a_connection_is_asked_once_to_finish_and_only_when_that_is_asked_for() {
     let progress = Arc::new(Progress::new(Arc::default()));
-    let (told, polled) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let (asked, polled) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let driven = {
-        let (progress, told, polled) = (Arc::clone(&progress), Arc::clone(&told), Arc::clone(&polled));
-        // Once told, it takes two more turns.
+        let (progress, asked, polled) = (Arc::clone(&progress), Arc::clone(&asked), Arc::clone(&polled));
+        // Once asked, it takes two more turns.
         let connection = {
-            let (told, mut turns) = (Arc::clone(&told), 0);
+            let (asked, mut turns) = (Arc::clone(&asked), 0);
             poll_fn(move |context| {
                 polled.fetch_add(1, Ordering::Relaxed);
-                if told.load(Ordering::Relaxed) > 0 {
+                if asked.load(Ordering::Relaxed) > 0 {
                     turns += 1;
                     context.waker().wake_by_ref();
                 }
@@ -102,24 +102,24 @@ async fn a_connection_is_told_once_to_finish_and_only_when_that_is_asked_for() {
         };
         tokio::spawn(async move {
             let finish = |_: Pin<&mut _>| {
-                told.fetch_add(1, Ordering::Relaxed);
+                asked.fetch_add(1, Ordering::Relaxed);
             };
             progress.drive(connection, finish).await
         })
     };
     tokio::task::yield_now().await;
-    assert_eq!((told.load(Ordering::Relaxed), polled.load(Ordering::Relaxed)), (0, 1));
+    assert_eq!((asked.load(Ordering::Relaxed), polled.load(Ordering::Relaxed)), (0, 1));
     progress.stop();
     let end = tokio::time::timeout(Duration::from_secs(60), driven).await;
     assert_eq!(end.expect("it is woken").expect("no panic"), "the end");
-    assert_eq!(told.load(Ordering::Relaxed), 1);
+    assert_eq!(asked.load(Ordering::Relaxed), 1);
 }
 
 #[tokio::test]
 async fn the_first_byte_of_a_request_ends_the_idling() {
     let (mut near, progress, mut far) = pair(Phase::Idle);
     assert_eq!(read(&mut near), Poll::Pending);
-    assert_eq!(progress.phase(), (Phase::Idle, 0), "nothing came");
+    assert_eq!(progress.phase(), (Phase::Idle, 0), "nothing was received");
     far.write_all(b"G").await.expect("sent");
     assert_eq!(read(&mut near), Poll::Ready(b"G".to_vec()));
     assert_eq!(progress.phase(), (Phase::Head, 3));
@@ -221,7 +221,7 @@ async fn after_the_response_what_still_comes_is_dropped_until_the_client_closes(
     far.write_all(&[b'x'; 10_000]).await.expect("sent");
     assert!(Pin::new(&mut near).poll_shutdown(&mut context()).is_pending());
     assert_eq!(progress.phase(), (Phase::Lingering, 3));
-    assert_eq!(far.read(&mut [0; 1]).await.expect("the end"), 0, "the client is told that nothing more comes");
+    assert_eq!(far.read(&mut [0; 1]).await.expect("the end"), 0, "the client sees the end of the response");
     progress.enter(Phase::Busy);
     far.write_all(&[b'x'; 10_000]).await.expect("sent");
     assert!(Pin::new(&mut near).poll_shutdown(&mut context()).is_pending());

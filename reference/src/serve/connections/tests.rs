@@ -48,7 +48,8 @@ async fn stay(connections: &Arc<Connections>, from: Origin, phase: Phase) -> Opt
     Some(ended)
 }
 
-/// Opens a connection that enters a phase after a moment and stays in it. How long it was in it when it was ended, if it was.
+/// Opens a connection that enters a phase after a moment and stays in it. Returns how long it was in
+/// it when it was ended, if it was.
 async fn time_in(phase: Phase, moment: Duration) -> Option<Duration> {
     let connections = connections();
     let watching = tokio::spawn(Arc::clone(&connections).watch(options()));
@@ -88,7 +89,7 @@ async fn a_connection_ends_when_it_has_been_in_a_phase_for_as_long_as_that_may_t
     assert_eq!(time_in(Phase::Busy, Duration::ZERO).await, None);
 }
 
-/// Opens a connection that is busy until some time after it was asked to stop. Whether it came to its own end.
+/// Opens a connection that is busy until some time after it was asked to stop. Returns whether it ended by itself.
 async fn open(connections: &Arc<Connections>, takes: Duration) -> Arc<AtomicBool> {
     let ended = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&ended);
@@ -118,7 +119,7 @@ async fn stopping_lets_requests_in_flight_finish_and_cuts_off_what_takes_too_lon
     let took = began.elapsed();
     assert!((Duration::from_secs(1)..Duration::from_secs(1) + 2 * STOPPING_LOOK).contains(&took), "{took:?}");
     tokio::task::yield_now().await;
-    assert!(lock(&connections.open).is_empty(), "one was not ended, or not struck off the list");
+    assert!(lock(&connections.open).is_empty(), "one was not ended, or not removed from the list");
 }
 
 #[tokio::test(start_paused = true)]
