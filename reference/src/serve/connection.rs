@@ -149,16 +149,30 @@ impl<S, F> Watched<S, F> {
         let (head_method, rest) = match self.line {
             RequestLine::Nothing => {
                 let start = bytes.iter().position(|byte| !blank(byte)).unwrap_or(bytes.len());
-                (bytes[start..].starts_with(b"HEAD "), &bytes[start..])
+                match method(&bytes[start..]) {
+                    Some(method) => (method == b"HEAD", &bytes[start..]),
+                    // These bytes continue a request that began together with the one before.
+                    None if start < bytes.len() => {
+                        self.line = RequestLine::Complete { head_method: false };
+                        return;
+                    }
+                    None => return,
+                }
             }
             RequestLine::Begun { head_method } | RequestLine::Complete { head_method } => (head_method, bytes),
         };
-        if rest.contains(&b'\n') {
-            self.line = RequestLine::Complete { head_method };
-        } else if !rest.is_empty() {
-            self.line = RequestLine::Begun { head_method };
-        }
+        self.line = if rest.contains(&b'\n') {
+            RequestLine::Complete { head_method }
+        } else {
+            RequestLine::Begun { head_method }
+        };
     }
+}
+
+/// The method, if a request line begins with these bytes.
+fn method(bytes: &[u8]) -> Option<&[u8]> {
+    let end = bytes.iter().take(32).position(|byte| *byte == b' ')?;
+    Some(&bytes[..end]).filter(|method| !method.is_empty() && method.iter().all(u8::is_ascii_uppercase))
 }
 
 impl<S: AsyncRead + Unpin, F: Unpin> Read for Watched<S, F> {

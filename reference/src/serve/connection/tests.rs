@@ -182,7 +182,8 @@ async fn what_hyper_answers_by_itself_is_replaced_whatever_the_method_and_the_le
     assert_eq!(refused(&["\r\nHEAD / x\r\n"], "400").await, "400 true");
     assert_eq!(refused(&["\r\n", "HEAD ", "/ x\r\n"], "400").await, "400 true");
     assert_eq!(refused(&["GET / HTTP/1.1\r\n", "a: b"], "431").await, "431 false");
-    assert_eq!(refused(&["GET /", &"x".repeat(5_000)], "431").await, "414 false", "all of it is target");
+    assert_eq!(refused(&["GET /", &"x".repeat(500)], "431").await, "414 false", "all of it is target");
+    assert_eq!(refused(&[&"x".repeat(500)], "431").await, "431 false", "the rest of a pipelined request");
 }
 
 #[tokio::test]
