@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use axum::extract::State;
-use axum::response::Html;
 use bytes::Bytes;
 
 use crate::app::App;
+use crate::docs::Page;
 use crate::error::ApiError;
 use crate::respond::WrittenJson;
 
@@ -26,6 +26,6 @@ pub async fn openapi(State(app): State<Arc<App>>) -> WrittenJson {
 }
 
 /// The interface description for people.
-pub async fn docs(State(app): State<Arc<App>>) -> Html<Bytes> {
-    Html(app.docs.clone())
+pub(crate) async fn docs(State(app): State<Arc<App>>) -> Page {
+    Page(app.docs.clone())
 }

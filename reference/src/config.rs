@@ -11,7 +11,11 @@ use crate::plan::{Limits, Plan};
 
 /// The reference server of the Animal Store API
 #[derive(Debug, Parser)]
-#[command(name = "reference", version, after_help = "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 could not start.")]
+#[command(
+    name = "reference",
+    version,
+    after_help = "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 could not start, 4 stopped unfinished."
+)]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -86,9 +90,13 @@ pub struct ServeArgs {
     #[arg(long, value_name = "BYTES", default_value_t = 64 * 1024, help_heading = "Bounds")]
     pub max_body: usize,
 
-    /// Connections served at a time; more wait to be accepted
+    /// Connections served at a time; beyond that the longest idle one is closed, or more wait while none is idle
     #[arg(long, value_name = "COUNT", default_value = "4096", value_parser = count, help_heading = "Bounds")]
     pub max_connections: usize,
+
+    /// Connections that one address may have at a time (of IPv6, one /64 network); raise it behind a proxy
+    #[arg(long, value_name = "COUNT", default_value = "1024", value_parser = count, help_heading = "Bounds")]
+    pub max_connections_per_address: usize,
 
     /// Animals that may wait to be stored; more are answered with 503
     #[arg(long, value_name = "COUNT", default_value = "1024", value_parser = count, help_heading = "Bounds")]
@@ -296,6 +304,7 @@ mod tests {
         assert_eq!((args.ban_after, args.ban_seconds), (ban.after, ban.seconds));
         assert_eq!((args.max_body, args.request_timeout), (limits.max_body, limits.request_timeout));
         assert_eq!((args.max_connections, args.header_timeout), (serve.max_connections, serve.header_timeout));
+        assert_eq!(args.max_connections_per_address, serve.max_connections_per_address);
         assert_eq!(
             (args.idle_timeout, args.send_timeout, args.grace),
             (serve.idle_timeout, serve.send_timeout, serve.grace)

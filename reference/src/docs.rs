@@ -2,7 +2,12 @@
 
 use std::fmt::Write;
 
+use axum::response::{Html, IntoResponse, Response};
+use bytes::Bytes;
+use http::{HeaderValue, header};
 use serde_json::Value;
+
+use crate::respond;
 
 const HEAD: &str = "<!doctype html>
 <html lang=\"en\">
@@ -20,6 +25,22 @@ const HEAD: &str = "<!doctype html>
   .mark { border: 1px solid; border-radius: .4rem; padding: 0 .4rem; font-size: .8rem; }
 </style>
 ";
+
+/// The page may use its own style and nothing else: whatever found a way into its text could not run or be loaded.
+const POLICY: &str =
+    "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/// The page, as a response.
+pub(crate) struct Page(pub(crate) Bytes);
+
+impl IntoResponse for Page {
+    fn into_response(self) -> Response {
+        let mut response = Html(self.0).into_response();
+        respond::protect(response.headers_mut());
+        response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
+        response
+    }
+}
 
 /// Renders a description that [`crate::openapi::document`] made.
 #[must_use]

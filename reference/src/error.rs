@@ -32,6 +32,31 @@ impl ApiError {
         self
     }
 
+    /// 400: the request is not as HTTP asks.
+    #[must_use]
+    pub fn bad_request(message: &'static str) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "bad_request", message)
+    }
+
+    /// 400, 414 or 431: what was received cannot be read as a request.
+    #[must_use]
+    pub fn unreadable(status: StatusCode) -> Self {
+        let (code, message) = match status {
+            StatusCode::URI_TOO_LONG => ("uri_too_long", "the request target is too long"),
+            StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE => {
+                ("header_fields_too_large", "the request has too many headers, or they are too long")
+            }
+            _ => ("bad_request", "what was received is not a valid HTTP request"),
+        };
+        Self::new(status, code, message)
+    }
+
+    /// 501: the request needs a part of HTTP that this server does not have.
+    #[must_use]
+    pub fn not_implemented(message: &'static str) -> Self {
+        Self::new(StatusCode::NOT_IMPLEMENTED, "not_implemented", message)
+    }
+
     /// 400: the body of a request cannot be used.
     #[must_use]
     pub fn invalid_body(message: String) -> Self {
@@ -47,13 +72,16 @@ impl ApiError {
     /// 401: no valid key; or 503 when the keys cannot be read, so that nobody gets in by accident.
     #[must_use]
     pub fn unauthorized(error: AuthError) -> Self {
-        let message = match error {
-            AuthError::Missing => "send an API key: Authorization: Bearer <API key>",
-            AuthError::Invalid => "the API key is unknown or was revoked",
+        // The challenge names an error only where credentials were presented (RFC 6750 section 3.1).
+        let (message, challenge) = match error {
+            AuthError::Missing => ("send an API key: Authorization: Bearer <API key>", "Bearer realm=\"animal-store\""),
+            AuthError::Invalid => {
+                ("the API key is unknown or was revoked", "Bearer realm=\"animal-store\", error=\"invalid_token\"")
+            }
             AuthError::Unknown(error) => return error.into(),
         };
         Self::new(StatusCode::UNAUTHORIZED, "unauthorized", message)
-            .with(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))
+            .with(header::WWW_AUTHENTICATE, HeaderValue::from_static(challenge))
     }
 
     /// 404: nothing has this path, or no animal has this identifier.
@@ -121,6 +149,7 @@ impl ApiError {
     #[must_use]
     pub fn unavailable(message: &'static str) -> Self {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", message)
+            .with(header::RETRY_AFTER, HeaderValue::from_static("1"))
     }
 
     /// The body.
@@ -167,7 +196,8 @@ mod tests {
     fn a_damaged_store_is_a_500_and_a_busy_one_a_503() {
         assert_eq!(ApiError::from(StoreError::Failed("x".to_owned())).status, 500);
         for error in [StoreError::QueueFull, StoreError::Busy("x".to_owned()), StoreError::Full("x".to_owned())] {
-            assert_eq!(ApiError::from(error).status, 503);
+            let error = ApiError::from(error);
+            assert_eq!((error.status.as_u16(), error.header.is_some()), (503, true), "with Retry-After");
         }
     }
 }

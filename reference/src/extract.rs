@@ -7,7 +7,7 @@ use axum::body::{Body, HttpBody};
 use axum::extract::{FromRequest, FromRequestParts, Path, Request};
 use bytes::Bytes;
 use http::request::Parts;
-use http::{Extensions, HeaderMap, header};
+use http::{Extensions, HeaderMap, HeaderValue, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 
 use crate::app::{App, RequestLimits};
@@ -67,7 +67,7 @@ impl FromRequest<Arc<App>> for NewPet {
 
 /// Whether the headers announce plain JSON; `None` if they announce nothing.
 fn announced_as_json(headers: &HeaderMap) -> Option<bool> {
-    let coded = headers.get_all(header::CONTENT_ENCODING).iter().any(|coding| coding != "identity");
+    let coded = headers.get_all(header::CONTENT_ENCODING).iter().any(|coding| !is_identity(coding));
     let mut types = headers.get_all(header::CONTENT_TYPE).iter();
     match (types.next(), types.next()) {
         _ if coded => Some(false),
@@ -78,6 +78,11 @@ fn announced_as_json(headers: &HeaderMap) -> Option<bool> {
             Some(essence.eq_ignore_ascii_case("application/json"))
         }
     }
+}
+
+/// Content codings have no case (RFC 9110 section 8.4.1).
+fn is_identity(coding: &HeaderValue) -> bool {
+    coding.as_bytes().trim_ascii().eq_ignore_ascii_case(b"identity")
 }
 
 async fn read(body: Body, limits: RequestLimits) -> Result<Bytes, ApiError> {
@@ -122,6 +127,10 @@ mod tests {
             Some(false)
         );
         assert_eq!(announced(&[("content-type", "application/json"), ("content-encoding", "gzip")]), Some(false));
+        for coding in ["identity", "Identity", "IDENTITY"] {
+            let headers = [("content-type", "application/json"), ("content-encoding", coding)];
+            assert_eq!(announced(&headers), Some(true), "{coding}");
+        }
     }
 
     #[tokio::test]

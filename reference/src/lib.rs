@@ -27,6 +27,7 @@ pub mod extract;
 pub mod gate;
 mod int64;
 pub mod keys;
+mod list_body;
 mod logging;
 pub mod openapi;
 pub mod orders;

@@ -164,7 +164,7 @@ fn responses(success_status: &str, success: &Value, errors: &[(&str, &str)]) -> 
         match *status {
             "401" => headers["WWW-Authenticate"] = reference("headers/WWW-Authenticate"),
             "405" => headers["Allow"] = reference("headers/Allow"),
-            "429" => headers["Retry-After"] = reference("headers/Retry-After"),
+            "429" | "503" => headers["Retry-After"] = reference("headers/Retry-After"),
             _ => {}
         }
         let error = json!({
@@ -200,10 +200,10 @@ fn headers() -> Value {
         "X-Request-Id": text("The number of the request in the server's log", "^[0-9]+$"),
         "Retry-After": {
             "required": true,
-            "description": "Seconds until a request can be admitted again",
+            "description": "Seconds to wait before the next request",
             "schema": { "type": "integer", "minimum": 1 }
         },
-        "WWW-Authenticate": text("The scheme to authenticate with", "^Bearer$"),
+        "WWW-Authenticate": text("The scheme to authenticate with, and what was wrong with a key that was sent (RFC 6750)", "^Bearer realm=\"animal-store\"(, error=\"invalid_token\")?$"),
         "Allow": text("The methods that the path takes", "^[A-Z]+(, [A-Z]+)*$"),
         "Sunset": text("When the operation is removed (RFC 8594)", &format!("^{SUNSET_DATE}$")),
         "Link": text("What to use instead of the operation", "^<[^<>]*>; rel=\"successor-version\"$")

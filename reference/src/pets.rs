@@ -3,15 +3,16 @@
 use std::sync::Arc;
 
 use axum::extract::State;
-use axum::response::IntoResponse;
+use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use http::StatusCode;
 
 use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::{Moment, PetId};
+use crate::list_body;
 use crate::query::ListQuery;
-use crate::respond::WrittenJson;
+use crate::respond::{self, WrittenJson};
 use crate::store::AnimalRow;
 use crate::wire::{NewPet, write_pet};
 
@@ -20,17 +21,8 @@ use crate::wire::{NewPet, write_pet};
 /// # Errors
 ///
 /// 400 for a bad query; 5xx when the store fails.
-pub async fn list(State(app): State<Arc<App>>, query: ListQuery) -> Result<WrittenJson, ApiError> {
-    let mut body = Vec::with_capacity(2048);
-    body.push(b'[');
-    app.store.newest(query.status, query.limit, |pet| {
-        if body.len() > 1 {
-            body.push(b',');
-        }
-        write_pet(&mut body, pet);
-    })?;
-    body.push(b']');
-    Ok(WrittenJson(body.into()))
+pub async fn list(State(app): State<Arc<App>>, query: ListQuery) -> Result<Response, ApiError> {
+    Ok(respond::json(list_body::read(&app, query)?))
 }
 
 /// Fetches one animal, and announces whatever the outcome that this will end: 404 if there is no such

@@ -24,12 +24,18 @@ pub struct WrittenJson(pub Bytes);
 
 impl IntoResponse for WrittenJson {
     fn into_response(self) -> Response {
-        let mut response = Response::new(Body::from(self.0));
-        let headers = response.headers_mut();
-        headers.reserve(HEADERS);
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        response
+        json(Body::from(self.0))
     }
+}
+
+/// A response with JSON in its body.
+pub(crate) fn json(body: Body) -> Response {
+    let mut response = Response::new(body);
+    let headers = response.headers_mut();
+    headers.reserve(HEADERS);
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    protect(headers);
+    response
 }
 
 impl IntoResponse for ApiError {
@@ -40,6 +46,13 @@ impl IntoResponse for ApiError {
         }
         response
     }
+}
+
+/// Keeps responses out of caches, since they depend on the key and on the moment, and browsers from guessing
+/// another media type.
+pub fn protect(headers: &mut HeaderMap) {
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
 }
 
 /// Tells the caller its quota.

@@ -28,7 +28,7 @@ fn issue(args: &IssueArgs) -> Result<(), Failure> {
 }
 
 fn list(args: &DbArgs) -> Result<(), Failure> {
-    let keys = open(args)?.list().map_err(Failure::failed)?;
+    let keys = open_existing(args)?.list().map_err(Failure::failed)?;
     let mut out = String::new();
     let _ = writeln!(
         out,
@@ -53,7 +53,7 @@ fn list(args: &DbArgs) -> Result<(), Failure> {
 }
 
 fn revoke(args: &RevokeArgs) -> Result<(), Failure> {
-    match open(&args.db)?.revoke(args.number, Clock::system().now()) {
+    match open_existing(&args.db)?.revoke(args.number, Clock::system().now()) {
         Ok(true) => print(&format!("key {} is revoked\n", args.number)),
         Ok(false) => Err(Failure::Failed(format!("no key in force has the number {}", args.number))),
         Err(error) => Err(Failure::failed(error)),
@@ -66,6 +66,16 @@ fn open(args: &DbArgs) -> Result<KeyStore, Failure> {
         Location::Scratch => {
             Err(Failure::Usage("a throw-away database is private to its server: start that with --dev".to_owned()))
         }
+    }
+}
+
+/// Only issuing a key may create a database: elsewhere a file that does not exist is a mistyped name.
+fn open_existing(args: &DbArgs) -> Result<KeyStore, Failure> {
+    match Location::parse(&args.db) {
+        Location::File(path) if !path.exists() => {
+            Err(Failure::CannotStart(format!("there is no database {}: name another file with --db", path.display())))
+        }
+        _ => open(args),
     }
 }
 

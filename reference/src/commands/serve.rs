@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::oneshot;
 use tokio_rustls::TlsAcceptor;
 
 use crate::app::{App, AppOptions, RequestLimits};
@@ -13,20 +13,19 @@ use crate::keys::{self, ApiKey};
 use crate::logging;
 use crate::plan::Plan;
 use crate::rate_limit::BanPolicy;
-use crate::serve::{ServeOptions, Server, tls};
+use crate::serve::files::{self, Capacity};
+use crate::serve::{ServeOptions, Server, stopping, tls};
 use crate::store::{KeyStore, Location, Store};
 
 pub(crate) fn run(args: &ServeArgs) -> Result<(), Failure> {
     logging::start(args.log, args.log_format);
+    // Listened for from the start, so that a stop that comes early is not lost.
+    let stopped = stopping::listen(args.grace).map_err(Failure::cannot_start)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(Failure::cannot_start)?;
-    runtime.block_on(serve(args))
+    runtime.block_on(serve(args, stopped))
 }
 
-async fn serve(args: &ServeArgs) -> Result<(), Failure> {
-    // Listened for from the start, so that a stop that comes early is not lost.
-    let mut terminate = signal(SignalKind::terminate()).map_err(Failure::cannot_start)?;
-    let mut interrupt = signal(SignalKind::interrupt()).map_err(Failure::cannot_start)?;
-
+async fn serve(args: &ServeArgs, stopped: oneshot::Receiver<&'static str>) -> Result<(), Failure> {
     let clock = Clock::from_start(args.now);
     let location = Location::parse(&args.db.db);
     let store = Store::open(&location, args.write_queue).map_err(Failure::cannot_start)?;
@@ -43,9 +42,13 @@ async fn serve(args: &ServeArgs) -> Result<(), Failure> {
     .map_err(Failure::cannot_start)?;
     let without_keys = app.keys().is_empty();
     let (tls, authority) = tls(args, &location)?;
-    let server = Server::bind(args.listen, app, tls, options(args))
+    let options = ServeOptions { max_connections: possible_connections(args.max_connections)?, ..options(args) };
+    let server = Server::bind(args.listen, app, tls, options)
         .map_err(|error| Failure::CannotStart(format!("cannot listen on {}: {error}", args.listen)))?;
     let base_url = server.base_url().map_err(Failure::cannot_start)?;
+    for exposure in exposures(args) {
+        tracing::warn!("{exposure}");
+    }
 
     let mut notice = String::new();
     if let Some(path) = &authority {
@@ -74,9 +77,9 @@ async fn serve(args: &ServeArgs) -> Result<(), Failure> {
 
     server
         .run(async move {
-            tokio::select! {
-                _ = terminate.recv() => tracing::info!("stopping on SIGTERM"),
-                _ = interrupt.recv() => tracing::info!("stopping on Ctrl-C"),
+            // The thread that listens for signals lasts as long as the process.
+            if let Ok(signal) = stopped.await {
+                tracing::info!("stopping on {signal}");
             }
         })
         .await;
@@ -91,10 +94,31 @@ async fn serve(args: &ServeArgs) -> Result<(), Failure> {
 fn options(args: &ServeArgs) -> ServeOptions {
     ServeOptions {
         max_connections: args.max_connections,
+        max_connections_per_address: args.max_connections_per_address,
         header_timeout: args.header_timeout,
         idle_timeout: args.idle_timeout,
         send_timeout: args.send_timeout,
         grace: args.grace,
+    }
+}
+
+/// How many connections there can be of those that are wanted: better fewer than wanted than clients who are lost
+/// when the process has no file left for them.
+fn possible_connections(wanted: usize) -> Result<usize, Failure> {
+    match files::make_room(wanted) {
+        Capacity::Enough => Ok(wanted),
+        Capacity::Fewer { connections, limit } => {
+            tracing::warn!(
+                "the process may open {limit} files (ulimit -n), too few for --max-connections {wanted}: it serves \
+                 {connections} connections at a time"
+            );
+            Ok(connections)
+        }
+        Capacity::None { limit } => Err(Failure::CannotStart(format!(
+            "the process may open {limit} files (ulimit -n), which leaves none for connections: raise it, for example \
+             to {}",
+            wanted + 64
+        ))),
     }
 }
 
@@ -103,6 +127,23 @@ fn issue_dev_keys(store: &Store, clock: &Clock) -> Result<Vec<(Plan, ApiKey)>, F
     let plans = [Plan::Free, Plan::Pro, Plan::Business, Plan::Enterprise];
     let issue = |plan| keys::issue(&desk, "dev", plan, clock.now()).map(|(_, key)| (plan, key));
     plans.into_iter().map(issue).collect::<Result<_, _>>().map_err(Failure::cannot_start)
+}
+
+/// What the options allow to others, and hardly anybody means to.
+fn exposures(args: &ServeArgs) -> Vec<String> {
+    let mut exposures = Vec::new();
+    if let Some(key) = args.tls_key.as_ref().filter(|key| tls::is_world_readable(key)) {
+        let key = key.display();
+        exposures.push(format!("every user of this machine can read the private key {key}: run chmod 600 {key}"));
+    }
+    let with_tls = args.tls_self_signed || args.tls_cert.is_some();
+    if args.dev && !with_tls && !args.listen.ip().is_loopback() {
+        exposures.push(format!(
+            "with --dev on {}, API keys travel unencrypted where others may read them: listen on 127.0.0.1 or use TLS",
+            args.listen
+        ));
+    }
+    exposures
 }
 
 /// How to speak TLS, if at all, and the certificate of the authority that was made for it.
@@ -128,12 +169,34 @@ mod tests {
     use super::*;
     use crate::config::{Cli, Command};
 
+    fn serve_args(line: &str) -> Box<ServeArgs> {
+        let Command::Serve(args) =
+            Cli::parse_from(["reference", "serve"].into_iter().chain(line.split_whitespace())).command
+        else {
+            panic!("not serve")
+        };
+        args
+    }
+
+    #[test]
+    fn development_keys_on_an_address_that_others_reach_are_warned_about_unless_encrypted() {
+        for (line, count) in [
+            ("--dev", 0),
+            ("--dev --listen [::1]:80", 0),
+            ("--listen 0.0.0.0:80", 0),
+            ("--dev --listen 0.0.0.0:80", 1),
+            ("--dev --listen 192.0.2.7:80", 1),
+            ("--dev --listen 0.0.0.0:80 --tls-self-signed", 0),
+        ] {
+            assert_eq!(exposures(&serve_args(line)).len(), count, "{line}");
+        }
+    }
+
     #[test]
     fn what_the_command_line_says_reaches_the_server() {
-        let line = "reference serve --max-connections 3 --header-timeout 4 --idle-timeout 5 --send-timeout 6 --grace 7";
-        let Command::Serve(args) = Cli::parse_from(line.split(' ')).command else { panic!("not serve") };
-        let options = options(&args);
-        assert_eq!(options.max_connections, 3);
+        let line = "--max-connections 3 --max-connections-per-address 2 --header-timeout 4 --idle-timeout 5 --send-timeout 6 --grace 7";
+        let options = options(&serve_args(line));
+        assert_eq!((options.max_connections, options.max_connections_per_address), (3, 2));
         let times = [options.header_timeout, options.idle_timeout, options.send_timeout, options.grace];
         assert_eq!(times.map(|time| time.as_secs()), [4, 5, 6, 7]);
     }

@@ -89,7 +89,10 @@ async fn nothing_but_401_is_told_without_a_key() {
         assert_eq!(parts.status, 401, "{method} {path}");
         assert!(body.contains("\"status\":401"), "{body}");
         let told = ["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset", "www-authenticate"];
-        assert_eq!(told.map(|name| parts.headers[name].to_str().expect("text")), ["0", "0", "660", "Bearer"]);
+        assert_eq!(
+            told.map(|name| parts.headers[name].to_str().expect("text")),
+            ["0", "0", "660", "Bearer realm=\"animal-store\""]
+        );
     }
 }
 

@@ -2,39 +2,50 @@
 
 mod connection;
 mod connections;
+mod exchange;
+pub mod files;
+mod head;
+mod refusal;
+pub mod stopping;
 pub mod tls;
 
+use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use axum::body::Body;
-use http::Request;
+use axum::body::{Body, HttpBody};
+use http::{HeaderValue, Request, Response, StatusCode, header};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_rustls::TlsAcceptor;
 use tower::ServiceExt;
 
 use crate::app::App;
 use crate::router::{self, Entrance};
 use connection::{Phase, Progress, Watched};
-use connections::Connections;
+use connections::{Connections, Place};
+use exchange::{Download, Upload};
 
 /// How often usage is written down. A killed server forgets less than a second of it, the time of the
 /// write included.
 const SAVE_EVERY: Duration = Duration::from_millis(500);
 
 /// How long a stopping server tries to write usage down.
-const LAST_SAVE: Duration = Duration::from_secs(5);
+const LAST_SAVE: Duration = Duration::from_secs(3);
 
 /// How many connections may wait to be accepted. The usual 128 overflow when a thousand clients arrive
 /// together, and whoever then meets no room tries again only after a second.
 const BACKLOG: u32 = 4096;
+
+/// How much of a response the system holds for a slow client (Linux doubles it). Without a bound that is several
+/// megabytes, of which a third has to be taken before anything more is: a client that takes 40 KB a second makes no
+/// visible progress for half a minute.
+const SEND_BUFFER: u32 = 128 * 1024;
 
 /// The longest head of a request, and the most that is buffered of one.
 const MAX_HEAD: usize = 32 * 1024;
@@ -42,9 +53,12 @@ const MAX_HEAD: usize = 32 * 1024;
 /// How connections are treated.
 #[derive(Clone, Copy, Debug)]
 pub struct ServeOptions {
-    /// How many connections are served at a time; more wait to be accepted.
+    /// How many connections are served at a time. Beyond that the longest idle one makes room for another; more
+    /// wait to be accepted while none is idle.
     pub max_connections: usize,
-    /// How long a head may take, from its first byte (or a TLS handshake, from the connection).
+    /// How many of them one address may have (one /64 network of IPv6); more are closed unless one is idle.
+    pub max_connections_per_address: usize,
+    /// How long a head may take, from its first byte (of the first request: from the connection, as a TLS handshake).
     pub header_timeout: Duration,
     /// How long a connection may be idle between requests.
     pub idle_timeout: Duration,
@@ -58,6 +72,7 @@ impl Default for ServeOptions {
     fn default() -> Self {
         Self {
             max_connections: 4096,
+            max_connections_per_address: 1024,
             header_timeout: Duration::from_secs(10),
             idle_timeout: Duration::from_secs(60),
             send_timeout: Duration::from_secs(30),
@@ -84,6 +99,8 @@ impl Server {
         let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
         // So that a restart does not wait for the last server's connections to be forgotten.
         socket.set_reuseaddr(true)?;
+        // Accepted connections inherit it.
+        socket.set_send_buffer_size(SEND_BUFFER)?;
         socket.bind(address)?;
         Ok(Self { listener: socket.listen(BACKLOG)?, app: Arc::new(app), tls, options })
     }
@@ -102,21 +119,21 @@ impl Server {
     /// (for as long as the grace lasts), and what keys have used is written down.
     pub async fn run(self, stop: impl Future<Output = ()>) {
         let Self { listener, app, tls, options } = self;
-        let connections = Arc::new(Connections::default());
+        let connections = Arc::new(Connections::new(&options));
         let watching = tokio::spawn(Arc::clone(&connections).watch(options));
         let saving = tokio::spawn(save_usage(Arc::clone(&app)));
-        let places = Arc::new(Semaphore::new(options.max_connections));
-        let entrance = router::router(&app);
+        let service = Service { entrance: router::router(&app), app: Arc::clone(&app), tls };
 
         let mut stop = std::pin::pin!(stop);
         loop {
             let accepted = tokio::select! {
                 biased;
                 () = &mut stop => break,
-                accepted = accept(&listener, &places) => accepted,
+                accepted = accept(&listener, &connections) => accepted,
             };
             let (stream, place) = match accepted {
-                Ok(accepted) => accepted,
+                Ok(Some(accepted)) => accepted,
+                Ok(None) => continue,
                 Err(error) => {
                     // Nothing but waiting helps when the process is out of files or memory.
                     tracing::warn!(%error, "a connection could not be accepted");
@@ -124,11 +141,8 @@ impl Server {
                     continue;
                 }
             };
-            let (entrance, tls) = (entrance.clone(), tls.clone());
-            connections.spawn(|progress| async move {
-                serve_connection(entrance, stream, tls, progress).await;
-                drop(place);
-            });
+            let service = service.clone();
+            connections.spawn(place, |progress| serve_connection(service, stream, progress));
         }
 
         drop(listener);
@@ -143,12 +157,15 @@ impl Server {
     }
 }
 
-async fn accept(listener: &TcpListener, places: &Arc<Semaphore>) -> io::Result<(TcpStream, OwnedSemaphorePermit)> {
-    // The semaphore is never closed, and the error would only say that it was.
-    let place = Arc::clone(places).acquire_owned().await.map_err(io::Error::other)?;
-    let (stream, _) = listener.accept().await?;
+/// The next connection, with its place. `None` if its address has too many already: it is closed at once.
+async fn accept(listener: &TcpListener, connections: &Connections) -> io::Result<Option<(TcpStream, Place)>> {
+    let (stream, peer) = listener.accept().await?;
     stream.set_nodelay(true)?;
-    Ok((stream, place))
+    let Some(place) = connections.place(peer.ip().into()).await else {
+        tracing::debug!(address = %peer.ip(), "refused a connection: its address has as many as one may have");
+        return Ok(None);
+    };
+    Ok(Some((stream, place)))
 }
 
 async fn save_usage(app: Arc<App>) {
@@ -174,36 +191,64 @@ async fn save_usage_at_last(app: &App) {
     }
 }
 
-async fn serve_connection(entrance: Entrance, stream: TcpStream, tls: Option<TlsAcceptor>, progress: Arc<Progress>) {
-    match tls {
-        None => serve_stream(entrance, stream, progress).await,
+/// What all connections share.
+#[derive(Clone)]
+struct Service {
+    app: Arc<App>,
+    entrance: Entrance,
+    tls: Option<TlsAcceptor>,
+}
+
+impl Service {
+    /// Answers one request. When its body stays unread, the response announces that the connection closes.
+    async fn answer(
+        self,
+        request: Request<Incoming>,
+        progress: Arc<Progress>,
+    ) -> Result<Response<Download>, Infallible> {
+        progress.enter(Phase::Busy);
+        let (parts, body) = request.into_parts();
+        let upload = (!body.is_end_stream()).then(|| Upload::new(body, &parts.headers));
+        let body = upload.clone().map_or_else(Body::empty, Body::new);
+        let request = Request::from_parts(parts, body);
+        let mut response = match head::fault(&request) {
+            Some(error) => refusal::of_request(&self.app, error, request.headers()),
+            None => self.entrance.oneshot(request).await?,
+        };
+        if let Some(upload) = upload
+            && !upload.leaves_connection_usable().await
+        {
+            response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
+        Ok(response.map(|body| Download::new(body, progress)))
+    }
+}
+
+async fn serve_connection(service: Service, stream: TcpStream, progress: Arc<Progress>) {
+    match service.tls.clone() {
+        None => serve_stream(service, stream, progress).await,
         Some(acceptor) => match acceptor.accept(stream).await {
-            Ok(stream) => serve_stream(entrance, stream, progress).await,
+            Ok(stream) => serve_stream(service, stream, progress).await,
             Err(error) => tracing::debug!(%error, "a TLS handshake failed"),
         },
     }
 }
 
-async fn serve_stream<S>(entrance: Entrance, stream: S, progress: Arc<Progress>)
+async fn serve_stream<S>(service: Service, stream: S, progress: Arc<Progress>)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send,
 {
+    // The first request has to begin at once: only afterwards may a connection be idle.
+    progress.enter(Phase::Head);
+    let app = Arc::clone(&service.app);
+    let refusal = move |status: StatusCode, without_content| refusal::of_bytes(&app, status, without_content);
+    let stream = Watched::new(stream, Arc::clone(&progress), refusal);
     let noting = Arc::clone(&progress);
-    let service = service_fn(move |request: Request<Incoming>| {
-        let (entrance, progress) = (entrance.clone(), Arc::clone(&noting));
-        async move {
-            progress.enter(Phase::Busy);
-            let response = entrance.oneshot(request.map(Body::new)).await;
-            progress.enter(Phase::Sending);
-            response
-        }
-    });
-    progress.enter(Phase::Idle);
     let connection = http1::Builder::new()
         .header_read_timeout(None)
         .half_close(true)
         .max_buf_size(MAX_HEAD)
-        .serve_connection(Watched::new(stream, Arc::clone(&progress)), service);
+        .serve_connection(stream, service_fn(move |request| service.clone().answer(request, Arc::clone(&noting))));
     if let Err(error) = progress.drive(connection, |connection| connection.graceful_shutdown()).await {
         tracing::debug!(%error, "a connection ended early");
     }
@@ -221,8 +266,8 @@ mod tests {
     #[tokio::test]
     async fn what_keys_have_used_is_written_down_at_last_when_there_is_room_again() {
         let store = Store::open(&Location::Scratch, 1).expect("a store");
-        let desk = KeyStore::beside(&store).expect("a second connection");
-        let (_, key) = crate::keys::issue(&desk, "test", Plan::Free, 0).expect("a key");
+        let key_store = KeyStore::beside(&store).expect("a second connection");
+        let (_, key) = crate::keys::issue(&key_store, "test", Plan::Free, 0).expect("a key");
         let options = AppOptions {
             base_path: String::new(),
             clock: Clock::frozen(600),
@@ -237,7 +282,7 @@ mod tests {
         assert_eq!(answer.status(), 200);
 
         // While another process has the database, one creation is being written and one waits: the queue is full.
-        desk.lock();
+        key_store.lock();
         let pet = || crate::wire::NewPet::parse(br#"{"name":"Rex","categoryId":1}"#).expect("an animal");
         let mut queued = 0;
         loop {
@@ -249,7 +294,7 @@ mod tests {
             }
         }
         // The first attempt finds no room; then there is some again.
-        tokio::join!(save_usage_at_last(&app), async { desk.unlock() });
-        assert_eq!(desk.list().expect("the keys")[0].usage.in_minute, 1);
+        tokio::join!(save_usage_at_last(&app), async { key_store.unlock() });
+        assert_eq!(key_store.list().expect("the keys")[0].usage.in_minute, 1);
     }
 }

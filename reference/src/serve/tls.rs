@@ -2,14 +2,22 @@
 
 use std::fs;
 use std::net::IpAddr;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair, KeyUsagePurpose};
+use jiff::{Timestamp, ToSpan, tz::TimeZone};
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair,
+    KeyUsagePurpose, date_time_ymd,
+};
 use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use tokio_rustls::TlsAcceptor;
+
+/// How long a certificate made at start is valid, counted from the day it is made.
+const VALID_FOR_DAYS: i64 = 397;
 
 /// Why HTTPS cannot be served.
 #[derive(Debug, thiserror::Error)]
@@ -62,19 +70,43 @@ pub fn from_files(certificate: &Path, key: &Path) -> Result<TlsAcceptor, TlsErro
 ///
 /// [`TlsError`] when the file cannot be written.
 pub fn self_signed(address: IpAddr, authority: &Path) -> Result<TlsAcceptor, TlsError> {
-    let mut params = CertificateParams::new(Vec::<String>::new())?;
+    let mut params = short_lived(Vec::new())?;
     params.distinguished_name.push(DnType::CommonName, "Animal Store throw-away authority");
     params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
-    params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::DigitalSignature];
+    params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
     let issuer = CertifiedIssuer::self_signed(params, KeyPair::generate()?)?;
 
-    let mut params = CertificateParams::new(names(address))?;
+    let mut params = short_lived(names(address))?;
     params.distinguished_name.push(DnType::CommonName, "Animal Store");
+    // Strict clients, such as Python from 3.13 on, refuse a certificate without these (RFC 5280 section 4.2.1).
+    params.use_authority_key_identifier_extension = true;
+    params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+    params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
     let key = KeyPair::generate()?;
     let certificate = params.signed_by(&key, &issuer)?;
 
     fs::write(authority, issuer.pem()).map_err(|detail| TlsError::Unwritable { path: authority.to_owned(), detail })?;
     acceptor(vec![certificate.der().clone()], PrivatePkcs8KeyDer::from(key.serialize_der()).into())
+}
+
+/// A certificate that is valid from yesterday, for clients whose clock is a little behind, for somewhat over a
+/// year: some clients refuse longer ones. `--now` has no part in it, because clients go by their own clock.
+fn short_lived(names: Vec<String>) -> Result<CertificateParams, rcgen::Error> {
+    let mut params = CertificateParams::new(names)?;
+    let today = Timestamp::now().to_zoned(TimeZone::UTC).date();
+    let midnight = |date: jiff::civil::Date| {
+        // Months and days are 1 to 31 in both libraries.
+        date_time_ymd(date.year().into(), date.month().unsigned_abs(), date.day().unsigned_abs())
+    };
+    params.not_before = midnight(today.saturating_sub(1.day()));
+    params.not_after = midnight(today.saturating_add(VALID_FOR_DAYS.days()));
+    Ok(params)
+}
+
+/// Whether anybody on this machine may read the file.
+#[must_use]
+pub fn is_world_readable(key: &Path) -> bool {
+    fs::metadata(key).is_ok_and(|file| file.permissions().mode() & 0o004 != 0)
 }
 
 /// What a server that listens at an address is called.

@@ -22,7 +22,12 @@ fn without_a_valid_key_everything_is_a_401_without_effect() {
         ] {
             let answer = ask(server.address, method, path, wrong, body);
             answer.assert_error(401);
-            assert_eq!(answer.header("www-authenticate"), Some("Bearer"));
+            let expected = if wrong.is_empty() {
+                "Bearer realm=\"animal-store\""
+            } else {
+                "Bearer realm=\"animal-store\", error=\"invalid_token\""
+            };
+            assert_eq!(answer.header("www-authenticate"), Some(expected));
             assert_eq!((answer.number("x-ratelimit-limit"), answer.number("x-ratelimit-remaining")), (0, 0));
         }
     }

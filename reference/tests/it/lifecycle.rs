@@ -66,3 +66,76 @@ fn a_throw_away_database_without_dev_says_how_to_get_keys() {
     let server = Server::start(&["--db", ":memory:"]);
     assert!(server.notice.iter().any(|line| line.contains("--dev")), "{:?}", server.notice);
 }
+
+/// Sends the head of a request that adds an animal, and waits until the server handles it.
+fn begin_request(server: &Server, key: &str) -> std::net::TcpStream {
+    let mut stream = connect(server.address);
+    stream.write_all(head("POST", "/v1/pets", key, Some(("application/json", b"{}{}"))).as_bytes()).expect("sent");
+    eventually("the request is in flight", || {
+        (server.ask("GET", "/v1/store/orders", key).number("x-ratelimit-remaining") < 59).then_some(())
+    });
+    stream
+}
+
+#[test]
+fn a_second_signal_ends_the_server_at_once() {
+    let folder = Folder::new();
+    let key = folder.issue(&["free"]);
+    let server = folder.serve(&["--grace", "3600", "--request-timeout", "3600"]);
+    let _stream = begin_request(&server, &key);
+    let address = server.address;
+    server.signal("TERM");
+    eventually("nobody is accepted any more", || std::net::TcpStream::connect(address).is_err().then_some(()));
+    server.signal("TERM");
+    let (status, log) = server.wait();
+    assert_eq!(status.code(), Some(4), "{log}");
+    assert!(log.contains("ended at once on a second signal"), "{log}");
+}
+
+#[test]
+fn storage_that_does_not_finish_does_not_keep_the_server_from_stopping() {
+    let folder = Folder::new();
+    let key = folder.issue(&["free"]);
+    let server = folder.serve(&["--grace", "0.2"]);
+    assert_eq!(server.ask("GET", "/v1/pets", &key).status, 200);
+    // Another process keeps the database, so that what the key has used cannot be written down.
+    let holder = rusqlite::Connection::open(folder.db()).expect("a connection");
+    eventually("the database is free", || holder.execute_batch("BEGIN IMMEDIATE").ok());
+    assert_eq!(server.ask("GET", "/v1/pets", &key).status, 200);
+    server.signal("TERM");
+    let (status, log) = server.wait();
+    assert_eq!(status.code(), Some(4), "{log}");
+    assert!(log.contains("the storage did not finish within the grace period"), "{log}");
+}
+
+#[test]
+fn the_end_of_a_terminal_is_not_the_end_of_the_server() {
+    let folder = Folder::new();
+    let key = folder.issue(&["free"]);
+    let server = folder.serve(&[]);
+    server.signal("HUP");
+    assert_eq!(server.ask("GET", "/v1/pets", &key).status, 200);
+    assert!(server.stop().contains("SIGHUP is ignored"));
+}
+
+#[test]
+fn fewer_files_than_connections_mean_fewer_connections_and_a_warning() {
+    let folder = Folder::new();
+    let key = folder.issue(&["free"]);
+    let limited = |files: u32| {
+        let mut command = std::process::Command::new("sh");
+        let script =
+            format!("ulimit -n {files}; exec \"$0\" serve --listen 127.0.0.1:0 --db \"$1\" --header-timeout 3600");
+        command.args(["-c", &script, env!("CARGO_BIN_EXE_reference"), &folder.db_text()]);
+        command
+    };
+    let server = Server::spawn(limited(100));
+    let _idle: Vec<_> = (0..100).map(|_| connect(server.address)).collect();
+    assert_eq!(server.ask("GET", "/v1/pets", &key).status, 200, "the idle ones make room");
+    let log = server.stop();
+    assert!(log.contains("may open 100 files (ulimit -n)") && log.contains("36 connections"), "{log}");
+    assert!(!log.contains("could not be accepted"), "{log}");
+    let output = limited(40).output().expect("sh runs");
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("leaves none for connections"), "{output:?}");
+}

@@ -2,9 +2,11 @@
 
 mod auth;
 mod contract;
+mod crowd;
 mod deprecation;
 mod durability;
 mod embedded;
+mod http_rules;
 mod lifecycle;
 mod limits;
 mod logs;

@@ -125,6 +125,18 @@ fn an_address_in_use_is_named() {
 }
 
 #[test]
+fn listing_and_revoking_keys_creates_no_database() {
+    let folder = Folder::new();
+    for args in [&["keys", "list"][..], &["keys", "revoke", "1"]] {
+        let output = reference(&[args, &["--db", &folder.db_text()]].concat());
+        let message = String::from_utf8(output.stderr).expect("text");
+        assert_eq!(output.status.code(), Some(3), "{message}");
+        assert!(message.contains("there is no database"), "{message}");
+        assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 0, "{args:?}");
+    }
+}
+
+#[test]
 fn wrong_usage_has_its_own_exit_code() {
     for args in [
         &["serve", "--now", "yesterday"][..],

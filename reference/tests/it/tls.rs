@@ -1,6 +1,7 @@
 //! HTTPS.
 
 use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
 
 use rustls::pki_types::pem::PemObject;
@@ -37,6 +38,56 @@ fn a_self_signed_server_is_trusted_through_the_authority_it_prints() {
     let mut stream = StreamOwned::new(session, connect(server.address));
     assert!(stream.write_all(b"GET / HTTP/1.1\r\n\r\n").is_err(), "the certificate is for other names");
     server.stop();
+}
+
+/// Whether one sequence of bytes holds another.
+fn holds(bytes: &[u8], part: &[u8]) -> bool {
+    bytes.windows(part.len()).any(|window| window == part)
+}
+
+#[test]
+fn a_self_signed_certificate_satisfies_strict_clients() {
+    let folder = Folder::new();
+    let server = folder.serve(&["--tls-self-signed", "--now", "2031-01-01T00:00:00Z"]);
+    let line = server.notice.iter().find_map(|line| line.strip_prefix("trust this authority: "));
+    let config = trusting(line.expect("the path of the authority"));
+    let session = ClientConnection::new(config, ServerName::try_from("localhost").expect("a name")).expect("a session");
+    let mut stream = StreamOwned::new(session, connect(server.address));
+    stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n").expect("sent");
+    let certificate = stream.conn.peer_certificates().expect("a chain")[0].to_vec();
+    for (extension, encoded) in [
+        ("authority key identifier", &[0x06, 0x03, 0x55, 0x1d, 0x23][..]),
+        ("key usage", &[0x06, 0x03, 0x55, 0x1d, 0x0f]),
+        ("server authentication", &[0x06, 0x08, 0x2b, 0x06, 0x01, 0x05, 0x05, 0x07, 0x03, 0x01]),
+    ] {
+        assert!(holds(&certificate, encoded), "{extension}");
+    }
+    // Both ends of the validity are of the ASN.1 type UTCTime: YYMMDDhhmmssZ.
+    let times: Vec<&[u8]> = certificate.windows(15).filter(|window| window.starts_with(&[0x17, 13])).collect();
+    let [from, until] = times.as_slice() else { panic!("{} times before 2050", times.len()) };
+    let day = |time: &[u8]| -> jiff::civil::Date {
+        let digits = std::str::from_utf8(&time[2..8]).expect("digits");
+        format!("20{}-{}-{}", &digits[..2], &digits[2..4], &digits[4..]).parse().expect("a date")
+    };
+    let today = jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date();
+    assert!(day(from) < today && day(until) > today, "the clients' time counts, not --now");
+    assert!((day(until) - day(from)).get_days() <= 398, "some clients refuse longer ones");
+}
+
+#[test]
+fn a_private_key_that_everybody_can_read_is_warned_about() {
+    let folder = Folder::new();
+    let rcgen::CertifiedKey { cert, signing_key } =
+        rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate");
+    let [cert_path, key_path] = ["cert.pem", "key.pem"].map(|name| folder.path().join(name));
+    std::fs::write(&cert_path, cert.pem()).expect("a file");
+    std::fs::write(&key_path, signing_key.serialize_pem()).expect("a file");
+    for (mode, warned) in [(0o644, true), (0o640, false), (0o600, false)] {
+        std::fs::set_permissions(&key_path, std::fs::Permissions::from_mode(mode)).expect("permissions");
+        let [cert, key] = [&cert_path, &key_path].map(|path| path.to_str().expect("UTF-8"));
+        let log = folder.serve(&["--tls-cert", cert, "--tls-key", key]).stop();
+        assert_eq!(log.contains("can read the private key"), warned, "{mode:o}: {log}");
+    }
 }
 
 #[test]

@@ -48,17 +48,20 @@ fn a_connection_carries_one_request_after_another() {
 }
 
 #[test]
-fn connections_beyond_the_limit_wait_their_turn() {
+fn connections_beyond_the_limit_wait_while_all_are_at_work() {
     let folder = Folder::new();
     let key = folder.issue(&["free"]);
     let server = folder.serve(&["--max-connections", "1"]);
-    let first = connect(server.address);
+    let body = br#"{"name":"x","categoryId":1}"#;
+    let mut first = connect(server.address);
+    first.write_all(head("POST", "/v1/pets", &key, Some(("application/json", body))).as_bytes()).expect("sent");
     let mut second = connect(server.address);
     second.write_all(head("GET", "/v1/pets", &key, None).as_bytes()).expect("sent");
     second.set_nonblocking(true).expect("non-blocking");
     assert!(second.read(&mut [0; 1]).is_err(), "it is not served yet");
     second.set_nonblocking(false).expect("blocking");
-    drop(first);
+    first.write_all(body).expect("sent");
+    assert_eq!(Answer::read(&mut first).status, 201);
     assert_eq!(Answer::read(&mut second).status, 200);
 }
 

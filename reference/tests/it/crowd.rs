@@ -1,0 +1,108 @@
+//! Many clients at once that do nothing, or read nothing.
+
+use std::io::{Read, Write};
+use std::time::Duration;
+
+use crate::support::{Answer, Folder, Server, connect, head};
+
+/// A server with a list of 100 animals and six megabytes, and a key for it.
+fn long_list(args: &[&str]) -> (Server, String) {
+    let server = Server::start(&[&["--db", ":memory:", "--dev"], args].concat());
+    let line = server.notice.iter().find(|line| line.starts_with("enterprise")).expect("a key");
+    let key = line.split_whitespace().last().expect("a key").to_owned();
+    let name = "x".repeat(60_000);
+    for _ in 0..100 {
+        assert_eq!(server.post(&key, &format!(r#"{{"name":"{name}","categoryId":1}}"#)).status, 201);
+    }
+    (server, key)
+}
+
+#[test]
+fn an_idle_crowd_locks_nobody_out() {
+    let folder = Folder::new();
+    let key = folder.issue(&["enterprise"]);
+    // The timeouts are longer than a test waits: only the bound can make room.
+    let patient = ["--idle-timeout", "3600", "--header-timeout", "3600"];
+    let server = folder.serve(&[&patient[..], &["--max-connections", "300"]].concat());
+    let mut silent: Vec<_> = (0..100).map(|_| connect(server.address)).collect();
+    let mut begun: Vec<_> = (0..100).map(|_| connect(server.address)).collect();
+    for stream in &mut begun {
+        stream.write_all(b"GET /v1/pets HT").expect("sent");
+    }
+    let one = head("GET", "/v1/store/orders", &key, None).replace("Connection: close\r\n", "");
+    let mut kept: Vec<_> = (0..100).map(|_| connect(server.address)).collect();
+    for stream in &mut kept {
+        stream.write_all(one.as_bytes()).expect("sent");
+    }
+    for _ in 0..3 {
+        assert_eq!(server.ask("GET", "/v1/pets", &key).status, 200);
+    }
+    silent.append(&mut begun);
+    silent.append(&mut kept);
+}
+
+#[test]
+fn the_first_request_of_a_connection_has_no_idle_time() {
+    let folder = Folder::new();
+    let server = folder.serve(&["--header-timeout", "0.2", "--idle-timeout", "3600"]);
+    let mut stream = connect(server.address);
+    assert_eq!(stream.read(&mut [0; 1]).expect("closed in order"), 0);
+}
+
+#[test]
+fn one_address_cannot_take_all_connections() {
+    let folder = Folder::new();
+    let key = folder.issue(&["enterprise"]);
+    let server = folder.serve(&["--max-connections-per-address", "2"]);
+    let body = br#"{"name":"x","categoryId":1}"#;
+    let request = head("POST", "/v1/pets", &key, Some(("application/json", body)));
+    let mut busy: Vec<_> = (0..2).map(|_| connect(server.address)).collect();
+    for stream in &mut busy {
+        stream.write_all(format!("{request}{{").as_bytes()).expect("sent");
+    }
+    let mut third = connect(server.address);
+    assert_eq!(third.read(&mut [0; 1]).unwrap_or(0), 0, "it is closed at once");
+    for stream in &mut busy {
+        stream.write_all(&body[1..]).expect("sent");
+        assert_eq!(Answer::read(stream).status, 201);
+    }
+    assert_eq!(server.ask("GET", "/v1/store/orders", &key).status, 200);
+}
+
+#[test]
+fn clients_that_read_nothing_of_long_lists_cost_little_memory() {
+    let (server, key) = long_list(&[]);
+    let request = head("GET", "/v1/pets?limit=100", &key, None);
+    let mut crowd: Vec<_> = (0..300).map(|_| connect(server.address)).collect();
+    for stream in &mut crowd {
+        stream.write_all(request.as_bytes()).expect("sent");
+    }
+    // Each has the beginning of its response: the server has done for it what it does.
+    for stream in &mut crowd {
+        stream.read_exact(&mut [0; 12]).expect("a status");
+    }
+    assert_eq!(server.ask("GET", "/v1/store/orders", &key).status, 200);
+    let peak = server.peak_memory();
+    assert!(peak < 200 << 20, "{} MB", peak >> 20);
+    let mut list = Vec::new();
+    crowd[0].read_to_end(&mut list).expect("the rest");
+    assert!(list.len() > 6_000_000 && list.ends_with(b"}]\r\n0\r\n\r\n"), "{} bytes", list.len());
+}
+
+#[test]
+fn a_client_that_reads_slowly_gets_everything() {
+    let (server, key) = long_list(&["--send-timeout", "1"]);
+    let mut stream = connect(server.address);
+    let one = head("GET", "/v1/pets?limit=100", &key, None);
+    let kept = one.replace("Connection: close\r\n", "");
+    stream.write_all(format!("{kept}{kept}{one}").as_bytes()).expect("sent");
+    let mut received = vec![0; 20_000];
+    // Its pace is what this is about: 400 KB a second, for three times what it may be silent.
+    for _ in 0..60 {
+        stream.read_exact(&mut received[..20_000]).expect("more of it");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    received.clear();
+    stream.read_to_end(&mut received).expect("the rest");
+    assert!(received.len() > 16_000_000 && received.ends_with(b"}]\r\n0\r\n\r\n"), "{} bytes", received.len());
+}
