@@ -6,8 +6,8 @@ use bytes::Bytes;
 use http::{HeaderName, HeaderValue, StatusCode, header};
 
 use crate::auth::AuthError;
+use crate::output::write_string;
 use crate::store::StoreError;
-use crate::wire::write_string;
 
 /// A refusal, ready to be sent.
 #[derive(Clone, Debug)]
@@ -44,7 +44,7 @@ impl ApiError {
         Self::new(StatusCode::BAD_REQUEST, "invalid_parameter", message)
     }
 
-    /// 401: no valid key; or 503 when the keys cannot be read, so that nobody gets in by accident.
+    /// 401: no valid key; or 503 when the keys cannot be read, so that no request is admitted by accident.
     #[must_use]
     pub fn unauthorized(error: AuthError) -> Self {
         let message = match error {
@@ -117,7 +117,7 @@ impl ApiError {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "the server failed; its log says why")
     }
 
-    /// 503: it may well work later.
+    /// 503: a temporary condition.
     #[must_use]
     pub fn unavailable(message: &'static str) -> Self {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", message)

@@ -1,12 +1,12 @@
-//! `reference serve`: brings the server up, says where it is, and waits for the signal to stop.
+//! `reference serve`: brings the server up, prints its address, and waits for the signal to stop.
 
 use std::path::PathBuf;
 
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_rustls::TlsAcceptor;
 
+use super::outcome::{Failure, print};
 use crate::app::{App, AppOptions, RequestLimits};
-use crate::cli::{Failure, print};
 use crate::clock::Clock;
 use crate::config::ServeArgs;
 use crate::keys::{self, ApiKey};
@@ -64,7 +64,7 @@ async fn serve(args: &ServeArgs) -> Result<(), Failure> {
                 "no key is in force yet; issue one: reference keys issue --db {} --plan free --name me\n",
                 path.display()
             ),
-            Location::Scratch => "a throw-away database has no keys: start with --dev to get some\n".to_owned(),
+            Location::Scratch => "a temporary database has no keys: start with --dev to get some\n".to_owned(),
         };
     }
     // Last, because scripts wait for it.
@@ -81,7 +81,7 @@ async fn serve(args: &ServeArgs) -> Result<(), Failure> {
         })
         .await;
     if let (Location::Scratch, Some(path)) = (&location, &authority) {
-        // It was for this run only; somebody may have cleaned up already.
+        // It was for this run only; it may have been removed already.
         let _ = std::fs::remove_file(path);
     }
     tracing::info!("stopped");
@@ -99,9 +99,9 @@ fn options(args: &ServeArgs) -> ServeOptions {
 }
 
 fn issue_dev_keys(store: &Store, clock: &Clock) -> Result<Vec<(Plan, ApiKey)>, Failure> {
-    let desk = KeyStore::beside(store).map_err(Failure::cannot_start)?;
+    let key_store = KeyStore::beside(store).map_err(Failure::cannot_start)?;
     let plans = [Plan::Free, Plan::Pro, Plan::Business, Plan::Enterprise];
-    let issue = |plan| keys::issue(&desk, "dev", plan, clock.now()).map(|(_, key)| (plan, key));
+    let issue = |plan| keys::issue(&key_store, "dev", plan, clock.now()).map(|(_, key)| (plan, key));
     plans.into_iter().map(issue).collect::<Result<_, _>>().map_err(Failure::cannot_start)
 }
 

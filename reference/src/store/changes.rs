@@ -1,14 +1,14 @@
-//! Noticing at once, and almost for free, that any process has committed anything.
+//! Detecting at almost no cost that any process has committed anything.
 //!
 //! SQLite keeps the state of the write-ahead log in a small file beside the database (documented in
 //! "WAL-mode File Format", sqlite.org/walformat.html). Its header holds a checksum that every commit
-//! changes, and a commit is visible there before it returns to whoever made it. Reading those eight
+//! changes, and a commit is visible there before the commit returns. Reading those eight
 //! bytes costs a fraction of a microsecond; asking SQLite itself means a read transaction with its locks.
 
 use std::fs::File;
 use std::path::Path;
 
-/// Where the header's own checksum stands in the file.
+/// The offset of the checksum in the file.
 const CHECKSUM: u64 = 40;
 
 /// An open view of the shared state.

@@ -15,7 +15,7 @@ pub enum OpenError {
     CannotOpen {
         /// The file.
         path: PathBuf,
-        /// What SQLite said.
+        /// The message of SQLite.
         detail: String,
     },
     /// The file, or the file system below it, is read-only.
@@ -55,7 +55,7 @@ pub enum OpenError {
     #[error("the disk that holds {} is full: free some space, then start again", .0.display())]
     Full(PathBuf),
     /// Anything else.
-    #[error("cannot use {}: {detail}; check the file and the disk it lies on", .path.display())]
+    #[error("cannot use {}: {detail}; check the file and its disk", .path.display())]
     Other {
         /// The file.
         path: PathBuf,
@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_sqlite_says_is_told_with_what_to_do_next() {
+    fn every_sqlite_error_becomes_a_message_with_what_to_do_next() {
         for (code, expected) in [
             (ffi::SQLITE_BUSY, "is locked by another process"),
             (ffi::SQLITE_LOCKED, "is locked by another process"),
@@ -133,13 +133,13 @@ mod tests {
             (ffi::SQLITE_IOERR, "cannot use"),
         ] {
             let error = rusqlite::Error::SqliteFailure(ffi::Error::new(code), None);
-            let told = OpenError::from_sqlite(Path::new("animals.sqlite"), &error).to_string();
-            assert!(told.contains(expected) && told.contains("animals.sqlite"), "{code}: {told}");
+            let message = OpenError::from_sqlite(Path::new("animals.sqlite"), &error).to_string();
+            assert!(message.contains(expected) && message.contains("animals.sqlite"), "{code}: {message}");
         }
     }
 
     #[test]
-    fn what_a_running_server_may_wait_for_is_told_from_what_is_broken() {
+    fn temporary_conditions_are_distinguished_from_damage() {
         let read = |code| StoreError::from(rusqlite::Error::SqliteFailure(ffi::Error::new(code), None));
         assert!(matches!(read(ffi::SQLITE_BUSY), StoreError::Busy(_)));
         assert!(matches!(read(ffi::SQLITE_LOCKED), StoreError::Busy(_)));

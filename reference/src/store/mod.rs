@@ -1,6 +1,6 @@
 //! The database: animals, keys and what keys have used, in one SQLite file.
 //!
-//! This room is the only one that knows SQLite. One thread writes and shares commits between requests;
+//! No other module uses SQLite. One thread writes and shares commits between requests;
 //! reads run inline on their own connections and never wait for it.
 
 mod changes;
@@ -26,7 +26,7 @@ use schema::Durability;
 use scratch::ScratchFolder;
 use write::Writer;
 
-/// Where a database lies.
+/// Where a database is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Location {
     /// In a file that is kept.
@@ -36,7 +36,7 @@ pub enum Location {
 }
 
 impl Location {
-    /// Reads `:memory:` as a throw-away database, anything else as a path.
+    /// Reads `:memory:` as a temporary database, anything else as a path.
     #[must_use]
     pub fn parse(text: &str) -> Self {
         if text == ":memory:" { Self::Scratch } else { Self::File(PathBuf::from(text)) }
@@ -112,7 +112,7 @@ impl Store {
         self.writer.create(pet).await
     }
 
-    /// Writes down what keys (by id) have used.
+    /// Stores what keys (by id) have used.
     ///
     /// # Errors
     ///
@@ -136,7 +136,7 @@ impl Store {
         self.readers.with(keys::generation)
     }
 
-    /// The generation and all keys, revoked ones included, as of one moment.
+    /// The generation and all keys, revoked ones included, from one transaction.
     ///
     /// # Errors
     ///
@@ -151,7 +151,7 @@ impl Store {
     }
 }
 
-/// The keys of a database, opened beside a server that may be running on it.
+/// The keys of a database, which a server may be using at the same time.
 pub struct KeyStore(rusqlite::Connection);
 
 impl KeyStore {

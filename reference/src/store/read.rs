@@ -18,7 +18,7 @@ const NEWEST: &str = "SELECT id, name, category_id, status FROM animals ORDER BY
 const NEWEST_BY_STATUS: &str =
     "SELECT id, name, category_id, status FROM animals WHERE status = ?1 ORDER BY id DESC LIMIT ?2";
 
-/// An animal as it lies in the database, borrowed for the moment of writing it out.
+/// An animal in the database, borrowed while it is written out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AnimalRow<'row> {
     /// Its identifier.

@@ -63,7 +63,7 @@ CREATE TRIGGER key_removed AFTER DELETE ON keys BEGIN UPDATE key_changes SET gen
 pub(super) enum Durability {
     /// What was committed survives a power cut.
     Full,
-    /// For throw-away databases.
+    /// For temporary databases.
     None,
 }
 
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_database_is_ours_when_it_is_new_or_bears_our_mark() {
+    fn a_database_is_ours_when_it_is_new_or_has_our_application_id() {
         assert!(opened("").is_ok());
         assert!(opened(&format!("PRAGMA application_id = {APPLICATION_ID}")).is_ok());
         for foreign in ["PRAGMA application_id = 7", "PRAGMA user_version = 1", "CREATE TABLE diary (day TEXT)"] {
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn commits_wait_for_the_disk_unless_the_database_is_thrown_away() {
+    fn commits_wait_for_the_disk_unless_the_database_is_temporary() {
         let folder = tempfile::tempdir().expect("a folder");
         for (durability, synchronous) in [(Durability::Full, 2), (Durability::None, 0)] {
             let conn = open(&folder.path().join("animals.sqlite"), durability).expect("a database");

@@ -1,7 +1,7 @@
 //! The one writer: a thread that commits whatever is queued in one transaction, then answers.
 //!
 //! A commit costs a wait for the disk, whether it holds one animal or five hundred. So concurrent
-//! requests share commits, and nobody is told of success before the disk has confirmed it.
+//! requests share commits, and success is not reported before the disk has confirmed it.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, TrySendError, sync_channel};
 use std::sync::{Mutex, PoisonError};
@@ -19,10 +19,10 @@ use crate::wire::NewPet;
 /// The most jobs that share a commit.
 const MAX_BATCH: usize = 512;
 
-/// The longest that a batch waits for company.
+/// The longest that a batch waits for more jobs.
 const MAX_GATHER: Duration = Duration::from_micros(500);
 
-/// Below this, the next commit is worth less than the work that waiting for company would hold up.
+/// Below this, the next commit is worth less than the work that the wait would delay.
 const SLOW_COMMIT: Duration = Duration::from_millis(1);
 
 /// The answer to a job: the new animal's id (0 for a job without one).
@@ -96,13 +96,13 @@ impl Drop for Writer {
 fn run(conn: &Connection, queue: &Receiver<Job>) {
     let mut batch: Vec<Job> = Vec::with_capacity(MAX_BATCH);
     let mut answers: Vec<i64> = Vec::with_capacity(MAX_BATCH);
-    let mut company = Company::default();
+    let mut window = BatchWindow::default();
     while let Ok(first) = queue.recv() {
         batch.push(first);
-        company.gather(queue, &mut batch);
+        window.gather(queue, &mut batch);
         let started = Instant::now();
         let outcome = commit(conn, &batch, &mut answers);
-        company.learn(batch.len(), started.elapsed());
+        window.learn(batch.len(), started.elapsed());
         if let Err(error) = &outcome {
             tracing::error!(%error, jobs = batch.len(), "a commit failed; nothing of it was stored");
         }
@@ -111,7 +111,7 @@ fn run(conn: &Connection, queue: &Receiver<Job>) {
                 Ok(()) => Ok(answers[index]),
                 Err(error) => Err(error.clone()),
             };
-            // Whoever asked may have gone; the animal is stored all the same.
+            // The client may have disconnected; the animal is stored all the same.
             let _ = job.answer.send(answer);
         }
     }
@@ -120,12 +120,12 @@ fn run(conn: &Connection, queue: &Receiver<Job>) {
 /// How long it pays to wait for more jobs: when the last commit was shared and the disk is slow, the clients
 /// it answered are about to ask again, and a short wait lets them share the next one too.
 #[derive(Default)]
-struct Company {
+struct BatchWindow {
     last_batch: usize,
     wait: Duration,
 }
 
-impl Company {
+impl BatchWindow {
     fn gather(&self, queue: &Receiver<Job>, batch: &mut Vec<Job>) {
         let deadline = Instant::now() + self.wait;
         while batch.len() < MAX_BATCH {

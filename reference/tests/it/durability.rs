@@ -1,4 +1,4 @@
-//! What was acknowledged stays.
+//! What was acknowledged survives.
 
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -65,7 +65,7 @@ fn every_acknowledged_animal_survives_a_killed_server() {
 }
 
 #[test]
-fn a_full_disk_is_told_and_loses_nothing_that_was_acknowledged() {
+fn a_full_disk_is_reported_and_loses_nothing_that_was_acknowledged() {
     let folder = Folder::new();
     let key = folder.issue(&["enterprise"]);
     // A limit on the size of files stands in for the size of the disk.

@@ -3,7 +3,7 @@
 use crate::support::{Folder, ask};
 
 #[test]
-fn a_key_is_never_logged_wherever_it_strays() {
+fn a_key_is_never_logged_wherever_a_client_puts_it() {
     for format in ["text", "json"] {
         let folder = Folder::new();
         let key = folder.issue(&["free"]);

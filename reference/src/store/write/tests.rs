@@ -13,50 +13,50 @@ fn job(name: &str) -> Job {
 }
 
 /// How many jobs share a batch when so many are queued, and so many come later, one by one.
-fn gathered(company: Company, queued: usize, later: usize) -> usize {
+fn gathered(window: BatchWindow, queued: usize, later: usize) -> usize {
     let (sender, queue) = sync_channel(1_000);
     (0..queued).for_each(|_| sender.send(job("Rex")).expect("room"));
-    let (told, outcome) = channel();
+    let (report, outcome) = channel();
     std::thread::spawn(move || {
         let mut batch = vec![queue.recv().expect("a job")];
-        company.gather(&queue, &mut batch);
-        let _ = told.send(batch.len());
+        window.gather(&queue, &mut batch);
+        let _ = report.send(batch.len());
     });
     for _ in 0..later {
-        // Each finds those before it taken, as far as anybody waits for it.
+        // Each finds the earlier ones taken, if the batch waits.
         std::thread::yield_now();
         let _ = sender.send(job("Rex"));
     }
-    // The sender lives on, so that nothing but the rules of company ends the waiting.
-    let batch = outcome.recv_timeout(PATIENCE).expect("nobody waits for more than came the last time");
+    // The sender lives on, so that only the rules of the window end the wait.
+    let batch = outcome.recv_timeout(PATIENCE).expect("no batch waits for more jobs than the last one had");
     drop(sender);
     batch
 }
 
 #[test]
 fn a_batch_takes_what_is_queued_up_to_its_limit() {
-    assert_eq!(gathered(Company::default(), 1, 0), 1);
-    assert_eq!(gathered(Company::default(), 7, 0), 7);
-    assert_eq!(gathered(Company::default(), MAX_BATCH, 0), MAX_BATCH);
-    assert_eq!(gathered(Company::default(), MAX_BATCH + 1, 0), MAX_BATCH);
-    assert_eq!(gathered(Company { last_batch: MAX_BATCH + 5, wait: LONG }, MAX_BATCH + 1, 0), MAX_BATCH);
+    assert_eq!(gathered(BatchWindow::default(), 1, 0), 1);
+    assert_eq!(gathered(BatchWindow::default(), 7, 0), 7);
+    assert_eq!(gathered(BatchWindow::default(), MAX_BATCH, 0), MAX_BATCH);
+    assert_eq!(gathered(BatchWindow::default(), MAX_BATCH + 1, 0), MAX_BATCH);
+    assert_eq!(gathered(BatchWindow { last_batch: MAX_BATCH + 5, wait: LONG }, MAX_BATCH + 1, 0), MAX_BATCH);
 }
 
 #[test]
-fn a_batch_waits_for_as_many_as_came_the_last_time() {
-    assert_eq!(gathered(Company { last_batch: 3, wait: LONG }, 1, 2), 3);
-    assert_eq!(gathered(Company { last_batch: 3, wait: LONG }, 3, 0), 3);
-    assert_eq!(gathered(Company { last_batch: 3, wait: LONG }, 4, 0), 4);
-    assert_eq!(gathered(Company { last_batch: 3, wait: Duration::from_millis(1) }, 1, 0), 1);
+fn a_batch_waits_for_as_many_jobs_as_the_last_one_had() {
+    assert_eq!(gathered(BatchWindow { last_batch: 3, wait: LONG }, 1, 2), 3);
+    assert_eq!(gathered(BatchWindow { last_batch: 3, wait: LONG }, 3, 0), 3);
+    assert_eq!(gathered(BatchWindow { last_batch: 3, wait: LONG }, 4, 0), 4);
+    assert_eq!(gathered(BatchWindow { last_batch: 3, wait: Duration::from_millis(1) }, 1, 0), 1);
 }
 
 #[test]
 fn waiting_pays_after_a_shared_commit_on_a_slow_disk() {
     let learnt = |batch, commit| {
-        let mut company = Company { last_batch: 99, wait: LONG };
-        company.learn(batch, commit);
-        assert_eq!(company.last_batch, batch);
-        company.wait
+        let mut window = BatchWindow { last_batch: 99, wait: LONG };
+        window.learn(batch, commit);
+        assert_eq!(window.last_batch, batch);
+        window.wait
     };
     assert_eq!(learnt(1, SLOW_COMMIT), Duration::ZERO);
     assert_eq!(learnt(2, SLOW_COMMIT - Duration::from_nanos(1)), Duration::ZERO);
@@ -90,7 +90,7 @@ fn a_batch_is_stored_whole_or_not_at_all_and_the_next_one_goes_on() {
 }
 
 #[test]
-fn whoever_drops_a_writer_finds_everything_committed() {
+fn dropping_a_writer_commits_everything_queued() {
     let folder = tempfile::tempdir().expect("a folder");
     let conn = schema::open(&folder.path().join("animals.sqlite"), Durability::None).expect("a database");
     let writer = Writer::start(conn, MAX_BATCH).expect("a thread");

@@ -1,4 +1,4 @@
-//! What is served beside the API, to anybody: health and documentation.
+//! What is served without a key, outside the API: health and documentation.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::app::App;
 use crate::error::ApiError;
 use crate::respond::WrittenJson;
 
-/// Whether the server can do its work.
+/// Whether the server can work.
 ///
 /// # Errors
 ///
