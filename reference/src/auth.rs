@@ -22,18 +22,21 @@ pub struct Key {
     hash: [u8; 32],
     limits: Limits,
     ledger: Mutex<Ledger>,
+    store: Arc<Store>,
 }
 
 struct Ledger {
     usage: Usage,
     /// Whether the database knows less than `usage`.
     unsaved: bool,
+    /// What a restart after a kill will find: `usage`, or some requests more.
+    noted: Usage,
 }
 
 impl Key {
-    fn new(stored: &StoredKey) -> Self {
-        let ledger = Mutex::new(Ledger { usage: stored.usage, unsaved: false });
-        Self { id: stored.id, hash: stored.hash, limits: stored.limits, ledger }
+    fn new(stored: &StoredKey, store: &Arc<Store>) -> Self {
+        let ledger = Mutex::new(Ledger { usage: stored.usage, unsaved: false, noted: stored.usage });
+        Self { id: stored.id, hash: stored.hash, limits: stored.limits, ledger, store: Arc::clone(store) }
     }
 
     /// Whether the stored key is still this one, so that what it has used goes on counting.
@@ -45,7 +48,24 @@ impl Key {
     pub fn decide(&self, ban: BanPolicy, now: u64) -> Decision {
         let mut ledger = self.ledger.lock().unwrap_or_else(PoisonError::into_inner);
         ledger.unsaved = true;
-        ledger.usage.decide(self.limits, ban, now)
+        let decision = ledger.usage.decide(self.limits, ban, now);
+        // Within the lock, so that no note overwrites a later one.
+        if !ledger.noted.covers(&ledger.usage) {
+            let reserved = ledger.usage.with_reserve(self.limits);
+            ledger.noted = reserved;
+            self.store.note_usage(self.id, &self.hash, &reserved);
+        }
+        decision
+    }
+}
+
+impl Drop for Key {
+    /// What was reserved and not used is given back, unless the process is killed.
+    fn drop(&mut self) {
+        let ledger = self.ledger.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if ledger.noted != ledger.usage {
+            self.store.note_usage(self.id, &self.hash, &ledger.usage);
+        }
     }
 }
 
@@ -122,7 +142,7 @@ impl KeyRing {
             let mut keys = self.keys.write().unwrap_or_else(PoisonError::into_inner);
             let renewed = stored.iter().filter(|key| key.revoked_at.is_none()).map(|stored| {
                 let kept = keys.get(&stored.id).filter(|key| key.is(stored)).cloned();
-                (stored.id, kept.unwrap_or_else(|| Arc::new(Key::new(stored))))
+                (stored.id, kept.unwrap_or_else(|| Arc::new(Key::new(stored, &self.store))))
             });
             *keys = renewed.collect();
             *generation = found;
@@ -256,7 +276,7 @@ mod tests {
         let (_, issued) = keys::issue(&key_store, "x", Plan::Free, 0).expect("a key");
         assert!(ring.authenticate(&bearing(&issued)).is_ok() && !ring.is_empty());
         let stored = store.keys().expect("the keys").1.remove(0);
-        let key = Key::new(&stored);
+        let key = Key::new(&stored, &store);
         assert!(key.is(&stored));
         assert!(!key.is(&StoredKey { hash: [0; 32], ..stored.clone() }));
         assert!(!key.is(&StoredKey { limits: Plan::Pro.limits(), ..stored }));

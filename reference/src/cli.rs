@@ -3,6 +3,8 @@
 use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
+use std::sync::mpsc::sync_channel;
+use std::time::Duration;
 
 use clap::{CommandFactory, Parser};
 
@@ -40,8 +42,18 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Err(Failure::Usage(message)) => (2, message),
         Err(Failure::CannotStart(message)) => (3, message),
     };
-    let _ = writeln!(std::io::stderr(), "reference: {message}");
+    report(message);
     ExitCode::from(code)
+}
+
+/// Writes why a command failed, but does not wait for long where nobody reads it.
+fn report(message: String) {
+    let (written, finished) = sync_channel(1);
+    std::thread::spawn(move || {
+        let _ = writeln!(std::io::stderr(), "reference: {message}");
+        let _ = written.send(());
+    });
+    let _ = finished.recv_timeout(Duration::from_secs(1));
 }
 
 #[cfg(test)]

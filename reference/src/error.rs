@@ -117,6 +117,13 @@ impl ApiError {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "the server failed; its log says why")
     }
 
+    /// 500: the disk failed during the commit, which may have been stored all the same.
+    #[must_use]
+    pub fn outcome_unknown() -> Self {
+        let message = "the disk failed: whether the animal was added is not known; look for it before you add it again";
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "outcome_unknown", message)
+    }
+
     /// 503: a temporary condition.
     #[must_use]
     pub fn unavailable(message: &'static str) -> Self {
@@ -148,6 +155,8 @@ impl From<StoreError> for ApiError {
             StoreError::Unconfirmed => {
                 Self::unavailable("the server is stopping; whether the animal was added is not known")
             }
+            StoreError::Replaced(_) => Self::unavailable("the database file was removed or replaced; see the log"),
+            StoreError::Unknown(_) => Self::outcome_unknown(),
             StoreError::Failed(_) => Self::internal(),
         }
     }

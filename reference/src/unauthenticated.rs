@@ -3,21 +3,44 @@
 use std::sync::Arc;
 
 use axum::extract::State;
-use axum::response::Html;
+use axum::response::{Html, IntoResponse, Response};
 use bytes::Bytes;
+use http::StatusCode;
+use serde_json::json;
 
 use crate::app::App;
 use crate::error::ApiError;
+use crate::logging;
 use crate::respond::WrittenJson;
 
-/// Whether the server can work.
+/// Whether the server can read and write: 200 if it can, else 503. Either body reports the last commit (`ok`,
+/// `failed` or `none`, and its age), the size of the write-ahead log, and the log lines that were lost.
 ///
 /// # Errors
 ///
-/// 5xx when the database does not answer.
-pub async fn health(State(app): State<Arc<App>>) -> Result<WrittenJson, ApiError> {
+/// 5xx when the database cannot be read.
+pub async fn health(State(app): State<Arc<App>>) -> Result<Response, ApiError> {
     app.store.key_generation()?;
-    Ok(WrittenJson(Bytes::from_static(b"{\"status\":\"ok\"}")))
+    let writing = app.store.writing();
+    let (dropped, failed) = logging::lost_lines();
+    let outcome = writing.last_commit.map_or("none", |commit| if commit.succeeded { "ok" } else { "failed" });
+    let mut body = json!({
+        "status": "ok",
+        "writing": {
+            "last_commit": outcome,
+            "seconds_ago": writing.last_commit.map(|commit| commit.age.as_secs()),
+            "log_bytes": writing.log_bytes
+        },
+        "log": { "dropped_lines": dropped, "failed_lines": failed }
+    });
+    let mut status = StatusCode::OK;
+    if let Some(failure) = writing.failure {
+        status = StatusCode::SERVICE_UNAVAILABLE;
+        body["status"] = status.as_u16().into();
+        body["code"] = "unavailable".into();
+        body["message"] = format!("nothing can be stored: {failure}").into();
+    }
+    Ok((status, WrittenJson(body.to_string().into())).into_response())
 }
 
 /// The interface description.

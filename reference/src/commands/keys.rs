@@ -1,6 +1,7 @@
 //! `reference keys`: issuing, listing and revoking keys, also while a server runs on the same database.
 
 use std::fmt::Write;
+use std::io::Write as _;
 
 use jiff::Timestamp;
 
@@ -23,7 +24,8 @@ fn issue(args: &IssueArgs) -> Result<(), Failure> {
     let store = open(&args.db)?;
     let (number, key) = keys::issue(&store, &args.name, plan, Clock::system().now()).map_err(Failure::failed)?;
     // The key alone goes to standard output, for scripts to catch.
-    eprintln!("key {number} for plan {plan}; it is shown this once:");
+    // Nobody may read standard error, but the key is issued all the same.
+    let _ = writeln!(std::io::stderr(), "key {number} for plan {plan}; it is shown this once:");
     print(&format!("{}\n", key.reveal()))
 }
 

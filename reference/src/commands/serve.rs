@@ -17,7 +17,7 @@ use crate::serve::{ServeOptions, Server, tls};
 use crate::store::{KeyStore, Location, Store};
 
 pub(crate) fn run(args: &ServeArgs) -> Result<(), Failure> {
-    logging::start(args.log, args.log_format);
+    let _log = logging::start(args.log, args.log_format).map_err(Failure::cannot_start)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(Failure::cannot_start)?;
     runtime.block_on(serve(args))
 }
@@ -30,6 +30,7 @@ async fn serve(args: &ServeArgs) -> Result<(), Failure> {
     let clock = Clock::from_start(args.now);
     let location = Location::parse(&args.db.db);
     let store = Store::open(&location, args.write_queue).map_err(Failure::cannot_start)?;
+    let writer_ended = store.writer_ended();
     let dev_keys = if args.dev { issue_dev_keys(&store, &clock)? } else { Vec::new() };
     let app = App::new(
         store,
@@ -72,17 +73,23 @@ async fn serve(args: &ServeArgs) -> Result<(), Failure> {
     print(&notice)?;
     tracing::info!(%base_url, "serving");
 
+    let mut broken = false;
     server
-        .run(async move {
+        .run(async {
             tokio::select! {
                 _ = terminate.recv() => tracing::info!("stopping on SIGTERM"),
                 _ = interrupt.recv() => tracing::info!("stopping on Ctrl-C"),
+                () = writer_ended => broken = true,
             }
         })
         .await;
     if let (Location::Scratch, Some(path)) = (&location, &authority) {
         // It was for this run only; it may have been removed already.
         let _ = std::fs::remove_file(path);
+    }
+    if broken {
+        // A server that cannot store anything is of no use; a service manager can start another.
+        return Err(Failure::Failed("the thread that writes the database ended; see the log".to_owned()));
     }
     tracing::info!("stopped");
     Ok(())

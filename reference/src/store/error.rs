@@ -1,5 +1,6 @@
 //! What can go wrong with the database file, at start and while running.
 
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use rusqlite::ErrorCode;
@@ -65,6 +66,16 @@ pub enum OpenError {
 }
 
 impl OpenError {
+    pub(super) fn from_io(path: &std::path::Path, error: &std::io::Error) -> Self {
+        let (path, detail) = (path.to_owned(), error.to_string());
+        match error.kind() {
+            ErrorKind::NotFound | ErrorKind::PermissionDenied => Self::CannotOpen { path, detail },
+            ErrorKind::ReadOnlyFilesystem => Self::ReadOnly(path),
+            ErrorKind::StorageFull => Self::Full(path),
+            _ => Self::Other { path, detail },
+        }
+    }
+
     pub(super) fn from_sqlite(path: &std::path::Path, error: &rusqlite::Error) -> Self {
         let (path, detail) = (path.to_owned(), error.to_string());
         match error.sqlite_error_code() {
@@ -80,7 +91,7 @@ impl OpenError {
 }
 
 /// Why a running server could not read or write. Nothing was stored when a write fails with it, except
-/// for [`StoreError::Unconfirmed`].
+/// for [`StoreError::Unconfirmed`] and [`StoreError::Unknown`].
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum StoreError {
     /// More writes are waiting than the queue takes.
@@ -95,13 +106,35 @@ pub enum StoreError {
     /// The writer ended before it answered, so whether the write was stored is not known.
     #[error("the writer ended before it confirmed the write")]
     Unconfirmed,
+    /// The disk failed during a commit. Its frames may have been written all the same, and then a restart finds them.
+    #[error("the disk failed during the commit, so whether it was stored is not known: {0}")]
+    Unknown(String),
+    /// A path no longer names the file that is open: whatever is stored there is lost.
+    #[error("{0} was removed or replaced while it was served: restore it, or restart the server")]
+    Replaced(String),
     /// The database cannot be read or written for another reason, damage among them.
     #[error("the database failed: {0}")]
     Failed(String),
 }
 
+impl StoreError {
+    /// The error of a commit, as opposed to those of the statements before it.
+    pub(super) fn of_commit(error: &rusqlite::Error) -> Self {
+        match error.sqlite_error_code() {
+            Some(ErrorCode::SystemIoFailure) => Self::Unknown(error.to_string()),
+            _ => error.into(),
+        }
+    }
+}
+
 impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> Self {
+        Self::from(&error)
+    }
+}
+
+impl From<&rusqlite::Error> for StoreError {
+    fn from(error: &rusqlite::Error) -> Self {
         let detail = error.to_string();
         match error.sqlite_error_code() {
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Busy(detail),
@@ -145,5 +178,16 @@ mod tests {
         assert!(matches!(read(ffi::SQLITE_LOCKED), StoreError::Busy(_)));
         assert!(matches!(read(ffi::SQLITE_FULL), StoreError::Full(_)));
         assert!(matches!(read(ffi::SQLITE_CORRUPT), StoreError::Failed(_)));
+    }
+
+    #[test]
+    fn an_input_or_output_error_leaves_the_outcome_of_a_commit_unknown_and_of_nothing_else() {
+        let error = |code| rusqlite::Error::SqliteFailure(ffi::Error::new(code), None);
+        for code in [ffi::SQLITE_IOERR, ffi::SQLITE_IOERR_FSYNC, ffi::SQLITE_IOERR_WRITE] {
+            assert!(matches!(StoreError::of_commit(&error(code)), StoreError::Unknown(_)), "{code}");
+            assert!(matches!(StoreError::from(error(code)), StoreError::Failed(_)), "{code}");
+        }
+        assert!(matches!(StoreError::of_commit(&error(ffi::SQLITE_FULL)), StoreError::Full(_)));
+        assert!(matches!(StoreError::of_commit(&error(ffi::SQLITE_BUSY)), StoreError::Busy(_)));
     }
 }
