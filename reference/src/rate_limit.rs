@@ -13,6 +13,9 @@ use crate::plan::Limits;
 const MINUTE: u64 = 60;
 const MINUTES_A_DAY: u64 = 24 * 60;
 
+/// The most requests that are counted ahead. A kill of the server costs a key no more than these.
+const MAX_RESERVE: u64 = 64;
+
 /// What one key has used. The default is a key that was never seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
@@ -134,12 +137,12 @@ impl Usage {
         *self == same && self.in_minute >= other.in_minute && self.in_day >= other.in_day
     }
 
-    /// This, and the next requests counted ahead: up to a hundredth of what the key may send in a minute, so that
-    /// a key with high limits need not have every single request noted.
+    /// This, and the next requests counted ahead: up to a hundredth of what the key may send in a minute, and at most
+    /// [`MAX_RESERVE`], so that a key with high limits need not have every single request noted.
     #[must_use]
     pub fn with_reserve(&self, limits: Limits) -> Self {
         let free = (limits.per_minute.saturating_sub(self.in_minute)).min(limits.per_day.saturating_sub(self.in_day));
-        let reserve = (limits.per_minute / 100).saturating_sub(1).min(free);
+        let reserve = (limits.per_minute / 100).min(MAX_RESERVE).saturating_sub(1).min(free);
         Self { in_minute: self.in_minute + reserve, in_day: self.in_day + reserve, ..*self }
     }
 
@@ -274,6 +277,7 @@ mod tests {
         assert_eq!(reserved(used(7, 1, 5), Plan::Business), used(7, 10, 14));
         assert_eq!(reserved(used(7, 998, 998), Plan::Business), used(7, 1_000, 1_000));
         assert_eq!(reserved(used(7, 5, 99_999), Plan::Business), used(7, 6, 100_000));
+        assert_eq!(reserved(used(7, 1, 5), Plan::Enterprise), used(7, 64, 68));
         let ahead = used(7, 10, 14);
         for (other, covered) in [
             (used(7, 10, 14), true),

@@ -3,8 +3,8 @@
 //! The database stores usage twice a second, because a commit for every request would cost most of the throughput.
 //! This file has one record for each key, overwritten in place by one `write` of 64 bytes and never synced: that
 //! survives the end of the process, though not a power cut, after which up to half a second of usage is forgotten.
-//! Keys with high limits note some requests ahead: a killed process then counts up to a hundredth of a minute's limit
-//! that was not used.
+//! Keys with high limits note some requests ahead: a killed process then counts up to a hundredth of a minute's limit,
+//! and at most 64 requests, that were not made.
 
 use std::fs::File;
 use std::io::{self, Read};
