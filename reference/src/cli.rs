@@ -46,7 +46,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     ExitCode::from(code)
 }
 
-/// Writes why a command failed, but does not wait for long where nobody reads it.
+/// Writes why a command failed, without waiting for long when it is not read.
 fn report(message: String) {
     let (written, finished) = sync_channel(1);
     std::thread::spawn(move || {

@@ -4,7 +4,7 @@
 //! query, only the name of a route.
 //!
 //! A log never holds the server up and never ends it. Lines go through a bounded queue to a thread that writes them;
-//! when nobody reads them, or the disk is full, lines are dropped and counted, and `/healthz` reports how many. (The
+//! when they are not read, or the disk is full, lines are dropped and counted, and `/healthz` reports how many. (The
 //! crate tracing-appender does nearly this, but does not count failed writes, and prints when it cannot shut down.)
 
 use std::fs::File;
@@ -25,7 +25,7 @@ const QUEUE: usize = 4096;
 /// How long the end of the program waits for its last lines to be written.
 const LAST_LINES: Duration = Duration::from_secs(1);
 
-/// Lines for which there was no room, because nobody read those before.
+/// Lines for which there was no room, because those before were not read.
 static DROPPED: AtomicU64 = AtomicU64::new(0);
 
 /// Lines that could not be written.
@@ -78,7 +78,7 @@ fn write_lines(mut target: impl Write, lines: &Receiver<Message>) {
                 }
             }
             Message::Flush(written) => {
-                // Whoever asked may have given up.
+                // The end of the program may have given up waiting.
                 let _ = written.try_send(());
             }
         }

@@ -24,7 +24,7 @@ fn issue(args: &IssueArgs) -> Result<(), Failure> {
     let store = open(&args.db)?;
     let (number, key) = keys::issue(&store, &args.name, plan, Clock::system().now()).map_err(Failure::failed)?;
     // The key alone goes to standard output, for scripts to catch.
-    // Nobody may read standard error, but the key is issued all the same.
+    // The key is issued, whether or not standard error can be written.
     let _ = writeln!(std::io::stderr(), "key {number} for plan {plan}; it is shown this once:");
     print(&format!("{}\n", key.reveal()))
 }

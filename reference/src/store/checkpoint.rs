@@ -125,7 +125,7 @@ fn run(conn: &Connection, shared: &Shared, woken: &Receiver<()>) {
     }
 }
 
-/// Copies whatever no reader needs any more, without waiting for anybody.
+/// Copies what no reader needs any more, without waiting for a lock.
 fn copy(conn: &Connection) -> Result<(), StoreError> {
     Ok(conn.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?)
 }
@@ -134,7 +134,7 @@ fn copy(conn: &Connection) -> Result<(), StoreError> {
 mod tests {
     use std::time::Instant;
 
-    use super::super::files::beside;
+    use super::super::files::companion;
     use super::super::schema::{self, Durability};
     use super::*;
 
@@ -154,7 +154,7 @@ mod tests {
         let path = folder.path().join("animals.sqlite");
         let conn = schema::open(&path, Durability::None).expect("a database");
         schema::leave_checkpoints(&conn).expect("a setting");
-        let changes = Arc::new(Changes::open(&beside(&path, "-shm")).expect("the shared state"));
+        let changes = Arc::new(Changes::open(&companion(&path, "-shm")).expect("the shared state"));
         let copying = schema::open_second(&path, Durability::None).expect("a connection");
         let (_checkpointer, checkpoints) = Checkpointer::start(copying, Arc::clone(&changes)).expect("a thread");
 
@@ -170,7 +170,7 @@ mod tests {
             std::thread::sleep(Duration::from_millis(10));
         }
         grow(&conn, &checkpoints, 2 * LONG);
-        let length = std::fs::metadata(beside(&path, "-wal")).expect("a log").len();
+        let length = std::fs::metadata(companion(&path, "-wal")).expect("a log").len();
         assert!(length < 2 * LONG * 4096, "the log starts over and is shortened: {length}");
     }
 }

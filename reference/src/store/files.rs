@@ -83,15 +83,15 @@ impl OpenFiles {
     /// that SQLite derives, after following symbolic links, from `resolved`.
     pub(super) fn note(path: &Path, resolved: &Path) -> io::Result<Self> {
         let named = |path: PathBuf| std::fs::metadata(&path).map(|metadata| (path, identity(&metadata)));
-        Ok(Self([named(path.to_owned())?, named(beside(resolved, "-wal"))?, named(beside(resolved, "-shm"))?]))
+        Ok(Self([named(path.to_owned())?, named(companion(resolved, "-wal"))?, named(companion(resolved, "-shm"))?]))
     }
 
     /// Checks that each path still names the file that is open. Otherwise whatever is written is lost at the end of
-    /// the process, because nobody can open it again.
+    /// the process, because no other process can open that file.
     pub(super) fn check(&self) -> Result<(), StoreError> {
         for (path, opened) in &self.0 {
             if std::fs::metadata(path).map_or(true, |metadata| identity(&metadata) != *opened) {
-                // Its folder is nobody's business: health reports this to anybody.
+                // Without its folder, because health reports this to clients without a key.
                 let name = path.file_name().unwrap_or_default();
                 return Err(StoreError::Replaced(name.display().to_string()));
             }
@@ -106,7 +106,7 @@ impl OpenFiles {
 }
 
 /// The name of a file that SQLite keeps beside the database.
-pub(super) fn beside(database: &Path, suffix: &str) -> PathBuf {
+pub(super) fn companion(database: &Path, suffix: &str) -> PathBuf {
     let mut name = database.as_os_str().to_owned();
     name.push(suffix);
     PathBuf::from(name)

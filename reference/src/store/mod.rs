@@ -99,7 +99,7 @@ impl Store {
             Some(_) => None,
             None => Some(restore_usage(&conn, &resolved).map_err(other)?),
         };
-        let changes = Arc::new(Changes::open(&files::beside(&resolved, "-shm")).map_err(other)?);
+        let changes = Arc::new(Changes::open(&files::companion(&resolved, "-shm")).map_err(other)?);
         let readers = Readers::open(&path).map_err(explain)?;
         let copying = schema::open_second(&path, durability).map_err(explain)?;
         let (checkpointer, checkpoints) = Checkpointer::start(copying, Arc::clone(&changes)).map_err(other)?;
@@ -188,7 +188,7 @@ impl Store {
         self.readers.with(keys::all)
     }
 
-    /// Whether writing works. This looks at the files, too, so that a database nobody writes to is not forgotten.
+    /// Whether writing works. This looks at the files, too, so that their removal is noticed without a write.
     #[must_use]
     pub fn writing(&self) -> WritingStatus {
         self.writer.status(&self.files)
@@ -271,14 +271,14 @@ impl KeyStore {
 
 /// Opens the file in which usage is noted, and stores what a killed process left there.
 fn restore_usage(conn: &rusqlite::Connection, resolved: &Path) -> std::io::Result<UsageLog> {
-    let log = UsageLog::open(&files::beside(resolved, "-usage"))?;
+    let log = UsageLog::open(&files::companion(resolved, "-usage"))?;
     log.restore(conn).map_err(std::io::Error::other)?;
     Ok(log)
 }
 
-/// Warns of damage in the write-ahead log, which SQLite would pass over without a word.
+/// Warns of damage in the write-ahead log, which SQLite passes over without a message.
 fn warn_of_damage(path: &Path) -> std::io::Result<()> {
-    let log = files::beside(&std::fs::canonicalize(path)?, "-wal");
+    let log = files::companion(&std::fs::canonicalize(path)?, "-wal");
     if let Some(damage) = wal::find_damage(&log)? {
         tracing::warn!(
             file = %log.display(),

@@ -97,7 +97,7 @@ fn decode(record: &[u8]) -> Option<([u8; 8], Usage)> {
     Some((record[KEY].try_into().ok()?, usage))
 }
 
-/// Tells a record from a hole in the file, and from one that was not written to its end.
+/// Distinguishes a record from a hole in the file, and from one that was not written completely.
 fn checksum(record: &[u8]) -> [u8; 16] {
     let digest: [u8; 32] = Sha256::digest(&record[..SUM.start]).into();
     digest[..16].try_into().unwrap_or([0; 16])

@@ -83,7 +83,10 @@ fn the_database_itself_is_locked_under_every_name_and_without_disturbing_sqlite(
     std::fs::hard_link(folder.db(), &linked).expect("a link");
     let linked = linked.to_str().expect("UTF-8");
     for path in [linked, &folder.db_text()] {
-        let output = reference(&["serve", "--listen", "127.0.0.1:0", "--db", path]);
+        // A server that is not refused would run on.
+        let mut command = Command::new("timeout");
+        command.args(["20", env!("CARGO_BIN_EXE_reference"), "serve", "--listen", "127.0.0.1:0", "--db", path]);
+        let output = command.output().expect("the program runs");
         let message = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(3), "{message}");
         assert!(message.contains("another server already serves"), "{message}");

@@ -2,7 +2,7 @@ use std::sync::mpsc::channel;
 
 use super::super::changes::Changes;
 use super::super::checkpoint::Checkpointer;
-use super::super::files::beside;
+use super::super::files::companion;
 use super::super::schema::{self, Durability};
 use super::*;
 
@@ -32,7 +32,7 @@ impl Database {
 
     fn writer(self) -> (Writer, Checkpointer, Arc<OpenFiles>, tempfile::TempDir) {
         let path = self.folder.path().join("animals.sqlite");
-        let changes = Changes::open(&beside(&path, "-shm")).expect("the shared state");
+        let changes = Changes::open(&companion(&path, "-shm")).expect("the shared state");
         let copying = schema::open_second(&path, Durability::None).expect("a connection");
         let (checkpointer, checkpoints) = Checkpointer::start(copying, Arc::new(changes)).expect("a thread");
         let writer = Writer::start(self.conn, MAX_BATCH, Arc::clone(&self.files), checkpoints).expect("a thread");
