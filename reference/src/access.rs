@@ -1,5 +1,5 @@
-//! What every request gets, whoever sends it and whatever it asks for: a number, a moment, a date on its
-//! answer, and a line in the access log.
+//! What every request gets, valid or not: a number, the time it was received, a `Date` on its response, and
+//! a line in the access log.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -15,10 +15,10 @@ use tower::Service;
 
 use crate::app::App;
 use crate::clock::http_date;
-use crate::extract::Moment;
-use crate::router;
+use crate::extract::ReceivedAt;
+use crate::routes;
 
-/// A service with a log of who came by.
+/// A service with an access log.
 #[derive(Clone)]
 pub struct AccessLog<S> {
     app: Arc<App>,
@@ -26,7 +26,7 @@ pub struct AccessLog<S> {
 }
 
 impl<S> AccessLog<S> {
-    /// Keeps the log of `inner`.
+    /// Logs the requests of `inner`.
     #[must_use]
     pub fn new(app: Arc<App>, inner: S) -> Self {
         Self { app, inner }
@@ -39,7 +39,7 @@ where
 {
     type Response = Response;
     type Error = Infallible;
-    type Future = Visit<S::Future>;
+    type Future = AccessLogFuture<S::Future>;
 
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
         self.inner.poll_ready(context)
@@ -50,25 +50,25 @@ where
         let entry = Entry {
             number: self.app.next_request(),
             now,
-            route: router::name(&self.app.base_path, request.uri().path()),
+            route: routes::name(&self.app.base_path, request.uri().path()),
             timed: tracing::enabled!(target: "access", tracing::Level::DEBUG)
                 .then(|| (Instant::now(), loggable(request.method()))),
         };
-        request.extensions_mut().insert(Moment(now));
-        Visit { future: self.inner.call(request), entry }
+        request.extensions_mut().insert(ReceivedAt(now));
+        AccessLogFuture { future: self.inner.call(request), entry }
     }
 }
 
 pin_project! {
-    /// The answer of [`AccessLog`], in the making.
-    pub struct Visit<F> {
+    /// The response future of [`AccessLog`].
+    pub struct AccessLogFuture<F> {
         #[pin]
         future: F,
         entry: Entry,
     }
 }
 
-impl<F: Future<Output = Result<Response, Infallible>>> Future for Visit<F> {
+impl<F: Future<Output = Result<Response, Infallible>>> Future for AccessLogFuture<F> {
     type Output = Result<Response, Infallible>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {

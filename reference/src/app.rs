@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 use bytes::Bytes;
 
 use crate::auth::KeyRing;
 use crate::body_cache::BodyCache;
 use crate::clock::Clock;
-use crate::deprecation::Notice;
+use crate::deprecation::DeprecationHeaders;
+pub use crate::limits::RequestLimits;
 use crate::rate_limit::BanPolicy;
 use crate::store::{Store, StoreError};
 use crate::{docs, openapi};
@@ -27,21 +27,6 @@ pub struct AppOptions {
     pub limits: RequestLimits,
 }
 
-/// What one request may cost.
-#[derive(Clone, Copy, Debug)]
-pub struct RequestLimits {
-    /// The longest body that is read, in bytes.
-    pub max_body: usize,
-    /// How long a body may take to arrive.
-    pub request_timeout: Duration,
-}
-
-impl Default for RequestLimits {
-    fn default() -> Self {
-        Self { max_body: 64 * 1024, request_timeout: Duration::from_secs(10) }
-    }
-}
-
 /// The application.
 pub struct App {
     pub(crate) store: Arc<Store>,
@@ -50,7 +35,7 @@ pub struct App {
     pub(crate) ban: BanPolicy,
     pub(crate) limits: RequestLimits,
     pub(crate) base_path: String,
-    pub(crate) notice: Notice,
+    pub(crate) deprecation: DeprecationHeaders,
     pub(crate) bodies: BodyCache,
     pub(crate) openapi: Bytes,
     pub(crate) docs: Bytes,
@@ -72,7 +57,7 @@ impl App {
             clock: options.clock,
             ban: options.ban,
             limits: options.limits,
-            notice: Notice::new(&options.base_path),
+            deprecation: DeprecationHeaders::new(&options.base_path),
             base_path: options.base_path,
             bodies: BodyCache::default(),
             docs: docs::page(&document).into(),

@@ -22,18 +22,21 @@ pub struct Key {
     hash: [u8; 32],
     limits: Limits,
     ledger: Mutex<Ledger>,
+    store: Arc<Store>,
 }
 
 struct Ledger {
     usage: Usage,
     /// Whether the database knows less than `usage`.
     unsaved: bool,
+    /// What a restart after a kill will find: `usage`, or some requests more.
+    noted: Usage,
 }
 
 impl Key {
-    fn new(stored: &StoredKey) -> Self {
-        let ledger = Mutex::new(Ledger { usage: stored.usage, unsaved: false });
-        Self { id: stored.id, hash: stored.hash, limits: stored.limits, ledger }
+    fn new(stored: &StoredKey, store: &Arc<Store>) -> Self {
+        let ledger = Mutex::new(Ledger { usage: stored.usage, unsaved: false, noted: stored.usage });
+        Self { id: stored.id, hash: stored.hash, limits: stored.limits, ledger, store: Arc::clone(store) }
     }
 
     /// Whether the stored key is still this one, so that what it has used goes on counting.
@@ -45,7 +48,24 @@ impl Key {
     pub fn decide(&self, ban: BanPolicy, now: u64) -> Decision {
         let mut ledger = self.ledger.lock().unwrap_or_else(PoisonError::into_inner);
         ledger.unsaved = true;
-        ledger.usage.decide(self.limits, ban, now)
+        let decision = ledger.usage.decide(self.limits, ban, now);
+        // Within the lock, so that no note overwrites a later one.
+        if !ledger.noted.covers(&ledger.usage) {
+            let reserved = ledger.usage.with_reserve(self.limits);
+            ledger.noted = reserved;
+            self.store.note_usage(self.id, &self.hash, &reserved);
+        }
+        decision
+    }
+}
+
+impl Drop for Key {
+    /// What was reserved and not used is given back, unless the process is killed.
+    fn drop(&mut self) {
+        let ledger = self.ledger.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if ledger.noted != ledger.usage {
+            self.store.note_usage(self.id, &self.hash, &ledger.usage);
+        }
     }
 }
 
@@ -122,7 +142,7 @@ impl KeyRing {
             let mut keys = self.keys.write().unwrap_or_else(PoisonError::into_inner);
             let renewed = stored.iter().filter(|key| key.revoked_at.is_none()).map(|stored| {
                 let kept = keys.get(&stored.id).filter(|key| key.is(stored)).cloned();
-                (stored.id, kept.unwrap_or_else(|| Arc::new(Key::new(stored))))
+                (stored.id, kept.unwrap_or_else(|| Arc::new(Key::new(stored, &self.store))))
             });
             *keys = renewed.collect();
             *generation = found;
@@ -133,7 +153,7 @@ impl KeyRing {
         Ok(())
     }
 
-    /// Writes down what keys have used since the last time. What could not be written is tried again
+    /// Stores what keys have used since the last call. What could not be written is tried again
     /// with the next call.
     pub async fn save_usage(&self) -> Result<(), StoreError> {
         let keys: Vec<Arc<Key>> = self.keys.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect();
@@ -181,9 +201,9 @@ mod tests {
 
     fn ring() -> (Arc<Store>, KeyStore, KeyRing) {
         let store = Arc::new(Store::open(&Location::Scratch, 16).expect("a store"));
-        let desk = KeyStore::beside(&store).expect("a second connection");
+        let key_store = KeyStore::beside(&store).expect("a second connection");
         let ring = KeyRing::load(Arc::clone(&store)).expect("a key ring");
-        (store, desk, ring)
+        (store, key_store, ring)
     }
 
     fn bearing(key: &ApiKey) -> HeaderMap {
@@ -194,19 +214,19 @@ mod tests {
 
     #[test]
     fn keys_count_from_the_next_request_after_they_are_issued_and_until_they_are_revoked() {
-        let (_store, desk, ring) = ring();
+        let (_store, key_store, ring) = ring();
         for round in 0..50 {
-            let (number, key) = keys::issue(&desk, "x", Plan::Free, round).expect("a key");
+            let (number, key) = keys::issue(&key_store, "x", Plan::Free, round).expect("a key");
             assert_eq!(ring.authenticate(&bearing(&key)).expect("a valid key").id, number);
-            assert!(desk.revoke(number, round).expect("revoked"));
+            assert!(key_store.revoke(number, round).expect("revoked"));
             assert!(matches!(ring.authenticate(&bearing(&key)), Err(AuthError::Invalid)));
         }
     }
 
     #[test]
     fn a_thousand_requests_on_many_threads_admit_exactly_sixty() {
-        let (_store, desk, ring) = ring();
-        let (_, key) = keys::issue(&desk, "x", Plan::Free, 0).expect("a key");
+        let (_store, key_store, ring) = ring();
+        let (_, key) = keys::issue(&key_store, "x", Plan::Free, 0).expect("a key");
         let (headers, never) = (bearing(&key), BanPolicy { after: 0, seconds: 0 });
         let admitted: usize = std::thread::scope(|scope| {
             let count = || {
@@ -221,12 +241,12 @@ mod tests {
 
     #[test]
     fn a_change_of_another_key_keeps_what_this_one_has_used() {
-        let (_store, desk, ring) = ring();
-        let (_, key) = keys::issue(&desk, "x", Plan::Free, 0).expect("a key");
+        let (_store, key_store, ring) = ring();
+        let (_, key) = keys::issue(&key_store, "x", Plan::Free, 0).expect("a key");
         for _ in 0..60 {
             ring.authenticate(&bearing(&key)).expect("a valid key").decide(BanPolicy::default(), 600);
         }
-        keys::issue(&desk, "y", Plan::Free, 0).expect("another key");
+        keys::issue(&key_store, "y", Plan::Free, 0).expect("another key");
         let decision = ring.authenticate(&bearing(&key)).expect("a valid key").decide(BanPolicy::default(), 600);
         assert!(matches!(decision, Decision::Refused { .. }));
     }
@@ -251,12 +271,12 @@ mod tests {
 
     #[test]
     fn a_key_is_the_same_one_only_with_the_same_secret_and_the_same_limits() {
-        let (store, desk, ring) = ring();
+        let (store, key_store, ring) = ring();
         assert!(ring.is_empty());
-        let (_, issued) = keys::issue(&desk, "x", Plan::Free, 0).expect("a key");
+        let (_, issued) = keys::issue(&key_store, "x", Plan::Free, 0).expect("a key");
         assert!(ring.authenticate(&bearing(&issued)).is_ok() && !ring.is_empty());
         let stored = store.keys().expect("the keys").1.remove(0);
-        let key = Key::new(&stored);
+        let key = Key::new(&stored, &store);
         assert!(key.is(&stored));
         assert!(!key.is(&StoredKey { hash: [0; 32], ..stored.clone() }));
         assert!(!key.is(&StoredKey { limits: Plan::Pro.limits(), ..stored }));

@@ -1,36 +1,17 @@
 //! The program: from arguments to an exit code.
 
 use std::ffi::OsString;
-use std::fmt::Display;
 use std::io::Write;
 use std::process::ExitCode;
+use std::sync::mpsc::sync_channel;
+use std::time::Duration;
 
 use clap::{CommandFactory, Parser};
 
+use crate::commands::outcome::{Failure, print};
 use crate::commands::{health, keys, serve};
 use crate::config::{Cli, Command};
 use crate::openapi;
-
-/// Why a command ended without having done what it should.
-#[derive(Debug)]
-pub(crate) enum Failure {
-    /// It was tried and failed: exit code 1.
-    Failed(String),
-    /// The command line asks for something impossible: exit code 2.
-    Usage(String),
-    /// A server, or the database it needs, could not be brought up: exit code 3.
-    CannotStart(String),
-}
-
-impl Failure {
-    pub(crate) fn failed(error: impl Display) -> Self {
-        Self::Failed(error.to_string())
-    }
-
-    pub(crate) fn cannot_start(error: impl Display) -> Self {
-        Self::CannotStart(error.to_string())
-    }
-}
 
 /// The command line's definition, for completions and man pages.
 #[must_use]
@@ -38,7 +19,7 @@ pub fn command() -> clap::Command {
     Cli::command()
 }
 
-/// Runs the program with its arguments, its own name first. Whatever fails is told on standard error, and
+/// Runs the program with its arguments, its own name first. Failures are reported on standard error, and
 /// the exit code is 0 when all is done, 1 when it failed, 2 for wrong usage, 3 when it could not start.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let cli = match Cli::try_parse_from(args) {
@@ -61,14 +42,18 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Err(Failure::Usage(message)) => (2, message),
         Err(Failure::CannotStart(message)) => (3, message),
     };
-    let _ = writeln!(std::io::stderr(), "reference: {message}");
+    report(message);
     ExitCode::from(code)
 }
 
-/// Writes to standard output; a reader that has gone is no reason to panic.
-pub(crate) fn print(text: &str) -> Result<(), Failure> {
-    let mut out = std::io::stdout().lock();
-    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(Failure::failed)
+/// Writes why a command failed, without waiting for long when it is not read.
+fn report(message: String) {
+    let (written, finished) = sync_channel(1);
+    std::thread::spawn(move || {
+        let _ = writeln!(std::io::stderr(), "reference: {message}");
+        let _ = written.send(());
+    });
+    let _ = finished.recv_timeout(Duration::from_secs(1));
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The server's clock: everything that depends on the time of day asks here, and nowhere else.
 //!
-//! A clock can be started at any moment, so that a client author can watch the removal of
+//! A clock can be started at any time, so that a client author can watch the removal of
 //! `GET /pets/{petId}` before it happens. From there it runs on like any other clock. Timeouts do not
 //! use it: those are about elapsed time, not about the date.
 
@@ -20,11 +20,11 @@ pub struct Clock(Kind);
 enum Kind {
     System,
     StartedAt {
-        /// Where the clock stood at `since`, counted from the Unix epoch.
+        /// What the clock showed at `since`, counted from the Unix epoch.
         start: Duration,
         since: Instant,
     },
-    ToldBy(Arc<dyn Fn() -> u64 + Send + Sync>),
+    External(Arc<dyn Fn() -> u64 + Send + Sync>),
     #[cfg(test)]
     Frozen(Arc<std::sync::atomic::AtomicU64>),
 }
@@ -36,24 +36,24 @@ impl Clock {
         Self(Kind::System)
     }
 
-    /// A clock that stands at `start` now and runs on from there. A moment before 1970 counts as 1970.
+    /// A clock that shows `start` now and runs on from there. A time before 1970 counts as 1970.
     #[must_use]
     pub fn starting_at(start: Timestamp) -> Self {
         let start = u64::try_from(start.as_millisecond()).unwrap_or(0);
         Self(Kind::StartedAt { start: Duration::from_millis(start), since: Instant::now() })
     }
 
-    /// [`Clock::starting_at`] the given moment, or the machine's clock without one.
+    /// [`Clock::starting_at`] the given time, or the machine's clock without one.
     #[must_use]
     pub fn from_start(start: Option<Timestamp>) -> Self {
         start.map_or_else(Self::system, Self::starting_at)
     }
 
-    /// A clock that somebody else keeps: `now` tells the Unix time in whole seconds. So a program that embeds a
+    /// A clock that another program controls: `now` returns the Unix time in whole seconds. So a program that embeds a
     /// server can let the server's time pass faster than its own.
     #[must_use]
     pub fn told_by(now: impl Fn() -> u64 + Send + Sync + 'static) -> Self {
-        Self(Kind::ToldBy(Arc::new(now)))
+        Self(Kind::External(Arc::new(now)))
     }
 
     /// A clock that only moves when a test moves it.
@@ -75,7 +75,7 @@ impl Clock {
     pub fn now(&self) -> u64 {
         match &self.0 {
             Kind::System => SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs(),
-            Kind::ToldBy(now) => now(),
+            Kind::External(now) => now(),
             Kind::StartedAt { start, since } => (*start + since.elapsed()).as_secs(),
             #[cfg(test)]
             Kind::Frozen(at) => at.load(std::sync::atomic::Ordering::SeqCst),
@@ -88,7 +88,7 @@ impl fmt::Debug for Kind {
         f.write_str(match self {
             Self::System => "the system's",
             Self::StartedAt { .. } => "started",
-            Self::ToldBy(_) => "told",
+            Self::External(_) => "external",
             #[cfg(test)]
             Self::Frozen(_) => "frozen",
         })
@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_started_clock_stands_where_it_was_put_and_runs_on() {
+    fn a_started_clock_shows_its_start_and_runs_on() {
         let start: Timestamp = "2030-12-04T23:59:50Z".parse().expect("a timestamp");
         let clock = Clock::starting_at(start);
         let first = clock.now();
@@ -135,21 +135,21 @@ mod tests {
     }
 
     #[test]
-    fn a_told_clock_shows_what_it_is_told() {
+    fn an_external_clock_shows_what_its_function_returns() {
         let clock = Clock::told_by(|| 1_922_659_200);
         assert_eq!(clock.now(), 1_922_659_200);
     }
 
     #[test]
-    fn dates_are_written_as_http_wants_them() {
+    fn dates_are_in_the_format_of_http() {
         assert_eq!(http_date(1_922_659_200), "Thu, 05 Dec 2030 00:00:00 GMT");
         assert_eq!(http_date(0), "Thu, 01 Jan 1970 00:00:00 GMT");
         assert_eq!(http_date(u64::MAX), "Fri, 31 Dec 9999 23:59:59 GMT");
     }
 
     #[test]
-    fn clocks_are_told_apart_when_they_are_shown() {
+    fn the_debug_form_names_the_kind_of_clock() {
         assert!(format!("{:?}", Clock::system()).contains("system"));
-        assert!(format!("{:?}", Clock::told_by(|| 0)).contains("told"));
+        assert!(format!("{:?}", Clock::told_by(|| 0)).contains("external"));
     }
 }

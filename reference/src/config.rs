@@ -31,14 +31,14 @@ pub enum Command {
     Keys(KeysArgs),
     /// Print the interface description (OpenAPI 3.1)
     Openapi,
-    /// Ask a running server whether it is well; for container health checks
+    /// Ask a running server whether it is healthy; for container health checks
     Health(HealthArgs),
 }
 
-/// Where the database lies.
+/// The database.
 #[derive(Clone, Debug, Args)]
 pub struct DbArgs {
-    /// The database file, created if need be; `:memory:` for a throw-away one
+    /// The database file, created if need be; `:memory:` for a temporary one
     #[arg(long, value_name = "FILE", env = "ANIMAL_STORE_DB", default_value = "animal-store.sqlite")]
     pub db: String,
 }
@@ -46,7 +46,7 @@ pub struct DbArgs {
 /// Options of `reference serve`.
 #[derive(Debug, Args)]
 pub struct ServeArgs {
-    /// Where the database lies.
+    /// The database.
     #[command(flatten)]
     pub db: DbArgs,
 
@@ -177,7 +177,7 @@ pub enum KeysCommand {
 /// Options of `reference keys issue`.
 #[derive(Debug, Args)]
 pub struct IssueArgs {
-    /// Where the database lies.
+    /// The database.
     #[command(flatten)]
     pub db: DbArgs,
 
@@ -232,7 +232,7 @@ pub enum PlanName {
 /// Options of `reference keys revoke`.
 #[derive(Debug, Args)]
 pub struct RevokeArgs {
-    /// Where the database lies.
+    /// The database.
     #[command(flatten)]
     pub db: DbArgs,
 

@@ -16,13 +16,13 @@ pub const SUNSET_DATE: &str = "Thu, 05 Dec 2030 00:00:00 GMT";
 
 const SUNSET: HeaderName = HeaderName::from_static("sunset");
 
-/// What to tell the callers of the operation, for one base path.
-pub struct Notice {
+/// The headers that announce the removal, for one base path.
+pub struct DeprecationHeaders {
     link: HeaderValue,
 }
 
-impl Notice {
-    /// The notice of a server whose API lives below `base_path`. A base path that cannot stand in a
+impl DeprecationHeaders {
+    /// The headers of a server whose API lives below `base_path`. A base path that is not valid in a
     /// header cannot be configured.
     #[must_use]
     pub fn new(base_path: &str) -> Self {
@@ -40,7 +40,7 @@ impl Notice {
         if now < REMOVAL { Ok(()) } else { Err(ApiError::gone(self.link.clone())) }
     }
 
-    /// The announcement of the removal, as long as it lies ahead.
+    /// The announcement of the removal, until it takes effect.
     #[must_use]
     pub fn headers(&self, now: u64) -> Option<[(HeaderName, HeaderValue); 2]> {
         (now < REMOVAL).then(|| [(SUNSET, HeaderValue::from_static(SUNSET_DATE)), (header::LINK, self.link.clone())])
@@ -53,14 +53,14 @@ mod tests {
     use crate::clock::http_date;
 
     #[test]
-    fn the_date_in_words_is_the_date_in_numbers() {
+    fn the_removal_as_text_and_as_a_number_is_the_same_date() {
         assert_eq!(http_date(REMOVAL), SUNSET_DATE);
     }
 
     #[test]
-    fn the_operation_lives_to_the_last_second_of_the_fourth_of_december() {
-        let notice = Notice::new("/v1");
-        assert!(notice.check(REMOVAL - 1).is_ok());
-        assert_eq!(notice.check(REMOVAL).expect_err("gone").status, 410);
+    fn the_operation_exists_until_the_last_second_of_the_fourth_of_december() {
+        let headers = DeprecationHeaders::new("/v1");
+        assert!(headers.check(REMOVAL - 1).is_ok());
+        assert_eq!(headers.check(REMOVAL).expect_err("gone").status, 410);
     }
 }

@@ -64,7 +64,7 @@ pub(crate) fn page(document: &Value) -> String {
 fn heading(out: &mut String, document: &Value, base: &str) {
     let _ = write!(
         out,
-        "<h1>{} {}</h1>\n<p>{}</p>\n<p>All paths lie below <code>{}</code>. Every request needs a key: \
+        "<h1>{} {}</h1>\n<p>{}</p>\n<p>All paths are below <code>{}</code>. Every request needs a key: \
          <code>Authorization: Bearer &lt;API key&gt;</code>. The machine-readable form of this page is \
          <a href=\"/openapi.json\">/openapi.json</a>.</p>\n",
         escape(text(document, "/info/title")),

@@ -1,4 +1,4 @@
-//! A whole server inside another program: on a free loopback port, with a throw-away database.
+//! A whole server inside another program: on a free loopback port, with a temporary database.
 
 use std::net::Ipv4Addr;
 
@@ -18,7 +18,7 @@ const BASE_PATH: &str = "/v1";
 /// How many animals may wait to be stored.
 const WRITE_QUEUE: usize = 1024;
 
-/// What an embedded server is like.
+/// Options of an embedded server.
 #[derive(Clone, Debug)]
 pub struct EmbeddedOptions {
     /// The plan of its one key.
@@ -30,16 +30,16 @@ pub struct EmbeddedOptions {
 /// Why an embedded server did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum EmbeddedError {
-    /// There is no throw-away database.
+    /// The temporary database could not be created.
     #[error("no database: {0}")]
     Open(#[from] OpenError),
-    /// The throw-away database does not work.
+    /// The temporary database does not work.
     #[error("the database failed: {0}")]
     Store(#[from] StoreError),
-    /// There is no key.
+    /// Its key could not be issued.
     #[error("no API key: {0}")]
     Key(#[from] IssueError),
-    /// There is no free port.
+    /// No loopback port could be opened.
     #[error("no loopback port: {0}")]
     Listen(#[from] std::io::Error),
 }
@@ -99,7 +99,7 @@ impl Embedded {
         // The server may have ended by itself only in a panic, which its task then reports.
         let _ = self.stop.send(());
         if let Err(error) = self.server.await {
-            tracing::error!(%error, "the embedded server did not end well");
+            tracing::error!(%error, "the embedded server ended in a panic");
         }
     }
 }

@@ -6,8 +6,8 @@ use bytes::Bytes;
 use http::{HeaderName, HeaderValue, StatusCode, header};
 
 use crate::auth::AuthError;
+use crate::output::write_string;
 use crate::store::StoreError;
-use crate::wire::write_string;
 
 /// A refusal, ready to be sent.
 #[derive(Clone, Debug)]
@@ -69,7 +69,7 @@ impl ApiError {
         Self::new(StatusCode::BAD_REQUEST, "invalid_parameter", message)
     }
 
-    /// 401: no valid key; or 503 when the keys cannot be read, so that nobody gets in by accident.
+    /// 401: no valid key; or 503 when the keys cannot be read, so that no request is admitted by accident.
     #[must_use]
     pub fn unauthorized(error: AuthError) -> Self {
         // The challenge names an error only where credentials were presented (RFC 6750 section 3.1).
@@ -145,7 +145,14 @@ impl ApiError {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "the server failed; its log says why")
     }
 
-    /// 503: it may well work later.
+    /// 500: the disk failed during the commit, which may have been stored all the same.
+    #[must_use]
+    pub fn outcome_unknown() -> Self {
+        let message = "the disk failed: whether the animal was added is not known; look for it before you add it again";
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "outcome_unknown", message)
+    }
+
+    /// 503: a temporary condition.
     #[must_use]
     pub fn unavailable(message: &'static str) -> Self {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", message)
@@ -177,6 +184,8 @@ impl From<StoreError> for ApiError {
             StoreError::Unconfirmed => {
                 Self::unavailable("the server is stopping; whether the animal was added is not known")
             }
+            StoreError::Replaced(_) => Self::unavailable("the database file was removed or replaced; see the log"),
+            StoreError::Unknown(_) => Self::outcome_unknown(),
             StoreError::Failed(_) => Self::internal(),
         }
     }

@@ -17,25 +17,25 @@ use crate::wire::NewPet;
 
 /// When the request was received, as a Unix time in seconds: the one time that everything about it goes by.
 #[derive(Clone, Copy, Debug)]
-pub struct Moment(pub u64);
+pub struct ReceivedAt(pub u64);
 
-impl Moment {
-    /// The moment that was noted in the extensions of a request, or else the present one.
+impl ReceivedAt {
+    /// The time in the extensions of a request, or else the present time.
     #[must_use]
-    pub fn noted(extensions: &Extensions, app: &App) -> Self {
+    pub fn of(extensions: &Extensions, app: &App) -> Self {
         extensions.get().copied().unwrap_or_else(|| Self(app.clock.now()))
     }
 }
 
-impl FromRequestParts<Arc<App>> for Moment {
+impl FromRequestParts<Arc<App>> for ReceivedAt {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Infallible> {
-        Ok(Self::noted(&parts.extensions, app))
+        Ok(Self::of(&parts.extensions, app))
     }
 }
 
-/// The identifier in the path, if an int64 stands there. No other text identifies an animal, so a request
+/// The identifier in the path, if it is an int64. No other text identifies an animal, so a request
 /// with one is not malformed: there is just no such animal.
 #[derive(Clone, Copy, Debug)]
 pub struct PetId(pub Option<i64>);

@@ -1,8 +1,8 @@
-//! The gate of the API: no request gets in without a valid key and room in its rate limits, and no answer
-//! gets out without the headers that tell the caller its quota.
+//! The gate of the API: a request passes only with a valid key and within its rate limits, and every
+//! response carries the rate-limit headers.
 //!
-//! It decides before anything looks at what was asked. So a caller without a valid key learns nothing but
-//! that, whatever else is wrong with the request, and a refused request has no effect.
+//! It decides before anything else of the request is examined. So a caller without a valid key learns
+//! nothing but that, whatever else is wrong with the request, and a refused request has no effect.
 
 use std::convert::Infallible;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -18,11 +18,11 @@ use tower::Service;
 
 use crate::app::App;
 use crate::error::ApiError;
-use crate::extract::Moment;
+use crate::extract::ReceivedAt;
 use crate::rate_limit::{Decision, Quota};
-use crate::{respond, router};
+use crate::{respond, routes};
 
-/// A service behind the gate. What lies beside the API passes untouched.
+/// A service behind the gate. Requests outside the API pass unchanged.
 #[derive(Clone)]
 pub struct Gate<S> {
     app: Arc<App>,
@@ -43,27 +43,27 @@ where
 {
     type Response = Response;
     type Error = Infallible;
-    type Future = Passage<S::Future>;
+    type Future = GateFuture<S::Future>;
 
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
         self.inner.poll_ready(context)
     }
 
     fn call(&mut self, request: Request) -> Self::Future {
-        if !router::in_api(&self.app.base_path, request.uri().path()) {
-            return Passage { way: Way::In { future: self.inner.call(request) }, quota: None };
+        if !routes::in_api(&self.app.base_path, request.uri().path()) {
+            return GateFuture { progress: Progress::Forwarded { future: self.inner.call(request) }, quota: None };
         }
-        let Moment(now) = Moment::noted(request.extensions(), &self.app);
+        let ReceivedAt(now) = ReceivedAt::of(request.extensions(), &self.app);
         let (quota, admitted) = admit(&self.app, request.headers(), now);
-        let way = match admitted {
-            Ok(()) => Way::In { future: self.inner.call(request) },
-            Err(error) => Way::Back { error },
+        let progress = match admitted {
+            Ok(()) => Progress::Forwarded { future: self.inner.call(request) },
+            Err(error) => Progress::Refused { error },
         };
-        Passage { way, quota: Some(quota) }
+        GateFuture { progress, quota: Some(quota) }
     }
 }
 
-/// Who is it, and may they? The quota is told in either case.
+/// Authenticates and counts a request. There is a quota to report in either case.
 fn admit(app: &App, headers: &HeaderMap, now: u64) -> (Quota, Result<(), ApiError>) {
     match app.keys.authenticate(headers).map(|key| key.decide(app.ban, now)) {
         Ok(Decision::Admitted(quota)) => (quota, Ok(())),
@@ -75,30 +75,30 @@ fn admit(app: &App, headers: &HeaderMap, now: u64) -> (Quota, Result<(), ApiErro
 }
 
 pin_project! {
-    /// The answer of [`Gate`], in the making.
-    pub struct Passage<F> {
+    /// The response future of [`Gate`].
+    pub struct GateFuture<F> {
         #[pin]
-        way: Way<F>,
+        progress: Progress<F>,
         quota: Option<Quota>,
     }
 }
 
 pin_project! {
-    #[project = WayProjection]
-    enum Way<F> {
-        In { #[pin] future: F },
-        Back { error: ApiError },
+    #[project = ProgressProjection]
+    enum Progress<F> {
+        Forwarded { #[pin] future: F },
+        Refused { error: ApiError },
     }
 }
 
-impl<F: Future<Output = Result<Response, Infallible>>> Future for Passage<F> {
+impl<F: Future<Output = Result<Response, Infallible>>> Future for GateFuture<F> {
     type Output = Result<Response, Infallible>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
-        let Ok(mut response) = match this.way.project() {
-            WayProjection::In { future } => ready!(poll_guarded(future, context)),
-            WayProjection::Back { error } => Ok(error.clone().into_response()),
+        let Ok(mut response) = match this.progress.project() {
+            ProgressProjection::Forwarded { future } => ready!(poll_guarded(future, context)),
+            ProgressProjection::Refused { error } => Ok(error.clone().into_response()),
         };
         if let Some(quota) = *this.quota {
             respond::write_quota(response.headers_mut(), quota);

@@ -3,17 +3,16 @@
 //! It is one lawful way to implement the specification, to compare other servers with and to develop
 //! clients against. Run it as the `reference` program, or inside another program with [`Embedded`].
 //!
-//! The way of a request: [`serve`] accepts a connection and times it, and hands its requests to the axum
+//! The path of a request: [`serve`] accepts a connection and times it, and hands its requests to the axum
 //! router that [`router`] sets up, with its two layers: [`access`] numbers and logs, [`gate`] authenticates
 //! ([`auth`]) and counts ([`rate_limit`]). Then the handlers in [`pets`] and [`orders`], given what
-//! [`extract`] and [`query`] made of the request, read and write through [`store`]; [`beside`] serves what
-//! needs no key. Every refusal is an [`error::ApiError`], every JSON response is built in [`respond`], every
+//! [`extract`] and [`query`] made of the request, read and write through [`store`]; [`unauthenticated`]
+//! serves what needs no key. Every refusal is an [`error::ApiError`], every JSON response is built in [`respond`], every
 //! date comes from [`clock`].
 
 pub mod access;
 pub mod app;
 pub mod auth;
-pub mod beside;
 mod body_cache;
 pub mod cli;
 pub mod clock;
@@ -27,18 +26,22 @@ pub mod extract;
 pub mod gate;
 mod int64;
 pub mod keys;
+pub mod limits;
 mod list_body;
 mod logging;
 pub mod openapi;
 pub mod orders;
+mod output;
 pub mod pets;
 pub mod plan;
 pub mod query;
 pub mod rate_limit;
 pub mod respond;
 pub mod router;
+mod routes;
 pub mod serve;
 pub mod store;
+pub mod unauthenticated;
 pub mod wire;
 
 pub use embedded::{Embedded, EmbeddedError, EmbeddedOptions};

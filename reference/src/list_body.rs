@@ -15,9 +15,9 @@ use bytes::Bytes;
 use hyper::body::Frame;
 
 use crate::app::App;
+use crate::output::write_pet;
 use crate::query::ListQuery;
 use crate::store::{AnimalRow, StoreError};
-use crate::wire::write_pet;
 
 /// A piece is complete once it is this long, and longer by one animal at most.
 const PIECE: usize = 32 * 1024;

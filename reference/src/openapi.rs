@@ -4,8 +4,8 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::app::RequestLimits;
 use crate::deprecation::SUNSET_DATE;
+use crate::limits::RequestLimits;
 use crate::query::{DEFAULT_LIMIT, MAX_LIMIT};
 use crate::wire::PetStatus;
 

@@ -9,12 +9,13 @@ use http::StatusCode;
 
 use crate::app::App;
 use crate::error::ApiError;
-use crate::extract::{Moment, PetId};
+use crate::extract::{PetId, ReceivedAt};
 use crate::list_body;
+use crate::output::write_pet;
 use crate::query::ListQuery;
 use crate::respond::{self, WrittenJson};
 use crate::store::AnimalRow;
-use crate::wire::{NewPet, write_pet};
+use crate::wire::NewPet;
 
 /// Lists animals, the newest first: there is no second page, so a new animal must be on the first.
 ///
@@ -27,9 +28,9 @@ pub async fn list(State(app): State<Arc<App>>, query: ListQuery) -> Result<Respo
 
 /// Fetches one animal, and announces whatever the outcome that this will end: 404 if there is no such
 /// animal, 410 from the end on, 5xx when the store fails.
-pub async fn get(State(app): State<Arc<App>>, Moment(now): Moment, PetId(id): PetId) -> impl IntoResponse {
-    let outcome = app.notice.check(now).and_then(|()| find(&app, id)).map(WrittenJson);
-    (app.notice.headers(now), outcome)
+pub async fn get(State(app): State<Arc<App>>, ReceivedAt(now): ReceivedAt, PetId(id): PetId) -> impl IntoResponse {
+    let outcome = app.deprecation.check(now).and_then(|()| find(&app, id)).map(WrittenJson);
+    (app.deprecation.headers(now), outcome)
 }
 
 fn find(app: &App, id: Option<i64>) -> Result<Bytes, ApiError> {

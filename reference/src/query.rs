@@ -9,7 +9,7 @@ use crate::wire::PetStatus;
 
 /// How many animals a list may hold at most (specification: "Page size").
 pub const MAX_LIMIT: u32 = 100;
-/// How many it holds when the caller does not say.
+/// How many it holds by default.
 pub const DEFAULT_LIMIT: u32 = 20;
 
 /// The parameters of a list.
@@ -28,7 +28,7 @@ impl ListQuery {
     ///
     /// 400 for a value outside its range, and for a parameter given twice.
     pub fn parse(uri: &Uri) -> Result<Self, ApiError> {
-        // As pairs, because a structure would not tell a parameter given twice from one given once.
+        // As pairs, because a structure cannot distinguish a parameter given twice from one given once.
         let Query(pairs) = Query::<Vec<(String, String)>>::try_from_uri(uri)
             .map_err(|_| ApiError::invalid_parameter("the query cannot be read"))?;
         let (mut limit, mut status) = (None, None);

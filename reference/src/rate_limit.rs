@@ -4,14 +4,17 @@
 //! its outcome; a refused one counts in neither. Both windows are decided as one, under the lock that the
 //! caller holds around [`Usage`], so no interleaving of requests can admit more than either limit allows.
 //!
-//! A caller who keeps on asking in an exhausted window is banned for a while (the specification announces
+//! A caller who keeps sending requests in an exhausted window is banned for a while (the specification announces
 //! a ban but gives no figures). A ban ends with a UTC minute, so that the figures in the headers never
-//! rise inside a window.
+//! rise within a window.
 
 use crate::plan::Limits;
 
 const MINUTE: u64 = 60;
 const MINUTES_A_DAY: u64 = 24 * 60;
+
+/// The most requests that are counted ahead. A kill of the server costs a key no more than these.
+const MAX_RESERVE: u64 = 64;
 
 /// What one key has used. The default is a key that was never seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -43,7 +46,7 @@ impl Default for BanPolicy {
     }
 }
 
-/// What the three `X-RateLimit-*` headers say.
+/// The values of the three `X-RateLimit-*` headers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quota {
     /// The limit that applies, in requests per window.
@@ -55,7 +58,7 @@ pub struct Quota {
 }
 
 impl Quota {
-    /// What a caller without a valid key is told: nothing is allowed, ask again in the next minute.
+    /// The quota of a caller without a valid key: nothing is allowed until the next minute.
     #[must_use]
     pub const fn anonymous(now: u64) -> Self {
         Self { limit: 0, remaining: 0, reset: (now / MINUTE + 1) * MINUTE }
@@ -127,6 +130,22 @@ impl Usage {
         }
     }
 
+    /// Whether this says all that `other` does, and perhaps counts some requests more in the same windows.
+    #[must_use]
+    pub fn covers(&self, other: &Self) -> bool {
+        let same = Self { in_minute: self.in_minute, in_day: self.in_day, ..*other };
+        *self == same && self.in_minute >= other.in_minute && self.in_day >= other.in_day
+    }
+
+    /// This, and the next requests counted ahead: up to a hundredth of what the key may send in a minute, and at most
+    /// [`MAX_RESERVE`], so that a key with high limits need not have every single request noted.
+    #[must_use]
+    pub fn with_reserve(&self, limits: Limits) -> Self {
+        let free = (limits.per_minute.saturating_sub(self.in_minute)).min(limits.per_day.saturating_sub(self.in_day));
+        let reserve = (limits.per_minute / 100).min(MAX_RESERVE).saturating_sub(1).min(free);
+        Self { in_minute: self.in_minute + reserve, in_day: self.in_day + reserve, ..*self }
+    }
+
     /// Opens new windows where the old ones have ended.
     fn roll(&mut self, minute: u64) {
         // A clock corrected by some seconds across a minute's edge must not open the last minute again.
@@ -149,20 +168,20 @@ mod tests {
     const NOON: u64 = 20_000 * 86_400 + 43_200;
     const BAN: BanPolicy = BanPolicy { after: 10, seconds: 300 };
 
-    fn use_up(usage: &mut Usage, limits: Limits, now: u64, times: u64) {
+    fn exhaust(usage: &mut Usage, limits: Limits, now: u64, times: u64) {
         for _ in 0..times {
             assert!(matches!(usage.decide(limits, BAN, now), Decision::Admitted(_)));
         }
     }
 
     #[test]
-    fn a_free_key_is_admitted_sixty_times_a_minute_and_then_told_when_to_return() {
+    fn a_free_key_is_admitted_sixty_times_a_minute_and_then_refused_with_the_time_to_wait() {
         let (mut usage, limits) = (Usage::default(), Plan::Free.limits());
         assert_eq!(
             usage.decide(limits, BAN, NOON + 12),
             Decision::Admitted(Quota { limit: 60, remaining: 59, reset: NOON + 60 })
         );
-        use_up(&mut usage, limits, NOON + 12, 59);
+        exhaust(&mut usage, limits, NOON + 12, 59);
         assert_eq!(
             usage.decide(limits, BAN, NOON + 12),
             Decision::Refused {
@@ -172,15 +191,15 @@ mod tests {
             }
         );
         assert_eq!(usage.in_day, 60, "a refused request counts nowhere");
-        use_up(&mut usage, limits, NOON + 60, 1);
+        exhaust(&mut usage, limits, NOON + 60, 1);
     }
 
     #[test]
-    fn the_headers_tell_the_window_with_fewer_requests_left() {
+    fn the_headers_report_the_window_with_fewer_requests_left() {
         let limits = Limits { per_minute: 60, per_day: 100 };
         let mut usage = Usage::default();
-        use_up(&mut usage, limits, NOON, 60);
-        use_up(&mut usage, limits, NOON + 60, 39);
+        exhaust(&mut usage, limits, NOON, 60);
+        exhaust(&mut usage, limits, NOON + 60, 39);
         let Decision::Admitted(quota) = usage.decide(limits, BAN, NOON + 60) else { panic!("refused too early") };
         assert_eq!(quota, Quota { limit: 100, remaining: 0, reset: NOON + 43_200 });
         let Decision::Refused { quota, retry_after, .. } = usage.decide(limits, BAN, NOON + 120) else {
@@ -193,15 +212,15 @@ mod tests {
     fn a_new_day_opens_both_windows() {
         let limits = Limits { per_minute: 5, per_day: 5 };
         let mut usage = Usage::default();
-        use_up(&mut usage, limits, NOON, 5);
+        exhaust(&mut usage, limits, NOON, 5);
         assert!(matches!(usage.decide(limits, BAN, NOON + 43_199), Decision::Refused { retry_after: 1, .. }));
-        use_up(&mut usage, limits, NOON + 43_200, 5);
+        exhaust(&mut usage, limits, NOON + 43_200, 5);
     }
 
     #[test]
     fn ten_refusals_are_forgiven_and_the_next_one_starts_a_ban_to_the_end_of_a_minute() {
         let (mut usage, limits) = (Usage::default(), Plan::Free.limits());
-        use_up(&mut usage, limits, NOON, 60);
+        exhaust(&mut usage, limits, NOON, 60);
         for _ in 0..10 {
             assert!(matches!(usage.decide(limits, BAN, NOON + 5), Decision::Refused { banned: false, .. }));
         }
@@ -215,14 +234,14 @@ mod tests {
             usage.decide(limits, BAN, NOON + 359),
             Decision::Refused { retry_after: 1, banned: true, .. }
         ));
-        use_up(&mut usage, limits, NOON + 360, 60);
+        exhaust(&mut usage, limits, NOON + 360, 60);
     }
 
     #[test]
     fn a_ban_in_an_exhausted_day_names_the_later_end() {
         let limits = Limits { per_minute: 5, per_day: 5 };
         let mut usage = Usage::default();
-        use_up(&mut usage, limits, NOON, 5);
+        exhaust(&mut usage, limits, NOON, 5);
         for _ in 0..20 {
             usage.decide(limits, BAN, NOON);
         }
@@ -244,22 +263,44 @@ mod tests {
     fn a_clock_set_back_by_seconds_stays_in_its_window_and_one_set_back_by_years_does_not() {
         let limits = Limits { per_minute: 2, per_day: 100 };
         let mut usage = Usage::default();
-        use_up(&mut usage, limits, NOON, 2);
+        exhaust(&mut usage, limits, NOON, 2);
         assert!(matches!(usage.decide(limits, BAN, NOON - 3), Decision::Refused { .. }));
         usage.banned_until = NOON + 300;
-        use_up(&mut usage, limits, NOON - 40 * 86_400, 2);
+        exhaust(&mut usage, limits, NOON - 40 * 86_400, 2);
     }
 
     #[test]
-    fn who_has_no_key_is_told_the_end_of_the_present_minute() {
+    fn a_reserve_covers_the_next_requests_of_the_window_and_exceeds_no_limit() {
+        let used = |minute, in_minute, in_day| Usage { minute, in_minute, in_day, ..Usage::default() };
+        let reserved = |usage: Usage, plan: Plan| usage.with_reserve(plan.limits());
+        assert_eq!(reserved(used(7, 1, 1), Plan::Free), used(7, 1, 1), "every request is noted");
+        assert_eq!(reserved(used(7, 1, 5), Plan::Business), used(7, 10, 14));
+        assert_eq!(reserved(used(7, 998, 998), Plan::Business), used(7, 1_000, 1_000));
+        assert_eq!(reserved(used(7, 5, 99_999), Plan::Business), used(7, 6, 100_000));
+        assert_eq!(reserved(used(7, 1, 5), Plan::Enterprise), used(7, 64, 68));
+        let ahead = used(7, 10, 14);
+        for (other, covered) in [
+            (used(7, 10, 14), true),
+            (used(7, 3, 7), true),
+            (used(7, 11, 15), false),
+            (used(8, 1, 15), false),
+            (Usage { refusals: 1, ..used(7, 3, 7) }, false),
+            (Usage { banned_until: 600, ..used(7, 3, 7) }, false),
+        ] {
+            assert_eq!(ahead.covers(&other), covered, "{other:?}");
+        }
+    }
+
+    #[test]
+    fn a_caller_without_a_key_gets_the_end_of_the_present_minute() {
         assert_eq!(Quota::anonymous(NOON + 125), Quota { limit: 0, remaining: 0, reset: NOON + 180 });
     }
 
     #[test]
-    fn of_two_windows_with_as_many_requests_left_the_longer_one_is_told() {
+    fn of_two_windows_with_as_many_requests_left_the_longer_one_is_reported() {
         let limits = Limits { per_minute: 5, per_day: 5 };
-        let told = Usage::default().decide(limits, BAN, NOON);
-        assert_eq!(told, Decision::Admitted(Quota { limit: 5, remaining: 4, reset: NOON + 43_200 }));
+        let decision = Usage::default().decide(limits, BAN, NOON);
+        assert_eq!(decision, Decision::Admitted(Quota { limit: 5, remaining: 4, reset: NOON + 43_200 }));
     }
 
     #[test]
@@ -273,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_in_the_second_in_which_a_ban_ends_is_none_of_the_ban() {
+    fn a_refusal_in_the_second_in_which_a_ban_ends_is_not_due_to_the_ban() {
         let limits = Limits { per_minute: 5, per_day: 0 };
         let mut usage = Usage { banned_until: NOON, ..Usage::default() };
         assert!(matches!(usage.decide(limits, BAN, NOON), Decision::Refused { banned: false, .. }));

@@ -15,7 +15,7 @@ pub const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining
 /// `X-RateLimit-Reset`: the end of the window as a Unix time in seconds.
 pub const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
 
-/// How many headers a response has room for from the start: more than any has, so that none moves them.
+/// Initial capacity for headers: more than any response has, so that the map never grows.
 const HEADERS: usize = 12;
 
 /// JSON that is already written.
@@ -55,7 +55,7 @@ pub fn protect(headers: &mut HeaderMap) {
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
 }
 
-/// Tells the caller its quota.
+/// Adds the three rate-limit headers.
 pub fn write_quota(headers: &mut HeaderMap, quota: Quota) {
     headers.insert(LIMIT, quota.limit.into());
     headers.insert(REMAINING, quota.remaining.into());

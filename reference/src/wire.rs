@@ -1,4 +1,4 @@
-//! What travels in JSON bodies: reading a `NewPet` strictly, and writing a `Pet`.
+//! What clients send in JSON bodies: a `NewPet`, read strictly.
 //!
 //! Reading refuses whatever is not certainly meant: repeated members, numbers with a fraction or beyond
 //! int64, `null` for a status. Unknown members are ignored, an `id` among them.
@@ -9,7 +9,6 @@ use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, Visitor
 use serde_json::value::RawValue;
 
 use crate::int64;
-use crate::store::AnimalRow;
 
 /// The availability of an animal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,32 +127,6 @@ impl<'de> Deserialize<'de> for StatusName {
     }
 }
 
-/// Appends an animal as a JSON object.
-pub fn write_pet(out: &mut Vec<u8>, pet: AnimalRow<'_>) {
-    out.extend_from_slice(b"{\"id\":");
-    write_integer(out, pet.id);
-    out.extend_from_slice(b",\"name\":");
-    write_string(out, pet.name);
-    out.extend_from_slice(b",\"categoryId\":");
-    write_integer(out, pet.category_id);
-    if let Some(status) = pet.status {
-        out.extend_from_slice(b",\"status\":\"");
-        out.extend_from_slice(status.name().as_bytes());
-        out.push(b'"');
-    }
-    out.push(b'}');
-}
-
-/// Appends a text as a JSON string.
-pub fn write_string(out: &mut Vec<u8>, text: &str) {
-    // Writing text to memory cannot fail.
-    let _ = serde_json::to_writer(out, text);
-}
-
-fn write_integer(out: &mut Vec<u8>, value: i64) {
-    let _ = serde_json::to_writer(out, &value);
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -172,9 +145,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_is_told_what_is_expected() {
-        let told = parse("[]").expect_err("an array is no animal");
-        assert!(told.contains("an object with name and categoryId"), "{told}");
+    fn the_error_for_a_body_that_is_no_object_says_what_is_expected() {
+        let message = parse("[]").expect_err("an array is no animal");
+        assert!(message.contains("an object with name and categoryId"), "{message}");
     }
 
     #[test]
@@ -220,15 +193,5 @@ mod tests {
             assert!(parse(body).is_err(), "{body}");
         }
         assert!(NewPet::parse(b"{\"name\":\"\xff\",\"categoryId\":1}").is_err(), "invalid UTF-8");
-    }
-
-    #[test]
-    fn a_pet_is_written_without_a_status_it_does_not_have() {
-        let mut out = Vec::new();
-        write_pet(&mut out, AnimalRow { id: 1, name: "\"\n🐱", category_id: i64::MIN, status: None });
-        assert_eq!(String::from_utf8_lossy(&out), r#"{"id":1,"name":"\"\n🐱","categoryId":-9223372036854775808}"#);
-        out.clear();
-        write_pet(&mut out, AnimalRow { id: 2, name: "", category_id: 0, status: Some(PetStatus::Pending) });
-        assert_eq!(String::from_utf8_lossy(&out), r#"{"id":2,"name":"","categoryId":0,"status":"pending"}"#);
     }
 }

@@ -1,10 +1,11 @@
 //! `reference keys`: issuing, listing and revoking keys, also while a server runs on the same database.
 
 use std::fmt::Write;
+use std::io::Write as _;
 
 use jiff::Timestamp;
 
-use crate::cli::{Failure, print};
+use super::outcome::{Failure, print};
 use crate::clock::Clock;
 use crate::config::{DbArgs, IssueArgs, KeysCommand, RevokeArgs};
 use crate::keys;
@@ -23,7 +24,8 @@ fn issue(args: &IssueArgs) -> Result<(), Failure> {
     let store = open(&args.db)?;
     let (number, key) = keys::issue(&store, &args.name, plan, Clock::system().now()).map_err(Failure::failed)?;
     // The key alone goes to standard output, for scripts to catch.
-    eprintln!("key {number} for plan {plan}; it is shown this once:");
+    // The key is issued, whether or not standard error can be written.
+    let _ = writeln!(std::io::stderr(), "key {number} for plan {plan}; it is shown this once:");
     print(&format!("{}\n", key.reveal()))
 }
 
@@ -38,7 +40,7 @@ fn list(args: &DbArgs) -> Result<(), Failure> {
     for key in keys {
         let revoked = key.revoked_at.map_or_else(|| "-".to_owned(), time);
         let (issued, limits) = (time(key.created_at), key.limits);
-        // A name is whatever somebody typed; escaped, it cannot play tricks on a terminal.
+        // A name is any text; escaped, it cannot send control sequences to a terminal.
         let _ = writeln!(
             out,
             "{:>6}  {:<10}  {:>20}  {:>20}  {issued:<20}  {revoked:<20}  {}",
@@ -64,7 +66,7 @@ fn open(args: &DbArgs) -> Result<KeyStore, Failure> {
     match Location::parse(&args.db) {
         Location::File(path) => KeyStore::open(&path).map_err(Failure::cannot_start),
         Location::Scratch => {
-            Err(Failure::Usage("a throw-away database is private to its server: start that with --dev".to_owned()))
+            Err(Failure::Usage("a temporary database is private to its server: start the server with --dev".to_owned()))
         }
     }
 }

@@ -1,5 +1,6 @@
-//! What the program can be told to do, a file each.
+//! The commands of the program, a file each.
 
 pub(crate) mod health;
 pub(crate) mod keys;
+pub(crate) mod outcome;
 pub(crate) mod serve;

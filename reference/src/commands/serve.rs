@@ -1,12 +1,12 @@
-//! `reference serve`: brings the server up, says where it is, and waits for the signal to stop.
+//! `reference serve`: brings the server up, prints its address, and waits for the signal to stop.
 
 use std::path::PathBuf;
 
 use tokio::sync::oneshot;
 use tokio_rustls::TlsAcceptor;
 
+use super::outcome::{Failure, print};
 use crate::app::{App, AppOptions, RequestLimits};
-use crate::cli::{Failure, print};
 use crate::clock::Clock;
 use crate::config::ServeArgs;
 use crate::keys::{self, ApiKey};
@@ -18,7 +18,7 @@ use crate::serve::{ServeOptions, Server, stopping, tls};
 use crate::store::{KeyStore, Location, Store};
 
 pub(crate) fn run(args: &ServeArgs) -> Result<(), Failure> {
-    logging::start(args.log, args.log_format);
+    let _log = logging::start(args.log, args.log_format).map_err(Failure::cannot_start)?;
     // Listened for from the start, so that a stop that comes early is not lost.
     let stopped = stopping::listen(args.grace).map_err(Failure::cannot_start)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(Failure::cannot_start)?;
@@ -29,6 +29,7 @@ async fn serve(args: &ServeArgs, stopped: oneshot::Receiver<&'static str>) -> Re
     let clock = Clock::from_start(args.now);
     let location = Location::parse(&args.db.db);
     let store = Store::open(&location, args.write_queue).map_err(Failure::cannot_start)?;
+    let writer_ended = store.writer_ended();
     let dev_keys = if args.dev { issue_dev_keys(&store, &clock)? } else { Vec::new() };
     let app = App::new(
         store,
@@ -67,7 +68,7 @@ async fn serve(args: &ServeArgs, stopped: oneshot::Receiver<&'static str>) -> Re
                 "no key is in force yet; issue one: reference keys issue --db {} --plan free --name me\n",
                 path.display()
             ),
-            Location::Scratch => "a throw-away database has no keys: start with --dev to get some\n".to_owned(),
+            Location::Scratch => "a temporary database has no keys: start with --dev to get some\n".to_owned(),
         };
     }
     // Last, because scripts wait for it.
@@ -75,17 +76,23 @@ async fn serve(args: &ServeArgs, stopped: oneshot::Receiver<&'static str>) -> Re
     print(&notice)?;
     tracing::info!(%base_url, "serving");
 
+    let mut broken = false;
     server
-        .run(async move {
-            // The thread that listens for signals lasts as long as the process.
-            if let Ok(signal) = stopped.await {
-                tracing::info!("stopping on {signal}");
+        .run(async {
+            tokio::select! {
+                // The thread that listens for signals lasts as long as the process.
+                Ok(signal) = stopped => tracing::info!("stopping on {signal}"),
+                () = writer_ended => broken = true,
             }
         })
         .await;
     if let (Location::Scratch, Some(path)) = (&location, &authority) {
-        // It was for this run only; somebody may have cleaned up already.
+        // It was for this run only; it may have been removed already.
         let _ = std::fs::remove_file(path);
+    }
+    if broken {
+        // A server that cannot store anything is of no use; a service manager can start another.
+        return Err(Failure::Failed("the thread that writes the database ended; see the log".to_owned()));
     }
     tracing::info!("stopped");
     Ok(())
@@ -123,9 +130,9 @@ fn possible_connections(wanted: usize) -> Result<usize, Failure> {
 }
 
 fn issue_dev_keys(store: &Store, clock: &Clock) -> Result<Vec<(Plan, ApiKey)>, Failure> {
-    let desk = KeyStore::beside(store).map_err(Failure::cannot_start)?;
+    let key_store = KeyStore::beside(store).map_err(Failure::cannot_start)?;
     let plans = [Plan::Free, Plan::Pro, Plan::Business, Plan::Enterprise];
-    let issue = |plan| keys::issue(&desk, "dev", plan, clock.now()).map(|(_, key)| (plan, key));
+    let issue = |plan| keys::issue(&key_store, "dev", plan, clock.now()).map(|(_, key)| (plan, key));
     plans.into_iter().map(issue).collect::<Result<_, _>>().map_err(Failure::cannot_start)
 }
 

@@ -1,5 +1,6 @@
 //! What can go wrong with the database file, at start and while running.
 
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use rusqlite::ErrorCode;
@@ -15,7 +16,7 @@ pub enum OpenError {
     CannotOpen {
         /// The file.
         path: PathBuf,
-        /// What SQLite said.
+        /// The message of SQLite.
         detail: String,
     },
     /// The file, or the file system below it, is read-only.
@@ -55,7 +56,7 @@ pub enum OpenError {
     #[error("the disk that holds {} is full: free some space, then start again", .0.display())]
     Full(PathBuf),
     /// Anything else.
-    #[error("cannot use {}: {detail}; check the file and the disk it lies on", .path.display())]
+    #[error("cannot use {}: {detail}; check the file and its disk", .path.display())]
     Other {
         /// The file.
         path: PathBuf,
@@ -65,6 +66,16 @@ pub enum OpenError {
 }
 
 impl OpenError {
+    pub(super) fn from_io(path: &std::path::Path, error: &std::io::Error) -> Self {
+        let (path, detail) = (path.to_owned(), error.to_string());
+        match error.kind() {
+            ErrorKind::NotFound | ErrorKind::PermissionDenied => Self::CannotOpen { path, detail },
+            ErrorKind::ReadOnlyFilesystem => Self::ReadOnly(path),
+            ErrorKind::StorageFull => Self::Full(path),
+            _ => Self::Other { path, detail },
+        }
+    }
+
     pub(super) fn from_sqlite(path: &std::path::Path, error: &rusqlite::Error) -> Self {
         let (path, detail) = (path.to_owned(), error.to_string());
         match error.sqlite_error_code() {
@@ -80,7 +91,7 @@ impl OpenError {
 }
 
 /// Why a running server could not read or write. Nothing was stored when a write fails with it, except
-/// for [`StoreError::Unconfirmed`].
+/// for [`StoreError::Unconfirmed`] and [`StoreError::Unknown`].
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum StoreError {
     /// More writes are waiting than the queue takes.
@@ -95,13 +106,35 @@ pub enum StoreError {
     /// The writer ended before it answered, so whether the write was stored is not known.
     #[error("the writer ended before it confirmed the write")]
     Unconfirmed,
+    /// The disk failed during a commit. Its frames may have been written all the same, and then a restart finds them.
+    #[error("the disk failed during the commit, so whether it was stored is not known: {0}")]
+    Unknown(String),
+    /// A path no longer names the file that is open: whatever is stored there is lost.
+    #[error("{0} was removed or replaced while it was served: restore it, or restart the server")]
+    Replaced(String),
     /// The database cannot be read or written for another reason, damage among them.
     #[error("the database failed: {0}")]
     Failed(String),
 }
 
+impl StoreError {
+    /// The error of a commit, as opposed to those of the statements before it.
+    pub(super) fn of_commit(error: &rusqlite::Error) -> Self {
+        match error.sqlite_error_code() {
+            Some(ErrorCode::SystemIoFailure) => Self::Unknown(error.to_string()),
+            _ => error.into(),
+        }
+    }
+}
+
 impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> Self {
+        Self::from(&error)
+    }
+}
+
+impl From<&rusqlite::Error> for StoreError {
+    fn from(error: &rusqlite::Error) -> Self {
         let detail = error.to_string();
         match error.sqlite_error_code() {
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Busy(detail),
@@ -120,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_sqlite_says_is_told_with_what_to_do_next() {
+    fn every_sqlite_error_becomes_a_message_with_what_to_do_next() {
         for (code, expected) in [
             (ffi::SQLITE_BUSY, "is locked by another process"),
             (ffi::SQLITE_LOCKED, "is locked by another process"),
@@ -133,17 +166,28 @@ mod tests {
             (ffi::SQLITE_IOERR, "cannot use"),
         ] {
             let error = rusqlite::Error::SqliteFailure(ffi::Error::new(code), None);
-            let told = OpenError::from_sqlite(Path::new("animals.sqlite"), &error).to_string();
-            assert!(told.contains(expected) && told.contains("animals.sqlite"), "{code}: {told}");
+            let message = OpenError::from_sqlite(Path::new("animals.sqlite"), &error).to_string();
+            assert!(message.contains(expected) && message.contains("animals.sqlite"), "{code}: {message}");
         }
     }
 
     #[test]
-    fn what_a_running_server_may_wait_for_is_told_from_what_is_broken() {
+    fn temporary_conditions_are_distinguished_from_damage() {
         let read = |code| StoreError::from(rusqlite::Error::SqliteFailure(ffi::Error::new(code), None));
         assert!(matches!(read(ffi::SQLITE_BUSY), StoreError::Busy(_)));
         assert!(matches!(read(ffi::SQLITE_LOCKED), StoreError::Busy(_)));
         assert!(matches!(read(ffi::SQLITE_FULL), StoreError::Full(_)));
         assert!(matches!(read(ffi::SQLITE_CORRUPT), StoreError::Failed(_)));
+    }
+
+    #[test]
+    fn an_input_or_output_error_leaves_the_outcome_of_a_commit_unknown_and_of_nothing_else() {
+        let error = |code| rusqlite::Error::SqliteFailure(ffi::Error::new(code), None);
+        for code in [ffi::SQLITE_IOERR, ffi::SQLITE_IOERR_FSYNC, ffi::SQLITE_IOERR_WRITE] {
+            assert!(matches!(StoreError::of_commit(&error(code)), StoreError::Unknown(_)), "{code}");
+            assert!(matches!(StoreError::from(error(code)), StoreError::Failed(_)), "{code}");
+        }
+        assert!(matches!(StoreError::of_commit(&error(ffi::SQLITE_FULL)), StoreError::Full(_)));
+        assert!(matches!(StoreError::of_commit(&error(ffi::SQLITE_BUSY)), StoreError::Busy(_)));
     }
 }

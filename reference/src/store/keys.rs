@@ -23,7 +23,7 @@ pub struct StoredKey {
     pub created_at: i64,
     /// When it was revoked, as a Unix time in seconds.
     pub revoked_at: Option<i64>,
-    /// What it had used when that was last written down.
+    /// What it had used when that was last stored.
     pub usage: Usage,
 }
 
@@ -87,11 +87,11 @@ pub(super) fn generation(conn: &Connection) -> Result<i64, StoreError> {
     Ok(conn.prepare_cached("SELECT generation FROM key_changes")?.query_row([], |row| row.get(0))?)
 }
 
-/// The generation, and all keys with it, as of one moment.
+/// The generation, and all keys with it, from one transaction.
 pub(super) fn all(conn: &Connection) -> Result<(i64, Vec<StoredKey>), StoreError> {
-    let moment = conn.unchecked_transaction()?;
-    let generation = generation(&moment)?;
-    let mut statement = moment.prepare(
+    let transaction = conn.unchecked_transaction()?;
+    let generation = generation(&transaction)?;
+    let mut statement = transaction.prepare(
         "SELECT id, name, plan, per_minute, per_day, hash, created_at, revoked_at,
                 minute, in_minute, in_day, refusals, banned_until
          FROM keys LEFT JOIN usage ON usage.key_id = keys.id ORDER BY id",

@@ -1,32 +1,41 @@
 //! The database: animals, keys and what keys have used, in one SQLite file.
 //!
-//! This room is the only one that knows SQLite. One thread writes and shares commits between requests;
+//! No other module uses SQLite. One thread writes and shares commits between requests;
 //! reads run inline on their own connections and never wait for it.
 
 mod changes;
+mod checkpoint;
 mod error;
+mod files;
 mod keys;
 mod read;
 mod schema;
 mod scratch;
+mod status;
+mod usage_log;
+mod wal;
 mod write;
 
-use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 pub use error::{OpenError, StoreError};
 pub use keys::{NewKey, StoredKey};
 pub use read::AnimalRow;
+pub use status::{LastCommit, WritingStatus};
 
 use crate::rate_limit::Usage;
 use crate::wire::{NewPet, PetStatus};
 use changes::Changes;
+use checkpoint::Checkpointer;
+use files::{Claim, OpenFiles};
 use read::Readers;
 use schema::Durability;
 use scratch::ScratchFolder;
+use usage_log::UsageLog;
 use write::Writer;
 
-/// Where a database lies.
+/// Where a database is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Location {
     /// In a file that is kept.
@@ -36,7 +45,7 @@ pub enum Location {
 }
 
 impl Location {
-    /// Reads `:memory:` as a throw-away database, anything else as a path.
+    /// Reads `:memory:` as a temporary database, anything else as a path.
     #[must_use]
     pub fn parse(text: &str) -> Self {
         if text == ":memory:" { Self::Scratch } else { Self::File(PathBuf::from(text)) }
@@ -45,13 +54,17 @@ impl Location {
 
 /// An open database that a server serves.
 ///
-/// The fields are dropped in this order: the writer ends first, then the readers close, and only then the
-/// view of the shared state (see `changes.rs`).
+/// The fields are dropped in this order: the writer ends first, then the checkpoints, then the readers close, and
+/// only then the descriptors of files that SQLite has locks on (see `changes.rs` and `files.rs`).
 pub struct Store {
     writer: Writer,
+    _checkpointer: Checkpointer,
     readers: Readers,
-    changes: Changes,
-    _served: File,
+    changes: Arc<Changes>,
+    files: Arc<OpenFiles>,
+    /// None for a temporary database.
+    usage_log: Option<UsageLog>,
+    _claim: Claim,
     _scratch: Option<ScratchFolder>,
 }
 
@@ -72,12 +85,35 @@ impl Store {
             }
         };
         let other = |error: std::io::Error| OpenError::Other { path: path.clone(), detail: error.to_string() };
+        let explain = |error: rusqlite::Error| OpenError::from_sqlite(&path, &error);
+        files::create(&path)?;
+        // Before any connection, because it must be closed after all of them.
+        let claim = Claim::new(&path)?;
+        warn_of_damage(&path).map_err(other)?;
         let conn = schema::open(&path, durability)?;
-        let served = claim(&path)?;
         schema::check_pages(&conn, &path)?;
-        let changes = Changes::open(&schema::shared_state_path(&conn, &path)).map_err(other)?;
-        let writer = Writer::start(conn, queue).map_err(other)?;
-        Ok(Self { writer, readers: Readers::new(&path), changes, _served: served, _scratch: scratch })
+        schema::leave_checkpoints(&conn).map_err(explain)?;
+        let resolved = schema::resolved_path(&conn, &path);
+        let files = Arc::new(OpenFiles::note(&path, &resolved).map_err(other)?);
+        let usage_log = match scratch {
+            Some(_) => None,
+            None => Some(restore_usage(&conn, &resolved).map_err(other)?),
+        };
+        let changes = Arc::new(Changes::open(&files::companion(&resolved, "-shm")).map_err(other)?);
+        let readers = Readers::open(&path).map_err(explain)?;
+        let copying = schema::open_second(&path, durability).map_err(explain)?;
+        let (checkpointer, checkpoints) = Checkpointer::start(copying, Arc::clone(&changes)).map_err(other)?;
+        let writer = Writer::start(conn, queue, Arc::clone(&files), checkpoints).map_err(other)?;
+        Ok(Self {
+            writer,
+            _checkpointer: checkpointer,
+            readers,
+            changes,
+            files,
+            usage_log,
+            _claim: claim,
+            _scratch: scratch,
+        })
     }
 
     /// Hands the animal with `id` to `write`, if there is one.
@@ -112,13 +148,20 @@ impl Store {
         self.writer.create(pet).await
     }
 
-    /// Writes down what keys (by id) have used.
+    /// Stores what keys (by id) have used.
     ///
     /// # Errors
     ///
     /// [`StoreError`]; nothing was written.
     pub async fn save_usage(&self, usage: Vec<(i64, Usage)>) -> Result<(), StoreError> {
         self.writer.save_usage(usage).await
+    }
+
+    /// Notes what the key with this number and hash has used, so that a killed process does not forget it.
+    pub fn note_usage(&self, id: i64, hash: &[u8; 32], usage: &Usage) {
+        if let Some(log) = &self.usage_log {
+            log.note(id, hash, usage);
+        }
     }
 
     /// A value that differs after any commit by any process; `None` must be taken as "changed".
@@ -136,7 +179,7 @@ impl Store {
         self.readers.with(keys::generation)
     }
 
-    /// The generation and all keys, revoked ones included, as of one moment.
+    /// The generation and all keys, revoked ones included, from one transaction.
     ///
     /// # Errors
     ///
@@ -145,13 +188,25 @@ impl Store {
         self.readers.with(keys::all)
     }
 
+    /// Whether writing works. This looks at the files, too, so that their removal is noticed without a write.
+    #[must_use]
+    pub fn writing(&self) -> WritingStatus {
+        self.writer.status(&self.files)
+    }
+
+    /// Completes when the thread that writes has ended, which it does only when the store is closed or by a panic:
+    /// then nothing can be stored any more.
+    pub fn writer_ended(&self) -> impl Future<Output = ()> + Send + 'static {
+        self.writer.ended()
+    }
+
     /// Commits what is queued and stops writing. Reads still work.
     pub fn stop_writing(&self) {
         self.writer.stop();
     }
 }
 
-/// The keys of a database, opened beside a server that may be running on it.
+/// The keys of a database, which a server may be using at the same time.
 pub struct KeyStore(rusqlite::Connection);
 
 impl KeyStore {
@@ -170,7 +225,7 @@ impl KeyStore {
     ///
     /// [`StoreError`] when one more connection cannot be opened.
     pub fn beside(store: &Store) -> Result<Self, StoreError> {
-        Ok(Self(schema::open_beside(store.readers.path())?))
+        Ok(Self(schema::open_second(store.readers.path(), Durability::Full)?))
     }
 
     /// Stores a key whose hash `hash` computes from its number; returns the number.
@@ -214,18 +269,25 @@ impl KeyStore {
     }
 }
 
-/// Holds a lock beside the database for as long as the returned file is open: two servers on one file
-/// would each count requests by themselves, and admit twice what a plan allows.
-fn claim(path: &Path) -> Result<File, OpenError> {
-    let other = |error: std::io::Error| OpenError::Other { path: path.to_owned(), detail: error.to_string() };
-    let mut name = std::fs::canonicalize(path).map_err(other)?.into_os_string();
-    name.push(".lock");
-    let file = File::options().create(true).truncate(false).write(true).open(&name).map_err(other)?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(OpenError::AlreadyServed(path.to_owned())),
-        Err(TryLockError::Error(error)) => Err(other(error)),
+/// Opens the file in which usage is noted, and stores what a killed process left there.
+fn restore_usage(conn: &rusqlite::Connection, resolved: &Path) -> std::io::Result<UsageLog> {
+    let log = UsageLog::open(&files::companion(resolved, "-usage"))?;
+    log.restore(conn).map_err(std::io::Error::other)?;
+    Ok(log)
+}
+
+/// Warns of damage in the write-ahead log, which SQLite passes over without a message.
+fn warn_of_damage(path: &Path) -> std::io::Result<()> {
+    let log = files::companion(&std::fs::canonicalize(path)?, "-wal");
+    if let Some(damage) = wal::find_damage(&log)? {
+        tracing::warn!(
+            file = %log.display(),
+            frame = damage.frame,
+            hidden_commits = damage.hidden_commits,
+            "the write-ahead log is damaged, and commits behind the damage are lost: acknowledged animals may be missing"
+        );
     }
+    Ok(())
 }
 
 #[cfg(test)]

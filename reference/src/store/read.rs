@@ -18,7 +18,7 @@ const NEWEST: &str = "SELECT id, name, category_id, status FROM animals ORDER BY
 const NEWEST_BY_STATUS: &str =
     "SELECT id, name, category_id, status FROM animals WHERE status = ?1 ORDER BY id DESC LIMIT ?2";
 
-/// An animal as it lies in the database, borrowed for the moment of writing it out.
+/// An animal in the database, borrowed while it is written out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AnimalRow<'row> {
     /// Its identifier.
@@ -31,10 +31,11 @@ pub struct AnimalRow<'row> {
     pub status: Option<PetStatus>,
 }
 
-/// A fixed set of reading connections, opened when first needed.
+/// A fixed set of reading connections, open from the start: so neither a lack of file descriptors nor a file that
+/// was replaced meets a request.
 pub(super) struct Readers {
     path: PathBuf,
-    slots: Box<[Mutex<Option<Connection>>]>,
+    slots: Box<[Mutex<Connection>]>,
 }
 
 impl Readers {
@@ -42,22 +43,18 @@ impl Readers {
         &self.path
     }
 
-    pub(super) fn new(path: &Path) -> Self {
+    pub(super) fn open(path: &Path) -> rusqlite::Result<Self> {
         let threads = std::thread::available_parallelism().map_or(2, usize::from);
-        Self { path: path.to_owned(), slots: (0..threads + 1).map(|_| Mutex::new(None)).collect() }
+        let slots = (0..threads + 1).map(|_| schema::open_reader(path).map(Mutex::new));
+        Ok(Self { path: path.to_owned(), slots: slots.collect::<rusqlite::Result<_>>()? })
     }
 
     /// Runs `work` with a connection. A thread comes back to the same one unless others use it.
     pub(super) fn with<T>(&self, work: impl FnOnce(&Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
-        let mut slot = self.free_slot();
-        let conn = match &mut *slot {
-            Some(conn) => conn,
-            empty => empty.insert(schema::open_reader(&self.path)?),
-        };
-        work(conn)
+        work(&self.free_slot())
     }
 
-    fn free_slot(&self) -> MutexGuard<'_, Option<Connection>> {
+    fn free_slot(&self) -> MutexGuard<'_, Connection> {
         let own = thread_number() % self.slots.len();
         let (before, from_own) = self.slots.split_at(own);
         let free = from_own.iter().chain(before).find_map(|slot| slot.try_lock().ok());

@@ -7,6 +7,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, MAIN_DB, OpenFlags};
 
 use super::error::OpenError;
+use super::files;
 
 /// The schema that this program writes, kept in `PRAGMA user_version`.
 const VERSION: i64 = 1;
@@ -20,6 +21,9 @@ const CHECKED_AT_START: u64 = 32 * 1024 * 1024;
 
 /// How long a connection waits for a lock that another process holds.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// How much of the disk the write-ahead log keeps when it starts over, in bytes.
+const LOG_KEPT: i64 = 16 * 1024 * 1024;
 
 /// `status` is 0, 1 or 2 in the order of the specification, or NULL when none was given. Ids are never
 /// used twice (AUTOINCREMENT). The index covers a filtered list, so that its cost does not grow with the
@@ -63,19 +67,13 @@ CREATE TRIGGER key_removed AFTER DELETE ON keys BEGIN UPDATE key_changes SET gen
 pub(super) enum Durability {
     /// What was committed survives a power cut.
     Full,
-    /// For throw-away databases.
+    /// For temporary databases.
     None,
 }
 
 /// Opens `path` for writing, checks it, and creates or completes the schema.
 pub(super) fn open(path: &Path, durability: Durability) -> Result<Connection, OpenError> {
-    let folder = match path.parent() {
-        Some(parent) if parent != Path::new("") => parent,
-        _ => Path::new("."),
-    };
-    if !folder.is_dir() {
-        return Err(OpenError::MissingFolder(folder.to_owned()));
-    }
+    files::create(path)?;
     let explain = |error: rusqlite::Error| OpenError::from_sqlite(path, &error);
     let conn = connect(path).map_err(explain)?;
     let application: i64 = conn.pragma_query_value(None, "application_id", |row| row.get(0)).map_err(explain)?;
@@ -97,8 +95,7 @@ pub(super) fn open(path: &Path, durability: Durability) -> Result<Connection, Op
             detail: format!("its file system does not support write-ahead logging (journal mode {mode})"),
         });
     }
-    let synchronous = if durability == Durability::Full { "FULL" } else { "OFF" };
-    conn.pragma_update(None, "synchronous", synchronous).map_err(explain)?;
+    synchronise(&conn, durability).map_err(explain)?;
     create_schema(&conn).map_err(explain)?;
     Ok(conn)
 }
@@ -107,24 +104,42 @@ pub(super) fn open(path: &Path, durability: Durability) -> Result<Connection, Op
 pub(super) fn open_reader(path: &Path) -> rusqlite::Result<Connection> {
     let conn = connect(path)?;
     conn.pragma_update(None, "query_only", true)?;
+    read_once(&conn)?;
     Ok(conn)
 }
 
 /// Opens one more connection to a database that [`open`] has accepted, for writing.
-pub(super) fn open_beside(path: &Path) -> rusqlite::Result<Connection> {
-    connect(path)
+pub(super) fn open_second(path: &Path, durability: Durability) -> rusqlite::Result<Connection> {
+    let conn = connect(path)?;
+    synchronise(&conn, durability)?;
+    read_once(&conn)?;
+    Ok(conn)
 }
 
-/// The path of the file that SQLite keeps beside the database for sharing its state between processes.
-pub(super) fn shared_state_path(conn: &Connection, path: &Path) -> PathBuf {
-    // SQLite follows symbolic links before it derives the names of the files beside the database.
-    let mut name = conn.path().map_or_else(|| path.as_os_str().to_owned(), Into::into);
-    name.push("-shm");
-    PathBuf::from(name)
+/// SQLite opens the write-ahead log with the first read, by the name that it then has.
+fn read_once(conn: &Connection) -> rusqlite::Result<()> {
+    conn.query_row("SELECT generation FROM key_changes", [], |_| Ok(()))
 }
 
+/// Leaves checkpoints to others, and gives up what a log that grew exceptionally long has taken of the disk.
+pub(super) fn leave_checkpoints(conn: &Connection) -> rusqlite::Result<()> {
+    conn.pragma_update(None, "wal_autocheckpoint", 0)?;
+    conn.pragma_update_and_check(None, "journal_size_limit", LOG_KEPT, |_| Ok(()))
+}
+
+/// The path of the database as SQLite derives the names of other files from it: without symbolic links.
+pub(super) fn resolved_path(conn: &Connection, path: &Path) -> PathBuf {
+    conn.path().map_or_else(|| path.to_owned(), PathBuf::from)
+}
+
+fn synchronise(conn: &Connection, durability: Durability) -> rusqlite::Result<()> {
+    let synchronous = if durability == Durability::Full { "FULL" } else { "OFF" };
+    conn.pragma_update(None, "synchronous", synchronous)
+}
+
+/// Never creates a file: one that is missing was removed, and an empty one in its place would hide that.
 fn connect(path: &Path) -> rusqlite::Result<Connection> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let conn = Connection::open_with_flags(path, flags)?;
     conn.busy_timeout(BUSY_TIMEOUT)?;
     // Without it, SQLite prepares a statement again for every value bound to LIMIT.
@@ -181,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_database_is_ours_when_it_is_new_or_bears_our_mark() {
+    fn a_database_is_ours_when_it_is_new_or_has_our_application_id() {
         assert!(opened("").is_ok());
         assert!(opened(&format!("PRAGMA application_id = {APPLICATION_ID}")).is_ok());
         for foreign in ["PRAGMA application_id = 7", "PRAGMA user_version = 1", "CREATE TABLE diary (day TEXT)"] {
@@ -194,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn commits_wait_for_the_disk_unless_the_database_is_thrown_away() {
+    fn commits_wait_for_the_disk_unless_the_database_is_temporary() {
         let folder = tempfile::tempdir().expect("a folder");
         for (durability, synchronous) in [(Durability::Full, 2), (Durability::None, 0)] {
             let conn = open(&folder.path().join("animals.sqlite"), durability).expect("a database");

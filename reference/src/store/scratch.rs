@@ -1,4 +1,4 @@
-//! A folder for a database that nobody wants to keep.
+//! A folder for a temporary database.
 
 use std::path::{Path, PathBuf};
 

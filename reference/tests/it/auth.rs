@@ -1,4 +1,4 @@
-//! Who gets in.
+//! Authentication.
 
 use std::io::Write;
 
@@ -34,7 +34,7 @@ fn without_a_valid_key_everything_is_a_401_without_effect() {
     assert_eq!(server.ask("GET", &format!("/v1/pets?api_key={key}"), "").status, 401);
     let answer = server.ask("GET", "/v1/pets", &key);
     assert_eq!(answer.body, "[]");
-    assert_eq!(answer.number("x-ratelimit-remaining"), 999_999, "refused requests count for nobody");
+    assert_eq!(answer.number("x-ratelimit-remaining"), 999_999, "refused requests count for no key");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What the API answers, over the wire.
+//! The responses of the API, over the wire.
 
 use crate::support::{Folder, ask};
 
@@ -112,7 +112,7 @@ fn head_answers_like_get_without_the_body() {
 }
 
 #[test]
-fn health_description_and_documentation_lie_beside_the_api() {
+fn health_description_and_documentation_need_no_key() {
     let folder = Folder::new();
     let server = folder.serve(&["--base-path", "/animals/v1"]);
     assert_eq!(server.ask("GET", "/healthz", "").status, 200);

@@ -1,11 +1,11 @@
-//! Starting, stopping, and throw-away databases.
+//! Starting, stopping, and temporary databases.
 
 use std::io::Write;
 
 use crate::support::{Answer, Folder, Server, connect, eventually, head};
 
 #[test]
-fn a_request_in_flight_finishes_when_the_server_is_told_to_stop() {
+fn a_request_in_flight_finishes_when_the_server_stops() {
     for signal in ["TERM", "INT"] {
         let folder = Folder::new();
         let key = folder.issue(&["free"]);
@@ -47,7 +47,7 @@ fn a_client_that_never_finishes_does_not_keep_the_server_from_stopping() {
 }
 
 #[test]
-fn a_throw_away_database_works_and_leaves_nothing_behind() {
+fn a_temporary_database_works_and_leaves_nothing_behind() {
     let folder = Folder::new();
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_reference"));
     command.env("TMPDIR", folder.path()).args(["serve", "--listen", "127.0.0.1:0", "--db", ":memory:", "--dev"]);
@@ -62,7 +62,7 @@ fn a_throw_away_database_works_and_leaves_nothing_behind() {
 }
 
 #[test]
-fn a_throw_away_database_without_dev_says_how_to_get_keys() {
+fn a_temporary_database_without_dev_says_how_to_get_keys() {
     let server = Server::start(&["--db", ":memory:"]);
     assert!(server.notice.iter().any(|line| line.contains("--dev")), "{:?}", server.notice);
 }

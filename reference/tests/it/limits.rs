@@ -60,14 +60,14 @@ fn both_windows_survive_a_clean_restart_without_loss() {
 }
 
 #[test]
-fn a_killed_server_forgets_at_most_what_it_had_not_written_down() {
+fn a_killed_server_forgets_at_most_what_it_had_not_stored() {
     let folder = Folder::new();
     let key = folder.issue(&["free"]);
     let server = folder.serve(&MIDNIGHT);
     for _ in 0..20 {
         assert_eq!(server.ask("GET", "/v1/pets", &key).status, 200);
     }
-    eventually("the usage is written down", || {
+    eventually("the usage is stored", || {
         let keys = KeyStore::open(&folder.db()).expect("a database").list().expect("keys");
         (keys[0].usage.in_day == 20).then_some(())
     });
@@ -84,7 +84,7 @@ fn exhaust(server: &Server, key: &str) -> Answer {
 }
 
 #[test]
-fn who_keeps_on_asking_is_banned_and_a_ban_survives_a_restart() {
+fn a_key_that_keeps_sending_is_banned_and_a_ban_survives_a_restart() {
     let folder = Folder::new();
     let key = folder.issue(&["enterprise", "--rpm", "2", "--rpd", "1000"]);
     let server = folder.serve(&[&MIDNIGHT[..], &["--ban-after", "3", "--ban-seconds", "120"]].concat());
@@ -111,4 +111,22 @@ fn a_refused_request_does_nothing() {
     server.post(&key, body).assert_error(429);
     let other = folder.issue(&["free"]);
     assert_eq!(server.ask("GET", "/v1/pets", &other).json().as_array().map(Vec::len), Some(1));
+}
+
+#[test]
+fn a_key_gets_no_more_requests_by_kills_of_the_server() {
+    let folder = Folder::new();
+    let key = folder.issue(&["free"]);
+    let mut admitted = Vec::new();
+    for _ in 0..4 {
+        let server = folder.serve(&[&MIDNIGHT[..], &["--ban-after", "0"]].concat());
+        for _ in 0..25 {
+            let answer = server.ask("GET", "/v1/pets", &key);
+            if answer.status == 200 {
+                admitted.push(answer.number("x-ratelimit-remaining"));
+            }
+        }
+        server.kill();
+    }
+    assert_eq!(admitted, (0..60).rev().collect::<Vec<_>>());
 }

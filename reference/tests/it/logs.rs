@@ -1,9 +1,12 @@
 //! What is logged, and what never is.
 
-use crate::support::{Folder, ask};
+use std::io::{Read, Write};
+use std::process::Stdio;
+
+use crate::support::{Folder, Server, ask, connect, eventually, head};
 
 #[test]
-fn a_key_is_never_logged_wherever_it_strays() {
+fn a_key_is_never_logged_wherever_a_client_puts_it() {
     for format in ["text", "json"] {
         let folder = Folder::new();
         let key = folder.issue(&["free"]);
@@ -34,4 +37,40 @@ fn a_request_is_found_in_the_log_by_the_number_in_its_answer() {
     let line = log.lines().find(|line| line.contains(&format!("\"request\":{number},"))).expect("its line");
     let event: serde_json::Value = serde_json::from_str(line).expect("JSON");
     assert_eq!((event["status"].as_u64(), event["method"].as_str()), (Some(404), Some("GET")));
+}
+
+#[test]
+fn a_log_that_cannot_be_written_is_counted_and_ends_nothing() {
+    let folder = Folder::new();
+    let key = folder.issue(&["enterprise"]);
+    let full = std::fs::File::options().write(true).open("/dev/full").expect("a device");
+    let server = Server::spawn_logging_to(folder.command(&[]), full);
+    let other = rusqlite::Connection::open(folder.db()).expect("a connection");
+    other.execute_batch("BEGIN IMMEDIATE").expect("a lock");
+    // The thread that writes the database logs this.
+    server.post(&key, r#"{"name":"x","categoryId":1}"#).assert_error(503);
+    other.execute_batch("ROLLBACK").expect("released");
+    assert_eq!(server.post(&key, r#"{"name":"x","categoryId":1}"#).status, 201);
+    eventually("lost lines are reported", || {
+        (server.ask("GET", "/healthz", "").json()["log"]["failed_lines"].as_u64() > Some(0)).then_some(())
+    });
+    server.stop();
+}
+
+#[test]
+fn a_log_that_nobody_reads_holds_nothing_up() {
+    let folder = Folder::new();
+    let server = Server::spawn_logging_to(folder.command(&["--log", "debug"]), Stdio::piped());
+    let last = head("GET", "/healthz", "", None);
+    let requests = last.replace("Connection: close\r\n", "").repeat(99) + &last;
+    let dropped = eventually("lines are dropped", || {
+        let mut stream = connect(server.address);
+        stream.write_all(requests.as_bytes()).expect("sent");
+        let mut text = String::new();
+        stream.read_to_string(&mut text).expect("responses");
+        assert_eq!(text.matches("HTTP/1.1 200 OK").count(), 100);
+        server.ask("GET", "/healthz", "").json()["log"]["dropped_lines"].as_u64().filter(|lines| *lines > 0)
+    });
+    assert!(dropped > 0);
+    server.stop();
 }

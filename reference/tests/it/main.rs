@@ -11,6 +11,7 @@ mod lifecycle;
 mod limits;
 mod logs;
 mod startup;
+mod storage;
 mod support;
 mod tls;
 mod transport;

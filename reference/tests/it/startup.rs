@@ -1,10 +1,10 @@
-//! A server that cannot start says why, and what to do.
+//! A server that cannot start reports why, and what to do.
 
 use std::path::Path;
 
 use crate::support::{Folder, Server, reference};
 
-/// Expects `serve` on this database to be refused with a message that holds all of `words`.
+/// Expects `serve` on this database to be refused with a message that contains all of `words`.
 fn refused(db: &Path, words: &[&str]) {
     let output = reference(&["serve", "--listen", "127.0.0.1:0", "--db", db.to_str().expect("UTF-8")]);
     let message = String::from_utf8(output.stderr).expect("text");
@@ -47,7 +47,7 @@ fn a_folder_in_place_of_a_file_is_refused() {
 }
 
 #[test]
-fn a_locked_database_is_told_from_a_broken_one() {
+fn a_locked_database_is_distinguished_from_a_broken_one() {
     let folder = Folder::new();
     folder.issue(&["free"]);
     let holder = sqlite(&folder.db(), "BEGIN IMMEDIATE");
@@ -57,7 +57,7 @@ fn a_locked_database_is_told_from_a_broken_one() {
 }
 
 #[test]
-fn a_database_locked_for_readers_too_is_told_as_well() {
+fn a_database_locked_for_readers_too_is_reported_as_well() {
     let folder = Folder::new();
     sqlite(&folder.db(), "CREATE TABLE x (x); DROP TABLE x;");
     let _holder = sqlite(&folder.db(), "BEGIN EXCLUSIVE");

@@ -38,6 +38,13 @@ impl Folder {
         String::from_utf8(output.stdout).expect("text").trim().to_owned()
     }
 
+    /// The command that starts a server on the database.
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_reference"));
+        command.args(["serve", "--listen", "127.0.0.1:0", "--db", &self.db_text()]).args(args);
+        command
+    }
+
     /// Starts a server on the database.
     pub(crate) fn serve(&self, args: &[&str]) -> Server {
         Server::start(&[&["--db", &self.db_text()], args].concat())
@@ -67,20 +74,28 @@ impl Server {
     }
 
     /// Starts a server from a command line of any kind.
-    pub(crate) fn spawn(mut command: Command) -> Self {
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().expect("the program starts");
-        let mut stderr = child.stderr.take().expect("a pipe");
-        let log = std::thread::spawn(move || {
+    pub(crate) fn spawn(command: Command) -> Self {
+        let mut server = Self::spawn_logging_to(command, Stdio::piped());
+        let mut stderr = server.child.stderr.take().expect("a pipe");
+        server.log = Some(std::thread::spawn(move || {
             let mut log = String::new();
             let _ = stderr.read_to_string(&mut log);
             log
-        });
+        }));
+        server
+    }
+
+    /// [`Server::spawn`] with a log that nobody reads.
+    pub(crate) fn spawn_logging_to(mut command: Command, log: impl Into<Stdio>) -> Self {
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log);
+        let mut child = command.spawn().expect("the program starts");
         let mut notice = Vec::new();
         let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
         let address = loop {
             let Some(line) = lines.next() else {
-                panic!("the server did not start: {}", log.join().expect("its log"));
+                let mut log = String::new();
+                let _ = child.stderr.take().map(|mut stderr| stderr.read_to_string(&mut log));
+                panic!("the server did not start: {log}");
             };
             let line = line.expect("text");
             match line.strip_prefix("listening on ") {
@@ -88,7 +103,7 @@ impl Server {
                 None => notice.push(line),
             }
         };
-        Self { child, address, notice, log: Some(log) }
+        Self { child, address, notice, log: None }
     }
 
     pub(crate) fn signal(&self, name: &str) {
@@ -113,7 +128,7 @@ impl Server {
             assert!(Instant::now() < deadline, "the server does not end");
             std::thread::sleep(Duration::from_millis(5));
         };
-        (status, self.log.take().expect("a log").join().expect("a log"))
+        (status, self.log.take().map(|log| log.join().expect("a log")).unwrap_or_default())
     }
 
     /// Stops it as a service manager would.
