@@ -1,5 +1,8 @@
 //! Text in the columns of a terminal: what counts is the room that characters take there, not their bytes.
 
+use std::borrow::Cow;
+
+use textwrap::{LineEnding, Options, WordSeparator, WordSplitter, WrapAlgorithm};
 use unicode_width::UnicodeWidthChar;
 
 /// How many columns a text takes.
@@ -10,27 +13,14 @@ pub(crate) fn width(text: &str) -> usize {
 /// The text in lines of at most so many columns, broken at spaces, and within a word only where it is longer than a line. Its
 /// own line breaks stay.
 pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
-    text.split('\n').flat_map(|line| wrap_line(line, columns.max(2))).collect()
-}
-
-fn wrap_line(text: &str, columns: usize) -> Vec<String> {
-    let (mut lines, mut line, mut begun) = (Vec::new(), String::new(), false);
-    for word in text.split([' ', '\t']) {
-        if begun && width(&line) + 1 + width(word) <= columns {
-            line.push(' ');
-        } else if begun {
-            lines.push(std::mem::take(&mut line));
-        }
-        begun = true;
-        for c in word.chars() {
-            if width(&line) + columns_of(c) > columns {
-                lines.push(std::mem::take(&mut line));
-            }
-            line.push(c);
-        }
-    }
-    lines.push(line);
-    lines
+    // Neither at hyphens nor by the look of the whole paragraph: identifiers stay in one piece, and lines fill up one by one.
+    let options = Options::new(columns.max(2))
+        .line_ending(LineEnding::LF)
+        .word_separator(WordSeparator::AsciiSpace)
+        .word_splitter(WordSplitter::NoHyphenation)
+        .wrap_algorithm(WrapAlgorithm::FirstFit);
+    // A tab has no width of its own, so it becomes a space before anything is measured.
+    textwrap::wrap(&text.replace('\t', " "), options).into_iter().map(Cow::into_owned).collect()
 }
 
 /// The text in one line of at most so many columns; an ellipsis stands for what is cut off.
@@ -67,6 +57,8 @@ mod tests {
         assert_eq!(wrap("a\nb c", 80), ["a", "b c"]);
         assert_eq!(wrap("  indented", 80), ["  indented"]);
         assert_eq!(wrap("", 80), [""]);
+        assert_eq!(wrap("a\tb", 2), ["a", "b"]);
+        assert_eq!(wrap("see auth.missing-key", 17), ["see", "auth.missing-key"]);
     }
 
     #[test]

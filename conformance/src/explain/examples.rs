@@ -251,6 +251,7 @@ pub fn trace(id: &str) -> Trace {
         category_id: 7,
         assumed_date: None,
         left_out: Vec::new(),
+        unfinished: Vec::new(),
     };
     let mut remaining = 60;
     let exchanges = steps(id).into_iter().zip(0..).map(|(step, index)| {

@@ -40,29 +40,40 @@ pub async fn run(session: &mut Session<'_>, options: &Options) -> Result<(), Sto
     if profile.exhausts() {
         begin_early_in_a_window(session).await?;
     }
-    for probe in plan.probes {
-        match probe {
-            Probe::Tour => {
-                tour::run(session, profile, options.concurrency).await?;
-                second_look::run(session).await?;
-            }
-            Probe::NearMisses => near_misses::run(session, profile.creates()).await?,
-            Probe::Properties(cases) => properties::run(session, cases, options.replay, profile.creates()).await?,
-            Probe::Sequence(steps) => sequence::run(session, steps, profile.creates()).await?,
-            Probe::Quota(turn) => {
-                // In the second turn nothing is waited for, so this is the last moment.
-                if turn == Turn::Second {
-                    second_look::run(session).await?;
-                }
-                look_at_the_window(session, turn).await?;
-                quota::run(session, turn, options.concurrency).await?;
-            }
+    for (at, probe) in plan.probes.iter().enumerate() {
+        if let Err(stop) = carry_out(session, options, *probe).await {
+            plan.probes[at..]
+                .iter()
+                .filter_map(|probe| probe.fixed_part())
+                .for_each(|part| session.leave_unfinished(part));
+            return Err(stop);
         }
     }
     if !profile.exhausts() {
         second_look::run(session).await?;
     }
     Ok(())
+}
+
+async fn carry_out(session: &mut Session<'_>, options: &Options, probe: Probe) -> Result<(), Stop> {
+    let profile = options.scope.profile;
+    match probe {
+        Probe::Tour => {
+            tour::run(session, profile, options.concurrency).await?;
+            second_look::run(session).await
+        }
+        Probe::NearMisses => near_misses::run(session, profile.creates()).await,
+        Probe::Properties(cases) => properties::run(session, cases, options.replay, profile.creates()).await,
+        Probe::Sequence(steps) => sequence::run(session, steps, profile.creates()).await,
+        Probe::Quota(turn) => {
+            // In the second turn nothing is waited for, so this is the last moment.
+            if turn == Turn::Second {
+                second_look::run(session).await?;
+            }
+            look_at_the_window(session, turn).await?;
+            quota::run(session, turn, options.concurrency).await
+        }
+    }
 }
 
 /// Lets a window end that would end while the tour is under way: what the tour then used of it would have to be used once more.
@@ -86,4 +97,27 @@ async fn look_at_the_window(session: &mut Session<'_>, turn: Turn) -> Result<(),
     let most = quota::time_left(session).filter(|left| *left + enough < session.time_left());
     let wait = most.map_or(MOMENT, |left| left.saturating_sub(enough).max(MOMENT));
     session.wait(wait, "the window to show that nothing comes back before its reset").await
+}
+
+/// The bytes with every occurrence of a mark replaced. Marks are ASCII, so that all else stays as it is, broken UTF-8 too.
+fn replaced(bytes: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut rest = bytes;
+    while let Some(at) = rest.windows(from.len()).position(|window| window == from) {
+        out.extend_from_slice(&rest[..at]);
+        out.extend_from_slice(to);
+        rest = &rest[at + from.len()..];
+    }
+    out.extend_from_slice(rest);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::replaced;
+
+    #[test]
+    fn marks_are_replaced_and_broken_bytes_are_kept() {
+        assert_eq!(replaced(b"a@NAME@\xff@NAME@", b"@NAME@", b"x"), b"ax\xffx");
+    }
 }

@@ -1,23 +1,23 @@
-//! Near misses: what the tour has no room for in a Free key's first window. Each is wrong in one way, most are the wrong JSON
-//! type of one member.
+//! Near misses: what the tour has no room for in a Free key's first window. Each is wrong in one way: the wrong JSON type of one
+//! member, text that is not quite JSON, and bodies that are hard to read.
 
+use super::replaced;
 use super::session::{Session, Stop};
-use super::tour::{ask, create};
+use super::tour::{ask, create, filled};
 use animal_store_rules::trace::exchange::Request;
 
 /// Requests that this probe sends.
-pub(super) const COUNT: usize = BODIES.len() + UNUSUAL.len() + LISTS.len() + 9;
+pub(super) const COUNT: usize = BODIES.len() + UNUSUAL.len() + HARD.len() + LISTS.len() + 9;
 
 /// Animals that it may create.
-pub(super) const ANIMALS: usize = UNUSUAL.len();
+pub(super) const ANIMALS: usize = UNUSUAL.len() + HARD.len();
 
 /// Bodies that must be refused.
-const BODIES: [&str; 25] = [
+const BODIES: [&str; 28] = [
     r#"{"name":null,"categoryId":@CATEGORY@,"status":"available"}"#,
     r#"{"name":["@NAME@"],"categoryId":@CATEGORY@,"status":"sold"}"#,
     r#"{"name":{"first":"@NAME@"},"categoryId":@CATEGORY@}"#,
     r#"{"name":true,"categoryId":@CATEGORY@}"#,
-    r#"{"name":false,"categoryId":@CATEGORY@}"#,
     r#"{"name":"@NAME@","categoryId":null}"#,
     r#"{"name":"@NAME@","categoryId":true}"#,
     r#"{"name":"@NAME@","categoryId":"one","status":"pending"}"#,
@@ -25,19 +25,23 @@ const BODIES: [&str; 25] = [
     r#"{"name":"@NAME@","categoryId":{"id":@CATEGORY@}}"#,
     r#"{"name":"@NAME@","categoryId":-9223372036854775809}"#,
     r#"{"name":"@NAME@","categoryId":""}"#,
-    r#"{"name":"@NAME@","categoryId":-0.5}"#,
     r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":0}"#,
     r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":["sold"]}"#,
-    r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":{"value":"sold"}}"#,
     r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":true}"#,
     r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":""}"#,
     r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":"SOLD"}"#,
-    r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":"sold "}"#,
+    r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":"sold\n"}"#,
     "null",
     r#""@NAME@""#,
     "{}",
     r#"{"categoryId":@CATEGORY@,"status":"sold"}"#,
     r#"[{"name":"@NAME@","categoryId":@CATEGORY@}]"#,
+    r#"{"Name":"@NAME@","CategoryId":@CATEGORY@}"#,
+    r#"{"name":"@NAME@","categoryId":@CATEGORY@} x"#,
+    r#"{"name":"@NAME@","categoryId":@CATEGORY@}{"name":"@NAME@","categoryId":@CATEGORY@}"#,
+    r#"{"name":"@NAME@","categoryId":007}"#,
+    r#"{"name":"@NAME@","categoryId":+1}"#,
+    r#"{"name":"@NAME@","categoryId":NaN}"#,
 ];
 
 /// Bodies that may be accepted or refused, and no more than that.
@@ -47,9 +51,24 @@ const UNUSUAL: [&str; 3] = [
     r#"{"name":"@NAME@","categoryId":-9223372036854775808}"#,
 ];
 
+/// Bodies that readers stumble over, with what fills them: they may be refused, some must be, and nothing else may come of them.
+const HARD: [(&str, &str, fn() -> Vec<u8>); 6] = [
+    (r#"{"name":"@NAME@ (a byte that is not UTF-8)","categoryId":@CATEGORY@}"#, "(a byte that is not UTF-8)", || {
+        vec![0xff]
+    }),
+    (r#"{"name":"@NAME@ (half a surrogate pair)","categoryId":@CATEGORY@}"#, "(half a surrogate pair)", || {
+        br"\ud800".to_vec()
+    }),
+    (r#"{"name":"@NAME@","categoryId":(5,000 digits)}"#, "(5,000 digits)", || b"9".repeat(5_000)),
+    (r#"{"name":"@NAME@","categoryId":@CATEGORY@,"colour":(3,000 levels)}"#, "(3,000 levels)", || {
+        [b"[".repeat(3_000), b"]".repeat(3_000)].concat()
+    }),
+    (r#"{"name":"@NAME@","categoryId":@CATEGORY@(2 KiB of spaces)}"#, "(2 KiB of spaces)", || b" ".repeat(2 * 1024)),
+    (r#"{"name":"@NAME@","categoryId":@CATEGORY@(65 KiB of spaces)}"#, "(65 KiB of spaces)", || b" ".repeat(65 * 1024)),
+];
+
 /// Lists whose parameters are unusual.
-const LISTS: [&str; 6] =
-    ["limit=-1", "limit=101", "limit=4294967297", "limit=99999999999999999999", "limit=2&status=sold", "status=sold"];
+const LISTS: [&str; 5] = ["limit=-1", "limit=101", "limit=4294967297", "limit=99999999999999999999", "status=sold"];
 
 /// Sends them all; without `creates`, those alone that could create nothing.
 ///
@@ -60,6 +79,11 @@ pub(super) async fn run(session: &mut Session<'_>, creates: bool) -> Result<(), 
     session.begin("near misses");
     for template in BODIES.into_iter().chain(UNUSUAL).filter(|_| creates) {
         create(session, template).await?;
+    }
+    for (template, mark, filling) in HARD.into_iter().filter(|_| creates) {
+        let (step, body) = filled(session, template);
+        let body = replaced(body.as_bytes(), mark.as_bytes(), &filling());
+        ask(session, Request::new("POST", "/pets").json(body), &format!("POST /pets {step}")).await?;
     }
     ask(session, Request::new("GET", "/pets/0"), "GET /pets/0").await?;
     // An animal that is neither the first nor the last, and what readers that lose something of an id would take for its own.

@@ -41,6 +41,20 @@ pub enum Probe {
     Quota(Turn),
 }
 
+impl Probe {
+    /// The name of a probe that every run has to send to its end; none for one whose requests are drawn.
+    #[must_use]
+    pub fn fixed_part(self) -> Option<&'static str> {
+        match self {
+            Probe::Tour => Some("the tour"),
+            Probe::NearMisses => Some("the near misses"),
+            Probe::Quota(Turn::First) => Some("the first exhaustion of the key"),
+            Probe::Quota(Turn::Second) => Some("the second exhaustion of the key"),
+            Probe::Properties(_) | Probe::Sequence(_) => None,
+        }
+    }
+}
+
 /// What a run is going to do.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Plan {
@@ -61,7 +75,7 @@ pub fn plan(options: &Options, plan_limits: Option<PlanLimits>, window: Option<W
     let custom = options.plan.as_ref().is_some_and(|plan| plan.plan_limits().is_none());
     let limit = limit_per_minute(plan_limits, window).unwrap_or(if custom { CUSTOM } else { SMALLEST });
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-    let cases = options.cases.unwrap_or(if limit < 200 { 8 } else { (limit / 3).min(120) });
+    let cases = options.cases.unwrap_or(if limit < 200 { 2 } else { (limit / 3).min(120) });
     let generated = [Probe::NearMisses, Probe::Properties(cases), Probe::Sequence(cases / 3)];
     let generated_requests = NEAR_MISSES + cases + cases / 3;
     let mut probes = vec![Probe::Tour];

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 
+use super::plan::Probe;
 use super::session::{Session, Stop, bearing, created_id, credential};
 use crate::http::pacing::{self, Advice};
 use animal_store_rules::history::History;
@@ -67,8 +68,9 @@ pub(super) async fn run(session: &mut Session<'_>, turn: Turn, concurrency: usiz
             session.requests_left()
         );
         // What the first turn showed is judged, whether there is room for a second or not.
-        if turn == Turn::First {
-            session.leave_out("quota.", reason);
+        match turn {
+            Turn::First => session.leave_out("quota.", reason),
+            Turn::Second => Probe::Quota(turn).fixed_part().into_iter().for_each(|part| session.leave_unfinished(part)),
         }
         return Ok(());
     }

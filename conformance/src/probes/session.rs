@@ -202,6 +202,11 @@ impl<'r> Session<'r> {
         self.trace.context.left_out.push(LeftOut { requirements, reason: reason.into() });
     }
 
+    /// Notes that a fixed part of the plan was not sent to its end.
+    pub fn leave_unfinished(&mut self, part: &'static str) {
+        self.trace.context.unfinished.push(part);
+    }
+
     /// Sends a request as it is, at once.
     ///
     /// # Errors

@@ -125,7 +125,7 @@ fn digits(session: &mut Session<'_>) -> String {
 }
 
 /// A template without its marks, and with a fresh name or digits, the category and a foreign id for them.
-fn filled(session: &mut Session<'_>, template: &str) -> (String, String) {
+pub(super) fn filled(session: &mut Session<'_>, template: &str) -> (String, String) {
     let step = template.replace('@', "");
     let mut body = template.replace("@CATEGORY@", &session.trace.context.category_id.to_string());
     if body.contains("@NAME@") {

@@ -43,7 +43,7 @@ pub fn assemble(trace: &Trace, verdicts: &[RequirementVerdict], options: &Option
     Report {
         schema_version: SCHEMA_VERSION,
         tool: Tool { name: env!("CARGO_PKG_NAME").to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() },
-        verdict: overall(verdicts, options.strict),
+        verdict: overall(verdicts, options.strict, trace.context.unfinished.is_empty()),
         target: Target {
             base_url: presentation.text(&trace.context.base_url),
             image: None,
@@ -57,6 +57,7 @@ pub fn assemble(trace: &Trace, verdicts: &[RequirementVerdict], options: &Option
         requests: trace.exchanges.len(),
         created,
         duration_ms: u64::try_from(duration).unwrap_or_default(),
+        unfinished: trace.context.unfinished.iter().map(|part| (*part).to_owned()).collect(),
         ended_early: remarks.ended_early,
         notes: remarks.notes,
         transcript_diff: remarks.transcript_diff.map(|diff| presentation.text(&diff)),

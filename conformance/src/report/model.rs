@@ -45,6 +45,9 @@ pub struct Report {
     pub duration_ms: u64,
     /// Why the run ended before its plan did, if it did.
     pub ended_early: Option<String>,
+    /// The fixed parts of the run that were not sent to their end, by name. A run that has any is incomplete at the best.
+    #[serde(default)]
+    pub unfinished: Vec<String>,
     /// What the reader should know about how the run was asked for.
     pub notes: Vec<String>,
     /// How the tour's transcript differs from that of every lawful server, as a unified diff, if it does.

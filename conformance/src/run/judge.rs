@@ -147,11 +147,20 @@ impl Judge {
             Err(Abort::Stop(stop)) => Some(stop),
         };
         let mut trace = session.trace;
-        let ended_early = stop.map(|stop| stop.to_string());
-        if let Some(reason) = &ended_early {
-            trace.context.left_out.push(LeftOut { requirements: "", reason: reason.clone() });
+        if let Some(stop) = &stop {
+            trace.context.left_out.push(LeftOut { requirements: "", reason: stop.to_string() });
         }
+        let ended_early = ended_early(stop.as_ref(), &trace.context.unfinished);
         Ok((trace, ended_early))
+    }
+}
+
+/// Why a run sent less than it should have, and what of its fixed part it did not send.
+fn ended_early(stop: Option<&Stop>, unfinished: &[&str]) -> Option<String> {
+    let unsent = (!unfinished.is_empty()).then(|| format!("not sent to the end: {}", unfinished.join(", ")));
+    match (stop.map(ToString::to_string), unsent) {
+        (Some(stop), Some(unsent)) => Some(format!("{stop}; {unsent}")),
+        (stop, unsent) => stop.or(unsent),
     }
 }
 
@@ -182,5 +191,6 @@ pub fn context(options: &Options) -> Context {
         category_id: options.category_id,
         assumed_date: options.assumed_date,
         left_out: Vec::new(),
+        unfinished: Vec::new(),
     }
 }

@@ -7,7 +7,7 @@ use tokio::process::Command;
 
 use crate::candidate::{Candidate, KEY, Nature};
 use crate::faults::Fault;
-use crate::rendering::check;
+use crate::support::check;
 
 /// The program with these arguments, and without whatever the environment says to it.
 pub(crate) fn command(args: &[&str]) -> Command {

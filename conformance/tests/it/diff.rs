@@ -7,8 +7,8 @@ use animal_store_conformance::report::{Report, json};
 use animal_store_rules::verdict::{Status, Verdict};
 
 use crate::command_line::{conform, text};
-use crate::rendering::check;
 use crate::sample;
+use crate::support::check;
 
 /// The sample report, mended.
 fn mended() -> Report {

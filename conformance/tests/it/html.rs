@@ -10,6 +10,7 @@ use sha2::{Digest, Sha256};
 
 use crate::candidate::{Candidate, Nature};
 use crate::sample::{self, AWKWARD};
+use crate::support::secrets;
 use crate::{judge, options};
 
 /// A start tag.
@@ -111,7 +112,7 @@ fn between<'p>(page: &'p str, start: &str, end: &str) -> &'p str {
 fn whatever_a_candidate_says_is_text_on_the_page() {
     let (clean, awkward) = (html::render(&sample::report()), html::render(&awkward()));
     for page in [&clean, &awkward] {
-        for secret in sample::secrets() {
+        for secret in secrets() {
             assert!(!page.contains(&secret), "the page shows {secret}");
         }
         assert!(page.contains("&#60;/script&#62;&#60;img src=x onerror=alert(1)&#62; &#38;amp;"));

@@ -8,7 +8,7 @@ use tokio::net::TcpListener;
 
 use crate::candidate::{Candidate, KEY, Nature};
 use crate::command_line::{conform, text};
-use crate::rendering::check;
+use crate::support::check;
 
 /// What the mistakes are made with.
 struct Stage {

@@ -116,14 +116,14 @@ fn basic(key: &str) -> String {
 /// A trace as the text of a file.
 fn text(trace: &Trace, about: &str) -> String {
     let context = &trace.context;
-    let plan_limits = context.plan_limits.expect("a plan that was told");
+    let figures = context.plan_limits.expect("a plan that was told");
     let head = Head {
         format: FORMAT.to_owned(),
         about: about.to_owned(),
         base_url: context.base_url.clone(),
         keys: context.keys.iter().map(|key| key.reveal().to_owned()).collect(),
-        per_minute: plan_limits.per_minute,
-        per_day: plan_limits.per_day,
+        per_minute: figures.per_minute,
+        per_day: figures.per_day,
         category_id: context.category_id,
     };
     let mut text = serde_json::to_string(&head).expect("plain data") + "\n";

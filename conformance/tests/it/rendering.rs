@@ -5,15 +5,7 @@ use animal_store_conformance::report::text::Detail;
 use animal_store_conformance::report::{KeyAlias, text};
 
 use crate::sample;
-
-pub(crate) fn check(name: &str, text: &str) {
-    for secret in sample::secrets() {
-        assert!(!text.contains(&secret), "{name} shows {secret}");
-    }
-    insta::with_settings!({ snapshot_path => "../../../snapshots", prepend_module_to_snapshot => false, omit_expression => true }, {
-        insta::assert_snapshot!(name, text);
-    });
-}
+use crate::support::check;
 
 #[test]
 fn the_text_report_is_the_reviewed_one() {

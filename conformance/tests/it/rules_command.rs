@@ -10,7 +10,7 @@ use animal_store_rules::trace::exchange::{Outcome, Request};
 use serde_json::Value;
 
 use crate::command_line::{conform, text};
-use crate::rendering::check;
+use crate::support::check;
 
 #[tokio::test]
 async fn the_list_names_every_requirement_and_a_beginning_narrows_it() {

@@ -8,37 +8,13 @@ use animal_store_rules::trace::exchange::{Exchange, Failure, FailureKind, Outcom
 use animal_store_rules::trace::keys::ApiKey;
 use animal_store_rules::trace::{LeftOut, Trace};
 use animal_store_rules::verdict::known_failing::KnownFailing;
-use base64::Engine;
-use base64::prelude::BASE64_STANDARD;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::candidate::KEY;
-use crate::options;
-
-/// The key that the run may use up.
-pub(crate) const QUOTA_KEY: &str = "sk-Quota/Key+0002";
+use crate::support::{KEY, QUOTA_KEY, options, secrets};
 
 /// What ends a string, a cell, a comment, a code block, a command or an element in one format or another; what repaints a
 /// terminal; what XML cannot hold; and a reader's name.
 pub(crate) const AWKWARD: &str = "</script><img src=x onerror=alert(1)> &amp; | `tick` ``` @everyone #1 ]]> --> ::error::x %0A \u{1b}[2J\u{0}\u{85}\u{202e}\u{fffe}\u{2028}\"'\\";
-
-/// Every form of the keys that no output may hold.
-pub(crate) fn secrets() -> Vec<String> {
-    let toggled = |key: &str| {
-        let turn = |c: char| if c.is_ascii_lowercase() { c.to_ascii_uppercase() } else { c.to_ascii_lowercase() };
-        key.chars().map(turn).collect::<String>()
-    };
-    let mut secrets = Vec::new();
-    for key in [KEY, QUOTA_KEY] {
-        secrets.extend([key.to_owned(), key[..key.len() - 1].to_owned(), toggled(key)]);
-        secrets.extend([key.to_lowercase(), key.to_uppercase(), key.replace('/', "\\/"), key.replace('/', "%2F")]);
-        secrets.push(key.replace('/', "%2F").replace('+', "%2B"));
-        for text in [key.to_owned(), format!("Bearer {key}"), format!("{key}:{key}")] {
-            secrets.push(BASE64_STANDARD.encode(text).trim_end_matches('=').to_owned());
-        }
-    }
-    secrets
-}
 
 /// The sample report.
 pub(crate) fn report() -> Report {

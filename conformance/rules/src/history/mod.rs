@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::request::{self, CreateBody, Credential, Draft, Operation, PetId};
+use crate::request::{self, CreateBody, Credential, Draft, Existence, Expectation, Operation, PetId};
 use crate::tolerance::Tolerance;
 use crate::trace::exchange::{Exchange, Response};
 use crate::trace::json::{Json, NotJson};
@@ -316,6 +316,39 @@ impl<'t> History<'t> {
         let settled = entry.exchange.sent_at.duration_since(first.exchange.received_at) >= self.lag;
         let is_own = matches!(first.operation, Operation::Create(_));
         settled && (is_own || self.is_seen_after(id, entry, |later| later.status() == animal.status()))
+    }
+
+    /// The lawful answers to a request, given everything that the trace shows.
+    #[must_use]
+    pub fn expectation(&self, entry: &Entry<'_>) -> Expectation {
+        let expectation = Expectation::of(&entry.operation, entry.credential);
+        let Operation::Get(id) = entry.operation else { return expectation };
+        if entry.credential.is_invalid() {
+            return expectation;
+        }
+        let expectation = match id {
+            PetId::Int64(id) => expectation.given(id, self.existence(id, entry)),
+            PetId::NotInt64 | PetId::Ambiguous => expectation,
+        };
+        if self.era(entry) == Era::Before { expectation } else { expectation.or_removed() }
+    }
+
+    /// What other answers show of the animal that a fetch asks for.
+    fn existence(&self, id: i64, entry: &Entry<'_>) -> Existence {
+        if self.is_settled(id, entry) {
+            Existence::Certain
+        } else if self.is_shown_elsewhere(id, entry) {
+            Existence::Possible
+        } else {
+            Existence::Unknown
+        }
+    }
+
+    /// Whether another answer, earlier or later, shows the animal with this id.
+    #[must_use]
+    pub fn is_shown_elsewhere(&self, id: i64, entry: &Entry<'_>) -> bool {
+        let shown = self.sightings.get(&id).map_or(&[][..], Vec::as_slice);
+        shown.iter().any(|&index| !std::ptr::eq(&self.entries[index], entry))
     }
 
     /// Whether a request that failed was under way at the same time: what it used up may be given back afterwards.

@@ -10,6 +10,12 @@ use crate::trace::json::{Json, Whole};
 /// Bodies larger than this may be refused for their size.
 const MODEST_BODY: usize = 8 * 1024;
 
+/// Arrays and objects nested deeper than this may be refused for their depth.
+const MODEST_DEPTH: usize = 32;
+
+/// Numbers written with more characters than this may be refused before their value is looked at.
+const MODEST_DIGITS: usize = 100;
+
 /// Names longer than this may be refused for their length.
 const MODEST_NAME: usize = 40;
 
@@ -28,6 +34,8 @@ pub enum Fault {
     CategoryType,
     /// `categoryId` is outside int64 or has a fraction.
     CategoryRange,
+    /// `categoryId` has so many digits that it may be refused for those, with another status than an integer outside int64.
+    CategoryDigits,
     /// `status` is outside the enumeration.
     StatusEnum,
 }
@@ -51,6 +59,8 @@ pub enum Ambiguity {
     RepeatedMember,
     /// The body is so large that it may be refused for its size.
     Size,
+    /// The body is nested so deeply that it may be refused for its depth.
+    Nesting,
 }
 
 /// The body of `POST /pets`.
@@ -58,10 +68,10 @@ pub enum Ambiguity {
 pub enum CreateBody {
     /// Labelled as something else than `application/json`.
     OtherMedia,
-    /// Not JSON, in no reading.
+    /// Not JSON, in no reading: what follows a JSON text, a number such as `007` or bytes that are not UTF-8 make it none.
     Malformed,
-    /// Not JSON to a strict reader, while a lenient one may find an animal in it: something follows the object, a byte
-    /// order mark precedes it, or half of a surrogate pair is escaped.
+    /// JSON that a reader may refuse nonetheless: a byte order mark precedes it, which RFC 8259 section 8.1 lets a reader ignore,
+    /// or half of a surrogate pair is escaped, of which section 8.2 says that readers differ.
     Unclear,
     /// At fault: must be refused with 400. What was readable is kept, to look for side effects.
     Faulty(Vec<Fault>, Draft),
@@ -151,6 +161,9 @@ pub(super) fn create_body(body: Option<&Body>, context: &Context, names: &HashSe
                 }
                 draft.category_id = Some(category);
             }
+            Whole::OutOfRange | Whole::Fraction if number.as_str().len() > MODEST_DIGITS => {
+                faults.push(Fault::CategoryDigits);
+            }
             Whole::OutOfRange | Whole::Fraction => faults.push(Fault::CategoryRange),
         },
         Some(_) => faults.push(Fault::CategoryType),
@@ -164,8 +177,12 @@ pub(super) fn create_body(body: Option<&Body>, context: &Context, names: &HashSe
     if body.bytes.len() > MODEST_BODY {
         ambiguities.push(Ambiguity::Size);
     }
+    if depth(&body.bytes) > MODEST_DEPTH {
+        ambiguities.push(Ambiguity::Nesting);
+    }
     // Which of two members counts, or whether the size is looked at first, is not stated: no fault is certain then.
-    let certain = !ambiguities.iter().any(|ambiguity| matches!(ambiguity, Ambiguity::RepeatedMember | Ambiguity::Size));
+    let is_certain = |one: &Ambiguity| !matches!(one, Ambiguity::RepeatedMember | Ambiguity::Size | Ambiguity::Nesting);
+    let certain = ambiguities.iter().all(is_certain);
     if !faults.is_empty() && certain {
         CreateBody::Faulty(faults, draft)
     } else {
@@ -173,13 +190,29 @@ pub(super) fn create_body(body: Option<&Body>, context: &Context, names: &HashSe
     }
 }
 
-/// Whether a lenient reader may take bytes for JSON that a strict one refuses.
+/// Whether bytes that a strict reader refuses are JSON to one that ignores a byte order mark and takes half of a surrogate pair.
 fn is_lenient_json(bytes: &[u8]) -> bool {
-    let text = String::from_utf8_lossy(bytes);
-    let followed =
-        serde_json::Deserializer::from_str(&text).into_iter::<serde_json::Value>().next().is_some_and(|v| v.is_ok());
-    let half_pair = text.to_ascii_lowercase().contains(r"\ud");
-    followed || half_pair || text.starts_with('\u{feff}')
+    let text = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
+    Json::parse_foreign(text).is_ok()
+}
+
+/// How deeply arrays and objects are nested in a JSON text.
+fn depth(text: &[u8]) -> usize {
+    let (mut depth, mut deepest, mut in_string, mut escaped) = (0_usize, 0, false, false);
+    for byte in text {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = in_string,
+            b'"' => in_string = !in_string,
+            b'[' | b'{' if !in_string => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            b']' | b'}' if !in_string => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
 }
 
 /// A name that no constraint could sensibly exclude: letters, or letters with digits and single inner spaces or hyphens.
@@ -258,14 +291,52 @@ mod tests {
     }
 
     #[test]
-    fn what_only_a_lenient_reader_takes_for_json_is_unclear() {
+    fn what_readers_of_json_differ_about_is_unclear_and_anything_else_is_json_or_not() {
         let animal = r#"{"name":"Heron 1","categoryId":1}"#;
-        for text in
-            [format!("{animal} x"), format!("\u{feff}{animal}"), r#"{"name":"\ud800","categoryId":1}"#.to_owned()]
-        {
+        for text in [format!("\u{feff}{animal}"), r#"{"name":"\ud800","categoryId":1}"#.to_owned()] {
             assert_eq!(body(&text), CreateBody::Unclear, "{text}");
         }
-        assert_eq!(body(&animal[..20]), CreateBody::Malformed);
+        for text in [
+            animal[..20].to_owned(),
+            format!("{animal} x"),
+            format!("{animal}{animal}"),
+            r#"{"name":"Heron 1","categoryId":007}"#.to_owned(),
+            r#"{"name":"Heron 1","categoryId":+1}"#.to_owned(),
+            r#"{"name":"Heron 1","categoryId":NaN}"#.to_owned(),
+            r#"{"name":"\ud800","categoryId":1} x"#.to_owned(),
+        ] {
+            assert_eq!(body(&text), CreateBody::Malformed, "{text}");
+        }
+        let bytes = b"{\"name\":\"Heron \xff\",\"categoryId\":1}".to_vec();
+        let broken = Body { content_type: "application/json".to_owned(), bytes };
+        assert_eq!(create_body(Some(&broken), &Context::for_test(), &HashSet::new()), CreateBody::Malformed);
+    }
+
+    #[test]
+    fn beyond_32_levels_a_body_may_be_refused_for_its_depth() {
+        let nested = |levels: usize| {
+            let (open, close) = ("[".repeat(levels), "]".repeat(levels));
+            body(&format!(r#"{{"name":"Heron 1","categoryId":1,"colour":{open}{close},"brackets":"[[\"[["}}"#))
+        };
+        let may_be_refused =
+            |levels| matches!(nested(levels), CreateBody::NewPet(_, all) if all.contains(&Ambiguity::Nesting));
+        assert!(!may_be_refused(31));
+        assert!(may_be_refused(32));
+        assert!(may_be_refused(3_000));
+    }
+
+    #[test]
+    fn beyond_100_digits_a_number_may_be_refused_for_its_length() {
+        let faults = |digits: usize| {
+            let number = "9".repeat(digits);
+            match body(&format!(r#"{{"name":"Heron 1","categoryId":{number}}}"#)) {
+                CreateBody::Faulty(faults, _) => faults,
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(faults(100), [Fault::CategoryRange]);
+        assert_eq!(faults(101), [Fault::CategoryDigits]);
+        assert_eq!(faults(5_000), [Fault::CategoryDigits]);
     }
 
     #[test]

@@ -10,9 +10,11 @@ use crate::trace::exchange::Request;
 
 mod body;
 mod credential;
+mod expectation;
 
 pub use body::{Ambiguity, CreateBody, Draft, Fault, is_plain_name};
 pub use credential::{Credential, Defect, credential};
+pub use expectation::{Existence, Expectation, Shape};
 
 /// The three values of PetStatus.
 pub const STATUSES: [&str; 3] = ["available", "pending", "sold"];

@@ -172,6 +172,13 @@ impl Judgement {
         });
     }
 
+    /// Notes whether an answer is one that the request's expectation admits. What got no answer is judged elsewhere.
+    pub(crate) fn require_lawful(&mut self, history: &History<'_>, entry: &Entry<'_>, request: &str) {
+        let Some(status) = entry.status() else { return };
+        let expectation = history.expectation(entry);
+        self.require(entry, expectation.admits(status), format!("{expectation} for {request}"), || answered(entry));
+    }
+
     /// Notes that the rule was applied to a case, and whether it held.
     pub fn require(
         &mut self,

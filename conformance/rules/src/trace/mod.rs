@@ -39,6 +39,9 @@ pub struct Context {
     pub assumed_date: Option<Timestamp>,
     /// Why parts of the plan were not carried out, by the area or identifier concerned.
     pub left_out: Vec<LeftOut>,
+    /// The fixed parts of the plan that were not sent to their end, by name. What they would have shown is not known, so a run
+    /// that has any is incomplete, whatever the rest of it showed.
+    pub unfinished: Vec<&'static str>,
 }
 
 /// A part of the plan that was not carried out.
@@ -67,6 +70,7 @@ impl Context {
             category_id: 1,
             assumed_date: None,
             left_out: Vec::new(),
+            unfinished: Vec::new(),
         }
     }
 }

@@ -143,7 +143,7 @@ mod tests {
         };
         let mut verdicts = [verdict];
         KnownFailing::parse(&entry("list.array", expires)).unwrap().apply(&mut verdicts, TODAY);
-        (verdicts[0].status, overall(&verdicts, false))
+        (verdicts[0].status, overall(&verdicts, false, true))
     }
 
     #[test]

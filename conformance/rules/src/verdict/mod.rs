@@ -164,12 +164,13 @@ fn reason(context: &Context, scope: &Scope, requirement: &Requirement) -> String
         )
 }
 
-/// The verdict on the whole run.
+/// The verdict on the whole run. One that did not send all of its fixed part (`finished`) is incomplete at the best: a server
+/// that breaks what was not asked for would conform otherwise.
 #[must_use]
-pub fn overall(verdicts: &[RequirementVerdict], strict: bool) -> Verdict {
+pub fn overall(verdicts: &[RequirementVerdict], strict: bool, finished: bool) -> Verdict {
     if verdicts.iter().any(|verdict| verdict.is_violation(strict)) {
         Verdict::Violates
-    } else if verdicts.iter().any(RequirementVerdict::is_gap) {
+    } else if !finished || verdicts.iter().any(RequirementVerdict::is_gap) {
         Verdict::Incomplete
     } else {
         Verdict::Conforms

@@ -1,5 +1,6 @@
 //! One generated request, before it has a name, a category and a key.
 
+use crate::probes::replaced;
 use crate::probes::session::Session;
 use animal_store_rules::trace::exchange::Request;
 
@@ -73,25 +74,13 @@ impl Case {
 fn fill(template: &[u8], session: &mut Session<'_>) -> Vec<u8> {
     // The two marks are ASCII, so replacing them byte by byte leaves everything else as it is, broken UTF-8 too.
     let category = session.trace.context.category_id.to_string();
-    let filled = replace(template, CATEGORY.as_bytes(), category.as_bytes());
+    let filled = replaced(template, CATEGORY.as_bytes(), category.as_bytes());
     if filled.windows(NAME.len()).any(|window| window == NAME.as_bytes()) {
         let name = session.fresh_name();
-        replace(&filled, NAME.as_bytes(), name.as_bytes())
+        replaced(&filled, NAME.as_bytes(), name.as_bytes())
     } else {
         filled
     }
-}
-
-fn replace(bytes: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut rest = bytes;
-    while let Some(at) = rest.windows(from.len()).position(|window| window == from) {
-        out.extend_from_slice(&rest[..at]);
-        out.extend_from_slice(to);
-        rest = &rest[at + from.len()..];
-    }
-    out.extend_from_slice(rest);
-    out
 }
 
 impl Mutation {
@@ -128,11 +117,6 @@ fn credential_under(scheme: &str, key: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn marks_are_replaced_and_broken_bytes_are_kept() {
-        assert_eq!(replace(b"a@NAME@\xff@NAME@", b"@NAME@", b"x"), b"ax\xffx");
-    }
 
     #[test]
     fn no_mutation_leaves_the_key_valid() {

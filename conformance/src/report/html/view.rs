@@ -317,6 +317,9 @@ fn sentence(report: &Report) -> String {
             )
         }
         Verdict::Conforms => format!("All {stated} stated requirements were exercised and held."),
+        Verdict::Incomplete if unjudged == 0 => {
+            format!("Nothing is violated, but the run did not send everything: {}.", report.unfinished.join(", "))
+        }
         Verdict::Incomplete => {
             format!("Nothing is violated, but {} could not be judged.", of_stated(unjudged))
         }

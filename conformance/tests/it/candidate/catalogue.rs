@@ -1,7 +1,5 @@
 //! The animals: created, listed, fetched.
 
-use std::collections::HashMap;
-
 use axum::http::HeaderMap;
 use serde_json::{Map, Value, json};
 
@@ -39,24 +37,15 @@ impl Shared {
         let mut pet = Map::new();
         match members.get("name") {
             Some(Value::String(name)) => pet.insert("name".to_owned(), json!(name)),
-            Some(other) if self.has(Fault::CoercesName) => pet.insert("name".to_owned(), json!(other.to_string())),
-            None if self.has(Fault::NameOptional) => pet.insert("name".to_owned(), json!("")),
             _ => return Err(()),
         };
         match members.get("categoryId") {
             Some(Value::Number(number)) if number.is_i64() => pet.insert("categoryId".to_owned(), json!(number)),
-            Some(Value::Number(number)) if self.has(Fault::TruncatesCategory) => {
-                pet.insert("categoryId".to_owned(), json!(number.as_f64().unwrap_or_default() as i64))
-            }
-            Some(Value::String(text)) if self.has(Fault::CoercesCategory) => {
-                pet.insert("categoryId".to_owned(), json!(text.parse::<i64>().unwrap_or_default()))
-            }
             Some(Value::Array(values))
                 if self.has(Fault::UnwrapsCategory) && values.len() == 1 && values[0].is_i64() =>
             {
                 pet.insert("categoryId".to_owned(), values[0].clone())
             }
-            None if self.has(Fault::CategoryOptional) => pet.insert("categoryId".to_owned(), json!(0)),
             _ => return Err(()),
         };
         match members.get("status") {
@@ -68,16 +57,8 @@ impl Shared {
             Some(Value::String(status)) if self.has(Fault::TrimsStatus) && status.trim_start() == "sold" => {
                 pet.insert("status".to_owned(), json!("sold"))
             }
-            Some(Value::String(status)) if self.has(Fault::TakesAnyStatusCase) && status == "Available" => {
-                pet.insert("status".to_owned(), json!("available"))
-            }
             Some(_) => return Err(()),
         };
-        if self.has(Fault::HonoursIds)
-            && let Some(id) = members.get("id")
-        {
-            pet.insert("id".to_owned(), id.clone());
-        }
         if self.has(Fault::RefusesSold) && pet.get("status") == Some(&json!("sold")) {
             return Err(());
         }
@@ -91,44 +72,16 @@ impl Shared {
             return Reply::error(415);
         }
         match self.read(body) {
-            Ok(pet) => {
-                let mut shown = self.store(inner, pet);
-                if self.has(Fault::RoundsCategories) {
-                    let rounded = shown["categoryId"].as_i64().unwrap_or_default() as f64;
-                    shown.insert("categoryId".to_owned(), json!(rounded as i64));
-                }
-                Reply::json(201, &Value::Object(shown))
-            }
-            Err(()) => {
-                if self.has(Fault::StoresBeforeValidation)
-                    && let Some(name) =
-                        serde_json::from_slice::<Value>(body).ok().and_then(|v| Some(json!(v.get("name")?.as_str()?)))
-                {
-                    let pet: HashMap<&str, Value> = HashMap::from([("name", name), ("categoryId", json!(1))]);
-                    self.store(inner, pet.into_iter().map(|(k, v)| (k.to_owned(), v)).collect());
-                }
-                let malformed = serde_json::from_slice::<Value>(body).is_err() && !body.is_empty();
-                Reply::error(match self.nature.fault {
-                    Some(Fault::FailsOnMalformedJson) if malformed => 500,
-                    Some(Fault::RefusesWith422) => 422,
-                    _ => 400,
-                })
-            }
+            Ok(pet) => Reply::json(201, &Value::Object(self.store(inner, pet))),
+            Err(()) => Reply::error(400),
         }
     }
 
     pub(super) fn list(&self, inner: &mut Inner, query: &str) -> Reply {
         let parameter = |name: &str| query.split('&').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='));
         let limit = match parameter("limit").map(str::parse::<usize>) {
-            None => match self.nature.fault {
-                Some(Fault::Defaults50) => 50,
-                Some(Fault::Defaults10) => 10,
-                _ => 20,
-            },
-            Some(Ok(1)) if self.has(Fault::RefusesLimit1) => return Reply::error(400),
-            Some(Ok(100)) if self.has(Fault::RefusesLimit100) => return Reply::error(400),
-            Some(Ok(limit)) if limit > 100 && self.has(Fault::NoMaximum) => limit,
-            Some(Ok(0)) if self.has(Fault::FailsOnLimit0) => return Reply::error(500),
+            None if self.has(Fault::Defaults50) => 50,
+            None => 20,
             // The odd one clamps and ignores, the other refuses.
             Some(Ok(limit)) if self.nature.odd => limit.clamp(1, 100),
             Some(Err(_)) if self.nature.odd => 20,
@@ -137,17 +90,11 @@ impl Shared {
         };
         let status = parameter("status");
         let known = status.is_none_or(|status| ["available", "pending", "sold"].contains(&status));
-        if !known && !self.nature.odd && !self.has(Fault::FiltersInAnyCase) {
+        if !known && !self.nature.odd {
             return Reply::error(400);
         }
-        let matches = |pet: &Map<String, Value>| match status {
-            Some(_) if self.has(Fault::IgnoresFilter) => true,
-            Some(status) if self.has(Fault::FiltersInAnyCase) => {
-                pet.get("status") == Some(&json!(status.to_lowercase()))
-            }
-            Some(status) => pet.get("status").and_then(Value::as_str) == Some(status),
-            None => true,
-        };
+        let matches =
+            |pet: &Map<String, Value>| status.is_none() || pet.get("status").and_then(Value::as_str) == status;
         let lags = self.read_lags(inner);
         self.meddle(inner);
         let seen = self.seen_by_lagging_reads();
@@ -158,30 +105,9 @@ impl Shared {
         } else {
             pets.reverse();
         }
-        if self.has(Fault::LimitsBeforeFilter) {
-            pets.truncate(limit);
-        }
         pets.retain(matches);
-        if !self.has(Fault::IgnoresLimit) {
-            pets.truncate(limit);
-        }
-        match self.nature.fault {
-            Some(Fault::RepeatsAnimals) if pets.len() > 2 => pets[1] = pets[0].clone(),
-            Some(Fault::ListsAnotherCategory) => {
-                for pet in &mut pets {
-                    pet.insert("categoryId".to_owned(), json!(5));
-                }
-            }
-            _ => {}
-        }
-        if self.has(Fault::NullForNone) && pets.is_empty() {
-            return Reply::json(200, &Value::Null);
-        }
-        if self.has(Fault::Envelope) {
-            Reply::json(200, &json!({"items": pets}))
-        } else {
-            Reply::json(200, &json!(pets))
-        }
+        pets.truncate(limit);
+        Reply::json(200, &json!(pets))
     }
 
     /// Whether this read does not show what is new.
@@ -203,11 +129,7 @@ impl Shared {
 
     pub(super) fn get(&self, inner: &mut Inner, id: &str) -> Reply {
         let Ok(id) = id.parse::<i64>() else {
-            return Reply::error(match self.nature.fault {
-                Some(Fault::FailsOnMalformedId) => 500,
-                _ if self.nature.odd => 400,
-                _ => 404,
-            });
+            return Reply::error(if self.nature.odd { 400 } else { 404 });
         };
         if self.has(Fault::RemovedEarly) {
             return Reply::error(410);
@@ -218,15 +140,11 @@ impl Shared {
         match found.filter(|animal| !lags || animal.born < seen) {
             Some(animal) => {
                 let mut pet = animal.pet.clone();
-                match self.nature.fault {
-                    Some(Fault::GetsAnotherAnimal) => drop(pet.insert("id".to_owned(), json!(id.wrapping_add(1)))),
-                    Some(Fault::GetLosesStatus) => drop(pet.remove("status")),
-                    _ => {}
+                if self.has(Fault::GetsAnotherAnimal) {
+                    pet.insert("id".to_owned(), json!(id.wrapping_add(1)));
                 }
                 Reply::json(200, &Value::Object(pet))
             }
-            None if self.has(Fault::NegativeIdsAreBad) && id < 0 => Reply::error(400),
-            None if self.has(Fault::NullForNobody) => Reply::json(200, &Value::Null),
             None => Reply::error(404),
         }
     }

@@ -6,30 +6,15 @@ use super::{Inner, KEY, MINUTE, PER_DAY, Reply, Shared, http_date};
 use crate::faults::Fault;
 
 impl Shared {
-    pub(super) fn is_authentic(&self, method: &Method, query: &str, headers: &HeaderMap) -> bool {
+    pub(super) fn is_authentic(&self, method: &Method, headers: &HeaderMap) -> bool {
         let value = headers.get("authorization").and_then(|value| value.to_str().ok()).unwrap_or("");
-        if self.has(Fault::ListsWithoutKey) && method == Method::GET && value.is_empty() {
-            return true;
-        }
-        let basic = "Basic c2stQ2FuZGlkYXRlLUtleS0wMDAxOnNrLUNhbmRpZGF0ZS1LZXktMDAwMQ==";
-        if self.has(Fault::TakesBasic) && value == basic {
-            return true;
-        }
-        if self.has(Fault::TakesKeyFromQuery) && query.contains(KEY)
-            || self.has(Fault::TakesAnyScheme) && value.ends_with(KEY)
-        {
-            return true;
-        }
         let Some(token) =
             value.strip_prefix("Bearer ").or_else(|| value.strip_prefix("bearer ").filter(|_| !self.nature.odd))
         else {
             return false;
         };
         match self.nature.fault {
-            Some(Fault::TakesAnyKey) => !token.is_empty(),
-            Some(Fault::TakesPrefixes) => KEY.starts_with(token) && !token.is_empty(),
             Some(Fault::TakesSuffixes) => token.starts_with(KEY),
-            Some(Fault::TakesAnyCase) => token.eq_ignore_ascii_case(KEY),
             Some(Fault::RefusesKeyOnCreate) => token == KEY && method != Method::POST,
             _ => token == KEY,
         }
@@ -38,7 +23,6 @@ impl Shared {
     /// Counts a request with a valid key, and says whether it is within the limit.
     pub(super) fn admit(&self, inner: &mut Inner) -> bool {
         let time = self.now();
-        let early_end = self.has(Fault::ResetsTooEarly) && inner.used == 20;
         let stays = self.has(Fault::NeverRecovers) && inner.refused_before;
         if time >= inner.window_ends && !stays {
             // The odd one begins a window with its first request, the other on the clock.
@@ -51,23 +35,13 @@ impl Shared {
             };
             inner.used = 0;
             inner.refused = 0;
-        } else if early_end {
-            inner.used = 0;
         }
-        let limit = match self.nature.fault {
-            Some(Fault::NeverLimits) => u64::MAX,
-            Some(Fault::LimitsOneLate) => self.nature.limit + 1,
-            Some(Fault::LimitsTooEarly) => self.nature.limit - 10,
-            Some(Fault::LimitsOneEarly) => self.nature.limit - 1,
-            _ => self.nature.limit,
-        };
-        if inner.used >= limit {
+        if inner.used >= self.nature.limit {
             inner.refused_before = true;
             return false;
         }
-        let counted = u64::from(!self.has(Fault::CountsNothing));
-        inner.used += counted;
-        inner.used_today += counted;
+        inner.used += 1;
+        inner.used_today += 1;
         true
     }
 
@@ -80,13 +54,9 @@ impl Shared {
             None if self.nature.odd => (10, 9, self.now() + 60),
             None => (0, 0, self.now() - self.now() % 60 + 60),
         };
-        let told = if self.has(Fault::RemainingJumps) && remaining > 100 {
-            remaining - 7 * (self.now() % 2) - inner.used % 3 * 5
-        } else {
-            remaining
-        };
+        let shown = if self.has(Fault::NothingRemains) { 0 } else { remaining };
         reply.headers.push(("x-ratelimit-limit", limit.to_string()));
-        reply.headers.push(("x-ratelimit-remaining", told.to_string()));
+        reply.headers.push(("x-ratelimit-remaining", shown.to_string()));
         reply.headers.push(("x-ratelimit-reset", reset.to_string()));
         reply.headers.push(("date", http_date(self.now())));
         reply

@@ -20,11 +20,14 @@ use tokio::net::TcpListener;
 
 use crate::faults::Fault;
 
+/// The one valid key.
+pub(crate) use crate::support::KEY;
+
 mod catalogue;
 mod gate;
 
-/// The one valid key.
-pub(crate) const KEY: &str = "sk-Candidate-Key-0001";
+/// The path that the API stands below.
+const BASE_PATH: &str = "/v1";
 
 /// Seconds in a window.
 const MINUTE: u64 = 60;
@@ -66,8 +69,6 @@ pub(crate) struct Nature {
     pub(crate) first_window: u64,
     /// Animals that exist from the start.
     pub(crate) stock: usize,
-    /// The path that the API stands below.
-    pub(crate) base_path: &'static str,
 }
 
 impl Default for Nature {
@@ -87,7 +88,6 @@ impl Default for Nature {
             limit: 100_000,
             first_window: MINUTE,
             stock: 0,
-            base_path: "/v1",
         }
     }
 }
@@ -141,7 +141,7 @@ impl Candidate {
             let late = MINUTE.saturating_sub(nature.first_window);
             nature.clock_off += late.cast_signed() - clock.now().as_second().rem_euclid(60);
         }
-        let base_url = format!("http://{}{}", listener.local_addr().expect("an address"), nature.base_path);
+        let base_url = format!("http://{}{BASE_PATH}", listener.local_addr().expect("an address"));
         let shared = Arc::new(Shared {
             inner: Mutex::new(Inner::default()),
             turn: tokio::sync::Mutex::default(),
@@ -178,14 +178,13 @@ impl Candidate {
 /// An answer in the making.
 struct Reply {
     status: u16,
-    media_type: &'static str,
     body: Vec<u8>,
     headers: Vec<(&'static str, String)>,
 }
 
 impl Reply {
     fn json(status: u16, value: &Value) -> Reply {
-        Reply { status, media_type: "application/json", body: value.to_string().into_bytes(), headers: Vec::new() }
+        Reply { status, body: value.to_string().into_bytes(), headers: Vec::new() }
     }
 
     fn error(status: u16) -> Reply {
@@ -201,7 +200,7 @@ async fn handle(
     body: Bytes,
 ) -> Response<Body> {
     let fault = shared.nature.fault;
-    let path = uri.path().strip_prefix(shared.nature.base_path).unwrap_or("/elsewhere").to_owned();
+    let path = uri.path().strip_prefix(BASE_PATH).unwrap_or("/elsewhere").to_owned();
     if fault == Some(Fault::HangsUpOnCreate) && method == Method::POST {
         panic!("this candidate hangs up");
     }
@@ -210,12 +209,16 @@ async fn handle(
         tokio::time::sleep(time).await;
     }
     let mut reply = shared.answer(&method, &path, uri.query().unwrap_or(""), &headers, &body);
-    if let Some(fault) = fault {
-        fault.spoil(&method, &path, &mut reply.status, &mut reply.media_type, &mut reply.body, &mut reply.headers);
+    match fault {
+        Some(Fault::FailsOnList) if reply.status == 200 && method == Method::GET && path == "/pets" => {
+            reply.status = 500;
+        }
+        Some(Fault::EmptyErrors) if reply.status == 404 => reply.body.clear(),
+        _ => {}
     }
     let mut response = Response::builder().status(reply.status);
     if !reply.body.is_empty() {
-        response = response.header("content-type", reply.media_type);
+        response = response.header("content-type", "application/json");
     }
     for (name, value) in reply.headers {
         response = response.header(name, value);
@@ -249,32 +252,14 @@ impl Shared {
 
     fn answer(&self, method: &Method, path: &str, query: &str, headers: &HeaderMap, body: &[u8]) -> Reply {
         let mut inner = self.inner();
-        let create = method == Method::POST && path == "/pets";
-        if self.has(Fault::ValidatesBeforeAuthentication) && create && self.read(body).is_err() {
-            return self.metered(&mut inner, Reply::error(400), None);
+        if !self.is_authentic(method, headers) {
+            return self.metered(&mut inner, Reply::error(401), None);
         }
-        if !self.is_authentic(method, query, headers) {
-            if self.has(Fault::CreatesWithoutKey)
-                && let Ok(pet) = self.read(body)
-            {
-                self.store(&mut inner, pet);
-            }
-            let status = if self.has(Fault::Forbids) { 403 } else { 401 };
-            return self.metered(&mut inner, Reply::error(status), None);
-        }
-        let exempt =
-            self.has(Fault::OrdersAreFree) && path == "/store/orders" || self.has(Fault::CreatesAreFree) && create;
-        let admitted = exempt || self.now() >= inner.banned_until && self.admit(&mut inner);
+        let admitted = self.now() >= inner.banned_until && self.admit(&mut inner);
         if !admitted {
-            if self.has(Fault::CreatesAlthoughLimited)
-                && let Ok(pet) = self.read(body)
-            {
-                self.store(&mut inner, pet);
-            }
             let banned = self.now() < inner.banned_until;
             let status = match self.nature.bans_with {
                 Some(status) if banned => status,
-                _ if self.has(Fault::LimitsWith503) => 503,
                 _ => 429,
             };
             let mut reply =
@@ -285,18 +270,8 @@ impl Shared {
             if self.nature.bans_with.is_some() && inner.refused == 2 {
                 inner.banned_until = self.now() + BAN;
             }
-            if !self.has(Fault::NoRetryAfter) {
-                reply.headers.push((
-                    "retry-after",
-                    if self.has(Fault::RetryAfterInWords) {
-                        "soon".to_owned()
-                    } else if self.nature.odd {
-                        http_date(self.now() + wait)
-                    } else {
-                        wait.to_string()
-                    },
-                ));
-            }
+            let retry_after = if self.nature.odd { http_date(self.now() + wait) } else { wait.to_string() };
+            reply.headers.push(("retry-after", retry_after));
             return self.metered(&mut inner, reply, Some(0));
         }
         let reply = match (method.as_str(), path) {
@@ -308,12 +283,9 @@ impl Shared {
                 &json!({"code": "x", "message": "y", "status": 501}),
             ),
             ("GET", path) if path.starts_with("/pets/") => self.get(&mut inner, &path["/pets/".len()..]),
-            _ if self.has(Fault::HtmlElsewhere) => {
-                Reply { status: 404, media_type: "text/html", body: b"<h1>404</h1>".to_vec(), headers: Vec::new() }
-            }
             _ => Reply::error(404),
         };
-        if self.nature.failures_are_free && reply.status >= 400 && !exempt {
+        if self.nature.failures_are_free && reply.status >= 400 {
             inner.used -= 1;
             inner.used_today -= 1;
         }

@@ -1,19 +1,18 @@
 //! Servers that are hostile, broken below HTTP, or hopeless: the judge ends by itself, says what it met, keeps its memory small,
 //! and passes nothing on that could act on a terminal or a reader.
 
-use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::pin::pin;
 use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::{StreamExt, stream};
+use libtest_mimic::Trial;
 use serde_json::Value;
 use tokio::process::Command;
 
-use crate::candidate::KEY;
-use crate::rendering::check;
+use crate::support::KEY;
+use crate::trials::{Outcome, Table, block_on, plain};
 
 mod cases;
 mod server;
@@ -101,25 +100,46 @@ fn most_memory(process: u32) -> Option<u64> {
     status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")?.parse().ok())
 }
 
-/// Judges every server of a table, a few at a time, and tells what the runs said: for a snapshot.
-async fn table(cases: Vec<Case>) -> String {
-    let runs = stream::iter(&cases).map(async |case| (case, run(case).await)).buffered(6);
-    let mut table = String::new();
-    let mut most = 0;
-    for (case, run) in runs.collect::<Vec<_>>().await {
-        let name = case.name;
-        assert!([1, 3].contains(&run.exit), "`{name}`: exit code {}\n{}", run.exit, start(&run.output));
-        assert!(!run.sentence.is_empty(), "`{name}`: nothing is said\n{}", start(&run.output));
-        assert!(!run.output.contains("panicked"), "`{name}`: a panic\n{}", start(&run.output));
-        assert!(!run.output.contains(KEY), "`{name}`: the key is shown");
-        let acts = run.output.chars().find(|c| c.is_control() && *c != '\n' || is_direction(*c));
-        assert_eq!(acts, None, "`{name}`: passed through");
-        assert!(run.memory.is_none_or(|memory| memory <= MOST_MEMORY), "`{name}`: {:?} KiB", run.memory);
-        most = run.memory.unwrap_or_default().max(most);
-        writeln!(table, "{name}\n    exit {}: {}", run.exit, start(&run.sentence)).expect("a text");
+/// Judges a server, and says how the run ended: with a sentence, in bounded memory, and without passing on what it was sent.
+async fn ends_well(case: &Case) -> Outcome {
+    let run = run(case).await;
+    let acts = run.output.chars().find(|c| c.is_control() && *c != '\n' || is_direction(*c));
+    let problem = if ![1, 3].contains(&run.exit) {
+        format!("exit code {}", run.exit)
+    } else if run.sentence.is_empty() {
+        "nothing is said".to_owned()
+    } else if run.output.contains("panicked") {
+        "a panic".to_owned()
+    } else if run.output.contains(KEY) {
+        "the key is shown".to_owned()
+    } else if let Some(acts) = acts {
+        format!("{acts:?} is passed on")
+    } else if run.memory.is_some_and(|memory| memory > MOST_MEMORY) {
+        format!("{:?} KiB of memory", run.memory)
+    } else {
+        return Ok(format!("{}\n    exit {}: {}\n", case.name, run.exit, start(&run.sentence)));
+    };
+    Err(format!("{problem}\n{}", start(&run.output)))
+}
+
+/// A test for each server, and for each kind of servers one of what the runs said.
+pub(crate) fn trials() -> Vec<Trial> {
+    let kinds = [
+        ("hostile-connections", cases::connections()),
+        ("hostile-messages", cases::messages()),
+        ("hostile-bodies", cases::bodies()),
+        ("hostile-refusals", cases::refusals()),
+        ("hostile-text", cases::text()),
+    ];
+    let mut trials: Vec<Trial> = Vec::new();
+    for (snapshot, cases) in kinds {
+        let named = cases.into_iter().map(|case| (case.name.to_owned(), case));
+        let table = Table::new("hostile", named, |case| block_on(ends_well(case)));
+        trials.extend(table.trials());
+        trials.push(table.snapshot(snapshot));
     }
-    eprintln!("most memory of {} runs: {} MiB", cases.len(), most / 1024);
-    table
+    trials.push(plain!("hostile", a_redirect_to_another_origin_is_not_followed_and_the_key_stays));
+    trials
 }
 
 fn is_direction(c: char) -> bool {
@@ -131,33 +151,7 @@ fn start(text: &str) -> String {
     text.chars().take(220).collect()
 }
 
-#[tokio::test]
-async fn whatever_a_server_does_to_its_connections_the_run_ends_and_says_what_it_met() {
-    check("hostile-connections", &table(cases::connections()).await);
-}
-
-#[tokio::test]
-async fn what_is_no_http_or_lies_about_itself_is_met_with_a_sentence() {
-    check("hostile-messages", &table(cases::messages()).await);
-}
-
-#[tokio::test]
-async fn bodies_that_a_reader_might_choke_on_are_met_with_a_sentence_in_little_memory() {
-    check("hostile-bodies", &table(cases::bodies()).await);
-}
-
-#[tokio::test]
-async fn endless_refusals_and_lying_headers_end_the_run_early() {
-    check("hostile-refusals", &table(cases::refusals()).await);
-}
-
-#[tokio::test]
-async fn awkward_text_reaches_no_terminal_and_no_report() {
-    check("hostile-text", &table(cases::text()).await);
-}
-
-#[tokio::test]
-async fn a_redirect_to_another_origin_is_not_followed_and_the_key_stays() {
+fn a_redirect_to_another_origin_is_not_followed_and_the_key_stays() {
     let other = Server::start(Arc::new(|_, peer| peer.answer("200 OK", "", "[]")));
     let location = format!("location: {}/pets\r\n", other.base_url());
     for (name, lawful) in [("redirects to another origin", 0), ("redirects to another origin after three answers", 3)] {
@@ -169,7 +163,7 @@ async fn a_redirect_to_another_origin_is_not_followed_and_the_key_stays() {
                 peer.answer("308 Permanent Redirect", &location, "")
             }
         });
-        let run = run(&Case { name, timeout: "1", behaviour }).await;
+        let run = block_on(run(&Case { name, timeout: "1", behaviour }));
         assert_eq!(run.exit, if lawful == 0 { 3 } else { 1 }, "{}", start(&run.output));
     }
     assert_eq!(other.requests(), 0);

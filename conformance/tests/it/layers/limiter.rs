@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use axum::http::HeaderMap;
 
-use super::answer::error_body;
-use super::{Answer, Ask, Delivery, Layer, Stage};
+use super::response::error_body;
+use super::{Delivery, Layer, Request, Response, ServerState};
 
 const MINUTE: i64 = 60;
 const DAY: i64 = 86_400;
@@ -49,9 +49,9 @@ pub(crate) enum Flaw {
     /// So many processes count by themselves, and requests go round.
     PerProcess(u64),
     /// Some requests are neither counted nor refused.
-    Exempts(fn(&Ask) -> bool),
+    Exempts(fn(&Request) -> bool),
     /// Some requests are counted and never refused.
-    Spares(fn(&Ask) -> bool),
+    Spares(fn(&Request) -> bool),
     /// It tells and never refuses.
     NeverRefuses,
     /// It answers this status instead of 429.
@@ -80,7 +80,7 @@ pub(crate) struct Policy {
     /// Where a minute begins.
     pub(crate) anchor: Anchor,
     /// Whether the headers tell the day.
-    pub(crate) tells_day: bool,
+    pub(crate) reports_day: bool,
     /// Whether Remaining is told before the request is counted.
     pub(crate) counts_late: bool,
     /// What requests that fail use up.
@@ -108,7 +108,7 @@ pub(crate) const FREE: Policy = Policy {
     per_minute: 60,
     per_day: 1_000,
     anchor: Anchor::Clock,
-    tells_day: false,
+    reports_day: false,
     counts_late: false,
     failures: Failures::Count,
     extra_wait: 0,
@@ -164,32 +164,32 @@ pub(crate) fn limiter(policy: Policy) -> Layer {
     let takes = if matches!(policy.flaw, Some(Flaw::Races)) { RACE } else { Duration::ZERO };
     Layer::default()
         .taking(takes)
-        .before(move |ask, stage| policy.decide(&mut ledger.lock().expect("no panic"), ask, stage))
-        .after(move |ask, answer, _| policy.tell(&mut same.lock().expect("no panic"), ask, answer))
+        .before(move |request, server| policy.decide(&mut ledger.lock().expect("no panic"), request, server))
+        .after(move |request, response, _| policy.tell(&mut same.lock().expect("no panic"), request, response))
 }
 
 impl Policy {
-    fn decide(&self, ledger: &mut Ledger, ask: &Ask, stage: &Stage) -> Option<Answer> {
-        let (scheme, token) = ask.authorization().split_once(' ').unwrap_or_default();
-        let is_known = scheme.eq_ignore_ascii_case("bearer") && token == stage.key;
+    fn decide(&self, ledger: &mut Ledger, request: &Request, server: &ServerState) -> Option<Response> {
+        let (scheme, token) = request.authorization().split_once(' ').unwrap_or_default();
+        let is_known = scheme.eq_ignore_ascii_case("bearer") && token == server.key;
         if !is_known && !self.by_address {
             return None;
         }
         let bucket = match self.flaw {
-            Some(Flaw::PerOperation) => u64::from(ask.is_list()) + 2 * u64::from(ask.is_create()),
-            Some(Flaw::PerProcess(processes)) => ask.number % processes,
+            Some(Flaw::PerOperation) => u64::from(request.is_list()) + 2 * u64::from(request.is_create()),
+            Some(Flaw::PerProcess(processes)) => request.number % processes,
             _ => 0,
         };
-        let now = stage.now();
+        let now = server.now();
         let count = ledger.counts.entry(bucket).or_default();
         self.roll(count, now);
         count.seen += 1;
         if let Some((_, seconds)) = self.banned.filter(|(at, _)| *at == count.seen) {
             (count.used, count.banned_until) = (self.per_minute, now + seconds);
         }
-        let exempt = matches!(self.flaw, Some(Flaw::Exempts(which)) if which(ask));
+        let exempt = matches!(self.flaw, Some(Flaw::Exempts(which)) if which(request));
         // Whoever has no key is told so, and nothing else.
-        let refused = self.refuses(count, ask, now) && !exempt && is_known;
+        let refused = self.refuses(count, request, now) && !exempt && is_known;
         if !refused && !exempt {
             let others = u64::from(self.others.is_some_and(|every| count.seen.is_multiple_of(every)));
             count.used += 1 + others;
@@ -203,12 +203,12 @@ impl Policy {
             }
         }
         let (limit, used) =
-            if self.tells_day { (self.per_day, count.used_today) } else { (self.per_minute, count.used) };
+            if self.reports_day { (self.per_day, count.used_today) } else { (self.per_minute, count.used) };
         let told = u64::from(self.counts_late && !refused && !exempt);
         let remaining = (limit + told).saturating_sub(used).min(limit);
         let day_ends = now - now.rem_euclid(DAY) + DAY;
-        let reset = if self.tells_day { day_ends } else { count.ends.max(count.banned_until) };
-        ledger.told.insert(ask.number, Told { bucket, refused, used, remaining, reset });
+        let reset = if self.reports_day { day_ends } else { count.ends.max(count.banned_until) };
+        ledger.told.insert(request.number, Told { bucket, refused, used, remaining, reset });
         if matches!(self.flaw, Some(Flaw::Races)) && !refused {
             count.used -= 1;
         }
@@ -242,40 +242,40 @@ impl Policy {
         }
     }
 
-    fn refuses(&self, count: &Count, ask: &Ask, now: i64) -> bool {
+    fn refuses(&self, count: &Count, request: &Request, now: i64) -> bool {
         let limit = match self.flaw {
             Some(Flaw::OffBy(more)) => self.per_minute.saturating_add_signed(more),
             Some(Flaw::NeverRefuses) => u64::MAX,
-            Some(Flaw::Spares(which)) if which(ask) => u64::MAX,
+            Some(Flaw::Spares(which)) if which(request) => u64::MAX,
             _ => self.per_minute,
         };
         count.used >= limit || now < count.banned_until
     }
 
-    fn refusal(&self, count: &Count, now: i64) -> Answer {
+    fn refusal(&self, count: &Count, now: i64) -> Response {
         let status = if let Some(Flaw::Status(status)) = self.flaw { status } else { 429 };
-        let mut answer = Answer { status, headers: HeaderMap::new(), body: Vec::new(), delivery: Delivery::Whole };
+        let mut response = Response { status, headers: HeaderMap::new(), body: Vec::new(), delivery: Delivery::Whole };
         if !self.empty {
-            answer.set_body("application/json", error_body(status).to_string());
+            response.set_body("application/json", error_body(status).to_string());
         }
         let until = count.ends.max(count.banned_until) + self.extra_wait;
         if self.dates {
-            answer.set("retry-after", http_date(until));
+            response.set("retry-after", http_date(until));
         } else {
-            answer.set("retry-after", (until - now).max(1));
+            response.set("retry-after", (until - now).max(1));
         }
-        answer.set("date", http_date(now));
-        answer
+        response.set("date", http_date(now));
+        response
     }
 
-    fn tell(&self, ledger: &mut Ledger, ask: &Ask, answer: &mut Answer) {
-        let Some(mut told) = ledger.told.remove(&ask.number) else { return };
+    fn tell(&self, ledger: &mut Ledger, request: &Request, response: &mut Response) {
+        let Some(mut told) = ledger.told.remove(&request.number) else { return };
         if told.refused && matches!(self.flaw, Some(Flaw::CarriesOut)) {
-            let date = answer.header("date").to_owned();
-            answer.refuse(429);
-            answer.set("date", date);
-            answer.set("retry-after", MINUTE);
-        } else if self.failures != Failures::Count && !told.refused && answer.status >= 400 {
+            let date = response.header("date").to_owned();
+            response.refuse(429);
+            response.set("date", date);
+            response.set("retry-after", MINUTE);
+        } else if self.failures != Failures::Count && !told.refused && response.status >= 400 {
             let count = ledger.counts.entry(told.bucket).or_default();
             count.used = count.used.saturating_sub(1);
             count.log.pop_back();
@@ -284,9 +284,9 @@ impl Policy {
         } else if matches!(self.flaw, Some(Flaw::Races)) && !told.refused {
             ledger.counts.entry(told.bucket).or_default().used = told.used;
         }
-        answer.set("x-ratelimit-limit", if self.tells_day { self.per_day } else { self.per_minute });
-        answer.set("x-ratelimit-remaining", told.remaining);
-        answer.set("x-ratelimit-reset", told.reset);
+        response.set("x-ratelimit-limit", if self.reports_day { self.per_day } else { self.per_minute });
+        response.set("x-ratelimit-remaining", told.remaining);
+        response.set("x-ratelimit-reset", told.reset);
     }
 }
 

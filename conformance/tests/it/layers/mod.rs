@@ -6,17 +6,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-mod answer;
-mod ask;
 pub(crate) mod limiter;
-mod stage;
+mod request;
+mod response;
+mod server;
 
-pub(crate) use answer::{Answer, Delivery};
-pub(crate) use ask::Ask;
-pub(crate) use stage::{Host, Setting, Stage};
+pub(crate) use request::Request;
+pub(crate) use response::{Delivery, Response};
+pub(crate) use server::{Host, ServerState, Setting};
 
-type Before = dyn Fn(&mut Ask, &Stage) -> Option<Answer> + Send + Sync;
-type After = dyn Fn(&Ask, &mut Answer, &Stage) + Send + Sync;
+type Before = dyn Fn(&mut Request, &ServerState) -> Option<Response> + Send + Sync;
+type After = dyn Fn(&Request, &mut Response, &ServerState) + Send + Sync;
 
 /// What happens to a request before the reference sees it, and to the answer afterwards.
 #[derive(Clone, Default)]
@@ -30,7 +30,7 @@ impl Layer {
     /// May change the request, or answer in the reference's place.
     pub(crate) fn before(
         mut self,
-        change: impl Fn(&mut Ask, &Stage) -> Option<Answer> + Send + Sync + 'static,
+        change: impl Fn(&mut Request, &ServerState) -> Option<Response> + Send + Sync + 'static,
     ) -> Layer {
         self.before = Some(Arc::new(change));
         self
@@ -43,7 +43,10 @@ impl Layer {
     }
 
     /// Changes the answer. The request is the one that came to this layer.
-    pub(crate) fn after(mut self, change: impl Fn(&Ask, &mut Answer, &Stage) + Send + Sync + 'static) -> Layer {
+    pub(crate) fn after(
+        mut self,
+        change: impl Fn(&Request, &mut Response, &ServerState) + Send + Sync + 'static,
+    ) -> Layer {
         self.after = Some(Arc::new(change));
         self
     }

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{Saboteur, saboteur};
-use crate::layers::{Answer, Ask, Stage};
+use crate::layers::{Request, Response, ServerState};
 
 type Members = Map<String, Value>;
 
@@ -18,7 +18,7 @@ fn lenient(
     like: &'static str,
     edit: impl Fn(&mut Members) + Send + Sync + 'static,
 ) -> Saboteur {
-    saboteur(name, targets, like).edit(move |ask, _| ask.edit_object(&edit))
+    saboteur(name, targets, like).edit(move |request, _| request.edit_object(&edit))
 }
 
 /// A saboteur that refuses some bodies with another status.
@@ -27,38 +27,38 @@ fn refusing(
     targets: &'static [&'static str],
     like: &'static str,
     status: u16,
-    which: impl Fn(&Ask) -> bool + Send + Sync + 'static,
+    which: impl Fn(&Request) -> bool + Send + Sync + 'static,
 ) -> Saboteur {
-    saboteur(name, targets, like).after(move |ask, answer, _| {
-        if ask.is_create() && answer.status == 400 && which(ask) {
-            answer.refuse(status);
+    saboteur(name, targets, like).after(move |request, response, _| {
+        if request.is_create() && response.status == 400 && which(request) {
+            response.refuse(status);
         }
     })
 }
 
-fn lacks(ask: &Ask, member: &str) -> bool {
-    ask.object().is_some_and(|members| !members.contains_key(member))
+fn lacks(request: &Request, member: &str) -> bool {
+    request.object().is_some_and(|members| !members.contains_key(member))
 }
 
 fn answers() -> Vec<Saboteur> {
     vec![
         saboteur("created-is-200", &["create.success"], "the status that a framework answers unless told otherwise")
-            .after(|_, answer, _| {
-                if answer.status == 201 {
-                    answer.status = 200;
+            .after(|_, response, _| {
+                if response.status == 201 {
+                    response.status = 200;
                 }
             }),
-        saboteur("created-is-202", &["create.success"], "a queue in front of the database").after(|_, answer, _| {
-            if answer.status == 201 {
-                answer.status = 202;
+        saboteur("created-is-202", &["create.success"], "a queue in front of the database").after(|_, response, _| {
+            if response.status == 201 {
+                response.status = 202;
             }
         }),
         lenient("status-required", &["create.success"], "an optional member that the schema calls required", |pet| {
             pet.entry("status").or_insert(Value::Null);
         }),
-        saboteur("title-case", &["create.echo"], "names made pretty on the way in").after(|ask, answer, _| {
-            if ask.is_create() {
-                answer.edit_pets(|pet| {
+        saboteur("title-case", &["create.echo"], "names made pretty on the way in").after(|request, response, _| {
+            if request.is_create() {
+                response.edit_pets(|pet| {
                     let name = pet["name"].as_str().unwrap_or("").to_uppercase();
                     pet.insert("name".to_owned(), json!(name));
                 });
@@ -76,23 +76,25 @@ fn answers() -> Vec<Saboteur> {
         lenient("escaped", &["create.echo"], "quotes escaped for a language that is not spoken here", |pet| {
             rename(pet, |name| name.replace('\'', "''"));
         }),
-        saboteur("bytes-as-letters", &["create.echo"], "a body in UTF-8 that is read as Latin-1").edit(|ask, _| {
-            if !ask.body.is_ascii() {
-                ask.edit_object(|pet| rename(pet, |name| name.bytes().map(char::from).collect()));
+        saboteur("bytes-as-letters", &["create.echo"], "a body in UTF-8 that is read as Latin-1").edit(|request, _| {
+            if !request.body.is_ascii() {
+                request.edit_object(|pet| rename(pet, |name| name.bytes().map(char::from).collect()));
             }
         }),
         lenient("single-blanks", &["create.echo"], "blanks brought to one, as for a page", |pet| {
             rename(pet, |name| name.split(' ').filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" "));
         }),
-        saboteur("long-names-crash", &["create.success"], "a column of 255 characters").after(|ask, answer, _| {
-            let name = ask.object().and_then(|pet| Some(pet.get("name")?.as_str()?.chars().count()));
-            if ask.is_create() && name.is_some_and(|length| length > 255) {
-                answer.refuse(500);
-            }
-        }),
+        saboteur("long-names-crash", &["create.success"], "a column of 255 characters").after(
+            |request, response, _| {
+                let name = request.object().and_then(|pet| Some(pet.get("name")?.as_str()?.chars().count()));
+                if request.is_create() && name.is_some_and(|length| length > 255) {
+                    response.refuse(500);
+                }
+            },
+        ),
         saboteur("categories-as-doubles", &["create.echo"], "numbers that pass through a double").after(
-            |_, answer, _| {
-                answer.edit_pets(|pet| {
+            |_, response, _| {
+                response.edit_pets(|pet| {
                     let rounded = pet["categoryId"].as_f64().unwrap_or(0.0) as i64;
                     pet.insert("categoryId".to_owned(), json!(rounded));
                 });
@@ -104,21 +106,21 @@ fn answers() -> Vec<Saboteur> {
             }
         }),
         saboteur("clients-ids", &["create.assigned-id"], "the whole body bound to the record").after(
-            |ask, answer, _| {
-                if let Some(id) = ask.object().and_then(|pet| pet.get("id")?.as_i64()) {
-                    answer.edit_pets(|pet| drop(pet.insert("id".to_owned(), json!(id))));
+            |request, response, _| {
+                if let Some(id) = request.object().and_then(|pet| pet.get("id")?.as_i64()) {
+                    response.edit_pets(|pet| drop(pet.insert("id".to_owned(), json!(id))));
                 }
             },
         ),
-        saboteur("echo-without-id", &["create.assigned-id"], "the request's body sent back").after(|_, answer, _| {
-            if answer.status == 201 {
-                answer.edit_pets(|pet| drop(pet.remove("id")));
+        saboteur("echo-without-id", &["create.assigned-id"], "the request's body sent back").after(|_, response, _| {
+            if response.status == 201 {
+                response.edit_pets(|pet| drop(pet.remove("id")));
             }
         }),
         saboteur("id-not-yet-known", &["create.assigned-id"], "a record written out before it has its id").after(
-            |_, answer, _| {
-                if answer.status == 201 {
-                    answer.edit_pets(|pet| drop(pet.insert("id".to_owned(), Value::Null)));
+            |_, response, _| {
+                if response.status == 201 {
+                    response.edit_pets(|pet| drop(pet.insert("id".to_owned(), Value::Null)));
                 }
             },
         ),
@@ -147,11 +149,11 @@ fn required() -> Vec<Saboteur> {
         lenient("name-defaults", &["create.name-required"], "a missing string that is empty", |pet| {
             pet.entry("name").or_insert(json!(""));
         }),
-        refusing("name-422", &["create.name-required"], "a framework whose validation answers 422", 422, |ask| {
-            lacks(ask, "name")
+        refusing("name-422", &["create.name-required"], "a framework whose validation answers 422", 422, |request| {
+            lacks(request, "name")
         }),
-        refusing("name-crash", &["create.name-required"], "a missing name that is used all the same", 500, |ask| {
-            lacks(ask, "name")
+        refusing("name-crash", &["create.name-required"], "a missing name that is used all the same", 500, |request| {
+            lacks(request, "name")
         }),
         lenient("category-defaults", &["create.category-required"], "a missing number that is nought", |pet| {
             pet.entry("categoryId").or_insert(json!(0));
@@ -161,7 +163,7 @@ fn required() -> Vec<Saboteur> {
             &["create.category-required"],
             "a missing member that only the database notices",
             500,
-            |ask| lacks(ask, "categoryId"),
+            |request| lacks(request, "categoryId"),
         ),
         refusing(
             "everything-422",
@@ -277,24 +279,30 @@ fn statuses() -> Vec<Saboteur> {
 }
 
 fn bodies() -> Vec<Saboteur> {
-    let is_malformed = |ask: &Ask| !ask.body.is_empty() && ask.json().is_none();
+    let is_malformed = |request: &Request| !request.body.is_empty() && request.json().is_none();
     vec![
-        refusing("empty-crash", &["create.body-required"], "a body that is used before it is looked at", 500, |ask| {
-            ask.body.is_empty()
+        refusing(
+            "empty-crash",
+            &["create.body-required"],
+            "a body that is used before it is looked at",
+            500,
+            |request| request.body.is_empty(),
+        ),
+        refusing("empty-is-unsupported", &["create.body-required"], "no body, and so no label: 415", 415, |request| {
+            request.body.is_empty()
         }),
-        refusing("empty-is-unsupported", &["create.body-required"], "no body, and so no label: 415", 415, |ask| {
-            ask.body.is_empty()
+        refusing("null-crash", &["create.body-required"], "null where an object is expected", 500, |request| {
+            request.json() == Some(Value::Null)
         }),
-        refusing("null-crash", &["create.body-required"], "null where an object is expected", 500, |ask| {
-            ask.json() == Some(Value::Null)
-        }),
-        saboteur("first-of-an-array", &["create.body-required"], "a bulk operation that was left in").edit(|ask, _| {
-            if let Some(Value::Array(pets)) = ask.json().filter(|_| ask.is_create())
-                && let Some(first) = pets.into_iter().next()
-            {
-                ask.set_json(first);
-            }
-        }),
+        saboteur("first-of-an-array", &["create.body-required"], "a bulk operation that was left in").edit(
+            |request, _| {
+                if let Some(Value::Array(pets)) = request.json().filter(|_| request.is_create())
+                    && let Some(first) = pets.into_iter().next()
+                {
+                    request.set_json(first);
+                }
+            },
+        ),
         refusing(
             "parser-crash",
             &["create.malformed-json"],
@@ -303,9 +311,9 @@ fn bodies() -> Vec<Saboteur> {
             is_malformed,
         ),
         saboteur("mends-json", &["create.malformed-json"], "a parser that closes what was left open").edit(
-            move |ask, _| {
-                if ask.is_create() && is_malformed(ask) {
-                    ask.body.push(b'}');
+            move |request, _| {
+                if request.is_create() && is_malformed(request) {
+                    request.body.push(b'}');
                 }
             },
         ),
@@ -313,20 +321,20 @@ fn bodies() -> Vec<Saboteur> {
 }
 
 /// Keeps the animal that a creation names, although it was refused.
-pub(super) fn keep(ask: &Ask, stage: &Stage) {
-    if let Some(name) = ask.object().and_then(|pet| Some(pet.get("name")?.as_str()?.to_owned())) {
-        let mut memory = stage.memory();
+pub(super) fn keep(request: &Request, server: &ServerState) {
+    if let Some(name) = request.object().and_then(|pet| Some(pet.get("name")?.as_str()?.to_owned())) {
+        let mut memory = server.memory();
         let id = 900_000 + i64::try_from(memory.ghosts.len()).expect("few");
         memory.ghosts.push(json!({"id": id, "name": name, "categoryId": 1, "status": "available"}));
     }
 }
 
 /// Lists what was kept beside what the reference lists.
-pub(super) fn show_kept(ask: &Ask, answer: &mut Answer, stage: &Stage) {
-    let limit = ask.number_of("limit").and_then(|limit| usize::try_from(limit).ok()).unwrap_or(20);
-    let wanted = ask.parameter("status");
-    let kept = stage.memory().ghosts.clone();
-    answer.edit_list(ask, |pets| {
+pub(super) fn show_kept(request: &Request, response: &mut Response, server: &ServerState) {
+    let limit = request.number_of("limit").and_then(|limit| usize::try_from(limit).ok()).unwrap_or(20);
+    let wanted = request.parameter("status");
+    let kept = server.memory().ghosts.clone();
+    response.edit_list(request, |pets| {
         pets.splice(0..0, kept.into_iter().filter(|pet| wanted.is_none_or(|status| pet["status"] == status)));
         pets.truncate(limit);
     });
@@ -339,22 +347,22 @@ fn leftovers() -> Vec<Saboteur> {
             &["create.refused-stores-nothing"],
             "a row that is written before it is checked",
         )
-        .after(|ask, answer, stage| {
-            if ask.is_create() && answer.status == 400 {
-                keep(ask, stage);
+        .after(|request, response, server| {
+            if request.is_create() && response.status == 400 {
+                keep(request, server);
             }
-            show_kept(ask, answer, stage);
+            show_kept(request, response, server);
         }),
         saboteur(
             "status-checked-last",
             &["create.refused-stores-nothing"],
             "a second statement that fails, without a transaction around both",
         )
-        .after(|ask, answer, stage| {
-            if ask.is_create() && answer.status == 400 && !lacks(ask, "status") {
-                keep(ask, stage);
+        .after(|request, response, server| {
+            if request.is_create() && response.status == 400 && !lacks(request, "status") {
+                keep(request, server);
             }
-            show_kept(ask, answer, stage);
+            show_kept(request, response, server);
         }),
     ]
 }

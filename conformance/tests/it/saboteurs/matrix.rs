@@ -1,26 +1,31 @@
 //! The matrix: which saboteur is caught by which requirement. It is committed, and read before it is committed.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write;
-use std::sync::Arc;
 
 use animal_store_conformance::Judge;
 use animal_store_rules::catalogue::scope::Profile;
 use animal_store_rules::catalogue::{Level, catalogue};
 use animal_store_rules::trace::keys::ApiKey;
-use tokio::sync::Semaphore;
-use tokio::task::JoinSet;
+use libtest_mimic::Trial;
 
-use super::{Saboteur, saboteurs};
+use super::{Saboteur, figures, saboteurs};
 use crate::layers::Host;
 use crate::options;
-use crate::rendering::check;
+use crate::trials::{Outcome, Table, block_on, plain};
 
-/// As many servers are judged at once as keep a small machine busy.
-const AT_ONCE: usize = 4;
+/// A test for each saboteur, and those of the matrix.
+pub(crate) fn trials() -> Vec<Trial> {
+    let named = saboteurs().into_iter().map(|saboteur| (saboteur.name.to_owned(), saboteur));
+    let table = Table::new("saboteur", named, |saboteur| block_on(row(saboteur)));
+    let mut trials = table.trials();
+    trials.push(table.snapshot("matrix"));
+    trials.push(plain!("saboteurs", every_stated_requirement_has_two_saboteurs_and_every_inferred_one_has_one));
+    trials.push(plain!("saboteurs", figures::the_figures_of_the_readme_are_those_of_the_matrix));
+    trials
+}
 
 /// The requirements that a saboteur is seen to break in one full run, as on a Free key, without generated requests.
-async fn caught_by(saboteur: &Saboteur) -> Vec<String> {
+async fn caught_by(saboteur: &Saboteur) -> Result<Vec<String>, String> {
     let host = Host::start(saboteur.setting.clone(), saboteur.layers.clone()).await;
     let mut options = options(&host.base_url, Profile::Full);
     options.api_key = ApiKey::new(&host.key).expect("a usable key");
@@ -29,44 +34,21 @@ async fn caught_by(saboteur: &Saboteur) -> Vec<String> {
     options.cases = Some(0);
     options.strict = true;
     let report = Judge::new(options).clock(host.clock.clone()).run().await;
-    let report = report.unwrap_or_else(|error| panic!("{}: no verdict: {error}", saboteur.name));
-    let failed = report.requirements.iter().filter(|requirement| requirement.failures > 0);
-    failed.map(|requirement| requirement.id.clone()).collect()
+    let report = report.map_err(|error| format!("no verdict: {error}"))?;
+    let failed = report.requirements.into_iter().filter(|requirement| requirement.failures > 0);
+    Ok(failed.map(|requirement| requirement.id).collect())
 }
 
-/// Every saboteur with the requirements that catch it, in the order of the tables.
-async fn matrix() -> Vec<(Arc<Saboteur>, Vec<String>)> {
-    let places = Arc::new(Semaphore::new(AT_ONCE));
-    let mut runs = JoinSet::new();
-    for (number, saboteur) in saboteurs().into_iter().enumerate() {
-        let (places, saboteur) = (Arc::clone(&places), Arc::new(saboteur));
-        runs.spawn(async move {
-            let _place = places.acquire().await.expect("the semaphore is never closed");
-            let caught = caught_by(&saboteur).await;
-            (number, saboteur, caught)
-        });
+/// The saboteur's row of the matrix. It must be caught by every requirement that it names.
+async fn row(saboteur: &Saboteur) -> Outcome {
+    let caught = caught_by(saboteur).await?;
+    let missed: Vec<_> = saboteur.targets.iter().filter(|target| !caught.iter().any(|id| id == *target)).collect();
+    if !missed.is_empty() {
+        return Err(format!("not caught by {missed:?}, only by {caught:?}"));
     }
-    let mut rows = runs.join_all().await;
-    rows.sort_by_key(|(number, ..)| *number);
-    rows.into_iter().map(|(_, saboteur, caught)| (saboteur, caught)).collect()
+    Ok(format!("{} · {}\n    {}\n", saboteur.name, saboteur.like, caught.join(" ")))
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn every_saboteur_is_caught_by_the_requirements_that_it_names() {
-    let matrix = matrix().await;
-    let mut text = String::new();
-    let mut problems = Vec::new();
-    for (saboteur, caught) in &matrix {
-        writeln!(text, "{} · {}\n    {}", saboteur.name, saboteur.like, caught.join(" ")).expect("memory");
-        for target in saboteur.targets.iter().filter(|target| !caught.iter().any(|id| id == *target)) {
-            problems.push(format!("{} is not caught by {target}, only by {caught:?}", saboteur.name));
-        }
-    }
-    assert!(problems.is_empty(), "{}", problems.join("\n"));
-    check("matrix", &text);
-}
-
-#[test]
 fn every_stated_requirement_has_two_saboteurs_and_every_inferred_one_has_one() {
     let (mut targets, mut names) = (BTreeMap::<&str, usize>::new(), BTreeSet::new());
     let saboteurs = saboteurs();

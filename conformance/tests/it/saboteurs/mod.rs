@@ -5,7 +5,7 @@
 use animal_store_reference::plan::Plan;
 
 use crate::layers::limiter::{Policy, limiter};
-use crate::layers::{Answer, Ask, Layer, Setting, Stage};
+use crate::layers::{Layer, Request, Response, ServerState, Setting};
 
 mod authentication;
 mod create;
@@ -19,6 +19,8 @@ mod quota;
 mod resources;
 mod service;
 mod versioning;
+
+pub(crate) use matrix::trials;
 
 /// A broken server.
 pub(crate) struct Saboteur {
@@ -40,19 +42,22 @@ fn saboteur(name: &'static str, targets: &'static [&'static str], like: &'static
 }
 
 impl Saboteur {
-    fn before(self, change: impl Fn(&mut Ask, &Stage) -> Option<Answer> + Send + Sync + 'static) -> Saboteur {
+    fn before(
+        self,
+        change: impl Fn(&mut Request, &ServerState) -> Option<Response> + Send + Sync + 'static,
+    ) -> Saboteur {
         self.layer(Layer::default().before(change))
     }
 
     /// Changes requests, and answers none of them itself.
-    fn edit(self, change: impl Fn(&mut Ask, &Stage) + Send + Sync + 'static) -> Saboteur {
-        self.before(move |ask, stage| {
-            change(ask, stage);
+    fn edit(self, change: impl Fn(&mut Request, &ServerState) + Send + Sync + 'static) -> Saboteur {
+        self.before(move |request, server| {
+            change(request, server);
             None
         })
     }
 
-    fn after(self, change: impl Fn(&Ask, &mut Answer, &Stage) + Send + Sync + 'static) -> Saboteur {
+    fn after(self, change: impl Fn(&Request, &mut Response, &ServerState) + Send + Sync + 'static) -> Saboteur {
         self.layer(Layer::default().after(change))
     }
 
@@ -75,7 +80,7 @@ impl Saboteur {
 }
 
 /// Every saboteur.
-pub(crate) fn saboteurs() -> Vec<Saboteur> {
+fn saboteurs() -> Vec<Saboteur> {
     [
         service::saboteurs(),
         resources::saboteurs(),

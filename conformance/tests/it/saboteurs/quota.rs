@@ -3,7 +3,7 @@
 use super::create::{keep, show_kept};
 use super::{Saboteur, saboteur};
 use crate::layers::limiter::{Flaw, flawed};
-use crate::layers::{Answer, Ask, Stage};
+use crate::layers::{Request, Response, ServerState};
 
 pub(super) fn saboteurs() -> Vec<Saboteur> {
     [counts(), refusals(), ends()].into_iter().flatten().collect()
@@ -19,11 +19,11 @@ fn refusing(
     name: &'static str,
     targets: &'static [&'static str],
     like: &'static str,
-    change: impl Fn(&mut Answer, &Stage) + Send + Sync + 'static,
+    change: impl Fn(&mut Response, &ServerState) + Send + Sync + 'static,
 ) -> Saboteur {
-    saboteur(name, targets, like).after(move |_, answer, stage| {
-        if answer.status == 429 {
-            change(answer, stage);
+    saboteur(name, targets, like).after(move |_, response, server| {
+        if response.status == 429 {
+            change(response, server);
         }
     })
 }
@@ -45,11 +45,16 @@ fn counts() -> Vec<Saboteur> {
             "a count in the memory of each of two processes",
         ),
         limited("per-operation", every, Flaw::PerOperation, "a count for each route"),
-        limited("writes-are-free", every, Flaw::Exempts(Ask::is_create), "a limiter on reads only"),
-        limited("orders-are-free", every, Flaw::Exempts(Ask::is_orders), "a route that was added beside the limiter"),
-        limited("fetches-are-free", every, Flaw::Exempts(Ask::is_get), "answers from a cache that nobody counts"),
+        limited("writes-are-free", every, Flaw::Exempts(Request::is_create), "a limiter on reads only"),
+        limited(
+            "orders-are-free",
+            every,
+            Flaw::Exempts(Request::is_orders),
+            "a route that was added beside the limiter",
+        ),
+        limited("fetches-are-free", every, Flaw::Exempts(Request::is_get), "answers from a cache that nobody counts"),
         limited("races", exceeded, Flaw::Races, "a count that is read, and written when the answer is ready"),
-        limited("spares-creations", exceeded, Flaw::Spares(Ask::is_create), "writes that are never refused"),
+        limited("spares-creations", exceeded, Flaw::Spares(Request::is_create), "writes that are never refused"),
         limited("one-early", &["quota.not-early"], Flaw::OffBy(-1), "at least where it should be greater than"),
         limited("ten-early", &["quota.not-early"], Flaw::OffBy(-10), "some requests kept back for others"),
     ]
@@ -58,35 +63,35 @@ fn counts() -> Vec<Saboteur> {
 fn refusals() -> Vec<Saboteur> {
     let target: &[&str] = &["quota.retry-after"];
     vec![
-        refusing("no-retry-after", target, "a limiter that does not know the field", |answer, _| {
-            answer.remove("retry-after");
+        refusing("no-retry-after", target, "a limiter that does not know the field", |response, _| {
+            response.remove("retry-after");
         }),
-        refusing("negative-wait", target, "an end that has passed by the time it is written", |answer, _| {
-            answer.set("retry-after", -3);
+        refusing("negative-wait", target, "an end that has passed by the time it is written", |response, _| {
+            response.set("retry-after", -3);
         }),
-        refusing("iso-date", target, "a date as JSON has it", |answer, _| {
-            answer.set("retry-after", "2026-06-01T12:01:00Z");
+        refusing("iso-date", target, "a date as JSON has it", |response, _| {
+            response.set("retry-after", "2026-06-01T12:01:00Z");
         }),
-        refusing("wait-with-unit", target, "a number with its unit", |answer, _| {
-            answer.set("retry-after", format!("{}s", answer.header("retry-after")));
+        refusing("wait-with-unit", target, "a number with its unit", |response, _| {
+            response.set("retry-after", format!("{}s", response.header("retry-after")));
         }),
-        refusing("fractional-wait", target, "seconds that were divided", |answer, _| {
-            answer.set("retry-after", format!("{}.5", answer.header("retry-after")));
+        refusing("fractional-wait", target, "seconds that were divided", |response, _| {
+            response.set("retry-after", format!("{}.5", response.header("retry-after")));
         }),
-        refusing("html-429", &["quota.error-body"], "the page of the proxy that limits", |answer, _| {
-            answer.set_body("text/html", "<h1>429 Too Many Requests</h1>");
+        refusing("html-429", &["quota.error-body"], "the page of the proxy that limits", |response, _| {
+            response.set_body("text/html", "<h1>429 Too Many Requests</h1>");
         }),
-        refusing("text-429", &["quota.error-body"], "the sentence that a library comes with", |answer, _| {
-            answer.set_body("text/plain", "Too many requests, please try again later.");
+        refusing("text-429", &["quota.error-body"], "the sentence that a library comes with", |response, _| {
+            response.set_body("text/plain", "Too many requests, please try again later.");
         }),
         saboteur("carried-out", &["quota.refused-stores-nothing"], "a limiter that only replaces the answer")
             .limiter(flawed(Flaw::CarriesOut)),
         saboteur("queued", &["quota.refused-stores-nothing"], "refused creations that are kept for later").after(
-            |ask, answer, stage| {
-                if ask.is_create() && answer.status == 429 {
-                    keep(ask, stage);
+            |request, response, server| {
+                if request.is_create() && response.status == 429 {
+                    keep(request, server);
                 }
-                show_kept(ask, answer, stage);
+                show_kept(request, response, server);
             },
         ),
     ]
@@ -120,9 +125,9 @@ fn ends() -> Vec<Saboteur> {
             "told-too-short",
             &["quota.recovers"],
             "a wait of one second and a reset that is now",
-            |answer, stage| {
-                answer.set("retry-after", 1);
-                answer.set("x-ratelimit-reset", stage.now());
+            |response, server| {
+                response.set("retry-after", 1);
+                response.set("x-ratelimit-reset", server.now());
             },
         ),
     ]

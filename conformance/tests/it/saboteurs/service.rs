@@ -10,9 +10,9 @@ pub(super) fn saboteurs() -> Vec<Saboteur> {
             &["service.complete-answer"],
             "a worker that crashes on an optional member that is not there",
         )
-        .after(|ask, answer, _| {
-            if answer.status == 201 && ask.object().is_some_and(|pet| !pet.contains_key("status")) {
-                answer.delivery = Delivery::Dropped;
+        .after(|request, response, _| {
+            if response.status == 201 && request.object().is_some_and(|pet| !pet.contains_key("status")) {
+                response.delivery = Delivery::Dropped;
             }
         }),
         saboteur(
@@ -20,41 +20,41 @@ pub(super) fn saboteurs() -> Vec<Saboteur> {
             &["service.complete-answer"],
             "a proxy whose buffer is smaller than the announced length",
         )
-        .after(|_, answer, _| {
-            if answer.status == 200 && answer.body.len() > 1_000 {
-                answer.delivery = Delivery::Cut;
+        .after(|_, response, _| {
+            if response.status == 200 && response.body.len() > 1_000 {
+                response.delivery = Delivery::Cut;
             }
         }),
         saboteur("html-label", &["service.json"], "a handler that sends text and leaves the label to the framework")
-            .after(|_, answer, _| {
-                if matches!(answer.status, 200 | 201) {
-                    answer.set("content-type", "text/html; charset=utf-8");
+            .after(|_, response, _| {
+                if matches!(response.status, 200 | 201) {
+                    response.set("content-type", "text/html; charset=utf-8");
                 }
             }),
         saboteur("no-label-on-get", &["service.json"], "cached bytes that are sent without their label").after(
-            |ask, answer, _| {
-                if ask.is_get() && answer.status == 200 {
-                    answer.remove("content-type");
+            |request, response, _| {
+                if request.is_get() && response.status == 200 {
+                    response.remove("content-type");
                 }
             },
         ),
         saboteur("byte-order-mark", &["service.json"], "a writer that begins its streams with a byte order mark")
-            .after(|_, answer, _| {
-                if matches!(answer.status, 200 | 201) {
-                    answer.body.splice(0..0, *b"\xef\xbb\xbf");
+            .after(|_, response, _| {
+                if matches!(response.status, 200 | 201) {
+                    response.body.splice(0..0, *b"\xef\xbb\xbf");
                 }
             }),
         saboteur("single-quotes", &["service.json"], "a dictionary printed as the language prints it").after(
-            |ask, answer, _| {
-                if ask.is_list() && answer.status == 200 {
-                    answer.body.iter_mut().filter(|byte| **byte == b'"').for_each(|byte| *byte = b'\'');
+            |request, response, _| {
+                if request.is_list() && response.status == 200 {
+                    response.body.iter_mut().filter(|byte| **byte == b'"').for_each(|byte| *byte = b'\'');
                 }
             },
         ),
-        saboteur("latin-1", &["service.json"], "strings written in the platform's encoding").after(|_, answer, _| {
-            if matches!(answer.status, 200 | 201) {
-                let text = String::from_utf8_lossy(&answer.body).into_owned();
-                answer.body = text.chars().map(|c| u8::try_from(u32::from(c)).unwrap_or(b'?')).collect();
+        saboteur("latin-1", &["service.json"], "strings written in the platform's encoding").after(|_, response, _| {
+            if matches!(response.status, 200 | 201) {
+                let text = String::from_utf8_lossy(&response.body).into_owned();
+                response.body = text.chars().map(|c| u8::try_from(u32::from(c)).unwrap_or(b'?')).collect();
             }
         }),
     ]

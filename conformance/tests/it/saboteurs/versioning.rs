@@ -1,7 +1,7 @@
 //! Versioning.
 
 use super::{Saboteur, saboteur};
-use crate::layers::Answer;
+use crate::layers::Response;
 
 /// A saboteur below another path.
 fn below(name: &'static str, base_path: &'static str, like: &'static str) -> Saboteur {
@@ -15,11 +15,11 @@ fn announcing(
     name: &'static str,
     targets: &'static [&'static str],
     like: &'static str,
-    change: impl Fn(&mut Answer) + Send + Sync + 'static,
+    change: impl Fn(&mut Response) + Send + Sync + 'static,
 ) -> Saboteur {
-    saboteur(name, targets, like).after(move |ask, answer, _| {
-        if ask.is_get() {
-            change(answer);
+    saboteur(name, targets, like).after(move |request, response, _| {
+        if request.is_get() {
+            change(response);
         }
     })
 }
@@ -28,12 +28,13 @@ pub(super) fn saboteurs() -> Vec<Saboteur> {
     let lifetime: &[&str] = &["versioning.lifetime"];
     let (sunset, deprecation): (&[&str], &[&str]) = (&["versioning.sunset"], &["versioning.deprecation-header"]);
     let mut lingering =
-        saboteur("lingering", lifetime, "an operation that nobody removed").after(|ask, answer, stage| {
-            if ask.is_get() && answer.status == 410 {
-                let memory = stage.memory();
-                match memory.pets.iter().map(|(pet, _)| pet).find(|pet| ask.id().is_some_and(|id| pet["id"] == id)) {
-                    Some(pet) => answer.become_json(200, pet.clone()),
-                    None => answer.refuse(404),
+        saboteur("lingering", lifetime, "an operation that nobody removed").after(|request, response, server| {
+            if request.is_get() && response.status == 410 {
+                let memory = server.memory();
+                match memory.pets.iter().map(|(pet, _)| pet).find(|pet| request.id().is_some_and(|id| pet["id"] == id))
+                {
+                    Some(pet) => response.become_json(200, pet.clone()),
+                    None => response.refuse(404),
                 }
             }
         });
@@ -41,21 +42,26 @@ pub(super) fn saboteurs() -> Vec<Saboteur> {
     vec![
         below("second-version", "/v2", "the next version under the same roof"),
         below("no-version", "", "a server that is deployed at the root"),
-        announcing("gone-early", lifetime, "an operation that was removed with its deprecation", |answer| {
-            if answer.status == 200 {
-                answer.refuse(410);
+        announcing("gone-early", lifetime, "an operation that was removed with its deprecation", |response| {
+            if response.status == 200 {
+                response.refuse(410);
             }
         }),
         lingering,
-        announcing("another-day", sunset, "a day that was moved and never announced", |answer| {
-            answer.set("sunset", "Tue, 31 Dec 2030 23:59:59 GMT");
+        announcing("another-day", sunset, "a day that was moved and never announced", |response| {
+            response.set("sunset", "Tue, 31 Dec 2030 23:59:59 GMT");
         }),
-        announcing("iso-sunset", sunset, "a date as JSON has it", |answer| answer.set("sunset", "2030-12-05")),
-        announcing("deprecation-true", deprecation, "a draft of RFC 9745 that was never updated", |answer| {
-            answer.set("deprecation", "true");
+        announcing("iso-sunset", sunset, "a date as JSON has it", |response| response.set("sunset", "2030-12-05")),
+        announcing("deprecation-true", deprecation, "a draft of RFC 9745 that was never updated", |response| {
+            response.set("deprecation", "true");
         }),
-        announcing("deprecation-date", deprecation, "a date of HTTP where a structured field has another", |answer| {
-            answer.set("deprecation", "Thu, 05 Dec 2030 00:00:00 GMT");
-        }),
+        announcing(
+            "deprecation-date",
+            deprecation,
+            "a date of HTTP where a structured field has another",
+            |response| {
+                response.set("deprecation", "Thu, 05 Dec 2030 00:00:00 GMT");
+            },
+        ),
     ]
 }

@@ -11,8 +11,8 @@ type Members = Map<String, Value>;
 
 /// Changes what a creation sends.
 fn sent(edit: impl Fn(&mut Members) + Send + Sync + 'static) -> Layer {
-    Layer::default().before(move |ask, _| {
-        ask.edit_object(&edit);
+    Layer::default().before(move |request, _| {
+        request.edit_object(&edit);
         None
     })
 }
@@ -23,16 +23,16 @@ fn constrained(status: u16, excludes: impl Fn(&str) -> bool + Send + Sync + 'sta
     let spoils = std::sync::Arc::new(spoils);
     let same = std::sync::Arc::clone(&spoils);
     Layer::default()
-        .before(move |ask, _| {
-            if ask.is_create() && ask.object().is_some_and(|pet| spoils(&pet)) {
-                ask.body = b"{}".to_vec();
+        .before(move |request, _| {
+            if request.is_create() && request.object().is_some_and(|pet| spoils(&pet)) {
+                request.body = b"{}".to_vec();
             }
             None
         })
-        .after(move |ask, answer, _| {
+        .after(move |request, response, _| {
             let faultless = |pet: &Members| same(pet) && pet.get("categoryId").is_some_and(Value::is_i64);
-            if answer.status == 400 && ask.is_create() && ask.object().is_some_and(|pet| faultless(&pet)) {
-                answer.refuse(status);
+            if response.status == 400 && request.is_create() && request.object().is_some_and(|pet| faultless(&pet)) {
+                response.refuse(status);
             }
         })
 }
@@ -55,9 +55,9 @@ pub(super) const CHOICES: &[Choice] = &[
         name: "fifty animals that others rename now and then",
         make: |b| {
             b.setting.stock = 50;
-            b.layer(Layer::default().after(|_, answer, stage| {
-                let renamed = stage.count() / 40;
-                answer.edit_pets(|pet| {
+            b.layer(Layer::default().after(|_, response, server| {
+                let renamed = server.count() / 40;
+                response.edit_pets(|pet| {
                     if let Some(name) = pet["name"].as_str().filter(|name| name.starts_with("Stock")) {
                         pet.insert("name".to_owned(), json!(format!("{name} {renamed}")));
                     }
@@ -101,15 +101,15 @@ pub(super) const CHOICES: &[Choice] = &[
         make: |b| {
             b.layer(
                 Layer::default()
-                    .before(|ask, _| {
-                        ask.edit_object(|pet| {
+                    .before(|request, _| {
+                        request.edit_object(|pet| {
                             pet.entry("status").or_insert(json!("pending"));
                         });
                         None
                     })
-                    .after(|ask, answer, _| {
-                        if ask.is_create() && ask.object().is_some_and(|pet| !pet.contains_key("status")) {
-                            answer.edit_pets(|pet| drop(pet.remove("status")));
+                    .after(|request, response, _| {
+                        if request.is_create() && request.object().is_some_and(|pet| !pet.contains_key("status")) {
+                            response.edit_pets(|pet| drop(pet.remove("status")));
                         }
                     }),
             );
@@ -151,10 +151,10 @@ pub(super) const CHOICES: &[Choice] = &[
         axis: "names",
         name: "unique",
         make: |b| {
-            b.layer(Layer::default().before(|ask, stage| {
-                let taken = |pet: &Members| stage.newest().iter().any(|known| known["name"] == pet["name"]);
-                if ask.is_create() && ask.object().is_some_and(|pet| pet.contains_key("name") && taken(&pet)) {
-                    ask.body = b"{}".to_vec();
+            b.layer(Layer::default().before(|request, server| {
+                let taken = |pet: &Members| server.newest().iter().any(|known| known["name"] == pet["name"]);
+                if request.is_create() && request.object().is_some_and(|pet| pet.contains_key("name") && taken(&pet)) {
+                    request.body = b"{}".to_vec();
                 }
                 None
             }));

@@ -6,21 +6,21 @@ use futures_util::FutureExt;
 use serde_json::{Value, json};
 
 use super::Choice;
-use crate::layers::{Answer, Ask, Delivery, Layer};
+use crate::layers::{Delivery, Layer, Request, Response};
 
-fn after(change: impl Fn(&Ask, &mut Answer) + Send + Sync + 'static) -> Layer {
-    Layer::default().after(move |ask, answer, _| change(ask, answer))
+fn after(change: impl Fn(&Request, &mut Response) + Send + Sync + 'static) -> Layer {
+    Layer::default().after(move |request, response, _| change(request, response))
 }
 
-fn edited(edit: impl Fn(&mut Ask) + Send + Sync + 'static) -> Layer {
-    Layer::default().before(move |ask, _| {
-        edit(ask);
+fn edited(edit: impl Fn(&mut Request) + Send + Sync + 'static) -> Layer {
+    Layer::default().before(move |request, _| {
+        edit(request);
         None
     })
 }
 
-fn is_bad_limit(ask: &Ask) -> bool {
-    ask.is_list() && ask.parameter("limit").is_some() && !matches!(ask.number_of("limit"), Some(1..=100))
+fn is_bad_limit(request: &Request) -> bool {
+    request.is_list() && request.parameter("limit").is_some() && !matches!(request.number_of("limit"), Some(1..=100))
 }
 
 /// JSON with a space wherever one may stand, and no character beyond ASCII.
@@ -35,9 +35,9 @@ fn spread(value: &Value) -> String {
 
 /// Lets time pass in one answer of so many.
 fn slow(time: Duration, every: u64) -> Layer {
-    Layer::default().after(move |ask, _, stage| {
-        if ask.number.is_multiple_of(every) {
-            stage.clock().sleep(time).now_or_never().expect("a clock that steps");
+    Layer::default().after(move |request, _, server| {
+        if request.number.is_multiple_of(every) {
+            server.clock().sleep(time).now_or_never().expect("a clock that steps");
         }
     })
 }
@@ -47,10 +47,10 @@ pub(super) const CHOICES: &[Choice] = &[
         axis: "bad limits",
         name: "clamped",
         make: |b| {
-            b.layer(edited(|ask| {
-                if is_bad_limit(ask) {
-                    let limit = ask.number_of("limit").map(|limit| limit.clamp(1, 100).to_string());
-                    ask.set_parameter("limit", limit.as_deref());
+            b.layer(edited(|request| {
+                if is_bad_limit(request) {
+                    let limit = request.number_of("limit").map(|limit| limit.clamp(1, 100).to_string());
+                    request.set_parameter("limit", limit.as_deref());
                 }
             }));
         },
@@ -59,9 +59,9 @@ pub(super) const CHOICES: &[Choice] = &[
         axis: "bad limits",
         name: "ignored",
         make: |b| {
-            b.layer(edited(|ask| {
-                if is_bad_limit(ask) {
-                    ask.set_parameter("limit", None);
+            b.layer(edited(|request| {
+                if is_bad_limit(request) {
+                    request.set_parameter("limit", None);
                 }
             }));
         },
@@ -70,10 +70,10 @@ pub(super) const CHOICES: &[Choice] = &[
         axis: "unknown status",
         name: "matches nothing",
         make: |b| {
-            b.inside(after(|ask, answer| {
+            b.inside(after(|request, response| {
                 let unknown = |status| !["available", "pending", "sold"].contains(&status);
-                if answer.status == 400 && ask.is_list() && ask.parameter("status").is_some_and(unknown) {
-                    answer.become_json(200, json!([]));
+                if response.status == 400 && request.is_list() && request.parameter("status").is_some_and(unknown) {
+                    response.become_json(200, json!([]));
                 }
             }));
         },
@@ -82,9 +82,9 @@ pub(super) const CHOICES: &[Choice] = &[
         axis: "malformed ids",
         name: "400",
         make: |b| {
-            b.layer(after(|ask, answer| {
-                if answer.status == 404 && ask.is_get() && ask.id().is_none() {
-                    answer.refuse(400);
+            b.layer(after(|request, response| {
+                if response.status == 404 && request.is_get() && request.id().is_none() {
+                    response.refuse(400);
                 }
             }));
         },
@@ -93,9 +93,10 @@ pub(super) const CHOICES: &[Choice] = &[
         axis: "malformed JSON",
         name: "422",
         make: |b| {
-            b.layer(after(|ask, answer| {
-                if answer.status == 400 && ask.is_create() && !ask.body.is_empty() && ask.json().is_none() {
-                    answer.refuse(422);
+            b.layer(after(|request, response| {
+                if response.status == 400 && request.is_create() && !request.body.is_empty() && request.json().is_none()
+                {
+                    response.refuse(422);
                 }
             }));
         },
@@ -104,8 +105,8 @@ pub(super) const CHOICES: &[Choice] = &[
         axis: "other media types",
         name: "read as JSON",
         make: |b| {
-            b.layer(edited(|ask| {
-                ask.headers.insert("content-type", "application/json".parse().expect("ASCII"));
+            b.layer(edited(|request| {
+                request.headers.insert("content-type", "application/json".parse().expect("ASCII"));
             }));
         },
     },
@@ -113,8 +114,8 @@ pub(super) const CHOICES: &[Choice] = &[
         axis: "members",
         name: "more than are described",
         make: |b| {
-            b.layer(after(|_, answer| {
-                answer.edit_pets(|pet| {
+            b.layer(after(|_, response| {
+                response.edit_pets(|pet| {
                     pet.insert("createdAt".to_owned(), json!("2026-01-01T00:00:00Z"));
                     pet.insert("category".to_owned(), json!({"id": pet["categoryId"], "name": null}));
                     pet.insert("weight".to_owned(), json!(1.5e3));
@@ -126,9 +127,9 @@ pub(super) const CHOICES: &[Choice] = &[
         axis: "members",
         name: "nested more deeply than some readers go",
         make: |b| {
-            b.layer(after(|_, answer| {
+            b.layer(after(|_, response| {
                 let deep = (0..100).fold(json!(1), |inner, _| json!([inner]));
-                answer.edit_pets(|pet| {
+                response.edit_pets(|pet| {
                     // Spread over lines, a hundred of them would take a mebibyte.
                     if pet["id"].as_i64().is_some_and(|id| id % 10 == 0) {
                         pet.insert("ancestors".to_owned(), deep.clone());
@@ -141,10 +142,10 @@ pub(super) const CHOICES: &[Choice] = &[
         axis: "location",
         name: "told",
         make: |b| {
-            b.layer(after(|_, answer| {
-                if answer.status == 201 {
-                    let id = answer.json().expect("an animal")["id"].to_string();
-                    answer.set("location", format!("/v1/pets/{id}"));
+            b.layer(after(|_, response| {
+                if response.status == 201 {
+                    let id = response.json().expect("an animal")["id"].to_string();
+                    response.set("location", format!("/v1/pets/{id}"));
                 }
             }));
         },
@@ -153,8 +154,8 @@ pub(super) const CHOICES: &[Choice] = &[
         axis: "errors",
         name: "in another language and with more members",
         make: |b| {
-            b.layer(after(|_, answer| {
-                answer.edit_error(|error| {
+            b.layer(after(|_, response| {
+                response.edit_error(|error| {
                     error.insert("code".to_owned(), json!("E-4711"));
                     error.insert("message".to_owned(), json!("Das geht nicht: \u{201e}prüfen\u{201c} \u{1f422}\n"));
                     error.insert("traceId".to_owned(), json!("00-aa-bb-01"));
@@ -167,9 +168,9 @@ pub(super) const CHOICES: &[Choice] = &[
         axis: "JSON",
         name: "spread over lines and escaped",
         make: |b| {
-            b.layer(after(|_, answer| {
-                if let Some(value) = answer.json() {
-                    answer.body = format!("\r\n{}\n", spread(&value)).into_bytes();
+            b.layer(after(|_, response| {
+                if let Some(value) = response.json() {
+                    response.body = format!("\r\n{}\n", spread(&value)).into_bytes();
                 }
             }));
         },
@@ -178,21 +179,25 @@ pub(super) const CHOICES: &[Choice] = &[
         axis: "label",
         name: "with a charset and in capitals",
         make: |b| {
-            b.layer(after(|_, answer| {
-                if answer.header("content-type") == "application/json" {
-                    answer.set("content-type", "Application/JSON;charset=UTF-8");
+            b.layer(after(|_, response| {
+                if response.header("content-type") == "application/json" {
+                    response.set("content-type", "Application/JSON;charset=UTF-8");
                 }
             }));
         },
     },
-    Choice { axis: "challenge", name: "none", make: |b| b.layer(after(|_, answer| answer.remove("www-authenticate"))) },
+    Choice {
+        axis: "challenge",
+        name: "none",
+        make: |b| b.layer(after(|_, response| response.remove("www-authenticate"))),
+    },
     Choice {
         axis: "challenge",
         name: "with a realm and an error",
         make: |b| {
-            b.layer(after(|_, answer| {
-                if answer.status == 401 {
-                    answer.set("www-authenticate", r#"Bearer realm="animals", error="invalid_token""#);
+            b.layer(after(|_, response| {
+                if response.status == 401 {
+                    response.set("www-authenticate", r#"Bearer realm="animals", error="invalid_token""#);
                 }
             }));
         },
@@ -201,9 +206,9 @@ pub(super) const CHOICES: &[Choice] = &[
         axis: "scheme",
         name: "in one case alone",
         make: |b| {
-            b.layer(edited(|ask| {
-                if !ask.authorization().starts_with("Bearer ") {
-                    ask.headers.remove("authorization");
+            b.layer(edited(|request| {
+                if !request.authorization().starts_with("Bearer ") {
+                    request.headers.remove("authorization");
                 }
             }));
         },
@@ -212,9 +217,9 @@ pub(super) const CHOICES: &[Choice] = &[
         axis: "orders",
         name: "not implemented",
         make: |b| {
-            b.inside(after(|ask, answer| {
-                if ask.is_orders() && answer.status == 200 {
-                    answer.refuse(501);
+            b.inside(after(|request, response| {
+                if request.is_orders() && response.status == 200 {
+                    response.refuse(501);
                 }
             }));
         },
@@ -223,9 +228,9 @@ pub(super) const CHOICES: &[Choice] = &[
         axis: "orders",
         name: "an object",
         make: |b| {
-            b.layer(after(|ask, answer| {
-                if ask.is_orders() && answer.status == 200 {
-                    answer.become_json(200, json!({"orders": [], "next": null}));
+            b.layer(after(|request, response| {
+                if request.is_orders() && response.status == 200 {
+                    response.become_json(200, json!({"orders": [], "next": null}));
                 }
             }));
         },
@@ -234,11 +239,11 @@ pub(super) const CHOICES: &[Choice] = &[
         axis: "orders",
         name: "no content",
         make: |b| {
-            b.layer(after(|ask, answer| {
-                if ask.is_orders() && answer.status == 200 {
-                    answer.status = 204;
-                    answer.body.clear();
-                    answer.remove("content-type");
+            b.layer(after(|request, response| {
+                if request.is_orders() && response.status == 200 {
+                    response.status = 204;
+                    response.body.clear();
+                    response.remove("content-type");
                 }
             }));
         },
@@ -247,12 +252,12 @@ pub(super) const CHOICES: &[Choice] = &[
         axis: "elsewhere",
         name: "nothing but a status",
         make: |b| {
-            b.layer(after(|ask, answer| {
-                if !(ask.is_list() || ask.is_create() || ask.is_get() || ask.is_orders()) {
-                    answer.body.clear();
+            b.layer(after(|request, response| {
+                if !(request.is_list() || request.is_create() || request.is_get() || request.is_orders()) {
+                    response.body.clear();
                     ["content-type", "x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"]
                         .into_iter()
-                        .for_each(|name| answer.remove(name));
+                        .for_each(|name| response.remove(name));
                 }
             }));
         },
@@ -260,16 +265,16 @@ pub(super) const CHOICES: &[Choice] = &[
     Choice {
         axis: "deprecation",
         name: "not announced",
-        make: |b| b.layer(after(|_, answer| ["sunset", "link"].into_iter().for_each(|name| answer.remove(name)))),
+        make: |b| b.layer(after(|_, response| ["sunset", "link"].into_iter().for_each(|name| response.remove(name)))),
     },
     Choice {
         axis: "deprecation",
         name: "announced with its date",
         make: |b| {
-            b.layer(after(|ask, answer| {
-                if ask.is_get() {
-                    answer.set("deprecation", "@1764892800");
-                    answer.set("sunset", "Thu, 05 Dec 2030 23:59:59 GMT");
+            b.layer(after(|request, response| {
+                if request.is_get() {
+                    response.set("deprecation", "@1764892800");
+                    response.set("sunset", "Thu, 05 Dec 2030 23:59:59 GMT");
                 }
             }));
         },
@@ -277,12 +282,12 @@ pub(super) const CHOICES: &[Choice] = &[
     Choice {
         axis: "delivery",
         name: "in chunks",
-        make: |b| b.layer(after(|_, answer| answer.delivery = Delivery::Chunked)),
+        make: |b| b.layer(after(|_, response| response.delivery = Delivery::Chunked)),
     },
     Choice {
         axis: "delivery",
         name: "one answer a connection",
-        make: |b| b.layer(after(|_, answer| answer.set("connection", "close"))),
+        make: |b| b.layer(after(|_, response| response.set("connection", "close"))),
     },
     Choice {
         axis: "speed",

@@ -1,31 +1,55 @@
 //! Every variant conforms, alone and with others.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use animal_store_conformance::Judge;
 use animal_store_reference::plan::Plan;
 use animal_store_rules::catalogue::scope::Profile;
 use animal_store_rules::trace::keys::ApiKey;
 use animal_store_rules::verdict::{Status, Verdict};
+use libtest_mimic::Trial;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
-use tokio::sync::Semaphore;
-use tokio::task::JoinSet;
 
-use super::{Build, Choice, choices};
+use super::{Build, Choice, choices, limits};
 use crate::layers::Host;
+use crate::trials::{Outcome, Table, block_on};
 use crate::{broken, options};
-
-/// As many servers are judged at once as keep a small machine busy.
-const AT_ONCE: usize = 4;
 
 /// How many combinations are tried, half on a Free and half on a Pro key.
 pub(crate) const COMBINATIONS: usize = 24;
 
 /// What the combinations are drawn with.
 const SEED: u8 = 11;
+
+/// Some lawful choices of a server, on a plan.
+struct Variant {
+    plan: Plan,
+    choices: Vec<Choice>,
+}
+
+/// A test for each choice on a Free key, for each choice about limits on a Pro key too, and for combinations of choices.
+pub(crate) fn trials() -> Vec<Trial> {
+    let alone = |plan: Plan| {
+        move |choice: Choice| {
+            let name = format!("{plan} {} {}", choice.axis, choice.name);
+            (name, Variant { plan, choices: vec![choice] })
+        }
+    };
+    let free = choices().into_iter().map(alone(Plan::Free));
+    let pro = limits::CHOICES.iter().copied().map(alone(Plan::Pro));
+    let plans = [Plan::Free, Plan::Pro].into_iter().cycle();
+    let combined = plans
+        .zip(combinations(COMBINATIONS))
+        .zip(1..)
+        .map(|((plan, choices), number)| (format!("{plan} {number:02} of seed {SEED}"), Variant { plan, choices }));
+    let table = |kind, variants: Vec<(String, Variant)>| Table::new(kind, variants, |v| block_on(conforms(v))).trials();
+    [table("variant", free.chain(pro).collect()), table("combination", combined.collect())]
+        .into_iter()
+        .flatten()
+        .collect()
+}
 
 /// Judges a variant strictly; what is wrong with the verdict, if anything.
 async fn accused(plan: Plan, choices: &[Choice]) -> Option<String> {
@@ -67,29 +91,15 @@ async fn simpler(plan: Plan, choices: &[Choice]) -> Option<(Vec<Choice>, String)
     None
 }
 
-async fn all_conform(variants: Vec<(Plan, Vec<Choice>)>) {
-    let (places, mut runs) = (Arc::new(Semaphore::new(AT_ONCE)), JoinSet::new());
-    for (plan, choices) in variants {
-        let places = Arc::clone(&places);
-        runs.spawn(async move {
-            let _place = places.acquire().await.expect("the semaphore is never closed");
-            let (choices, problem) = simplest(plan, &choices).await?;
+/// The variant is accused of nothing. What is wrong with the verdict is reported for the fewest choices that show it.
+async fn conforms(variant: &Variant) -> Outcome {
+    match simplest(variant.plan, &variant.choices).await {
+        None => Ok(String::new()),
+        Some((choices, problem)) => {
             let names: Vec<String> = choices.iter().map(|c| format!("{}: {}", c.axis, c.name)).collect();
-            Some(format!("on a {plan} key, {names:?}: {problem}"))
-        });
+            Err(format!("on a {} key, {names:?}: {problem}", variant.plan))
+        }
     }
-    let problems: Vec<String> = runs.join_all().await.into_iter().flatten().collect();
-    assert!(problems.is_empty(), "{}", problems.join("\n"));
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn every_lawful_choice_conforms_on_a_free_key() {
-    all_conform(choices().into_iter().map(|choice| (Plan::Free, vec![choice])).collect()).await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn every_lawful_choice_about_limits_conforms_on_a_pro_key() {
-    all_conform(super::limits::CHOICES.iter().map(|choice| (Plan::Pro, vec![*choice])).collect()).await;
 }
 
 /// Combinations of choices, at most one on each axis.
@@ -103,11 +113,4 @@ fn combinations(count: usize) -> Vec<Vec<Choice>> {
     let mut runner = TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &[SEED; 32]));
     let mut draw = || axes.new_tree(&mut runner).expect("choices").current().into_iter().flatten().collect();
     (0..count).map(|_| draw()).collect()
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn combinations_of_lawful_choices_conform() {
-    println!("combinations drawn with the seed {SEED}");
-    let plans = [Plan::Free, Plan::Pro].into_iter().cycle();
-    all_conform(plans.zip(combinations(COMBINATIONS)).collect()).await;
 }

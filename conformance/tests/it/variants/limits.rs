@@ -6,12 +6,12 @@ use crate::layers::limiter::{Anchor, Failures};
 
 /// What a caller without a valid key is told.
 fn anonymous(limit: i64) -> Layer {
-    Layer::default().after(move |_, answer, stage| {
-        if answer.status == 401 {
-            let used = i64::try_from(stage.count()).expect("few") % limit;
-            answer.set("x-ratelimit-limit", limit);
-            answer.set("x-ratelimit-remaining", limit - 1 - used);
-            answer.set("x-ratelimit-reset", stage.now() + 30);
+    Layer::default().after(move |_, response, server| {
+        if response.status == 401 {
+            let used = i64::try_from(server.count()).expect("few") % limit;
+            response.set("x-ratelimit-limit", limit);
+            response.set("x-ratelimit-remaining", limit - 1 - used);
+            response.set("x-ratelimit-reset", server.now() + 30);
         }
     })
 }
@@ -28,7 +28,7 @@ pub(super) const CHOICES: &[Choice] = &[
         make: |b| b.limit(|policy| policy.anchor = Anchor::Log(60)),
     },
     Choice { axis: "window", name: "a limiter of its own on the clock", make: |b| b.limit(|_| {}) },
-    Choice { axis: "headers", name: "tell the day", make: |b| b.limit(|policy| policy.tells_day = true) },
+    Choice { axis: "headers", name: "tell the day", make: |b| b.limit(|policy| policy.reports_day = true) },
     Choice {
         axis: "remaining",
         name: "told before it is counted",
@@ -107,7 +107,7 @@ pub(super) const CHOICES: &[Choice] = &[
         axis: "clock",
         name: "at the end of a day that the headers tell",
         make: |b| {
-            b.limit(|policy| policy.tells_day = true);
+            b.limit(|policy| policy.reports_day = true);
             b.setting.start_at = "2026-06-01T23:59:40Z";
         },
     },

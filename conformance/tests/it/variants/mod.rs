@@ -14,7 +14,7 @@ mod conform;
 mod limits;
 mod view;
 
-pub(crate) use conform::COMBINATIONS;
+pub(crate) use conform::{COMBINATIONS, trials};
 use view::View;
 
 /// A server in the making.
@@ -74,10 +74,10 @@ impl Build {
 
     /// Refuses the bodies of some creations.
     fn refuse(&mut self, which: impl Fn(&serde_json::Map<String, Value>) -> bool + Send + Sync + 'static) {
-        self.layer(Layer::default().before(move |ask, _| {
-            if ask.is_create() && ask.object().is_some_and(|pet| which(&pet)) {
+        self.layer(Layer::default().before(move |request, _| {
+            if request.is_create() && request.object().is_some_and(|pet| which(&pet)) {
                 // The reference refuses this one with 400.
-                ask.body = b"{}".to_vec();
+                request.body = b"{}".to_vec();
             }
             None
         }));

@@ -3,7 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-use crate::layers::{Layer, Stage};
+use crate::layers::{Layer, ServerState};
 
 /// The order of a list.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -42,36 +42,37 @@ impl View {
     }
 
     fn looked_at(self) -> Layer {
-        Layer::default().after(move |ask, answer, stage| {
-            let limit = ask.number_of("limit").and_then(|limit| usize::try_from(limit).ok()).unwrap_or(20);
-            let status = ask.parameter("status");
-            answer.edit_list(ask, |pets| {
-                *pets = self.listed(stage);
+        Layer::default().after(move |request, response, server| {
+            let limit = request.number_of("limit").and_then(|limit| usize::try_from(limit).ok()).unwrap_or(20);
+            let status = request.parameter("status");
+            response.edit_list(request, |pets| {
+                *pets = self.listed(server);
                 pets.retain(|pet| status.is_none_or(|status| pet["status"] == status));
                 pets.truncate(limit);
             });
-            if ask.is_get() && answer.status == 200 && ask.id().is_some_and(|id| self.is_too_new(stage, id)) {
-                answer.refuse(404);
+            if request.is_get() && response.status == 200 && request.id().is_some_and(|id| self.is_too_new(server, id))
+            {
+                response.refuse(404);
             }
         })
     }
 
-    fn listed(self, stage: &Stage) -> Vec<Value> {
-        let seen = stage.instant() - self.list_lag;
+    fn listed(self, server: &ServerState) -> Vec<Value> {
+        let seen = server.instant() - self.list_lag;
         let born = |(_, born): &&(Value, Timestamp)| *born <= seen;
-        let mut pets: Vec<Value> = stage.memory().pets.iter().filter(born).map(|(pet, _)| pet.clone()).collect();
+        let mut pets: Vec<Value> = server.memory().pets.iter().filter(born).map(|(pet, _)| pet.clone()).collect();
         match self.order {
             Order::Newest => pets.reverse(),
             Order::Oldest => {}
             Order::ByName => pets.sort_by_key(|pet| pet["name"].to_string()),
-            Order::Random => fastrand::Rng::with_seed(stage.count()).shuffle(&mut pets),
+            Order::Random => fastrand::Rng::with_seed(server.count()).shuffle(&mut pets),
         }
         pets
     }
 
-    fn is_too_new(self, stage: &Stage, id: i64) -> bool {
-        let seen = stage.instant() - self.get_lag;
-        stage.memory().pets.iter().any(|(pet, born)| pet["id"] == id && *born > seen)
+    fn is_too_new(self, server: &ServerState, id: i64) -> bool {
+        let seen = server.instant() - self.get_lag;
+        server.memory().pets.iter().any(|(pet, born)| pet["id"] == id && *born > seen)
     }
 }
 
@@ -79,14 +80,14 @@ impl View {
 fn renumbered(factor: u64) -> Layer {
     let back = inverse(factor);
     Layer::default()
-        .before(move |ask, _| {
-            if let Some(id) = ask.id().filter(|_| ask.is_get()) {
-                ask.path = format!("/pets/{}", times(id, back));
+        .before(move |request, _| {
+            if let Some(id) = request.id().filter(|_| request.is_get()) {
+                request.path = format!("/pets/{}", times(id, back));
             }
             None
         })
-        .after(move |_, answer, _| {
-            answer.edit_pets(|pet| {
+        .after(move |_, response, _| {
+            response.edit_pets(|pet| {
                 let id = times(pet["id"].as_i64().expect("an id"), factor);
                 pet.insert("id".to_owned(), json!(id));
             });

@@ -32,22 +32,30 @@ fn invalid<'d>(history: &'d History<'_>, defect: Defect, sound: bool) -> impl It
     })
 }
 
-fn require_401<'c>(entries: impl Iterator<Item = &'c Entry<'c>>, judgement: &mut Judgement, credential: &str) {
-    for entry in entries.filter(|entry| entry.status().is_some()) {
-        judgement.require(entry, entry.status() == Some(401), format!("401 for {credential}"), || answered(entry));
-    }
+fn require_refusal<'c>(
+    history: &History<'_>,
+    entries: impl Iterator<Item = &'c Entry<'c>>,
+    judgement: &mut Judgement,
+    credential: &str,
+) {
+    entries.for_each(|entry| judgement.require_lawful(history, entry, credential));
 }
 
 fn missing_key(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
-    require_401(invalid(history, Defect::Absent, true), judgement, "a request without a key");
+    require_refusal(history, invalid(history, Defect::Absent, true), judgement, "a request without a key");
 }
 
 fn invalid_key(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
-    require_401(invalid(history, Defect::Unknown, true), judgement, "a key that nobody issued");
+    require_refusal(history, invalid(history, Defect::Unknown, true), judgement, "a key that nobody issued");
 }
 
 fn exact_key(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
-    require_401(invalid(history, Defect::Inexact, true), judgement, "a key that is not exactly a valid one");
+    require_refusal(
+        history,
+        invalid(history, Defect::Inexact, true),
+        judgement,
+        "a key that is not exactly a valid one",
+    );
 }
 
 fn bearer_header(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
@@ -55,12 +63,18 @@ fn bearer_header(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) 
     let entries = history.entries.iter().filter(|entry| {
         entry.credential == Credential::Invalid(Defect::NotBearer) && entry.operation != Operation::Elsewhere
     });
-    require_401(entries, judgement, "a key that does not come as a bearer token in the Authorization header");
+    require_refusal(
+        history,
+        entries,
+        judgement,
+        "a key that does not come as a bearer token in the Authorization header",
+    );
 }
 
 fn before_all_else(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     for defect in [Defect::Absent, Defect::Unknown, Defect::Inexact] {
-        require_401(
+        require_refusal(
+            history,
             invalid(history, defect, false),
             judgement,
             "a request without a valid key, whatever else is wrong with it",

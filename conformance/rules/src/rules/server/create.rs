@@ -5,7 +5,7 @@ use unicode_normalization::UnicodeNormalization;
 use crate::facts::Facts;
 use crate::history::{Animal, Entry, History};
 use crate::request::{Ambiguity, CreateBody, Fault, is_plain_name};
-use crate::rules::{Judgement, Rule, answered};
+use crate::rules::{Judgement, Rule};
 
 pub(crate) const RULES: &[Rule] = &[
     Rule::new("create.success", success),
@@ -15,9 +15,7 @@ pub(crate) const RULES: &[Rule] = &[
     Rule::new("create.category-required", |d, j| refused(d, j, Fault::CategoryMissing, "a body without categoryId")),
     Rule::new("create.name-type", |d, j| refused(d, j, Fault::NameType, "a name that is no string")),
     Rule::new("create.category-type", |d, j| refused(d, j, Fault::CategoryType, "a categoryId that is no number")),
-    Rule::new("create.category-int64", |d, j| {
-        refused(d, j, Fault::CategoryRange, "a categoryId outside int64 or with a fraction");
-    }),
+    Rule::new("create.category-int64", category_int64),
     Rule::new("create.status-enum", |d, j| refused(d, j, Fault::StatusEnum, "a status outside the three values")),
     Rule::new("create.body-required", |d, j| refused(d, j, Fault::NoObject, "no body, or one that is no object")),
     Rule::new("create.malformed-json", malformed_json),
@@ -31,15 +29,8 @@ fn admitted<'d>(history: &'d History<'_>) -> impl Iterator<Item = (&'d Entry<'d>
 fn success(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     for (entry, body) in admitted(history) {
         let CreateBody::NewPet(_, ambiguities) = body else { continue };
-        let status = entry.status().unwrap_or_default();
-        if ambiguities.is_empty() {
-            judgement.require(entry, status == 201, "201 for a valid NewPet", || answered(entry));
-            continue;
-        }
-        // A constraint of the service's own may have a status of its own; other ambiguities are over valid or invalid.
-        let own = ambiguities.iter().any(|ambiguity| matches!(ambiguity, Ambiguity::Name | Ambiguity::Size));
-        let lawful = status == 201 || status == 400 || own && (400..500).contains(&status);
-        judgement.require(entry, lawful, "201 or 400 for a body that may be accepted or refused", || answered(entry));
+        let what = if ambiguities.is_empty() { "a valid NewPet" } else { "a body that may be accepted or refused" };
+        judgement.require_lawful(history, entry, what);
     }
 }
 
@@ -107,21 +98,28 @@ fn assigned_id(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
 fn refused(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement, fault: Fault, what: &str) {
     for (entry, body) in admitted(history) {
         if matches!(body, CreateBody::Faulty(faults, _) if faults.contains(&fault)) {
-            judgement.require(entry, entry.status() == Some(400), format!("400 for {what}"), || answered(entry));
+            judgement.require_lawful(history, entry, what);
         }
     }
 }
 
+fn category_int64(facts: &Facts<'_>, judgement: &mut Judgement) {
+    refused(facts, judgement, Fault::CategoryRange, "a categoryId outside int64 or with a fraction");
+    refused(facts, judgement, Fault::CategoryDigits, "a categoryId of hundreds of digits");
+}
+
 fn malformed_json(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     for (entry, body) in admitted(history) {
-        let lawful = match body {
-            CreateBody::Malformed => matches!(entry.status(), Some(400..=499)),
-            // Taken for an animal or for none: there is no third.
-            CreateBody::Unclear => matches!(entry.status(), Some(201 | 400..=499)),
-            CreateBody::OtherMedia | CreateBody::Faulty(..) | CreateBody::NewPet(..) => continue,
-        };
-        judgement
-            .require(entry, lawful, "400, or another status that says that the client is at fault", || answered(entry));
+        match body {
+            CreateBody::Malformed => judgement.require_lawful(history, entry, "a body that is not JSON"),
+            CreateBody::Unclear => {
+                judgement.require_lawful(history, entry, "a body that not every reader takes for JSON");
+            }
+            CreateBody::OtherMedia => {
+                judgement.require_lawful(history, entry, "a body of another media type");
+            }
+            CreateBody::Faulty(..) | CreateBody::NewPet(..) => {}
+        }
     }
 }
 

@@ -21,22 +21,18 @@ fn admitted<'d>(history: &'d History<'_>) -> impl Iterator<Item = (&'d Entry<'d>
 fn success(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     for (entry, id) in admitted(history) {
         let PetId::Int64(id) = id else { continue };
-        if history.known(id, entry).is_none() {
-            continue;
-        }
+        let Some(status) = entry.status().filter(|_| history.known(id, entry).is_some()) else { continue };
         let shown = entry.animals().first().and_then(|animal| animal.id());
         let expected = format!("200 and the animal {id}");
-        match (history.era(entry), entry.status(), shown) {
-            (_, Some(200), shown) if shown == Some(id) => judgement.hold(),
-            (_, Some(200), shown) => {
-                let shown = shown.map_or_else(|| "no id".to_owned(), |id| format!("the id {id}"));
-                judgement.fail(&[entry], expected, format!("an animal with {shown}"));
-            }
-            // Not yet, or no longer.
-            (Era::Before, Some(404), _) if !history.is_settled(id, entry) => {}
-            (Era::OnTheDay | Era::After, Some(400..=499), _) => judgement.hold(),
-            _ => judgement.fail(&[entry], expected, answered(entry)),
+        if status == 200 && shown != Some(id) {
+            let shown = shown.map_or_else(|| "no id".to_owned(), |id| format!("the id {id}"));
+            judgement.fail(&[entry], expected, format!("an animal with {shown}"));
+        } else if !history.expectation(entry).admits(status) {
+            judgement.fail(&[entry], expected, answered(entry));
+        } else if status == 200 || history.era(entry) != Era::Before {
+            judgement.hold();
         }
+        // What else is lawful is that it cannot be read yet, which shows nothing.
     }
 }
 
@@ -53,41 +49,30 @@ fn agrees(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
 }
 
 fn not_found(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
-    // One identifier picked at random may, against all odds, belong to an animal. Two do not, except near nought, where those of
-    // animals that exist from before may be.
-    const NEAR: u64 = 1 << 32;
+    // One identifier picked at random may, against all odds, belong to an animal. Two do not.
     let mut hits: Vec<&Entry<'_>> = Vec::new();
     for (entry, id) in admitted(history) {
-        let PetId::Int64(id) = id else { continue };
-        if history
-            .sightings
-            .get(&id)
-            .is_some_and(|seen| seen.iter().any(|&seen| !std::ptr::eq(&history.entries[seen], entry)))
-        {
+        let (PetId::Int64(id), Some(status)) = (id, entry.status()) else { continue };
+        if history.is_shown_elsewhere(id, entry) {
             continue;
         }
-        let expected = format!("404 for {id}, which no animal has");
-        match (history.era(entry), entry.status()) {
-            (_, Some(404)) | (Era::OnTheDay | Era::After, Some(400..=499)) => judgement.hold(),
-            (_, Some(200)) if entry.animals().iter().any(|animal| animal.id() == Some(id)) => {
-                if id.unsigned_abs() < NEAR {
-                    continue;
-                }
-                if !hits.is_empty() {
-                    judgement.fail(&[entry, hits[0]], expected, "an animal for every identifier that was tried");
-                }
-                hits.push(entry);
+        let (expectation, expected) = (history.expectation(entry), format!("404 for {id}, which no animal has"));
+        if expectation.refuses_with(status) {
+            judgement.hold();
+        } else if status != 200 || !entry.animals().iter().any(|animal| animal.id() == Some(id)) {
+            judgement.fail(&[entry], expected, answered(entry));
+        } else if !expectation.admits(status) {
+            if !hits.is_empty() {
+                judgement.fail(&[entry, hits[0]], expected, "an animal for every identifier that was tried");
             }
-            _ => judgement.fail(&[entry], expected, answered(entry)),
+            hits.push(entry);
         }
     }
 }
 
 fn malformed_id(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     for (entry, _) in admitted(history).filter(|(_, id)| *id == PetId::NotInt64) {
-        let removed = history.era(entry) != Era::Before && matches!(entry.status(), Some(400..=499));
-        let lawful = removed || matches!(entry.status(), Some(400 | 404));
-        judgement.require(entry, lawful, "400 or 404 for what is no int64", || answered(entry));
+        judgement.require_lawful(history, entry, "what is no int64");
     }
 }
 

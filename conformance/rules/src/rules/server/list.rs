@@ -37,14 +37,13 @@ fn arrays<'d>(history: &'d History<'_>) -> impl Iterator<Item = (&'d Entry<'d>, 
 
 fn success(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     for (entry, _) in admitted(history).filter(|(_, query)| query.is_lawful()) {
-        judgement.require(entry, entry.status() == Some(200), "200 for a lawful list", || answered(entry));
+        judgement.require_lawful(history, entry, "a valid list request");
     }
-    // A key under `bearer` may be taken or refused, and is nothing else to fail for.
-    let debatable =
+    // A key under `bearer` may be accepted or refused, and is no reason to fail otherwise.
+    let ambiguous =
         history.lists().filter(|(entry, query)| entry.credential == Credential::Ambiguous && query.is_lawful());
-    for (entry, _) in debatable.filter(|(entry, _)| !matches!(entry.status(), None | Some(429))) {
-        let lawful = matches!(entry.status(), Some(200 | 401));
-        judgement.require(entry, lawful, "200 for a lawful list, or 401 if the scheme is refused", || answered(entry));
+    for (entry, _) in ambiguous.filter(|(entry, _)| !matches!(entry.status(), None | Some(429))) {
+        judgement.require_lawful(history, entry, "a valid list request whose scheme is written differently");
     }
 }
 
@@ -222,8 +221,7 @@ pub(crate) fn compare_with_known(
 
 fn bad_parameters(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     for (entry, _) in admitted(history).filter(|(_, query)| !query.is_lawful() && !query.unknown) {
-        let lawful = matches!(entry.status(), Some(200 | 400));
-        judgement.require(entry, lawful, "200, or 400 for a parameter that is refused", || answered(entry));
+        judgement.require_lawful(history, entry, "a parameter that may be clamped, ignored or refused");
     }
 }
 

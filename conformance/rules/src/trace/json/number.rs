@@ -79,7 +79,7 @@ impl Whole {
         if scale < 0 {
             return Whole::Fraction;
         }
-        if significant.len() as i64 + scale > 19 {
+        if scale.saturating_add(significant.len() as i64) > 19 {
             return Whole::OutOfRange;
         }
         let magnitude = format!("{significant}{}", "0".repeat(scale as usize));
@@ -119,6 +119,9 @@ mod tests {
             ("9.223372036854775807e18", Whole::Int64(i64::MAX)),
             ("1e400", Whole::OutOfRange),
             ("1e99999999999999999999", Whole::OutOfRange),
+            ("1e9223372036854775807", Whole::OutOfRange),
+            ("10e9223372036854775807", Whole::OutOfRange),
+            ("1e-9223372036854775808", Whole::Fraction),
             ("1e-99999999999999999999", Whole::Fraction),
         ] {
             assert_eq!(whole(text), expected, "{text}");

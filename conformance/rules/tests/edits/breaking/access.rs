@@ -147,7 +147,7 @@ pub(super) const EDITS: &[Breaking] = &[
         trace: "day",
         also: &[],
         apply: |trace| {
-            let_in(trace, |entry| is(entry, Defect::NotBearer) && !entry.exchange.request.headers.is_empty())
+            let_in(trace, |entry| is(entry, Defect::NotBearer) && !entry.exchange.request.headers.is_empty());
         },
     },
     Breaking {

@@ -148,7 +148,7 @@ pub(super) const EDITS: &[Breaking] = &[
         trace: "pro",
         also: &[],
         apply: |trace| {
-            last(trace, |entry| keyed(entry, 405), |response| set_json(response, &json!({"error": "method"})))
+            last(trace, |entry| keyed(entry, 405), |response| set_json(response, &json!({"error": "method"})));
         },
     },
     Breaking {

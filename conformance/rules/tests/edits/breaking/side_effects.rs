@@ -6,7 +6,7 @@ use animal_store_rules::trace::Trace;
 use serde_json::json;
 
 use super::Breaking;
-use crate::tools::{answer, keyed, last, limited, listed_by, places, set_json};
+use crate::tools::{answer, edit, keyed, last, limited, listed_by, places, set_json};
 
 pub(super) const EDITS: &[Breaking] = &[
     Breaking {
@@ -68,9 +68,11 @@ fn name_of(trace: &Trace, pick: fn(&Entry<'_>) -> bool) -> String {
     body["name"].as_str().expect("a name").to_owned()
 }
 
-/// Puts the animal of a refused creation on the last page of one.
+/// Puts the animal of a refused creation into the last long list.
 fn list_what_was_sent(trace: &mut Trace, pick: fn(&Entry<'_>) -> bool) {
     let name = name_of(trace, pick);
-    let at = *places(trace, listed_by("limit=1")).last().expect("a list");
-    set_json(answer(&mut trace.exchanges[at]), &json!([{"id": 666_666, "name": name, "categoryId": 1}]));
+    let at = *places(trace, listed_by("limit=100")).last().expect("a list");
+    edit(answer(&mut trace.exchanges[at]), |pets| {
+        pets.as_array_mut().expect("a list").push(json!({"id": 666_666, "name": name, "categoryId": 1}));
+    });
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use animal_store_rules::history::Entry;
-use animal_store_rules::request::{Ambiguity, CreateBody, Credential, Operation};
+use animal_store_rules::request::{CreateBody, Credential, Operation};
 use animal_store_rules::trace::rate_limit::RateHeaders;
 
 use super::answers::Edit;
@@ -175,10 +175,6 @@ pub(super) const REASONS: &[Reason] = &[
     Reason {
         why: "what becomes of JSON under another label is left open, and so is the animal that is made of it",
         explains: |s| s.body() == Some(&CreateBody::OtherMedia),
-    },
-    Reason {
-        why: "of a repeated member either value counts",
-        explains: |s| matches!(s.body(), Some(CreateBody::NewPet(_, ambiguities)) if ambiguities.contains(&Ambiguity::RepeatedMember)),
     },
     Reason {
         why: "no status was sent: it may stay absent or take one of the three values",

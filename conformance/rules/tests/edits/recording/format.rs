@@ -3,7 +3,7 @@
 //! A file is JSON lines. The first line says what was judged and how; every further line is one exchange. Bodies stand as text, so
 //! that no digit and no blank of them is lost.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -63,7 +63,8 @@ pub(crate) struct Answered {
     pub(crate) body: String,
 }
 
-/// Where a recorded trace stands.
+/// Where a recorded trace stands: two crates of the workspace look for it, from different depths.
 pub(crate) fn path(name: &str) -> PathBuf {
-    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/traces")).join(format!("{name}.jsonl"))
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().find(|folder| folder.join("fixtures").is_dir());
+    root.expect("a folder with fixtures above the crate").join("fixtures/traces").join(format!("{name}.jsonl"))
 }

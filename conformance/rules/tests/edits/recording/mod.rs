@@ -36,6 +36,7 @@ fn read(name: &str) -> Trace {
         category_id: head.category_id,
         assumed_date: None,
         left_out: Vec::new(),
+        unfinished: Vec::new(),
     };
     let exchanges = lines.enumerate().map(|(at, line)| {
         let line: Line = serde_json::from_str(line).unwrap_or_else(|error| panic!("{name}, line {}: {error}", at + 2));

@@ -16,15 +16,15 @@ use animal_store_reference::wire::NewPet;
 use axum::Router;
 use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::State;
-use axum::http::{HeaderMap, Method, Request, Response, Uri};
+use axum::http::{self, HeaderMap, Method, Uri};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tower::ServiceExt;
 
-use super::{Answer, Delivery, Layer};
-use crate::layers::Ask;
+use super::{Delivery, Layer, Response};
+use crate::layers::Request;
 
 /// What the reference behind the layers is like.
 #[derive(Clone, Debug)]
@@ -47,7 +47,7 @@ impl Default for Setting {
 }
 
 /// What the layers of one server share.
-pub(crate) struct Stage {
+pub(crate) struct ServerState {
     /// The one valid key.
     pub(crate) key: String,
     clock: Clock,
@@ -64,14 +64,14 @@ pub(crate) struct Memory {
     /// Animals that only a layer knows.
     pub(crate) ghosts: Vec<Value>,
     /// Answers to be given again.
-    pub(crate) cache: HashMap<String, Answer>,
+    pub(crate) cache: HashMap<String, Response>,
     /// A number, for whatever a layer counts.
     pub(crate) count: u64,
     /// Ids that are shown in place of others.
     pub(crate) ids: HashMap<i64, i64>,
 }
 
-impl Stage {
+impl ServerState {
     /// The server's time, in Unix seconds.
     pub(crate) fn now(&self) -> i64 {
         (self.clock.now() + self.ahead).as_second()
@@ -119,7 +119,7 @@ pub(crate) struct Host {
 struct Shared {
     entrance: Entrance,
     layers: Vec<Layer>,
-    stage: Stage,
+    server: ServerState,
     base_path: &'static str,
     requests: AtomicU64,
 }
@@ -144,19 +144,25 @@ impl Host {
             limits: RequestLimits::default(),
         };
         let app = Arc::new(App::new(store, options).expect("an application"));
-        let stage = Stage { key: key.reveal().to_owned(), clock: clock.clone(), ahead, memory: Mutex::default() };
+        let server =
+            ServerState { key: key.reveal().to_owned(), clock: clock.clone(), ahead, memory: Mutex::default() };
         for number in 1..=setting.stock {
             let pet = format!(r#"{{"name":"Stock {number}","categoryId":1,"status":"available"}}"#);
             let id = app.store().create(NewPet::parse(pet.as_bytes()).expect("an animal")).await.expect("stored");
             let mut pet: Value = serde_json::from_str(&pet).expect("JSON");
             pet["id"] = id.into();
-            stage.memory().pets.push((pet, Timestamp::UNIX_EPOCH));
+            server.memory().pets.push((pet, Timestamp::UNIX_EPOCH));
         }
 
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let base_url = format!("http://{}{}", listener.local_addr().expect("an address"), setting.base_path);
-        let shared =
-            Shared { entrance: router(&app), layers, stage, base_path: setting.base_path, requests: AtomicU64::new(0) };
+        let shared = Shared {
+            entrance: router(&app),
+            layers,
+            server,
+            base_path: setting.base_path,
+            requests: AtomicU64::new(0),
+        };
         let router = Router::new().fallback(handle).with_state(Arc::new(shared));
         let server = tokio::spawn(async move { axum::serve(listener, router).await.expect("a listener that lasts") });
         Host { base_url, key: key.reveal().to_owned(), clock, server }
@@ -175,8 +181,8 @@ async fn handle(
     uri: Uri,
     headers: HeaderMap,
     body: Bytes,
-) -> Response<Body> {
-    let mut ask = Ask {
+) -> http::Response<Body> {
+    let mut request = Request {
         number: shared.requests.fetch_add(1, Ordering::Relaxed) + 1,
         method,
         path: uri.path().strip_prefix(shared.base_path).unwrap_or("/elsewhere").to_owned(),
@@ -184,48 +190,49 @@ async fn handle(
         headers,
         body: body.to_vec(),
     };
-    let stage = &shared.stage;
+    let server = &shared.server;
     let (mut passed, mut early) = (Vec::new(), None);
     for layer in &shared.layers {
-        passed.push((layer, ask.clone()));
-        early = layer.before.as_ref().and_then(|before| before(&mut ask, stage));
+        passed.push((layer, request.clone()));
+        early = layer.before.as_ref().and_then(|before| before(&mut request, server));
         if early.is_some() {
             break;
         }
     }
-    let mut answer = match early {
-        Some(answer) => answer,
-        None => shared.reference(&ask).await,
+    let mut response = match early {
+        Some(response) => response,
+        None => shared.reference(&request).await,
     };
-    for (layer, ask) in passed.into_iter().rev() {
+    for (layer, request) in passed.into_iter().rev() {
         if !layer.takes.is_zero() {
             tokio::time::sleep(layer.takes).await;
         }
         if let Some(after) = &layer.after {
-            after(&ask, &mut answer, stage);
+            after(&request, &mut response, server);
         }
     }
-    answer.into_response()
+    response.into_response()
 }
 
 impl Shared {
     /// What the reference answers.
-    async fn reference(&self, ask: &Ask) -> Answer {
-        let query = if ask.query.is_empty() { String::new() } else { format!("?{}", ask.query) };
-        let uri = format!("{}{}{query}", self.base_path, ask.path);
-        let mut request = Request::builder().method(ask.method.clone()).uri(uri);
-        *request.headers_mut().expect("a request in the making") = ask.headers.clone();
-        let request = request.body(Body::from(ask.body.clone())).expect("a request");
-        let Ok(response) = self.entrance.clone().oneshot(request).await;
-        let (parts, body) = response.into_parts();
+    async fn reference(&self, request: &Request) -> Response {
+        let query = if request.query.is_empty() { String::new() } else { format!("?{}", request.query) };
+        let uri = format!("{}{}{query}", self.base_path, request.path);
+        let mut inner = http::Request::builder().method(request.method.clone()).uri(uri);
+        *inner.headers_mut().expect("a request in the making") = request.headers.clone();
+        let inner = inner.body(Body::from(request.body.clone())).expect("a request");
+        let Ok(outcome) = self.entrance.clone().oneshot(inner).await;
+        let (parts, body) = outcome.into_parts();
         let body = to_bytes(body, usize::MAX).await.expect("a body in memory").to_vec();
-        let answer = Answer { status: parts.status.as_u16(), headers: parts.headers, body, delivery: Delivery::Whole };
-        if ask.is_create()
-            && answer.status == 201
-            && let Some(pet) = answer.json()
+        let response =
+            Response { status: parts.status.as_u16(), headers: parts.headers, body, delivery: Delivery::Whole };
+        if request.is_create()
+            && response.status == 201
+            && let Some(pet) = response.json()
         {
-            self.stage.memory().pets.push((pet, self.stage.instant()));
+            self.server.memory().pets.push((pet, self.server.instant()));
         }
-        answer
+        response
     }
 }

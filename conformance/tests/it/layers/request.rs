@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 /// A request, below the base path.
 #[derive(Clone)]
-pub(crate) struct Ask {
+pub(crate) struct Request {
     /// A number that no other request of this server has.
     pub(crate) number: u64,
     /// The method.
@@ -20,7 +20,7 @@ pub(crate) struct Ask {
     pub(crate) body: Vec<u8>,
 }
 
-impl Ask {
+impl Request {
     /// `GET /pets`
     pub(crate) fn is_list(&self) -> bool {
         self.method == Method::GET && self.path == "/pets"

@@ -1,11 +1,11 @@
 //! An answer on its way through the layers.
 
 use axum::body::{Body, Bytes};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
+use axum::http::{self, HeaderMap, HeaderName, HeaderValue, StatusCode};
 use futures_util::stream;
 use serde_json::{Map, Value, json};
 
-use super::Ask;
+use super::Request;
 
 /// How an answer is sent.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -23,7 +23,7 @@ pub(crate) enum Delivery {
 
 /// An answer.
 #[derive(Clone)]
-pub(crate) struct Answer {
+pub(crate) struct Response {
     /// The status.
     pub(crate) status: u16,
     /// The header fields.
@@ -34,7 +34,7 @@ pub(crate) struct Answer {
     pub(crate) delivery: Delivery,
 }
 
-impl Answer {
+impl Response {
     /// The body, if it is JSON.
     pub(crate) fn json(&self) -> Option<Value> {
         serde_json::from_slice(&self.body).ok()
@@ -104,8 +104,8 @@ impl Answer {
     }
 
     /// Changes the array of a successful list.
-    pub(crate) fn edit_list(&mut self, ask: &Ask, edit: impl FnOnce(&mut Vec<Value>)) {
-        if ask.is_list()
+    pub(crate) fn edit_list(&mut self, request: &Request, edit: impl FnOnce(&mut Vec<Value>)) {
+        if request.is_list()
             && self.status == 200
             && let Some(Value::Array(mut pets)) = self.json()
         {
@@ -124,7 +124,7 @@ impl Answer {
         }
     }
 
-    pub(super) fn into_response(self) -> Response<Body> {
+    pub(super) fn into_response(self) -> http::Response<Body> {
         let chunk = |bytes: &[u8]| Ok::<_, std::io::Error>(Bytes::copy_from_slice(bytes));
         let broken = || Err(std::io::Error::other("this server breaks off"));
         let body = match self.delivery {
@@ -133,14 +133,14 @@ impl Answer {
             Delivery::Cut => Body::from_stream(stream::iter([chunk(&self.body[..self.body.len() / 2]), broken()])),
             Delivery::Dropped => Body::from_stream(stream::iter([broken()])),
         };
-        let mut response = Response::new(body);
-        *response.status_mut() = StatusCode::from_u16(self.status).expect("a status");
-        *response.headers_mut() = self.headers;
-        response.headers_mut().remove("content-length");
+        let mut message = http::Response::new(body);
+        *message.status_mut() = StatusCode::from_u16(self.status).expect("a status");
+        *message.headers_mut() = self.headers;
+        message.headers_mut().remove("content-length");
         if matches!(self.delivery, Delivery::Cut | Delivery::Dropped) {
-            response.headers_mut().insert("content-length", self.body.len().into());
+            message.headers_mut().insert("content-length", self.body.len().into());
         }
-        response
+        message
     }
 }
 

@@ -1,0 +1,238 @@
+//! The lawful answers to a request, stated once: rules, the transcript and the probes ask here.
+//!
+//! 429 is no part of an expectation: when a key may be limited is a matter of its other requests, and so of the limiter.
+
+use std::fmt;
+
+use super::{Ambiguity, CreateBody, Credential, Fault, Operation, PetId};
+
+/// The lawful answers to one request, by status and by what the body is to be.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Expectation {
+    success: Success,
+    refusal: Refusal,
+    /// Whether the operation may have been removed: then any 4xx says so.
+    may_be_removed: bool,
+}
+
+/// How a request may succeed.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Success {
+    /// It must be refused.
+    None,
+    /// 200 with an array of animals.
+    Pets,
+    /// 200 with an animal.
+    Pet,
+    /// 201 with the new animal.
+    Created,
+}
+
+/// How a request may be refused.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Refusal {
+    /// It must succeed.
+    None,
+    /// With one of these statuses, and an Error.
+    Statuses(&'static [u16]),
+    /// With any 4xx status.
+    ClientError,
+    /// The answer is open, but for these statuses.
+    AnythingBut(&'static [u16]),
+}
+
+/// What the body of an answer is.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Shape {
+    /// A Pet.
+    Pet,
+    /// An array of Pets.
+    Pets,
+    /// An Error.
+    Error,
+    /// Nothing, or anything else.
+    Other,
+}
+
+/// Identifiers nearer to zero than this may belong to animals that existed before; those further away, picked at random, do not.
+const NEAR_ZERO: u64 = 1 << 32;
+
+/// What is known of the animal that a fetch asks for.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Existence {
+    /// It must be readable.
+    Certain,
+    /// It exists, or did, but a read may not show it yet, or no longer.
+    Possible,
+    /// Nobody has seen it.
+    Unknown,
+}
+
+const ANY: Expectation = Expectation::new(Success::None, Refusal::AnythingBut(&[]));
+
+impl Expectation {
+    const fn new(success: Success, refusal: Refusal) -> Expectation {
+        Expectation { success, refusal, may_be_removed: false }
+    }
+
+    /// The lawful answers to a request, read from the request alone.
+    #[must_use]
+    pub fn of(operation: &Operation, credential: Credential) -> Expectation {
+        match (operation, credential) {
+            (Operation::Elsewhere, _) | (_, Credential::Banned) => ANY,
+            (_, Credential::Invalid(_)) => Expectation::new(Success::None, Refusal::Statuses(&[401])),
+            (_, Credential::Valid(_)) => Expectation::with_valid_key(operation),
+            (_, Credential::Ambiguous) => Expectation::with_valid_key(operation).or_unauthorized(),
+        }
+    }
+
+    fn with_valid_key(operation: &Operation) -> Expectation {
+        match operation {
+            Operation::List(query) if query.is_lawful() => Expectation::new(Success::Pets, Refusal::None),
+            // What a server makes of a parameter that the specification does not have is its own affair.
+            Operation::List(query) if query.unknown => Expectation::new(Success::Pets, Refusal::ClientError),
+            Operation::List(_) => Expectation::new(Success::Pets, Refusal::Statuses(&[400])),
+            Operation::Create(body) => Expectation::of_creation(body),
+            Operation::Get(PetId::Int64(_)) => Expectation::new(Success::Pet, Refusal::Statuses(&[404])),
+            Operation::Get(PetId::NotInt64) => Expectation::new(Success::None, Refusal::Statuses(&[400, 404])),
+            Operation::Get(PetId::Ambiguous) => Expectation::new(Success::Pet, Refusal::Statuses(&[400, 404])),
+            Operation::Orders => Expectation::new(Success::None, Refusal::AnythingBut(&[404, 405])),
+            Operation::Elsewhere => ANY,
+        }
+    }
+
+    fn of_creation(body: &CreateBody) -> Expectation {
+        match body {
+            // Taken for a NewPet or for none: there is no third way.
+            CreateBody::OtherMedia | CreateBody::Unclear => Expectation::new(Success::Created, Refusal::ClientError),
+            CreateBody::Malformed => Expectation::new(Success::None, Refusal::ClientError),
+            CreateBody::Faulty(faults, _) if faults.contains(&Fault::CategoryDigits) => {
+                Expectation::new(Success::None, Refusal::ClientError)
+            }
+            CreateBody::Faulty(..) => Expectation::new(Success::None, Refusal::Statuses(&[400])),
+            CreateBody::NewPet(_, ambiguities) if ambiguities.is_empty() => {
+                Expectation::new(Success::Created, Refusal::None)
+            }
+            // A constraint of the service's own may have a status of its own; other ambiguities are over valid or invalid.
+            CreateBody::NewPet(_, ambiguities)
+                if ambiguities
+                    .iter()
+                    .any(|one| matches!(one, Ambiguity::Name | Ambiguity::Size | Ambiguity::Nesting)) =>
+            {
+                Expectation::new(Success::Created, Refusal::ClientError)
+            }
+            CreateBody::NewPet(..) => Expectation::new(Success::Created, Refusal::Statuses(&[400])),
+        }
+    }
+
+    fn or_unauthorized(self) -> Expectation {
+        let refusal = match self.refusal {
+            Refusal::None => Refusal::Statuses(&[401]),
+            Refusal::Statuses(&[400]) => Refusal::Statuses(&[400, 401]),
+            Refusal::Statuses(&[404]) => Refusal::Statuses(&[401, 404]),
+            Refusal::Statuses(&[400, 404]) => Refusal::Statuses(&[400, 401, 404]),
+            other => other,
+        };
+        Expectation { refusal, ..self }
+    }
+
+    /// The same, for a fetch of an animal of which this is known.
+    #[must_use]
+    pub fn given(self, id: i64, existence: Existence) -> Expectation {
+        match existence {
+            // What is refused for another reason is refused whatever exists.
+            _ if self.success != Success::Pet => self,
+            Existence::Certain => Expectation { refusal: Refusal::None, ..self },
+            Existence::Unknown if id.unsigned_abs() >= NEAR_ZERO => Expectation { success: Success::None, ..self },
+            Existence::Possible | Existence::Unknown => self,
+        }
+    }
+
+    /// The same, for an operation that may have been removed.
+    #[must_use]
+    pub fn or_removed(self) -> Expectation {
+        Expectation { may_be_removed: true, ..self }
+    }
+
+    /// Whether an answer with this status is lawful.
+    #[must_use]
+    pub fn admits(self, status: u16) -> bool {
+        self.succeeds_with(status) || self.refuses_with(status)
+    }
+
+    /// Whether an answer with this status and such a body is lawful.
+    #[must_use]
+    pub fn admits_answer(self, status: u16, shape: Shape) -> bool {
+        let succeeds = self.succeeds_with(status)
+            && match self.success {
+                Success::Pets => shape == Shape::Pets,
+                Success::Pet | Success::Created => shape == Shape::Pet,
+                Success::None => false,
+            };
+        let states_error = matches!(self.refusal, Refusal::Statuses(_)) && !self.is_removed_with(status);
+        succeeds || self.refuses_with(status) && (!states_error || shape == Shape::Error)
+    }
+
+    fn succeeds_with(self, status: u16) -> bool {
+        match self.success {
+            Success::None => false,
+            Success::Pets | Success::Pet => status == 200,
+            Success::Created => status == 201,
+        }
+    }
+
+    /// Whether a refusal with this status is lawful.
+    #[must_use]
+    pub fn refuses_with(self, status: u16) -> bool {
+        let refuses = match self.refusal {
+            Refusal::None => false,
+            Refusal::Statuses(statuses) => statuses.contains(&status),
+            Refusal::ClientError => (400..500).contains(&status),
+            Refusal::AnythingBut(statuses) => !statuses.contains(&status),
+        };
+        refuses || self.is_removed_with(status)
+    }
+
+    fn is_removed_with(self, status: u16) -> bool {
+        self.may_be_removed && (400..500).contains(&status)
+    }
+}
+
+impl fmt::Display for Expectation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let success = match self.success {
+            Success::None => None,
+            Success::Pets => Some("200 Pets"),
+            Success::Pet => Some("200 Pet"),
+            Success::Created => Some("201 Pet"),
+        };
+        f.write_str(success.unwrap_or_default())?;
+        if success.is_some() && self.refusal != Refusal::None {
+            f.write_str(", or ")?;
+        }
+        match self.refusal {
+            Refusal::None => Ok(()),
+            Refusal::Statuses(statuses) => write!(f, "{} Error", Alternatives(statuses)),
+            Refusal::ClientError => f.write_str("any 4xx"),
+            Refusal::AnythingBut([]) => f.write_str("any answer"),
+            Refusal::AnythingBut(statuses) => write!(f, "any answer but {}", Alternatives(statuses)),
+        }
+    }
+}
+
+/// Statuses as a sentence lists them: `400, 401 or 404`.
+struct Alternatives(&'static [u16]);
+
+impl fmt::Display for Alternatives {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let last = self.0.len().saturating_sub(1);
+        self.0.iter().enumerate().try_for_each(|(at, status)| match at {
+            0 => write!(f, "{status}"),
+            at if at == last => write!(f, " or {status}"),
+            _ => write!(f, ", {status}"),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

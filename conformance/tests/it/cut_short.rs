@@ -1,0 +1,53 @@
+//! A run that could not send everything is never a green one.
+
+use animal_store_conformance::Judge;
+use animal_store_conformance::http::client::Client;
+use animal_store_conformance::http::clock::Clock;
+use animal_store_conformance::report::Report;
+use animal_store_reference::{Embedded, EmbeddedOptions, Plan};
+use animal_store_rules::catalogue::scope::Profile;
+use animal_store_rules::trace::exchange::Request;
+use animal_store_rules::trace::keys::ApiKey;
+use animal_store_rules::verdict::Verdict;
+use std::time::Duration;
+
+use crate::reference::beside;
+use crate::support::{broken, options};
+
+/// Judges a reference server with a Free key of whose day so many requests have been used.
+async fn judged_after(used: usize) -> Report {
+    let clock = Clock::stepping();
+    let embedded = EmbeddedOptions { plan: Plan::Free, clock: beside(&clock, "2026-06-01T12:00:00Z") };
+    let server = Embedded::start(embedded).await.expect("a server");
+    let mut options = options(server.base_url(), Profile::Full);
+    options.api_key = ApiKey::new(server.api_key()).expect("a usable key");
+    let client = Client::new(options.transport.clone()).expect("a client");
+    let request = Request::new("GET", "/pets").authorization(format!("Bearer {}", server.api_key()));
+    for sent in 0..used {
+        if sent % 50 == 0 {
+            clock.sleep(Duration::from_secs(60)).await;
+        }
+        client.send(&request).await;
+    }
+    clock.sleep(Duration::from_secs(60)).await;
+    let report = Judge::new(options).clock(clock).run().await.expect("a report");
+    server.shutdown().await;
+    report
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_day_that_ends_in_the_middle_of_a_run_leaves_it_incomplete_and_names_what_was_not_sent() {
+    // Enough is left for the tour and for the first exhaustion, which exercise every stated requirement.
+    let report = judged_after(925).await;
+    assert_eq!(report.verdict, Verdict::Incomplete, "{:#?}", broken(&report));
+    assert_eq!(report.unfinished, ["the near misses", "the second exhaustion of the key"]);
+    let reason = report.ended_early.unwrap_or_default();
+    assert!(reason.ends_with("not sent to the end: the near misses, the second exhaustion of the key"), "{reason}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_day_that_has_room_for_the_whole_run_leaves_nothing_unsent() {
+    let report = judged_after(860).await;
+    assert_eq!(report.verdict, Verdict::Conforms, "{:#?}", broken(&report));
+    assert_eq!(report.unfinished, [""; 0]);
+}

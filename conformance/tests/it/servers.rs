@@ -1,0 +1,29 @@
+//! The judge against hundreds of servers, over HTTP on loopback. Each is a test by itself:
+//! `cargo test -p animal-store-conformance saboteur::none_on_401`
+//!
+//! The tests are made of the tables of servers when the program starts, which the standard harness cannot do.
+
+mod hostile;
+mod layers;
+mod saboteurs;
+mod support;
+mod trials;
+mod variants;
+
+use std::collections::HashSet;
+use std::process::ExitCode;
+
+use libtest_mimic::{Arguments, Trial};
+use support::{broken, options};
+
+fn main() -> ExitCode {
+    let mut arguments = Arguments::from_args();
+    arguments.test_threads.get_or_insert_with(trials::at_once);
+    let trials: Vec<Trial> =
+        [hostile::trials(), saboteurs::trials(), variants::trials()].into_iter().flatten().collect();
+    let mut names = HashSet::new();
+    for trial in &trials {
+        assert!(names.insert(trial.name()), "two tests are called {}", trial.name());
+    }
+    libtest_mimic::run(&arguments, trials).exit_code()
+}

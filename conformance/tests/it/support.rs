@@ -1,0 +1,58 @@
+//! What all tests against servers share: keys, options, and how text is compared with what was reviewed.
+
+use std::time::Duration;
+
+use animal_store_conformance::options::Options;
+use animal_store_conformance::report::Report;
+use animal_store_rules::catalogue::scope::Profile;
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+
+/// The key that the judge is given.
+pub(crate) const KEY: &str = "sk-Candidate-Key-0001";
+
+/// The key that a run may exhaust.
+pub(crate) const QUOTA_KEY: &str = "sk-Quota/Key+0002";
+
+/// The options that the tests share. The seed is fixed, so that a red test is red again.
+pub(crate) fn options(base_url: &str, profile: Profile) -> Options {
+    let mut options = Options::new(base_url, KEY).expect("an address and a key");
+    options.scope.profile = profile;
+    options.seed = 7;
+    options.max_duration = Duration::from_secs(180);
+    options
+}
+
+/// The requirements that a report calls broken.
+pub(crate) fn broken(report: &Report) -> Vec<String> {
+    let failed = report.requirements.iter().filter(|requirement| requirement.failures > 0);
+    failed.map(|r| format!("{}: {}", r.id, r.evidence.first().map_or("", |e| e.sentence.as_str()))).collect()
+}
+
+/// Every form of the keys that no output may hold.
+pub(crate) fn secrets() -> Vec<String> {
+    let toggled = |key: &str| {
+        let turn = |c: char| if c.is_ascii_lowercase() { c.to_ascii_uppercase() } else { c.to_ascii_lowercase() };
+        key.chars().map(turn).collect::<String>()
+    };
+    let mut secrets = Vec::new();
+    for key in [KEY, QUOTA_KEY] {
+        secrets.extend([key.to_owned(), key[..key.len() - 1].to_owned(), toggled(key)]);
+        secrets.extend([key.to_lowercase(), key.to_uppercase(), key.replace('/', "\\/"), key.replace('/', "%2F")]);
+        secrets.push(key.replace('/', "%2F").replace('+', "%2B"));
+        for text in [key.to_owned(), format!("Bearer {key}"), format!("{key}:{key}")] {
+            secrets.push(BASE64_STANDARD.encode(text).trim_end_matches('=').to_owned());
+        }
+    }
+    secrets
+}
+
+/// Compares a text with the reviewed one in `snapshots/`; no secret may be in it.
+pub(crate) fn check(name: &str, text: &str) {
+    for secret in secrets() {
+        assert!(!text.contains(&secret), "{name} shows {secret}");
+    }
+    insta::with_settings!({ snapshot_path => "../../../snapshots", prepend_module_to_snapshot => false, omit_expression => true }, {
+        insta::assert_snapshot!(name, text);
+    });
+}
