@@ -55,3 +55,21 @@ impl KeyLimits<'_> {
         wait_asked_for(limited.entry).is_some_and(|wait| wait > left + Tolerance::MINUTE.duration())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace_builder::TraceBuilder;
+
+    #[test]
+    fn a_window_is_over_at_the_reset_unless_a_day_that_is_not_exhausted_is_reported() {
+        let ends_in = |ahead, remaining| {
+            let refused = TraceBuilder::new().window(ahead).list(429, remaining, 7);
+            refused.main_key(|key| key.window_ends_in(&key.answers()[0]).as_secs())
+        };
+        assert_eq!(ends_in(30, 0), 30);
+        assert_eq!(ends_in(62, 5), 62, "a minute, rounded");
+        assert_eq!(ends_in(63, 5), 60, "the minute behind a day");
+        assert_eq!(ends_in(3_600, 0), 3_600, "the day is exhausted");
+    }
+}
