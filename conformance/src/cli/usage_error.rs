@@ -20,6 +20,7 @@ pub(super) enum UsageError {
     #[error(
         "--image is not available in this build: use `cargo xtask conform --image`, or build with `--features containers`"
     )]
+    #[cfg(not(feature = "containers"))]
     NoContainers,
     /// No key is given.
     #[error("no API key: set --api-key KEY, CONFORM_API_KEY, or the variable that api_key_env of conform.toml names")]

@@ -51,8 +51,11 @@ const UNUSUAL: [&str; 3] = [
     r#"{"name":"@NAME@","categoryId":-9223372036854775808}"#,
 ];
 
+/// A template, a placeholder in it, and what replaces that.
+type HardBody = (&'static str, &'static str, fn() -> Vec<u8>);
+
 /// Bodies that are hard to read, each with a placeholder and what replaces it: some must be refused, all may be.
-const HARD: [(&str, &str, fn() -> Vec<u8>); 6] = [
+const HARD: [HardBody; 6] = [
     (r#"{"name":"@NAME@ (a byte that is not UTF-8)","categoryId":@CATEGORY@}"#, "(a byte that is not UTF-8)", || {
         vec![0xff]
     }),

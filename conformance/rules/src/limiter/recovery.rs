@@ -58,7 +58,6 @@ impl KeyLimits<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::trace_builder::TraceBuilder;
 
     #[test]
