@@ -7,7 +7,9 @@ use anyhow::Context;
 use serde::Deserialize;
 
 use crate::cargo;
-use crate::products::FEATURES;
+
+/// The optional parts that the programs are built with.
+pub(crate) const FEATURES: &str = "animal-store-conformance/containers";
 
 /// The part of `cargo metadata` that is used here.
 #[derive(Debug, Deserialize)]

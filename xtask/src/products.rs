@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 
 use crate::cargo;
-use crate::metadata::Metadata;
+use crate::metadata::{FEATURES, Metadata};
 
 /// The profile of what is handed to others.
 pub(crate) const DIST: &str = "dist";
@@ -25,9 +25,6 @@ pub(crate) struct Product {
 pub(crate) const JUDGE: Product = Product { program: "conform", package: "animal-store-conformance" };
 /// The reference server.
 pub(crate) const REFERENCE: Product = Product { program: "reference", package: "animal-store-reference" };
-
-/// The optional parts that the programs are built with.
-pub(crate) const FEATURES: &str = "animal-store-conformance/containers";
 
 /// Built programs.
 #[derive(Debug)]

@@ -6,12 +6,27 @@ use crate::facts::Facts;
 use crate::history::{Animal, Entry, History};
 use crate::limiter::{Answer, KeyLimits};
 use crate::request::{Ambiguity, CreateBody, Credential, Operation, Parameter, PetId};
-use crate::rules::{Observer, answered};
+use crate::rules::answered;
 use crate::tolerance::Tolerance;
 use crate::trace::json::Json;
 use crate::trace::retry_after::{self, RetryAfter};
 
-pub(crate) const OBSERVERS: &[Observer] = &[
+/// An observer and the open requirement that it reports on.
+#[derive(Clone, Copy, Debug)]
+pub struct Observer {
+    /// The identifier of an open requirement.
+    pub id: &'static str,
+    /// What the candidate chose, as far as the trace shows it.
+    pub observe: fn(&Facts<'_>) -> Option<String>,
+}
+
+/// Every observer.
+#[must_use]
+pub fn observers() -> &'static [Observer] {
+    OBSERVERS
+}
+
+const OBSERVERS: &[Observer] = &[
     Observer { id: "service.https", observe: |d| Some(d.history.context.base_url.split(':').next()?.to_owned()) },
     Observer { id: "service.environments", observe: |_| None },
     Observer { id: "pet.status-default", observe: status_default },

@@ -21,8 +21,7 @@ use crate::options::Options;
 use animal_store_rules::history::History;
 use animal_store_rules::limiter::Limiter;
 use animal_store_rules::trace::rate_limit;
-use plan::Probe;
-use quota::Turn;
+use plan::{Probe, Turn};
 use session::{Session, Stop};
 
 /// Runs the probes that the options select, in an order in which ordinary traffic exhausts the windows.

@@ -4,7 +4,6 @@
 //! requests of its own. With a small limit they come after it, in the next window.
 
 use super::near_misses;
-pub use super::quota::Turn;
 use crate::options::Options;
 use animal_store_rules::catalogue::plan::PlanLimits;
 use animal_store_rules::catalogue::scope::Profile;
@@ -25,6 +24,16 @@ pub const TOUR_ANIMALS: usize = 23;
 
 /// The number of requests of the quota run beyond those that exhaust the window.
 pub const QUOTA_EXTRA: usize = 3;
+
+/// The operations that are requested over the limit. A turn sends two requests over it; the first turn only one where Remaining
+/// shows which request is the last.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Turn {
+    /// Create, and list if there is a second; then the run waits for the key to recover.
+    First,
+    /// Two of list, get and orders, by the seed, without waiting.
+    Second,
+}
 
 /// A probe and its parameters.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

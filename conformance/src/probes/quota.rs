@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 
-use super::plan::Probe;
+use super::plan::{Probe, Turn};
 use super::session::{Session, Stop, bearing, created_id, credential};
 use crate::http::pacing::{self, Advice};
 use animal_store_rules::history::History;
@@ -34,16 +34,6 @@ pub(super) fn time_to_exhaust(session: &Session<'_>) -> Duration {
     let lasted = |exchange: &Exchange| exchange.received_at.duration_since(exchange.sent_at).unsigned_abs();
     let slowest = session.trace.exchanges.iter().map(lasted).max().unwrap_or_default();
     Duration::from_secs(15) + slowest * (KEPT as u32 + AFTERWARDS as u32)
-}
-
-/// The operations that are requested over the limit. A turn sends two requests over it; the first turn only one where Remaining
-/// shows which request is the last.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Turn {
-    /// Create, and list if there is a second; then the run waits for the key to recover.
-    First,
-    /// Two of list, get and orders, by the seed, without waiting.
-    Second,
 }
 
 /// Exhausts the quota key, if the budget allows.

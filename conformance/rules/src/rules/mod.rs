@@ -80,15 +80,6 @@ impl Rule {
     }
 }
 
-/// An observer and the open requirement that it reports on.
-#[derive(Clone, Copy, Debug)]
-pub struct Observer {
-    /// The identifier of an open requirement.
-    pub id: &'static str,
-    /// What the candidate chose, as far as the trace shows it.
-    pub observe: fn(&Facts<'_>) -> Option<String>,
-}
-
 /// Every rule, by section of the specification.
 #[must_use]
 pub fn rules() -> Vec<Rule> {
@@ -108,12 +99,6 @@ pub fn rules() -> Vec<Rule> {
         versioning::RULES,
     ]
     .concat()
-}
-
-/// Every observer.
-#[must_use]
-pub fn observers() -> &'static [Observer] {
-    crate::observers::OBSERVERS
 }
 
 /// The requirements that a trace breaks.
@@ -209,6 +194,7 @@ mod tests {
 
     use super::*;
     use crate::catalogue::{Level, catalogue};
+    use crate::observers::observers;
     use crate::trace_builder::TraceBuilder;
 
     #[test]

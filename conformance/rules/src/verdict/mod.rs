@@ -8,6 +8,7 @@ use crate::catalogue::scope::Scope;
 use crate::catalogue::{Level, Requirement, catalogue};
 use crate::facts::Facts;
 use crate::history::History;
+use crate::observers::observers;
 use crate::rules::{self, Failure};
 use crate::trace::{Context, Trace};
 
@@ -100,7 +101,7 @@ pub fn judge(trace: &Trace, scope: &Scope) -> Vec<RequirementVerdict> {
 /// [`judge`], for a trace that has been made ready.
 #[must_use]
 pub fn judge_facts(facts: &Facts<'_>, scope: &Scope) -> Vec<RequirementVerdict> {
-    let (rules, observers) = (rules::rules(), rules::observers());
+    let (rules, observers) = (rules::rules(), observers());
     catalogue()
         .requirements
         .iter()

@@ -7,7 +7,8 @@ use std::fmt::Write as _;
 
 use animal_store_rules::facts::Facts;
 use animal_store_rules::history::History;
-use animal_store_rules::rules::{observers, rules};
+use animal_store_rules::observers::observers;
+use animal_store_rules::rules::rules;
 use animal_store_rules::trace::Trace;
 use animal_store_rules::transcript::Transcript;
 use fastrand::Rng;
