@@ -63,6 +63,42 @@ fn probes_judge_nothing() {
     assert_eq!(with_any("conformance/src/probes", &[], &["Judgement", "animal_store_rules::verdict"]), [""; 0]);
 }
 
+/// The rooms of the rules crate, from the bottom up: each uses only those before it.
+const ROOMS: [&str; 12] = [
+    "tolerance",
+    "toml_error",
+    "catalogue",
+    "trace",
+    "request",
+    "history",
+    "limiter",
+    "facts",
+    "rules",
+    "observers",
+    "transcript",
+    "verdict",
+];
+
+#[test]
+fn no_room_of_the_rules_uses_one_above_it() {
+    let place = |room: &str| ROOMS.iter().position(|known| *known == room);
+    let mut wrong = Vec::new();
+    for (name, text) in sources("conformance/rules/src") {
+        let room = name.trim_start_matches("conformance/rules/src/").split(['/', '.']).next().unwrap_or_default();
+        // The crate's front page names all rooms; traces for tests are made by a file of their own.
+        if ["lib", "trace_builder"].contains(&room) {
+            continue;
+        }
+        let own = place(room).unwrap_or_else(|| panic!("{name} is in no room that is known here"));
+        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        let used = code.split("crate::").skip(1).filter_map(|rest| rest.split([':', ';', ',', ' ']).next());
+        wrong.extend(
+            used.filter(|room| place(room).is_some_and(|other| other > own)).map(|room| format!("{name}: {room}")),
+        );
+    }
+    assert_eq!(wrong, [""; 0]);
+}
+
 #[test]
 fn one_folder_of_the_reference_touches_sqlite() {
     assert_eq!(with_any("reference/src", &["reference/src/store/"], &["rusqlite"]), [""; 0]);
