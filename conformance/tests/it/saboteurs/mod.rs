@@ -16,6 +16,7 @@ mod headers;
 mod list;
 mod matrix;
 mod quota;
+mod reading;
 mod resources;
 mod service;
 mod versioning;
@@ -86,6 +87,7 @@ fn saboteurs() -> Vec<Saboteur> {
         resources::saboteurs(),
         list::saboteurs(),
         create::saboteurs(),
+        reading::saboteurs(),
         get::saboteurs(),
         authentication::saboteurs(),
         errors::saboteurs(),
