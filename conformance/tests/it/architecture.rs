@@ -132,8 +132,8 @@ fn no_file_is_longer_than_a_reader_keeps_in_mind() {
 }
 
 #[test]
-fn the_coverage_table_of_the_readme_is_the_catalogues() {
+fn the_coverage_page_holds_the_table_of_the_catalogue() {
     let table = animal_store_rules::catalogue::catalogue().coverage_markdown();
-    let readme = std::fs::read_to_string(root().join("README.md")).expect("a README");
-    assert!(readme.contains(&table), "the coverage table of README.md is stale; it should be:\n{table}");
+    let page = std::fs::read_to_string(root().join(".github/docs/coverage.md")).expect("the coverage page");
+    assert!(page.contains(&table), "the table in .github/docs/coverage.md is stale; it should be:\n{table}");
 }

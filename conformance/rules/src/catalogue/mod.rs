@@ -139,7 +139,7 @@ impl Catalogue {
         self.statements.iter().filter(move |statement| statement.requirements.iter().any(|named| named == id))
     }
 
-    /// The coverage table of the README: a row for each statement of the specification.
+    /// The table of `.github/docs/coverage.md`: a row for each statement of the specification.
     #[must_use]
     pub fn coverage_markdown(&self) -> String {
         let mut table = String::from("| section | what it says | requirements |\n|---|---|---|\n");
