@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
-use super::{Build, Choice, choices, limits};
+use super::{Build, Choice, choices, combined, limits};
 use crate::layers::Host;
 use crate::trials::{Outcome, Table, block_on};
 use crate::{broken, options};
@@ -105,7 +105,7 @@ async fn conforms(variant: &Variant) -> Outcome {
 /// Combinations of choices, at most one on each axis.
 fn combinations(count: usize) -> Vec<Vec<Choice>> {
     let mut axes = BTreeMap::<&str, Vec<Choice>>::new();
-    for choice in choices() {
+    for choice in combined() {
         axes.entry(choice.axis).or_default().push(choice);
     }
     let axes: Vec<_> = axes.into_values().map(|choices| proptest::option::of(prop::sample::select(choices))).collect();

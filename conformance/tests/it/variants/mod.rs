@@ -10,6 +10,7 @@ use crate::layers::{Layer, Setting};
 
 mod animals;
 mod answers;
+mod bodies;
 mod conform;
 mod limits;
 mod view;
@@ -45,6 +46,11 @@ pub(crate) struct Choice {
 
 /// Every choice, the axes one after the other.
 pub(crate) fn choices() -> Vec<Choice> {
+    [combined(), bodies::CHOICES.to_vec()].concat()
+}
+
+/// The choices that are combined at random. Of a body that is hard to read nothing else depends on the choice.
+fn combined() -> Vec<Choice> {
     [animals::CHOICES, answers::CHOICES, limits::CHOICES].concat()
 }
 
