@@ -3,7 +3,7 @@
 use super::errors::misshapen;
 use crate::facts::Facts;
 use crate::history::Entry;
-use crate::limiter::{KeyLimits, wait_asked_for};
+use crate::limiter::{Answer, KeyLimits, wait_asked_for};
 use crate::rules::{Judgement, Rule};
 use crate::tolerance::Tolerance;
 use crate::trace::exchange::Response;
@@ -38,6 +38,17 @@ fn recovers(_: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
         let Some(next) = answers.get(at + 1) else { continue };
         let waited = next.entry.exchange.sent_at.duration_since(limited.entry.exchange.received_at);
         if next.entry.is_limited() {
+            // Where others use the key, they may have used what was restored.
+            let is_later = next.window.reset > limited.window.reset + Tolerance::CLOCK_SLACK.seconds();
+            let is_behind_day = key.reports_day(limited.entry, limited.window) && limited.window.remaining > 0;
+            let is_restored = key.is_sliding_log() || key.is_sliding_counter() || is_later || is_behind_day;
+            // So may a request of the run's own at the same time.
+            let is_beside = |other: &Answer<'_>| !other.precedes(next) && !next.precedes(other);
+            let by_own = || answers.iter().any(|other| other.entry.succeeded() && is_beside(other));
+            if is_restored && key.has_other_traffic() || by_own() {
+                judgement.hold();
+                continue;
+            }
             if !key.may_have_brought_a_ban(at) && key.waited_as_advised(limited, next) {
                 let found = format!("429 again after {} s", waited.as_secs());
                 let expected = "an answer after Retry-After and the reset have passed";
