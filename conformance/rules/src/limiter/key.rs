@@ -52,6 +52,7 @@ pub struct KeyLimits<'h> {
     pub(super) bans: OnceCell<HashSet<usize>>,
     pub(super) answers_outside_bans: OnceCell<Vec<Answer<'h>>>,
     pub(super) sliding_log: OnceCell<bool>,
+    pub(super) sliding_counter: OnceCell<bool>,
 }
 
 impl<'h> KeyLimits<'h> {
@@ -73,6 +74,7 @@ impl<'h> KeyLimits<'h> {
             bans: OnceCell::new(),
             answers_outside_bans: OnceCell::new(),
             sliding_log: OnceCell::new(),
+            sliding_counter: OnceCell::new(),
         }
     }
 

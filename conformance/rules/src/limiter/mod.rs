@@ -11,6 +11,7 @@ mod minute;
 mod plan_limits;
 mod promise;
 mod recovery;
+mod sliding_counter;
 mod sliding_log;
 mod traffic;
 mod windows;

@@ -48,10 +48,11 @@ impl<'h> KeyLimits<'h> {
     }
 
     /// The windows that admitted more than their limit, each with its successes. A log of the last minute has no windows: it admits
-    /// another whenever its oldest drops out.
+    /// another whenever its oldest drops out. Nor does a counter that slides begin anew.
     pub fn over_admitted(&self) -> impl Iterator<Item = &[Answer<'h>]> {
         let over = |admitted: &&Vec<Answer<'_>>| admitted.len() as u64 > admitted[0].window.limit;
-        let windows: &[Vec<Answer<'h>>] = if self.is_sliding_log() { &[] } else { self.windows() };
+        let slides = self.is_sliding_log() || self.is_sliding_counter();
+        let windows: &[Vec<Answer<'h>>] = if slides { &[] } else { self.windows() };
         windows.iter().filter(over).map(Vec::as_slice)
     }
 

@@ -37,6 +37,10 @@ fn enforced(_: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
 /// After a 429 the window stays exhausted until its reset, for every operation: what is requested next, while nothing remains, gets
 /// 429 too.
 fn still_limited(key: &KeyLimits<'_>, judgement: &mut Judgement) {
+    // What the last window weighs decays, and may have made room.
+    if key.is_sliding_counter() {
+        return;
+    }
     for [limited, next] in key.pairs() {
         let (before, now) = (limited.window, next.window);
         let end = before.reset - Tolerance::CLOCK_SLACK.seconds();
@@ -60,8 +64,9 @@ fn still_limited(key: &KeyLimits<'_>, judgement: &mut Judgement) {
 fn not_exceeded(_: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
     for admitted in key.windows() {
         let (limit, reset) = (admitted[0].window.limit, admitted[0].window.reset);
-        // A log admits another whenever its oldest drops out, and its headers show whether that was so.
-        if key.is_sliding_log() {
+        // A log admits another whenever its oldest drops out, and a counter that slides when the weight of its last window has
+        // decayed; their headers show whether that was so.
+        if key.is_sliding_log() || key.is_sliding_counter() {
             judgement.hold();
             continue;
         }
@@ -103,8 +108,10 @@ fn not_early(_: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
 
 fn every_operation(_: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
     let pairs = key.successive();
-    // Where nothing ever falls, `headers.remaining-falls` says so once; in a log, another may just have dropped out.
-    let falls = pairs.iter().any(|pair| !is_flat(pair)) && !key.is_sliding_log();
+    // Where nothing ever falls, `headers.remaining-falls` says so once; in a log, another may just have dropped out, and of a counter
+    // that slides, some of the weight of its last window may have decayed.
+    let slides = key.is_sliding_log() || key.is_sliding_counter();
+    let falls = pairs.iter().any(|pair| !is_flat(pair)) && !slides;
     for pair in pairs {
         if !is_flat(pair) || !falls {
             judgement.hold();

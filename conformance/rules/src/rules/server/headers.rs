@@ -103,7 +103,7 @@ fn remaining_range(_: &Facts<'_>, entry: &Entry<'_>, judgement: &mut Judgement) 
 fn remaining_falls(_: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
     let pairs = key.successive();
     let Some([before, after]) = pairs.first() else { return };
-    if pairs.iter().all(is_flat) {
+    if pairs.iter().all(is_flat) && !key.is_sliding_counter() {
         let remaining = before.window.remaining;
         let found = format!("{} successful requests in one window, and still {remaining}", pairs.len() + 1);
         judgement.fail(&[after.entry, before.entry], "a Remaining that falls with every successful request", found);
@@ -117,6 +117,11 @@ fn remaining_never_rises(&Facts { history, .. }: &Facts<'_>, key: &KeyLimits<'_>
     for [before, after] in key.pairs() {
         let (earlier, later) = (before.window, after.window);
         if earlier.limit != later.limit || !before.precedes(&after) {
+            continue;
+        }
+        // What the last window weighs decays.
+        if key.is_sliding_counter() && !key.reports_day(after.entry, later) {
+            judgement.hold();
             continue;
         }
         let over = match after.entry.server_time() {

@@ -1,0 +1,160 @@
+//! Counters that slide between two windows: the requests of the last window on the clock count by the part of it that still lies in
+//! the last minute.
+//!
+//! How windows are cut is not stated. Of such a counter Remaining may rise within a window, or stay although a request was counted,
+//! because the weight of the last window decays; and a request may be admitted soon after a refusal. Whether that is so can be
+//! calculated from the run's own requests: what they did in the last window has to be missing from the next one, which is not so
+//! with windows that begin anew.
+
+use super::arrival::Arrival;
+use super::key::{Answer, KeyLimits};
+use crate::tolerance::Tolerance;
+use crate::trace::rate_limit::Window;
+
+const MINUTE: i64 = Tolerance::MINUTE.seconds();
+
+const SLACK: i64 = Tolerance::CLOCK_SLACK.seconds();
+
+/// The answers of one window, in order.
+struct Minute<'m, 'h> {
+    answers: &'m [Answer<'h>],
+    /// The successes that certainly were counted in it.
+    own: Vec<Answer<'h>>,
+    /// The successes that certainly were counted in the window before.
+    past: Vec<Answer<'h>>,
+}
+
+impl<'h> KeyLimits<'h> {
+    /// Whether the answers are as a counter reports them that slides between two windows on the clock, and some are not as a window
+    /// reports them that begins anew.
+    #[must_use]
+    pub fn is_sliding_counter(&self) -> bool {
+        *self.sliding_counter.get_or_init(|| {
+            let of_minutes = |answer: &&Answer<'_>| !self.reports_day(answer.entry, answer.window);
+            let answers: Vec<Answer<'h>> = self.answers_outside_bans().iter().filter(of_minutes).copied().collect();
+            let Some(first) = answers.first().map(|answer| answer.window) else { return false };
+            if !answers.iter().all(|answer| answer.window.limit == first.limit && is_on_the_grid(answer, first)) {
+                return false;
+            }
+            let is_certain = |answer: &&Answer<'_>| answer.entry.succeeded() && !self.may_be_of_the_one_before(answer);
+            let certain: Vec<Answer<'h>> = answers.iter().filter(is_certain).copied().collect();
+            let counted_until = |reset: i64| {
+                certain.iter().filter(|answer| (answer.window.reset - reset).abs() <= SLACK).copied().collect()
+            };
+            let mut is_evident = false;
+            let is_possible = answers.chunk_by(|one, next| one.window.is_same(next.window)).all(|answers| {
+                let reset = answers[0].window.reset;
+                let (own, past) = (counted_until(reset), counted_until(reset - MINUTE));
+                let minute = Minute { answers, own, past };
+                is_evident |= minute.is_carried_into();
+                minute.is_possible()
+            });
+            is_possible && is_evident
+        })
+    }
+}
+
+/// Whether a window ends whole minutes after or before another one, within a minute from the answer.
+fn is_on_the_grid(answer: &Answer<'_>, other: Window) -> bool {
+    let off = (answer.window.reset - other.reset).rem_euclid(MINUTE);
+    let is_whole = off <= SLACK || off >= MINUTE - SLACK;
+    let lies_ahead = |Arrival { earliest, latest }: Arrival| {
+        (earliest - SLACK..=latest + MINUTE + SLACK).contains(&answer.window.reset)
+    };
+    is_whole && Arrival::of(answer.entry).is_none_or(lies_ahead)
+}
+
+impl Minute<'_, '_> {
+    /// Whether the run's own requests of the last window weigh.
+    fn is_carried_into(&self) -> bool {
+        self.answers.iter().any(|answer| self.least_weight(answer) > 0)
+    }
+
+    /// Whether every answer leaves room for the requests of this window and for what those of the last one weigh, and rises above
+    /// no earlier one by more than that weight has decayed.
+    fn is_possible(&self) -> bool {
+        self.answers.iter().enumerate().all(|(at, answer)| {
+            let earlier = [0, at.saturating_sub(1)].map(|at| self.answers[at]);
+            let own = self.own.iter().filter(|own| own.precedes(answer)).count() as u64;
+            let taken = own + self.least_weight(answer);
+            used(answer.window) >= taken
+                && (!answer.entry.succeeded() || taken < answer.window.limit)
+                && earlier.iter().all(|earlier| !earlier.precedes(answer) || self.may_follow(earlier, answer))
+        })
+    }
+
+    /// The least that the successes of the last window weigh.
+    fn least_weight(&self, answer: &Answer<'_>) -> u64 {
+        let left = answer.ahead().map_or(0, |ahead| ahead - SLACK);
+        self.past.len() as u64 * left.clamp(0, MINUTE) as u64 / MINUTE as u64
+    }
+
+    /// Whether Remaining has not risen by more than the weight of the last window can have decayed.
+    fn may_follow(&self, before: &Answer<'_>, after: &Answer<'_>) -> bool {
+        let counted_before = self.own.iter().filter(|own| own.precedes(before)).count() as u64;
+        let weight = used(before.window).saturating_sub(counted_before);
+        let elapsed = after.entry.exchange.received_at.duration_since(before.entry.exchange.sent_at);
+        let elapsed = elapsed.as_millis().max(0) as u64;
+        let left = before.ahead().map_or(0, |ahead| ahead - SLACK).max(0) as u64;
+        let decayed = if left * 1_000 <= elapsed { weight } else { ((weight + 1) * elapsed).div_ceil(left * 1_000) };
+        let between = self.own.iter().filter(|own| before.precedes(own) && own.precedes(after)).count() as u64;
+        let one_of_both = u64::from(before.entry.succeeded() && after.entry.succeeded());
+        // What a failure cost may be given back.
+        let given_back = u64::from(!before.entry.succeeded());
+        used(after.window) + decayed.min(weight) + given_back >= used(before.window) + between + one_of_both
+    }
+}
+
+fn used(window: Window) -> u64 {
+    window.limit.saturating_sub(window.remaining)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::rules::broken;
+    use crate::trace_builder::TraceBuilder;
+
+    fn is_sliding_counter(builder: TraceBuilder) -> bool {
+        builder.main_key(|key| key.is_sliding_counter())
+    }
+
+    /// Five requests of a limit of six, ten seconds before the window ends. Ten seconds into the next one, four of them still count.
+    fn five() -> TraceBuilder {
+        let first = TraceBuilder::new().window(10);
+        first.lists(6, &[(200, 5), (200, 4), (200, 3), (200, 2), (200, 1)]).wait(20).window(50)
+    }
+
+    /// The five weigh less and less, and Remaining rises.
+    fn sliding() -> TraceBuilder {
+        five().list(200, 1, 6).wait(20).list(200, 2, 6)
+    }
+
+    #[test]
+    fn the_last_window_counts_by_the_part_of_it_that_lies_in_the_last_minute() {
+        assert!(is_sliding_counter(sliding()));
+        assert!(is_sliding_counter(five().list(200, 0, 6)), "somebody else's count too");
+        assert!(!is_sliding_counter(five().list(200, 5, 6)), "the window begins anew");
+        assert!(!is_sliding_counter(five().list(200, 3, 6)), "one is missing");
+        assert!(!is_sliding_counter(five().list(200, 1, 6).wait(1).list(200, 3, 6)), "too soon");
+        assert!(
+            !is_sliding_counter(five().list(200, 1, 6).list(200, 1, 6).list(200, 1, 6)),
+            "nothing decays in no time"
+        );
+    }
+
+    #[test]
+    fn windows_of_a_counter_that_slides_are_those_of_the_clock() {
+        assert!(!is_sliding_counter(sliding().wait(60).window(40).list(200, 5, 6)), "of another minute");
+        assert!(!is_sliding_counter(sliding().list(200, 900, 1_000)), "of another limit");
+    }
+
+    #[test]
+    fn no_rule_fails_because_a_counter_slides() {
+        let limits = |builder: TraceBuilder| {
+            let mut broken = broken(&builder.trace());
+            broken.retain(|id| id.starts_with("headers.") || id.starts_with("quota."));
+            broken.into_iter().collect::<Vec<_>>()
+        };
+        assert_eq!(limits(sliding()), [""; 0]);
+    }
+}
