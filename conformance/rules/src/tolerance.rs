@@ -43,6 +43,9 @@ impl Tolerance {
     /// Beyond an announced time, which is in whole seconds: whoever waits for it asks again a second later.
     pub const ANNOUNCED_MARGIN: Tolerance = Tolerance::of_secs(1);
 
+    /// So much longer than needed a `Retry-After` may ask to wait.
+    pub const LONGER_WAIT: Tolerance = Tolerance::of_secs(5);
+
     /// Reads may lag a write by a moment. This is the moment: past it, what was created must be seen.
     pub const READ_LAG: Tolerance = Tolerance::of_secs(5);
 

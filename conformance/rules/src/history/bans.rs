@@ -9,20 +9,32 @@ use crate::request::Credential;
 /// So many requests over the limit are repeated ones.
 pub(crate) const REPEATED: usize = 2;
 
-/// Marks the answers to keys that may have been banned, by the sequence of statuses alone.
+/// Marks the answers to keys that may have been banned, by the statuses alone: those that refuse the key right after refusals, or at
+/// the same time as some, of which there were several. Of requests at the same time, any may have been dealt with first.
 pub(super) fn mark(entries: &mut [Entry<'_>], keys: usize) {
     for key in 0..keys {
-        let (mut limited, mut refused) = (0, false);
-        for entry in entries.iter_mut().filter(|entry| entry.key() == Some(key)) {
-            match entry.status() {
-                Some(429) => {
-                    limited += 1;
-                    refused = true;
-                }
-                Some(401 | 403) if refused && limited >= REPEATED => entry.credential = Credential::Banned,
-                _ => refused = false,
+        let of_key: Vec<usize> = (0..entries.len()).filter(|at| entries[*at].key() == Some(key)).collect();
+        let is_limited = |at: usize| entries[at].status() == Some(429);
+        let precedes = |one: usize, other: usize| entries[one].precedes(&entries[other]);
+        let mut banned: Vec<usize> = Vec::new();
+        for &at in of_key.iter().filter(|at| matches!(entries[**at].status(), Some(401 | 403))) {
+            let earlier = || of_key.iter().copied().filter(|other| !precedes(at, *other));
+            // Nothing was answered otherwise since.
+            let is_latest = |refusal: usize| {
+                let since = |other: usize| precedes(refusal, other) && precedes(other, at);
+                !of_key.iter().any(|other| since(*other) && !is_limited(*other) && !banned.contains(other))
+            };
+            let follows = || {
+                earlier().any(|other| {
+                    (is_limited(other) || banned.contains(&other)) && precedes(other, at) && is_latest(other)
+                })
+            };
+            let is_beside = || earlier().any(|other| is_limited(other) && !precedes(other, at));
+            if earlier().filter(|other| is_limited(*other)).count() >= REPEATED && (follows() || is_beside()) {
+                banned.push(at);
             }
         }
+        banned.into_iter().for_each(|at| entries[at].credential = Credential::Banned);
     }
 }
 
@@ -46,6 +58,22 @@ mod tests {
         assert_eq!(banned(&[429, 429, 200, 403]), [false; 4], "the key is served again");
         assert_eq!(banned(&[429, 429, 404, 403]), [false; 4], "as it is here");
         assert_eq!(banned(&[403, 401, 403]), [false; 3]);
+    }
+
+    #[test]
+    fn of_requests_at_the_same_time_the_ban_may_have_come_last() {
+        let banned = |together| {
+            let lists = TraceBuilder::new().list(403, 0, 7).list(429, 0, 7).list(429, 0, 7);
+            let trace = lists.together(together).trace();
+            History::new(&trace).entries[0].credential == Credential::Banned
+        };
+        assert!(banned(1..=3));
+        assert!(!banned(1..=2), "one is not repeated");
+        assert!(!banned(2..=3), "the refusals came later");
+        let lists = TraceBuilder::new().list(429, 0, 7).list(429, 0, 7).list(200, 0, 7).together(1..=3);
+        let after = lists.list(403, 0, 7).trace();
+        let last = History::new(&after).entries[3].credential;
+        assert_eq!(last, Credential::Banned, "the success may have come first");
     }
 
     #[test]

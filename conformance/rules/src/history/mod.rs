@@ -112,10 +112,11 @@ impl<'t> Entry<'t> {
         self.status() == Some(429) && self.key().is_some()
     }
 
-    /// Whether the whole exchange lies before the sending of another: then the server dealt with it first.
+    /// Whether the whole exchange lies before the sending of another: then the server dealt with it first. None precedes itself,
+    /// even if it took no time by a coarse clock.
     #[must_use]
     pub fn precedes(&self, other: &Entry<'_>) -> bool {
-        self.exchange.received_at <= other.exchange.sent_at
+        self.exchange.number < other.exchange.number && self.exchange.received_at <= other.exchange.sent_at
     }
 
     /// The key's index, when the request came with a valid key in the described form.

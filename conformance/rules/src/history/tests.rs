@@ -75,3 +75,15 @@ fn the_operation_lives_until_the_day_of_removal_and_either_way_on_it() {
         assert_eq!(era("2031-06-01T00:00:00Z", dated, Some("2030-12-04T23:59:59Z")), Era::Before);
     }
 }
+
+#[test]
+fn an_exchange_that_took_no_time_by_a_coarse_clock_does_not_precede_itself() {
+    let mut trace = TraceBuilder::new().list(200, 5, 7).list(200, 4, 7).trace();
+    let at = trace.exchanges[0].sent_at;
+    for exchange in &mut trace.exchanges {
+        (exchange.sent_at, exchange.received_at) = (at, at);
+    }
+    let history = History::new(&trace);
+    let [first, second] = &history.entries[..] else { panic!("two exchanges") };
+    assert!(first.precedes(second) && !second.precedes(first) && !first.precedes(first));
+}

@@ -6,7 +6,7 @@ use super::key::{Answer, KeyLimits};
 use crate::history::Entry;
 use crate::history::bans::REPEATED;
 use crate::tolerance::Tolerance;
-use crate::trace::retry_after;
+use crate::trace::retry_after::{self, RetryAfter};
 
 /// How long a refusal asks to wait, if its `Retry-After` can be read.
 #[must_use]
@@ -34,6 +34,12 @@ impl KeyLimits<'_> {
         };
         let waited = next.entry.exchange.sent_at.duration_since(limited.entry.exchange.received_at);
         let slack = Tolerance::CLOCK_SLACK.duration();
+        if limited.entry.server_time().is_none() {
+            // The server's clock is unknown, and with it how far off a date is. No minute lasts longer than one.
+            let is_of_minute = !self.reports_day(limited.entry, limited.window) || limited.window.remaining > 0;
+            let is_certain = is_of_minute && asks_in_seconds(limited.entry);
+            return is_certain && waited >= asked_for.max(Tolerance::MINUTE.duration()) + slack;
+        }
         waited >= asked_for + slack && waited >= self.window_ends_in(limited) + slack
     }
 
@@ -47,13 +53,26 @@ impl KeyLimits<'_> {
         repeated && !self.waited_as_advised(&answers[at - 1], &answers[at])
     }
 
-    /// Whether a 429 asks for a wait that outlasts the window of its headers: then it is the day that is exhausted, by whomever, while
-    /// the headers report the minute.
+    /// Whether a 429 asks for a wait that outlasts the window of its headers, or ends at midnight: then it may be the day that is
+    /// exhausted, by whomever, while the headers report the minute.
     #[must_use]
     pub fn waits_for_more(&self, limited: &Answer<'_>) -> bool {
         let left = SignedDuration::from_secs(limited.left());
-        wait_asked_for(limited.entry).is_some_and(|wait| wait > left + Tolerance::MINUTE.duration())
+        wait_asked_for(limited.entry)
+            .is_some_and(|wait| wait > left + Tolerance::MINUTE.duration() || ends_at_midnight(limited.entry, wait))
     }
+}
+
+/// Whether a refusal asks to wait for a number of seconds, and not until a date.
+fn asks_in_seconds(limited: &Entry<'_>) -> bool {
+    limited.response().is_some_and(|response| matches!(retry_after::read(response), Ok(RetryAfter::Seconds(_))))
+}
+
+/// Whether a wait ends with the day of the server's clock, or not much later. Late in the day that is soon.
+fn ends_at_midnight(limited: &Entry<'_>, wait: SignedDuration) -> bool {
+    let slack = Tolerance::CLOCK_SLACK.seconds();
+    let end = limited.answered_at().as_second().saturating_add(wait.as_secs()).saturating_add(slack);
+    end.rem_euclid(Tolerance::DAY.seconds()) <= Tolerance::LONGER_WAIT.seconds() + 2 * slack
 }
 
 #[cfg(test)]

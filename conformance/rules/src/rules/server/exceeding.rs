@@ -2,7 +2,7 @@
 
 use crate::facts::Facts;
 use crate::history::Entry;
-use crate::limiter::{Answer, KeyLimits, Refusal, is_flat};
+use crate::limiter::{Answer, Arrival, KeyLimits, Refusal, is_flat};
 use crate::rules::{Judgement, Rule, answered};
 use crate::tolerance::Tolerance;
 
@@ -61,7 +61,7 @@ fn still_limited(key: &KeyLimits<'_>, judgement: &mut Judgement) {
     }
 }
 
-fn not_exceeded(_: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
+fn not_exceeded(facts: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
     for admitted in key.windows() {
         let (limit, reset) = (admitted[0].window.limit, admitted[0].window.reset);
         // A log admits another whenever its oldest drops out, and a counter that slides when the weight of its last window has
@@ -71,8 +71,6 @@ fn not_exceeded(_: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
             continue;
         }
         let counted = admitted.len() + key.failures_counted(admitted[0].window);
-        let spent: Vec<&Entry<'_>> =
-            admitted.iter().filter(|answer| answer.window.remaining == 0).map(|answer| answer.entry).collect();
         let expected = format!("at most {limit} in one window");
         if admitted.len() as u64 > limit {
             let found = format!("{} successes before the reset at {reset}", admitted.len());
@@ -80,10 +78,10 @@ fn not_exceeded(_: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
         } else if counted as u64 > limit {
             let found = format!("{counted} before the reset at {reset}, failures included, which count here");
             judgement.fail(&[admitted[admitted.len() - 1].entry], expected, found);
-        } else if spent.len() > 1 {
-            // Whether Remaining is reported before or after a request is counted, only one can be the last.
-            let found = format!("{} successes with nothing remaining before the reset at {reset}", spent.len());
-            judgement.fail(&[spent[1], spent[0]], "one last success in a window", found);
+        } else if let Some([first, second]) = both_the_last(facts, admitted) {
+            let spent = admitted.iter().filter(|answer| answer.window.remaining == 0).count();
+            let found = format!("{spent} successes with nothing remaining before the reset at {reset}");
+            judgement.fail(&[second, first], "one last success in a window", found);
         } else {
             judgement.hold();
         }
@@ -92,6 +90,19 @@ fn not_exceeded(_: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
         let found = format!("{} successes within a minute", 2 * plan_limits.per_minute + 1);
         judgement.fail(&[last.entry, first.entry], format!("at most {} in a minute", plan_limits.per_minute), found);
     }
+}
+
+/// Two successes, one after the other, that both left nothing. Whether Remaining is reported before or after a request is counted, only
+/// one can be the last; of several at once, all may report what remains when their answers go out, and what failed at the same time may be
+/// given back. At the Reset that the first reported, the oldest of a log may have dropped out.
+fn both_the_last<'h>(facts: &Facts<'_>, admitted: &[Answer<'h>]) -> Option<[&'h Entry<'h>; 2]> {
+    let is_last =
+        |answer: &&Answer<'_>| answer.window.remaining == 0 && !facts.history.is_beside_a_failure(answer.entry);
+    let mut spent = admitted.iter().filter(is_last);
+    let first = spent.next()?;
+    let end = first.window.reset - Tolerance::CLOCK_SLACK.seconds();
+    let is_before_reset = |answer: &Answer<'_>| Arrival::of(answer.entry).is_none_or(|arrival| arrival.earliest < end);
+    spent.find(|second| first.precedes(second) && is_before_reset(second)).map(|second| [first.entry, second.entry])
 }
 
 fn not_early(_: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {

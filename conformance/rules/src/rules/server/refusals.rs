@@ -38,6 +38,13 @@ fn recovers(_: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
         let Some(next) = answers.get(at + 1) else { continue };
         let waited = next.entry.exchange.sent_at.duration_since(limited.entry.exchange.received_at);
         if next.entry.is_limited() {
+            // Where others use the key, they may have used what was restored.
+            let is_later = next.window.reset > limited.window.reset + Tolerance::CLOCK_SLACK.seconds();
+            let is_restored = key.is_sliding_log() || key.is_sliding_counter() || is_later;
+            if is_restored && key.has_other_traffic() {
+                judgement.hold();
+                continue;
+            }
             if !key.may_have_brought_a_ban(at) && key.waited_as_advised(limited, next) {
                 let found = format!("429 again after {} s", waited.as_secs());
                 let expected = "an answer after Retry-After and the reset have passed";

@@ -206,3 +206,33 @@ fn where_headers_tell_now_the_minute_now_the_day_those_that_told_the_day_were_co
     assert_eq!(refused(2).failures_of("quota.not-early"), NONE, "told before it is counted, the last shows 1");
     assert_eq!(refused(1).failures_of("quota.not-early"), [[4, 3]]);
 }
+
+#[test]
+fn of_several_at_once_all_may_report_that_nothing_remains() {
+    let twice = || TraceBuilder::new().window(50).lists(3, &[(200, 2), (200, 0), (200, 0)]);
+    assert_eq!(twice().failures_of("quota.not-exceeded"), [[3, 2]]);
+    let at_once = twice().together(2..=3);
+    assert_eq!(at_once.failures_of("quota.not-exceeded"), NONE, "written when the answers went out");
+    let refunded = TraceBuilder::new().window(50).lists(4, &[(200, 0), (404, 0), (200, 1), (200, 0)]).together(1..=2);
+    assert_eq!(refunded.failures_of("quota.not-exceeded"), NONE, "a failure was counted, and given back");
+}
+
+#[test]
+fn a_log_whose_resets_lie_close_together_is_not_one_window() {
+    let full = || TraceBuilder::new().window(60).lists(3, &[(200, 2), (200, 1), (200, 0)]);
+    let again = full().wait(60).window(1).lists(3, &[(200, 1), (200, 0)]);
+    assert_eq!(again.failures_of("quota.not-exceeded"), NONE);
+    let soon = full().wait(30).window(31).lists(3, &[(200, 1), (200, 0)]);
+    assert!(!soon.failures_of("quota.not-exceeded").is_empty(), "too soon to drop out");
+}
+
+#[test]
+fn a_429_until_midnight_may_be_the_days() {
+    let late = |wait: &str| {
+        let refused = TraceBuilder::at("2026-06-01T23:59:20Z").window(60).lists(7, &[(200, 6), (429, 0)]);
+        refused.retry_after(wait).failures_of("quota.not-early")
+    };
+    assert_eq!(late("40"), NONE);
+    assert_eq!(late("45"), NONE, "and a little longer");
+    assert_eq!(late("60"), [[2, 1]]);
+}

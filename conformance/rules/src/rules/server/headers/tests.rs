@@ -214,3 +214,14 @@ fn in_a_log_without_a_date_what_remains_may_rise_before_the_reset_is_told_anew()
     let three = dateless(dateless(dateless(TraceBuilder::new(), 6).wait(10), 5), 4);
     assert_eq!(dateless(three, 5).failures_of("headers.remaining-never-rises"), [[4, 3]]);
 }
+
+#[test]
+fn before_anything_is_counted_no_window_runs_and_its_end_may_move() {
+    let moved = |first: u16, remaining| {
+        let begun = TraceBuilder::new().window(60).list(first, remaining, 7);
+        begun.wait(20).window(60).list(200, 6, 7).failures_of("headers.reset-time").is_empty()
+    };
+    assert!(moved(404, 7) && moved(404, 6), "a failure costs nothing, or is refunded");
+    assert!(!moved(404, 5), "something was counted");
+    assert!(!moved(200, 6), "a success counts");
+}

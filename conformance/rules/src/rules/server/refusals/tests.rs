@@ -61,3 +61,24 @@ fn that_a_key_recovers_is_judged_where_the_wait_is_over() {
     assert_eq!((judged(10).judged, judged(10).failures.len()), (1, 0));
     assert_eq!((judged(9).judged, judged(9).failures.len()), (0, 0));
 }
+
+#[test]
+fn without_a_date_nobody_knows_when_a_date_or_a_day_is_over() {
+    let later = |wait: &str, window, remaining, seconds| again(limited(wait, window, remaining).dateless(), seconds);
+    assert_eq!(later("Mon, 01 Jun 2026 12:00:10 GMT", -600, 0, 200), NONE, "the server's clock may be behind");
+    assert_eq!(later("10", -600, 0, 61), NONE, "its minute may just have begun");
+    assert_eq!(later("10", -600, 0, 62), [[2, 1]]);
+    assert_eq!(later("10", 3_600, 0, 4_000), NONE, "the day's end is not known");
+}
+
+#[test]
+fn somebody_else_may_have_used_what_was_restored() {
+    let first = |remaining| {
+        let builder = TraceBuilder::new().window(10).list(200, 6, 7).list(200, remaining, 7);
+        builder.list(200, 0, 7).list(429, 0, 7).retry_after("10").wait(20)
+    };
+    let again = |builder: TraceBuilder| builder.list(429, 0, 7).failures_of("quota.recovers");
+    assert_eq!(again(first(3).window(50)), NONE);
+    assert_eq!(again(first(3)), [[5, 4]], "nothing was restored");
+    assert_eq!(again(TraceBuilder::new().window(10).list(429, 0, 7).retry_after("10").wait(20).window(50)), [[2, 1]]);
+}
