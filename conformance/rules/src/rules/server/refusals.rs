@@ -3,7 +3,7 @@
 use super::errors::misshapen;
 use crate::facts::Facts;
 use crate::history::Entry;
-use crate::limiter::{KeyLimits, wait_asked_for};
+use crate::limiter::{Answer, KeyLimits, wait_asked_for};
 use crate::rules::{Judgement, Rule};
 use crate::tolerance::Tolerance;
 use crate::trace::exchange::Response;
@@ -40,8 +40,12 @@ fn recovers(_: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
         if next.entry.is_limited() {
             // Where others use the key, they may have used what was restored.
             let is_later = next.window.reset > limited.window.reset + Tolerance::CLOCK_SLACK.seconds();
-            let is_restored = key.is_sliding_log() || key.is_sliding_counter() || is_later;
-            if is_restored && key.has_other_traffic() {
+            let is_behind_day = key.reports_day(limited.entry, limited.window) && limited.window.remaining > 0;
+            let is_restored = key.is_sliding_log() || key.is_sliding_counter() || is_later || is_behind_day;
+            // So may a request of the run's own at the same time.
+            let is_beside = |other: &Answer<'_>| !other.precedes(next) && !next.precedes(other);
+            let by_own = || answers.iter().any(|other| other.entry.succeeded() && is_beside(other));
+            if is_restored && key.has_other_traffic() || by_own() {
                 judgement.hold();
                 continue;
             }

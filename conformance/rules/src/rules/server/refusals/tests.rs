@@ -82,3 +82,20 @@ fn somebody_else_may_have_used_what_was_restored() {
     assert_eq!(again(first(3)), [[5, 4]], "nothing was restored");
     assert_eq!(again(TraceBuilder::new().window(10).list(429, 0, 7).retry_after("10").wait(20).window(50)), [[2, 1]]);
 }
+
+#[test]
+fn behind_a_day_somebody_else_may_have_exhausted_the_next_minute() {
+    let first = |remaining| {
+        let builder = TraceBuilder::new().window(3_600).list(200, 900, 1_000).list(200, remaining, 1_000);
+        builder.list(429, 800, 1_000).retry_after("30").wait(70).list(429, 790, 1_000).failures_of("quota.recovers")
+    };
+    assert_eq!(first(890), NONE);
+    assert_eq!(first(899), [[4, 3]], "nobody else uses the key");
+}
+
+#[test]
+fn of_requests_at_the_same_time_one_may_have_used_the_place_that_was_restored() {
+    let both = || limited("10", 10, 0).wait(20).list(429, 0, 7).list(200, 0, 7);
+    assert_eq!(both().failures_of("quota.recovers"), [[2, 1]]);
+    assert_eq!(both().together(2..=3).failures_of("quota.recovers"), NONE);
+}
