@@ -36,8 +36,7 @@ impl<'h> KeyLimits<'h> {
             if !answers.iter().all(|answer| answer.window.limit == first.limit && is_on_the_grid(answer, first)) {
                 return false;
             }
-            let is_certain =
-                |answer: &&Answer<'_>| answer.entry.succeeded() && !self.may_be_of_the_one_before(answer);
+            let is_certain = |answer: &&Answer<'_>| answer.entry.succeeded() && !self.may_be_of_the_one_before(answer);
             let certain: Vec<Answer<'h>> = answers.iter().filter(is_certain).copied().collect();
             let counted_until = |reset: i64| {
                 certain.iter().filter(|answer| (answer.window.reset - reset).abs() <= SLACK).copied().collect()

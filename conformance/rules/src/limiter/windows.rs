@@ -28,8 +28,7 @@ impl<'h> KeyLimits<'h> {
                     // Of a log of the last minute, one may have dropped out by then.
                     let apart = answer.entry.exchange.sent_at.duration_since(first.entry.exchange.sent_at);
                     let is_recent = apart < Tolerance::MINUTE.duration();
-                    first.window.is_same(answer.window)
-                        && (is_recent || self.reports_day(answer.entry, answer.window))
+                    first.window.is_same(answer.window) && (is_recent || self.reports_day(answer.entry, answer.window))
                 };
                 match windows.iter_mut().find(|admitted| belongs(&admitted[0])) {
                     Some(admitted) => admitted.push(answer),

@@ -199,8 +199,8 @@ fn stands_still(answers: &[Answer<'_>], judgement: &mut Judgement) {
         let refused = before.entry.status() == Some(429) || after.entry.status() == Some(429);
         // Where failures cost nothing, or are refunded, none may have been counted yet, and no window runs.
         let counts_none = !before.entry.succeeded() && earlier.remaining.saturating_add(1) >= earlier.limit;
-        let moved = !counts_none && later.reset > earlier.reset + slack
-            || !refused && later.reset < earlier.reset - slack;
+        let moved =
+            !counts_none && later.reset > earlier.reset + slack || !refused && later.reset < earlier.reset - slack;
         if earlier.limit == later.limit && before.precedes(&after) && running && moved {
             let expected = format!("the reset at {} that was announced", earlier.reset);
             let found = format!("the window still runs, and its reset has moved to {}", later.reset);
