@@ -60,7 +60,7 @@ impl Programs {
     }
 }
 
-/// The compiler's flags: static linking, and neutral names for the folders of this machine, which panic messages tell.
+/// The compiler's flags: static linking, and neutral names for the folders of this machine, which panic messages report.
 ///
 /// They reach the programs only, not what runs during the build, because cargo is given a `--target`.
 fn rustflags(metadata: &Metadata) -> anyhow::Result<Vec<OsString>> {
@@ -86,7 +86,8 @@ fn rustflags(metadata: &Metadata) -> anyhow::Result<Vec<OsString>> {
 /// This machine's target triple, where static programs can be made for it.
 fn host() -> anyhow::Result<String> {
     let version = rustc(&["--version", "--verbose"])?;
-    let host = version.lines().find_map(|line| line.strip_prefix("host: ")).context("rustc does not tell its host")?;
+    let host =
+        version.lines().find_map(|line| line.strip_prefix("host: ")).context("rustc does not report its host")?;
     anyhow::ensure!(
         host.ends_with("-linux-gnu"),
         "static programs are built on Linux with glibc, and this is {host}: run the command there, or in a container"

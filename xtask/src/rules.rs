@@ -1,4 +1,4 @@
-//! `cargo xtask rules`: the catalogue of requirements, as the judge's own `rules` tells it.
+//! `cargo xtask rules`: the catalogue of requirements, as the judge's own `rules` reports it.
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -21,7 +21,7 @@ pub(crate) struct TraceBuilder {
     trace: Trace,
     now: Timestamp,
     key: &'static str,
-    /// The Unix time that answers tell as the end of their window.
+    /// The Unix time that answers report as the end of their window.
     reset: i64,
 }
 
@@ -45,7 +45,7 @@ impl TraceBuilder {
         self
     }
 
-    /// From here on answers tell of a window that ends so many seconds from now.
+    /// From here on answers report a window that ends so many seconds from now.
     pub(crate) fn window(mut self, seconds: i64) -> TraceBuilder {
         self.reset = self.now.as_second() + seconds;
         self
@@ -127,8 +127,8 @@ impl TraceBuilder {
     /// Gives the last answer rate-limit headers.
     pub(crate) fn with_rate_limit(mut self, remaining: u64, limit: u64) -> TraceBuilder {
         let reset = self.reset;
-        let told = [(LIMIT, limit.to_string()), (REMAINING, remaining.to_string()), (RESET, reset.to_string())];
-        self.last().headers.extend(told.map(|(name, value)| (name.to_owned(), value)));
+        let reported = [(LIMIT, limit.to_string()), (REMAINING, remaining.to_string()), (RESET, reset.to_string())];
+        self.last().headers.extend(reported.map(|(name, value)| (name.to_owned(), value)));
         self
     }
 

@@ -1,4 +1,4 @@
-//! The transcript of the tour: what each step got, told so that every lawful server has the same one.
+//! The transcript of the tour: what each step got, written so that every lawful server has the same one.
 //!
 //! Names, ids, codes, messages and times do not show. Where several answers are lawful, the set of them stands in place of the
 //! one that was chosen. What is not lawful stands as it is, so a comparison with the committed transcript shows it at a glance.
@@ -137,7 +137,7 @@ mod tests {
     use crate::trace::exchange::Request;
     use crate::trace_builder::TraceBuilder;
 
-    fn told(builder: TraceBuilder) -> String {
+    fn reported(builder: TraceBuilder) -> String {
         let trace = builder.trace();
         answer(&History::new(&trace), History::new(&trace).entries.last().expect("an entry"))
     }
@@ -148,7 +148,7 @@ mod tests {
         let list = |status, body: &str| {
             let builder =
                 TraceBuilder::new().ask(Request::new("GET", "/pets").query("limit=0"), status, body.to_owned());
-            told(builder.with_rate_limit(5, 60))
+            reported(builder.with_rate_limit(5, 60))
         };
         assert_eq!(list(200, "[]"), "200 Pets, or 400 Error");
         assert_eq!(list(400, &error(400)), "200 Pets, or 400 Error");
@@ -159,20 +159,20 @@ mod tests {
 
     #[test]
     fn what_was_read_before_it_had_to_be_readable_counts_as_readable() {
-        assert_eq!(told(TraceBuilder::new().create(7).get(7, Some("sold")).with_rate_limit(5, 60)), "200 Pet");
+        assert_eq!(reported(TraceBuilder::new().create(7).get(7, Some("sold")).with_rate_limit(5, 60)), "200 Pet");
     }
 
     #[test]
     fn headers_that_are_missing_make_any_answer_unlawful() {
         let bare = TraceBuilder::new().fetch(7, 404, json!({"code": "c", "message": "m", "status": 404}).to_string());
-        assert_eq!(told(bare), "✗ 404 Error, without X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset");
+        assert_eq!(reported(bare), "✗ 404 Error, without X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset");
     }
 
     #[test]
     fn once_the_operation_may_be_gone_a_refusal_is_as_lawful_as_the_animal() {
         let late = || TraceBuilder::at("2031-06-01T12:00:00Z");
-        assert_eq!(told(late().fetch(7, 410, String::new()).with_rate_limit(5, 60)), "200 Pet, or 404 Error");
+        assert_eq!(reported(late().fetch(7, 410, String::new()).with_rate_limit(5, 60)), "200 Pet, or 404 Error");
         let seen = TraceBuilder::new().get(7, Some("sold")).fetch(7, 410, String::new()).with_rate_limit(5, 60);
-        assert_eq!(told(seen), "✗ 410 empty");
+        assert_eq!(reported(seen), "✗ 410 empty");
     }
 }

@@ -254,7 +254,7 @@ fn window_of(exchange: &Exchange) -> Option<Window> {
     exchange.response().and_then(|response| rate_limit::read(response).window())
 }
 
-/// Waits as told and until the reset, asks again, and does so once more if that was not enough.
+/// Waits as reported and until the reset, asks again, and does so once more if that was not enough.
 async fn recover(session: &mut Session<'_>, key: &ApiKey) -> Result<(), Stop> {
     let slack = Tolerance::CLOCK_SLACK.unsigned();
     let all = bearing(Request::new("GET", "/pets").query("limit=100"), key);
@@ -262,7 +262,9 @@ async fn recover(session: &mut Session<'_>, key: &ApiKey) -> Result<(), Stop> {
         let Some(refused) = session.last_answer_to(key) else { return Ok(()) };
         let advice = match pacing::after_refusal(refused, 0, 0.0) {
             // As long as the rules take for heeding it.
-            Advice::Wait(told) => Advice::Wait((told + slack).max(window_end(session, attempt)) + slack * attempt),
+            Advice::Wait(reported) => {
+                Advice::Wait((reported + slack).max(window_end(session, attempt)) + slack * attempt)
+            }
             other => other,
         };
         let advice = match advice {

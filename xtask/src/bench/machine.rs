@@ -109,7 +109,7 @@ impl Work {
         Work { process, before: cpu_time(process).unwrap_or_default() }
     }
 
-    /// The time at work since the start; zero where the system does not tell.
+    /// The time at work since the start; zero where the system does not report.
     pub(crate) fn so_far(&self) -> Duration {
         cpu_time(self.process).unwrap_or_default().saturating_sub(self.before)
     }

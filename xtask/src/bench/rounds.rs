@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sample_tells_rates_and_shares() {
+    fn a_sample_reports_rates_and_shares() {
         let mut sample = sample(50);
         sample.add(super::tests::sample(150));
         assert_eq!(sample.rate(), 50.0);

@@ -40,7 +40,7 @@ pub(crate) enum Bound {
     AtLeast(f64),
     /// Less than so many seconds.
     Below(f64),
-    /// The figure is told for its own sake.
+    /// The figure is reported for its own sake.
     None,
 }
 

@@ -8,7 +8,7 @@ use anyhow::Context;
 
 use crate::metadata::{Metadata, Package};
 
-/// How the names of files begin that tell a licence, in capitals.
+/// How the names of files begin that report a licence, in capitals.
 const BEGINNINGS: &[&str] = &["LICENSE", "LICENCE", "COPYING", "COPYRIGHT", "NOTICE", "UNLICENSE"];
 
 /// What is linked into every program beside packages.
@@ -45,13 +45,13 @@ pub(crate) fn text(metadata: &Metadata, package: &Package) -> anyhow::Result<Str
     Ok(out)
 }
 
-/// The files of a package that tell its licence, by name.
+/// The files of a package that report its licence, by name.
 fn files(package: &Package) -> anyhow::Result<Vec<PathBuf>> {
     let folder = package.folder();
     let mut found: Vec<PathBuf> = package.license_file.iter().map(|file| folder.join(file)).collect();
     for entry in std::fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))? {
         let path = entry?.path();
-        if path.is_file() && tells_a_licence(&path) && !found.contains(&path) {
+        if path.is_file() && reports_a_licence(&path) && !found.contains(&path) {
             found.push(path);
         }
     }
@@ -59,7 +59,7 @@ fn files(package: &Package) -> anyhow::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-fn tells_a_licence(path: &Path) -> bool {
+fn reports_a_licence(path: &Path) -> bool {
     let name = path.file_name().map(|name| name.to_string_lossy().to_ascii_uppercase()).unwrap_or_default();
     BEGINNINGS.iter().any(|beginning| name.starts_with(beginning))
 }
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_is_told_once_however_its_lines_are_broken() {
+    fn a_text_is_reported_once_however_its_lines_are_broken() {
         let mut texts = Texts::default();
         assert_eq!((texts.number("a b\nc\n"), texts.number("d"), texts.number("a\r\nb c")), (1, 2, 1));
         assert_eq!(texts.list, ["a b\nc", "d"]);
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn licence_files_are_known_by_their_names() {
-        let known = |name: &str| tells_a_licence(Path::new(name));
+        let known = |name: &str| reports_a_licence(Path::new(name));
         assert!(["LICENSE-MIT", "license.md", "COPYING", "LICENCE", "UNLICENSE"].into_iter().all(known));
         assert!(!["README.md", "src", "Cargo.toml"].into_iter().any(known));
     }

@@ -29,7 +29,7 @@ pub(crate) struct Options {
     out: Option<PathBuf>,
 }
 
-/// Builds, collects, packs, sums up, and tells sizes and start-up times.
+/// Builds, collects, packs, sums up, and reports sizes and start-up times.
 pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     let programs = Programs::build(DIST)?;
     let metadata = Metadata::read(&programs.target)?;
@@ -108,7 +108,7 @@ fn describe(product: Product, program: &Path, archive: &Path) -> anyhow::Result<
     Ok(())
 }
 
-/// How long a program takes to start and to tell its version: the median.
+/// How long a program takes to start and to report its version: the median.
 fn start_up(program: &Path) -> anyhow::Result<Duration> {
     let mut times = Vec::with_capacity(STARTS);
     for _ in 0..STARTS {

@@ -78,7 +78,7 @@ impl Ledger {
     pub(super) fn add(&mut self, asked: usize) -> anyhow::Result<()> {
         for outcome in Outcome::value_variants() {
             for line in lines(&self.output.join("mutants.out").join(format!("{}.txt", outcome.word())))? {
-                let mutant = Mutant::parse(&line).with_context(|| format!("cargo mutants tells of {line}"))?;
+                let mutant = Mutant::parse(&line).with_context(|| format!("cargo mutants reports {line}"))?;
                 let fate = Fate { outcome: *outcome, asked };
                 if asked > 0 || fate.is_settled() {
                     self.fates.insert(mutant, fate);
@@ -147,7 +147,7 @@ mod tests {
         Mutant::parse(&format!("src/a.rs:{line}:1: replace f with ()")).expect("a name")
     }
 
-    fn tell(folder: &Path, name: &str, numbers: &[usize]) {
+    fn report(folder: &Path, name: &str, numbers: &[usize]) {
         let out = folder.join("mutants.out");
         std::fs::create_dir_all(&out).expect("a folder");
         let text: String = numbers.iter().map(|line| format!("{}\n", mutant(*line))).collect();
@@ -164,14 +164,14 @@ mod tests {
         let all: Vec<Mutant> = (1..=5).map(mutant).collect();
         let mut ledger = Ledger::open(folder.path()).expect("a ledger");
         assert_eq!(ledger.open_in(0, &all).len(), 5);
-        tell(folder.path(), "missed.txt", &[1, 2, 3]);
-        tell(folder.path(), "unviable.txt", &[4]);
+        report(folder.path(), "missed.txt", &[1, 2, 3]);
+        report(folder.path(), "unviable.txt", &[4]);
         ledger.add(1).expect("added");
         ledger.save().expect("written");
         assert_eq!(ledger.open_in(0, &all), [&all[4]]);
         assert_eq!(ledger.open_in(1, &all), [&all[0], &all[1], &all[2]]);
-        tell(folder.path(), "missed.txt", &[2]);
-        tell(folder.path(), "caught.txt", &[1]);
+        report(folder.path(), "missed.txt", &[2]);
+        report(folder.path(), "caught.txt", &[1]);
         ledger.add(2).expect("added");
         ledger.save().expect("written");
         ledger = Ledger::open(folder.path()).expect("a ledger");
@@ -186,8 +186,8 @@ mod tests {
     #[test]
     fn of_an_interrupted_run_only_what_is_settled_counts() {
         let folder = tempfile::tempdir().expect("a folder");
-        tell(folder.path(), "missed.txt", &[1]);
-        tell(folder.path(), "caught.txt", &[2]);
+        report(folder.path(), "missed.txt", &[1]);
+        report(folder.path(), "caught.txt", &[2]);
         let ledger = Ledger::open(folder.path()).expect("a ledger");
         assert_eq!(fates(&ledger), [(2, Outcome::Caught, 0)]);
     }

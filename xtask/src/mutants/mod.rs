@@ -1,7 +1,7 @@
 //! `cargo xtask mutants`: changes the code in one place at a time, and sees whether a test notices.
 //!
 //! The rules are judged by the trace edits, the reference by its own tests and by the judge. cargo-mutants makes the changes; here
-//! it is told what to change and which tests to ask, and what it found is compared with `fixtures/mutants.toml`: each change that
+//! it is reported what to change and which tests to ask, and what it found is compared with `fixtures/mutants.toml`: each change that
 //! no test notices is there with a reason, or the command fails.
 
 mod accepted;
@@ -49,12 +49,12 @@ pub(crate) struct Options {
     /// Leave out what a test noticed the last time, and go on with what was interrupted
     #[arg(long)]
     again: bool,
-    /// Change nothing: tell what the last run found
+    /// Change nothing: report what the last run found
     #[arg(long, conflicts_with_all = ["file", "shard", "again"])]
     no_run: bool,
 }
 
-/// Runs cargo-mutants, and tells what no test noticed.
+/// Runs cargo-mutants, and reports what no test noticed.
 pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     tool::find()?;
     let accepted = Accepted::read(&cargo::workspace_root())?;

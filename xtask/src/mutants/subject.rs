@@ -56,7 +56,7 @@ impl Subject {
         match self {
             Subject::Rules => &[
                 Tests { package: RULES, program: "--lib", only: &[] },
-                Tests { package: RULES, program: "--test=edits", only: &["told::"] },
+                Tests { package: RULES, program: "--test=edits", only: &["messages::"] },
                 Tests { package: RULES, program: "--test=edits", only: &[] },
             ],
             Subject::Reference => &[

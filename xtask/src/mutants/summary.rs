@@ -123,8 +123,8 @@ impl fmt::Display for Summary<'_> {
         if self.untried > 0 {
             writeln!(f, "{} further changes have not been put to all tests", self.untried)?;
         }
-        tell(f, &self.unexplained, &format!("no test notices, and {PATH} does not say why that is all right"))?;
-        tell(f, &self.stale, &format!("a test notices by now; take out of {PATH}"))
+        report(f, &self.unexplained, &format!("no test notices, and {PATH} does not say why that is all right"))?;
+        report(f, &self.stale, &format!("a test notices by now; take out of {PATH}"))
     }
 }
 
@@ -134,7 +134,7 @@ fn row(f: &mut fmt::Formatter<'_>, plan_limits: &PlanLimits, name: &str) -> fmt:
 }
 
 /// Tells of survivors in the form in which they stand in the list.
-fn tell(f: &mut fmt::Formatter<'_>, survivors: &[impl Serialize], what: &str) -> fmt::Result {
+fn report(f: &mut fmt::Formatter<'_>, survivors: &[impl Serialize], what: &str) -> fmt::Result {
     if survivors.is_empty() {
         return Ok(());
     }

@@ -15,11 +15,11 @@ const SERIES: &str = "27.";
 
 /// Makes sure that cargo-mutants is there.
 pub(super) fn find() -> anyhow::Result<()> {
-    let told =
+    let reported =
         cargo::cargo().args(["mutants", "--version"]).stderr(Stdio::null()).output().context("cargo does not start")?;
-    let version = String::from_utf8_lossy(&told.stdout).trim().replace("cargo-mutants ", "");
+    let version = String::from_utf8_lossy(&reported.stdout).trim().replace("cargo-mutants ", "");
     anyhow::ensure!(
-        told.status.success(),
+        reported.status.success(),
         "cargo-mutants is not installed; `cargo install cargo-mutants --locked --version '^27.1'` installs it"
     );
     if !version.starts_with(SERIES) {

@@ -62,7 +62,7 @@ pub struct Requirement {
     pub why: Option<String>,
 }
 
-/// One statement of the specification, told in other words, and the requirements that answer for it.
+/// One statement of the specification, in other words, and the requirements that answer for it.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Statement {

@@ -35,7 +35,7 @@ impl Plan {
         self.name
     }
 
-    /// Its plan_limits; none for an enterprise plan whose figures were not told.
+    /// Its limits; none for an enterprise plan whose limits were not given.
     #[must_use]
     pub fn plan_limits(&self) -> Option<PlanLimits> {
         self.plan_limits
@@ -44,7 +44,7 @@ impl Plan {
 
 /// Why a text names no plan.
 #[derive(Debug, thiserror::Error)]
-#[error("`{0}` is no plan: use free, pro, business, enterprise, or enterprise=RPM,RPD such as enterprise=600,50000")]
+#[error("`{0}` is not a plan: use free, pro, business, enterprise, or enterprise=RPM,RPD such as enterprise=600,50000")]
 pub struct UnknownPlan(String);
 
 impl FromStr for Plan {

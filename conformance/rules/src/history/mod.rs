@@ -1,4 +1,4 @@
-//! A trace made ready for judging: every exchange with its meaning, and what the exchanges together tell.
+//! A trace made ready for judging: every exchange with its meaning, and what the exchanges show together.
 //!
 //! Built once per judgement, so that no rule parses anything again and all rules see the same facts.
 
@@ -134,7 +134,7 @@ impl<'t> Entry<'t> {
         }
     }
 
-    /// The animals that the response shows, wherever they are well enough formed to be told apart.
+    /// The animals that the response shows, wherever they are well enough formed to be distinguished.
     #[must_use]
     pub fn animals(&self) -> Vec<Animal<'_>> {
         match (&self.operation, self.status(), self.value()) {
@@ -297,7 +297,7 @@ impl<'t> History<'t> {
         })
     }
 
-    /// What answers before `case` tell of the animal with this id: the earliest, which is its creation if the run made it.
+    /// What answers before `entry` show of the animal with this id: the earliest, which is its creation if the run made it.
     #[must_use]
     pub fn known(&self, id: i64, entry: &Entry<'_>) -> Option<(&Entry<'t>, Animal<'_>)> {
         let first = self.entries.get(*self.sightings.get(&id)?.first()?)?;

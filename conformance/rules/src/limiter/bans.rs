@@ -64,12 +64,12 @@ mod tests {
             let may_be_ban = |entry: &&Entry<'_>| limiter.of(entry).is_some_and(|key| key.may_be_ban(entry));
             history.entries.iter().filter(may_be_ban).map(|entry| entry.exchange.number).collect::<Vec<_>>()
         };
-        let told = |answers: &[(u16, u64)]| possible(TraceBuilder::new().lists(7, answers));
-        assert_eq!(told(&[(429, 0), (200, 6)]), [1], "a run before");
-        assert_eq!(told(&[(200, 2), (429, 0)]), [2], "somebody else");
-        assert_eq!(told(&[(200, 1), (429, 0)]), NONE, "told before it was counted");
-        assert_eq!(told(&[(200, 0), (429, 0), (404, 0), (429, 0)]), [4], "not the first");
-        assert_eq!(told(&[(200, 6), (200, 2), (200, 1), (200, 0), (429, 0)]), [5], "there is somebody else");
+        let reported = |answers: &[(u16, u64)]| possible(TraceBuilder::new().lists(7, answers));
+        assert_eq!(reported(&[(429, 0), (200, 6)]), [1], "a run before");
+        assert_eq!(reported(&[(200, 2), (429, 0)]), [2], "somebody else");
+        assert_eq!(reported(&[(200, 1), (429, 0)]), NONE, "reported before it was counted");
+        assert_eq!(reported(&[(200, 0), (429, 0), (404, 0), (429, 0)]), [4], "not the first");
+        assert_eq!(reported(&[(200, 6), (200, 2), (200, 1), (200, 0), (429, 0)]), [5], "there is somebody else");
         let later = |seconds| TraceBuilder::new().list(200, 0, 7).wait(seconds).list(429, 0, 7);
         assert_eq!(possible(later(59)), NONE);
         assert_eq!(possible(later(61)), [2], "the window is over");

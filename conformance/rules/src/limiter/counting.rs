@@ -101,7 +101,7 @@ mod tests {
         };
         assert!(first(&[(200, 59, 60)], 60));
         assert!(first(&[(200, 59, 60)], 3));
-        assert!(!first(&[(200, 59, 60)], 2), "clocks are told to the second");
+        assert!(!first(&[(200, 59, 60)], 2), "clocks are reported to the second");
         assert!(!first(&[(200, 59, 60)], 0), "no other window");
         assert!(!first(&[(404, 59, 60)], 60), "a failure may not count");
         assert!(!first(&[(200, 58, 60)], 60), "others came first");

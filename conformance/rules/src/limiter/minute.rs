@@ -30,7 +30,7 @@ impl<'h> KeyLimits<'h> {
 
     fn counted_in_minute(&self, is_asked_for: impl Fn(&Entry<'_>) -> bool, window: Window, until: Timestamp) -> u64 {
         let counts = |entry: &Entry<'_>| {
-            // Callers may be told apart by their address.
+            // Callers may be distinguished by their address.
             let reported_alike =
                 || entry.rate.as_ref().and_then(RateHeaders::window).is_some_and(|other| other.is_same(window));
             entry.key() == Some(self.index)
@@ -184,7 +184,7 @@ mod tests {
         let alone = |lists, wait| decided(lists, |builder| builder, wait);
         assert!(alone(60, 0));
         assert!(!alone(59, 0), "the refused one is none of them");
-        assert!(alone(60, 61), "clocks are told to the second");
+        assert!(alone(60, 61), "clocks are reported to the second");
         assert!(!alone(60, 62), "the minute has ended");
         assert!(
             !decided(59, |builder| builder.key("sk-Other").list(200, 5, 60), 0),
@@ -192,7 +192,7 @@ mod tests {
         );
         assert!(
             decided(59, |builder| builder.key("unknown").list(401, 940, 1_000), 0),
-            "callers are told apart by address"
+            "callers are distinguished by address"
         );
         assert!(
             !decided(59, |builder| builder.key("unknown").list(401, 5, 60), 0),

@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_tells_the_plan_and_a_thousand_tells_it_by_how_far_off_the_reset_is() {
+    fn a_limit_reports_the_plan_and_a_thousand_reports_it_by_how_far_off_the_reset_is() {
         for ahead in [20, 62, 63, 86_400] {
             assert_eq!(learnt(reported(60, ahead)), Some(FREE), "{ahead}");
             assert_eq!(learnt(reported(300, ahead)), Some(PRO), "{ahead}");
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_that_the_plan_does_not_have_tells_that_it_is_another_plan() {
+    fn a_limit_that_the_plan_does_not_have_reports_that_it_is_another_plan() {
         let other = |status| reported(300, 40_000).window(20).list(status, 5, 200);
         assert_eq!(learnt(other(200)), None);
         assert_eq!(learnt(other(404)), None);
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_user_told_is_told_of_the_main_key_only() {
+    fn what_the_user_reported_is_reported_of_the_main_key_only() {
         let mut trace = reported(60, 20).key("sk-Other").list(200, 5, 300).trace();
         trace.context.plan_limits = Some(BUSINESS);
         let history = History::new(&trace);
@@ -112,16 +112,16 @@ mod tests {
 
     #[test]
     fn headers_report_the_day_by_the_plan_or_else_by_the_reset() {
-        let tells = |limit, ahead, plan_limits| {
+        let reports = |limit, ahead, plan_limits| {
             reported(limit, ahead).plan(plan_limits).main_key(|key| {
                 let answer = key.answers()[0];
                 key.reports_day(answer.entry, answer.window)
             })
         };
-        assert!(!tells(60, 86_400, Some(FREE)));
-        assert!(tells(1_000, 20, Some(FREE)));
-        assert!(!tells(9, 86_400, Some(PlanLimits { per_minute: 9, per_day: 9 })));
-        assert!(!tells(7, 62, None));
-        assert!(tells(7, 63, None));
+        assert!(!reports(60, 86_400, Some(FREE)));
+        assert!(reports(1_000, 20, Some(FREE)));
+        assert!(!reports(9, 86_400, Some(PlanLimits { per_minute: 9, per_day: 9 })));
+        assert!(!reports(7, 62, None));
+        assert!(reports(7, 63, None));
     }
 }

@@ -105,7 +105,7 @@ mod tests {
     fn each_request_drops_out_of_the_log_after_a_minute() {
         assert!(is_sliding_log(four()));
         assert!(is_sliding_log(four().wait(10).window(5).list(200, 4, 7)), "the second has, too");
-        assert!(is_sliding_log(four().wait(10).window(5).list(200, 5, 7)), "told before it is counted itself");
+        assert!(is_sliding_log(four().wait(10).window(5).list(200, 5, 7)), "reported before it is counted itself");
         assert!(!is_sliding_log(four().wait(10).window(5).list(200, 6, 7)), "one too many");
         assert!(is_sliding_log(four().wait(10).window(5).list(200, 2, 7)), "somebody else's counts too");
         assert!(is_sliding_log(four().wait(70).window(60).list(200, 6, 7)), "all have");
@@ -147,9 +147,9 @@ mod tests {
     #[test]
     fn the_oldest_may_be_somebody_elses_where_more_is_used_up_than_by_the_run() {
         // Half a minute before each answer somebody else's request came, of which there is no trace but in what remains.
-        let told = |remaining: u64| four().wait(10).window(30).list(200, remaining, 7);
-        assert!(!is_sliding_log(told(4)), "the run has sent three in the last minute");
-        assert!(is_sliding_log(told(3)));
+        let reported = |remaining: u64| four().wait(10).window(30).list(200, remaining, 7);
+        assert!(!is_sliding_log(reported(4)), "the run has sent three in the last minute");
+        assert!(is_sliding_log(reported(3)));
         let ahead = |seconds| is_sliding_log(four().wait(10).window(seconds).list(200, 3, 7));
         assert!(ahead(62) && ahead(-2), "rounded");
         assert!(!ahead(63) && !ahead(-3), "nobody's request drops out then");
@@ -177,9 +177,9 @@ mod tests {
 
     #[test]
     fn the_reset_is_a_minute_after_a_request_came() {
-        let told = |ahead: i64| is_sliding_log(four().wait(10).window(5 + ahead).list(200, 4, 7));
-        assert!(told(CLOCK_SLACK) && told(-CLOCK_SLACK));
-        assert!(!told(CLOCK_SLACK + 1) && !told(-CLOCK_SLACK - 1));
+        let reported = |ahead: i64| is_sliding_log(four().wait(10).window(5 + ahead).list(200, 4, 7));
+        assert!(reported(CLOCK_SLACK) && reported(-CLOCK_SLACK));
+        assert!(!reported(CLOCK_SLACK + 1) && !reported(-CLOCK_SLACK - 1));
         assert!(!is_sliding_log(four().wait(10).window(30).list(200, 4, 7)), "nothing came half a minute ago");
         assert!(is_sliding_log(four().wait(10).window(30).list(200, 4, 7).dateless()), "the server's clock is unknown");
         assert!(is_sliding_log(four().list(200, 0, 7).list(429, 0, 7).window(90).list(429, 0, 7)), "a ban's end");

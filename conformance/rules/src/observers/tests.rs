@@ -14,7 +14,7 @@ fn created_and_listed(ids: &[i64]) -> TraceBuilder {
 }
 
 #[test]
-fn the_order_of_a_list_takes_two_pairs_to_be_told() {
+fn the_order_of_a_list_takes_two_pairs_to_be_reported() {
     assert_eq!(seen(created_and_listed(&[1, 2, 3]), order), "oldest first");
     assert_eq!(seen(created_and_listed(&[3, 2, 1]), order), "newest first");
     assert_eq!(seen(created_and_listed(&[2, 1, 3]), order), "neither by age nor by its reverse");
@@ -30,7 +30,7 @@ fn pages_are_looked_for_in_lists_that_were_shown() {
 }
 
 #[test]
-fn an_empty_array_of_orders_is_told_apart_from_another() {
+fn an_empty_array_of_orders_is_reported_apart_from_another() {
     let orders_of =
         |body: &str| seen(TraceBuilder::new().ask(Request::new("GET", "/store/orders"), 200, body.to_owned()), orders);
     assert_eq!(orders_of("[]"), "200 with an empty array");
@@ -40,11 +40,11 @@ fn an_empty_array_of_orders_is_told_apart_from_another() {
 
 #[test]
 fn a_window_that_ends_later_than_a_minute_can_is_a_day() {
-    let told = |seconds| seen(TraceBuilder::new().window(seconds).list(200, 5, 60), window);
-    assert_eq!(told(60), "60 per minute, beginning on the clock");
-    assert_eq!(told(62), "60 per minute, beginning not on the clock");
-    assert_eq!(told(63), "60 per day, beginning not on the clock");
-    assert_eq!(told(43_200), "60 per day, beginning on the clock");
+    let reported = |seconds| seen(TraceBuilder::new().window(seconds).list(200, 5, 60), window);
+    assert_eq!(reported(60), "60 per minute, beginning on the clock");
+    assert_eq!(reported(62), "60 per minute, beginning not on the clock");
+    assert_eq!(reported(63), "60 per day, beginning not on the clock");
+    assert_eq!(reported(43_200), "60 per day, beginning on the clock");
 }
 
 #[test]

@@ -132,7 +132,7 @@ impl Response {
         Some(value.split(';').next().unwrap_or(value).trim().to_ascii_lowercase())
     }
 
-    /// The server's own clock, as its `Date` header tells it, to the second.
+    /// The server's own clock, as its `Date` header reports it, to the second.
     #[must_use]
     pub fn date(&self) -> Option<Timestamp> {
         http_date::read(self.header("date")?)

@@ -19,7 +19,7 @@ const MAX_DEPTH: usize = 32;
 /// animals may have hundreds of members each.
 pub const MAX_VALUES: usize = 100_000;
 
-/// How many values a JSON text has, names of members included, and a few too many: as far as its bytes tell, in one pass and without
+/// How many values a JSON text has, names of members included, and a few too many: as far as its bytes show, in one pass and without
 /// reading it.
 #[must_use]
 pub fn count_values(text: &[u8]) -> usize {

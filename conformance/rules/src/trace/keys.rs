@@ -56,11 +56,11 @@ pub enum UnusableKey {
     #[error("the key ends with a line break, as one does that was read from a file\n  \"$(cat FILE)\" leaves it out.")]
     LineBreak,
     /// Space stands around it.
-    #[error("the key begins or ends with a space\n  Take it away: it is no part of the key.")]
+    #[error("the key begins or ends with a space\n  Remove it: it is not part of the key.")]
     Space,
     /// Something in it is no visible ASCII character.
     #[error(
-        "the key holds a character that an Authorization header cannot carry: a space, a line break, or none of ASCII\n  Is it copied whole, and nothing else with it?"
+        "the key holds a character that an Authorization header cannot carry: a space, a line break or a character outside ASCII\n  Check that it was copied completely, and nothing else with it."
     )]
     Character,
 }

@@ -31,11 +31,11 @@ pub struct Context {
     pub base_url: String,
     /// The keys that are known to be valid. The first is the main one.
     pub keys: Vec<ApiKey>,
-    /// The figures of the keys' plan, when the user told them.
+    /// The limits of the keys' plan, when the user gave them.
     pub plan_limits: Option<PlanLimits>,
     /// A category that the user says can be used.
     pub category_id: i64,
-    /// The date to assume instead of the one that responses tell.
+    /// The date to assume instead of the one that responses report.
     pub assumed_date: Option<Timestamp>,
     /// Why parts of the plan were not carried out, by the area or identifier concerned.
     pub left_out: Vec<LeftOut>,

@@ -67,7 +67,7 @@ impl KnownFailing {
                 return Err(TomlError::at(text, at, format!("{id} is open: it cannot fail")));
             }
             if entries.iter().any(|entry| entry.id == id) {
-                return Err(TomlError::at(text, at, format!("{id} stands twice")));
+                return Err(TomlError::at(text, at, format!("{id} is listed twice")));
             }
             let (at, reason) = (typed.reason.span(), typed.reason.into_inner());
             if reason.trim().is_empty() {
@@ -76,7 +76,7 @@ impl KnownFailing {
             let expires = match typed.expires {
                 None => None,
                 Some(typed) => Some(typed.get_ref().parse().map_err(|_| {
-                    TomlError::at(text, typed.span(), format!("`{}` is no day such as 2026-12-31", typed.get_ref()))
+                    TomlError::at(text, typed.span(), format!("`{}` is not a date such as 2026-12-31", typed.get_ref()))
                 })?),
             };
             entries.push(Entry { id, reason, expires });
@@ -92,7 +92,7 @@ impl KnownFailing {
             let over = entry.expires.filter(|last| *last < today);
             let (status, reason) = match (verdict.status, over) {
                 (Status::Pass, _) => {
-                    (Status::StaleKnownFailing, format!("known to fail ({}), and it holds now", entry.reason))
+                    (Status::StaleKnownFailing, format!("known to fail ({}), but it holds now", entry.reason))
                 }
                 (Status::Fail, Some(last)) => {
                     (Status::StaleKnownFailing, format!("known to fail ({}), which expired after {last}", entry.reason))
@@ -161,13 +161,13 @@ mod tests {
     }
 
     #[test]
-    fn a_mistake_in_the_file_is_told_with_its_place() {
+    fn a_mistake_in_the_file_is_reported_with_its_place() {
         for (text, place, problem) in [
             (entry("list.aray", ""), (2, 6), "did you mean list.array?"),
             (entry("list", ""), (2, 6), "no requirement is called list"),
             (entry("list.order", ""), (2, 6), "list.order is open: it cannot fail"),
-            (entry("list.array", "") + &entry("list.array", ""), (6, 6), "list.array stands twice"),
-            (entry("list.array", "soon"), (4, 11), "`soon` is no day such as 2026-12-31"),
+            (entry("list.array", "") + &entry("list.array", ""), (6, 6), "list.array is listed twice"),
+            (entry("list.array", "soon"), (4, 11), "`soon` is not a date such as 2026-12-31"),
             (entry("list.array", "").replace("a ticket", " "), (3, 10), "say why"),
             (entry("list.array", "").replace("reason", "because"), (3, 1), "unknown field `because`"),
             ("# ë\n[[known-failing]\n".to_owned(), (2, 17), ""),

@@ -34,14 +34,14 @@ fn some(edits: usize) -> impl Strategy<Value = Vec<(usize, u64)>> {
     })
 }
 
-/// Makes these edits, and tells which they were.
+/// Makes these edits, and reports which they were.
 fn apply(edits: &[&Lawful], drawn: &[(usize, u64)], trace: &mut Trace) -> String {
-    let mut told = format!("the seed is {SEED}; after");
+    let mut reported = format!("the seed is {SEED}; after");
     for (at, seed) in drawn {
         (edits[*at].apply)(trace, &mut Rng::with_seed(*seed));
-        told += &format!("\n  {} ({seed})", edits[*at].name);
+        reported += &format!("\n  {} ({seed})", edits[*at].name);
     }
-    told
+    reported
 }
 
 #[test]
@@ -50,9 +50,9 @@ fn lawful_edits_are_lawful_together() {
     let edits: Vec<&Lawful> = lawful_edits().collect();
     let outcome = runner(60).run(&(0..TRACES.len(), some(edits.len())), |(at, drawn)| {
         let mut trace = traces[at].clone();
-        let told = apply(&edits, &drawn, &mut trace);
+        let reported = apply(&edits, &drawn, &mut trace);
         let broken = broken(&trace);
-        prop_assert!(broken.is_empty(), "{} breaks {broken:?}; {told}", TRACES[at]);
+        prop_assert!(broken.is_empty(), "{} breaks {broken:?}; {reported}", TRACES[at]);
         Ok(())
     });
     outcome.unwrap_or_else(|error| panic!("{error}"));
@@ -65,13 +65,13 @@ fn a_breaking_edit_is_caught_among_lawful_ones() {
     let outcome = runner(60).run(&(0..breaking.len(), some(edits.len())), |(at, drawn)| {
         let breaking = breaking[at];
         let mut trace = recording::load(breaking.trace);
-        let told = apply(&edits, &drawn, &mut trace);
+        let reported = apply(&edits, &drawn, &mut trace);
         (breaking.apply)(&mut trace);
         let (caught, related) = (broken(&trace), breaking.breaks());
         let unrelated: Vec<_> = caught.difference(&related).collect();
         prop_assert!(
             caught.contains(breaking.rule) && unrelated.is_empty(),
-            "{} ({}): {} must fail and {unrelated:?} must not, broken are {caught:?}; {told}",
+            "{} ({}): {} must fail and {unrelated:?} must not, broken are {caught:?}; {reported}",
             breaking.name,
             breaking.trace,
             breaking.rule

@@ -3,7 +3,7 @@
 //! - `breaking`: what no lawful server answers. The rule for it must fail, and no unrelated one.
 //! - `lawful`: what another lawful server would have answered. Nothing may fail.
 //! - `combinations`: many lawful edits at once, alone and beside a breaking one.
-//! - `told`: what is said and recorded of all these.
+//! - `messages`: what is said and recorded of all these.
 //! - `generic`: every part of an answer in turn. What survives is lawful for a stated reason.
 
 #![expect(clippy::disallowed_methods, reason = "the recorded traces are files; the rules themselves read none")]
@@ -12,8 +12,8 @@ mod breaking;
 mod combinations;
 mod generic;
 mod lawful;
+mod messages;
 mod recording;
-mod told;
 mod tools;
 
 /// The recorded traces.

@@ -43,7 +43,7 @@ prop_compose! {
         far in prop_oneof![3 => Just(0), 1 => -80_000..80_000_i64],
         dated in prop_oneof![5 => Just(true), 1 => Just(false)],
     ) -> Policy {
-        // Without a Date the rules take the client's clock for the server's, to tell a minute from a day.
+        // Without a Date the rules take the client's clock for the server's, to report a minute from a day.
         let ahead = if dated { ahead + far * SECOND } else { 0 };
         Policy {
             per_minute, per_day, used_today: used * per_day / 100 / 2, cut, shows, written, failures, counts_refusals, ban, rounding,

@@ -5,46 +5,49 @@ use crate::history::{History, Retry, Seen};
 pub(crate) struct Lie {
     pub(crate) name: &'static str,
     /// Tells the lie, from the exchange that a number picks. Whether anything could be changed.
-    pub(crate) tell: fn(&mut History, usize) -> bool,
+    pub(crate) report: fn(&mut History, usize) -> bool,
 }
 
 pub(crate) const LIES: &[Lie] = &[
-    Lie { name: "Remaining is stuck", tell: stuck },
+    Lie { name: "Remaining is stuck", report: stuck },
     Lie {
         name: "Remaining rises",
-        tell: |history, pick| one(history, pick, in_a_window, |seen| add(&mut seen.remaining, 2)),
+        report: |history, pick| one(history, pick, in_a_window, |seen| add(&mut seen.remaining, 2)),
     },
-    Lie { name: "a request costs nothing", tell: costs_nothing },
-    Lie { name: "a reset restores nothing", tell: restores_nothing },
+    Lie { name: "a request costs nothing", report: costs_nothing },
+    Lie { name: "a reset restores nothing", report: restores_nothing },
     Lie {
         name: "Remaining exceeds Limit",
-        tell: |history, pick| one(history, pick, any, |seen| seen.remaining = seen.limit.map(|limit| limit + 1)),
+        report: |history, pick| one(history, pick, any, |seen| seen.remaining = seen.limit.map(|limit| limit + 1)),
     },
     Lie {
         name: "Remaining is negative",
-        tell: |history, pick| one(history, pick, any, |seen| seen.remaining = Some(-1)),
+        report: |history, pick| one(history, pick, any, |seen| seen.remaining = Some(-1)),
     },
-    Lie { name: "Reset moves", tell: |history, pick| one(history, pick, in_a_window, |seen| add(&mut seen.reset, 20)) },
+    Lie {
+        name: "Reset moves",
+        report: |history, pick| one(history, pick, in_a_window, |seen| add(&mut seen.reset, 20)),
+    },
     Lie {
         name: "Reset stays a minute ahead",
-        tell: |history, _| all(history, |seen| seen.reset = seen.date.map(|date| date + 60)),
+        report: |history, _| all(history, |seen| seen.reset = seen.date.map(|date| date + 60)),
     },
-    Lie { name: "Reset lies in the past", tell: |history, _| all(history, |seen| add(&mut seen.reset, -200)) },
+    Lie { name: "Reset lies in the past", report: |history, _| all(history, |seen| add(&mut seen.reset, -200)) },
     Lie {
         name: "Reset is in milliseconds",
-        tell: |history, _| all(history, |seen| seen.reset = seen.reset.map(|reset| reset * 1_000)),
+        report: |history, _| all(history, |seen| seen.reset = seen.reset.map(|reset| reset * 1_000)),
     },
     Lie {
         name: "Reset is a number of seconds",
-        tell: |history, _| {
+        report: |history, _| {
             all(history, |seen| seen.reset = seen.reset.zip(seen.date).map(|(reset, date)| reset - date))
         },
     },
-    Lie { name: "429 comes early", tell: |history, _| all(history, |seen| off_by(seen, 2)) },
-    Lie { name: "429 comes late", tell: |history, _| all(history, |seen| off_by(seen, -2)) },
+    Lie { name: "429 comes early", report: |history, _| all(history, |seen| off_by(seen, 2)) },
+    Lie { name: "429 comes late", report: |history, _| all(history, |seen| off_by(seen, -2)) },
     Lie {
         name: "nothing is refused",
-        tell: |history, _| {
+        report: |history, _| {
             all(history, |seen| {
                 if seen.status == 429 {
                     admit(seen);
@@ -54,7 +57,7 @@ pub(crate) const LIES: &[Lie] = &[
     },
     Lie {
         name: "503 in place of 429",
-        tell: |history, _| {
+        report: |history, _| {
             all(history, |seen| {
                 if seen.status == 429 {
                     seen.status = 503;
@@ -64,19 +67,19 @@ pub(crate) const LIES: &[Lie] = &[
     },
     Lie {
         name: "one answer has another Limit",
-        tell: |history, pick| one(history, pick, any, |seen| add(&mut seen.limit, 1)) && history.plan.is_some(),
+        report: |history, pick| one(history, pick, any, |seen| add(&mut seen.limit, 1)) && history.plan.is_some(),
     },
-    Lie { name: "no Limit", tell: |history, pick| one(history, pick, any, |seen| seen.limit = None) },
-    Lie { name: "no Remaining", tell: |history, pick| one(history, pick, any, |seen| seen.remaining = None) },
-    Lie { name: "no Reset", tell: |history, pick| one(history, pick, any, |seen| seen.reset = None) },
+    Lie { name: "no Limit", report: |history, pick| one(history, pick, any, |seen| seen.limit = None) },
+    Lie { name: "no Remaining", report: |history, pick| one(history, pick, any, |seen| seen.remaining = None) },
+    Lie { name: "no Reset", report: |history, pick| one(history, pick, any, |seen| seen.reset = None) },
     Lie {
         name: "no Retry-After",
-        tell: |history, pick| one(history, pick, |_, seen| seen.status == 429, |seen| seen.retry = None),
+        report: |history, pick| one(history, pick, |_, seen| seen.status == 429, |seen| seen.retry = None),
     },
-    Lie { name: "the key never recovers", tell: never_recovers },
+    Lie { name: "the key never recovers", report: never_recovers },
     Lie {
         name: "Retry-After is days",
-        tell: |history, pick| one(history, pick, first_refusal, |seen| seen.retry = Some(Retry::In(200_000))),
+        report: |history, pick| one(history, pick, first_refusal, |seen| seen.retry = Some(Retry::In(200_000))),
     },
 ];
 

@@ -109,7 +109,7 @@ fn no_rule_fails_on_what_a_lawful_limiter_reports() {
         let shared = script.others.is_some() || shaking.foreign != 0;
         let is_known = match script.policy.cut {
             Cut::Clock | Cut::First => true,
-            // Where minutes slide, the rules tell what is over by Dates, and a counter by the weight of the run's own requests.
+            // Where minutes slide, the rules report what is over by Dates, and a counter by the weight of the run's own requests.
             Cut::Log => dated,
             Cut::Weighted { .. } => dated && !shared,
         };
@@ -192,7 +192,7 @@ fn what_a_rule_holds_against_a_lie_has_no_explanation() {
     check(300, &(draw::script(false), 0..LIES.len(), any::<usize>()), |(script, lie, pick)| {
         let lie = &LIES[lie];
         let mut history = script.play();
-        if !(lie.tell)(&mut history, pick) {
+        if !(lie.report)(&mut history, pick) {
             return Ok(());
         }
         let (verdict, broken) = (explain(&history, ALL), broken(&history));

@@ -208,7 +208,7 @@ mod tests {
             ("timeout = 0", (1, 11), "timeout: 0 is not in 1.."),
             ("strict = \"yes\"", (1, 10), "strict must be true or false, not a string"),
             ("plan = 3", (1, 8), "plan must be a string, not an integer"),
-            ("plan = \"gold\"", (1, 8), "plan: `gold` is no plan: use free, pro, business"),
+            ("plan = \"gold\"", (1, 8), "plan: `gold` is not a plan: use free, pro, business"),
             ("profile = \"fast\"", (1, 11), "`fast` is not one of full, functional, read-only"),
             ("only = \"list\"", (1, 8), "only must be an array of strings"),
             ("only = [\"list\", 3]", (1, 8), "only must be an array of strings"),

@@ -13,11 +13,13 @@ pub(crate) const RULES: &[Rule] = &[
     Rule::new("create.assigned-id", assigned_id),
     Rule::new("create.name-required", |d, j| refused(d, j, Fault::NameMissing, "a body without name")),
     Rule::new("create.category-required", |d, j| refused(d, j, Fault::CategoryMissing, "a body without categoryId")),
-    Rule::new("create.name-type", |d, j| refused(d, j, Fault::NameType, "a name that is no string")),
-    Rule::new("create.category-type", |d, j| refused(d, j, Fault::CategoryType, "a categoryId that is no number")),
+    Rule::new("create.name-type", |d, j| refused(d, j, Fault::NameType, "a name that is not a string")),
+    Rule::new("create.category-type", |d, j| refused(d, j, Fault::CategoryType, "a categoryId that is not a number")),
     Rule::new("create.category-int64", category_int64),
     Rule::new("create.status-enum", |d, j| refused(d, j, Fault::StatusEnum, "a status outside the three values")),
-    Rule::new("create.body-required", |d, j| refused(d, j, Fault::NoObject, "no body, or one that is no object")),
+    Rule::new("create.body-required", |d, j| {
+        refused(d, j, Fault::NoObject, "a body that is missing or is not an object")
+    }),
     Rule::new("create.malformed-json", malformed_json),
 ];
 
@@ -58,7 +60,9 @@ fn alteration(animal: Animal<'_>, name: Option<&str>, category: Option<i64>, sta
     if let Some(category) = category
         && animal.category_id() != Some(category)
     {
-        let shown = animal.category_id().map_or_else(|| "no int64".to_owned(), |category| category.to_string());
+        let shown = animal
+            .category_id()
+            .map_or_else(|| "a value that is not an int64".to_owned(), |category| category.to_string());
         return Some(format!("categoryId {shown} instead of {category}"));
     }
     if let Some(status) = status
@@ -86,7 +90,7 @@ fn assigned_id(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
         let asked = body.draft().and_then(|draft| draft.id);
         let expected = "an id that the service assigned";
         match animal.id() {
-            None => judgement.fail(&[entry], expected, "no int64 id"),
+            None => judgement.fail(&[entry], expected, "an id that is missing or not an int64"),
             Some(id) if asked == Some(id) => {
                 judgement.fail(&[entry], expected, format!("the id {id} that the client sent"));
             }

@@ -72,7 +72,7 @@ fn not_found(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
 
 fn malformed_id(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     for (entry, _) in admitted(history).filter(|(_, id)| *id == PetId::NotInt64) {
-        judgement.require_lawful(history, entry, "what is no int64");
+        judgement.require_lawful(history, entry, "a petId that is not an int64");
     }
 }
 

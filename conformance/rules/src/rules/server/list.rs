@@ -172,7 +172,7 @@ fn unique(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
         let mut seen = HashSet::new();
         let twice = animals.iter().filter_map(|animal| animal.id()).find(|id| !seen.insert(*id));
         judgement.require(entry, twice.is_none(), "each animal at most once", || {
-            format!("the animal {} stands twice", twice.unwrap_or_default())
+            format!("the animal {} is listed twice", twice.unwrap_or_default())
         });
     }
 }
@@ -205,7 +205,9 @@ pub(crate) fn compare_with_known(
     let difference = if animal.name() != known.name() {
         Some(format!("name {:?} instead of {:?}", animal.name().unwrap_or(""), known.name().unwrap_or("")))
     } else if animal.category_id() != known.category_id() {
-        let show = |category: Option<i64>| category.map_or_else(|| "no int64".to_owned(), |id| id.to_string());
+        let show = |category: Option<i64>| {
+            category.map_or_else(|| "a value that is not an int64".to_owned(), |id| id.to_string())
+        };
         Some(format!("categoryId {} instead of {}", show(animal.category_id()), show(known.category_id())))
     } else if !may_change && animal.status() != known.status() {
         let show = |status: Option<&str>| status.map_or_else(|| "none".to_owned(), |status| format!("\"{status}\""));

@@ -50,7 +50,7 @@ fn recovers(_: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
                 continue;
             }
             if !key.may_have_brought_a_ban(at) && key.waited_as_advised(limited, next) {
-                let found = format!("429 again after {} s", waited.as_secs());
+                let found = format!("429 after {} s", waited.as_secs());
                 let expected = "an answer after Retry-After and the reset have passed";
                 judgement.fail(&[next.entry, limited.entry], expected, found);
             }

@@ -21,7 +21,7 @@ fn complete_answer(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement
                     FailureKind::Connect | FailureKind::Unresolved => "no connection",
                     FailureKind::Tls | FailureKind::Untrusted | FailureKind::NotTls => "no TLS session",
                     FailureKind::Timeout => "no complete answer in time",
-                    FailureKind::Broken => "a broken connection or something that is no HTTP",
+                    FailureKind::Broken => "a broken connection or a response that is not valid HTTP",
                 };
                 judgement.fail(
                     &[entry],

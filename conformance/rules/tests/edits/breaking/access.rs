@@ -1,4 +1,4 @@
-//! Keys that are refused although valid, and callers without one that are let in or told something else than 401.
+//! Keys that are refused although valid, and callers without one that are let in or reported something else than 401.
 
 use animal_store_rules::history::Entry;
 use animal_store_rules::request::{Credential, Defect, Operation};

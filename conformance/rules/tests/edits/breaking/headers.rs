@@ -80,7 +80,7 @@ pub(super) const EDITS: &[Breaking] = &[
     },
     Breaking {
         rule: "headers.limit-figure",
-        name: "a Free key is told 100",
+        name: "a Free key is reported 100",
         trace: "free",
         also: &[],
         apply: |trace| all(trace, with_rate_limit, |response| set(response, LIMIT, 100)),
@@ -202,7 +202,7 @@ pub(super) const EDITS: &[Breaking] = &[
     },
     Breaking {
         rule: "headers.reset-time",
-        name: "a 401 tells a Reset of yesterday",
+        name: "a 401 reports a Reset of yesterday",
         trace: "pro",
         also: &[],
         apply: |trace| last(trace, operation_with(401), |response| set_reset(response, -86_400)),

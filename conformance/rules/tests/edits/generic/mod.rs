@@ -18,7 +18,7 @@ use answers::Edit;
 use survivors::{REASONS, Survivor};
 
 /// The traces that are edited in every run of the tests: of two servers that share no code, one of them also with headers that
-/// tell the day.
+/// report the day.
 const EDITED: [&str; 3] = ["free", "odd", "day"];
 
 /// What became of the edits of one trace.
@@ -117,8 +117,8 @@ fn one_of_each_kind(trace: &Trace) -> Vec<usize> {
     last.into_values().collect()
 }
 
-/// What became of the edits, told trace by trace, and altogether. Panics when something is left unexplained.
-fn told(names: &[&str], places: fn(&Trace) -> Vec<usize>) -> (String, Tally) {
+/// What became of the edits, reported trace by trace, and altogether. Panics when something is left unexplained.
+fn reported(names: &[&str], places: fn(&Trace) -> Vec<usize>) -> (String, Tally) {
     let (mut text, mut all) = (String::new(), Tally::default());
     for name in names {
         let trace = recording::load(name);
@@ -136,7 +136,7 @@ fn told(names: &[&str], places: fn(&Trace) -> Vec<usize>) -> (String, Tally) {
 
 #[test]
 fn what_survives_of_generic_edits_is_lawful() {
-    let (mut text, all) = told(&EDITED, one_of_each_kind);
+    let (mut text, all) = reported(&EDITED, one_of_each_kind);
     let stale: Vec<&str> =
         REASONS.iter().map(|reason| reason.why).filter(|why| !all.lawful.contains_key(why)).collect();
     assert!(stale.is_empty(), "no edit survives any more because\n{}", stale.join("\n"));
@@ -152,6 +152,6 @@ fn what_survives_of_generic_edits_is_lawful() {
 #[test]
 #[ignore = "takes minutes: a hundred thousand judgements"]
 fn what_survives_of_all_generic_edits_is_lawful() {
-    let (text, _) = told(&TRACES, |trace| (0..trace.exchanges.len()).collect());
+    let (text, _) = reported(&TRACES, |trace| (0..trace.exchanges.len()).collect());
     eprintln!("{text}");
 }

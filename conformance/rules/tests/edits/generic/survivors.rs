@@ -54,11 +54,11 @@ impl Survivor<'_> {
         self.recorded.animals().len() == 1 && !matches!(self.recorded.operation, Operation::List(_))
     }
 
-    /// Whether the headers told the day, of which hours are left.
+    /// Whether the headers reported the day, of which hours are left.
     fn reports_day(&self) -> bool {
         let window = self.recorded.rate.as_ref().and_then(RateHeaders::window);
-        let told_at = self.recorded.server_time().map(|time| time.as_second());
-        window.zip(told_at).is_some_and(|(window, now)| window.reset - now > 2 * 3_600)
+        let reported_at = self.recorded.server_time().map(|time| time.as_second());
+        window.zip(reported_at).is_some_and(|(window, now)| window.reset - now > 2 * 3_600)
     }
 
     fn body(&self) -> Option<&CreateBody> {
@@ -95,7 +95,7 @@ pub(super) const REASONS: &[Reason] = &[
         explains: |s| s.is(&UNASKED, &[]),
     },
     Reason {
-        why: "no announcement of the deprecation is demanded, and one told twice is the same announcement",
+        why: "no announcement of the deprecation is demanded, and one reported twice is the same announcement",
         explains: |s| s.is(&["header sunset"], &["dropped", "doubled"]),
     },
     Reason {
@@ -116,11 +116,11 @@ pub(super) const REASONS: &[Reason] = &[
         },
     },
     Reason {
-        why: "clocks are told to the second, and a Date may be a second older or younger than the rest",
+        why: "clocks are reported to the second, and a Date may be a second older or younger than the rest",
         explains: |s| s.is(&["header date"], &["a second later", "a second earlier"]),
     },
     Reason {
-        why: "RFC 9110 lets a server without a clock leave Date out; a Date that cannot be read tells no more than none",
+        why: "RFC 9110 lets a server without a clock leave Date out; a Date that cannot be read reports no more than none",
         explains: |s| s.is(&["header date"], &["dropped", "emptied", "retyped"]),
     },
     Reason {
@@ -128,7 +128,7 @@ pub(super) const REASONS: &[Reason] = &[
         explains: |s| s.reports_day() && s.is(&["header date"], &["an hour later"]),
     },
     Reason {
-        why: "headers that tell the day do not say when the minute begins anew, and then orders may be answered in any way",
+        why: "headers that report the day do not say when the minute begins anew, and then orders may be answered in any way",
         explains: |s| s.reports_day() && s.recorded.operation == Operation::Orders && s.is(&["status"], &["301"]),
     },
     Reason {
@@ -146,14 +146,14 @@ pub(super) const REASONS: &[Reason] = &[
         explains: |s| s.is(&["header x-ratelimit-remaining"], &["one more", "one less"]),
     },
     Reason {
-        why: "a 429 that repeats another may tell of a ban, whose policy, status and end are open",
+        why: "a 429 that repeats another may reports a ban, whose policy, status and end are open",
         explains: |s| {
             s.status() == 429
                 && (s.is(&["header x-ratelimit-reset", "header date"], &[]) || s.is(&["status"], &["401", "403"]))
         },
     },
     Reason {
-        why: "Retry-After may be rounded, and may tell the day's end where the day is used up as well",
+        why: "Retry-After may be rounded, and may report the day's end where the day is used up as well",
         explains: |s| s.is(&["header retry-after"], &["one more", "one less", "a thousandfold"]),
     },
     Reason {
@@ -169,7 +169,7 @@ pub(super) const REASONS: &[Reason] = &[
         },
     },
     Reason {
-        why: "a key under `bearer` may be taken or refused; its window is told, but not that of the described form",
+        why: "a key under `bearer` may be taken or refused; its window is reported, but not that of the described form",
         explains: |s| s.recorded.credential == Credential::Ambiguous,
     },
     Reason {
@@ -184,7 +184,7 @@ pub(super) const REASONS: &[Reason] = &[
         },
     },
     Reason {
-        why: "the service assigns any id, and reads may lag: nothing that was read later tells that it is another",
+        why: "the service assigns any id, and reads may lag: nothing that was read later reports that it is another",
         explains: |s| {
             let another = ["one more", "one less", "negative"];
             s.is(&["body id"], &another) && s.is_animal() && s.status() == 201

@@ -15,7 +15,7 @@ pub(super) const EDITS: &[Lawful] = &[
     Lawful { name: "there are further headers", hides: None, apply: further_headers },
     Lawful { name: "header fields come in another order", hides: None, apply: reorder_headers },
     Lawful { name: "a caller without a key has an allowance", hides: None, apply: allowance },
-    Lawful { name: "Remaining is told before the request is counted", hides: None, apply: counted_late },
+    Lawful { name: "Remaining is reported before the request is counted", hides: None, apply: counted_late },
     Lawful { name: "there is other traffic on the key", hides: None, apply: other_traffic },
     Lawful { name: "an unknown status filter matches nothing, or is refused", hides: None, apply: unknown_status },
     Lawful { name: "a limit out of range is refused", hides: None, apply: bad_limit },
@@ -38,7 +38,7 @@ pub(super) const EDITS: &[Lawful] = &[
     Lawful { name: "Retry-After comes in its other form", hides: None, apply: retry_after_form },
     Lawful { name: "Retry-After is a few seconds longer", hides: None, apply: longer_retry_after },
     Lawful { name: "a removed operation is refused in another way", hides: None, apply: removed },
-    Lawful { name: "the plan is not told", hides: None, apply: plan_not_told },
+    Lawful { name: "the plan is not reported", hides: None, apply: plan_not_reported },
     Lawful {
         name: "the API stands at another address",
         hides: None,
@@ -46,12 +46,12 @@ pub(super) const EDITS: &[Lawful] = &[
     },
 ];
 
-/// A plan that is not told is learnt from the headers. An agreed plan with the day of one that everybody can have must be told.
-fn plan_not_told(trace: &mut Trace, _: &mut Rng) {
-    let told = trace.context.plan_limits.take();
+/// A plan that is not reported is learnt from the headers. An agreed plan with the day of one that everybody can have must be reported.
+fn plan_not_reported(trace: &mut Trace, _: &mut Rng) {
+    let reported = trace.context.plan_limits.take();
     let learnt = Limiter::new(&History::new(trace)).plan_limits(0);
-    if learnt.is_some() && learnt != told {
-        trace.context.plan_limits = told;
+    if learnt.is_some() && learnt != reported {
+        trace.context.plan_limits = reported;
     }
 }
 
@@ -107,7 +107,7 @@ fn allowance(trace: &mut Trace, random: &mut Rng) {
     );
 }
 
-/// Whether an answer tells what remains of a key's window.
+/// Whether an answer reports what remains of a key's window.
 fn is_metered(entry: &Entry<'_>) -> bool {
     entry.key().is_some() || entry.credential == Credential::Ambiguous
 }
@@ -226,11 +226,11 @@ fn retry_after_form(trace: &mut Trace, _: &mut Rng) {
     each(trace, limited, |response| {
         // Without a Date there is nothing to reckon from.
         let Some(now) = response.date().map(|date| date.as_second()) else { return };
-        let told = response.header("retry-after").expect("a lawful 429").to_owned();
-        match told.parse::<i64>() {
+        let reported = response.header("retry-after").expect("a lawful 429").to_owned();
+        match reported.parse::<i64>() {
             Ok(seconds) => set(response, "retry-after", http_date(now + seconds)),
             Err(_) => {
-                let until = httpdate::parse_http_date(&told).expect("a date");
+                let until = httpdate::parse_http_date(&reported).expect("a date");
                 let until = jiff::Timestamp::try_from(until).expect("a date within reach").as_second();
                 set(response, "retry-after", (until - now).max(0));
             }

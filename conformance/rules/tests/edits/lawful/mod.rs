@@ -14,7 +14,7 @@ use super::{TRACES, recording};
 pub(super) struct Lawful {
     /// What is different.
     pub(super) name: &'static str,
-    /// Why a breaking edit may go unnoticed beside it, if it may: the answers then tell less.
+    /// Why a breaking edit may go unnoticed beside it, if it may: the answers then report less.
     pub(super) hides: Option<&'static str>,
     /// Makes it so. What it draws at random is lawful whatever it draws.
     pub(super) apply: fn(&mut Trace, &mut Rng),

@@ -12,7 +12,7 @@ pub(super) const EDITS: &[Lawful] = &[
     Lawful { name: "the server's clock is off", hides: None, apply: server_clock },
     Lawful { name: "the judge's clock is off", hides: None, apply: judge_clock },
     Lawful {
-        name: "the server has no clock to tell a Date by",
+        name: "the server has no clock to report a Date by",
         hides: Some("without a Date times can be judged roughly only"),
         apply: no_date,
     },
@@ -64,7 +64,7 @@ fn shift(trace: &mut Trace, by: SignedDuration) {
 }
 
 fn judge_clock(trace: &mut Trace, random: &mut Rng) {
-    // Where no Date tells the time, the judge's clock must be right.
+    // Where no Date reports the time, the judge's clock must be right.
     if trace.exchanges.iter().all(|exchange| exchange.response().is_some_and(|response| response.date().is_some())) {
         shift(trace, SignedDuration::from_secs(offset(random) * 100));
     }
@@ -102,7 +102,7 @@ fn ended_early(trace: &mut Trace, random: &mut Rng) {
 }
 
 /// Every fourth request or so was sent by another client with the same key, so the judge has not seen it. Those right before a 429
-/// stay, because a key of which somebody else takes the last requests only cannot be told from one that is limited early.
+/// stay, because a key of which somebody else takes the last requests only cannot be reported from one that is limited early.
 fn somebody_else(trace: &mut Trace, random: &mut Rng) {
     let mut kept = Vec::new();
     let mut since_limited = usize::MAX;

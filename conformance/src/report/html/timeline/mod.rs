@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_was_never_told_anything_has_no_picture() {
+    fn a_key_that_was_never_reported_anything_has_no_picture() {
         let mut points = used_up();
         points.iter_mut().for_each(|point| point.remaining = None);
         assert!(charts(&points).is_empty());

@@ -92,7 +92,7 @@ fn after_a_429_all_is_refused_until_the_reset() {
     assert_eq!(
         used_up().wait(48).list(200, 0, 60).failures_of("quota.enforced"),
         NONE,
-        "clocks are told to the second"
+        "clocks are reported to the second"
     );
     assert_eq!(used_up().list(200, 5, 60).failures_of("quota.enforced"), NONE, "something remains");
     assert_eq!(used_up().window(110).list(200, 0, 60).failures_of("quota.enforced"), NONE, "another window");
@@ -195,15 +195,15 @@ fn a_request_that_was_under_way_when_a_window_ended_may_be_of_that_one() {
 }
 
 #[test]
-fn where_headers_tell_now_the_minute_now_the_day_those_that_told_the_day_were_counted_too() {
-    // Of three that remain in the minute, so many are used by requests whose answers tell the day.
+fn where_headers_report_now_the_minute_now_the_day_those_that_reported_the_day_were_counted_too() {
+    // Of three that remain in the minute, so many are used by requests whose answers report the day.
     let refused = |used: u64| {
         let first = TraceBuilder::new().window(60).lists(60, &[(200, 4), (200, 3)]).window(40_000);
-        let told = (0..used).fold(first, |builder, used| builder.list(200, 900 - used, 1_000));
-        told.window(60).list(429, 0, 60)
+        let reported = (0..used).fold(first, |builder, used| builder.list(200, 900 - used, 1_000));
+        reported.window(60).list(429, 0, 60)
     };
     assert_eq!(refused(3).failures_of("quota.not-early"), NONE);
-    assert_eq!(refused(2).failures_of("quota.not-early"), NONE, "told before it is counted, the last shows 1");
+    assert_eq!(refused(2).failures_of("quota.not-early"), NONE, "reported before it is counted, the last shows 1");
     assert_eq!(refused(1).failures_of("quota.not-early"), [[4, 3]]);
 }
 

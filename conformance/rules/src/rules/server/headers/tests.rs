@@ -10,7 +10,7 @@ fn held(builder: TraceBuilder, judge: fn(&[Answer<'_>], &mut Judgement)) -> Vec<
     judgement.failures.into_iter().map(|failure| failure.exchanges).collect()
 }
 
-/// Answers at these seconds, each of which tells of a window that ends so many seconds ahead.
+/// Answers at these seconds, each of which reports a window that ends so many seconds ahead.
 fn answers(answers: &[(i64, i64)]) -> TraceBuilder {
     let mut now = 0;
     answers.iter().fold(TraceBuilder::new(), |builder, (at, ahead)| {
@@ -23,7 +23,7 @@ fn answers(answers: &[(i64, i64)]) -> TraceBuilder {
 #[test]
 fn of_two_answers_some_seconds_apart_one_at_the_most_comes_at_the_end_of_its_window() {
     let ends = |at: &[(i64, i64)]| held(answers(at), lies_ahead);
-    assert_eq!(ends(&[(0, 1), (3, 1)]), NONE, "the same end, told by two clocks");
+    assert_eq!(ends(&[(0, 1), (3, 1)]), NONE, "the same end, reported by two clocks");
     assert_eq!(ends(&[(0, 1), (4, 1)]), [[2, 1]]);
     assert_eq!(ends(&[(0, 0), (55, -9)]), [[2, 1]]);
     assert_eq!(ends(&[(0, 1), (56, 1)]), NONE, "the end of the next");
@@ -52,7 +52,7 @@ fn two_windows_end_a_minute_apart_at_the_least() {
 
 #[test]
 fn a_reset_that_was_announced_does_not_move_while_its_window_runs() {
-    let moved = |told: &[(i64, i64)]| answers(told).failures_of("headers.reset-time");
+    let moved = |reported: &[(i64, i64)]| answers(reported).failures_of("headers.reset-time");
     assert_eq!(moved(&[(0, 60), (57, 3_600)]), [[2, 1]]);
     assert_eq!(moved(&[(0, 60), (58, 3_600)]), NONE, "it has ended");
     assert_eq!(moved(&[(0, 3_600), (10, 3_587)]), [[2, 1]]);
@@ -120,7 +120,7 @@ fn remaining_rises_only_when_the_window_is_over() {
     assert_eq!(
         next.failures_of("headers.remaining-never-rises"),
         NONE,
-        "without a Date another reset tells of another window"
+        "without a Date another reset reports another window"
     );
     assert_eq!(TraceBuilder::new().lists(7, &[(200, 5), (200, 5)]).failures_of("headers.remaining-never-rises"), NONE);
     assert_eq!(TraceBuilder::new().list(200, 5, 7).list(200, 6, 8).failures_of("headers.remaining-never-rises"), NONE);
@@ -146,7 +146,7 @@ fn a_limit_is_above_nought_and_takes_two_values_at_the_most() {
 }
 
 #[test]
-fn a_distance_is_told_in_the_unit_that_suits_it() {
+fn a_distance_is_reported_in_the_unit_that_suits_it() {
     for (seconds, text) in [
         (0, "+0 s"),
         (119, "+119 s"),
@@ -163,7 +163,7 @@ fn a_distance_is_told_in_the_unit_that_suits_it() {
 #[test]
 fn of_two_limits_one_is_that_of_the_day() {
     // At these seconds, with windows that end so many seconds ahead, and with these limits.
-    let told = |answers: &[(i64, i64, u64)]| {
+    let reported = |answers: &[(i64, i64, u64)]| {
         let mut now = 0;
         let builder = answers.iter().fold(TraceBuilder::new(), |builder, (at, ahead, limit)| {
             let waited = builder.wait(at - now).window(*ahead);
@@ -172,16 +172,16 @@ fn of_two_limits_one_is_that_of_the_day() {
         });
         held(builder, one_limit_for_a_minute)
     };
-    assert_eq!(told(&[(0, 60, 60), (5, 55, 30), (70, 50, 60), (75, 45, 30)]), [[3, 4]]);
-    assert_eq!(told(&[(0, 60, 60), (5, 55, 30), (70, 50, 60)]), NONE, "30 was told of one window only");
-    assert_eq!(told(&[(0, 60, 60), (5, 55, 30), (70, 50, 60), (75, -13, 30)]), NONE, "the same end, rounded");
-    assert_eq!(told(&[(0, 60, 60), (5, 55, 30), (70, 50, 60), (75, -12, 30)]), [[3, 4]]);
+    assert_eq!(reported(&[(0, 60, 60), (5, 55, 30), (70, 50, 60), (75, 45, 30)]), [[3, 4]]);
+    assert_eq!(reported(&[(0, 60, 60), (5, 55, 30), (70, 50, 60)]), NONE, "30 was reported of one window only");
+    assert_eq!(reported(&[(0, 60, 60), (5, 55, 30), (70, 50, 60), (75, -13, 30)]), NONE, "the same end, rounded");
+    assert_eq!(reported(&[(0, 60, 60), (5, 55, 30), (70, 50, 60), (75, -12, 30)]), [[3, 4]]);
     let day = [(0, 60, 60), (1, 5_000, 1_000), (70, 50, 60), (71, 4_900, 1_000)];
-    assert_eq!(told(&day), NONE, "the end of the day is counted from the last requests");
+    assert_eq!(reported(&day), NONE, "the end of the day is counted from the last requests");
     let midnight = [(0, 60, 60), (5, 55, 1_000), (70, 50, 60), (75, 86_400, 1_000)];
-    assert_eq!(told(&midnight), NONE, "the day ended with a minute");
-    assert_eq!(told(&[(0, 62, 60), (5, 57, 30), (70, 50, 60), (75, 63, 30)]), NONE, "more than a minute ahead");
-    assert_eq!(told(&[(0, 62, 60), (5, 57, 30), (70, 50, 60), (75, 62, 30)]), [[3, 4]]);
+    assert_eq!(reported(&midnight), NONE, "the day ended with a minute");
+    assert_eq!(reported(&[(0, 62, 60), (5, 57, 30), (70, 50, 60), (75, 63, 30)]), NONE, "more than a minute ahead");
+    assert_eq!(reported(&[(0, 62, 60), (5, 57, 30), (70, 50, 60), (75, 62, 30)]), [[3, 4]]);
 }
 
 #[test]
@@ -197,8 +197,8 @@ fn what_a_failure_used_up_may_show_again_in_a_refusal() {
 #[test]
 fn a_ban_may_go_with_a_limit_of_its_own() {
     let minute = |builder: TraceBuilder, first: u16| {
-        let told = builder.window(50).list(first, 5, 60).list(429, 0, 60).list(429, 0, 60).list(429, 0, 30);
-        told.wait(70)
+        let reported = builder.window(50).list(first, 5, 60).list(429, 0, 60).list(429, 0, 60).list(429, 0, 30);
+        reported.wait(70)
     };
     assert_eq!(minute(minute(TraceBuilder::new(), 200), 200).failures_of("headers.limit-figure"), NONE);
     let other = |builder: TraceBuilder| builder.window(50).list(200, 5, 60).list(404, 5, 30).wait(70);
@@ -206,7 +206,7 @@ fn a_ban_may_go_with_a_limit_of_its_own() {
 }
 
 #[test]
-fn in_a_log_without_a_date_what_remains_may_rise_before_the_reset_is_told_anew() {
+fn in_a_log_without_a_date_what_remains_may_rise_before_the_reset_is_reported_anew() {
     let dateless = |builder: TraceBuilder, remaining| builder.list(200, remaining, 7).dateless();
     let three = dateless(dateless(dateless(TraceBuilder::new(), 6).wait(10), 5), 4);
     let log = dateless(dateless(three.wait(55).window(5), 4).wait(4), 5);

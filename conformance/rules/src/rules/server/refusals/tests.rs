@@ -3,8 +3,8 @@ use crate::trace_builder::TraceBuilder;
 const NONE: [[usize; 0]; 0] = [];
 
 /// A first 429 with this `Retry-After`, of a window that ends so many seconds later and of which so much remains.
-fn limited(told: &str, window: i64, remaining: u64) -> TraceBuilder {
-    TraceBuilder::new().window(window).list(429, remaining, 7).retry_after(told)
+fn limited(reported: &str, window: i64, remaining: u64) -> TraceBuilder {
+    TraceBuilder::new().window(window).list(429, remaining, 7).retry_after(reported)
 }
 
 /// What is held against another 429, so many seconds later.
@@ -14,9 +14,9 @@ fn again(first: TraceBuilder, seconds: i64) -> Vec<Vec<usize>> {
 
 #[test]
 fn a_key_recovers_once_both_the_wait_and_the_window_are_over() {
-    for (told, window, over) in [("10", 60, 62), ("90", 60, 92), ("0", 3_600, 3_602)] {
-        assert_eq!(again(limited(told, window, 0), over), [[2, 1]], "{told} {window}");
-        assert_eq!(again(limited(told, window, 0), over - 1), NONE, "{told} {window}");
+    for (reported, window, over) in [("10", 60, 62), ("90", 60, 92), ("0", 3_600, 3_602)] {
+        assert_eq!(again(limited(reported, window, 0), over), [[2, 1]], "{reported} {window}");
+        assert_eq!(again(limited(reported, window, 0), over - 1), NONE, "{reported} {window}");
     }
     let by_date = || limited("Mon, 01 Jun 2026 12:01:30 GMT", 60, 0);
     assert_eq!(again(by_date(), 92), [[2, 1]]);
@@ -24,7 +24,7 @@ fn a_key_recovers_once_both_the_wait_and_the_window_are_over() {
 }
 
 #[test]
-fn where_the_day_is_told_and_not_used_up_it_is_the_minute_that_is() {
+fn where_the_day_is_reported_and_not_used_up_it_is_the_minute_that_is() {
     assert_eq!(again(limited("0", 3_600, 5), 62), [[2, 1]]);
     assert_eq!(again(limited("0", 3_600, 5), 61), NONE);
     assert_eq!(again(limited("0", 3_600, 0), 62), NONE, "the day is used up");
@@ -32,11 +32,11 @@ fn where_the_day_is_told_and_not_used_up_it_is_the_minute_that_is() {
 }
 
 #[test]
-fn a_second_429_may_have_brought_a_ban_and_the_next_has_to_tell_of_it() {
+fn a_second_429_may_have_brought_a_ban_and_the_next_has_to_report_of_it() {
     let second = |seconds| limited("1", 30, 0).wait(seconds).window(30).list(429, 0, 7).retry_after("1");
     assert_eq!(again(second(1), 40), NONE);
     let third = second(1).wait(40).window(30).list(429, 0, 7).retry_after("1");
-    assert_eq!(again(third, 40), [[4, 3]], "what the third told was heeded");
+    assert_eq!(again(third, 40), [[4, 3]], "what the third reported was heeded");
 }
 
 #[test]

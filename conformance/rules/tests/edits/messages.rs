@@ -1,4 +1,4 @@
-//! What is told of a trace, as reviewed snapshots: how often each rule applied, the sentences of those that failed, what observers
+//! What is reported of a trace, as reviewed snapshots: how often each rule applied, the sentences of those that failed, what observers
 //! recorded, and how the tour differs from that of every lawful server. A rule that applies to less than it did, or an observer
 //! that records something else, shows as a difference.
 
@@ -72,7 +72,7 @@ fn what_is_said_of_breaking_edits_was_reviewed() {
             writeln!(text, "    {line}").expect("a string");
         }
     }
-    reviewed("edits-told", &text);
+    reviewed("edits-messages", &text);
 }
 
 #[test]
@@ -93,9 +93,9 @@ fn lawful_edits_leave_the_transcript_of_the_tour_as_it_is() {
         for edit in lawful_edits().filter(|edit| edit.hides.is_none()) {
             let mut trace = recording::load(name);
             (edit.apply)(&mut trace, &mut Rng::with_seed(1));
-            let told = tour(&trace);
-            let told: Vec<_> = told.difference(&recorded).collect();
-            assert!(told.is_empty(), "{name}, {:?}: {told:#?}", edit.name);
+            let reported = tour(&trace);
+            let reported: Vec<_> = reported.difference(&recorded).collect();
+            assert!(reported.is_empty(), "{name}, {:?}: {reported:#?}", edit.name);
         }
     }
 }
