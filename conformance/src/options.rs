@@ -107,7 +107,7 @@ impl Options {
     /// The default maximum number of requests.
     pub const MAX_REQUESTS: usize = 2_500;
     /// The default maximum duration of a run.
-    pub const MAX_DURATION: Duration = Duration::from_secs(600);
+    pub const MAX_DURATION: Duration = Duration::from_mins(10);
     /// The default timeout of a request.
     pub const TIMEOUT: Duration = Duration::from_secs(10);
     /// How long to wait, by default, for a server that does not respond yet.

@@ -155,6 +155,10 @@ impl KeyRing {
 
     /// Stores what keys have used since the last call. What could not be written is tried again
     /// with the next call.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] when it could not be written.
     pub async fn save_usage(&self) -> Result<(), StoreError> {
         let keys: Vec<Arc<Key>> = self.keys.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect();
         let unsaved: Vec<(Arc<Key>, Usage)> = keys

@@ -138,7 +138,7 @@ impl Usage {
     }
 
     /// This, and the next requests counted ahead: up to a hundredth of what the key may send in a minute, and at most
-    /// [`MAX_RESERVE`], so that a key with high limits need not have every single request noted.
+    /// `MAX_RESERVE`, so that a key with high limits need not have every single request noted.
     #[must_use]
     pub fn with_reserve(&self, limits: Limits) -> Self {
         let free = (limits.per_minute.saturating_sub(self.in_minute)).min(limits.per_day.saturating_sub(self.in_day));

@@ -18,7 +18,7 @@ use super::{Image, ImageName, Ready, log};
 const LABEL: &str = "animal-store.candidate";
 
 /// How long an engine may take to create and start a container; pulling the image is part of it.
-const START: Duration = Duration::from_secs(300);
+const START: Duration = Duration::from_mins(5);
 
 /// Why the candidate could not be started.
 #[derive(Debug, thiserror::Error)]

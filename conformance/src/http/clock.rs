@@ -86,7 +86,7 @@ mod tests {
         let twin = clock.clone();
         let (first, measured) = (clock.now(), clock.instant());
         assert_eq!(twin.now().duration_since(first), SignedDuration::from_millis(2));
-        clock.sleep(Duration::from_secs(3_600)).await;
+        clock.sleep(Duration::from_hours(1)).await;
         assert_eq!(twin.now().duration_since(first), SignedDuration::from_millis(3_600_003));
         assert_eq!(twin.instant().duration_since(measured), Duration::from_millis(3_600_003));
     }

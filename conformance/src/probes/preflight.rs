@@ -144,7 +144,7 @@ pub async fn await_server(client: &Client, timeout: Duration, listener: &Listene
 /// The interval between two polls.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
-const A_DAY: Duration = Duration::from_secs(86_400);
+const A_DAY: Duration = Duration::from_hours(24);
 
 /// Requests a list of 100, and the orders when the response is inconclusive. The list also shows the existing animals. `waited`
 /// only affects the error message.

@@ -97,7 +97,7 @@ mod tests {
         options.invoked.ca_cert = Some("ca.pem".into());
         (options.seed, options.max_requests, options.concurrency, options.category_id) = (7, 99, 3, -5);
         (options.cases, options.replay) = (Some(4), Some(2));
-        (options.max_duration, options.wait) = (Duration::from_secs(60), Duration::from_secs(5));
+        (options.max_duration, options.wait) = (Duration::from_mins(1), Duration::from_secs(5));
         options.assumed_date = "2030-12-05T00:00:00Z".parse().ok();
         options.transport.timeout = Duration::from_secs(3);
         options.transport.proxy = Some("http://me:secret@proxy:3128".to_owned());

@@ -9,7 +9,7 @@ use animal_store_rules::limiter::Limiter;
 /// The notes on a run, given its trace so far.
 #[must_use]
 pub(super) fn notes(limiter: &Limiter<'_>, options: &Options) -> Vec<String> {
-    let answers = limiter.key(0).into_iter().flat_map(|key| key.answers());
+    let answers = limiter.key(0).into_iter().flat_map(animal_store_rules::limiter::KeyLimits::answers);
     let limits: BTreeSet<u64> = answers.map(|answer| answer.window.limit).collect();
     let contradiction = |plan: &Plan| limits.iter().find_map(|limit| contradiction(plan, *limit));
     options.plan.as_ref().and_then(contradiction).into_iter().collect()

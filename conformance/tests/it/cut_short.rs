@@ -25,11 +25,11 @@ async fn judged_after(used: usize) -> Report {
     let request = Request::new("GET", "/pets").authorization(format!("Bearer {}", server.api_key()));
     for sent in 0..used {
         if sent % 50 == 0 {
-            clock.sleep(Duration::from_secs(60)).await;
+            clock.sleep(Duration::from_mins(1)).await;
         }
         client.send(&request).await;
     }
-    clock.sleep(Duration::from_secs(60)).await;
+    clock.sleep(Duration::from_mins(1)).await;
     let report = Judge::new(options).clock(clock).run().await.expect("a report");
     server.shutdown().await;
     report

@@ -48,7 +48,7 @@ fn junit_is_read_back_with_the_status_of_every_requirement() {
                 assert!(requirement.violation, "{id}");
                 let sentence = requirement.evidence[0].sentence.as_str();
                 assert_eq!(
-                    message.as_ref().map(|text| text.as_str()),
+                    message.as_ref().map(quick_junit::XmlString::as_str),
                     Some(sentence),
                     "{id}: nothing is lost on the way"
                 );

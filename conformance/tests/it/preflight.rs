@@ -60,7 +60,7 @@ async fn when_nothing_answers_in_time_the_refusal_tells_how_long_was_waited() {
 async fn what_time_does_not_mend_ends_the_wait() {
     let candidate = Candidate::start(Nature::default()).await;
     let mut options = options(&candidate.base_url.replace("http:", "https:"), Profile::Full);
-    options.wait = Duration::from_secs(600);
+    options.wait = Duration::from_mins(10);
     let error = judge(options).await.expect_err("plain HTTP is no TLS");
     assert!(matches!(error, RunError::Unusable(Unusable::Tls { .. })), "{error}");
 }

@@ -19,7 +19,7 @@ pub(crate) fn options(base_url: &str, profile: Profile) -> Options {
     let mut options = Options::new(base_url, KEY).expect("an address and a key");
     options.scope.profile = profile;
     options.seed = 7;
-    options.max_duration = Duration::from_secs(180);
+    options.max_duration = Duration::from_mins(3);
     options
 }
 

@@ -74,7 +74,7 @@ impl Default for ServeOptions {
             max_connections: 4096,
             max_connections_per_address: 1024,
             header_timeout: Duration::from_secs(10),
-            idle_timeout: Duration::from_secs(60),
+            idle_timeout: Duration::from_mins(1),
             send_timeout: Duration::from_secs(30),
             grace: Duration::from_secs(10),
         }
@@ -249,7 +249,7 @@ where
         .half_close(true)
         .max_buf_size(MAX_HEAD)
         .serve_connection(stream, service_fn(move |request| service.clone().answer(request, Arc::clone(&noting))));
-    if let Err(error) = progress.drive(connection, |connection| connection.graceful_shutdown()).await {
+    if let Err(error) = progress.drive(connection, hyper::server::conn::http1::Connection::graceful_shutdown).await {
         tracing::debug!(%error, "a connection ended early");
     }
 }

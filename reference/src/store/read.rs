@@ -45,7 +45,7 @@ impl Readers {
 
     pub(super) fn open(path: &Path) -> rusqlite::Result<Self> {
         let threads = std::thread::available_parallelism().map_or(2, usize::from);
-        let slots = (0..threads + 1).map(|_| schema::open_reader(path).map(Mutex::new));
+        let slots = (0..=threads).map(|_| schema::open_reader(path).map(Mutex::new));
         Ok(Self { path: path.to_owned(), slots: slots.collect::<rusqlite::Result<_>>()? })
     }
 

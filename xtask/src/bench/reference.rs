@@ -50,7 +50,7 @@ impl Reference {
 
     /// Creates `count` animals through the API, as any client would; returns their ids.
     pub(crate) fn fill(&self, runtime: &Runtime, count: u64) -> anyhow::Result<Vec<i64>> {
-        let extent = Extent { connections: WRITERS, requests: count, duration: Duration::from_secs(600) };
+        let extent = Extent { connections: WRITERS, requests: count, duration: Duration::from_mins(10) };
         let outcome = runtime.block_on(load::send(self.server.address(), &self.create_script(), extent))?;
         ensure!(outcome.answers == count, "only {} of {count} animals could be created in time", outcome.answers);
         let mut ids = outcome.ids;

@@ -73,7 +73,7 @@ fn timed(mut command: Command) -> anyhow::Result<f64> {
     let output = command
         .stdin(Stdio::null())
         .output()
-        .with_context(|| format!("could not start {:?}", command.get_program()))?;
+        .with_context(|| format!("could not start {}", command.get_program().display()))?;
     let time = start.elapsed().as_secs_f64();
     ensure!(
         output.status.success(),

@@ -355,7 +355,7 @@ impl<'t> History<'t> {
     #[must_use]
     pub fn is_shown_elsewhere(&self, id: i64, entry: &Entry<'_>) -> bool {
         let shown = self.sightings.get(&id).map_or(&[][..], Vec::as_slice);
-        shown.iter().any(|&index| !std::ptr::eq(&self.entries[index], entry))
+        shown.iter().any(|&index| !std::ptr::eq(&raw const self.entries[index], entry))
     }
 
     /// Whether a request that failed was under way at the same time: what it used up may be given back afterwards.
@@ -395,14 +395,15 @@ impl<'t> History<'t> {
     /// else by the judge's clock. An assumed date means that the day of removal has come.
     #[must_use]
     pub fn era(&self, entry: &Entry<'_>) -> Era {
-        let removal: Timestamp = "2030-12-05T00:00:00Z".parse().expect("a constant timestamp");
+        /// 2030-12-05T00:00:00Z
+        const REMOVAL: Timestamp = Timestamp::constant(1_922_659_200, 0);
         if let Some(assumed) = self.context.assumed_date {
-            return if assumed < removal { Era::Before } else { Era::After };
+            return if assumed < REMOVAL { Era::Before } else { Era::After };
         }
         let now = entry.server_time().unwrap_or(entry.exchange.received_at);
-        if now < removal {
+        if now < REMOVAL {
             Era::Before
-        } else if now < removal + SignedDuration::from_hours(24) {
+        } else if now < REMOVAL + SignedDuration::from_hours(24) {
             Era::OnTheDay
         } else {
             Era::After

@@ -243,7 +243,7 @@ struct Text(String);
 impl<'de> Deserialize<'de> for Text {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct TextVisitor;
-        impl<'de> Visitor<'de> for TextVisitor {
+        impl Visitor<'_> for TextVisitor {
             type Value = Text;
             fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str("a string")

@@ -52,7 +52,7 @@ impl KnownFailing {
     ///
     /// # Errors
     ///
-    /// [`Malformed`] when it is no such TOML, names what the catalogue does not know or what cannot fail, or says something
+    /// [`TomlError`] when it is no such TOML, names what the catalogue does not know or what cannot fail, or says something
     /// twice.
     pub fn parse(text: &str) -> Result<KnownFailing, TomlError> {
         let file: File = toml::from_str(text).map_err(|error| TomlError::toml(text, &error))?;

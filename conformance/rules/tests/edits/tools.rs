@@ -63,7 +63,7 @@ pub(super) fn listed(entry: &Entry<'_>) -> bool {
 }
 
 /// A list with this query, answered with 200.
-pub(super) fn listed_by<'q>(query: &'q str) -> impl Fn(&Entry<'_>) -> bool + 'q {
+pub(super) fn listed_by(query: &str) -> impl Fn(&Entry<'_>) -> bool + '_ {
     move |entry| listed(entry) && entry.exchange.request.query.as_deref().unwrap_or("") == query
 }
 

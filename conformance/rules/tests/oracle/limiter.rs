@@ -106,7 +106,7 @@ pub(crate) fn weight(count: u64, into: i64, up: bool) -> u64 {
 pub(crate) fn weighs_at_most(count: u64, most: u64, up: bool) -> i64 {
     let (mut low, mut high) = (0, MINUTE);
     while low < high {
-        let middle = (low + high) / 2;
+        let middle = i64::midpoint(low, high);
         if weight(count, middle, up) <= most { high = middle } else { low = middle + 1 }
     }
     low

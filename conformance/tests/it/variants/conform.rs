@@ -61,7 +61,7 @@ async fn accused(plan: Plan, choices: &[Choice]) -> Option<String> {
     options.plan = (plan != Plan::Free).then(|| plan.name().parse().expect("a plan"));
     options.strict = true;
     // A slow variant with a ban takes its time, which is none here.
-    options.max_duration = std::time::Duration::from_secs(3_600);
+    options.max_duration = std::time::Duration::from_hours(1);
     let report = match Judge::new(options).clock(host.clock.clone()).run().await {
         Ok(report) => report,
         Err(error) => return Some(format!("no verdict: {error}")),

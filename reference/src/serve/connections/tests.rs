@@ -6,7 +6,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::*;
 
-const PATIENCE: Duration = Duration::from_secs(3_600);
+const PATIENCE: Duration = Duration::from_hours(1);
 
 fn options() -> ServeOptions {
     ServeOptions {

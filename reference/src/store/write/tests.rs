@@ -7,7 +7,7 @@ use super::super::schema::{self, Durability};
 use super::*;
 
 /// Far longer than any of this takes.
-const LONG: Duration = Duration::from_secs(3_600);
+const LONG: Duration = Duration::from_hours(1);
 const PATIENCE: Duration = Duration::from_secs(30);
 
 fn job(name: &str) -> Job {
@@ -87,7 +87,7 @@ fn waiting_pays_after_a_shared_commit_on_a_slow_disk() {
         window.wait
     };
     assert_eq!(learnt(1, SLOW_COMMIT), Duration::ZERO);
-    assert_eq!(learnt(2, SLOW_COMMIT - Duration::from_nanos(1)), Duration::ZERO);
+    assert_eq!(learnt(2, SLOW_COMMIT.checked_sub(Duration::from_nanos(1)).unwrap()), Duration::ZERO);
     assert_eq!(learnt(2, SLOW_COMMIT), SLOW_COMMIT / 4);
     assert_eq!(learnt(64, Duration::from_micros(1_200)), Duration::from_micros(300));
     assert_eq!(learnt(2, Duration::from_millis(50)), MAX_GATHER);

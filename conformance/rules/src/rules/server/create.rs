@@ -18,7 +18,7 @@ pub(crate) const RULES: &[Rule] = &[
     Rule::new("create.category-int64", category_int64),
     Rule::new("create.status-enum", |d, j| refused(d, j, Fault::StatusEnum, "a status outside the three values")),
     Rule::new("create.body-required", |d, j| {
-        refused(d, j, Fault::NoObject, "a body that is missing or is not an object")
+        refused(d, j, Fault::NoObject, "a body that is missing or is not an object");
     }),
     Rule::new("create.malformed-json", malformed_json),
 ];

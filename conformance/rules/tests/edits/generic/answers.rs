@@ -52,7 +52,7 @@ pub(super) fn edits(exchange: &Exchange) -> Vec<Edit> {
         }
         edit(&part, "emptied", &|response| set(response, name, ""));
         edit(&part, "retyped", &|response| set(response, name, "no/thing"));
-        if let Some(date) = response.date().filter(|_| name == "date").map(|date| date.as_second()) {
+        if let Some(date) = response.date().filter(|_| name == "date").map(jiff::Timestamp::as_second) {
             for (kind, by) in
                 [("a second later", 1), ("a second earlier", -1), ("an hour later", 3_600), ("a day earlier", -86_400)]
             {

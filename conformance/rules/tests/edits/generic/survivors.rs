@@ -57,7 +57,7 @@ impl Survivor<'_> {
     /// Whether the headers reported the day, of which hours are left.
     fn reports_day(&self) -> bool {
         let window = self.recorded.rate.as_ref().and_then(RateHeaders::window);
-        let reported_at = self.recorded.server_time().map(|time| time.as_second());
+        let reported_at = self.recorded.server_time().map(jiff::Timestamp::as_second);
         window.zip(reported_at).is_some_and(|(window, now)| window.reset - now > 2 * 3_600)
     }
 

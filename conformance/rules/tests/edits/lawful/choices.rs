@@ -225,7 +225,7 @@ fn scheme_case(trace: &mut Trace, _: &mut Rng) {
 fn retry_after_form(trace: &mut Trace, _: &mut Rng) {
     each(trace, limited, |response| {
         // Without a Date there is nothing to reckon from.
-        let Some(now) = response.date().map(|date| date.as_second()) else { return };
+        let Some(now) = response.date().map(jiff::Timestamp::as_second) else { return };
         let reported = response.header("retry-after").expect("a lawful 429").to_owned();
         match reported.parse::<i64>() {
             Ok(seconds) => set(response, "retry-after", http_date(now + seconds)),
