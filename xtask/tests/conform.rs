@@ -45,6 +45,6 @@ fn a_file_whose_servers_wait_to_be_picked_is_not_passed_over() {
     let folder = with_file("profile = 'functional'\n[environments.staging]\nbase_url = 'http://127.0.0.1:1/v1'\n");
     let output = conform(folder.path(), &[]);
     assert_eq!(output.status.code(), Some(2), "{}", text(&output.stdout));
-    assert!(text(&output.stderr).contains("which environment of conform.toml?"), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("no environment of conform.toml is selected"), "{}", text(&output.stderr));
     assert_eq!(conform(folder.path(), &["--no-config", "--profile", "functional"]).status.code(), Some(0));
 }

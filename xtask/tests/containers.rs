@@ -125,7 +125,7 @@ impl Site {
             let output = self.judge_with(&["serve", "--no-such-option"], ready);
             let said = told(&output);
             assert_eq!(output.status.code(), Some(3), "{said}");
-            assert!(said.contains("with exit code 2") && said.contains("--no-such-option"), "{said}");
+            assert!(said.contains("exited with code 2") && said.contains("--no-such-option"), "{said}");
         }
     }
 
@@ -145,7 +145,7 @@ impl Site {
         let output = judge.env("DOCKER_HOST", "unix:///no-such-socket").output().expect("the judge starts");
         let said = told(&output);
         assert_eq!(output.status.code(), Some(3), "{said}");
-        assert!(said.starts_with("error: no container engine answers") && said.lines().count() == 1, "{said}");
+        assert!(said.starts_with("error: no container engine responds") && said.lines().count() == 1, "{said}");
     }
 
     fn the_judges_image_judges_the_references_on_a_private_network(&self) {

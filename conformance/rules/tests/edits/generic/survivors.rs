@@ -95,7 +95,7 @@ pub(super) const REASONS: &[Reason] = &[
         explains: |s| s.is(&UNASKED, &[]),
     },
     Reason {
-        why: "no announcement of the deprecation is demanded, and one reported twice is the same announcement",
+        why: "no announcement of the deprecation is demanded, and one made twice is the same announcement",
         explains: |s| s.is(&["header sunset"], &["dropped", "doubled"]),
     },
     Reason {
