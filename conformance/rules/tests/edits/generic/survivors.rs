@@ -120,7 +120,7 @@ pub(super) const REASONS: &[Reason] = &[
         explains: |s| s.is(&["header date"], &["a second later", "a second earlier"]),
     },
     Reason {
-        why: "RFC 9110 lets a server without a clock leave Date out; a Date that cannot be read reports no more than none",
+        why: "RFC 9110 lets a server without a clock leave Date out; a Date that cannot be read says no more than none",
         explains: |s| s.is(&["header date"], &["dropped", "emptied", "retyped"]),
     },
     Reason {
@@ -146,7 +146,7 @@ pub(super) const REASONS: &[Reason] = &[
         explains: |s| s.is(&["header x-ratelimit-remaining"], &["one more", "one less"]),
     },
     Reason {
-        why: "a 429 that repeats another may reports a ban, whose policy, status and end are open",
+        why: "a 429 that repeats another may indicate a ban, whose policy, status and end are open",
         explains: |s| {
             s.status() == 429
                 && (s.is(&["header x-ratelimit-reset", "header date"], &[]) || s.is(&["status"], &["401", "403"]))
@@ -184,7 +184,7 @@ pub(super) const REASONS: &[Reason] = &[
         },
     },
     Reason {
-        why: "the service assigns any id, and reads may lag: nothing that was read later reports that it is another",
+        why: "the service assigns any id, and reads may lag: nothing that was read later shows that it is another",
         explains: |s| {
             let another = ["one more", "one less", "negative"];
             s.is(&["body id"], &another) && s.is_animal() && s.status() == 201
