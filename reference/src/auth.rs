@@ -44,6 +44,12 @@ impl Key {
         self.hash == stored.hash && self.limits == stored.limits
     }
 
+    /// How many requests it may make.
+    #[must_use]
+    pub fn limits(&self) -> Limits {
+        self.limits
+    }
+
     /// Decides one request at `now` and counts it if it is admitted.
     pub fn decide(&self, ban: BanPolicy, now: u64) -> Decision {
         let mut ledger = self.ledger.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,48 +1,54 @@
 //! Ready response bodies of single animals. An animal never changes and never goes away, so a body that
 //! was right once stays right, and nothing ever has to be invalidated.
 
-use std::sync::{PoisonError, RwLock};
-
 use bytes::Bytes;
+use quick_cache::Weighter;
+use quick_cache::sync::Cache;
 
-/// How many animals are kept: a power of two. Identifiers are handed out one after another, so the
-/// newest this many all find a place of their own.
-const PLACES: usize = 1 << 14;
+/// The memory that all bodies together may take, in bytes: enough for some 380,000 animals with short names.
+const BUDGET: u64 = 64 * 1024 * 1024;
 
-/// Longer bodies are not kept, which bounds the whole cache at 32 MiB.
-const MAX_BODY: usize = 2048;
+/// What a body takes beside its text, in bytes: its place in the cache, the identifier, the count of its users and
+/// the allocator's bookkeeping. A process grows by 96 for each of 200,000 animals; the rest is for tables that have
+/// just doubled.
+const OVERHEAD: u64 = 112;
 
-/// A cache with one place for each identifier modulo its size; the last one to come stays.
-pub(crate) struct BodyCache(Box<[RwLock<(i64, Bytes)>]>);
+/// For which number of animals room is made before the first is kept; it grows by itself.
+const EXPECTED: usize = 4096;
+
+/// The bodies that were asked for lately or often, up to the budget.
+pub(crate) struct BodyCache(Cache<i64, Bytes, Size>);
 
 impl Default for BodyCache {
     fn default() -> Self {
-        // No animal has identifier 0 (they begin at 1), so an empty place matches none.
-        Self((0..PLACES).map(|_| RwLock::new((0, Bytes::new()))).collect())
+        Self::with_budget(BUDGET)
     }
 }
 
 impl BodyCache {
+    fn with_budget(bytes: u64) -> Self {
+        Self(Cache::with_weighter(EXPECTED, bytes, Size))
+    }
+
     /// The body of the animal with this identifier, if it is kept.
     #[must_use]
     pub(crate) fn get(&self, id: i64) -> Option<Bytes> {
-        if id <= 0 {
-            return None;
-        }
-        let place = self.place(id).read().unwrap_or_else(PoisonError::into_inner);
-        (place.0 == id).then(|| place.1.clone())
+        self.0.get(&id)
     }
 
-    /// Keeps a body, in place of another.
+    /// Keeps a body, if need be in place of others.
     pub(crate) fn put(&self, id: i64, body: &Bytes) {
-        if id > 0 && body.len() <= MAX_BODY {
-            *self.place(id).write().unwrap_or_else(PoisonError::into_inner) = (id, body.clone());
-        }
+        self.0.insert(id, body.clone());
     }
+}
 
-    fn place(&self, id: i64) -> &RwLock<(i64, Bytes)> {
-        // The remainder of a positive number by a power of two that fits every usize.
-        &self.0[(id.unsigned_abs() % PLACES as u64) as usize]
+/// How much of the budget a body takes.
+#[derive(Clone)]
+struct Size;
+
+impl Weighter<i64, Bytes> for Size {
+    fn weight(&self, _id: &i64, body: &Bytes) -> u64 {
+        body.len() as u64 + OVERHEAD
     }
 }
 
@@ -51,28 +57,35 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_belongs_to_the_last_identifier_that_took_it() {
-        let (cache, other) = (BodyCache::default(), 7 + PLACES as i64);
-        cache.put(7, &Bytes::from_static(b"seven"));
-        assert_eq!(cache.get(7).as_deref(), Some(&b"seven"[..]));
-        assert_eq!(cache.get(other), None);
-        cache.put(other, &Bytes::from_static(b"other"));
-        assert_eq!(cache.get(7), None);
+    fn a_body_is_found_by_its_own_identifier_and_no_other() {
+        let cache = BodyCache::default();
+        for id in [1, 7, i64::MAX] {
+            cache.put(id, &Bytes::from(id.to_string()));
+        }
+        assert_eq!(cache.get(7).as_deref(), Some(&b"7"[..]));
+        assert_eq!(cache.get(i64::MAX).as_deref(), Some(i64::MAX.to_string().as_bytes()));
+        assert_eq!([0, -1, -7, i64::MIN, 8].map(|id| cache.get(id)), [const { None }; 5]);
     }
 
     #[test]
-    fn what_no_animal_has_is_never_found() {
+    fn a_hundred_thousand_short_bodies_are_kept_together() {
         let cache = BodyCache::default();
-        assert_eq!([0, -1, i64::MIN, i64::MAX, PLACES as i64].map(|id| cache.get(id)), [const { None }; 5]);
-        cache.put(1, &Bytes::from(vec![b'x'; MAX_BODY + 1]));
-        assert_eq!(cache.get(1), None, "too long to keep");
+        let body = Bytes::from(vec![b'x'; 100]);
+        // Identifiers far apart take no more room than neighbours.
+        (0..100_000).for_each(|number| cache.put(1 + number * 10, &body));
+        assert_eq!((0..100_000).filter(|number| cache.get(1 + number * 10).is_some()).count(), 100_000);
     }
 
     #[test]
-    fn an_identifier_that_is_never_found_displaces_none() {
-        let cache = BodyCache::default();
-        cache.put(PLACES as i64, &Bytes::from_static(b"kept"));
-        cache.put(0, &Bytes::from_static(b"never found"));
-        assert_eq!(cache.get(PLACES as i64).as_deref(), Some(&b"kept"[..]));
+    fn what_is_kept_stays_within_the_budget_whatever_its_length() {
+        for length in [0, 100, 8_000] {
+            let budget = 4 * 1024 * 1024;
+            let cache = BodyCache::with_budget(budget);
+            let body = Bytes::from(vec![b'x'; length]);
+            (1..100_000).for_each(|id| cache.put(id, &body));
+            let kept = (1..100_000).filter(|id| cache.get(*id).is_some()).count() as u64;
+            let size = kept * (length as u64 + OVERHEAD);
+            assert!(size <= budget && size > budget / 4, "{kept} bodies of {length} bytes");
+        }
     }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use clap::{CommandFactory, Parser};
 
 use crate::commands::outcome::{Failure, print};
-use crate::commands::{health, keys, serve};
+use crate::commands::{challenge, health, keys, lab, serve};
 use crate::config::{Cli, Command};
 use crate::openapi;
 
@@ -20,7 +20,9 @@ pub fn command() -> clap::Command {
 }
 
 /// Runs the program with its arguments, its own name first. Failures are reported on standard error, and
-/// the exit code is 0 when all is done, 1 when it failed, 2 for wrong usage, 3 when it could not start.
+/// the exit code is 0 when all is done, 1 when it failed, 2 for wrong usage, 3 when it could not start, 4 when it was
+/// stopped unfinished. A server that ends before its work is done does not return from here: it exits with 4 by itself
+/// (see `serve/stopping.rs`).
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
@@ -35,12 +37,16 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Keys(args) => keys::run(&args.command),
         Command::Openapi => print(&openapi::render(&openapi::document("/v1"))),
         Command::Health(args) => health::run(&args),
+        Command::Choices(args) => lab::list_choices(&args),
+        Command::Faults(args) => lab::list_faults(&args),
+        Command::Challenge(args) => challenge::run(&args),
     };
     let (code, message) = match outcome {
         Ok(()) => return ExitCode::SUCCESS,
         Err(Failure::Failed(message)) => (1, message),
         Err(Failure::Usage(message)) => (2, message),
         Err(Failure::CannotStart(message)) => (3, message),
+        Err(Failure::Unfinished(message)) => (4, message),
     };
     report(message);
     ExitCode::from(code)

@@ -6,15 +6,25 @@
 
 use std::cell::RefCell;
 use std::fmt;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use http::HeaderValue;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
-/// A source of the current time, in whole seconds since 1970-01-01T00:00:00Z.
+/// A source of the current time, and a way to wait by it.
 #[derive(Clone, Debug)]
 pub struct Clock(Kind);
+
+/// The time of a server whose clock another program controls.
+pub trait TimeSource: Send + Sync {
+    /// The current time.
+    fn now(&self) -> Timestamp;
+
+    /// Completes when this duration has passed by this time.
+    fn sleep(&self, duration: Duration) -> Pin<Box<dyn Future<Output = ()> + Send + '_>>;
+}
 
 #[derive(Clone)]
 enum Kind {
@@ -24,7 +34,7 @@ enum Kind {
         start: Duration,
         since: Instant,
     },
-    External(Arc<dyn Fn() -> u64 + Send + Sync>),
+    External(Arc<dyn TimeSource>),
     #[cfg(test)]
     Frozen(Arc<std::sync::atomic::AtomicU64>),
 }
@@ -49,11 +59,11 @@ impl Clock {
         start.map_or_else(Self::system, Self::starting_at)
     }
 
-    /// A clock that another program controls: `now` returns the Unix time in whole seconds. So a program that embeds a
-    /// server can let the server's time pass faster than its own.
+    /// A clock that another program controls. So a program that embeds a server can let the server's time pass faster
+    /// than its own.
     #[must_use]
-    pub fn told_by(now: impl Fn() -> u64 + Send + Sync + 'static) -> Self {
-        Self(Kind::External(Arc::new(now)))
+    pub fn controlled(source: impl TimeSource + 'static) -> Self {
+        Self(Kind::External(Arc::new(source)))
     }
 
     /// A clock that only moves when a test moves it.
@@ -75,10 +85,34 @@ impl Clock {
     pub fn now(&self) -> u64 {
         match &self.0 {
             Kind::System => SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs(),
-            Kind::External(now) => now(),
+            Kind::External(source) => u64::try_from(source.now().as_second()).unwrap_or(0),
             Kind::StartedAt { start, since } => (*start + since.elapsed()).as_secs(),
             #[cfg(test)]
             Kind::Frozen(at) => at.load(std::sync::atomic::Ordering::SeqCst),
+        }
+    }
+
+    /// The current time, as exactly as it is known.
+    #[must_use]
+    pub fn timestamp(&self) -> Timestamp {
+        let since_epoch = match &self.0 {
+            Kind::System => return Timestamp::now(),
+            Kind::External(source) => return source.now(),
+            Kind::StartedAt { start, since } => *start + since.elapsed(),
+            #[cfg(test)]
+            Kind::Frozen(at) => Duration::from_secs(at.load(std::sync::atomic::Ordering::SeqCst)),
+        };
+        SignedDuration::try_from(since_epoch)
+            .ok()
+            .and_then(|passed| Timestamp::from_duration(passed).ok())
+            .unwrap_or(Timestamp::MAX)
+    }
+
+    /// Waits until this duration has passed by this clock.
+    pub async fn sleep(&self, duration: Duration) {
+        match &self.0 {
+            Kind::External(source) => source.sleep(duration).await,
+            _ => tokio::time::sleep(duration).await,
         }
     }
 }
@@ -134,10 +168,39 @@ mod tests {
         assert!(clock.now() >= first);
     }
 
+    /// A time that passes by waiting alone.
+    struct Waited(std::sync::Mutex<Timestamp>);
+
+    impl TimeSource for Waited {
+        fn now(&self) -> Timestamp {
+            *self.0.lock().expect("no panic")
+        }
+
+        fn sleep(&self, duration: Duration) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+            *self.0.lock().expect("no panic") += duration;
+            Box::pin(std::future::ready(()))
+        }
+    }
+
+    fn waited(start: &str) -> Clock {
+        Clock::controlled(Waited(std::sync::Mutex::new(start.parse().expect("a timestamp"))))
+    }
+
+    #[tokio::test]
+    async fn a_controlled_clock_shows_the_time_of_its_source_and_waits_by_it() {
+        let clock = waited("2030-12-05T00:00:00.25Z");
+        assert_eq!((clock.now(), clock.timestamp().subsec_millisecond()), (1_922_659_200, 250));
+        clock.sleep(Duration::from_hours(1)).await;
+        assert_eq!(clock.now(), 1_922_662_800);
+    }
+
     #[test]
-    fn an_external_clock_shows_what_its_function_returns() {
-        let clock = Clock::told_by(|| 1_922_659_200);
-        assert_eq!(clock.now(), 1_922_659_200);
+    fn every_kind_of_clock_agrees_with_itself_to_the_second() {
+        let start: Timestamp = "2030-12-04T23:59:50Z".parse().expect("a timestamp");
+        for clock in [Clock::system(), Clock::starting_at(start), Clock::frozen(77)] {
+            let (before, exact, after) = (clock.now(), clock.timestamp().as_second().unsigned_abs(), clock.now());
+            assert!((before..=after).contains(&exact), "{clock:?}: {before}, {exact}, {after}");
+        }
     }
 
     #[test]
@@ -150,6 +213,6 @@ mod tests {
     #[test]
     fn the_debug_form_names_the_kind_of_clock() {
         assert!(format!("{:?}", Clock::system()).contains("system"));
-        assert!(format!("{:?}", Clock::told_by(|| 0)).contains("external"));
+        assert!(format!("{:?}", waited("2026-01-01T00:00:00Z")).contains("external"));
     }
 }

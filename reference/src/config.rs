@@ -1,5 +1,7 @@
 //! The command line: what can be set, its defaults, and how its values are read.
 
+mod lab;
+
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,6 +10,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use jiff::Timestamp;
 
 use crate::plan::{Limits, Plan};
+pub use lab::{ChallengeArgs, LabArgs, ListArgs, ListFormat, ReportFile, ReportFormat};
 
 /// The reference server of the Animal Store API
 #[derive(Debug, Parser)]
@@ -33,6 +36,12 @@ pub enum Command {
     Openapi,
     /// Ask a running server whether it is healthy; for container health checks
     Health(HealthArgs),
+    /// List the lawful choices that `serve --choose` and `serve --lawful` make
+    Choices(ListArgs),
+    /// List the faults that `serve --fault` has
+    Faults(ListArgs),
+    /// Try a test suite against lawful servers and broken ones, and show what it misses
+    Challenge(Box<ChallengeArgs>),
 }
 
 /// The database.
@@ -65,6 +74,10 @@ pub struct ServeArgs {
     /// Start the clock here and let it run on, for example 2030-12-04T23:59:50Z
     #[arg(long, value_name = "TIME", value_parser = not_before_1970)]
     pub now: Option<Timestamp>,
+
+    /// Which server it is to be.
+    #[command(flatten)]
+    pub lab: LabArgs,
 
     /// Serve HTTPS with this certificate chain (PEM)
     #[arg(long, value_name = "FILE", requires = "tls_key", help_heading = "HTTPS")]
@@ -206,10 +219,7 @@ impl IssueArgs {
     /// A sentence, when figures are given for a plan that has its own.
     pub fn plan(&self) -> Result<Plan, &'static str> {
         match (self.plan, self.rpm.zip(self.rpd)) {
-            (PlanName::Free, None) => Ok(Plan::Free),
-            (PlanName::Pro, None) => Ok(Plan::Pro),
-            (PlanName::Business, None) => Ok(Plan::Business),
-            (PlanName::Enterprise, None) => Ok(Plan::Enterprise),
+            (name, None) => Ok(name.plan()),
             (PlanName::Enterprise, Some((per_minute, per_day))) => Ok(Plan::Custom(Limits { per_minute, per_day })),
             (_, Some(_)) => Err("--rpm and --rpd are for enterprise keys; the other plans have fixed figures"),
         }
@@ -227,6 +237,19 @@ pub enum PlanName {
     Business,
     /// Agreed figures: --rpm and --rpd
     Enterprise,
+}
+
+impl PlanName {
+    /// The plan, with the figures that it has without an agreement.
+    #[must_use]
+    pub fn plan(self) -> Plan {
+        match self {
+            PlanName::Free => Plan::Free,
+            PlanName::Pro => Plan::Pro,
+            PlanName::Business => Plan::Business,
+            PlanName::Enterprise => Plan::Enterprise,
+        }
+    }
 }
 
 /// Options of `reference keys revoke`.

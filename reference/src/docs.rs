@@ -137,7 +137,7 @@ fn members<'a>(value: &'a Value, pointer: &str) -> impl Iterator<Item = (&'a Str
     value.pointer(pointer).and_then(Value::as_object).into_iter().flatten()
 }
 
-fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 

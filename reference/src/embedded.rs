@@ -1,6 +1,7 @@
 //! A whole server inside another program: on a free loopback port, with a temporary database.
 
 use std::net::Ipv4Addr;
+use std::sync::Arc;
 
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -8,8 +9,8 @@ use tokio::task::JoinHandle;
 use crate::app::{App, AppOptions, RequestLimits};
 use crate::clock::Clock;
 use crate::keys::{self, ApiKey, IssueError};
+use crate::lab::{Lab, Variation};
 use crate::plan::Plan;
-use crate::rate_limit::BanPolicy;
 use crate::serve::{ServeOptions, Server};
 use crate::store::{KeyStore, Location, OpenError, Store, StoreError};
 
@@ -21,7 +22,7 @@ const WRITE_QUEUE: usize = 1024;
 /// Options of an embedded server.
 #[derive(Clone, Debug)]
 pub struct EmbeddedOptions {
-    /// The plan of its one key.
+    /// The plan of its keys.
     pub plan: Plan,
     /// Where its time comes from.
     pub clock: Clock,
@@ -49,6 +50,7 @@ pub enum EmbeddedError {
 pub struct Embedded {
     base_url: String,
     key: ApiKey,
+    second_key: ApiKey,
     stop: oneshot::Sender<()>,
     server: JoinHandle<()>,
 }
@@ -60,26 +62,54 @@ impl Embedded {
     ///
     /// [`EmbeddedError`] when there is no place for the database or no free port.
     pub async fn start(options: EmbeddedOptions) -> Result<Self, EmbeddedError> {
+        Self::start_varied(options, None).await
+    }
+
+    /// Starts a variation of the reference in the current tokio runtime. The time at which its clock should start is left
+    /// to the clock of the options.
+    ///
+    /// # Errors
+    ///
+    /// [`EmbeddedError`] when there is no place for the database or no free port.
+    pub async fn start_as(options: EmbeddedOptions, variation: Variation) -> Result<Self, EmbeddedError> {
+        Self::start_varied(options, Some(variation)).await
+    }
+
+    async fn start_varied(options: EmbeddedOptions, variation: Option<Variation>) -> Result<Self, EmbeddedError> {
         let clock = options.clock;
+        let setting = variation.as_ref().map(|variation| variation.setting.clone()).unwrap_or_default();
         let store = Store::open(&Location::Scratch, WRITE_QUEUE)?;
-        let (_, key) = keys::issue(&KeyStore::beside(&store)?, "embedded", options.plan, clock.now())?;
+        let issued = KeyStore::beside(&store)?;
+        let (_, key) = keys::issue(&issued, "embedded", options.plan, clock.now())?;
+        let (_, second_key) = keys::issue(&issued, "embedded, second", options.plan, clock.now())?;
+        // A connection that stays open would keep a view of the keys of its own.
+        drop(issued);
         let app = App::new(
             store,
             AppOptions {
-                base_path: BASE_PATH.to_owned(),
+                base_path: setting.base_path.unwrap_or(BASE_PATH).to_owned(),
                 clock,
-                ban: BanPolicy::default(),
+                ban: setting.ban.unwrap_or_default(),
                 limits: RequestLimits::default(),
             },
         )?;
-        let server = Server::bind((Ipv4Addr::LOCALHOST, 0).into(), app, None, ServeOptions::default())?;
+        let app = Arc::new(app);
+        let lab = match variation {
+            Some(variation) => {
+                let lab = Lab::start(Arc::clone(&app), variation).await?;
+                lab.introduce([&key]);
+                Some(lab)
+            }
+            None => None,
+        };
+        let server = Server::bind((Ipv4Addr::LOCALHOST, 0).into(), app, lab, None, ServeOptions::default())?;
         let base_url = server.base_url()?;
         let (stop, stopped) = oneshot::channel();
         let server = tokio::spawn(server.run(async {
             // A dropped sender stops the server too.
             let _ = stopped.await;
         }));
-        Ok(Self { base_url, key, stop, server })
+        Ok(Self { base_url, key, second_key, stop, server })
     }
 
     /// The base address of the API, such as `http://127.0.0.1:40123/v1`.
@@ -92,6 +122,12 @@ impl Embedded {
     #[must_use]
     pub fn api_key(&self) -> &str {
         self.key.reveal()
+    }
+
+    /// Another key of the same plan, with a limit of its own.
+    #[must_use]
+    pub fn second_api_key(&self) -> &str {
+        self.second_key.reveal()
     }
 
     /// Stops the server: requests in flight finish, then the database goes away.

@@ -8,7 +8,7 @@
 //! ([`auth`]) and counts ([`rate_limit`]). Then the handlers in [`pets`] and [`orders`], given what
 //! [`extract`] and [`query`] made of the request, read and write through [`store`]; [`unauthenticated`]
 //! serves what needs no key. Every refusal is an [`error::ApiError`], every JSON response is built in [`respond`], every
-//! date comes from [`clock`].
+//! date comes from [`clock`]. In [`lab`] are layers that make of all this another lawful server, or a broken one.
 
 pub mod access;
 pub mod app;
@@ -26,6 +26,7 @@ pub mod extract;
 pub mod gate;
 mod int64;
 pub mod keys;
+pub mod lab;
 pub mod limits;
 mod list_body;
 mod logging;

@@ -37,7 +37,7 @@ pub(crate) fn name(base_path: &str, path: &str) -> &'static str {
 }
 
 /// What follows the base path: nothing, or a path.
-fn below<'a>(base_path: &str, path: &'a str) -> Option<&'a str> {
+pub(crate) fn below<'a>(base_path: &str, path: &'a str) -> Option<&'a str> {
     path.strip_prefix(base_path).filter(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 

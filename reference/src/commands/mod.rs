@@ -1,6 +1,8 @@
 //! The commands of the program, a file each.
 
+pub(crate) mod challenge;
 pub(crate) mod health;
 pub(crate) mod keys;
+pub(crate) mod lab;
 pub(crate) mod outcome;
 pub(crate) mod serve;

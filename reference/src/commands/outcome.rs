@@ -12,6 +12,8 @@ pub(crate) enum Failure {
     Usage(String),
     /// A server, or the database it needs, could not be brought up: exit code 3.
     CannotStart(String),
+    /// It was stopped before its work was done: exit code 4.
+    Unfinished(String),
 }
 
 impl Failure {

@@ -1,6 +1,7 @@
 //! `reference serve`: brings the server up, prints its address, and waits for the signal to stop.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use tokio::sync::oneshot;
 use tokio_rustls::TlsAcceptor;
@@ -10,6 +11,8 @@ use crate::app::{App, AppOptions, RequestLimits};
 use crate::clock::Clock;
 use crate::config::ServeArgs;
 use crate::keys::{self, ApiKey};
+use crate::lab::Lab;
+use crate::lab::vector::Vector;
 use crate::logging;
 use crate::plan::Plan;
 use crate::rate_limit::BanPolicy;
@@ -26,7 +29,13 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), Failure> {
 }
 
 async fn serve(args: &ServeArgs, stopped: oneshot::Receiver<&'static str>) -> Result<(), Failure> {
-    let clock = Clock::from_start(args.now);
+    // Before the first file of the database is opened, so that a lack of files is reported as what it is.
+    let max_connections = possible_connections(args.max_connections)?;
+    let vector = Vector::new(&args.lab.wish()).map_err(|error| Failure::Usage(error.to_string()))?;
+    let variation = vector.variation();
+    let setting = variation.setting.clone();
+    // The time that was asked for holds.
+    let clock = Clock::from_start(args.now.or_else(|| setting.start_at.and_then(|time| time.parse().ok())));
     let location = Location::parse(&args.db.db);
     let store = Store::open(&location, args.write_queue).map_err(Failure::cannot_start)?;
     let writer_ended = store.writer_ended();
@@ -34,17 +43,25 @@ async fn serve(args: &ServeArgs, stopped: oneshot::Receiver<&'static str>) -> Re
     let app = App::new(
         store,
         AppOptions {
-            base_path: args.base_path.clone(),
+            base_path: setting.base_path.unwrap_or(&args.base_path).to_owned(),
             clock,
-            ban: BanPolicy { after: args.ban_after, seconds: args.ban_seconds },
+            ban: setting.ban.unwrap_or(BanPolicy { after: args.ban_after, seconds: args.ban_seconds }),
             limits: RequestLimits { max_body: args.max_body, request_timeout: args.request_timeout },
         },
     )
     .map_err(Failure::cannot_start)?;
     let without_keys = app.keys().is_empty();
+    let app = Arc::new(app);
+    let lab = if vector.is_plain() {
+        None
+    } else {
+        let lab = Lab::start(Arc::clone(&app), variation).await.map_err(Failure::cannot_start)?;
+        lab.introduce(dev_keys.iter().map(|(_, key)| key));
+        Some(lab)
+    };
     let (tls, authority) = tls(args, &location)?;
-    let options = ServeOptions { max_connections: possible_connections(args.max_connections)?, ..options(args) };
-    let server = Server::bind(args.listen, app, tls, options)
+    let options = ServeOptions { max_connections, ..options(args) };
+    let server = Server::bind(args.listen, app, lab, tls, options)
         .map_err(|error| Failure::CannotStart(format!("cannot listen on {}: {error}", args.listen)))?;
     let base_url = server.base_url().map_err(Failure::cannot_start)?;
     for exposure in exposures(args) {
@@ -71,6 +88,7 @@ async fn serve(args: &ServeArgs, stopped: oneshot::Receiver<&'static str>) -> Re
             Location::Scratch => "a temporary database has no keys: start with --dev to get some\n".to_owned(),
         };
     }
+    notice += &vector.to_string();
     // Last, because scripts wait for it.
     notice += &format!("listening on {base_url}\n");
     print(&notice)?;

@@ -262,6 +262,15 @@ impl<S: AsyncRead + AsyncWrite + Unpin, F: Fn(StatusCode, bool) -> Bytes + Unpin
     }
 }
 
+impl<S: AsyncRead + AsyncWrite + Unpin, F: Fn(StatusCode, bool) -> Bytes + Unpin> Watched<S, F> {
+    /// Refuses what the client has sent, and closes.
+    pub(super) async fn refuse_and_close(mut self) -> io::Result<()> {
+        self.refuse(&[]);
+        std::future::poll_fn(|context| Pin::new(&mut self).poll_flush(context)).await?;
+        std::future::poll_fn(|context| Pin::new(&mut self).poll_shutdown(context)).await
+    }
+}
+
 impl<S, F: Fn(StatusCode, bool) -> Bytes> Watched<S, F> {
     fn is_without_request(&self) -> bool {
         matches!(self.progress.phase().0, Phase::Idle | Phase::Head)

@@ -12,6 +12,7 @@ pub mod tls;
 use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -26,13 +27,14 @@ use tokio_rustls::TlsAcceptor;
 use tower::ServiceExt;
 
 use crate::app::App;
+use crate::lab::{ConnectionNumber, Lab};
 use crate::router::{self, Entrance};
 use connection::{Phase, Progress, Watched};
 use connections::{Connections, Place};
 use exchange::{Download, Upload};
 
-/// How often usage is written down. A killed server forgets less than a second of it, the time of the
-/// write included.
+/// How often usage is stored in the database. A killed server forgets none of it, because each request is noted before
+/// it is admitted (see `store/usage_log.rs`); a power cut costs what was used since the last time.
 const SAVE_EVERY: Duration = Duration::from_millis(500);
 
 /// How long a stopping server tries to write usage down.
@@ -85,24 +87,31 @@ impl Default for ServeOptions {
 pub struct Server {
     listener: TcpListener,
     app: Arc<App>,
+    lab: Option<Arc<Lab>>,
     tls: Option<TlsAcceptor>,
     options: ServeOptions,
 }
 
 impl Server {
-    /// Takes the address; port 0 takes any free one.
+    /// Takes the address; port 0 takes any free one. The laboratory, if any, must be one of the same application.
     ///
     /// # Errors
     ///
     /// What the system says when the address cannot be had.
-    pub fn bind(address: SocketAddr, app: App, tls: Option<TlsAcceptor>, options: ServeOptions) -> io::Result<Self> {
+    pub fn bind(
+        address: SocketAddr,
+        app: Arc<App>,
+        lab: Option<Lab>,
+        tls: Option<TlsAcceptor>,
+        options: ServeOptions,
+    ) -> io::Result<Self> {
         let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
         // So that a restart does not wait for the last server's connections to be forgotten.
         socket.set_reuseaddr(true)?;
         // Accepted connections inherit it.
         socket.set_send_buffer_size(SEND_BUFFER)?;
         socket.bind(address)?;
-        Ok(Self { listener: socket.listen(BACKLOG)?, app: Arc::new(app), tls, options })
+        Ok(Self { listener: socket.listen(BACKLOG)?, app, lab: lab.map(Arc::new), tls, options })
     }
 
     /// The base address of the API, with the port that was really taken.
@@ -118,11 +127,13 @@ impl Server {
     /// Serves until `stop` completes. Then no connection is accepted any more, requests in flight finish
     /// (for as long as the grace lasts), and what keys have used is written down.
     pub async fn run(self, stop: impl Future<Output = ()>) {
-        let Self { listener, app, tls, options } = self;
+        let Self { listener, app, lab, tls, options } = self;
         let connections = Arc::new(Connections::new(&options));
         let watching = tokio::spawn(Arc::clone(&connections).watch(options));
         let saving = tokio::spawn(save_usage(Arc::clone(&app)));
-        let service = Service { entrance: router::router(&app), app: Arc::clone(&app), tls };
+        let connection = ConnectionNumber::default();
+        let service = Service { entrance: router::router(&app), app: Arc::clone(&app), lab, tls, connection };
+        let mut accepted_so_far = 0;
 
         let mut stop = std::pin::pin!(stop);
         loop {
@@ -141,7 +152,8 @@ impl Server {
                     continue;
                 }
             };
-            let service = service.clone();
+            accepted_so_far += 1;
+            let service = Service { connection: ConnectionNumber(accepted_so_far), ..service.clone() };
             connections.spawn(place, |progress| serve_connection(service, stream, progress));
         }
 
@@ -196,7 +208,10 @@ async fn save_usage_at_last(app: &App) {
 struct Service {
     app: Arc<App>,
     entrance: Entrance,
+    lab: Option<Arc<Lab>>,
     tls: Option<TlsAcceptor>,
+    /// The connection that this clone serves.
+    connection: ConnectionNumber,
 }
 
 impl Service {
@@ -210,10 +225,16 @@ impl Service {
         let (parts, body) = request.into_parts();
         let upload = (!body.is_end_stream()).then(|| Upload::new(body, &parts.headers));
         let body = upload.clone().map_or_else(Body::empty, Body::new);
-        let request = Request::from_parts(parts, body);
-        let mut response = match head::fault(&request) {
-            Some(error) => refusal::of_request(&self.app, error, request.headers()),
-            None => self.entrance.oneshot(request).await?,
+        let mut request = Request::from_parts(parts, body);
+        let mut response = match (head::fault(&request), self.lab) {
+            (Some(error), _) => refusal::of_request(&self.app, error, request.headers()),
+            (None, None) => self.entrance.oneshot(request).await?,
+            (None, Some(lab)) => {
+                let headers = request.headers().clone();
+                request.extensions_mut().insert(self.connection);
+                let answered = lab.answer(self.entrance, request).await;
+                answered.unwrap_or_else(|error| refusal::of_request(&self.app, error, &headers))
+            }
         };
         if let Some(upload) = upload
             && !upload.leaves_connection_usable().await
@@ -244,13 +265,17 @@ where
     let refusal = move |status: StatusCode, without_content| refusal::of_bytes(&app, status, without_content);
     let stream = Watched::new(stream, Arc::clone(&progress), refusal);
     let noting = Arc::clone(&progress);
-    let connection = http1::Builder::new()
+    let mut connection = http1::Builder::new()
         .header_read_timeout(None)
         .half_close(true)
         .max_buf_size(MAX_HEAD)
         .serve_connection(stream, service_fn(move |request| service.clone().answer(request, Arc::clone(&noting))));
-    if let Err(error) = progress.drive(connection, hyper::server::conn::http1::Connection::graceful_shutdown).await {
+    if let Err(error) = progress.drive(&mut connection, |it| Pin::new(&mut **it.get_mut()).graceful_shutdown()).await {
         tracing::debug!(%error, "a connection ended early");
+        if error.is_parse_version_h2() {
+            // The one thing that hyper neither serves nor answers: the beginning of HTTP/2.
+            let _ = connection.into_parts().io.refuse_and_close().await;
+        }
     }
 }
 

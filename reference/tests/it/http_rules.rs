@@ -39,6 +39,7 @@ fn what_is_not_http_is_answered_with_an_error_the_rate_limit_headers_and_the_dat
     for (sent, status) in [
         (b"what is this\r\n\r\n".to_vec(), 400),
         (b"GET /v1/pets HTTP/2.0\r\nHost: test\r\n\r\n".to_vec(), 400),
+        (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0".to_vec(), 400),
         (b"GET /v1/pets?limit=\xff HTTP/1.1\r\nHost: test\r\n\r\n".to_vec(), 400),
         (b"GET /v1/pets HTTP/1.1\r\nHost: test\r\nno colon\r\n\r\n".to_vec(), 400),
         (b"GET /v1/pets HTTP/1.1\r\nHost: test\r\nX: \x01\r\n\r\n".to_vec(), 400),

@@ -1,12 +1,15 @@
 //! The server as its users meet it: over sockets, as a process, on a file.
 
 mod auth;
+mod challenge;
 mod contract;
 mod crowd;
 mod deprecation;
 mod durability;
 mod embedded;
+mod faults;
 mod http_rules;
+mod laboratory;
 mod lifecycle;
 mod limits;
 mod logs;

@@ -6,6 +6,7 @@ use std::process::Command;
 
 use rusqlite::Connection;
 
+use crate::faults::Faults;
 use crate::support::{Answer, Folder, Server, eventually};
 
 const ANIMAL: &str = r#"{"name":"Rex","categoryId":1}"#;
@@ -150,41 +151,19 @@ fn a_flipped_bit_that_hides_acknowledged_animals_is_warned_about() {
     assert!(log.contains("the write-ahead log is damaged") && log.contains("frame=11"), "{log}");
 }
 
-/// Makes `fsync` fail while a file exists, which no setting of the system can do.
-const FAILING_SYNC: &str = r#"
-#include <errno.h>
-#include <stdlib.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-static int sync_with(long call, int fd) {
-    if (access(getenv("FAIL_SYNC"), F_OK) == 0) { errno = EIO; return -1; }
-    return syscall(call, fd);
-}
-int fsync(int fd) { return sync_with(SYS_fsync, fd); }
-int fdatasync(int fd) { return sync_with(SYS_fdatasync, fd); }
-"#;
-
 #[test]
 fn after_a_failed_sync_the_outcome_is_reported_as_unknown() {
     let folder = Folder::new();
     let key = folder.issue(&["enterprise"]);
-    let (source, library) = (folder.path().join("sync.c"), folder.path().join("sync.so"));
-    let failing = folder.path().join("failing");
-    std::fs::write(&source, FAILING_SYNC).expect("a file");
-    // The compiler that has built SQLite.
-    let built = Command::new("cc").args(["-shared", "-fPIC", "-o"]).args([&library, &source]).status();
-    assert!(built.expect("a C compiler").success());
-
-    let mut command = folder.command(&[]);
-    command.env("LD_PRELOAD", &library).env("FAIL_SYNC", &failing);
-    let server = Server::spawn(command);
+    let faults = Faults::prepare(folder.path());
+    let server = faults.serve(folder.command(&[]));
     assert_eq!(server.post(&key, ANIMAL).status, 201);
-    std::fs::write(&failing, "").expect("a file");
+    faults.begin("fail-sync");
     let answer = server.post(&key, ANIMAL);
     answer.assert_error(500);
     assert!(answer.json()["message"].as_str().expect("a message").contains("is not known"), "{answer:?}");
     assert_unhealthy(&server, "the disk failed");
-    std::fs::remove_file(&failing).expect("removed");
+    faults.end("fail-sync");
     eventually("it is healthy again", || (health(&server).status == 200).then_some(()));
     assert_eq!(server.post(&key, ANIMAL).status, 201);
     assert!(server.stop().contains("whether it was stored is not known"));

@@ -1,0 +1,201 @@
+//! Running somebody's command: with the address and the key of a server, within its time, and with all that it has started ended.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::pin::pin;
+use std::process::Stdio;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process_group};
+use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::process::{Child, Command};
+use tokio::signal::unix::{SignalKind, signal};
+
+/// How much of the end of an output is kept.
+const TAIL: usize = 16 * 1024;
+
+/// How long the output of a command is read after it has ended: what it has started may hold it open for ever.
+const LAST_OUTPUT: Duration = Duration::from_millis(500);
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ended {
+    WithCode(i32),
+    BySignal,
+    /// It was killed because its time was up.
+    TooLate,
+}
+
+/// A test suite.
+pub(super) struct Suite {
+    command: Vec<OsString>,
+    timeout: Duration,
+}
+
+impl Suite {
+    /// A suite that is run by a command, whose first part is the program.
+    pub(super) fn new(command: &[OsString], timeout: Duration) -> Suite {
+        Suite { command: command.to_vec(), timeout }
+    }
+
+    /// Runs it against a server; how it ended, and the end of its output. An error is a sentence.
+    pub(super) async fn run(&self, url: &str, key: &str) -> Result<(Ended, String), String> {
+        let mut parts = self.command.iter().map(|part| filled_in(part, url, key));
+        let program = parts.next().unwrap_or_default();
+        let mut command = Command::new(&program);
+        command.args(parts).env("CHALLENGE_URL", url).env("CHALLENGE_KEY", key);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        // A group of its own, so that what the command starts can be ended with it.
+        command.process_group(0);
+        let child = command.spawn().map_err(|error| format!("cannot run {}: {error}", program.display()))?;
+        let mut running = Running::new(child);
+
+        let tail = Mutex::new(Vec::new());
+        let (stdout, stderr) = (running.child.stdout.take(), running.child.stderr.take());
+        let mut output = pin!(async { tokio::join!(keep_tail(stdout, &tail), keep_tail(stderr, &tail)) });
+        let mut ending = pin!(tokio::time::timeout(self.timeout, running.child.wait()));
+        let status = tokio::select! {
+            status = &mut ending => {
+                // What comes later is of no interest.
+                let _ = tokio::time::timeout(LAST_OUTPUT, output).await;
+                status
+            }
+            _ = &mut output => ending.await,
+        };
+        let ended = match status {
+            Err(_elapsed) => Ended::TooLate,
+            Ok(Ok(status)) => status.code().map_or(Ended::BySignal, Ended::WithCode),
+            Ok(Err(error)) => return Err(format!("cannot wait for {}: {error}", program.display())),
+        };
+        Ok((ended, text(&tail)))
+    }
+}
+
+/// A running command. When it is dropped, it is killed with all that it has started.
+struct Running {
+    child: Child,
+    group: Option<Pid>,
+}
+
+impl Running {
+    fn new(child: Child) -> Running {
+        // Asked for now, because a command that has ended has no id any more.
+        let group = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
+        Running { child, group }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Some(group) = self.group {
+            // Usually nothing of it is left.
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+    }
+}
+
+/// Completes at Ctrl-C, SIGTERM or SIGHUP.
+pub(super) fn interrupted() -> std::io::Result<impl Future<Output = ()>> {
+    let mut signals = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()]
+        .into_iter()
+        .map(signal)
+        .collect::<std::io::Result<Vec<_>>>()?;
+    Ok(async move {
+        std::future::poll_fn(|context| {
+            if signals.iter_mut().any(|signal| signal.poll_recv(context).is_ready()) {
+                std::task::Poll::Ready(())
+            } else {
+                std::task::Poll::Pending
+            }
+        })
+        .await;
+    })
+}
+
+/// A part of a command line with the address and the key in it.
+fn filled_in(part: &OsStr, url: &str, key: &str) -> OsString {
+    let mut out = Vec::new();
+    let mut rest = part.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        if let Some(after) = rest.strip_prefix(b"{url}") {
+            out.extend_from_slice(url.as_bytes());
+            rest = after;
+        } else if let Some(after) = rest.strip_prefix(b"{key}") {
+            out.extend_from_slice(key.as_bytes());
+            rest = after;
+        } else {
+            out.push(*first);
+            rest = after;
+        }
+    }
+    OsString::from_vec(out)
+}
+
+async fn keep_tail(stream: Option<impl AsyncRead + Unpin>, tail: &Mutex<Vec<u8>>) {
+    let Some(mut stream) = stream else { return };
+    let mut room = [0; 4096];
+    while let Ok(read @ 1..) = stream.read(&mut room).await {
+        let mut tail = tail.lock().unwrap_or_else(PoisonError::into_inner);
+        tail.extend_from_slice(&room[..read]);
+        let too_many = tail.len().saturating_sub(TAIL);
+        tail.drain(..too_many);
+    }
+}
+
+fn text(tail: &Mutex<Vec<u8>>) -> String {
+    String::from_utf8_lossy(&tail.lock().unwrap_or_else(PoisonError::into_inner)).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn shell(script: &str, timeout: Duration) -> (Ended, String) {
+        let command = ["sh", "-c", script].map(OsString::from);
+        Suite::new(&command, timeout).run("http://127.0.0.1:1/v1", "ask_1_x").await.expect("a shell")
+    }
+
+    const LONG: Duration = Duration::from_mins(1);
+
+    #[tokio::test]
+    async fn a_command_gets_the_address_and_the_key_in_its_line_and_in_its_environment() {
+        let (ended, output) = shell("echo {url} {key}; echo $CHALLENGE_URL $CHALLENGE_KEY >&2; exit 3", LONG).await;
+        assert_eq!(ended, Ended::WithCode(3));
+        assert_eq!(output.lines().collect::<Vec<_>>(), ["http://127.0.0.1:1/v1 ask_1_x"; 2]);
+    }
+
+    #[tokio::test]
+    async fn a_command_that_takes_too_long_is_killed_with_what_it_has_started() {
+        let (ended, output) = shell("sleep 1000 & echo $!; wait", Duration::from_millis(300)).await;
+        assert_eq!(ended, Ended::TooLate);
+        let started = output.trim().parse().ok().and_then(Pid::from_raw).expect("a process id");
+        // It is gone, or dead and not yet collected by whoever inherited it.
+        let is_dead = || {
+            let state = std::fs::read_to_string(format!("/proc/{}/stat", started.as_raw_nonzero())).unwrap_or_default();
+            state.is_empty() || state.contains(") Z ")
+        };
+        while !is_dead() {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    #[tokio::test]
+    async fn what_a_command_leaves_running_does_not_keep_it_from_ending() {
+        let (ended, output) = shell("sleep 1000 & echo done", LONG).await;
+        assert_eq!((ended, output.as_str()), (Ended::WithCode(0), "done\n"));
+    }
+
+    #[tokio::test]
+    async fn of_a_long_output_the_end_is_kept() {
+        let (_, output) = shell("yes | head -c 100000; echo last", LONG).await;
+        assert!(output.len() <= TAIL && output.ends_with("last\n"), "{} bytes", output.len());
+    }
+
+    #[tokio::test]
+    async fn a_command_that_does_not_exist_is_an_error_with_its_name() {
+        let suite = Suite::new(&["./no-such-suite".into()], LONG);
+        let error = suite.run("", "").await.expect_err("no such file");
+        assert!(error.contains("./no-such-suite"), "{error}");
+    }
+}

@@ -1,0 +1,241 @@
+//! Lawful choices: what the reference could do as well, because the specification leaves it open.
+//!
+//! A choice belongs to an axis, and a server makes at most one on each. Whatever is chosen on the others, the server is lawful.
+
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use super::limiter::{PLAIN, Policy, limiter};
+use super::{Layer, Setting, Variation};
+
+mod animals;
+mod answers;
+mod bodies;
+mod connections;
+mod limits;
+mod view;
+
+/// Choices about limits, whose outcome depends on the plan of a key.
+pub use limits::CHOICES as LIMITS;
+use view::View;
+
+/// A server in the making.
+#[derive(Clone, Debug, Default)]
+pub struct Build {
+    /// The reference behind the layers.
+    setting: Setting,
+    /// The limiter, if it is another than the reference's.
+    policy: Option<Policy>,
+    /// How lists and fetches look at the animals.
+    view: View,
+    /// Layers around all that.
+    layers: Vec<Layer>,
+    /// Layers that turn refusals into successes or the other way: the limiter counts what comes of them.
+    inside: Vec<Layer>,
+}
+
+/// Who makes a choice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Maker {
+    /// The plain reference, so that choosing it changes nothing.
+    Reference,
+    /// Other servers.
+    Others,
+    /// Nobody: it happens to a server, such as the time of day. A seed leaves it out.
+    Circumstance,
+}
+
+/// One lawful choice.
+#[derive(Clone, Copy, Debug)]
+pub struct Choice {
+    axis: &'static str,
+    short: &'static str,
+    /// What the server then does, in one sentence.
+    pub does: &'static str,
+    /// How real servers come to do this.
+    pub like: &'static str,
+    /// Who makes it.
+    pub maker: Maker,
+    make: fn(&mut Build),
+}
+
+impl Choice {
+    /// What it is called: the requirement that leaves it open, and a short name. It never changes.
+    #[must_use]
+    pub fn name(&self) -> String {
+        format!("{}.{}", self.requirement(), self.short)
+    }
+
+    /// The requirement that leaves it open.
+    #[must_use]
+    pub fn requirement(&self) -> &'static str {
+        self.axis.split('/').next().unwrap_or(self.axis)
+    }
+
+    /// What it is about: a server makes at most one choice on each axis. Some requirements have several.
+    #[must_use]
+    pub fn axis(&self) -> &'static str {
+        self.axis
+    }
+}
+
+/// What the reference does by itself.
+const fn own(axis: &'static str, short: &'static str, does: &'static str) -> Choice {
+    Choice { axis, short, does, like: "this reference", maker: Maker::Reference, make: |_| {} }
+}
+
+/// What another server does.
+const fn other(
+    axis: &'static str,
+    short: &'static str,
+    does: &'static str,
+    like: &'static str,
+    make: fn(&mut Build),
+) -> Choice {
+    Choice { axis, short, does, like, maker: Maker::Others, make }
+}
+
+/// What happens to a server.
+const fn circumstance(axis: &'static str, short: &'static str, does: &'static str, make: fn(&mut Build)) -> Choice {
+    Choice { axis, short, does, like: "any server in use", maker: Maker::Circumstance, make }
+}
+
+/// Every choice, those on one axis in a row.
+#[must_use]
+pub fn choices() -> Vec<Choice> {
+    [animals::CHOICES, answers::CHOICES, bodies::CHOICES, connections::CHOICES, limits::CHOICES].concat()
+}
+
+/// The choices by their axes, in the order of the table.
+fn axes() -> Vec<Vec<Choice>> {
+    let mut axes: Vec<Vec<Choice>> = Vec::new();
+    for choice in choices() {
+        match axes.iter_mut().find(|choices| choices[0].axis == choice.axis) {
+            Some(choices) => choices.push(choice),
+            None => axes.push(vec![choice]),
+        }
+    }
+    axes
+}
+
+/// What a seed draws from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Drawn {
+    /// What a server chooses.
+    Choices,
+    /// That, and what happens to it.
+    ChoicesAndCircumstances,
+}
+
+/// The choices that a seed makes: one on each axis. Each axis is drawn by itself, so that a new one changes no other.
+#[must_use]
+pub fn lawful(seed: u64, drawn: Drawn) -> Vec<Choice> {
+    let mut vector = Vec::new();
+    for choices in axes() {
+        let random = draw(seed, choices[0].axis);
+        let is_circumstance = choices[0].maker == Maker::Circumstance;
+        let options = choices.len() as u64 + u64::from(is_circumstance);
+        let choice = choices.get((random % options) as usize).copied();
+        vector.extend(choice.filter(|_| !is_circumstance || drawn == Drawn::ChoicesAndCircumstances));
+    }
+    vector
+}
+
+/// A random number that depends on a seed and an axis, and on nothing else, not even on the version of a crate.
+fn draw(seed: u64, axis: &str) -> u64 {
+    let digest = Sha256::new().chain_update(seed.to_be_bytes()).chain_update(axis).finalize();
+    digest.iter().take(8).fold(0, |number, byte| number << 8 | u64::from(*byte))
+}
+
+impl Build {
+    /// A server that makes these choices.
+    #[must_use]
+    pub fn new(choices: &[Choice]) -> Build {
+        let mut build = Build::default();
+        choices.iter().for_each(|choice| (choice.make)(&mut build));
+        build
+    }
+
+    fn layer(&mut self, layer: Layer) {
+        self.layers.push(layer);
+    }
+
+    fn inside(&mut self, layer: Layer) {
+        self.inside.push(layer);
+    }
+
+    /// Changes the limiter, which then is no longer the reference's.
+    fn limit(&mut self, change: impl FnOnce(&mut Policy)) {
+        change(self.policy.get_or_insert(PLAIN));
+    }
+
+    /// Refuses the bodies of some creations.
+    fn refuse(&mut self, which: impl Fn(&serde_json::Map<String, Value>) -> bool + Send + Sync + 'static) {
+        self.layer(Layer::default().before(move |request, _| {
+            if request.is_create() && request.object().is_some_and(|pet| which(&pet)) {
+                // The reference refuses this one with 400.
+                request.body = b"{}".to_vec();
+            }
+            None
+        }));
+    }
+
+    /// The reference's setting and the layers.
+    #[must_use]
+    pub fn finish(mut self) -> Variation {
+        if let Some(policy) = self.policy {
+            self.setting.counts_in_layer = true;
+            self.layers.push(limiter(policy));
+        }
+        self.layers.extend(self.inside);
+        self.layers.extend(self.view.layers());
+        Variation { setting: self.setting, layers: self.layers }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_each_axis_has_a_plain_choice_first_or_is_about_circumstances() {
+        let mut names = HashSet::new();
+        for choice in choices() {
+            assert!(names.insert(choice.name()), "two choices are called {}", choice.name());
+            assert!(choice.does.ends_with('.'), "{}: {}", choice.name(), choice.does);
+        }
+        for axis in axes() {
+            let makers: Vec<Maker> = axis.iter().map(|choice| choice.maker).collect();
+            let is_circumstance = makers.iter().all(|maker| *maker == Maker::Circumstance);
+            let has_plain = makers[0] == Maker::Reference && makers[1..].iter().all(|maker| *maker == Maker::Others);
+            assert!(is_circumstance || has_plain && makers.len() > 1, "{}: {makers:?}", axis[0].axis);
+        }
+    }
+
+    #[test]
+    fn a_seed_makes_the_same_choice_on_every_axis_and_seeds_together_make_all() {
+        let names = |seed| lawful(seed, Drawn::Choices).iter().map(Choice::name).collect::<Vec<_>>();
+        assert_eq!(names(7), names(7));
+        assert_ne!(names(7), names(8));
+        let mut drawn = HashSet::new();
+        for seed in 0..100 {
+            let vector = lawful(seed, Drawn::ChoicesAndCircumstances);
+            drawn.extend(vector.iter().map(Choice::name));
+            let axes: HashSet<&str> = vector.iter().map(Choice::axis).collect();
+            assert_eq!(axes.len(), vector.len(), "seed {seed} makes two choices on one axis");
+        }
+        for choice in choices() {
+            assert!(drawn.contains(&choice.name()), "no seed makes {}", choice.name());
+        }
+    }
+
+    #[test]
+    fn times_at_which_a_clock_starts_are_times() {
+        for choice in choices() {
+            let start_at = Build::new(&[choice]).setting.start_at;
+            assert!(start_at.is_none_or(|time| time.parse::<jiff::Timestamp>().is_ok()), "{}", choice.name());
+        }
+    }
+}

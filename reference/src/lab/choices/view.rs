@@ -1,0 +1,171 @@
+//! How lists and fetches look at the animals: in which order, how late, and under which ids.
+
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Map, Value, json};
+
+use crate::lab::{Layer, Request, Response, ServerState};
+
+/// The order of a list.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(super) enum Order {
+    /// As the reference has it.
+    #[default]
+    Newest,
+    Oldest,
+    ByName,
+    Random,
+}
+
+/// How lists and fetches look at the animals.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct View {
+    pub(super) order: Order,
+    /// How long a list does not show a new animal.
+    pub(super) list_lag: SignedDuration,
+    /// How long a fetch does not show a new animal.
+    pub(super) get_lag: SignedDuration,
+    /// How long after it was first read an animal that is available is sold, if ever.
+    pub(super) sold_after: Option<SignedDuration>,
+    /// Whether a page has a link to the next one.
+    pub(super) links_pages: bool,
+    /// Whether a list has the number of all animals that match.
+    pub(super) counts_all: bool,
+    /// What ids are multiplied by, modulo 2^64; odd, so that no two become the same. 0 leaves them alone.
+    pub(super) ids: u64,
+}
+
+impl View {
+    /// The layers of a view, the outermost first.
+    pub(super) fn layers(self) -> Vec<Layer> {
+        let mut layers = Vec::new();
+        if self.ids != 0 {
+            layers.push(renumbered(self.ids));
+        }
+        let plain = View { ids: self.ids, ..View::default() };
+        if self != plain {
+            layers.push(self.looked_at());
+        }
+        layers
+    }
+
+    fn looked_at(self) -> Layer {
+        Layer::default().after(move |request, response, server| {
+            if request.is_list() && response.status == 200 {
+                self.list(request, response, server);
+            }
+            if request.is_get() && response.status == 200 {
+                if request.id().is_some_and(|id| self.is_too_new(server, id)) {
+                    response.refuse(404);
+                }
+                response.edit_pets(|pet| {
+                    if self.is_sold(server, pet) {
+                        pet.insert("status".to_owned(), json!("sold"));
+                    }
+                });
+                self.note_read(server, response.json().iter());
+            }
+        })
+    }
+
+    /// Lists anew what the reference has listed.
+    fn list(self, request: &Request, response: &mut Response, server: &ServerState) {
+        let number_of = |name| request.number_of(name).and_then(|number| usize::try_from(number).ok());
+        let (limit, status) = (number_of("limit").unwrap_or(20), request.parameter("status"));
+        let offset = number_of("offset").filter(|_| self.links_pages).unwrap_or(0);
+        let mut pets = self.listed(server);
+        pets.retain(|pet| status.is_none_or(|status| pet["status"] == status));
+        let all = pets.len();
+        let page: Vec<Value> = pets.into_iter().skip(offset).take(limit).collect();
+        if self.links_pages && offset + page.len() < all {
+            let filter = status.map(|status| format!("&status={status}")).unwrap_or_default();
+            response.add("link", format!("<?limit={limit}&offset={}{filter}>; rel=\"next\"", offset + limit));
+        }
+        if self.counts_all {
+            response.set("x-total-count", all);
+        }
+        self.note_read(server, page.iter());
+        response.set_json(page);
+    }
+
+    /// Notes when animals were first read, where that decides when they are sold.
+    fn note_read<'a>(self, server: &ServerState, pets: impl Iterator<Item = &'a Value>) {
+        if self.sold_after.is_some() {
+            let (now, mut memory) = (server.timestamp(), server.memory());
+            for id in pets.filter_map(|pet| pet["id"].as_i64()) {
+                memory.read.entry(id).or_insert(now);
+            }
+        }
+    }
+
+    fn listed(self, server: &ServerState) -> Vec<Value> {
+        let seen = server.timestamp() - self.list_lag;
+        let born = |(_, born): &&(Value, Timestamp)| *born <= seen;
+        let mut pets: Vec<Value> = server.memory().pets.iter().filter(born).map(|(pet, _)| pet.clone()).collect();
+        for pet in pets.iter_mut().filter_map(Value::as_object_mut) {
+            if self.is_sold(server, pet) {
+                pet.insert("status".to_owned(), json!("sold"));
+            }
+        }
+        match self.order {
+            Order::Newest => pets.reverse(),
+            Order::Oldest => {}
+            Order::ByName => pets.sort_by_key(|pet| pet["name"].to_string()),
+            Order::Random => fastrand::Rng::with_seed(server.count()).shuffle(&mut pets),
+        }
+        pets
+    }
+
+    fn is_sold(self, server: &ServerState, pet: &Map<String, Value>) -> bool {
+        let Some(after) = self.sold_after else { return false };
+        let read = pet.get("id").and_then(Value::as_i64).and_then(|id| server.memory().read.get(&id).copied());
+        pet.get("status") == Some(&json!("available"))
+            && read.is_some_and(|read| server.timestamp().duration_since(read) >= after)
+    }
+
+    fn is_too_new(self, server: &ServerState, id: i64) -> bool {
+        let seen = server.timestamp() - self.get_lag;
+        server.memory().pets.iter().any(|(pet, born)| pet["id"] == id && *born > seen)
+    }
+}
+
+/// Other ids than the reference's.
+fn renumbered(factor: u64) -> Layer {
+    let back = inverse(factor);
+    Layer::default()
+        .before(move |request, _| {
+            if let Some(id) = request.id().filter(|_| request.is_get()) {
+                request.path = format!("/pets/{}", times(id, back));
+            }
+            None
+        })
+        .after(move |_, response, _| {
+            response.edit_pets(|pet| {
+                if let Some(id) = pet.get("id").and_then(Value::as_i64) {
+                    pet.insert("id".to_owned(), json!(times(id, factor)));
+                }
+            });
+        })
+}
+
+fn times(id: i64, factor: u64) -> i64 {
+    id.cast_unsigned().wrapping_mul(factor).cast_signed()
+}
+
+/// What undoes a multiplication modulo 2^64, by Newton's method: each step doubles the bits that are right.
+fn inverse(factor: u64) -> u64 {
+    (0..6).fold(factor, |inverse, _| inverse.wrapping_mul(2_u64.wrapping_sub(factor.wrapping_mul(inverse))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_that_were_multiplied_are_found_again() {
+        for factor in [3, 0x9e37_79b9_7f4a_7c15, u64::MAX] {
+            for id in [1, 2, 77, i64::MAX, i64::MIN] {
+                assert_eq!(times(times(id, factor), inverse(factor)), id);
+            }
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! What goes wrong between the requests of one connection, and how bodies are framed and encoded.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::{Fault, fault};
+use crate::lab::{ConnectionNumber, Delivery, Response};
+
+/// Connections that a fault remembers.
+#[derive(Default)]
+struct Connections(Mutex<HashSet<ConnectionNumber>>);
+
+impl Connections {
+    fn known(&self) -> MutexGuard<'_, HashSet<ConnectionNumber>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+pub(super) fn faults() -> Vec<Fault> {
+    let [authenticated, served, refused] = [(); 3].map(|()| Connections::default());
+    let unread = Arc::new(Connections::default());
+    let left = Arc::clone(&unread);
+    vec![
+        fault(
+            "connection-remembers-key",
+            "A request without a key is served on a connection that has carried a key.",
+            &["auth.missing-key"],
+            "a session that belongs to the connection",
+        )
+        .edit(move |request, server| {
+            if server.key_of(request).is_some() {
+                authenticated.known().insert(request.connection);
+            } else if request.authorization().is_empty()
+                && authenticated.known().contains(&request.connection)
+                && let Some(key) = server.keys().first()
+            {
+                request.authorize(key);
+            }
+        }),
+        fault(
+            "second-request-unanswered",
+            "The second request of a connection is never answered.",
+            &["service.complete-answer"],
+            "a worker that serves one request and keeps the connection open",
+        )
+        .after(move |request, response, _| {
+            if !served.known().insert(request.connection) {
+                response.delivery = Delivery::Never;
+            }
+        }),
+        fault(
+            "unread-body",
+            "A body that came with a wrong key is taken for the next request of the connection.",
+            &["get.not-found"],
+            "a body that is not read when the key is refused, and is taken for the start of the next request",
+        )
+        .before(move |request, _| {
+            if unread.known().remove(&request.connection) {
+                let mut response = Response::new(400);
+                response.refuse(400);
+                return Some(response);
+            }
+            None
+        })
+        .after(move |request, response, _| {
+            if response.status == 401 && !request.body.is_empty() {
+                left.known().insert(request.connection);
+            }
+        }),
+        fault(
+            "dies-after-errors",
+            "A connection breaks at the next request after an error.",
+            &["service.complete-answer"],
+            "a worker that is replaced after an error",
+        )
+        .after(move |request, response, _| {
+            if refused.known().contains(&request.connection) {
+                response.delivery = Delivery::Dropped;
+            } else if response.status >= 400 {
+                refused.known().insert(request.connection);
+            }
+        }),
+        fault(
+            "claims-gzip",
+            "Successful answers are said to be compressed, and are not.",
+            &["service.json"],
+            "a proxy that decompresses, and leaves the label as it was",
+        )
+        .after(|_, response, _| {
+            if response.status == 200 {
+                response.set("content-encoding", "gzip");
+            }
+        }),
+        fault(
+            "errors-claim-gzip",
+            "Errors are said to be compressed, and are not.",
+            &["errors.shape"],
+            "a handler for errors behind the compression",
+        )
+        .after(|_, response, _| {
+            if response.status >= 400 {
+                response.set("content-encoding", "gzip");
+            }
+        }),
+        fault(
+            "edge-413",
+            "A body of more than 64 KiB is answered with 413 and a page in HTML.",
+            &["errors.shape"],
+            "a proxy with a limit of its own for bodies, and a page for it",
+        )
+        .after(|request, response, _| {
+            if request.body.len() > 64 * 1024 && response.status >= 400 {
+                response.status = 413;
+                response.set_body("text/html", "<h1>413 Request Entity Too Large</h1>");
+            }
+        }),
+    ]
+}

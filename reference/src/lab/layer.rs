@@ -1,0 +1,55 @@
+//! A layer around the reference: it sees the requests before the reference does, and the responses after it.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{Request, Response, ServerState};
+
+type Before = dyn Fn(&mut Request, &ServerState) -> Option<Response> + Send + Sync;
+type After = dyn Fn(&Request, &mut Response, &ServerState) + Send + Sync;
+
+/// What happens to a request before the reference sees it, and to the response afterwards.
+#[derive(Clone, Default)]
+pub struct Layer {
+    pub(super) before: Option<Arc<Before>>,
+    pub(super) takes: Duration,
+    pub(super) after: Option<Arc<After>>,
+}
+
+impl fmt::Debug for Layer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Layer")
+            .field("before", &self.before.is_some())
+            .field("takes", &self.takes)
+            .field("after", &self.after.is_some())
+            .finish()
+    }
+}
+
+impl Layer {
+    /// May change the request, or answer in the reference's place.
+    #[must_use]
+    pub fn before(
+        mut self,
+        change: impl Fn(&mut Request, &ServerState) -> Option<Response> + Send + Sync + 'static,
+    ) -> Layer {
+        self.before = Some(Arc::new(change));
+        self
+    }
+
+    /// Takes so long over a response, by the machine's clock, so that requests that are sent together are certain to be under
+    /// way together.
+    #[must_use]
+    pub fn taking(mut self, time: Duration) -> Layer {
+        self.takes = time;
+        self
+    }
+
+    /// Changes the response. The request is the one that came to this layer.
+    #[must_use]
+    pub fn after(mut self, change: impl Fn(&Request, &mut Response, &ServerState) + Send + Sync + 'static) -> Layer {
+        self.after = Some(Arc::new(change));
+        self
+    }
+}

@@ -1,0 +1,142 @@
+//! A request on its way through the layers.
+
+use http::{HeaderMap, HeaderValue, Method};
+use serde_json::{Map, Value};
+
+/// The number of the connection that a request came on, in the order in which they were accepted.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+pub struct ConnectionNumber(pub u64);
+
+/// A request, below the base path.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// A number that no other request of this server has.
+    pub number: u64,
+    /// The connection that it came on.
+    pub connection: ConnectionNumber,
+    /// The method.
+    pub method: Method,
+    /// The path below the base path.
+    pub path: String,
+    /// The query as it stands in the URL; empty for none.
+    pub query: String,
+    /// The header fields.
+    pub headers: HeaderMap,
+    /// The body.
+    pub body: Vec<u8>,
+}
+
+impl Request {
+    /// `GET /pets`
+    #[must_use]
+    pub fn is_list(&self) -> bool {
+        self.method == Method::GET && self.path == "/pets"
+    }
+
+    /// `POST /pets`
+    #[must_use]
+    pub fn is_create(&self) -> bool {
+        self.method == Method::POST && self.path == "/pets"
+    }
+
+    /// `GET /pets/{petId}`
+    #[must_use]
+    pub fn is_get(&self) -> bool {
+        self.method == Method::GET && self.path.starts_with("/pets/")
+    }
+
+    /// `GET /store/orders`
+    #[must_use]
+    pub fn is_orders(&self) -> bool {
+        self.method == Method::GET && self.path == "/store/orders"
+    }
+
+    /// The identifier in the path, if it is an int64.
+    #[must_use]
+    pub fn id(&self) -> Option<i64> {
+        self.path.strip_prefix("/pets/")?.parse().ok()
+    }
+
+    /// A query parameter.
+    #[must_use]
+    pub fn parameter(&self, name: &str) -> Option<&str> {
+        self.query.split('&').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='))
+    }
+
+    /// A query parameter as a number.
+    #[must_use]
+    pub fn number_of(&self, name: &str) -> Option<i64> {
+        self.parameter(name)?.parse().ok()
+    }
+
+    /// Sets a query parameter, or takes it away.
+    pub fn set_parameter(&mut self, name: &str, value: Option<&str>) {
+        let others = self.query.split('&').filter(|pair| !pair.is_empty() && pair.split('=').next() != Some(name));
+        let pairs: Vec<String> =
+            others.map(str::to_owned).chain(value.map(|value| format!("{name}={value}"))).collect();
+        self.query = pairs.join("&");
+    }
+
+    /// The value of `Authorization`; empty for none.
+    #[must_use]
+    pub fn authorization(&self) -> &str {
+        self.header("authorization")
+    }
+
+    /// The value of a header field; empty for none.
+    #[must_use]
+    pub fn header(&self, name: &str) -> &str {
+        self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or("")
+    }
+
+    /// The token of the credential, if its scheme is Bearer.
+    #[must_use]
+    pub fn token(&self) -> Option<&str> {
+        self.authorization().strip_prefix("Bearer ")
+    }
+
+    /// Presents a key as described.
+    pub fn authorize(&mut self, key: &str) {
+        // A key that no header can carry was never presented in one.
+        if let Ok(value) = HeaderValue::from_str(&format!("Bearer {key}")) {
+            self.headers.insert("authorization", value);
+        }
+    }
+
+    /// The body, if it is JSON.
+    #[must_use]
+    pub fn json(&self) -> Option<Value> {
+        serde_json::from_slice(&self.body).ok()
+    }
+
+    /// Whether the body is JSON, also where a number in it fits no type.
+    #[must_use]
+    pub fn is_json(&self) -> bool {
+        serde_json::from_slice::<serde::de::IgnoredAny>(&self.body).is_ok()
+    }
+
+    /// The body, if it is a JSON object.
+    #[must_use]
+    pub fn object(&self) -> Option<Map<String, Value>> {
+        match self.json()? {
+            Value::Object(members) => Some(members),
+            _ => None,
+        }
+    }
+
+    /// Sets the body.
+    pub fn set_json(&mut self, value: impl Into<Value>) {
+        self.body = value.into().to_string().into_bytes();
+        self.headers.insert("content-type", HeaderValue::from_static("application/json"));
+    }
+
+    /// Changes the members of the body of a creation, if it is an object.
+    pub fn edit_object(&mut self, edit: impl FnOnce(&mut Map<String, Value>)) {
+        if self.is_create()
+            && let Some(mut members) = self.object()
+        {
+            edit(&mut members);
+            self.set_json(members);
+        }
+    }
+}
