@@ -24,6 +24,15 @@ pub enum Event {
     },
     /// A probe begins.
     Probe(&'static str),
+    /// A requirement is broken, as far as the run shows so far.
+    Broken {
+        /// Its identifier.
+        id: &'static str,
+        /// Its title.
+        title: &'static str,
+    },
+    /// Requests beside the plan begin, such as reads that are repeated.
+    Aside(&'static str),
     /// An exchange is complete.
     Exchange {
         /// The number of the exchange.

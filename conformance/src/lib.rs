@@ -54,10 +54,16 @@
 pub mod report;
 
 // For the programs `conform` and `cargo xtask`, and for tests.
+#[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod cli;
+#[cfg(feature = "cli")]
+#[doc(hidden)]
+pub mod compare;
+#[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod diff;
+#[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod explain;
 #[doc(hidden)]
@@ -65,10 +71,14 @@ pub mod http;
 #[doc(hidden)]
 pub mod probes;
 #[doc(hidden)]
+pub mod recorded;
+#[doc(hidden)]
 pub mod run;
 
+#[cfg(feature = "cli")]
 mod container;
 mod events;
+#[cfg(feature = "cli")]
 mod exit_code;
 mod interrupt;
 mod layout;
@@ -84,5 +94,5 @@ pub use animal_store_rules::verdict::Verdict;
 pub use events::{Event, Listener};
 pub use interrupt::Interrupt;
 pub use options::{Invoked, Options, Transport, UnusableOptions};
-pub use report::Report;
+pub use report::{Digest, Implementation, Report};
 pub use run::judge::{Judge, RunError};

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
+use crate::report::Implementation;
 use animal_store_rules::catalogue::plan::Plan;
 use animal_store_rules::catalogue::scope::Scope;
 use animal_store_rules::trace::keys::{ApiKey, UnusableKey};
@@ -12,6 +13,7 @@ use animal_store_rules::verdict::known_failing::KnownFailing;
 
 /// How a run was invoked, for its rerun command.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Invoked {
     /// The program, without its arguments.
     pub program: String,
@@ -39,6 +41,7 @@ impl Default for Invoked {
 
 /// How to reach the target.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Transport {
     /// The base URL, without a trailing slash.
     pub base_url: String,
@@ -52,14 +55,15 @@ pub struct Transport {
     pub headers: Vec<(String, String)>,
 }
 
-/// The options of a run. The defaults are those of the command line.
+/// The options of a run. The defaults are those of the command line: make one with [`Options::new`], then set the fields that differ.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Options {
     /// How to reach the target.
     pub transport: Transport,
     /// The key to judge with.
     pub api_key: ApiKey,
-    /// A key that the run may exhaust instead of the main one.
+    /// A second key, which the run exhausts beside the main one: it then takes less time.
     pub quota_key: Option<ApiKey>,
     /// The plan of the main key, if known.
     pub plan: Option<Plan>,
@@ -85,8 +89,12 @@ pub struct Options {
     pub cases: Option<usize>,
     /// Send only the generated request with this number, which is the same in every run with the same seed.
     pub replay: Option<usize>,
+    /// Whether the run ends with the first requirement that it finds broken.
+    pub fail_fast: bool,
     /// The number of concurrent create requests.
     pub concurrency: usize,
+    /// What is judged, for the report.
+    pub implementation: Implementation,
     /// How the run was invoked.
     pub invoked: Invoked,
 }
@@ -146,7 +154,9 @@ impl Options {
             assumed_date: None,
             cases: None,
             replay: None,
+            fail_fast: false,
             concurrency: Options::CONCURRENCY,
+            implementation: Implementation::default(),
             invoked: Invoked::default(),
         })
     }

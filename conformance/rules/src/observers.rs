@@ -33,7 +33,7 @@ const OBSERVERS: &[Observer] = &[
     Observer { id: "pet.name-constraints", observe: |d| ambiguous(d, Ambiguity::Name, "an unusual name") },
     Observer { id: "pet.categories", observe: |d| ambiguous(d, Ambiguity::Category, "another category") },
     Observer { id: "pet.extra-members", observe: extra_members },
-    Observer { id: "pet.status-transitions", observe: |_| None },
+    Observer { id: "pet.status-transitions", observe: transitions },
     Observer { id: "list.limit-out-of-range", observe: limit_out_of_range },
     Observer { id: "list.unknown-status", observe: unknown_status },
     Observer { id: "list.order", observe: order },
@@ -61,6 +61,7 @@ const OBSERVERS: &[Observer] = &[
     Observer { id: "versioning.interface-description", observe: |_| None },
     Observer { id: "versioning.stability", observe: |_| None },
     Observer { id: "versioning.policy", observe: |_| None },
+    Observer { id: "client.deprecated-operation", observe: deprecated_operation },
 ];
 
 /// The distinct items, joined; nothing if there are none.
@@ -201,6 +202,17 @@ fn codes(&Facts { history, .. }: &Facts<'_>) -> Option<String> {
     distinct(errors.filter_map(|entry| Some(format!("{} {}", entry.status()?, entry.value()?.get("code")?.as_str()?))))
 }
 
+fn transitions(&Facts { history, .. }: &Facts<'_>) -> Option<String> {
+    let changes = history.entries.iter().flat_map(|entry| {
+        entry.animals().into_iter().filter_map(move |animal| {
+            let id = animal.id().filter(|id| history.has_changed(*id, entry))?;
+            let (_, created) = history.known(id, entry)?;
+            Some(format!("{} becomes {}", created.status()?, animal.status()?))
+        })
+    });
+    distinct(changes)
+}
+
 /// The answers to the main key.
 fn answers<'f>(facts: &'f Facts<'_>) -> &'f [Answer<'f>] {
     facts.limiter.key(0).map_or(&[][..], KeyLimits::answers)
@@ -221,7 +233,7 @@ fn refused_count(facts: &Facts<'_>) -> Option<String> {
     distinct(answers(facts).windows(3).filter_map(|three| {
         let [first, error, last] = [three[0], three[1], three[2]];
         let (before, after) = (first.window, last.window);
-        let same_window = before.limit == after.limit && before.reset == after.reset;
+        let same_window = before.is_same(after);
         let failed = matches!(error.entry.status(), Some(400 | 404));
         let fits = first.entry.succeeded() && failed && last.entry.succeeded();
         match before.remaining.checked_sub(after.remaining) {
@@ -272,6 +284,12 @@ fn deprecation_signals(&Facts { history, .. }: &Facts<'_>) -> Option<String> {
             .filter_map(|name| Some(format!("{name}: {}", response.header(name)?)))
     });
     Some(distinct(signals).unwrap_or_else(|| "none".to_owned()))
+}
+
+/// How often the client called `GET /pets/{petId}`.
+fn deprecated_operation(facts: &Facts<'_>) -> Option<String> {
+    let calls = facts.history.gets().count();
+    (calls > 0).then(|| format!("{calls} of {} requests", facts.history.entries.len()))
 }
 
 #[cfg(test)]

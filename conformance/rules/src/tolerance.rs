@@ -49,6 +49,10 @@ impl Tolerance {
     /// Reads may lag a write by a moment. This is the moment: past it, what was created must be seen.
     pub const READ_LAG: Tolerance = Tolerance::of_secs(5);
 
+    /// A client may send so much before the time that `Retry-After` gives: for the wire, and for clocks of whole seconds. Within it
+    /// a request may also have been on its way out when a refusal came to another one.
+    pub const CLIENT_SLACK: Tolerance = Tolerance::of_secs(1);
+
     const fn of_secs(seconds: i64) -> Tolerance {
         Tolerance(SignedDuration::from_secs(seconds))
     }

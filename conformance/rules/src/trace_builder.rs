@@ -3,13 +3,15 @@
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
+use crate::catalogue::Party;
 use crate::catalogue::plan::PlanLimits;
 use crate::facts::Facts;
 use crate::history::History;
 use crate::limiter::{KeyLimits, Limiter};
-use crate::rules::{Judgement, rules};
+use crate::rules::{Judgement, Rule, rules, rules_of};
 use crate::trace::exchange::{Exchange, Outcome, Request, Response};
 use crate::trace::keys::ApiKey;
+use crate::trace::knowledge::Knowledge;
 use crate::trace::rate_limit::{LIMIT, REMAINING, RESET};
 use crate::trace::{Context, Trace};
 
@@ -42,6 +44,12 @@ impl TraceBuilder {
     /// Lets time pass.
     pub(crate) fn wait(mut self, seconds: i64) -> TraceBuilder {
         self.now += SignedDuration::from_secs(seconds);
+        self
+    }
+
+    /// Lets so many milliseconds pass.
+    pub(crate) fn wait_millis(mut self, milliseconds: i64) -> TraceBuilder {
+        self.now += SignedDuration::from_millis(milliseconds);
         self
     }
 
@@ -104,13 +112,14 @@ impl TraceBuilder {
         let (sent_at, received_at) = (self.now, self.now + ANSWERED_IN);
         self.trace.exchanges.push(Exchange {
             number: self.trace.exchanges.len() + 1,
-            probe: "sample",
+            probe: "sample".into(),
             step: String::new(),
             case: None,
             request: request.authorization(format!("Bearer {}", self.key)),
             outcome: Outcome::Response(Response { status, headers, body: body.into_bytes(), cut: false }),
             sent_at,
             received_at,
+            known: Knowledge::default(),
         });
         self.now = received_at;
         self
@@ -165,6 +174,12 @@ impl TraceBuilder {
         self
     }
 
+    /// Changes the last exchange.
+    pub(crate) fn change_last(mut self, change: impl FnOnce(&mut Exchange)) -> TraceBuilder {
+        change(self.trace.exchanges.last_mut().expect("an exchange"));
+        self
+    }
+
     /// The user names the limits of the plan.
     pub(crate) fn plan(mut self, plan_limits: Option<PlanLimits>) -> TraceBuilder {
         self.trace.context.plan_limits = plan_limits;
@@ -192,6 +207,20 @@ impl TraceBuilder {
     /// What the rule for a requirement holds against the trace: the numbers of the exchanges concerned.
     pub(crate) fn failures_of(self, id: &str) -> Vec<Vec<usize>> {
         self.judged_by(id).failures.into_iter().map(|failure| failure.exchanges).collect()
+    }
+
+    /// The requirements of clients that the trace breaks.
+    pub(crate) fn client_broken(self) -> Vec<&'static str> {
+        let history = History::new(&self.trace);
+        let facts = Facts::new(&history);
+        let broken = |rule: &Rule| !rule.judge(&facts).failures.is_empty();
+        rules_of(Party::Client).into_iter().filter(broken).map(|rule| rule.id).collect()
+    }
+
+    /// How many times the rule for a requirement of clients was applied to the trace.
+    pub(crate) fn client_judged(self, id: &str) -> usize {
+        let rule = rules_of(Party::Client).into_iter().find(|rule| rule.id == id).expect("a rule for the requirement");
+        rule.judge(&Facts::new(&History::new(&self.trace))).judged
     }
 
     /// What a rule makes of the trace.

@@ -6,13 +6,14 @@
 use similar::TextDiff;
 
 use crate::history::{Entry, History};
+use crate::limiter::Anonymous;
 use crate::request::{Existence, Operation, PetId, Shape};
 use crate::rules::server::errors::misshapen;
 use crate::trace::json::Json;
 use crate::trace::rate_limit::Field;
 
 /// The committed transcript, as insta keeps it.
-const COMMITTED: &str = include_str!("../../../snapshots/tour.snap");
+const COMMITTED: &str = include_str!(env!("TOUR"));
 
 /// The steps of a trace, each with what it got.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -24,9 +25,9 @@ impl Transcript {
     /// Reads the steps of a history. A step that was repeated stands once, with its last lawful answer or its first other one.
     #[must_use]
     pub fn new(history: &History<'_>) -> Transcript {
-        let mut lines: Vec<(String, String)> = Vec::new();
+        let (mut lines, anonymous): (Vec<(String, String)>, _) = (Vec::new(), Anonymous::new(history));
         for entry in history.entries.iter().filter(|entry| !entry.exchange.step.is_empty()) {
-            let retried = entry.status() == Some(429) && !entry.credential.is_invalid();
+            let retried = entry.status() == Some(429) && (!entry.credential.is_invalid() || anonymous.explains(entry));
             let not_yet = matches!(entry.operation, Operation::Get(PetId::Int64(id)) if entry.status() == Some(404)
                 && history.known(id, entry).is_some() && !history.is_settled(id, entry));
             if retried || not_yet {

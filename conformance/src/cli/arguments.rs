@@ -11,8 +11,9 @@ use jiff::Timestamp;
 
 use super::container::ContainerArguments;
 use super::values::{self, Color, HeaderField, Key, Printed, ReportFile};
-use super::{diff, init, rules};
+use super::{compare, completions, diff, init, judge, man, rules, verify};
 use crate::options::Options;
+use crate::report::Digest;
 use animal_store_rules::catalogue::plan::Plan;
 use animal_store_rules::catalogue::scope::Profile;
 
@@ -44,11 +45,28 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "NAME", env = "CONFORM_ENV", help_heading = "Target")]
     pub env: Option<String>,
 
+    /// Name of the implementation, for the reports [default: of an image, its label org.opencontainers.image.title]
+    #[arg(long, value_name = "NAME", env = "CONFORM_IMPLEMENTATION", help_heading = "Target")]
+    pub implementation: Option<String>,
+
+    /// Version of the implementation, for the reports [default: of an image, its label org.opencontainers.image.version]
+    #[arg(long, value_name = "VERSION", env = "CONFORM_IMPLEMENTATION_VERSION", help_heading = "Target")]
+    pub implementation_version: Option<String>,
+
+    /// Address of its source or documentation, for the reports [default: of an image, its label
+    /// org.opencontainers.image.url or source]
+    #[arg(long, value_name = "URL", env = "CONFORM_IMPLEMENTATION_URL", value_parser = values::web_address, help_heading = "Target")]
+    pub implementation_url: Option<String>,
+
+    /// Digest of what is deployed, such as sha256:… of its image, for the format in-toto [default: that of the image]
+    #[arg(long, value_name = "ALGORITHM:HEX", env = "CONFORM_IMPLEMENTATION_DIGEST", help_heading = "Target")]
+    pub implementation_digest: Option<Digest>,
+
     /// API key to judge with
     #[arg(long, value_name = "KEY", env = "CONFORM_API_KEY", help_heading = "Keys")]
     pub api_key: Option<Key>,
 
-    /// API key that the run may exhaust, instead of the main key
+    /// Second API key: the run exhausts both, and takes less time
     #[arg(long, value_name = "KEY", env = "CONFORM_QUOTA_KEY", help_heading = "Keys")]
     pub quota_key: Option<Key>,
 
@@ -137,8 +155,24 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "FIELD", env = "CONFORM_HEADER", value_delimiter = '\n', help_heading = "Transport")]
     pub header: Vec<HeaderField>,
 
+    /// Judge what an earlier JSON report calls broken, with the same seed
+    #[arg(long, value_name = "REPORT", env = "CONFORM_RERUN", help_heading = "Repetition")]
+    pub rerun: Option<PathBuf>,
+
+    /// End the run with the first violation, after the step that shows it
+    #[arg(long, action = ArgAction::Set, default_value_t, env = "CONFORM_FAIL_FAST", help_heading = "Repetition")]
+    pub fail_fast: bool,
+
+    /// Write what the run finds broken to a file for --known-failing; reasons are to be filled in
+    #[arg(long, value_name = "FILE", env = "CONFORM_WRITE_KNOWN_FAILING", help_heading = "Repetition")]
+    pub write_known_failing: Option<PathBuf>,
+
     #[arg(long, value_name = "FORMAT=PATH", env = "CONFORM_REPORT", value_delimiter = '\n', help = values::report_help(), help_heading = "Output")]
     pub report: Vec<ReportFile>,
+
+    /// Write the trace of the run to this file, without keys; `conform judge` and `conform verify` read it
+    #[arg(long, value_name = "FILE", env = "CONFORM_RECORD", help_heading = "Output")]
+    pub record: Option<PathBuf>,
 
     /// Format of the report on standard output
     #[arg(long, value_parser = values::printed(), default_value = "text", env = "CONFORM_FORMAT", help_heading = "Output")]
@@ -172,12 +206,22 @@ pub(super) struct Arguments {
 /// The commands other than judging.
 #[derive(Clone, Debug, Subcommand)]
 pub(super) enum Command {
+    /// Compare any number of JSON reports: requirements and choices by implementation
+    Compare(compare::Arguments),
     /// Compare two JSON reports
     Diff(diff::Arguments),
     /// Write a commented configuration file
     Init(init::Arguments),
+    /// Judge recorded traffic, without sending a request
+    Judge(judge::Arguments),
     /// List the requirements, or explain one
     Rules(rules::Arguments),
+    /// Print the completions for a shell
+    Completions(completions::Arguments),
+    /// Print the man page, or write a page for each command
+    Man(man::Arguments),
+    /// Verify a JSON report with the trace of its run
+    Verify(verify::Arguments),
 }
 
 /// The command line's definition, for help, completions and man pages.

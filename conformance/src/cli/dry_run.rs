@@ -23,6 +23,29 @@ pub(super) fn describe(options: &Options, target: &str) -> String {
     text
 }
 
+/// The same as JSON, for programs.
+#[must_use]
+pub(super) fn as_json(options: &Options, target: &str) -> String {
+    let plan_limits = options.plan.as_ref().and_then(animal_store_rules::catalogue::plan::Plan::plan_limits);
+    let plan = plan::plan(options, plan_limits, None);
+    let probes: Vec<String> = plan
+        .probes
+        .iter()
+        .map(|probe| line(*probe, options).split_whitespace().collect::<Vec<_>>().join(" "))
+        .collect();
+    let document = serde_json::json!({
+        "target": target,
+        "profile": options.scope.profile.as_str(),
+        "plan": options.plan.as_ref().map(ToString::to_string),
+        "seed": options.seed,
+        "probes": probes,
+        "requests": plan.requests,
+        "windows": plan.windows,
+        "animals": plan.animals,
+    });
+    format!("{document:#}\n")
+}
+
 fn line(probe: Probe, options: &Options) -> String {
     match probe {
         Probe::Tour => {
@@ -30,6 +53,10 @@ fn line(probe: Probe, options: &Options) -> String {
             format!("  tour         up to {keyed} requests with the key, {keyless} without\n")
         }
         Probe::NearMisses => format!("  near misses  {} requests, each with one defect\n", plan::NEAR_MISSES),
+        Probe::Credentials => format!("  credentials  {} requests without a valid key\n", plan::CREDENTIALS),
+        Probe::FullPage => {
+            format!("  full page    up to {} requests: more animals than a list may show\n", plan::FULL_PAGE)
+        }
         Probe::Properties(case) if options.replay.is_some() => {
             format!("  properties   generated request {case} only\n")
         }
@@ -38,7 +65,11 @@ fn line(probe: Probe, options: &Options) -> String {
         }
         Probe::Sequence(steps) => format!("  sequence     {steps} create, list and get requests\n"),
         Probe::Quota(turn) => {
-            let which = if options.quota_key.is_some() { "the quota key" } else { "the key" };
+            let which = match turn {
+                _ if options.quota_key.is_none() => "the key",
+                Turn::First => "the main key",
+                Turn::Second => "the quota key",
+            };
             let then = if turn == Turn::First { " and waits for its reset" } else { "" };
             format!("  quota        exhausts the window of {which}{then}\n")
         }
@@ -47,7 +78,10 @@ fn line(probe: Probe, options: &Options) -> String {
 
 fn totals(plan: &Plan) -> String {
     format!(
-        "\nAt most {} requests, {} one-minute windows and {} new animals, which the API cannot delete.\n",
-        plan.requests, plan.windows, plan.animals
+        "\nAt most {} requests with the key, {} without, {} one-minute windows and {} new animals, which the API cannot delete.\n",
+        plan.requests - plan.keyless,
+        plan.keyless,
+        plan.windows,
+        plan.animals
     )
 }

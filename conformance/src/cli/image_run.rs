@@ -10,7 +10,7 @@ use crate::interrupt::Interrupt;
 use crate::options::Options;
 use crate::redaction::Redactor;
 use crate::redaction::{hide_credentials, redactor};
-use crate::report::{Report, printable};
+use crate::report::{Implementation, Report, printable};
 use animal_store_rules::verdict::Verdict;
 
 /// The container of a run.
@@ -55,6 +55,16 @@ impl ImageRun {
     /// Names the image in a report, and adds the end of the container's log unless the verdict is `conforms`.
     pub(super) async fn add_to(&self, report: &mut Report) {
         report.target.image = Some(self.image.name.to_string());
+        let clean = |text: String| printable(&self.redactor.redact(&text));
+        let learnt = self.candidate.identity(&self.image.name).await;
+        let learnt = Implementation {
+            name: learnt.name.map(clean),
+            version: learnt.version.map(clean),
+            url: learnt.url.map(clean),
+            digest: learnt.digest,
+        };
+        let given = std::mem::take(&mut report.target.implementation);
+        report.target.implementation = given.or(learnt);
         if report.verdict != Verdict::Conforms {
             report.candidate_log = Some(printable(&self.redactor.redact(&self.candidate.log().await)));
         }

@@ -5,7 +5,7 @@ use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
 
 /// The content: every option, with an explanation.
-pub(super) const EXAMPLE: &str = include_str!("../../../fixtures/conform.example.toml");
+pub(super) const EXAMPLE: &str = include_str!(env!("EXAMPLE"));
 
 /// Write a commented configuration file
 ///

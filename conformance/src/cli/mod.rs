@@ -1,6 +1,8 @@
 //! The command line, the same for `conform` and `cargo xtask conform`.
 
 mod arguments;
+mod compare;
+mod completions;
 mod config;
 mod container;
 mod diff;
@@ -8,16 +10,21 @@ mod dry_run;
 #[cfg_attr(not(feature = "containers"), path = "no_image_run.rs")]
 mod image_run;
 mod init;
+mod judge;
+mod known_failing;
+mod man;
 mod output;
 mod parse;
 mod progress;
 mod report_files;
+mod rerun;
 mod rules;
 mod run;
 mod signals;
 mod to_options;
 mod usage_error;
 mod values;
+mod verify;
 
 pub use crate::exit_code::ExitCode;
 pub use arguments::command;

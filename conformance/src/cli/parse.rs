@@ -30,7 +30,7 @@ pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Invocation, Exi
     })?;
     let arguments = Arguments::from_arg_matches(&typed).map_err(|error| clap_exit(&error))?;
     if let Some(command) = &arguments.command {
-        return Err(run(command));
+        return Err(run(command, program(&line)));
     }
     // A directory that was deleted contains no file.
     let folder = std::env::current_dir().unwrap_or_else(|_| PathBuf::new());
@@ -50,19 +50,28 @@ pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Invocation, Exi
     if !arguments.quiet {
         configuration.notes().iter().for_each(|note| say(&format!("note: {note}")));
     }
-    let program = line.first().map_or_else(String::new, |program| program.to_string_lossy().into_owned());
-    Ok(Invocation::new(program, arguments))
+    Ok(Invocation::new(program(&line), arguments))
 }
 
-/// Runs a command other than judging.
-fn run(command: &Command) -> ExitCode {
+/// The name that the program was called by.
+fn program(line: &[OsString]) -> String {
+    line.first().map_or_else(String::new, |program| program.to_string_lossy().into_owned())
+}
+
+/// Runs a command other than judging a server.
+fn run(command: &Command, program: String) -> ExitCode {
     match command {
+        Command::Compare(compare) => compare.run(),
+        Command::Completions(completions) => print(&completions.output(), ExitCode::Success),
         Command::Diff(diff) => diff.run(),
         Command::Init(init) => match init.write() {
             Ok(text) => print(&text, ExitCode::Success),
             Err(error @ NotWritten::Exists(_)) => usage(&error),
             Err(error) => could_not_run(&error),
         },
+        Command::Man(man) => man.run(),
+        Command::Judge(judge) => judge.run(program),
+        Command::Verify(verify) => verify.run(),
         Command::Rules(rules) => match rules.output() {
             Ok(text) => print(&text, ExitCode::Success),
             Err(error) => usage(&error),

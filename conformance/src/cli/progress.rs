@@ -47,6 +47,8 @@ pub(super) struct Progress {
 #[derive(Debug, Default)]
 struct State {
     probe: &'static str,
+    /// What is sent beside the plan at the moment.
+    aside: Option<&'static str>,
     /// How many probes have begun, preflight not counted.
     begun: usize,
     /// The number of probes and the maximum number of requests, once known.
@@ -124,6 +126,9 @@ impl Progress {
             return Some(format!("{number:>4} {outcome} {request}"));
         }
         let line = match event {
+            // Shown as they are found, above a status line too.
+            Event::Broken { id, title } => return self.prints_lines().then(|| format!("✗ {id}: {title}")),
+            Event::Aside(name) => (*name).to_owned(),
             Event::Note(note) => return self.prints_lines().then(|| format!("note: {note}")),
             Event::Probe(_) => state.probe_line(),
             Event::Waiting { time, reason } if *time >= WORTH_A_LINE => {
@@ -177,11 +182,16 @@ impl State {
             Event::NoResponseYet { timeout, detail } => {
                 self.waiting = Some((now + *timeout, format!("the server to respond ({detail})")));
             }
-            Event::Note(_) => {}
+            Event::Note(_) | Event::Broken { .. } => {}
+            Event::Aside(name) => {
+                self.aside = Some(name);
+                self.waiting = None;
+            }
             Event::Planned { probes, requests } => self.planned = Some((*probes, *requests)),
             Event::Probe(probe) => {
                 self.begun += usize::from(self.planned.is_some());
                 self.probe = probe;
+                self.aside = None;
                 self.waiting = None;
             }
             Event::Exchange { number, left, .. } => {
@@ -195,24 +205,27 @@ impl State {
 
     /// The name of the probe and its place in the plan.
     fn place(&self) -> String {
-        match self.planned {
-            Some((probes, _)) if self.begun > 0 => format!("{} ({} of {probes})", self.probe, self.begun),
+        match (self.aside, self.planned) {
+            (Some(aside), _) => aside.to_owned(),
+            (None, Some((probes, _))) if self.begun > 0 => format!("{} ({} of {probes})", self.probe, self.begun),
             _ => self.probe.to_owned(),
         }
     }
 
     fn probe_line(&self) -> String {
         match self.planned {
-            Some((_, requests)) => {
-                format!("{}: {} of at most {requests} requests sent", self.place(), self.sent)
+            // Reads that are repeated, and failures that are simplified, come on top of the plan.
+            Some((_, requests)) if self.sent <= requests => {
+                format!("{}: {} of about {requests} requests sent", self.place(), self.sent)
             }
+            Some(_) => format!("{}: {} requests sent", self.place(), self.sent),
             None => self.place(),
         }
     }
 
     fn interrupted(&self) -> String {
         let undone = match self.planned {
-            Some((_, requests)) => format!(", and up to {} were not", requests.saturating_sub(self.sent)),
+            Some((_, requests)) => format!(", and about {} were not", requests.saturating_sub(self.sent)),
             None => String::new(),
         };
         let place = if self.probe.is_empty() { String::new() } else { format!(" in {}", self.place()) };
@@ -224,8 +237,9 @@ impl State {
 
     /// The text of the status line, in at most this many columns.
     fn text(&self, now: Instant, columns: usize) -> String {
-        let mut parts = vec![match self.planned {
-            Some((probes, _)) if self.begun > 0 => format!("{} {}/{probes}", self.probe, self.begun),
+        let mut parts = vec![match (self.aside, self.planned) {
+            (Some(aside), _) => aside.to_owned(),
+            (None, Some((probes, _))) if self.begun > 0 => format!("{} {}/{probes}", self.probe, self.begun),
             _ => self.probe.to_owned(),
         }];
         if let Some((until, reason)) = &self.waiting
@@ -237,10 +251,10 @@ impl State {
             parts.push(format!("waiting {minutes:.0}:{seconds:02.0} for {reason}"));
         }
         parts.push(match (self.planned, self.left) {
-            (Some((_, requests)), Some(left)) => {
+            (Some((_, requests)), Some(left)) if self.sent <= requests => {
                 format!("{}/{requests} requests, budget {left}", self.sent)
             }
-            (None, Some(left)) => format!("{} requests, budget {left}", self.sent),
+            (_, Some(left)) => format!("{} requests, budget {left}", self.sent),
             (_, None) => String::new(),
         });
         parts.retain(|part| !part.is_empty());
@@ -302,8 +316,18 @@ mod tests {
     }
 
     #[test]
+    fn what_comes_on_top_of_the_plan_is_neither_counted_as_a_step_nor_held_against_the_bound() {
+        let (mut state, now) = waiting();
+        state.update(&Event::Aside("second look"), now);
+        let sent = Event::Exchange { number: 159, request: String::new(), outcome: String::new(), left: 2_341 };
+        state.update(&sent, now);
+        assert_eq!(state.text(now, 200), "second look · 159 requests, budget 2341");
+        assert_eq!(state.probe_line(), "second look: 159 requests sent");
+    }
+
+    #[test]
     fn an_interrupted_run_reports_what_was_not_sent() {
         let text = waiting().0.interrupted();
-        assert!(text.contains("in quota (2 of 2): 79 requests were sent, and up to 62 were not"), "{text}");
+        assert!(text.contains("in quota (2 of 2): 79 requests were sent, and about 62 were not"), "{text}");
     }
 }

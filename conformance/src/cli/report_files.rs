@@ -12,6 +12,8 @@ use crate::report::Report;
 #[derive(Debug)]
 pub(super) struct ReportFiles<'f> {
     files: Vec<(&'f ReportFile, Way)>,
+    /// The file of the trace.
+    trace: Option<(&'f Path, Way)>,
 }
 
 /// How a file gets its content.
@@ -20,63 +22,136 @@ enum Way {
     /// A temporary file in the same directory is written and then renamed, so that nobody reads a partial file, and a failure
     /// leaves the previous content.
     Replace { path: PathBuf, permissions: Option<Permissions> },
+    /// Standard output.
+    StandardOutput,
     /// The file is written in place: it is not a regular file, such as a pipe, or its directory is not writable.
     InPlace,
 }
 
-/// A report that cannot be written.
+/// A report, or a trace, that cannot be written.
 #[derive(Debug)]
 pub(super) struct Unwritable {
-    report: String,
+    file: String,
     problem: String,
     remedy: String,
 }
 
 impl fmt::Display for Unwritable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Unwritable { report, problem, remedy } = self;
-        write!(f, "cannot write the report {report}: {problem}\n  Nothing was sent. {remedy}")
+        let Unwritable { file, problem, remedy } = self;
+        write!(f, "cannot write {file}: {problem}\n  Nothing was sent. {remedy}")
     }
 }
 
-impl ReportFiles<'_> {
+impl<'f> ReportFiles<'f> {
     /// Checks that the files can be written, without changing any.
-    pub(super) fn check(files: &[ReportFile]) -> Result<ReportFiles<'_>, Unwritable> {
+    pub(super) fn check(files: &'f [ReportFile]) -> Result<ReportFiles<'f>, Unwritable> {
         let mut checked: Vec<(&ReportFile, Way)> = Vec::new();
         for file in files {
             if let Some((other, _)) = checked.iter().find(|(other, _)| other.path == file.path) {
                 return Err(Unwritable {
-                    report: file.to_string(),
+                    file: format!("the report {file}"),
                     problem: format!("{other} is written to the same file"),
                     remedy: "Write each report to its own file.".to_owned(),
                 });
             }
             let way = way(&file.path).map_err(|(problem, remedy)| Unwritable {
-                report: file.to_string(),
+                file: format!("the report {file}"),
                 problem,
                 remedy,
             })?;
             checked.push((file, way));
         }
-        Ok(ReportFiles { files: checked })
+        Ok(ReportFiles { files: checked, trace: None })
+    }
+
+    /// Checks that the file of the trace can be written, too.
+    pub(super) fn with_trace(mut self, path: Option<&'f Path>) -> Result<ReportFiles<'f>, Unwritable> {
+        let Some(path) = path else { return Ok(self) };
+        let unwritable =
+            |(problem, remedy)| Unwritable { file: format!("the trace {}", path.display()), problem, remedy };
+        if let Some((other, _)) = self.files.iter().find(|(other, _)| other.path == path) {
+            let remedy = "Write the trace to its own file.".to_owned();
+            return Err(unwritable((format!("{other} is written to the same file"), remedy)));
+        }
+        self.trace = Some((path, way(path).map_err(unwritable)?));
+        Ok(self)
+    }
+
+    /// Whether a trace is to be written.
+    pub(super) fn want_trace(&self) -> bool {
+        self.trace.is_some()
+    }
+
+    /// Writes the trace; an error message if it could not be written.
+    pub(super) fn write_trace(&self, text: &str) -> Option<String> {
+        let (path, way) = self.trace.as_ref()?;
+        let error = write(path, way, text).err()?;
+        Some(format!("cannot write the trace {}: {error}", path.display()))
+    }
+
+    /// The files, each with its format: `json=report.json`.
+    pub(super) fn names(&self) -> Vec<String> {
+        self.files.iter().map(|(file, _)| file.to_string()).collect()
+    }
+
+    fn ways(&self) -> impl Iterator<Item = &Way> {
+        self.files.iter().map(|(_, way)| way).chain(self.trace.iter().map(|(_, way)| way))
+    }
+
+    /// Whether a report or the trace is written to standard output.
+    pub(super) fn use_standard_output(&self) -> bool {
+        self.ways().any(|way| matches!(way, Way::StandardOutput))
+    }
+
+    /// Removes the reports and the trace of an earlier run, as far as they are regular files.
+    pub(super) fn remove_earlier(&self) {
+        for way in self.ways() {
+            if let Way::Replace { path, permissions: Some(_) } = way {
+                let _best_effort = fs::remove_file(path);
+            }
+        }
     }
 
     /// Writes every report; an error message for each that could not be written.
     pub(super) fn write(&self, report: &Report) -> Vec<String> {
         let written = self.files.iter().map(|(file, way)| {
             let text = (file.format.render)(report);
-            let outcome = match way {
-                Way::Replace { path, permissions } => replace(path, permissions.as_ref(), &text),
-                Way::InPlace => fs::write(&file.path, text),
-            };
-            outcome.map_err(|error| format!("cannot write the report {file}: {error}"))
+            write(&file.path, way, &text).map_err(|error| format!("cannot write the report {file}: {error}"))
         });
         written.filter_map(Result::err).collect()
     }
 }
 
-/// How a file at this path can be written; else the problem and a remedy.
+/// Writes a file as a report is written: completely or not at all.
+pub(super) fn replace_file(path: &Path, text: &str) -> Result<(), String> {
+    let way = way(path).map_err(|(problem, _)| problem)?;
+    write(path, &way, text).map_err(|error| error.to_string())
+}
+
+fn write(path: &Path, way: &Way, text: &str) -> io::Result<()> {
+    match way {
+        Way::Replace { path, permissions } => {
+            fs::create_dir_all(folder(path)).and_then(|()| replace(path, permissions.as_ref(), text))
+        }
+        Way::StandardOutput => printed(text),
+        Way::InPlace => fs::write(path, text),
+    }
+}
+
+/// Prints a file on standard output. A reader that closed the pipe is no failure.
+fn printed(text: &str) -> io::Result<()> {
+    match io::stdout().write_all(text.as_bytes()) {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        other => other,
+    }
+}
+
+/// How a file at this path can be written; else the problem and a remedy. `-` is standard output.
 fn way(path: &Path) -> Result<Way, (String, String)> {
+    if path.as_os_str() == "-" {
+        return Ok(Way::StandardOutput);
+    }
     let elsewhere = |error: io::Error| (error.to_string(), "Choose a file in a writable directory.".to_owned());
     match fs::metadata(path) {
         Ok(found) if found.is_dir() => {
@@ -91,10 +166,17 @@ fn way(path: &Path) -> Result<Way, (String, String)> {
             Ok(if try_temporary(&path).is_ok() { Way::Replace { path, permissions } } else { Way::InPlace })
         }
         Ok(_) => Ok(Way::InPlace),
-        Err(error) if error.kind() == ErrorKind::NotFound => match folder(path) {
-            folder if !folder.exists() => {
-                let shown = folder.display();
-                Err((format!("directory {shown} does not exist"), format!("Create it first: mkdir -p {shown}")))
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => match folder(path) {
+            file if file.exists() && !file.is_dir() => Err((
+                format!("{} is not a directory", file.display()),
+                "Choose a file in a writable directory.".to_owned(),
+            )),
+            // It is made when the report is written, in the nearest directory that exists.
+            missing if !missing.exists() => {
+                let nearest = missing.ancestors().find(|above| above.exists()).unwrap_or(Path::new("."));
+                let nearest = if nearest.as_os_str().is_empty() { Path::new(".") } else { nearest };
+                try_temporary(&nearest.join("report")).map_err(elsewhere)?;
+                Ok(Way::Replace { path: path.to_owned(), permissions: None })
             }
             _ => {
                 try_temporary(path).map_err(elsewhere)?;
@@ -185,8 +267,22 @@ mod tests {
         let folder = scratch("refuse");
         let (problem, remedy) = way(&folder).unwrap_err();
         assert!(problem.contains("a directory") && remedy.contains("Name a file in it"), "{problem}; {remedy}");
-        let (problem, remedy) = way(&folder.join("missing/r.json")).unwrap_err();
-        assert!(problem.contains("does not exist") && remedy.contains("mkdir -p"), "{problem}; {remedy}");
+        let file = folder.join("file");
+        fs::write(&file, "").unwrap();
+        let (problem, remedy) = way(&file.join("r.json")).unwrap_err();
+        assert!(!problem.is_empty() && remedy.contains("writable directory"), "{problem}; {remedy}");
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn missing_directories_are_made_when_a_report_is_written_and_not_before() {
+        let folder = scratch("missing");
+        let path = folder.join("a/b/r.json");
+        let Ok(Way::Replace { path, permissions }) = way(&path) else { panic!("writable") };
+        assert!(names(&folder).is_empty());
+        assert!(permissions.is_none() && matches!(way(Path::new("-")), Ok(Way::StandardOutput)));
+        fs::create_dir_all(path.parent().unwrap()).and_then(|()| replace(&path, None, "text")).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "text");
         fs::remove_dir_all(folder).unwrap();
     }
 

@@ -1,6 +1,5 @@
 //! From arguments to an exit code.
 
-use std::io::Write;
 use std::panic::{AssertUnwindSafe, resume_unwind};
 use std::sync::Arc;
 
@@ -8,16 +7,18 @@ use futures_util::FutureExt;
 use futures_util::future::OptionFuture;
 
 use super::arguments::Arguments;
-use super::dry_run;
 use super::image_run::ImageRun;
 use super::output::{could_not_run, print, say, usage};
 use super::progress::{Progress, Verbosity};
 use super::report_files::ReportFiles;
 use super::signals::Signals;
-use super::values::{Color, Printed};
+use super::usage_error::UsageError;
+use super::values::Printed;
+use super::{dry_run, known_failing};
 use crate::exit_code::ExitCode;
 use crate::interrupt::Interrupt;
 use crate::options::Options;
+use crate::probes::session::Stop;
 use crate::report::text::Detail;
 use crate::report::{self, Report};
 use crate::run::judge::{Judge, RunError};
@@ -33,6 +34,8 @@ pub struct Embedded {
     pub api_key: String,
     /// The plan of the key.
     pub plan: Plan,
+    /// Its name and its version.
+    pub implementation: (String, String),
 }
 
 /// A parsed command line.
@@ -76,6 +79,9 @@ impl Invocation {
     /// Judges this server.
     #[must_use]
     pub fn with_target(mut self, embedded: Embedded) -> Invocation {
+        let (name, version) = embedded.implementation;
+        self.arguments.implementation.get_or_insert(name);
+        self.arguments.implementation_version.get_or_insert(version);
         self.arguments.base_url = Some(embedded.base_url);
         self.arguments.api_key = Some(embedded.api_key.into());
         self.arguments.quota_key = None;
@@ -86,11 +92,7 @@ impl Invocation {
 
     /// Runs the judge, prints the output and writes the report files; the exit code.
     pub async fn run(mut self) -> ExitCode {
-        match self.arguments.color {
-            Color::Auto => {}
-            Color::Always => anstream::ColorChoice::Always.write_global(),
-            Color::Never => anstream::ColorChoice::Never.write_global(),
-        }
+        self.arguments.color.apply();
         let image = match self.arguments.container.image() {
             Ok(image) => image,
             Err(error) => return usage(&error),
@@ -109,11 +111,16 @@ impl Invocation {
         if self.arguments.dry_run {
             let target =
                 image.map_or_else(|| options.transport.base_url.clone(), |image| format!("image {}", image.name));
-            let _nowhere_to_report = write!(anstream::stdout(), "{}", dry_run::describe(&options, &target));
-            return ExitCode::Success;
+            let as_json = matches!(self.arguments.format, Printed::Report(format) if format.name == "json");
+            let plan = if as_json { dry_run::as_json(&options, &target) } else { dry_run::describe(&options, &target) };
+            return print(&plan, ExitCode::Success);
+        }
+        if image.is_none() && options.implementation.digest.is_none() && self.writes("in-toto") {
+            return usage(&UsageError::NoSubject);
         }
         // Before anything is sent: a report that cannot be written is not worth a key's requests.
-        let files = match ReportFiles::check(&self.arguments.report) {
+        let trace = self.arguments.record.as_deref();
+        let files = match ReportFiles::check(&self.arguments.report).and_then(|files| files.with_trace(trace)) {
             Ok(files) => files,
             Err(error) => return could_not_run(&error),
         };
@@ -148,23 +155,43 @@ impl Invocation {
             }
         }
         let judge = Judge::new(options).listener(move |event| listener.show(event)).interrupted_by(interrupt);
-        let outcome = judge.run().await;
+        let outcome = if files.want_trace() {
+            judge.run_and_record().await.map(|(report, trace)| (report, files.write_trace(&trace)))
+        } else {
+            judge.run().await.map(|report| (report, None))
+        };
         progress.end();
         unless_interrupted(match outcome {
-            Ok(mut report) => {
+            Ok((mut report, unwritten)) => {
                 if let Some(image_run) = &image_run {
                     image_run.add_to(&mut report).await;
                 }
-                self.deliver(&report, files)
+                let code = self.deliver(&report, files);
+                match unwritten {
+                    None => code,
+                    Some(problem) => could_not_run(&problem),
+                }
             }
             Err(error) => {
-                let code = if matches!(error, RunError::Client(_)) { usage(&error) } else { could_not_run(&error) };
+                // A report on an earlier run must not be taken for one on this.
+                files.remove_earlier();
+                let is_usage = matches!(
+                    error,
+                    RunError::Client(_) | RunError::AnotherPlan(_) | RunError::Stopped(Stop::NoSuchCase { .. })
+                );
+                let code = if is_usage { usage(&error) } else { could_not_run(&error) };
                 if let Some(image_run) = &image_run {
                     say(&image_run.log_tail().await);
                 }
                 code
             }
         })
+    }
+
+    /// Whether a report of this format is written or printed.
+    fn writes(&self, format: &str) -> bool {
+        let printed = matches!(self.arguments.format, Printed::Report(printed) if printed.name == format);
+        printed || self.arguments.report.iter().any(|file| file.format.name == format)
     }
 
     /// How much is shown while the run goes on.
@@ -184,21 +211,41 @@ impl Invocation {
             (_, true) => Detail::Verbose,
             _ => Detail::Normal,
         };
-        let text = match self.arguments.format {
-            Printed::Text => report::text::render(report, detail, columns()),
-            Printed::Report(format) => (format.render)(report),
-        };
-        let code = print(&text, report.verdict.into());
-        let missing = files.write(report);
-        missing.iter().for_each(|problem| say(&format!("error: {problem}")));
-        if missing.is_empty() { code } else { ExitCode::CouldNotRun }
+        let code = deliver(report, self.arguments.format, detail, files);
+        let Some(path) = &self.arguments.write_known_failing else { return code };
+        match std::fs::write(path, known_failing::of_report(report)) {
+            Ok(()) => code,
+            Err(error) => {
+                say(&format!("error: cannot write {}: {error}", path.display()));
+                ExitCode::CouldNotRun
+            }
+        }
     }
 }
 
-/// The width of the terminal, up to what is easy to read; the classical width where standard output is not a terminal.
+/// Prints a report and writes the report files; the exit code.
+pub(super) fn deliver(report: &Report, format: Printed, detail: Detail, files: &ReportFiles<'_>) -> ExitCode {
+    let text = match format {
+        Printed::Text => report::text::render_with_files(report, detail, columns(), &files.names()),
+        Printed::Report(format) => (format.render)(report),
+    };
+    // What is asked for on standard output stands there alone.
+    let code = if files.use_standard_output() {
+        say(text.trim_end());
+        report.verdict.into()
+    } else {
+        print(&text, report.verdict.into())
+    };
+    let missing = files.write(report);
+    missing.iter().for_each(|problem| say(&format!("error: {problem}")));
+    if missing.is_empty() { code } else { ExitCode::CouldNotRun }
+}
+
+/// The width that `COLUMNS` names, else that of the terminal, up to what is easy to read. Where standard output is no terminal, lines
+/// are not wrapped: a file or another program has no width.
 fn columns() -> usize {
-    const CLASSICAL: usize = 80;
     const WIDEST: usize = 100;
-    let size = terminal_size::terminal_size_of(std::io::stdout());
-    size.map_or(CLASSICAL, |(width, _)| usize::from(width.0).min(WIDEST))
+    let named = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).filter(|columns| *columns > 0);
+    let size = || terminal_size::terminal_size_of(std::io::stdout());
+    named.or_else(|| size().map(|(width, _)| usize::from(width.0).min(WIDEST))).unwrap_or(usize::MAX)
 }

@@ -1,12 +1,15 @@
 //! From arguments to the options of a run.
 
+use std::path::Path;
 use std::time::Duration;
 
 use super::arguments::Arguments;
+use super::rerun::Rerun;
 use super::usage_error::UsageError;
 use crate::options::{Options, UnusableOptions};
-use animal_store_rules::catalogue::catalogue;
+use crate::report::Implementation;
 use animal_store_rules::catalogue::scope::Scope;
+use animal_store_rules::catalogue::{Party, catalogue};
 use animal_store_rules::trace::keys::ApiKey;
 use animal_store_rules::verdict::known_failing::KnownFailing;
 
@@ -26,11 +29,18 @@ impl Arguments {
         options.plan = self.plan.clone();
         options.scope = self.scope()?;
         options.strict = self.strict;
+        options.fail_fast = self.fail_fast;
         options.known_failing = self.known_failing()?;
         if let Some(path) = &self.ca_cert {
             options.transport.ca_certificates = std::fs::read(path)
                 .map_err(|source| UsageError::CaCert { path: path.display().to_string(), source })?;
         }
+        options.implementation = Implementation {
+            name: self.implementation.clone(),
+            version: self.implementation_version.clone(),
+            url: self.implementation_url.clone(),
+            digest: self.implementation_digest.clone(),
+        };
         options.invoked.ca_cert = self.ca_cert.clone();
         options.invoked.known_failing = self.known_failing.clone();
         options.transport.proxy = self.proxy.clone();
@@ -44,8 +54,14 @@ impl Arguments {
         options.assumed_date = self.assume_date;
         options.cases = self.cases;
         options.replay = self.replay;
+        if let Some(path) = &self.rerun {
+            let earlier = Rerun::read(path)?;
+            options.seed = earlier.seed;
+            options.scope.only = earlier.broken;
+        }
         match self.seed {
             Some(seed) => options.seed = seed,
+            None if self.rerun.is_some() => {}
             None if self.replay.is_some() => return Err(UsageError::ReplayWithoutSeed),
             None => {}
         }
@@ -53,20 +69,29 @@ impl Arguments {
     }
 
     fn known_failing(&self) -> Result<KnownFailing, UsageError> {
-        let Some(path) = &self.known_failing else { return Ok(KnownFailing::default()) };
-        let shown = || path.display().to_string();
-        let text =
-            std::fs::read_to_string(path).map_err(|source| UsageError::KnownFailingFile { path: shown(), source })?;
-        KnownFailing::parse(&text).map_err(|source| UsageError::KnownFailing { path: shown(), source })
+        self.known_failing.as_deref().map_or_else(|| Ok(KnownFailing::default()), known_failing)
     }
 
     fn scope(&self) -> Result<Scope, UsageError> {
-        let scope = Scope { profile: self.profile, only: self.only.clone(), skip: self.skip.clone() };
-        if catalogue().requirements.iter().any(|requirement| scope.selects(&requirement.id)) {
-            Ok(scope)
-        } else {
-            Err(UsageError::NothingSelected)
-        }
+        let (profile, only, skip) = (self.profile, self.only.clone(), self.skip.clone());
+        scope_of(Scope { profile, only, skip, ..Scope::default() })
+    }
+}
+
+/// The list of known failures in a file.
+pub(super) fn known_failing(path: &Path) -> Result<KnownFailing, UsageError> {
+    let shown = || path.display().to_string();
+    let text =
+        std::fs::read_to_string(path).map_err(|source| UsageError::KnownFailingFile { path: shown(), source })?;
+    KnownFailing::parse(&text).map_err(|source| UsageError::KnownFailing { path: shown(), source })
+}
+
+/// A scope that selects something.
+pub(super) fn scope_of(scope: Scope) -> Result<Scope, UsageError> {
+    if catalogue().of(Party::Server).any(|requirement| scope.selects(&requirement.id)) {
+        Ok(scope)
+    } else {
+        Err(UsageError::NothingSelected)
     }
 }
 

@@ -39,9 +39,22 @@ pub(super) enum UsageError {
     /// The base URL is not valid.
     #[error(transparent)]
     BaseUrl(UnusableOptions),
+    /// The report of an earlier run cannot be used.
+    #[error("cannot rerun {path}: {problem}")]
+    Rerun {
+        /// The report.
+        path: String,
+        /// Why it cannot be used.
+        problem: String,
+    },
     /// Another seed generates other requests.
     #[error("--replay needs the --seed of the original run, which its report contains")]
     ReplayWithoutSeed,
+    /// An in-toto statement is about an artifact, which a base URL does not identify.
+    #[error(
+        "the format in-toto needs the digest of what is judged: add --implementation-digest sha256:HEX, or judge an --image"
+    )]
+    NoSubject,
     /// No requirement is selected.
     #[error("no requirement is selected by --only, --skip and --profile together")]
     NothingSelected,

@@ -37,6 +37,17 @@ pub(super) enum Color {
     Never,
 }
 
+impl Color {
+    /// Uses colours as chosen from now on.
+    pub(super) fn apply(self) {
+        match self {
+            Color::Auto => {}
+            Color::Always => anstream::ColorChoice::Always.write_global(),
+            Color::Never => anstream::ColorChoice::Never.write_global(),
+        }
+    }
+}
+
 /// Reads a profile by its name.
 pub(super) fn profile() -> impl TypedValueParser<Value = Profile> {
     let value = |profile: Profile| {
@@ -153,6 +164,14 @@ impl FromStr for ReportFile {
 /// A base URL, without a trailing slash.
 pub(super) fn base_url(text: &str) -> Result<String, UnusableOptions> {
     normal_base_url(text)
+}
+
+/// An http or https address.
+pub(super) fn web_address(text: &str) -> Result<String, String> {
+    match reqwest::Url::parse(text) {
+        Ok(url) if ["http", "https"].contains(&url.scheme()) => Ok(text.to_owned()),
+        _ => Err("an address must begin with https:// or http://".to_owned()),
+    }
 }
 
 /// The ID of a requirement, or a prefix of one.

@@ -12,7 +12,8 @@ use testcontainers::{ContainerAsync, ContainerRequest, GenericImage, ImageExt, T
 
 use super::engine::{self, NoEngine};
 use super::ready::{self, NotReady};
-use super::{Image, ImageName, Ready, log};
+use super::{Image, ImageName, Ready, identity, log};
+use crate::report::Implementation;
 
 /// The label of the containers, to find those of killed runs: after SIGKILL nothing removes them.
 const LABEL: &str = "animal-store.candidate";
@@ -138,6 +139,14 @@ impl Candidate {
                 StartError::NotReady { image: name, ready, port, patience, log }
             }
         })
+    }
+
+    /// What the image says of itself, and its digest; nothing when the engine does not tell.
+    pub(crate) async fn identity(&self, image: &ImageName) -> Implementation {
+        match self.docker.inspect_image(&image.to_string()).await {
+            Ok(inspected) => identity::of(inspected),
+            Err(_) => Implementation::default(),
+        }
     }
 
     /// The end of its log; empty when it is not available.

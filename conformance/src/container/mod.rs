@@ -7,6 +7,8 @@ mod candidate;
 #[cfg(feature = "containers")]
 mod engine;
 #[cfg(feature = "containers")]
+mod identity;
+#[cfg(feature = "containers")]
 mod log;
 #[cfg(feature = "containers")]
 mod ready;

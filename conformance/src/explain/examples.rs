@@ -8,6 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::redaction::Redactor;
 use animal_store_rules::trace::exchange::{Exchange, Outcome, Request, Response};
 use animal_store_rules::trace::keys::ApiKey;
+use animal_store_rules::trace::knowledge::{Extent, Knowledge};
 use animal_store_rules::trace::{Context, Trace};
 
 /// Where `cargo xtask serve` listens, so that the examples can be tried.
@@ -18,7 +19,9 @@ const KEY: &str = "sk-example-4b1d";
 
 /// The first exchange of an example, at the tenth second of a window that ends with the minute.
 const BEGIN: i64 = 1_780_315_210;
-const RESET: i64 = 1_780_315_260;
+
+/// Seconds from the first exchange to one after the removal of `GET /pets/{petId}`: 2031-01-01T00:00:10Z.
+const IN_2031: i64 = 1_924_992_010 - BEGIN;
 
 /// A request and its response, as in the table below.
 struct Step {
@@ -225,6 +228,33 @@ fn steps(id: &str) -> Vec<Step> {
                 .header("Link", "</v1/pets?status=available>; rel=\"successor-version\""),
         ],
 
+        "client.retry-after-date" => {
+            let mut refused = limited(list());
+            refused.headers = vec![("Retry-After", "Mon, 01 Jun 2026 12:01:00 GMT")];
+            vec![refused, list().at(51).remaining(59)]
+        }
+        "client.retry-after-seconds" => vec![limited(list()), list().at(51).remaining(59)],
+        "client.backoff" => [1, 4, 10]
+            .map(|at| {
+                let mut refused = limited(list()).at(at);
+                refused.headers = vec![("Retry-After", "1")];
+                refused
+            })
+            .into(),
+        "client.new-pet" => invalid(r#"{"name":"Rex"}"#, "categoryId is required"),
+        "client.list-parameters" => {
+            vec![get("/pets?limit=500", 400, error(400, "invalid_limit", "limit must be an integer from 1 to 100"))]
+        }
+        "client.exact-ids" => {
+            let big = r#"{"id":9007199254740993,"name":"Rex","categoryId":7,"status":"sold"}"#;
+            vec![post(NEW_REX, 201, big), get("/pets/9007199254740993", 200, big)]
+        }
+        "client.removed-operation" => {
+            let gone = error(410, "gone", "this operation was removed; list animals with a status instead");
+            vec![get("/pets/1", 410, gone).at(IN_2031), sold().at(IN_2031 + 1)]
+        }
+        "client.deprecated-operation" => vec![create(), fetch()],
+
         "orders.exists" | "orders.answer" => vec![get("/store/orders", 200, "[]")],
         "get.not-found" => vec![not_found()],
         id if id.starts_with("pet.") || id.starts_with("create.") => vec![create()],
@@ -245,10 +275,12 @@ pub fn redactor() -> Redactor {
 pub fn trace(id: &str) -> Trace {
     let keys = ApiKey::new(KEY).into_iter().collect();
     let context = Context {
+        extent: Extent::Run,
         base_url: BASE_URL.to_owned(),
         keys,
         plan_limits: None,
         category_id: 7,
+        name_mark: None,
         assumed_date: None,
         left_out: Vec::new(),
         unfinished: Vec::new(),
@@ -269,7 +301,7 @@ pub fn trace(id: &str) -> Trace {
 
 fn exchange(number: usize, sent_at: Timestamp, step: Step, remaining: Option<i64>) -> Exchange {
     let date = httpdate::fmt_http_date(sent_at.into());
-    let reset = RESET + if sent_at.as_second() < RESET { 0 } else { 60 };
+    let reset = (sent_at.as_second() / 60 + 1) * 60;
     let mut headers = vec![
         ("Content-Type".to_owned(), "application/json".to_owned()),
         ("Date".to_owned(), date),
@@ -282,28 +314,34 @@ fn exchange(number: usize, sent_at: Timestamp, step: Step, remaining: Option<i64
     let response = Response { status: step.status, headers, body: step.body.into_bytes(), cut: false };
     Exchange {
         number,
-        probe: "example",
+        probe: "example".into(),
         step: String::new(),
         case: None,
         request: step.request,
         outcome: Outcome::Response(response),
         sent_at,
         received_at: sent_at + SignedDuration::from_millis(4),
+        known: Knowledge::default(),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use animal_store_rules::catalogue::catalogue;
-    use animal_store_rules::catalogue::scope::Scope;
+    use animal_store_rules::catalogue::scope::{Scope, Side};
+    use animal_store_rules::catalogue::{Party, catalogue};
     use animal_store_rules::verdict::{self, Status};
 
     #[test]
     fn every_example_breaks_no_rule_and_is_judged_by_its_own() {
         for requirement in &catalogue().requirements {
             let (id, trace) = (&requirement.id, trace(&requirement.id));
-            let verdicts = verdict::judge(&trace, &Scope::default());
+            // How a server has to take a key in the wrong place is shown by a client that puts it there.
+            let side = match requirement.party {
+                Party::Server => Side::Server,
+                Party::Client => Side::Both,
+            };
+            let verdicts = verdict::judge(&trace, &Scope { side, ..Scope::default() });
             for verdict in &verdicts {
                 assert!(verdict.failures.is_empty(), "{id} breaks {}: {:?}", verdict.requirement.id, verdict.failures);
             }

@@ -8,7 +8,7 @@ use anstyle::Style;
 use serde::Serialize;
 
 use crate::report::{Presentation, ReportedExchange};
-use animal_store_rules::catalogue::{Level, Requirement, catalogue};
+use animal_store_rules::catalogue::{Level, Party, Requirement, catalogue};
 
 const DIM: Style = Style::new().dimmed();
 const BOLD: Style = Style::new().bold();
@@ -66,9 +66,13 @@ fn write_list(out: &mut String, requirements: &[&Requirement]) -> std::fmt::Resu
     let width = requirements.iter().map(|requirement| requirement.id.len()).max().unwrap_or(0);
     let mut section = "";
     for requirement in requirements {
-        if requirement.section != section {
+        let heading = match requirement.party {
+            Party::Server => &requirement.section,
+            Party::Client => "What is asked of clients, judged in recorded traffic only",
+        };
+        if heading != section {
             let blank = if section.is_empty() { "" } else { "\n" };
-            section = &requirement.section;
+            section = heading;
             writeln!(out, "{blank}{BOLD}{section}{BOLD:#}")?;
         }
         let level = requirement.level.as_str();
@@ -93,13 +97,16 @@ fn write_text(out: &mut String, explanation: &Explanation) -> std::fmt::Result {
     writeln!(out, "{BOLD}{}{BOLD:#}  {}", requirement.id, requirement.title)?;
     writeln!(out, "{DIM}{}: {}{DIM:#}\n", requirement.level.as_str(), meaning(requirement.level))?;
     paragraph(out, &requirement.text)?;
+    if requirement.party == Party::Client {
+        paragraph(out, "It binds clients, so a run does not judge it: recorded traffic shows it.")?;
+    }
     let section = &requirement.section;
     writeln!(out, "\n{BOLD}Section \"{section}\" of the specification{BOLD:#}")?;
     explanation.statements.iter().try_for_each(|gist| paragraph(out, &format!("· {gist}")))?;
     let parts = [
         ("Follows from", &requirement.from),
         ("Violations", &requirement.breaks),
-        ("Choice of the reference server", &requirement.choice),
+        (choice_title(requirement.party), &requirement.choice),
         ("Reason", &requirement.why),
     ];
     for (title, text) in parts {
@@ -114,6 +121,13 @@ fn write_text(out: &mut String, explanation: &Explanation) -> std::fmt::Result {
     let title = if requirement.level == Level::Open { "Example, as the reference server responds" } else { "Example" };
     writeln!(out, "\n{BOLD}{title}{BOLD:#}")?;
     explanation.example.iter().try_for_each(|exchange| example(out, exchange))
+}
+
+fn choice_title(party: Party) -> &'static str {
+    match party {
+        Party::Server => "Choice of the reference server",
+        Party::Client => "Choice of a server",
+    }
 }
 
 fn meaning(level: Level) -> &'static str {

@@ -1,8 +1,8 @@
 //! The only owner of an HTTP client.
 //!
 //! It follows no redirect, so a key never travels to another origin; it decodes no content coding; it reads no more of a
-//! body than a bound. Every request uses a connection of its own: what one response leaves on a connection can then never
-//! be mistaken for a part of the next, and each exchange can be repeated alone.
+//! body than a bound. A request uses a connection of its own, unless it is to show what a server makes of several on one: what one
+//! response leaves on a connection can then never be mistaken for a part of the next, and each exchange can be repeated alone.
 
 use reqwest::Method;
 use reqwest::header::{ACCEPT_ENCODING, HeaderMap, HeaderValue};
@@ -10,7 +10,7 @@ use reqwest::redirect::Policy;
 
 use super::errors;
 use crate::options::Transport;
-use animal_store_rules::trace::exchange::{Failure, FailureKind, MAX_BODY, Outcome, Request, Response};
+use animal_store_rules::trace::exchange::{Connection, Failure, FailureKind, MAX_BODY, Outcome, Request, Response};
 
 /// An error in building the client.
 #[derive(Debug, thiserror::Error)]
@@ -31,7 +31,10 @@ pub enum ClientError {
 /// Sends requests and records their outcomes.
 #[derive(Debug)]
 pub struct Client {
+    /// Opens a connection for each request.
     http: reqwest::Client,
+    /// Keeps one connection open.
+    kept: reqwest::Client,
     transport: Transport,
 }
 
@@ -44,22 +47,8 @@ impl Client {
     pub fn new(transport: Transport) -> Result<Client, ClientError> {
         // Another part of the process may have chosen a provider already; any will do.
         let _already_installed = rustls::crypto::ring::default_provider().install_default();
-        let http = if transport.base_url.starts_with("https:") {
-            let extra = reqwest::Certificate::from_pem_bundle(&transport.ca_certificates);
-            let extra = extra.map_err(|_| ClientError::Certificates)?;
-            if extra.is_empty() && !transport.ca_certificates.is_empty() {
-                return Err(ClientError::Certificates);
-            }
-            match builder(&transport)?.tls_certs_merge(extra.clone()).build() {
-                Ok(http) => http,
-                // A system without CA certificates, such as a container image with nothing in it but this program.
-                Err(_) => builder(&transport)?.tls_certs_only(bundled_roots()?.into_iter().chain(extra)).build()?,
-            }
-        } else {
-            // Without this, a machine that has no CA certificates could not even speak plain HTTP.
-            builder(&transport)?.tls_certs_only([]).build()?
-        };
-        Ok(Client { http, transport })
+        let [http, kept] = [0, 1].map(|idle| build(&transport, idle));
+        Ok(Client { http: http?, kept: kept?, transport })
     }
 
     /// How the client reaches its target.
@@ -93,7 +82,11 @@ impl Client {
     async fn exchange(&self, request: &Request) -> Result<Response, reqwest::Error> {
         // Probes send valid methods only; an invalid one would break the HTTP framing.
         let method = Method::from_bytes(request.method.as_bytes()).unwrap_or(Method::GET);
-        let mut builder = self.http.request(method, format!("{}{}", self.transport.base_url, request.target()));
+        let http = match request.connection {
+            Connection::Own => &self.http,
+            Connection::Kept => &self.kept,
+        };
+        let mut builder = http.request(method, format!("{}{}", self.transport.base_url, request.target()));
         for (name, value) in self.transport.headers.iter().chain(&request.headers) {
             builder = builder.header(name, value);
         }
@@ -123,6 +116,25 @@ impl Client {
     }
 }
 
+/// A client that keeps so many connections open for further requests.
+fn build(transport: &Transport, idle: usize) -> Result<reqwest::Client, ClientError> {
+    let builder = || Ok::<_, ClientError>(builder(transport)?.pool_max_idle_per_host(idle));
+    if !transport.base_url.starts_with("https:") {
+        // Without this, a machine that has no CA certificates could not even speak plain HTTP.
+        return Ok(builder()?.tls_certs_only([]).build()?);
+    }
+    let extra = reqwest::Certificate::from_pem_bundle(&transport.ca_certificates);
+    let extra = extra.map_err(|_| ClientError::Certificates)?;
+    if extra.is_empty() && !transport.ca_certificates.is_empty() {
+        return Err(ClientError::Certificates);
+    }
+    match builder()?.tls_certs_merge(extra.clone()).build() {
+        Ok(http) => Ok(http),
+        // A system without CA certificates, such as a container image with nothing in it but this program.
+        Err(_) => Ok(builder()?.tls_certs_only(bundled_roots()?.into_iter().chain(extra)).build()?),
+    }
+}
+
 /// The configuration of the client, without its root certificates.
 fn builder(transport: &Transport) -> Result<reqwest::ClientBuilder, ClientError> {
     // Without this field a server may choose any content coding (RFC 9110, 12.5.3), and none is decoded here.
@@ -131,7 +143,6 @@ fn builder(transport: &Transport) -> Result<reqwest::ClientBuilder, ClientError>
         .default_headers(identity)
         .redirect(Policy::none())
         .timeout(transport.timeout)
-        .pool_max_idle_per_host(0)
         .user_agent(concat!("animal-store-conform/", env!("CARGO_PKG_VERSION")));
     Ok(match &transport.proxy {
         Some(proxy) => builder.proxy(usable_proxy(proxy).ok_or(ClientError::Proxy)?),

@@ -66,6 +66,7 @@ fn rustls_error<'e>(cause: &'e (dyn Error + 'static)) -> Option<&'e rustls::Erro
 }
 
 /// Why a file cannot be read.
+#[cfg(feature = "cli")]
 pub(crate) fn of_file(error: &io::Error) -> String {
     match error.kind() {
         ErrorKind::NotFound => "no such file".to_owned(),
@@ -88,9 +89,14 @@ mod tests {
     #[test]
     fn error_numbers_are_removed() {
         assert_eq!(without_number("Broken pipe (os error 32)"), "Broken pipe");
-        assert_eq!(of_file(&io::Error::from(ErrorKind::NotFound)), "no such file");
         let (kind, message) = of(&io::Error::from(ErrorKind::ConnectionRefused));
         assert_eq!((kind, message.as_str()), (None, "connection refused"));
+    }
+
+    #[cfg(feature = "cli")]
+    #[test]
+    fn a_missing_file_is_named_without_an_error_number() {
+        assert_eq!(of_file(&io::Error::from(ErrorKind::NotFound)), "no such file");
     }
 
     #[test]

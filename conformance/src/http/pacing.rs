@@ -11,8 +11,14 @@ use animal_store_rules::trace::{rate_limit, retry_after};
 /// The longest single wait: a one-minute window, and a `Retry-After` somewhat beyond it.
 pub const LONGEST_WAIT: Duration = Duration::from_secs(90);
 
+/// The shortest wait after a 429.
+pub const MOMENT: Duration = Duration::from_secs(1);
+
 /// Announced times beyond this are all the same: too long.
 const FAR: SignedDuration = SignedDuration::from_secs(1 << 32);
+
+/// Beyond the time that a refusal announces: so long that what comes then can be held against it.
+const HEEDED: Duration = Tolerance::CLOCK_SLACK.unsigned();
 
 /// Beyond an announced time.
 const MARGIN: Duration = Tolerance::ANNOUNCED_MARGIN.unsigned();
@@ -48,16 +54,17 @@ pub fn before_many(exchange: &Exchange, count: usize) -> Advice {
     if left.is_negative() { Advice::Go } else { advise(bounded(left) + MARGIN) }
 }
 
-/// Reads a 429: wait as long as `Retry-After` says, by the reading that rules judge it by; else until the reset, else a moment that
-/// grows with the attempts.
+/// Reads a 429: wait as long as `Retry-After` says, by the reading that rules judge it by; else until the reset; else a moment at first,
+/// and then a whole minute, after which any window of a minute is over.
 #[must_use]
 pub fn after_refusal(exchange: &Exchange, attempt: u32, jitter: f64) -> Advice {
-    let backoff = Duration::from_secs_f64(f64::from(2_u32.saturating_pow(attempt.min(6))) * (1.0 + jitter));
-    let Some(response) = exchange.response() else { return advise(backoff) };
+    let backoff = MOMENT.mul_f64(f64::from(2_u32.saturating_pow(attempt.min(6))) * (1.0 + jitter));
+    let unannounced = if attempt == 0 { backoff } else { Tolerance::LONGEST_MINUTE.unsigned() };
+    let Some(response) = exchange.response() else { return advise(unannounced) };
     let asked_for = retry_after::read(response).ok().map(|retry_after| retry_after.wait(exchange.answered_at()));
     let reset = || Some(until(rate_limit::read(response).reset.integer()?, exchange));
     let announced = asked_for.or_else(reset).map(bounded);
-    advise(announced.map_or(backoff, |announced| (announced + MARGIN).max(backoff.min(announced * 2 + MARGIN))))
+    advise(announced.map_or(unannounced, |announced| (announced + HEEDED).max(backoff.min(announced * 2 + HEEDED))))
 }
 
 /// How long after an answer a Unix time comes, by the server's clock.
@@ -74,6 +81,7 @@ fn bounded(wait: SignedDuration) -> Duration {
 mod tests {
     use super::*;
     use animal_store_rules::trace::exchange::{Outcome, Request, Response};
+    use animal_store_rules::trace::knowledge::Knowledge;
     use jiff::Timestamp;
 
     fn response(status: u16, headers: &[(&str, &str)]) -> Exchange {
@@ -81,13 +89,14 @@ mod tests {
         all.extend(headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
         Exchange {
             number: 1,
-            probe: "test",
+            probe: "test".into(),
             step: String::new(),
             case: None,
             request: Request::new("GET", "/pets"),
             outcome: Outcome::Response(Response { status, headers: all, body: Vec::new(), cut: false }),
             sent_at: Timestamp::UNIX_EPOCH,
             received_at: Timestamp::UNIX_EPOCH,
+            known: Knowledge::default(),
         }
     }
 
@@ -106,8 +115,8 @@ mod tests {
     #[test]
     fn retry_after_is_followed_in_both_forms_and_capped() {
         let wait = |value: &str| after_refusal(&response(429, &[("retry-after", value)]), 0, 0.0);
-        assert_eq!(wait("30"), Advice::Wait(Duration::from_secs(31)));
-        assert_eq!(wait("Thu, 01 Jan 1970 01:00:30 GMT"), Advice::Wait(Duration::from_secs(31)));
+        assert_eq!(wait("30"), Advice::Wait(Duration::from_secs(32)));
+        assert_eq!(wait("Thu, 01 Jan 1970 01:00:30 GMT"), Advice::Wait(Duration::from_secs(32)));
         assert!(matches!(wait("99999999999"), Advice::TooLong(_)));
         assert!(matches!(wait("Thu, 01 Jan 2099 00:00:00 GMT"), Advice::TooLong(_)));
     }
@@ -115,7 +124,7 @@ mod tests {
     #[test]
     fn a_retry_after_that_the_rule_cannot_read_is_no_word_and_the_reset_holds() {
         let rate = [(rate_limit::RESET, "3620")];
-        let reset = Advice::Wait(Duration::from_secs(21));
+        let reset = Advice::Wait(Duration::from_secs(22));
         let wait = |values: &[&str]| {
             let fields: Vec<_> = values.iter().map(|value| ("retry-after", *value)).chain(rate).collect();
             after_refusal(&response(429, &fields), 0, 0.0)
@@ -128,8 +137,8 @@ mod tests {
     }
 
     #[test]
-    fn without_any_word_the_wait_doubles_with_each_attempt() {
+    fn without_any_word_a_moment_is_waited_and_then_a_whole_minute() {
         let waits: Vec<Advice> = (0..3).map(|attempt| after_refusal(&response(429, &[]), attempt, 0.5)).collect();
-        assert_eq!(waits, [1.5, 3.0, 6.0].map(|seconds| Advice::Wait(Duration::from_secs_f64(seconds))));
+        assert_eq!(waits, [1.5, 62.0, 62.0].map(|seconds| Advice::Wait(Duration::from_secs_f64(seconds))));
     }
 }

@@ -3,12 +3,13 @@
 //! A probe reads responses only to decide what to send next: whether a new animal can be read yet, whether a window is
 //! exhausted, whether a simpler request breaks the same rule. Judging the responses is up to the rules.
 
-use std::time::Duration;
-
 pub mod plan;
 pub mod preflight;
 pub mod session;
 
+mod credentials;
+mod full_page;
+mod gaps;
 mod near_misses;
 mod pace;
 mod properties;
@@ -20,16 +21,22 @@ mod tour;
 use crate::options::Options;
 use animal_store_rules::history::History;
 use animal_store_rules::limiter::Limiter;
+use animal_store_rules::trace::exchange::Exchange;
 use animal_store_rules::trace::rate_limit;
 use plan::{Probe, Turn};
 use session::{Session, Stop};
 
-/// Runs the probes that the options select, in an order in which ordinary traffic exhausts the windows.
+/// Runs the probes that the options select, in an order in which ordinary traffic exhausts the windows. `after_each` looks at what each
+/// of them showed, and may end the run.
 ///
 /// # Errors
 ///
 /// [`Stop`], when the run ended early; the requests sent until then are judged.
-pub async fn run(session: &mut Session<'_>, options: &Options) -> Result<(), Stop> {
+pub async fn run(
+    session: &mut Session<'_>,
+    options: &Options,
+    mut after_each: impl FnMut(&Session<'_>) -> Result<(), Stop>,
+) -> Result<(), Stop> {
     let profile = options.scope.profile;
     let last = session.trace.exchanges.last();
     let window = last.and_then(|exchange| rate_limit::read(exchange.response()?).window());
@@ -37,14 +44,19 @@ pub async fn run(session: &mut Session<'_>, options: &Options) -> Result<(), Sto
     let plan = plan::plan(options, plan_limits, window);
     session.announce(plan.probes.len(), plan.requests);
     if profile.exhausts() {
-        begin_early_in_a_window(session).await?;
+        let has_two_keys = session.other_key().is_some();
+        let begun =
+            if has_two_keys { begin_with_two_keys(session).await } else { quota::watch::first_reset(session).await };
+        if let Err(stop) = begun {
+            leave_unfinished(session, &plan.probes);
+            return Err(stop);
+        }
     }
     for (at, probe) in plan.probes.iter().enumerate() {
-        if let Err(stop) = carry_out(session, options, *probe).await {
-            plan.probes[at..]
-                .iter()
-                .filter_map(|probe| probe.fixed_part())
-                .for_each(|part| session.leave_unfinished(part));
+        let sent = carry_out(session, options, *probe).await;
+        // What ended early is judged by whoever judges the run.
+        if let Err(stop) = sent.and_then(|()| after_each(session)) {
+            leave_unfinished(session, &plan.probes[at..]);
             return Err(stop);
         }
     }
@@ -54,6 +66,20 @@ pub async fn run(session: &mut Session<'_>, options: &Options) -> Result<(), Sto
     Ok(())
 }
 
+/// What needs no key, where the key cannot be used and nothing of it was sent yet.
+///
+/// # Errors
+///
+/// [`Stop`] when the budget is exhausted.
+pub async fn without_a_key(session: &mut Session<'_>, options: &Options) -> Result<(), Stop> {
+    let is_keyless = |exchange: &Exchange| exchange.request.authorization.is_none();
+    if session.trace.exchanges.iter().any(is_keyless) {
+        return Ok(());
+    }
+    session.begin("credentials");
+    credentials::of_tour(session, 1, options.scope.profile).await
+}
+
 async fn carry_out(session: &mut Session<'_>, options: &Options, probe: Probe) -> Result<(), Stop> {
     let profile = options.scope.profile;
     match probe {
@@ -61,7 +87,12 @@ async fn carry_out(session: &mut Session<'_>, options: &Options, probe: Probe) -
             tour::run(session, profile, options.concurrency).await?;
             second_look::run(session).await
         }
-        Probe::NearMisses => near_misses::run(session, profile.creates()).await,
+        Probe::NearMisses => {
+            near_misses::run(session, profile.creates()).await?;
+            gaps::run(session).await
+        }
+        Probe::Credentials => credentials::run(session, profile).await,
+        Probe::FullPage => full_page::run(session, options.concurrency).await,
         Probe::Properties(cases) => properties::run(session, cases, options.replay, profile.creates()).await,
         Probe::Sequence(steps) => sequence::run(session, steps, profile.creates()).await,
         Probe::Quota(turn) => {
@@ -69,33 +100,26 @@ async fn carry_out(session: &mut Session<'_>, options: &Options, probe: Probe) -
             if turn == Turn::Second {
                 second_look::run(session).await?;
             }
-            look_at_the_window(session, turn).await?;
-            quota::run(session, turn, options.concurrency).await
+            quota::run(session, turn, options.concurrency).await?;
+            if turn == Turn::First {
+                // From now on with the other key, if there is one: what is sent anyway exhausts it.
+                session.ask_with(1);
+                gaps::run(session).await?;
+            }
+            Ok(())
         }
     }
 }
 
-/// Waits for the end of a window that would end during the tour: what the tour used of it would have to be used again.
-async fn begin_early_in_a_window(session: &mut Session<'_>) -> Result<(), Stop> {
-    const TOO_LITTLE: Duration = Duration::from_secs(6);
-    match quota::time_left(session).filter(|left| *left < TOO_LITTLE && *left < session.time_left()) {
-        Some(left) => session.wait(left, "the next window").await,
-        None => Ok(()),
-    }
+/// Notes which fixed parts of the plan were not sent to their end.
+fn leave_unfinished(session: &mut Session<'_>, probes: &[Probe]) {
+    probes.iter().filter_map(|probe| probe.fixed_part()).for_each(|part| session.leave_unfinished(part));
 }
 
-/// Waits before the first turn, so that two responses of one window are far enough apart to show whether its reset is constant,
-/// and whether requests are restored too early. The run waits for the window's end in any case, so most of that wait can be
-/// before.
-async fn look_at_the_window(session: &mut Session<'_>, turn: Turn) -> Result<(), Stop> {
-    const MOMENT: Duration = Duration::from_secs(4);
-    if turn == Turn::Second {
-        return Ok(());
-    }
-    let enough = quota::time_to_exhaust(session);
-    let most = quota::time_left(session).filter(|left| *left + enough < session.time_left());
-    let wait = most.map_or(MOMENT, |left| left.saturating_sub(enough).max(MOMENT));
-    session.wait(wait, "a later response in the same window").await
+/// Two keys exhaust two windows in one minute, so there is no time to lose: what a Reset restores shows in the second key.
+async fn begin_with_two_keys(session: &mut Session<'_>) -> Result<(), Stop> {
+    quota::watch::too_short_a_window(session).await?;
+    quota::keys::in_turn(session).await
 }
 
 /// The bytes with every occurrence of a mark replaced. Marks are ASCII, so that all else stays as it is, broken UTF-8 too.

@@ -1,18 +1,21 @@
 //! Near misses: what the tour has no room for in a Free key's first window. Each is wrong in one way: the wrong JSON type of one
-//! member, text that is not quite JSON, and bodies that are hard to read.
+//! member, text that is not quite JSON, bodies that are hard to read, and identifiers that are not quite those of an animal.
 
 use super::replaced;
 use super::session::{Session, Stop};
 use super::tour::{ask, create, filled};
 use animal_store_rules::trace::exchange::Request;
 
-/// The number of requests of this probe.
-pub(super) const COUNT: usize = BODIES.len() + UNUSUAL.len() + HARD.len() + LISTS.len() + 9;
+/// The number of requests of this probe with the key.
+pub(super) const COUNT: usize = BODIES.len() + UNUSUAL.len() + HARD.len() + LISTS.len() + IDS + 6;
+
+/// The number of those without it.
+pub(super) const KEYLESS: usize = 4;
 
 /// The number of animals that it may create.
 pub(super) const ANIMALS: usize = UNUSUAL.len() + HARD.len();
 
-/// Invalid bodies.
+/// Invalid bodies. Those from [`IN_TURN`] on are sent in turn with reads.
 const BODIES: [&str; 28] = [
     r#"{"name":null,"categoryId":@CATEGORY@,"status":"available"}"#,
     r#"{"name":["@NAME@"],"categoryId":@CATEGORY@,"status":"sold"}"#,
@@ -31,8 +34,9 @@ const BODIES: [&str; 28] = [
     r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":""}"#,
     r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":"SOLD"}"#,
     r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":"sold\n"}"#,
-    "null",
     r#""@NAME@""#,
+    // A server that left this unread on its connection would take it for the start of the next request.
+    "null",
     "{}",
     r#"{"categoryId":@CATEGORY@,"status":"sold"}"#,
     r#"[{"name":"@NAME@","categoryId":@CATEGORY@}]"#,
@@ -44,9 +48,16 @@ const BODIES: [&str; 28] = [
     r#"{"name":"@NAME@","categoryId":NaN}"#,
 ];
 
+/// The place of `null`.
+const IN_TURN: usize = 18;
+
+/// The number of identifiers that resemble that of an animal, with its own.
+const IDS: usize = 5;
+
 /// Bodies that may be accepted or rejected.
-const UNUSUAL: [&str; 3] = [
+const UNUSUAL: [&str; 4] = [
     r#"{"name":"","categoryId":@CATEGORY@}"#,
+    r#"{"name":"@NAME@\u0000 and more","categoryId":@CATEGORY@}"#,
     r#"{"name":"@NAME@","categoryId":0}"#,
     r#"{"name":"@NAME@","categoryId":-9223372036854775808}"#,
 ];
@@ -80,37 +91,103 @@ const LISTS: [&str; 5] = ["limit=-1", "limit=101", "limit=4294967297", "limit=99
 /// [`Stop`] when the budget is exhausted.
 pub(super) async fn run(session: &mut Session<'_>, creates: bool) -> Result<(), Stop> {
     session.begin("near misses");
-    for template in BODIES.into_iter().chain(UNUSUAL).filter(|_| creates) {
-        create(session, template).await?;
-    }
-    for (template, mark, filling) in HARD.into_iter().filter(|_| creates) {
-        let (step, body) = filled(session, template);
-        let body = replaced(body.as_bytes(), mark.as_bytes(), &filling());
-        ask(session, Request::new("POST", "/pets").json(body), &format!("POST /pets {step}")).await?;
-    }
-    ask(session, Request::new("GET", "/pets/0"), "GET /pets/0").await?;
-    // An animal that is neither the first nor the last, and ids that a server mistakes for its id when it truncates or wraps them.
-    if let Some(id) = session.created_as("sold").or_else(|| session.known_ids().first().copied()) {
-        for (text, step) in [
-            (id.to_string(), "GET /pets/{petId}"),
-            (id.wrapping_add(1 << 32).to_string(), "GET /pets/{petId + 2^32}"),
-            ((i128::from(id) + (1 << 64)).to_string(), "GET /pets/{petId + 2^64}"),
-            (id.wrapping_neg().to_string(), "GET /pets/{-petId}"),
-            (format!("{id}abc"), "GET /pets/{petId}abc"),
-        ] {
-            ask(session, Request::new("GET", format!("/pets/{text}")), step).await?;
+    if creates {
+        for template in BODIES[..IN_TURN].iter().chain(&UNUSUAL) {
+            create(session, template).await?;
         }
+        hard_bodies(session).await?;
     }
-    for query in LISTS {
-        let step = format!("GET /pets?{query}");
-        ask(session, Request::new("GET", "/pets").query(query), &step).await?;
-    }
+    in_turn(session, if creates { &BODIES[IN_TURN..] } else { &[] }).await?;
     ask(session, Request::new("GET", "/conform-no-such-path"), "GET /conform-no-such-path").await?;
     if creates {
         ask(session, Request::new("PUT", "/pets"), "PUT /pets").await?;
     }
     // A final list shows whether an invalid request created an animal.
-    ask(session, Request::new("GET", "/pets").query("limit=100"), "GET /pets?limit=100").await?;
+    let all = Request::new("GET", "/pets").query("limit=100");
+    ask_and_again_without_a_key(session, all, "GET /pets?limit=100").await?;
     session.step("");
     Ok(())
+}
+
+/// Bodies that are hard to read, among them one that must be accepted. Where ids rise by one, its id is asked for before it is assigned
+/// and afterwards: a cache may have kept that there is no such animal.
+async fn hard_bodies(session: &mut Session<'_>) -> Result<(), Stop> {
+    let mut next = None;
+    for (template, mark, filling) in HARD {
+        let (step, body) = filled(session, template);
+        if template.contains(ACCEPTED) {
+            next = next_id(session);
+            if let Some(next) = next {
+                ask(session, Request::new("GET", format!("/pets/{next}")), "GET /pets/{the next petId}").await?;
+            }
+        }
+        let body = replaced(body.as_bytes(), mark.as_bytes(), &filling());
+        ask(session, Request::new("POST", "/pets").json(body), &format!("POST /pets {step}")).await?;
+    }
+    match next.filter(|next| session.known_ids().contains(next)) {
+        Some(next) => ask(session, Request::new("GET", format!("/pets/{next}")), "GET /pets/{petId}").await.map(drop),
+        None => Ok(()),
+    }
+}
+
+/// What distinguishes the hard body that must be accepted.
+const ACCEPTED: &str = "(2 KiB of spaces)";
+
+/// The id of the next animal, where ids rise by one.
+fn next_id(session: &Session<'_>) -> Option<i64> {
+    let ids = session.known_ids();
+    let last = *ids.iter().max()?;
+    (ids.len() > 2 && ids.contains(&(last - 1)) && ids.contains(&(last - 2))).then(|| last.checked_add(1))?
+}
+
+/// Refused creations and reads in turn on one connection: what is left of the one must not show in the other.
+async fn in_turn(session: &mut Session<'_>, refused: &[&str]) -> Result<(), Stop> {
+    // An animal that is neither the first nor the last, and ids that a server mistakes for its id when it truncates or wraps them.
+    let id = session.created_as("sold").or_else(|| session.known_ids().first().copied());
+    let mut reads = Vec::new();
+    if let Some(id) = id {
+        let ids: [(String, &str); IDS] = [
+            (id.to_string(), "GET /pets/{petId}"),
+            (id.wrapping_add(1 << 32).to_string(), "GET /pets/{petId + 2^32}"),
+            ((i128::from(id) + (1 << 64)).to_string(), "GET /pets/{petId + 2^64}"),
+            (id.wrapping_neg().to_string(), "GET /pets/{-petId}"),
+            (format!("{id}abc"), "GET /pets/{petId}abc"),
+        ];
+        reads.extend(ids.map(|(text, step)| (Request::new("GET", format!("/pets/{text}")), step.to_owned())));
+    }
+    reads.push((Request::new("GET", "/pets/0"), "GET /pets/0".to_owned()));
+    reads.extend(LISTS.map(|query| (Request::new("GET", "/pets").query(query), format!("GET /pets?{query}"))));
+    let mut refused = refused.iter();
+    for (place, (read, step)) in reads.into_iter().enumerate() {
+        if place == 0 {
+            ask_and_again_without_a_key(session, read, &step).await?;
+            // The body of a request that is refused for its key may not have been read, and this is how a request begins.
+            let request = session.on_kept_connection(Request::new("POST", "/pets").json("POST"));
+            session.step("POST /pets POST without a key");
+            session.ask_without_key(request).await?;
+            continue;
+        }
+        let request = session.on_kept_connection(read);
+        ask(session, request, &step).await?;
+        if let Some(template) = refused.next() {
+            let (step, body) = filled(session, template);
+            let request = session.on_kept_connection(Request::new("POST", "/pets").json(body));
+            ask(session, request, &format!("POST /pets {step}")).await?;
+        }
+    }
+    // Rejected bodies for which there was no read.
+    for template in refused {
+        create(session, template).await?;
+    }
+    Ok(())
+}
+
+/// Sends a request with the key, and then without one on the same connection: it must not remember the key, and a cache must not serve
+/// its response.
+async fn ask_and_again_without_a_key(session: &mut Session<'_>, request: Request, step: &str) -> Result<(), Stop> {
+    let keyed = session.on_kept_connection(request.clone());
+    ask(session, keyed, step).await?;
+    session.step(format!("{step} without a key, after the same with it"));
+    let keyless = session.on_kept_connection(request);
+    session.ask_without_key(keyless).await
 }

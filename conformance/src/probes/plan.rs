@@ -3,7 +3,7 @@
 //! Ordinary traffic exhausts the window: if it has room, generated requests come before the quota run, which then needs fewer
 //! requests of its own. With a small limit they come after it, in the next window.
 
-use super::near_misses;
+use super::{credentials, full_page, near_misses};
 use crate::options::Options;
 use animal_store_rules::catalogue::plan::PlanLimits;
 use animal_store_rules::catalogue::scope::Profile;
@@ -11,19 +11,31 @@ use animal_store_rules::trace::rate_limit::Window;
 
 /// The maximum number of requests with the key in preflight and tour, when reads do not lag and no unusual animal is rejected: each
 /// rejected one is replaced by another.
-pub const TOUR_KEYED: usize = 56;
+pub const TOUR_KEYED: usize = 58;
 
 /// The number of requests without a valid key in the tour.
-pub const TOUR_KEYLESS: usize = 24;
+pub const TOUR_KEYLESS: usize = credentials::IN_TOUR;
 
 /// The number of near misses.
 pub const NEAR_MISSES: usize = near_misses::COUNT;
+
+/// The number of further requests without a valid key.
+pub const CREDENTIALS: usize = credentials::LATER;
+
+/// The maximum number of requests for a page that is full.
+pub const FULL_PAGE: usize = full_page::COUNT;
+
+/// From this limit on there is room for a full page.
+const ROOMY: usize = 200;
 
 /// The number of animals that the tour creates in an empty catalogue.
 pub const TOUR_ANIMALS: usize = 23;
 
 /// The number of requests of the quota run beyond those that exhaust the window.
-pub const QUOTA_EXTRA: usize = 3;
+pub const QUOTA_EXTRA: usize = 6;
+
+/// The number of requests that show whether two keys are counted apart.
+const IN_TURN: usize = 7;
 
 /// The operations that are requested over the limit. A turn sends two requests over it; the first turn only one where Remaining
 /// shows which request is the last.
@@ -31,7 +43,7 @@ pub const QUOTA_EXTRA: usize = 3;
 pub enum Turn {
     /// Create, and list if there is a second; then the run waits for the key to recover.
     First,
-    /// Two of list, get and orders, by the seed, without waiting.
+    /// Two of list, get and orders, by the seed, without waiting: with the quota key, if there is one.
     Second,
 }
 
@@ -42,6 +54,10 @@ pub enum Probe {
     Tour,
     /// Near misses, one after the other.
     NearMisses,
+    /// Further requests without a valid key.
+    Credentials,
+    /// More animals than a list may show.
+    FullPage,
     /// This many generated requests.
     Properties(usize),
     /// This many steps of the model-based sequence.
@@ -57,6 +73,8 @@ impl Probe {
         match self {
             Probe::Tour => Some("the tour"),
             Probe::NearMisses => Some("the near misses"),
+            Probe::Credentials => Some("the credentials"),
+            Probe::FullPage => Some("the full page"),
             Probe::Quota(Turn::First) => Some("the first exhaustion of the key"),
             Probe::Quota(Turn::Second) => Some("the second exhaustion of the key"),
             Probe::Properties(_) | Probe::Sequence(_) => None,
@@ -71,6 +89,8 @@ pub struct Plan {
     pub probes: Vec<Probe>,
     /// The maximum number of requests, if the limit is known.
     pub requests: usize,
+    /// How many of them come without the key, and so do not count against it.
+    pub keyless: usize,
     /// The maximum number of one-minute windows, if the limit is known.
     pub windows: usize,
     /// The maximum number of animals that it creates.
@@ -84,39 +104,48 @@ pub fn plan(options: &Options, plan_limits: Option<PlanLimits>, window: Option<W
     let custom = options.plan.as_ref().is_some_and(|plan| plan.plan_limits().is_none());
     let limit = limit_per_minute(plan_limits, window).unwrap_or(if custom { CUSTOM } else { SMALLEST });
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-    let cases = options.cases.unwrap_or(if limit < 200 { 2 } else { (limit / 3).min(120) });
-    let generated = [Probe::NearMisses, Probe::Properties(cases), Probe::Sequence(cases / 3)];
-    let generated_requests = NEAR_MISSES + cases + cases / 3;
+    let cases = options.cases.unwrap_or(if limit < ROOMY { 2 } else { (limit / 5).min(120) });
+    let fills_a_page = limit >= ROOMY && profile.creates();
+    let full_page = fills_a_page.then_some(Probe::FullPage);
+    let generated = [Probe::NearMisses, Probe::Credentials, Probe::Properties(cases), Probe::Sequence(cases / 3)]
+        .into_iter()
+        .chain(full_page);
+    let generated_requests = NEAR_MISSES + cases + cases / 3 + if fills_a_page { FULL_PAGE } else { 0 };
+    let keyless = TOUR_KEYLESS + near_misses::KEYLESS + CREDENTIALS;
     let mut probes = vec![Probe::Tour];
     if let Some(case) = options.replay {
         let probes = vec![Probe::Properties(case)];
-        return Plan { probes, requests: 2, windows: 1, animals: usize::from(profile.creates()) };
+        return Plan { probes, requests: 2, keyless: 0, windows: 1, animals: usize::from(profile.creates()) };
     }
-    let fits = TOUR_KEYED + generated_requests + QUOTA_EXTRA <= limit || options.quota_key.is_some();
+    let fits = TOUR_KEYED + generated_requests + QUOTA_EXTRA <= limit && options.quota_key.is_none();
     let [first, second] = [Turn::First, Turn::Second].map(|turn| profile.exhausts().then_some(Probe::Quota(turn)));
     if fits {
-        probes.extend(generated.into_iter().chain(first).chain(second));
+        probes.extend(generated.chain(first).chain(second));
     } else {
         probes.extend(first.into_iter().chain(generated).chain(second));
     }
     let keyed = TOUR_KEYED + generated_requests;
     let exhausting = match &options.quota_key {
         _ if !profile.exhausts() => 0,
-        Some(_) => limit.saturating_add(QUOTA_EXTRA).saturating_mul(2),
+        // Each key is exhausted once: the main one by the tour, the other one by the generated requests.
+        Some(_) => {
+            limit.saturating_sub(TOUR_KEYED) + limit.saturating_sub(generated_requests) + 2 * QUOTA_EXTRA + IN_TURN
+        }
         // Two windows are exhausted: one by the tour and one by the generated requests, or the first by both.
         None if fits => limit.saturating_sub(keyed).saturating_add(limit) + 2 * QUOTA_EXTRA,
         None => limit.saturating_sub(TOUR_KEYED) + limit.saturating_sub(generated_requests) + 2 * QUOTA_EXTRA,
     };
     // The quota run does not start if the budget is too small for it.
-    let affordable = keyed + TOUR_KEYLESS + exhausting <= options.max_requests;
+    let affordable = keyed + keyless + exhausting <= options.max_requests;
     let exhausting = if affordable { exhausting } else { 1 };
-    let requests = (keyed + TOUR_KEYLESS).saturating_add(exhausting).min(options.max_requests);
+    let requests = (keyed + keyless).saturating_add(exhausting).min(options.max_requests);
     Plan {
         probes,
         requests,
+        keyless: keyless.min(requests),
         // Two are exhausted, and a run may begin in the middle of another.
         windows: if profile.exhausts() { 3 } else { keyed.div_ceil(limit.max(1)) + 1 },
-        animals: animals(profile, cases),
+        animals: animals(profile, cases, fills_a_page),
     }
 }
 
@@ -129,11 +158,13 @@ fn limit_per_minute(plan_limits: Option<PlanLimits>, window: Option<Window>) -> 
 }
 
 /// The maximum number of animals: nearly half of the generated requests and a fifth of the steps may create one.
-fn animals(profile: Profile, cases: usize) -> usize {
+fn animals(profile: Profile, cases: usize, fills_a_page: bool) -> usize {
     if !profile.creates() {
         return 0;
     }
-    TOUR_ANIMALS + near_misses::ANIMALS + cases / 2 + cases / 15 + 1 + 2 * usize::from(profile.exhausts())
+    let fixed = TOUR_ANIMALS + near_misses::ANIMALS + cases / 2 + cases / 15 + 1 + 2 * usize::from(profile.exhausts());
+    // Those of the tour are there already.
+    if fills_a_page { fixed.max(full_page::ANIMALS + near_misses::ANIMALS) } else { fixed }
 }
 
 #[cfg(test)]
@@ -150,7 +181,8 @@ mod tests {
     #[test]
     fn a_free_key_affords_everything_in_150_requests_and_three_windows() {
         let plan = plan_on("free", |_| {});
-        assert!(plan.requests <= 150 && plan.windows <= 3, "{plan:?}");
+        assert!(plan.requests - plan.keyless <= 150 && plan.windows <= 3, "{plan:?}");
+        assert!(plan.keyless <= 70, "{plan:?}");
         assert_eq!(plan.probes[..2], [Probe::Tour, Probe::Quota(Turn::First)]);
     }
 

@@ -23,7 +23,7 @@ pub(super) async fn run(session: &mut Session<'_>) -> Result<(), Stop> {
     if doubtful.is_empty() {
         return Ok(());
     }
-    session.begin("second look");
+    session.begin_aside("second look");
     session.step("");
     let mut targets = BTreeSet::new();
     let exchanges = &session.trace.exchanges;

@@ -1,12 +1,13 @@
 //! The model-based sequence: a random walk through creations, lists and fetches.
 //!
-//! proptest's state machine generates the walk; its state only decides which steps are possible. The model for the responses is the
-//! history of the rules: it admits every lawful response and includes all earlier ones. A failing walk needs no shrinking,
-//! because each failure names the two exchanges that contradict each other.
+//! proptest generates the walk; its state only decides which steps are possible. The model for the responses is the history of
+//! the rules: it admits every lawful response and includes all earlier ones. A failing walk needs no shrinking, because each
+//! failure names the two exchanges that contradict each other.
 
 use proptest::prelude::*;
 use proptest::sample::select;
-use proptest_state_machine::ReferenceStateMachine;
+use proptest::strategy::{NewTree, ValueTree};
+use proptest::test_runner::TestRunner;
 
 use super::properties::generator::{Generator, Step};
 use super::session::{Session, Stop};
@@ -28,53 +29,51 @@ pub(super) enum Move {
     Get(usize),
 }
 
-/// How many animals the walk has created.
-#[derive(Clone, Debug, Default)]
-struct Walk {
-    created: usize,
+/// The number of steps of a walk: more than any run needs. A walk ends where its budget does.
+const STEPS: usize = 400;
+
+/// Generates walks. Their steps are drawn one after another, because which are possible depends on those before.
+#[derive(Clone, Debug)]
+struct Walks;
+
+impl Strategy for Walks {
+    type Tree = Just<Vec<Move>>;
+    type Value = Vec<Move>;
+
+    fn new_tree(&self, runner: &mut TestRunner) -> NewTree<Walks> {
+        let (any_move, mut created, mut moves) = (moves(), 0, Vec::with_capacity(STEPS));
+        while moves.len() < STEPS {
+            let step = any_move.new_tree(runner)?.current();
+            match step {
+                Move::Get(back) if back >= created => continue,
+                Move::Create(_) => created += 1,
+                Move::Get(_) | Move::List(_) => {}
+            }
+            moves.push(step);
+        }
+        Ok(Just(moves))
+    }
 }
 
-impl ReferenceStateMachine for Walk {
-    type State = Walk;
-    type Transition = Move;
-
-    fn init_state() -> BoxedStrategy<Walk> {
-        Just(Walk::default()).boxed()
-    }
-
-    fn transitions(_: &Walk) -> BoxedStrategy<Move> {
-        let status = proptest::option::of(select(STATUSES.to_vec()));
-        let query = (proptest::option::of(1_u32..=100), proptest::option::of(select(STATUSES.to_vec()))).prop_map(
-            |(limit, status)| {
-                let limit = limit.map(|limit| format!("limit={limit}"));
-                let status = status.map(|status| format!("status={status}"));
-                [limit, status].into_iter().flatten().collect::<Vec<_>>().join("&")
-            },
-        );
-        prop_oneof![
-            CREATIONS => status.prop_map(Move::Create),
-            50 => query.prop_map(Move::List),
-            30 => (0_usize..5).prop_map(Move::Get),
-        ]
-        .boxed()
-    }
-
-    fn apply(mut walk: Walk, step: &Move) -> Walk {
-        walk.created += usize::from(matches!(step, Move::Create(_)));
-        walk
-    }
-
-    fn preconditions(walk: &Walk, step: &Move) -> bool {
-        match step {
-            Move::Get(back) => *back < walk.created,
-            Move::Create(_) | Move::List(_) => true,
-        }
-    }
+/// A step, whether it is possible or not.
+fn moves() -> impl Strategy<Value = Move> {
+    let status = proptest::option::of(select(STATUSES.to_vec()));
+    let query = (proptest::option::of(1_u32..=100), proptest::option::of(select(STATUSES.to_vec()))).prop_map(
+        |(limit, status)| {
+            let limit = limit.map(|limit| format!("limit={limit}"));
+            let status = status.map(|status| format!("status={status}"));
+            [limit, status].into_iter().flatten().collect::<Vec<_>>().join("&")
+        },
+    );
+    prop_oneof![
+        CREATIONS => status.prop_map(Move::Create),
+        50 => query.prop_map(Move::List),
+        30 => (0_usize..5).prop_map(Move::Get),
+    ]
 }
 
 fn walks() -> BoxedStrategy<Vec<Move>> {
-    // Longer than any run needs; a walk ends where its budget does.
-    Walk::sequential_strategy(400..=400).prop_map(|(_, moves, _)| moves).boxed()
+    Walks.boxed()
 }
 
 /// Walks this many steps.

@@ -15,15 +15,23 @@ use crate::redaction::Redactor;
 use animal_store_rules::trace::exchange::{Exchange, FailureKind, Outcome, Request};
 use animal_store_rules::trace::json::{MAX_VALUES, count_values};
 use animal_store_rules::trace::keys::ApiKey;
+use animal_store_rules::trace::knowledge::Knowledge;
 use animal_store_rules::trace::{Context, LeftOut, Trace};
 
 mod animals;
+mod asking;
+mod keyless;
 
 pub use animals::created_id;
-use animals::in_letters;
+use animals::nonce;
+pub use asking::MAY_BE_A_DAY;
+use keyless::ALLOWANCES;
 
 /// How often a request is tried while the response is 429.
 const ATTEMPTS: u32 = 3;
+
+/// So many requests may be used by somebody else between two of the run.
+const FEW: u64 = 5;
 
 /// The memory limit for all responses of a run: a candidate must not be able to exhaust the judge's memory.
 const MAX_MEMORY: usize = 128 * 1024 * 1024;
@@ -65,6 +73,17 @@ pub enum Stop {
     /// The run was interrupted.
     #[error("the run was interrupted")]
     Interrupted,
+    /// A requirement is broken, and the run was asked to end with the first.
+    #[error("{0} is broken (--fail-fast)")]
+    FailFast(&'static str),
+    /// There is no generated request with this number.
+    #[error("there is no generated request {case} to replay: {reason}")]
+    NoSuchCase {
+        /// The number.
+        case: usize,
+        /// Why.
+        reason: &'static str,
+    },
     /// Too many requests timed out.
     #[error("{SILENCES} requests timed out (--timeout)")]
     Silence,
@@ -80,12 +99,17 @@ pub struct Session<'r> {
     started: Instant,
     memory: usize,
     silences: usize,
+    allowances: usize,
+    lost: usize,
     probe: &'static str,
     step: String,
     case: Option<usize>,
     seed: u64,
+    asking: usize,
     follows_remaining: bool,
     waited_before: Option<usize>,
+    early_refusals: usize,
+    is_refused_in_bursts: bool,
     pace: Pace,
     names: usize,
     nonce: String,
@@ -109,7 +133,8 @@ impl<'r> Session<'r> {
         seed: u64,
     ) -> Session<'r> {
         // Names must be new to the candidate even when a seed is reused, so they depend on the time as well.
-        let milliseconds = clock.now().as_millisecond().unsigned_abs();
+        let nonce = nonce(clock.now().as_millisecond().unsigned_abs());
+        let context = Context { name_mark: Some(nonce.clone()), ..context };
         Session {
             client,
             listener,
@@ -119,15 +144,20 @@ impl<'r> Session<'r> {
             clock,
             memory: 0,
             silences: 0,
+            allowances: ALLOWANCES,
+            lost: 0,
             probe: "preflight",
             step: String::new(),
             case: None,
             seed,
+            asking: 0,
             follows_remaining: true,
             waited_before: None,
+            early_refusals: 0,
+            is_refused_in_bursts: false,
             pace: Pace::default(),
             names: 0,
-            nonce: in_letters(milliseconds, 7),
+            nonce,
             redactor,
             random: fastrand::Rng::with_seed(seed),
             trace: Trace { context, exchanges: Vec::new() },
@@ -149,6 +179,17 @@ impl<'r> Session<'r> {
     pub fn begin(&mut self, probe: &'static str) {
         self.probe = probe;
         (self.listener)(&Event::Probe(probe));
+    }
+
+    /// Sets the name of requests that come beside the plan.
+    pub fn begin_aside(&mut self, name: &'static str) {
+        self.probe = name;
+        (self.listener)(&Event::Aside(name));
+    }
+
+    /// Reports that a requirement is broken.
+    pub fn report_broken(&self, id: &'static str, title: &'static str) {
+        (self.listener)(&Event::Broken { id, title });
     }
 
     /// Sets the step of the following requests: the request without names, ids and keys; empty for generated requests.
@@ -179,12 +220,6 @@ impl<'r> Session<'r> {
         self.trace.context.keys[0].clone()
     }
 
-    /// The key that may be exhausted: the one given for that, else the main one.
-    #[must_use]
-    pub fn quota_key(&self) -> ApiKey {
-        self.trace.context.keys[self.trace.context.keys.len() - 1].clone()
-    }
-
     /// The requests that may still be sent.
     #[must_use]
     pub fn requests_left(&self) -> usize {
@@ -195,17 +230,19 @@ impl<'r> Session<'r> {
     /// them within the timeout.
     #[must_use]
     pub fn at_once(&self, wanted: usize) -> usize {
+        // More than one refusal at a time could cause a ban.
+        let wanted = if self.is_refused_in_bursts { wanted.min(1) } else { wanted };
         self.pace.at_once(wanted, self.client.transport().timeout)
     }
 
     /// Records that a part of the plan is omitted.
     pub fn leave_out(&mut self, requirements: &'static str, reason: impl Into<String>) {
-        self.trace.context.left_out.push(LeftOut { requirements, reason: reason.into() });
+        self.trace.context.left_out.push(LeftOut { requirements: requirements.into(), reason: reason.into() });
     }
 
     /// Notes that a fixed part of the plan was not sent to its end.
     pub fn leave_unfinished(&mut self, part: &'static str) {
-        self.trace.context.unfinished.push(part);
+        self.trace.context.unfinished.push(part.into());
     }
 
     /// Sends a request unchanged, without waiting.
@@ -250,7 +287,9 @@ impl<'r> Session<'r> {
         for (request, (outcome, sent_at, received_at)) in requests.into_iter().zip(outcomes) {
             self.record(request, outcome, sent_at, received_at);
         }
-        Ok(&self.trace.exchanges[before..])
+        let sent = &self.trace.exchanges[before..];
+        self.is_refused_in_bursts |= sent.iter().filter(|exchange| exchange.status() == Some(429)).count() > 1;
+        Ok(sent)
     }
 
     /// The outcome of a request, and the times before sending and after completion.
@@ -277,77 +316,23 @@ impl<'r> Session<'r> {
         let redactor = &self.redactor;
         (self.listener)(&Event::Exchange {
             number,
-            request: redactor.redact(&format!("{} {}", request.method, request.target())),
+            request: target_shown(redactor, &request),
             outcome: redactor.redact(&described),
             left,
         });
-        let (probe, step, case) = (self.probe, self.step.clone(), self.case);
-        self.trace.exchanges.push(Exchange { number, probe, step, case, request, outcome, sent_at, received_at });
-    }
-
-    /// Sends a request with the main key: if the window is exhausted, waits for its reset first, and after a 429 waits as announced
-    /// and retries.
-    ///
-    /// # Errors
-    ///
-    /// [`Stop`] when the budget is exhausted or the wait would be too long.
-    pub async fn ask(&mut self, request: Request) -> Result<&Exchange, Stop> {
-        let key = self.key();
-        let request = bearing(request, &key);
-        self.make_room(&key, 1).await?;
-        for attempt in 0..ATTEMPTS {
-            let jitter = self.random.f64();
-            let exchange = self.send(request.clone()).await?;
-            if exchange.status() != Some(429) {
-                return Ok(&self.trace.exchanges[self.trace.exchanges.len() - 1]);
-            }
-            let advice = pacing::after_refusal(exchange, attempt, jitter);
-            self.follow(advice, "Retry-After").await?;
-        }
-        Err(Stop::StaysLimited)
-    }
-
-    /// Sends requests with the main key concurrently; if the window has no room for them, waits for the next one first. Those that
-    /// get 429 are not retried, but the announced time is awaited: other requests would count as repeated.
-    ///
-    /// # Errors
-    ///
-    /// [`Stop`] when the budget is exhausted or the wait would be too long.
-    pub async fn ask_together(&mut self, requests: Vec<Request>) -> Result<&[Exchange], Stop> {
-        let key = self.key();
-        // Other traffic on the key may be as frequent as this run, and then several concurrent requests would get 429.
-        self.make_room(&key, 2 * requests.len()).await?;
-        let before = self.trace.exchanges.len();
-        let sent = self.send_together(requests.into_iter().map(|request| bearing(request, &key)).collect()).await?;
-        if let Some(refused) = sent.iter().find(|exchange| exchange.status() == Some(429)).cloned() {
-            let advice = pacing::after_refusal(&refused, 0, self.random.f64());
-            self.follow(advice, "Retry-After").await?;
-        }
-        Ok(&self.trace.exchanges[before..])
-    }
-
-    /// Waits for the window's reset when it has no room for this many requests.
-    async fn make_room(&mut self, key: &ApiKey, requests: usize) -> Result<(), Stop> {
-        let Some(last) = self.last_answer_to(key) else { return Ok(()) };
-        let (number, advice) = (last.number, pacing::before_many(last, requests));
-        if !matches!(advice, Advice::Go) {
-            // Exhausted right after the reset: Remaining is unreliable, so from now on only a 429 causes a wait.
-            if self.waited_before == Some(number) {
-                self.follows_remaining = false;
-            }
-            if !self.follows_remaining {
-                return Ok(());
-            }
-            self.waited_before = Some(self.trace.exchanges.len() + 1);
-        }
-        self.follow(advice, "the window of the key to reset").await
-    }
-
-    /// The last exchange with a key.
-    #[must_use]
-    pub fn last_answer_to(&self, key: &ApiKey) -> Option<&Exchange> {
-        let credential = credential(key);
-        self.trace.exchanges.iter().rev().find(|exchange| exchange.request.authorization.as_ref() == Some(&credential))
+        let (probe, step, case) = (self.probe.into(), self.step.clone(), self.case);
+        let known = Knowledge::default();
+        self.trace.exchanges.push(Exchange {
+            number,
+            probe,
+            step,
+            case,
+            request,
+            outcome,
+            sent_at,
+            received_at,
+            known,
+        });
     }
 
     /// The time of day.
@@ -396,6 +381,12 @@ impl<'r> Session<'r> {
             () = self.clock.sleep(time) => Ok(()),
         }
     }
+}
+
+/// Method and target, keys redacted.
+fn target_shown(redactor: &Redactor, request: &Request) -> String {
+    let own = redactor.for_prose().redact(&format!("{} {}", request.method, request.path));
+    request.query.as_ref().map_or_else(|| own.clone(), |query| format!("{own}?{}", redactor.redact(query)))
 }
 
 /// The `Authorization` value for a key as a bearer token.

@@ -88,40 +88,66 @@ pub(crate) fn hide_credentials(redactor: &mut Redactor, fields: &[(String, Strin
 }
 
 /// Whether the name of a header field, or variable, indicates a credential.
-fn is_credential(name: &str) -> bool {
+pub(crate) fn is_credential(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     CREDENTIALS.iter().any(|word| name.contains(word))
 }
 
 /// Redacts a key and its encodings. Each is replaced by a POSIX shell expansion of the variable that holds the key.
 fn hide_key(redactor: &mut Redactor, key: &str, variable: &str) {
-    redactor.hide(key, format!("${{{variable}}}"));
-    // The forms that the tour sends.
-    redactor.hide(&key_forms::toggle_case(key), format!(r#"$(printf %s "${{{variable}}}" | tr a-zA-Z A-Za-z)"#));
+    key_forms_of(key, variable).into_iter().for_each(|(form, expansion)| redactor.hide(&form, expansion));
+}
+
+/// The forms of a key that are secret as it is itself, each with the expansion that replaces it. Of keys of the same shape there are as
+/// many, in the same order.
+pub(crate) fn key_forms_of(key: &str, variable: &str) -> Vec<(String, String)> {
     let encoding = r"base64 | tr -d '\n'";
     let pair = format!(r#"$(printf %s:%s "${{{variable}}}" "${{{variable}}}" | {encoding})"#);
     let basic = key_forms::basic(key);
     let encoded = basic.trim_start_matches("Basic ");
-    redactor.hide(encoded, pair.clone());
-    redactor.hide(encoded.trim_end_matches('='), pair);
+    let user = key_forms::basic_user(key);
+    let user_alone = format!(r#"$(printf %s: "${{{variable}}}" | {encoding})"#);
+    let mut forms = vec![
+        (key.to_owned(), format!("${{{variable}}}")),
+        // The forms that the tour sends.
+        (key_forms::toggle_case(key), format!(r#"$(printf %s "${{{variable}}}" | tr a-zA-Z A-Za-z)"#)),
+        (encoded.to_owned(), pair.clone()),
+        (encoded.trim_end_matches('=').to_owned(), pair),
+        (user.trim_start_matches("Basic ").to_owned(), user_alone),
+    ];
     if key.len() > MIN_SECRET {
-        redactor.hide(&key[..key.len() - 1], format!("${{{variable}%?}}"));
+        forms.push((key[..key.len() - 1].to_owned(), format!("${{{variable}%?}}")));
+        forms.push((key[1..].to_owned(), format!("${{{variable}#?}}")));
     }
     // The forms in which a candidate could echo it: another case, an encoding.
     if key.len() >= MIN_FOR_ENCODINGS {
-        redactor.hide(&key.to_ascii_lowercase(), format!(r#"$(printf %s "${{{variable}}}" | tr A-Z a-z)"#));
-        redactor.hide(&key.to_ascii_uppercase(), format!(r#"$(printf %s "${{{variable}}}" | tr a-z A-Z)"#));
+        forms.push((key.to_ascii_lowercase(), format!(r#"$(printf %s "${{{variable}}}" | tr A-Z a-z)"#)));
+        forms.push((key.to_ascii_uppercase(), format!(r#"$(printf %s "${{{variable}}}" | tr a-z A-Z)"#)));
         for text in [key.to_owned(), format!("{key}:"), format!(":{key}"), format!("Bearer {key}")] {
             let shown = format!("$(printf %s \"{}\" | {encoding})", text.replace(key, &format!("${{{variable}}}")));
-            redactor.hide(&BASE64_STANDARD_NO_PAD.encode(&text), shown.clone());
-            redactor.hide(&BASE64_URL_SAFE_NO_PAD.encode(&text), shown);
+            forms.push((BASE64_STANDARD_NO_PAD.encode(&text), shown.clone()));
+            forms.push((BASE64_URL_SAFE_NO_PAD.encode(&text), shown));
         }
         let in_a_url = [percent_encoded(key, "-._~"), percent_encoded(key, "-._~!$&'()*+,;=:@")];
         let in_a_text = [key.replace('/', r"\/"), json_escaped(key), html_escaped(key)];
-        for escaped in in_a_url.iter().chain(&in_a_text) {
-            redactor.hide(escaped, format!("${{{variable}}}"));
-        }
+        forms.extend(in_a_url.into_iter().chain(in_a_text).map(|form| (form, format!("${{{variable}}}"))));
     }
+    forms
+}
+
+/// The variables that hold the keys of a run, in the order of its keys.
+pub(crate) const VARIABLES: [&str; 2] = [API_KEY, QUOTA_KEY];
+
+/// The token that is derived from another key as this one is from its key: the same beginning, or the same character changed.
+pub(crate) fn derived_alike(key: &str, token: &str, other: &str) -> Option<String> {
+    derived(key, token, "")?;
+    let alike = token.bytes().zip(key.bytes()).take_while(|(one, other)| one == other).count();
+    if alike == token.len() {
+        return Some(other[..alike].to_owned());
+    }
+    let changed =
+        if token[alike..=alike] == other[alike..=alike] { &key[alike..=alike] } else { &token[alike..=alike] };
+    Some(format!("{}{changed}{}", &other[..alike], &other[alike + 1..]))
 }
 
 /// The key percent-encoded, except for these characters, which are allowed in a query or a path.
@@ -163,6 +189,8 @@ mod tests {
         for form in [
             KEY.to_owned(),
             KEY[..KEY.len() - 1].to_owned(),
+            KEY[1..].to_owned(),
+            key_forms::basic_user(KEY),
             key_forms::toggle_case(KEY),
             KEY.to_ascii_lowercase(),
             KEY.to_ascii_uppercase(),

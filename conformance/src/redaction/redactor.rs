@@ -10,6 +10,9 @@ pub struct Redactor {
     secrets: Vec<(String, String)>,
 }
 
+/// A shorter secret is not looked for in the judge's own words.
+const MIN_IN_PROSE: usize = 4;
+
 /// A piece of redacted text.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Piece<'t> {
@@ -27,6 +30,12 @@ impl Redactor {
         }
         self.secrets.push((secret.to_owned(), expansion.into()));
         self.secrets.sort_by_key(|(known, _)| std::cmp::Reverse(known.len()));
+    }
+
+    /// The redactor for the judge's own words. What is shorter than this would be found in any sentence, and garble it.
+    #[must_use]
+    pub fn for_prose(&self) -> Redactor {
+        Redactor { secrets: self.secrets.iter().filter(|(secret, _)| secret.len() >= MIN_IN_PROSE).cloned().collect() }
     }
 
     /// Splits a text into pieces, none of which contains a secret.
@@ -128,6 +137,15 @@ mod tests {
             assert!(!more || "one ${KEY} two ${KEY} three".starts_with(&shown), "{at_most}: {shown}");
             assert!(!shown.contains("sk-"), "{at_most}: {shown}");
         }
+    }
+
+    #[test]
+    fn a_key_of_one_letter_leaves_the_words_of_the_judge_as_they_are() {
+        let mut redactor = Redactor::default();
+        redactor.hide("e", "${KEY}");
+        redactor.hide("sk-123", "${OTHER}");
+        assert_eq!(redactor.for_prose().redact("expected no sk-123"), "expected no ${OTHER}");
+        assert_eq!(redactor.redact("Bearer e"), "B${KEY}ar${KEY}r ${KEY}");
     }
 
     #[test]

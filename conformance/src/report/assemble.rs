@@ -1,21 +1,29 @@
 //! Assembles the report from the trace and the verdicts, without secrets and control characters.
 
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+
+use super::findings::at_most;
+use super::identity::{CatalogueVersion, Implementation};
 use super::model::{
-    Choice, Evidence, RecordedExchange, Report, ReportedExchange, RequirementReport, SCHEMA_VERSION, SectionCoverage,
-    Tally, Target, Tool, WindowPoint,
+    Choice, Evidence, Intermittent, LikelyCause, Report, ReportedExchange, RequirementReport, SCHEMA_VERSION,
+    SectionCoverage, Tally, Target, Tool, WindowPoint,
 };
 use super::presentation::Presentation;
+use super::recorded_exchange::RecordedExchange;
 use super::rerun_command;
 use crate::options::Options;
 use animal_store_rules::catalogue::{Level, catalogue};
-use animal_store_rules::rules::Failure;
 use animal_store_rules::trace::Trace;
 use animal_store_rules::trace::exchange::Exchange;
 use animal_store_rules::trace::rate_limit;
+use animal_store_rules::verdict::causes::Cause;
+use animal_store_rules::verdict::findings::Share;
 use animal_store_rules::verdict::{RequirementVerdict, Status, overall};
 
-/// The maximum number of failures of a requirement that are reported in full; all are counted.
-const MAX_EVIDENCE: usize = 3;
+/// The maximum number of kinds of failures of a requirement that are reported with an example; all are counted.
+const MAX_EVIDENCE: usize = 4;
 
 /// What the report contains in addition to the verdicts.
 #[derive(Clone, Debug, Default)]
@@ -26,6 +34,8 @@ pub(crate) struct Remarks {
     pub transcript_diff: Option<String>,
     /// Why the run ended early, if it did.
     pub ended_early: Option<String>,
+    /// The likely causes of what is broken.
+    pub causes: Vec<Cause>,
 }
 
 /// Assembles a report.
@@ -44,8 +54,11 @@ pub(crate) fn assemble(trace: &Trace, verdicts: &[RequirementVerdict], options: 
         schema_version: SCHEMA_VERSION,
         tool: Tool { name: env!("CARGO_PKG_NAME").to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() },
         verdict: overall(verdicts, options.strict, trace.context.unfinished.is_empty()),
+        specification: catalogue().specification.clone(),
+        catalogue: CatalogueVersion { version: catalogue().version.clone(), digest: catalogue().digest().to_owned() },
         target: Target {
-            base_url: presentation.text(&trace.context.base_url),
+            base_url: presentation.own(&trace.context.base_url),
+            implementation: implementation(&presentation, &options.implementation),
             image: None,
             plan: options.plan.as_ref().map(ToString::to_string),
         },
@@ -55,19 +68,75 @@ pub(crate) fn assemble(trace: &Trace, verdicts: &[RequirementVerdict], options: 
         strict: options.strict,
         started_at: first.map(|time| time.to_string()),
         requests: trace.exchanges.len(),
+        requests_with_key: trace.exchanges.iter().filter(|exchange| presentation.comes_with_key(exchange)).count(),
         created,
         duration_ms: u64::try_from(duration).unwrap_or_default(),
-        unfinished: trace.context.unfinished.iter().map(|part| (*part).to_owned()).collect(),
+        unfinished: trace.context.unfinished.iter().map(|part| part.to_string()).collect(),
         ended_early: remarks.ended_early,
         notes: remarks.notes,
-        transcript_diff: remarks.transcript_diff.map(|diff| presentation.text(&diff)),
+        transcript_diff: remarks.transcript_diff.map(|diff| presentation.own(&diff)),
         candidate_log: None,
+        causes: remarks.causes.into_iter().map(|cause| likely(&presentation, cause)).collect(),
         gap_profile: requirements.iter().filter_map(choice).collect(),
         coverage: coverage(&requirements),
         requirements,
         timeline: trace.exchanges.iter().filter_map(|exchange| window_point(&presentation, exchange)).collect(),
         exchanges,
+        head: None,
     }
+}
+
+fn implementation(presentation: &Presentation<'_>, given: &Implementation) -> Implementation {
+    let text = |text: &Option<String>| text.as_deref().map(|text| presentation.text(text));
+    Implementation {
+        name: text(&given.name),
+        version: text(&given.version),
+        url: text(&given.url),
+        digest: given.digest.clone(),
+    }
+}
+
+/// What a recording contains, of which the report may show only a part.
+#[derive(Clone, Debug)]
+pub(crate) struct Recording {
+    /// How many exchanges.
+    pub requests: usize,
+    /// How many of them came with a key that the server may count them against.
+    pub requests_with_key: usize,
+    /// How many animals were created.
+    pub created: usize,
+    /// When the first was sent.
+    pub first: Option<Timestamp>,
+    /// When the last was complete.
+    pub last: Option<Timestamp>,
+    /// How many failures were counted beyond those that the verdicts contain, by requirement.
+    pub dropped: BTreeMap<String, usize>,
+    /// The command that judges it again.
+    pub rerun_command: String,
+}
+
+/// Assembles a report on recorded traffic.
+#[must_use]
+pub(crate) fn assemble_recorded(
+    trace: &Trace,
+    verdicts: &[RequirementVerdict],
+    options: &Options,
+    remarks: Remarks,
+    recording: Recording,
+) -> Report {
+    let mut report = assemble(trace, verdicts, options, remarks);
+    let duration =
+        recording.first.zip(recording.last).map_or(0, |(first, last)| last.duration_since(first).as_millis());
+    report.duration_ms = u64::try_from(duration).unwrap_or_default();
+    report.started_at = recording.first.map(|time| time.to_string());
+    report.requests = recording.requests;
+    report.requests_with_key = recording.requests_with_key;
+    report.created = recording.created;
+    report.rerun_command = recording.rerun_command;
+    for requirement in &mut report.requirements {
+        requirement.failures += recording.dropped.get(&requirement.id).copied().unwrap_or_default();
+    }
+    report
 }
 
 fn requirement(
@@ -76,24 +145,31 @@ fn requirement(
     verdict: &RequirementVerdict,
     strict: bool,
 ) -> RequirementReport {
-    let numbered = |number: usize| recorded.get(number.checked_sub(1)?);
+    // Of a long recording, only some exchanges are there.
+    let numbered =
+        |number: usize| recorded.binary_search_by_key(&number, |exchange| exchange.number).ok().map(|at| &recorded[at]);
     let hide = |text: &str| presentation.sentence(text);
-    // The smallest request first: after shrinking, that is the simplest counterexample.
-    let mut failures: Vec<&Failure> = verdict.failures.iter().collect();
-    failures.sort_by_key(|failure| {
-        let decisive = failure.exchanges.first().and_then(|number| numbered(*number));
-        decisive.map(|exchange| exchange.request_body.as_ref().map_or(0, |body| body.size) + exchange.url.len())
+    let evidence = verdict.findings.iter().take(MAX_EVIDENCE).map(|finding| {
+        let example = &finding.example;
+        let exchanges = example.exchanges.iter().filter_map(|number| numbered(*number));
+        let (expected, found) = (hide(&example.expected), hide(&example.found));
+        Evidence {
+            sentence: format!("expected {expected}; found {found}"),
+            expected,
+            found,
+            count: finding.count,
+            subjects: finding
+                .subjects
+                .iter()
+                .map(|subject| at_most(&presentation.text(subject), MAX_SUBJECT))
+                .collect(),
+            intermittent: finding.intermittent.map(|Share { broken, alike }| Intermittent { broken, alike }),
+            exchanges: exchanges.map(ReportedExchange::from).collect(),
+        }
     });
-    let evidence = failures
-        .into_iter()
-        .take(MAX_EVIDENCE)
-        .map(|failure| {
-            let exchanges: Vec<ReportedExchange> =
-                failure.exchanges.iter().filter_map(|number| numbered(*number)).map(ReportedExchange::from).collect();
-            let (expected, found) = (hide(&failure.expected), hide(&failure.found));
-            Evidence { sentence: format!("expected {expected}; found {found}"), expected, found, exchanges }
-        })
-        .collect();
+    let evidence = evidence.collect();
+    let judged_on = verdict.exchanges.iter().filter_map(|number| numbered(*number));
+    let duration = judged_on.map(|exchange| exchange.elapsed_us).sum::<u64>() / 1_000;
     RequirementReport {
         id: verdict.requirement.id.clone(),
         level: verdict.requirement.level,
@@ -110,7 +186,20 @@ fn requirement(
         failures: verdict.failures.len(),
         reason: verdict.reason.as_deref().map(hide),
         observed: verdict.observed.as_deref().map(hide),
+        duration_ms: duration,
         evidence,
+    }
+}
+
+/// The maximum length of a subject in bytes.
+const MAX_SUBJECT: usize = 60;
+
+fn likely(presentation: &Presentation<'_>, cause: Cause) -> LikelyCause {
+    LikelyCause {
+        id: cause.id.to_owned(),
+        sentence: presentation.sentence(&cause.sentence),
+        requirements: cause.requirements.into_iter().map(str::to_owned).collect(),
+        exchanges: cause.exchanges,
     }
 }
 

@@ -20,7 +20,7 @@ const SPECIFICATION: &str = "1.0.0";
 #[must_use]
 pub fn render(report: &Report) -> String {
     let tests: Vec<Test<'_>> =
-        report.requirements.iter().filter(|r| r.selected && r.level != Level::Open).map(test).collect();
+        report.requirements.iter().filter(|r| r.selected && r.level != Level::Open).map(|r| test(report, r)).collect();
     let start = report.started_at.as_ref().and_then(|time| time.parse::<Timestamp>().ok());
     let start = start.map_or(0, Timestamp::as_millisecond);
     let count = |status: &str| tests.iter().filter(|test| test.status == status).count();
@@ -50,6 +50,8 @@ pub fn render(report: &Report) -> String {
             ("strict", report.strict.into()),
             ("requests", report.requests.into()),
             ("created", report.created.into()),
+            ("causes", report.causes.iter().map(|cause| cause.sentence.as_str()).collect()),
+            ("identity", report.identity().into_iter().collect()),
         ]),
         tests,
     };
@@ -121,7 +123,7 @@ struct Environment<'r> {
 struct Test<'r> {
     name: String,
     status: &'static str,
-    /// Always 0: rules judge a whole trace, so a requirement has no duration.
+    /// The time of the exchanges that the requirement was judged on, in milliseconds.
     duration: u64,
     suite: [&'r str; 1],
     raw_status: &'static str,
@@ -132,7 +134,7 @@ struct Test<'r> {
     trace: Option<String>,
 }
 
-fn test(requirement: &RequirementReport) -> Test<'_> {
+fn test<'r>(report: &Report, requirement: &'r RequirementReport) -> Test<'r> {
     let (status, raw_status) = match requirement.status {
         Status::Pass | Status::Observed => (PASSED, "pass"),
         Status::Fail if requirement.violation => (FAILED, "fail"),
@@ -146,11 +148,11 @@ fn test(requirement: &RequirementReport) -> Test<'_> {
     Test {
         name: format!("{}: {}", requirement.id, requirement.title),
         status,
-        duration: 0,
+        duration: requirement.duration_ms,
         suite: [&requirement.section],
         raw_status,
         tags: [requirement.level.as_str()],
         message: (!held).then(|| sentence(requirement)),
-        trace: (!requirement.evidence.is_empty()).then(|| lines(requirement)),
+        trace: (!requirement.evidence.is_empty()).then(|| lines(report, requirement)),
     }
 }

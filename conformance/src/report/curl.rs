@@ -8,9 +8,16 @@ use animal_store_rules::trace::exchange::Request;
 /// A longer body goes through a pipe: an argument may be limited to 128 KiB.
 const LONGEST_ARGUMENT: usize = 64 * 1024;
 
-/// The `curl` command for a request, for any POSIX shell. Keys are replaced by the variables that hold them.
-pub(super) fn line(base_url: &str, options: &[String], redactor: &Redactor, request: &Request) -> String {
-    let word = |text: &str| shell::word(text, redactor);
+/// The `curl` command for a request, for any POSIX shell. Keys are replaced by the variables that hold them; `prose` is the
+/// redactor for what the judge writes itself.
+pub(super) fn line(
+    base_url: &str,
+    options: &[String],
+    redactor: &Redactor,
+    prose: &Redactor,
+    request: &Request,
+) -> String {
+    let word = |text: &str| shell::word(text, prose);
     let mut words: Vec<String> = vec!["curl".to_owned()];
     // With -X HEAD, curl would wait for a body.
     words.extend(match request.method.as_str() {
@@ -22,7 +29,10 @@ pub(super) fn line(base_url: &str, options: &[String], redactor: &Redactor, requ
     let mut header = |name: &str, value: &str| {
         // curl omits a field without a value, unless it ends in a semicolon.
         let field = if value.is_empty() { format!("{name};") } else { format!("{name}: {value}") };
-        words.extend(["-H".to_owned(), word(&field)]);
+        // The name and the scheme are the judge's own.
+        let own = field.len() - value.rsplit(' ').next().map_or(0, str::len);
+        let (own, foreign) = if value.is_empty() { (field.as_str(), "") } else { field.split_at(own) };
+        words.extend(["-H".to_owned(), shell::word_in_parts(&[(own, prose), (foreign, redactor)])]);
     };
     if let Some(value) = &request.authorization {
         header("Authorization", value);
@@ -38,7 +48,7 @@ pub(super) fn line(base_url: &str, options: &[String], redactor: &Redactor, requ
                 words.extend(["--data-raw".to_owned(), word(text)]);
             }
             _ => {
-                piped = Some(shell::printf(&body.bytes, redactor));
+                piped = Some(shell::printf(&body.bytes, prose));
                 words.extend(["--data-binary".to_owned(), "@-".to_owned()]);
             }
         }
@@ -47,7 +57,9 @@ pub(super) fn line(base_url: &str, options: &[String], redactor: &Redactor, requ
     if url.contains(['[', ']', '{', '}']) {
         words.push("-g".to_owned());
     }
-    words.push(word(&as_sent(&url)));
+    let url = as_sent(&url);
+    let (own, query) = url.split_at(url.find('?').unwrap_or(url.len()));
+    words.push(shell::word_in_parts(&[(own, prose), (query, redactor)]));
     match piped {
         Some(printf) => format!("{printf} | {}", words.join(" ")),
         None => words.join(" "),
@@ -61,7 +73,7 @@ mod tests {
     fn line(request: &Request) -> String {
         let mut redactor = Redactor::default();
         redactor.hide("sk-1", "${CONFORM_API_KEY}");
-        super::line("http://h/v1", &[], &redactor, request)
+        super::line("http://h/v1", &[], &redactor, &redactor.for_prose(), request)
     }
 
     #[test]
@@ -70,6 +82,17 @@ mod tests {
         assert_eq!(
             line(&request),
             r#"curl -i -X POST -H "Authorization: Bearer $CONFORM_API_KEY" -H 'Content-Type: application/json' --data-raw '{"name":"O'\''Hara $HOME"}' http://h/v1/pets"#
+        );
+    }
+
+    #[test]
+    fn a_key_of_one_letter_is_a_variable_where_it_is_sent_and_nowhere_else() {
+        let mut redactor = Redactor::default();
+        redactor.hide("e", "${CONFORM_API_KEY}");
+        let request = Request::new("GET", "/pets").query("api_key=e").authorization("Bearer e");
+        assert_eq!(
+            super::line("http://here/v1", &[], &redactor, &redactor.for_prose(), &request),
+            r#"curl -i -H "Authorization: Bearer $CONFORM_API_KEY" "http://here/v1/pets?api_k${CONFORM_API_KEY}y=$CONFORM_API_KEY""#
         );
     }
 

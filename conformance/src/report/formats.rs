@@ -1,6 +1,6 @@
 //! The report formats: their names, descriptions and renderers.
 
-use super::{Report, ctrf, github, har, html, json, junit, markdown, sarif};
+use super::{Report, badge, ctrf, github, har, html, in_toto, json, junit, markdown, sarif};
 
 /// A format.
 #[derive(Debug)]
@@ -14,7 +14,7 @@ pub struct Format {
 }
 
 /// Every report format, except the text for a terminal.
-pub static FORMATS: [Format; 8] = [
+pub static FORMATS: [Format; 10] = [
     Format { name: "json", about: "Complete report for programs", render: json::render },
     Format { name: "html", about: "HTML page", render: html::render },
     Format { name: "junit", about: "JUnit XML test results for CI systems", render: junit::render },
@@ -22,6 +22,8 @@ pub static FORMATS: [Format; 8] = [
     Format { name: "sarif", about: "SARIF results for code scanning", render: sarif::render },
     Format { name: "github", about: "GitHub Actions annotations", render: github::render },
     Format { name: "har", about: "HTTP Archive with every exchange", render: har::render },
+    Format { name: "in-toto", about: "in-toto statement with a test result", render: in_toto::render },
+    Format { name: "badge", about: "Badge for the endpoint of shields.io", render: badge::render },
     Format { name: "ctrf", about: "Test results in the Common Test Report Format", render: ctrf::render },
 ];
 

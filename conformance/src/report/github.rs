@@ -2,7 +2,8 @@
 //!
 //! A step shows ten errors and ten warnings and drops the rest, so no more are printed; the tenth counts the others.
 
-use super::summary::{at_most, cost, headline, lines, sentence};
+use super::findings::at_most;
+use super::summary::{cost, headline, lines, sentence};
 use super::{Report, RequirementReport};
 use animal_store_rules::verdict::Status;
 
@@ -19,15 +20,17 @@ pub fn render(report: &Report) -> String {
         report.requirements.iter().filter(|requirement| wanted(requirement)).collect()
     };
     let mut out = String::new();
-    annotate(&mut out, "error", &selected(|requirement| requirement.violation));
-    annotate(&mut out, "warning", &selected(|r| r.is_warning() || r.is_gap()));
-    annotate(&mut out, "notice", &selected(|requirement| requirement.status == Status::KnownFailing));
-    let verdict = format!("{}\n{}, seed {}", headline(report), cost(report), report.seed);
+    annotate(&mut out, report, "error", &selected(|requirement| requirement.violation));
+    annotate(&mut out, report, "warning", &selected(|r| r.is_warning() || r.is_gap()));
+    annotate(&mut out, report, "notice", &selected(|requirement| requirement.status == Status::KnownFailing));
+    let causes: String = report.causes.iter().map(|cause| format!("\nlikely cause: {}", cause.sentence)).collect();
+    let facts: String = report.identity().iter().map(|(name, value)| format!("\n{name}: {value}")).collect();
+    let verdict = format!("{}{causes}\n{}, seed {}{facts}", headline(report), cost(report), report.seed);
     out.push_str(&command("notice", &report.target.base_url, &verdict));
     out
 }
 
-fn annotate(out: &mut String, kind: &str, requirements: &[&RequirementReport]) {
+fn annotate(out: &mut String, report: &Report, kind: &str, requirements: &[&RequirementReport]) {
     // One annotation of this kind is reserved for the verdict.
     let most = if kind == "notice" { MOST - 1 } else { MOST };
     let shown = if requirements.len() > most { most - 1 } else { requirements.len() };
@@ -35,7 +38,7 @@ fn annotate(out: &mut String, kind: &str, requirements: &[&RequirementReport]) {
         let title = format!("{}: {}", requirement.id, requirement.title);
         let message = match requirement.status {
             Status::NotExercised => format!("not exercised: {}", sentence(requirement)),
-            _ => lines(requirement),
+            _ => lines(report, requirement),
         };
         out.push_str(&command(kind, &title, &message));
     }

@@ -2,6 +2,7 @@
 //!
 //! Members that begin with an underscore are extensions of this judge, as the format allows.
 
+use animal_store_rules::trace::exchange::FailureKind;
 use serde::Serialize;
 
 use super::{RecordedBody, RecordedExchange, RecordedResponse, Report};
@@ -11,11 +12,18 @@ use super::{RecordedBody, RecordedExchange, RecordedResponse, Report};
 pub fn render(report: &Report) -> String {
     let log = Log {
         version: "1.2",
+        head: report.head.as_ref(),
         creator: Creator { name: &report.tool.name, version: &report.tool.version },
         entries: report.exchanges.iter().map(entry).collect(),
-        comment: format!("{}, seed {}", report.target.base_url, report.seed),
+        comment: about(report),
     };
     super::json::pretty(&Archive { log })
+}
+
+/// The target, the seed, and what was judged by what.
+fn about(report: &Report) -> String {
+    let facts = report.identity().into_iter().map(|(name, value)| format!("; {name}: {value}"));
+    format!("{}, seed {}{}", report.target.base_url, report.seed, facts.collect::<String>())
 }
 
 #[derive(Serialize)]
@@ -26,6 +34,8 @@ struct Archive<'r> {
 #[derive(Serialize)]
 struct Log<'r> {
     version: &'static str,
+    #[serde(rename = "_conform", skip_serializing_if = "Option::is_none")]
+    head: Option<&'r serde_json::Value>,
     creator: Creator<'r>,
     entries: Vec<Entry<'r>>,
     comment: String,
@@ -51,6 +61,18 @@ struct Entry<'r> {
     number: usize,
     #[serde(rename = "_key")]
     key: &'static str,
+    #[serde(rename = "_probe")]
+    probe: &'r str,
+    #[serde(rename = "_step", skip_serializing_if = "str::is_empty")]
+    step: &'r str,
+    #[serde(rename = "_case", skip_serializing_if = "Option::is_none")]
+    case: Option<usize>,
+    #[serde(rename = "_kept", skip_serializing_if = "std::ops::Not::not")]
+    kept: bool,
+    #[serde(rename = "_receivedAt")]
+    received_at: &'r str,
+    #[serde(rename = "_failure", skip_serializing_if = "Option::is_none")]
+    failure: Option<FailureKind>,
 }
 
 /// An object without members.
@@ -93,6 +115,8 @@ struct PostData<'r> {
     text: &'r str,
     #[serde(rename = "_base64", skip_serializing_if = "Option::is_none")]
     base64: Option<&'r str>,
+    #[serde(rename = "_cut", skip_serializing_if = "std::ops::Not::not")]
+    cut: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     comment: Option<String>,
 }
@@ -123,6 +147,8 @@ struct Content<'r> {
     text: Option<&'r str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     encoding: Option<&'static str>,
+    #[serde(rename = "_cut", skip_serializing_if = "std::ops::Not::not")]
+    cut: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     comment: Option<String>,
 }
@@ -146,6 +172,12 @@ fn entry(exchange: &RecordedExchange) -> Entry<'_> {
         comment: format!("{}: {step}", exchange.probe).trim_end_matches([':', ' ']).to_owned(),
         number: exchange.number,
         key: exchange.key.as_str(),
+        probe: &exchange.probe,
+        step: &exchange.step,
+        case: exchange.case,
+        kept: exchange.kept,
+        received_at: &exchange.received_at,
+        failure: exchange.failure_kind,
     }
 }
 
@@ -163,6 +195,7 @@ fn request(exchange: &RecordedExchange) -> Request<'_> {
             mime_type: value(&exchange.request_headers, "content-type"),
             text: &body.text,
             base64: body.base64.as_deref(),
+            cut: body.cut,
             comment: comment(body),
         }),
         headers_size: UNKNOWN,
@@ -187,6 +220,7 @@ fn response(response: &RecordedResponse) -> Response<'_> {
             mime_type: value(&response.headers, "content-type"),
             text: Some(body.base64.as_deref().unwrap_or(&body.text)),
             encoding: body.base64.as_ref().map(|_| "base64"),
+            cut: body.cut,
             comment: comment(body),
         },
         redirect_url: value(&response.headers, "location"),
@@ -204,7 +238,7 @@ fn no_response(exchange: &RecordedExchange) -> Response<'_> {
         http_version: "",
         cookies: Vec::new(),
         headers: Vec::new(),
-        content: Content { size: 0, mime_type: "", text: None, encoding: None, comment: None },
+        content: Content { size: 0, mime_type: "", text: None, encoding: None, cut: false, comment: None },
         redirect_url: "",
         headers_size: UNKNOWN,
         body_size: UNKNOWN,

@@ -6,7 +6,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use super::summary::{at_most, cost, headline};
+use super::findings::at_most;
+use super::summary::{cost, headline};
 use super::{Evidence, Report, RequirementReport, Tally};
 use animal_store_rules::catalogue::Level;
 use animal_store_rules::verdict::Status;
@@ -42,13 +43,32 @@ fn write(out: &mut String, report: &Report) -> std::fmt::Result {
     }
     report.notes.iter().try_for_each(|note| writeln!(out, "\n> Note: {}", text(note)))?;
 
+    causes(out, report)?;
     let is_known = |r: &RequirementReport| r.selected && r.status == Status::KnownFailing;
     details(out, report, "Violations", |requirement| requirement.violation)?;
     details(out, report, "Warnings", RequirementReport::is_warning)?;
     details(out, report, "Known to fail", is_known)?;
     gaps(out, report)?;
     sections(out, report)?;
-    choices(out, report)
+    choices(out, report)?;
+    identity(out, report)
+}
+
+fn identity(out: &mut String, report: &Report) -> std::fmt::Result {
+    writeln!(out, "\n### What was judged, and by what\n\n| | |\n|---|---|")?;
+    report.identity().iter().try_for_each(|(name, value)| writeln!(out, "| {name} | {} |", code(value)))?;
+    writeln!(out, "\n[The API in the words of this project]({})", super::SPECIFICATION_PAGE)
+}
+
+fn causes(out: &mut String, report: &Report) -> std::fmt::Result {
+    if report.causes.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n### Likely causes\n")?;
+    report.causes.iter().try_for_each(|cause| {
+        let ids: Vec<String> = cause.requirements.iter().map(|id| code(id)).collect();
+        writeln!(out, "- {}: {}", text(&cause.sentence), ids.join(", "))
+    })
 }
 
 fn details(
@@ -63,7 +83,7 @@ fn details(
     }
     writeln!(out, "\n### {title}")?;
     for (done, requirement) in broken.iter().enumerate() {
-        let block = block(requirement)?;
+        let block = block(report, requirement)?;
         if out.len() + block.len() > MOST_DETAILS {
             return writeln!(out, "\nand {} more, omitted for length.", broken.len() - done);
         }
@@ -72,7 +92,7 @@ fn details(
     Ok(())
 }
 
-fn block(requirement: &RequirementReport) -> Result<String, std::fmt::Error> {
+fn block(report: &Report, requirement: &RequirementReport) -> Result<String, std::fmt::Error> {
     let mut out = String::new();
     let title = text(&requirement.title);
     writeln!(out, "\n<details><summary><code>{}</code> {title}</summary>\n", requirement.id)?;
@@ -81,17 +101,24 @@ fn block(requirement: &RequirementReport) -> Result<String, std::fmt::Error> {
     if let Some(reason) = &requirement.reason {
         writeln!(out, "\n{}", code(reason))?;
     }
-    requirement.evidence.iter().try_for_each(|evidence| found(&mut out, evidence))?;
-    if requirement.failures > requirement.evidence.len() && !requirement.evidence.is_empty() {
-        writeln!(out, "\nand {} more", requirement.failures - requirement.evidence.len())?;
+    if let Some(cause) = report.cause_of(&requirement.id) {
+        writeln!(out, "\nLikely cause: {}.", text(&cause.sentence))?;
+    }
+    requirement.evidence.iter().try_for_each(|evidence| found(&mut out, report, requirement, evidence))?;
+    if requirement.further_failures() > 0 {
+        writeln!(out, "\nand {} more", requirement.further_failures())?;
     }
     writeln!(out, "\n</details>")?;
     Ok(out)
 }
 
-fn found(out: &mut String, evidence: &Evidence) -> std::fmt::Result {
+fn found(out: &mut String, report: &Report, requirement: &RequirementReport, evidence: &Evidence) -> std::fmt::Result {
     writeln!(out, "\n- expected {}", code(&evidence.expected))?;
-    writeln!(out, "- found {}", code(&evidence.found))?;
+    writeln!(out, "- found {}", code(&evidence.finding()))?;
+    if requirement.concerns_limits() {
+        let shown = evidence.limits_shown(report);
+        shown.iter().try_for_each(|shown| writeln!(out, "- exchange {}", code(&shown.to_string())))?;
+    }
     let Some(exchange) = evidence.exchanges.first() else { return Ok(()) };
     if let Some(options) = &exchange.replay {
         writeln!(out, "- repeat with {}", code(options))?;
@@ -157,7 +184,7 @@ fn capital(word: &str) -> String {
 
 /// A text escaped for Markdown and HTML, in one line. It is for the middle of a line, where fewer characters are special than
 /// at its start.
-fn text(text: &str) -> String {
+pub(crate) fn text(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in at_most(text, LONGEST).chars() {
         match c {
@@ -173,7 +200,7 @@ fn text(text: &str) -> String {
 }
 
 /// The text in a code span.
-fn code(shown: &str) -> String {
+pub(crate) fn code(shown: &str) -> String {
     format!("<code>{}</code>", text(shown))
 }
 

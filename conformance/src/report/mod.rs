@@ -4,42 +4,64 @@
 //! renderer can forget to. Renderers compute no verdict.
 
 // Renderers are public for the command line and for tests.
+#[cfg(feature = "cli")]
+#[doc(hidden)]
+pub mod badge;
+#[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod ctrf;
+#[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod formats;
+#[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod github;
+#[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod har;
+#[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod html;
+#[cfg(feature = "cli")]
+#[doc(hidden)]
+pub mod in_toto;
 #[doc(hidden)]
 pub mod json;
+#[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod junit;
+#[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod markdown;
+#[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod sarif;
 #[doc(hidden)]
 pub mod text;
 
 mod assemble;
+mod counts;
 mod curl;
+mod findings;
+mod identity;
+mod limits;
 mod model;
 mod presentation;
 mod printable;
+mod recorded_exchange;
 mod rerun_command;
+#[cfg(feature = "cli")]
 mod summary;
 
 pub(crate) mod shell;
 
-pub(crate) use assemble::{Remarks, assemble};
+pub(crate) use assemble::{Recording, Remarks, assemble, assemble_recorded};
+pub use identity::{CatalogueVersion, Digest, Implementation, UnusableDigest};
 pub use model::{
-    Choice, Evidence, KeyAlias, RecordedBody, RecordedExchange, RecordedResponse, Report, ReportedExchange,
-    ReportedRequest, ReportedResponse, RequirementReport, SCHEMA_VERSION, SectionCoverage, Tally, Target, Tool,
-    WindowPoint,
+    Choice, Evidence, Intermittent, KeyAlias, LikelyCause, Report, ReportedExchange, ReportedRequest, ReportedResponse,
+    RequirementReport, SCHEMA_VERSION, SectionCoverage, Tally, Target, Tool, WindowPoint,
 };
-pub(crate) use presentation::Presentation;
-pub(crate) use printable::printable;
+pub(crate) use presentation::without_its_value;
+pub use recorded_exchange::{RecordedBody, RecordedExchange, RecordedResponse};
+#[cfg(feature = "cli")]
+pub(crate) use {findings::at_most, identity::SPECIFICATION_PAGE, presentation::Presentation, printable::printable};

@@ -4,6 +4,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::identity::{CatalogueVersion, Implementation};
+use super::recorded_exchange::RecordedExchange;
 use animal_store_rules::catalogue::Level;
 use animal_store_rules::catalogue::scope::Profile;
 use animal_store_rules::verdict::{Status, Verdict};
@@ -14,11 +16,19 @@ pub const SCHEMA_VERSION: u32 = 1;
 /// The report on a run.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Report {
     /// [`SCHEMA_VERSION`].
     pub schema_version: u32,
     /// The program that wrote the report.
     pub tool: Tool,
+    /// The version of the interface that the specification describes. Reports written by version 0.1 do not have it, nor the
+    /// catalogue and the implementation.
+    #[serde(default)]
+    pub specification: String,
+    /// The catalogue of requirements.
+    #[serde(default)]
+    pub catalogue: CatalogueVersion,
     /// The verdict on the run.
     #[cfg_attr(test, schemars(with = "crate::schema::Verdict"))]
     pub verdict: Verdict,
@@ -39,9 +49,12 @@ pub struct Report {
     pub started_at: Option<String>,
     /// How many requests were sent.
     pub requests: usize,
+    /// How many of them came with a key, and so may count against it.
+    #[serde(default)]
+    pub requests_with_key: usize,
     /// How many animals were created.
     pub created: usize,
-    /// From the first request to the last response, in milliseconds.
+    /// How long the run took, with what it waited for, in milliseconds.
     pub duration_ms: u64,
     /// Why the run ended early, if it did.
     pub ended_early: Option<String>,
@@ -54,6 +67,9 @@ pub struct Report {
     pub transcript_diff: Option<String>,
     /// The end of the candidate's log, if it was started for the run and did not conform.
     pub candidate_log: Option<String>,
+    /// The likely causes of what is broken, those that explain most first.
+    #[serde(default)]
+    pub causes: Vec<LikelyCause>,
     /// Every requirement, in the order of the specification.
     pub requirements: Vec<RequirementReport>,
     /// The candidate's choices where the specification leaves one: every selected open requirement, in order.
@@ -66,11 +82,15 @@ pub struct Report {
     /// several times as large: HAR is the format for exchanges.
     #[serde(skip)]
     pub exchanges: Vec<RecordedExchange>,
+    /// What an archive of the exchanges says of the run, so that it can be judged again.
+    #[serde(skip)]
+    pub head: Option<serde_json::Value>,
 }
 
 /// The program that wrote a report.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Tool {
     /// Its name.
     pub name: String,
@@ -81,18 +101,37 @@ pub struct Tool {
 /// What was judged.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Target {
     /// The base URL.
     pub base_url: String,
+    /// What is known of the implementation there.
+    #[serde(default)]
+    pub implementation: Implementation,
     /// The container image that was started for the run, if one was.
     pub image: Option<String>,
     /// The plan of the key, if it was given.
     pub plan: Option<String>,
 }
 
+/// What several failures have in common, where the exchanges support it.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct LikelyCause {
+    /// Its name, for programs.
+    pub id: String,
+    /// The cause in a line; a question where it is a guess.
+    pub sentence: String,
+    /// The requirements whose failures it explains, all of them.
+    pub requirements: Vec<String>,
+    /// The numbers of exchanges that show it.
+    pub exchanges: Vec<usize>,
+}
+
 /// One requirement.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct RequirementReport {
     /// Its identifier.
     pub id: String,
@@ -126,13 +165,17 @@ pub struct RequirementReport {
     pub reason: Option<String>,
     /// What the candidate chose, for an open requirement.
     pub observed: Option<String>,
-    /// The first failures.
+    /// The total time of the exchanges that it was judged on, in milliseconds, as far as its rule looks at single exchanges.
+    #[serde(default)]
+    pub duration_ms: u64,
+    /// An example of each kind of failure, the worst kind first.
     pub evidence: Vec<Evidence>,
 }
 
 /// A candidate's choice where the specification leaves one.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Choice {
     /// The identifier of the open requirement.
     pub id: String,
@@ -142,9 +185,10 @@ pub struct Choice {
     pub observed: Option<String>,
 }
 
-/// A failure of a requirement.
+/// Failures of a requirement of one kind, and an example.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Evidence {
     /// Expectation and finding in one sentence.
     pub sentence: String,
@@ -152,13 +196,38 @@ pub struct Evidence {
     pub expected: String,
     /// The finding.
     pub found: String,
-    /// The exchanges that show it, the decisive one first.
+    /// How many failures are of this kind.
+    #[serde(default = "one")]
+    pub count: usize,
+    /// The parts of the requests that they are about, as they were sent: the first few.
+    #[serde(default)]
+    pub subjects: Vec<String>,
+    /// How many of the requests alike show it, where it shows only now and then.
+    #[serde(default)]
+    pub intermittent: Option<Intermittent>,
+    /// The exchanges that show the example, the decisive one first.
     pub exchanges: Vec<ReportedExchange>,
+}
+
+/// Reports written by version 0.1 have an item for each failure.
+fn one() -> usize {
+    1
+}
+
+/// So many of the requests alike show a failure.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Intermittent {
+    /// The requests that show it.
+    pub broken: usize,
+    /// All requests alike.
+    pub alike: usize,
 }
 
 /// An exchange, keys redacted.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct ReportedExchange {
     /// Its number in the run, from 1.
     pub number: usize,
@@ -179,6 +248,7 @@ pub struct ReportedExchange {
 /// A request, keys redacted.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct ReportedRequest {
     /// The method.
     pub method: String,
@@ -193,6 +263,7 @@ pub struct ReportedRequest {
 /// A response, made printable.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct ReportedResponse {
     /// The status.
     pub status: u16,
@@ -205,6 +276,7 @@ pub struct ReportedResponse {
 /// The results of a section.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct SectionCoverage {
     /// The section of the specification.
     pub section: String,
@@ -215,6 +287,7 @@ pub struct SectionCoverage {
 /// The requirements of one section and one level, counted by status. The counts add up to `requirements`.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Tally {
     /// The level.
     #[cfg_attr(test, schemars(with = "crate::schema::Level"))]
@@ -269,6 +342,7 @@ impl Tally {
 /// The rate-limit headers of a response. A header that is missing or not an integer is absent.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct WindowPoint {
     /// The number of the exchange in the run.
     pub exchange: usize,
@@ -314,67 +388,9 @@ impl KeyAlias {
     }
 }
 
-/// An exchange of the run, keys redacted, with its bodies up to a bound.
-#[derive(Clone, Debug)]
-pub struct RecordedExchange {
-    /// Its number in the run, from 1.
-    pub number: usize,
-    /// The probe that sent it.
-    pub probe: String,
-    /// The step of the probe: the request without names, ids and keys; empty for generated requests.
-    pub step: String,
-    /// The key of the request.
-    pub key: KeyAlias,
-    /// When it was sent, RFC 3339 in UTC.
-    pub sent_at: String,
-    /// When the response was complete or failed, RFC 3339 in UTC.
-    pub received_at: String,
-    /// The time between the two, in microseconds.
-    pub elapsed_us: u64,
-    /// The options that repeat it in a run of its own, if it was generated: `--seed 7 --replay 12`.
-    pub replay: Option<String>,
-    /// The method.
-    pub method: String,
-    /// The whole URL.
-    pub url: String,
-    /// The header fields that the judge set, names in lower case.
-    pub request_headers: Vec<(String, String)>,
-    /// The request's body, if there was one.
-    pub request_body: Option<RecordedBody>,
-    /// The response, if there was one.
-    pub response: Option<RecordedResponse>,
-    /// The error, if there was no response.
-    pub failure: Option<String>,
-    /// A shell command that repeats the request; the key comes from `CONFORM_API_KEY`.
-    pub curl: String,
-}
-
-/// A response of the run.
-#[derive(Clone, Debug)]
-pub struct RecordedResponse {
-    /// The status.
-    pub status: u16,
-    /// The header fields in the order of arrival, names in lower case.
-    pub headers: Vec<(String, String)>,
-    /// The body.
-    pub body: RecordedBody,
-}
-
-/// A body of the run, keys redacted, up to a bound.
-#[derive(Clone, Debug)]
-pub struct RecordedBody {
-    /// The body as printable text, truncated at the bound.
-    pub text: String,
-    /// The same bytes in base64, when the text differs from them: they are not UTF-8, or contain control characters.
-    pub base64: Option<String>,
-    /// The size of the whole body in bytes.
-    pub size: usize,
-    /// Whether the body is truncated here.
-    pub cut: bool,
-}
-
 #[cfg(test)]
 mod tests {
+    use animal_store_rules::trace::knowledge::Extent;
     use animal_store_rules::trace::{Context, Trace};
 
     use super::*;
@@ -386,10 +402,12 @@ mod tests {
         let mut options = Options::new("http://h/v1", "sk-main-4711").unwrap();
         options.seed = 7;
         let context = Context {
+            extent: Extent::Run,
             base_url: "http://h/v1".to_owned(),
             keys: vec![options.api_key.clone()],
             plan_limits: None,
             category_id: 1,
+            name_mark: None,
             assumed_date: None,
             left_out: Vec::new(),
             unfinished: Vec::new(),

@@ -5,15 +5,14 @@
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 
-use super::model::{
-    KeyAlias, RecordedBody, RecordedExchange, RecordedResponse, ReportedExchange, ReportedRequest, ReportedResponse,
-};
+use super::model::{KeyAlias, ReportedExchange, ReportedRequest, ReportedResponse};
 use super::printable::printable;
+use super::recorded_exchange::{RecordedBody, RecordedExchange, RecordedResponse};
 use super::{curl, rerun_command};
 use crate::options::Options;
 use crate::redaction::{HIDDEN, Redactor, redactor_for};
-use animal_store_rules::request::{Credential, Defect, credential};
-use animal_store_rules::trace::exchange::{Exchange, Outcome, Request};
+use animal_store_rules::request::{Credential, Defect, credential_of};
+use animal_store_rules::trace::exchange::{Connection, Exchange, Outcome, Request};
 use animal_store_rules::trace::{Context, Trace};
 
 /// The maximum number of characters of a body that a failure shows.
@@ -30,6 +29,8 @@ const MAX_SENTENCE: usize = 1_000;
 pub(crate) struct Presentation<'t> {
     context: &'t Context,
     redactor: Redactor,
+    /// For the judge's own words.
+    prose: Redactor,
     curl_options: Vec<String>,
     seed: Option<u64>,
 }
@@ -37,17 +38,26 @@ pub(crate) struct Presentation<'t> {
 impl<'t> Presentation<'t> {
     /// Presents the trace of a run with these options.
     pub(crate) fn of_run(trace: &'t Trace, options: &Options) -> Presentation<'t> {
+        let redactor = redactor_for(options, trace);
         Presentation {
             context: &trace.context,
-            redactor: redactor_for(options, trace),
+            prose: redactor.for_prose(),
+            redactor,
             curl_options: rerun_command::curl_options(options),
             seed: Some(options.seed),
         }
     }
 
     /// Presents a trace that is not from a run, such as an example, with this redactor.
+    #[cfg(feature = "cli")]
     pub(crate) fn with_redactor(trace: &'t Trace, redactor: Redactor) -> Presentation<'t> {
-        Presentation { context: &trace.context, redactor, curl_options: Vec::new(), seed: None }
+        Presentation {
+            context: &trace.context,
+            prose: redactor.for_prose(),
+            redactor,
+            curl_options: Vec::new(),
+            seed: None,
+        }
     }
 
     /// The redactor for secrets.
@@ -60,9 +70,14 @@ impl<'t> Presentation<'t> {
         printable(&self.redactor.redact(text))
     }
 
-    /// A sentence without secrets, printable, and of limited length.
+    /// A text of the judge's own or of the user, without secrets and printable.
+    pub(super) fn own(&self, text: &str) -> String {
+        printable(&self.prose.redact(text))
+    }
+
+    /// A sentence of the judge's own, without secrets, printable, and of limited length.
     pub(super) fn sentence(&self, text: &str) -> String {
-        let (beginning, more) = self.redactor.redact_beginning(text.as_bytes(), MAX_SENTENCE);
+        let (beginning, more) = self.prose.redact_beginning(text.as_bytes(), MAX_SENTENCE);
         let shown = printable(&String::from_utf8_lossy(&beginning));
         if more { format!("{}…", shown.trim_end_matches('\u{fffd}')) } else { shown }
     }
@@ -82,7 +97,7 @@ impl<'t> Presentation<'t> {
         let elapsed = exchange.received_at.duration_since(exchange.sent_at).as_micros();
         RecordedExchange {
             number: exchange.number,
-            probe: exchange.probe.to_owned(),
+            probe: exchange.probe.to_string(),
             step: exchange.step.clone(),
             key: self.key_alias(exchange),
             sent_at: exchange.sent_at.to_string(),
@@ -91,22 +106,43 @@ impl<'t> Presentation<'t> {
             elapsed_us: u64::try_from(elapsed).unwrap_or_default(),
             replay: exchange.case.zip(self.seed).map(|(case, seed)| format!("--seed {seed} --replay {case}")),
             method: request.method.clone(),
-            url: self.text(&format!("{}{}", self.context.base_url, request.target())),
+            url: self.own(&self.context.base_url) + &self.target(request),
             request_headers: self.request_fields(request),
-            request_body: request.body.as_ref().map(|sent| body(&sent.bytes, false, redactor)),
+            request_body: request.body.as_ref().map(|sent| body(&sent.bytes, false, &self.prose)),
             response,
             failure,
-            curl: curl::line(&self.context.base_url, &self.curl_options, redactor, request),
+            failure_kind: match &exchange.outcome {
+                Outcome::Failed(failure) => Some(failure.kind),
+                Outcome::Response(_) => None,
+            },
+            case: exchange.case,
+            kept: request.connection == Connection::Kept,
+            curl: curl::line(&self.context.base_url, &self.curl_options, redactor, &self.prose, request),
         }
+    }
+
+    /// Path and query. A key of a few letters would be found in any path, and is hidden only where one was sent.
+    fn target(&self, request: &Request) -> String {
+        let path = self.own(&request.path);
+        request.query.as_ref().map_or_else(|| path.clone(), |query| format!("{path}?{}", self.text(query)))
+    }
+
+    /// Whether a request comes with a key that the server may count it against.
+    pub(super) fn comes_with_key(&self, exchange: &Exchange) -> bool {
+        !credential_of(exchange, self.context).is_invalid()
     }
 
     /// The key of an exchange, by its role.
     pub(super) fn key_alias(&self, exchange: &Exchange) -> KeyAlias {
-        match credential(&exchange.request, self.context) {
+        match credential_of(exchange, self.context) {
             Credential::Valid(0) => KeyAlias::Main,
             Credential::Valid(_) => KeyAlias::Quota,
             Credential::Invalid(Defect::Absent) => KeyAlias::None,
-            Credential::Ambiguous | Credential::Banned | Credential::Invalid(_) => KeyAlias::Other,
+            Credential::Ambiguous
+            | Credential::Contradictory
+            | Credential::Banned
+            | Credential::Withheld
+            | Credential::Invalid(_) => KeyAlias::Other,
         }
     }
 
@@ -115,14 +151,14 @@ impl<'t> Presentation<'t> {
             "set-cookie" => without_its_value(value),
             _ => value.to_owned(),
         };
-        headers.iter().map(|(name, field)| (self.text(name), self.text(&value(name, field)))).collect()
+        headers.iter().map(|(name, field)| (self.own(name), self.text(&value(name, field)))).collect()
     }
 
     fn request_fields(&self, request: &Request) -> Vec<(String, String)> {
         let field = |name: &str, value: &str| (name.to_ascii_lowercase(), self.text(value));
         let authorization = request.authorization.iter().map(|value| field("authorization", value));
         let further = request.headers.iter().map(|(name, value)| field(name, value));
-        let content_type = request.body.iter().map(|body| field("content-type", &body.content_type));
+        let content_type = request.body.iter().map(|body| ("content-type".to_owned(), self.own(&body.content_type)));
         authorization.chain(further).chain(content_type).collect()
     }
 }
@@ -152,7 +188,7 @@ impl From<&RecordedExchange> for ReportedExchange {
 }
 
 /// The value of a cookie is a credential; its name and attributes are not.
-fn without_its_value(cookie: &str) -> String {
+pub(crate) fn without_its_value(cookie: &str) -> String {
     let (pair, attributes) = cookie.split_at(cookie.find(';').unwrap_or(cookie.len()));
     let name = pair.split('=').next().unwrap_or_default();
     format!("{name}={HIDDEN}{attributes}")

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use jiff::tz::TimeZone;
 
+use super::Report;
 use super::shell::word;
 use crate::options::Options;
 use crate::redaction::Redactor;
@@ -14,12 +15,34 @@ use animal_store_rules::catalogue::scope::Profile;
 /// The command line, for any POSIX shell. Keys are replaced by the variables that hold them. A repeated run is the same, except
 /// for the names of new animals, which depend on the time as well as on the seed.
 pub(crate) fn command(options: &Options, redactor: &Redactor) -> String {
+    let prose = redactor.for_prose();
     let mut words = vec![options.invoked.program.clone()];
     for (option, value) in arguments(options) {
         words.push(option.to_owned());
-        words.extend(value.map(|value| word(&value, redactor)));
+        let holds_secret = ["--api-key", "--quota-key", "--header"].contains(&option);
+        words.extend(value.map(|value| word(&value, if holds_secret { redactor } else { &prose })));
     }
     words.join(" ")
+}
+
+impl Report {
+    /// The command line that sends a generated request again and judges only this requirement, given the options that name the
+    /// request: `--seed 7 --replay 12`.
+    pub(super) fn replay_command(&self, requirement: &str, options: &str) -> String {
+        let case = options.rsplit(' ').next().unwrap_or_default();
+        // A run that was a replay itself, or of selected requirements, has these options already.
+        let mut command = String::new();
+        let mut words = self.rerun_command.split(' ');
+        while let Some(word) = words.next() {
+            if ["--replay", "--only", "--skip"].contains(&word) {
+                words.next();
+                continue;
+            }
+            command.push_str(word);
+            command.push(' ');
+        }
+        format!("{command}--only {requirement} --replay {case}")
+    }
 }
 
 /// The options that `curl` needs to reach the target as the judge does: options and values alternate.
@@ -51,6 +74,11 @@ fn arguments(options: &Options) -> Vec<(&'static str, Option<String>)> {
         add("--base-url", invoked.container.is_empty().then(|| transport.base_url.clone()));
         add("--api-key", Some(options.api_key.reveal().to_owned()));
         add("--quota-key", options.quota_key.as_ref().map(|key| key.reveal().to_owned()));
+        let implementation = &options.implementation;
+        add("--implementation", implementation.name.clone());
+        add("--implementation-version", implementation.version.clone());
+        add("--implementation-url", implementation.url.clone());
+        add("--implementation-digest", implementation.digest.as_ref().map(ToString::to_string));
     }
     add("--plan", options.plan.as_ref().map(ToString::to_string));
     let profile = options.scope.profile;
@@ -80,6 +108,7 @@ fn arguments(options: &Options) -> Vec<(&'static str, Option<String>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    #[cfg(feature = "cli")]
     use crate::cli;
     use crate::options::Invoked;
     use crate::redaction::redactor;
@@ -89,6 +118,10 @@ mod tests {
         let mut options = Options::new("http://h/v1", "sk-main-4711").unwrap();
         options.quota_key = animal_store_rules::trace::keys::ApiKey::new("sk-quota-4711").ok();
         options.plan = "enterprise=600,50000".parse().ok();
+        options.implementation.name = Some("Pets".to_owned());
+        options.implementation.version = Some("1.2".to_owned());
+        options.implementation.url = Some("https://example.com/pets".to_owned());
+        options.implementation.digest = format!("sha256:{}", "0f".repeat(32)).parse().ok();
         options.scope.profile = Profile::Functional;
         options.scope.only = vec!["list".to_owned()];
         options.scope.skip = vec!["list.order".to_owned()];
@@ -115,6 +148,7 @@ mod tests {
         assert_eq!(command(&options, &redactor(&options)), "cargo xtask conform --seed 7");
     }
 
+    #[cfg(feature = "cli")]
     #[test]
     fn the_command_contains_every_option_that_affects_the_run() {
         let options = unusual();

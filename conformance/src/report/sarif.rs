@@ -41,6 +41,8 @@ pub fn render(report: &Report) -> String {
             "verdict": report.verdict.as_str(),
             "target": report.target.base_url,
             "seed": report.seed,
+            "causes": report.causes,
+            "identity": report.identity().into_iter().collect::<BTreeMap<_, _>>(),
             "gapProfile": report.gap_profile,
         },
     });
@@ -86,7 +88,7 @@ fn result(report: &Report, index: usize, requirement: &RequirementReport) -> Opt
         "ruleIndex": index,
         "kind": "fail",
         "level": if requirement.violation { "error" } else { "warning" },
-        "message": {"text": message(&format!("{}\n\n{}", sentence(requirement), lines(requirement)))},
+        "message": {"text": message(&format!("{}\n\n{}", sentence(requirement), lines(report, requirement)))},
         "locations": [location],
         "occurrenceCount": requirement.failures.max(1),
         "partialFingerprints": {
@@ -181,6 +183,7 @@ fn invocation(report: &Report) -> Value {
         .collect();
     let mut invocation = json!({
         "executionSuccessful": report.ended_early.is_none(),
+        "commandLine": report.rerun_command,
         "exitCode": ExitCode::from(report.verdict).number(),
         "exitCodeDescription": headline(report),
         "toolExecutionNotifications": notifications,

@@ -6,12 +6,17 @@ use crate::redaction::redactor::{Piece, Redactor};
 
 /// The text quoted as one word.
 pub(crate) fn word(text: &str, redactor: &Redactor) -> String {
-    let pieces = redactor.pieces(text);
-    if !text.chars().all(is_plain) {
-        return format!(r#""$({})""#, printf(text.as_bytes(), redactor));
+    word_in_parts(&[(text, redactor)])
+}
+
+/// A text in parts, each with the redactor for it, quoted as one word.
+pub(crate) fn word_in_parts(parts: &[(&str, &Redactor)]) -> String {
+    let pieces: Vec<Piece<'_>> = parts.iter().flat_map(|(text, redactor)| redactor.pieces(text)).collect();
+    if !parts.iter().all(|(text, _)| text.chars().all(is_plain)) {
+        return format!(r#""$({})""#, printf_of(&pieces, true));
     }
     if pieces.iter().all(|piece| matches!(piece, Piece::Text(_))) {
-        return literal(text);
+        return literal(&parts.iter().map(|(text, _)| *text).collect::<String>());
     }
     // In double quotes as a whole where only the variables are special there.
     let inert = |text: &str| !text.contains(['"', '\\', '$', '`', '!']);
@@ -36,9 +41,12 @@ pub(crate) fn printf(bytes: &[u8], redactor: &Redactor) -> String {
         Ok(text) => text.to_owned(),
         Err(_) => bytes.iter().copied().map(char::from).collect(),
     };
-    let is_text = std::str::from_utf8(bytes).is_ok();
+    printf_of(&redactor.pieces(&text), std::str::from_utf8(bytes).is_ok())
+}
+
+fn printf_of(pieces: &[Piece<'_>], is_text: bool) -> String {
     let (mut format, mut arguments) = (String::new(), String::new());
-    for piece in redactor.pieces(&text) {
+    for piece in pieces {
         match piece {
             Piece::Text(text) => text.chars().for_each(|c| format.push_str(&in_format(c, is_text))),
             Piece::Secret(expansion) => {

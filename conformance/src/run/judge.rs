@@ -1,9 +1,14 @@
 //! The whole pipeline: options, probes, trace, rules, verdicts, report.
 
+use std::collections::BTreeSet;
+
+use std::borrow::Cow;
 use std::sync::Arc;
+use std::time::Duration;
 
 use jiff::tz::TimeZone;
 
+use super::broken;
 use crate::events::{Event, Listener};
 use crate::http::client::{Client, ClientError};
 use crate::http::clock::Clock;
@@ -12,15 +17,18 @@ use crate::options::Options;
 use crate::probes;
 use crate::probes::preflight::{self, Abort, Unusable};
 use crate::probes::session::{Budget, Session, Stop};
+use crate::recorded;
 use crate::redaction::redactor;
 use crate::report::{self, Remarks, Report};
-use crate::run::notes::notes;
+use crate::run::notes::{another_plan, notes};
 use animal_store_rules::facts::Facts;
 use animal_store_rules::history::History;
 use animal_store_rules::limiter::Limiter;
+use animal_store_rules::trace::knowledge::Extent;
 use animal_store_rules::trace::{Context, LeftOut, Trace};
 use animal_store_rules::transcript::Transcript;
-use animal_store_rules::verdict::{self, Verdict};
+use animal_store_rules::verdict::causes::causes;
+use animal_store_rules::verdict::{self, RequirementVerdict, Verdict};
 
 /// Judges one target.
 ///
@@ -60,6 +68,9 @@ pub enum RunError {
     /// The target cannot be judged.
     #[error(transparent)]
     Unusable(#[from] Unusable),
+    /// The plan that was named is not that of the key: nothing after the first response was sent.
+    #[error("{0}\n  Leave --plan out to learn the plan from the responses, or name the plan of the key.")]
+    AnotherPlan(String),
     /// The run ended before anything could be judged.
     #[error("nothing could be judged: {0}")]
     Stopped(Stop),
@@ -100,15 +111,32 @@ impl Judge {
     ///
     /// [`RunError`] when there is nothing to judge. A defective response is not an error but leads to a verdict.
     pub async fn run(&self) -> Result<Report, RunError> {
+        self.probe_and_judge().await.map(|judged| judged.report)
+    }
+
+    /// The same, with the recording of the run, as JSON Lines without keys, which `conform judge` judges again.
+    ///
+    /// # Errors
+    ///
+    /// As [`Judge::run`].
+    pub async fn run_and_record(&self) -> Result<(Report, String), RunError> {
+        let Judged { trace, ended_early, took, report } = self.probe_and_judge().await?;
+        Ok((report, recorded::record(&trace, &self.options, ended_early.as_deref(), Some(took))))
+    }
+
+    async fn probe_and_judge(&self) -> Result<Judged, RunError> {
+        let begun = self.clock.instant();
         let (trace, ended_early) = self.probe().await?;
-        let limited = trace.exchanges.iter().all(|exchange| exchange.status() == Some(429));
+        let took = self.clock.instant().duration_since(begun);
+        let limited =
+            History::without_bodies(&trace).entries.iter().all(|entry| entry.key().is_none() || entry.is_limited());
         let reason = ended_early.clone().unwrap_or_default();
-        let report = conclude(&trace, &self.options, ended_early);
+        let report = conclude_run(&trace, &self.options, ended_early.clone(), Some(took));
         // A 429 from the start may be due to earlier use of the key. One that breaks a rule is a violation.
         if limited && report.verdict == Verdict::Incomplete {
             return Err(Unusable::Limited { reason }.into());
         }
-        Ok(report)
+        Ok(Judged { trace, ended_early, took, report })
     }
 
     /// Probes the target without judging; the trace, and why the run ended early, if it did. [`conclude`] judges it.
@@ -138,18 +166,34 @@ impl Judge {
         .interrupted_by(self.interrupt.clone());
         let stop = match preflight::run(&mut session, options.wait).await {
             Ok(()) => {
-                notes(&Limiter::new(&History::without_bodies(&session.trace)), options)
-                    .into_iter()
-                    .for_each(|note| (self.listener)(&Event::Note(note)));
-                probes::run(&mut session, options).await.err()
+                {
+                    let history = History::without_bodies(&session.trace);
+                    let limiter = Limiter::new(&history);
+                    if let Some(contradiction) = another_plan(&limiter, options) {
+                        return Err(RunError::AnotherPlan(contradiction));
+                    }
+                    notes(&limiter, options).into_iter().for_each(|note| (self.listener)(&Event::Note(note)));
+                }
+                {
+                    let mut known = BTreeSet::new();
+                    let after_each = |session: &Session<'_>| broken::report_broken(session, options, &mut known);
+                    probes::run(&mut session, options, after_each).await.err()
+                }
             }
             Err(Abort::Unusable(unusable)) => return Err(unusable.into()),
             Err(Abort::Stop(stop)) if session.trace.exchanges.is_empty() => return Err(RunError::Stopped(stop)),
             Err(Abort::Stop(stop)) => Some(stop),
         };
+        if matches!(stop, Some(Stop::Exhausted(_) | Stop::StaysLimited)) {
+            // The run has stopped for a reason that is reported; a further one adds nothing to it.
+            let _also_stopped = probes::without_a_key(&mut session, options).await;
+        }
+        if let Some(stop @ Stop::NoSuchCase { .. }) = stop {
+            return Err(RunError::Stopped(stop));
+        }
         let mut trace = session.trace;
         if let Some(stop) = &stop {
-            trace.context.left_out.push(LeftOut { requirements: "", reason: stop.to_string() });
+            trace.context.left_out.push(LeftOut { requirements: "".into(), reason: stop.to_string() });
         }
         let ended_early = ended_early(stop.as_ref(), &trace.context.unfinished);
         Ok((trace, ended_early))
@@ -157,7 +201,7 @@ impl Judge {
 }
 
 /// Why a run sent less than it should have, and what of its fixed part it did not send.
-fn ended_early(stop: Option<&Stop>, unfinished: &[&str]) -> Option<String> {
+fn ended_early(stop: Option<&Stop>, unfinished: &[Cow<'static, str>]) -> Option<String> {
     let unsent = (!unfinished.is_empty()).then(|| format!("not sent to the end: {}", unfinished.join(", ")));
     match (stop.map(ToString::to_string), unsent) {
         (Some(stop), Some(unsent)) => Some(format!("{stop}; {unsent}")),
@@ -165,31 +209,75 @@ fn ended_early(stop: Option<&Stop>, unfinished: &[&str]) -> Option<String> {
     }
 }
 
+/// A run, and its report.
+struct Judged {
+    trace: Trace,
+    ended_early: Option<String>,
+    took: Duration,
+    report: Report,
+}
+
 /// Judges a trace and assembles the report.
 #[must_use]
 pub fn conclude(trace: &Trace, options: &Options, ended_early: Option<String>) -> Report {
+    conclude_run(trace, options, ended_early, None)
+}
+
+/// [`conclude`], for a run that took so long: what it waited for in the end shows in no exchange.
+pub(crate) fn conclude_run(
+    trace: &Trace,
+    options: &Options,
+    ended_early: Option<String>,
+    took: Option<Duration>,
+) -> Report {
     let history = History::new(trace);
     let facts = Facts::new(&history);
     let mut verdicts = verdict::judge_facts(&facts, &options.scope);
     if let Some(first) = trace.exchanges.first() {
         options.known_failing.apply(&mut verdicts, first.sent_at.to_zoned(TimeZone::UTC).date());
     }
+    let mut notes = notes(&facts.limiter, options);
+    notes.extend(options.replay.and_then(|case| replayed(case, options, &mut verdicts)));
+    let head = recorded::head(trace, options, ended_early.as_deref(), took);
     let remarks = Remarks {
-        notes: notes(&facts.limiter, options),
+        notes,
         transcript_diff: Transcript::new(&history).difference(),
         ended_early,
+        causes: causes(&facts, &verdicts),
     };
-    report::assemble(trace, &verdicts, options, remarks)
+    let mut report = report::assemble(trace, &verdicts, options, remarks);
+    report.head = serde_json::to_value(head).ok();
+    if let Some(took) = took {
+        report.duration_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+    }
+    report
+}
+
+/// Judges a replay by what its request shows: nothing else was sent. The note that it holds now, if it does.
+fn replayed(case: usize, options: &Options, verdicts: &mut [RequirementVerdict]) -> Option<String> {
+    let is_judged = |verdict: &RequirementVerdict| verdict.selected && verdict.judged > 0;
+    // A request that shows nothing of what was asked for proves nothing either.
+    if !verdicts.iter().any(is_judged) {
+        return None;
+    }
+    for verdict in verdicts.iter_mut().filter(|verdict| verdict.is_gap()) {
+        verdict.selected = false;
+        verdict.reason = Some("a replay sends one generated request only".to_owned());
+    }
+    let holds = !verdicts.iter().any(|verdict| verdict.is_violation(options.strict));
+    holds.then(|| format!("the generated request {case} holds now"))
 }
 
 /// The context of a trace, as known before the first request.
 #[must_use]
 pub fn context(options: &Options) -> Context {
     Context {
+        extent: Extent::Run,
         base_url: options.transport.base_url.clone(),
         keys: std::iter::once(&options.api_key).chain(&options.quota_key).cloned().collect(),
         plan_limits: options.plan.as_ref().and_then(animal_store_rules::catalogue::plan::Plan::plan_limits),
         category_id: options.category_id,
+        name_mark: None,
         assumed_date: options.assumed_date,
         left_out: Vec::new(),
         unfinished: Vec::new(),

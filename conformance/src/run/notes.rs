@@ -1,4 +1,4 @@
-//! Notes about the options of a run. They change no verdict.
+//! Notes about the options of a run, which change no verdict; and a plan that cannot be that of the key.
 
 use std::collections::BTreeSet;
 
@@ -9,14 +9,32 @@ use animal_store_rules::limiter::Limiter;
 /// The notes on a run, given its trace so far.
 #[must_use]
 pub(super) fn notes(limiter: &Limiter<'_>, options: &Options) -> Vec<String> {
-    let answers = limiter.key(0).into_iter().flat_map(animal_store_rules::limiter::KeyLimits::answers);
-    let limits: BTreeSet<u64> = answers.map(|answer| answer.window.limit).collect();
-    let contradiction = |plan: &Plan| limits.iter().find_map(|limit| contradiction(plan, *limit));
-    options.plan.as_ref().and_then(contradiction).into_iter().collect()
+    let Some(plan) = &options.plan else { return Vec::new() };
+    let unlike = limits(limiter).into_iter().find_map(|limit| contradiction(plan, limit));
+    unlike.map(|contradiction| contradiction.text).into_iter().collect()
 }
 
-/// The note when the headers report a limit that the named plan does not have.
-fn contradiction(plan: &Plan, limit: u64) -> Option<String> {
+/// Why the plan that was named is not that of the key, if the headers report the limit of another one.
+#[must_use]
+pub(super) fn another_plan(limiter: &Limiter<'_>, options: &Options) -> Option<String> {
+    let plan = options.plan.as_ref()?;
+    let found = limits(limiter).into_iter().find_map(|limit| contradiction(plan, limit))?;
+    found.is_of_another_plan.then_some(found.text)
+}
+
+/// The limits that answers to the main key report.
+fn limits(limiter: &Limiter<'_>) -> BTreeSet<u64> {
+    let answers = limiter.key(0).into_iter().flat_map(animal_store_rules::limiter::KeyLimits::answers);
+    answers.map(|answer| answer.window.limit).collect()
+}
+
+/// A limit that the named plan does not have.
+struct Contradiction {
+    text: String,
+    is_of_another_plan: bool,
+}
+
+fn contradiction(plan: &Plan, limit: u64) -> Option<Contradiction> {
     let PlanLimits { per_minute, per_day } = plan.plan_limits()?;
     if limit == per_minute || limit == per_day {
         return None;
@@ -29,7 +47,7 @@ fn contradiction(plan: &Plan, limit: u64) -> Option<String> {
             _ => None,
         })
         .collect();
-    Some(match others[..] {
+    let text = match others[..] {
         [] => format!(
             "--plan {plan}, but the responses report a limit of {limit}, which no plan has: is this an Enterprise key (--plan enterprise=RPM,RPD)?"
         ),
@@ -46,7 +64,8 @@ fn contradiction(plan: &Plan, limit: u64) -> Option<String> {
                 keys.join(" or ")
             )
         }
-    })
+    };
+    Some(Contradiction { text, is_of_another_plan: !others.is_empty() })
 }
 
 fn titled(name: &str) -> String {
@@ -60,7 +79,7 @@ mod tests {
 
     #[test]
     fn a_plan_that_contradicts_the_headers_gets_a_note() {
-        let note = |plan: &str, limit| contradiction(&plan.parse().unwrap(), limit);
+        let note = |plan: &str, limit| contradiction(&plan.parse().unwrap(), limit).map(|found| found.text);
         assert_eq!(
             note("pro", 60).unwrap(),
             "--plan pro, but the responses report a limit of 60 per minute: is this a Free key?"
@@ -73,6 +92,9 @@ mod tests {
             note("pro", 1_000).unwrap().ends_with("is this a key of another plan, Free (day) or Business (minute)?")
         );
         assert!(note("free", 77).unwrap().contains("enterprise=RPM,RPD"));
+        let is_of_another =
+            |plan: &str, limit| contradiction(&plan.parse().unwrap(), limit).unwrap().is_of_another_plan;
+        assert!(is_of_another("pro", 60) && is_of_another("enterprise=5,9", 1_000) && !is_of_another("free", 77));
         for (plan, limit) in [("free", 60), ("free", 1_000), ("enterprise", 77), ("enterprise=5,9", 9)] {
             assert_eq!(note(plan, limit), None, "{plan} {limit}");
         }

@@ -52,6 +52,11 @@
   document.getElementById("open-all").addEventListener("click", () => toggle(true));
   document.getElementById("close-all").addEventListener("click", () => toggle(false));
   addEventListener("hashchange", follow);
+  // A link to where the page is already changes no hash, but what it leads to may have been filtered out or closed since.
+  addEventListener("click", (event) => {
+    const link = event.target.closest('a[href^="#"]');
+    if (link && link.hash === location.hash) follow();
+  });
   addEventListener("beforeprint", () => {
     for (const details of all(".requirement.broken, .requirement.warning")) details.open = true;
   });

@@ -137,3 +137,19 @@ fn the_coverage_page_holds_the_table_of_the_catalogue() {
     let page = std::fs::read_to_string(root().join(".github/docs/coverage.md")).expect("the coverage page");
     assert!(page.contains(&table), "the table in .github/docs/coverage.md is stale; it should be:\n{table}");
 }
+
+/// How many packages the judge may consist of as a library, itself included: each is something that its users compile and trust.
+const MOST_PACKAGES: usize = 110;
+
+#[test]
+fn the_library_without_its_command_line_has_few_dependencies() {
+    let mut cargo = std::process::Command::new(env!("CARGO"));
+    cargo.args(["tree", "--package", "animal-store-conformance", "--no-default-features", "--edges", "normal"]);
+    let output = cargo.args(["--prefix", "none", "--no-dedupe", "--locked"]).current_dir(root()).output();
+    let output = output.expect("cargo starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let tree = String::from_utf8(output.stdout).expect("names");
+    let packages: std::collections::BTreeSet<&str> = tree.lines().filter(|line| !line.is_empty()).collect();
+    assert!(packages.len() <= MOST_PACKAGES, "{} packages: {packages:#?}", packages.len());
+    assert!(!packages.iter().any(|package| package.starts_with("clap ")), "the library parses no command line");
+}

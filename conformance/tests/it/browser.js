@@ -54,6 +54,10 @@
   await settled();
   is("a link shows what was filtered out", closed.offsetParent !== null && said(), `${total} of ${total} shown`);
   is("and opens it", closed.open, true);
+  type("no such word anywhere");
+  one(`.map a[href="#${closed.id}"]`).click();
+  await settled();
+  is("the same link shows it again", closed.offsetParent !== null && said(), `${total} of ${total} shown`);
   const again = one(".exchange.again a");
   is("an exchange that stands elsewhere is led to", one(again.getAttribute("href")) !== null, true);
 
@@ -71,6 +75,9 @@
   const usable = all("a[href], button, input, summary").filter((element) => element.offsetParent !== null);
   const unreachable = usable.filter((element) => { element.focus(); return document.activeElement !== element; });
   is("the focus reaches everything", unreachable.map((element) => element.outerHTML).join(), "");
+
+  is("code that scrolls can be reached", all("pre").every((element) => element.tabIndex === 0), true);
+  is("the rerun command can be copied", one(".rerun .copy").offsetParent !== null, true);
 
   // Nothing sticks out, at this width.
   is("the page does not scroll sideways", document.documentElement.scrollWidth <= innerWidth, true);

@@ -23,7 +23,7 @@ fn chromium() -> Option<PathBuf> {
     named.or_else(|| on_path.into_iter().find(|file| file.is_file()))
 }
 
-/// Opens a page in a window of this width and these colours, and tells what the browser made of it.
+/// Opens a page in a window of this width and these colours, and returns what the browser reports of it.
 fn open(browser: &Path, page: &str, name: &str, width: u32, scheme: u32) -> String {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("browser-{name}"));
     let _not_there = std::fs::remove_dir_all(&folder);
@@ -39,7 +39,7 @@ fn open(browser: &Path, page: &str, name: &str, width: u32, scheme: u32) -> Stri
         .arg(format!("file://{}", file.display()))
         .output()
         .expect("the browser starts");
-    // Megabytes that tell nothing; the page stays, to be looked at.
+    // Megabytes that say nothing; the page stays, to be looked at.
     let _in_use = std::fs::remove_dir_all(folder.join("profile"));
     let dump = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(!dump.is_empty(), "the browser printed nothing: {}", String::from_utf8_lossy(&output.stderr));

@@ -88,7 +88,8 @@ async fn what_cannot_be_judged_gets_exit_code_3_and_says_what_to_try() {
     let without_version = candidate.base_url.trim_end_matches("/v1");
     let refused = ["--base-url", &candidate.base_url, "--api-key", "another"];
     let https = candidate.base_url.replace("http:", "https:");
-    let unwritable: PathBuf = [env!("CARGO_TARGET_TMPDIR"), "no-such-folder", "r.json"].iter().collect();
+    // A file is no folder.
+    let unwritable: PathBuf = [env!("CARGO_MANIFEST_DIR"), "Cargo.toml", "r.json"].iter().collect();
     let unwritable = format!("json={}", unwritable.display());
     for (args, hint) in [
         (&["--base-url", "http://127.0.0.1:1/v1", "--api-key", KEY][..], "Check that the server is running"),

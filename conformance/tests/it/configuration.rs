@@ -45,7 +45,7 @@ impl Place {
         command.output().await.expect("the program starts")
     }
 
-    /// What `--show-config` tells of each option: its value, and where it comes from.
+    /// What `--show-config` prints about each option: its value, and where it comes from.
     async fn shown(&self, args: &[&str], variables: &[(&str, &str)]) -> Vec<(String, String, String)> {
         let output = self.conform(&[args, &["--show-config"]].concat(), variables).await;
         assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
@@ -80,8 +80,15 @@ use Layer::{Environment, Flag, Top, Variable};
 const LAYERS: [Layer; 4] = [Flag, Variable, Environment, Top];
 
 /// A value for each option and layer: as it is typed, or as TOML in the last two.
+const DIGEST: &str = "gitCommit:0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f";
+const QUOTED_DIGEST: &str = "'gitCommit:0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f'";
+
 const SAMPLES: &[(&str, [&str; 4])] = &[
     ("base_url", ["http://a/v1", "http://b/v1", "'http://c/v1'", "'http://d/v1'"]),
+    ("implementation", ["Pets", "Beasts", "'Animals'", "'Zoo'"]),
+    ("implementation_version", ["1.2", "1.3", "'2'", "'3'"]),
+    ("implementation_url", ["http://a/", "https://b/c", "'http://c/'", "'http://d/'"]),
+    ("implementation_digest", [DIGEST, DIGEST, QUOTED_DIGEST, QUOTED_DIGEST]),
     ("api_key", ["sk-0451", "sk-0451", "'FIRST_KEY'", "'FIRST_KEY'"]),
     ("quota_key", ["sk-0451", "sk-0451", "'SECOND_KEY'", "'SECOND_KEY'"]),
     ("plan", ["free", "pro", "'business'", "'enterprise'"]),
@@ -111,7 +118,11 @@ const SAMPLES: &[(&str, [&str; 4])] = &[
     ("ca_cert", ["/a", "/b", "'/c'", "'/d'"]),
     ("proxy", ["http://a:1", "http://b:1", "'http://c:1'", "'http://d:1'"]),
     ("header", ["A: 1", "B: 1", "['C: 1']", "['D: 1']"]),
+    ("rerun", ["/a", "/b", "'/c'", "'/d'"]),
+    ("fail_fast", ["true", "1", "true", "true"]),
+    ("write_known_failing", ["/a", "/b", "'/c'", "'/d'"]),
     ("report", ["json=/a", "json=/b", "['json=/c']", "['json=/d']"]),
+    ("record", ["/a", "/b", "'/c'", "'/d'"]),
     ("format", ["text", "text", "'text'", "'text'"]),
     ("quiet", ["true", "1", "true", "true"]),
     // Its rival is on already.
@@ -317,9 +328,9 @@ async fn who_picks_an_environment_is_told_what_comes_before_it() {
     let place = Place::with("[environments.staging]\nbase_url = 'http://a/v1'\napi_key_env = 'STORE_KEY'\n");
     let args = ["--env", "staging", "--dry-run"];
     let output = place.conform(&args, &[("CONFORM_BASE_URL", "http://b/v1"), ("CONFORM_API_KEY", "k")]).await;
-    let told = text(&output.stderr);
-    assert!(told.contains("note: CONFORM_BASE_URL overrides base_url in conform.toml, line 2"), "{told}");
-    assert!(told.contains("note: CONFORM_API_KEY overrides api_key_env in conform.toml, line 3"), "{told}");
+    let stderr = text(&output.stderr);
+    assert!(stderr.contains("note: CONFORM_BASE_URL overrides base_url in conform.toml, line 2"), "{stderr}");
+    assert!(stderr.contains("note: CONFORM_API_KEY overrides api_key_env in conform.toml, line 3"), "{stderr}");
     assert!(text(&output.stdout).starts_with("http://b/v1"), "{}", text(&output.stdout));
 }
 

@@ -8,6 +8,7 @@ use animal_store_conformance::run::judge::{conclude, context};
 use animal_store_rules::catalogue::scope::Profile;
 use animal_store_rules::trace::Trace;
 use animal_store_rules::trace::exchange::{Exchange, Request};
+use animal_store_rules::trace::knowledge::Knowledge;
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::State;
@@ -90,8 +91,17 @@ async fn lines(options: &Options, requests: Vec<Request>) -> Vec<String> {
         let (number, now) = (trace.exchanges.len() + 1, Timestamp::UNIX_EPOCH);
         let outcome = client.send(&request).await;
         let step = String::new();
-        let exchange =
-            Exchange { number, probe: "test", step, case: None, request, outcome, sent_at: now, received_at: now };
+        let exchange = Exchange {
+            number,
+            probe: "test".into(),
+            step,
+            case: None,
+            request,
+            outcome,
+            sent_at: now,
+            received_at: now,
+            known: Knowledge::default(),
+        };
         trace.exchanges.push(exchange);
     }
     conclude(&trace, options, None).exchanges.into_iter().map(|exchange| exchange.curl).collect()
@@ -138,10 +148,10 @@ async fn the_curl_lines_of_a_report_send_what_the_judge_sent() {
 }
 
 fn difference(sent: &Arrived, got: &Arrived) -> String {
-    let told = |(method, target, fields, body): &Arrived| {
+    let shown = |(method, target, fields, body): &Arrived| {
         let fields: Vec<String> =
             fields.iter().map(|(name, value)| format!("{name}: {}", value.escape_ascii())).collect();
         format!("{method} {target}\n{}\n{}", fields.join("\n"), body[..body.len().min(500)].escape_ascii())
     };
-    format!("the judge sent\n{}\nand curl sent\n{}", told(sent), told(got))
+    format!("the judge sent\n{}\nand curl sent\n{}", shown(sent), shown(got))
 }

@@ -45,11 +45,11 @@ fn the_difference_is_told_as_reviewed_within_80_columns() {
     let shown = |before: &Report, after: &Report| {
         anstream::adapter::strip_str(&diff::render(&diff::compare(before, after))).to_string()
     };
-    let told = shown(&mended(), &worse);
-    for line in told.lines() {
+    let text = shown(&mended(), &worse);
+    for line in text.lines() {
         assert!(line.chars().count() <= 80 && !line.chars().any(char::is_control), "{line:?}");
     }
-    check("diff-worse", &told);
+    check("diff-worse", &text);
     check("diff-better", &shown(&worse, &mended()));
 }
 

@@ -46,10 +46,11 @@ fn junit_is_read_back_with_the_status_of_every_requirement() {
         match &case.status {
             TestCaseStatus::NonSuccess { kind: NonSuccessKind::Failure, message, .. } => {
                 assert!(requirement.violation, "{id}");
-                let sentence = requirement.evidence[0].sentence.as_str();
+                let sentence =
+                    format!("expected {}; found {}", requirement.evidence[0].expected, requirement.findings());
                 assert_eq!(
                     message.as_ref().map(quick_junit::XmlString::as_str),
-                    Some(sentence),
+                    Some(sentence.as_str()),
                     "{id}: nothing is lost on the way"
                 );
             }
@@ -59,11 +60,72 @@ fn junit_is_read_back_with_the_status_of_every_requirement() {
             }
             TestCaseStatus::Success { .. } => {
                 assert!(requirement.status == Status::Pass || requirement.is_warning(), "{id}");
-                assert_eq!(requirement.is_warning(), case.system_out.is_some(), "{id}");
+                let output = case.system_out.as_ref().map(quick_junit::XmlString::as_str).unwrap_or_default();
+                assert_eq!(requirement.is_warning(), output.starts_with("warning: "), "{id}");
             }
         }
     }
     assert_eq!((read.failures, read.errors), (6, 34));
+}
+
+/// The elements that the schema of Jenkins' xUnit plugin (junit-10.xsd) admits in each element, and the attributes.
+const JENKINS: [(&str, &[&str], &[&str]); 9] = [
+    ("testsuites", &["testsuite"], &["name", "time", "tests", "failures", "errors"]),
+    (
+        "testsuite",
+        &["testsuite", "properties", "testcase", "system-out", "system-err"],
+        &["name", "tests", "failures", "errors", "group", "time", "skipped", "timestamp", "hostname", "id", "package"],
+    ),
+    ("properties", &["property"], &[]),
+    ("property", &[], &["name", "value"]),
+    ("testcase", &["skipped", "error", "failure", "system-out", "system-err"], &["name", "time", "classname", "group"]),
+    ("failure", &[], &["type", "message"]),
+    ("error", &[], &["type", "message"]),
+    ("skipped", &[], &["type", "message"]),
+    ("system-out", &[], &[]),
+];
+
+#[test]
+fn junit_has_no_element_and_no_attribute_that_jenkins_refuses() {
+    use quick_xml::events::Event;
+    let rendered = junit::render(&sample::report());
+    let mut reader = quick_xml::Reader::from_str(&rendered);
+    let mut open: Vec<String> = Vec::new();
+    let mut seen = HashSet::new();
+    loop {
+        let event = reader.read_event().expect("XML");
+        let (element, is_empty) = match &event {
+            Event::Start(element) => (element, false),
+            Event::Empty(element) => (element, true),
+            Event::End(_) => {
+                open.pop();
+                continue;
+            }
+            Event::Eof => break,
+            _ => continue,
+        };
+        let name = String::from_utf8(element.name().as_ref().to_vec()).expect("a name");
+        let (_, _, attributes) = JENKINS.iter().find(|(known, ..)| *known == name).expect("an element of the schema");
+        for attribute in element.attributes() {
+            let attribute = attribute.expect("an attribute");
+            let key = String::from_utf8(attribute.key.as_ref().to_vec()).expect("a name");
+            assert!(attributes.contains(&key.as_str()), "{name} has {key}");
+            let is_decimal = |value: &[u8]| value.iter().all(|byte| byte.is_ascii_digit() || *byte == b'.');
+            assert!(key != "time" || is_decimal(&attribute.value), "{name} takes {:?}", attribute.value);
+        }
+        match open.last() {
+            None => assert_eq!(name, "testsuites"),
+            Some(parent) => {
+                let (_, children, _) = JENKINS.iter().find(|(known, ..)| known == parent).expect("checked before");
+                assert!(children.contains(&name.as_str()), "{name} in {parent}");
+            }
+        }
+        seen.insert(name.clone());
+        if !is_empty {
+            open.push(name);
+        }
+    }
+    assert_eq!(seen.len(), JENKINS.len(), "the sample has one of each: {seen:?}");
 }
 
 #[test]
@@ -96,7 +158,7 @@ fn a_har_has_what_every_reader_of_archives_requires() {
 
 #[test]
 fn sarif_has_what_code_scanning_requires() {
-    let report = sample::report();
+    let mut report = sample::report();
     let log = parsed(&sarif::render(&report));
     assert_eq!(log["version"], "2.1.0");
     let run = &log["runs"][0];
@@ -121,7 +183,8 @@ fn sarif_has_what_code_scanning_requires() {
     }
     let suppressed: Vec<_> = results.iter().filter(|result| result.get("suppressions").is_some()).collect();
     assert!(matches!(suppressed[..], [known] if known["ruleId"] == "create.status-enum"));
-    let later = sarif::render(&Report { seed: 8, started_at: None, ..report });
+    (report.seed, report.started_at) = (8, None);
+    let later = sarif::render(&report);
     let later = parsed(&later);
     for (result, again) in results.iter().zip(array(&later["runs"][0]["results"])) {
         assert_eq!(result["partialFingerprints"], again["partialFingerprints"], "the same in every run");
@@ -156,7 +219,7 @@ fn github_is_told_in_whole_commands_of_which_it_shows_all() {
         let count = rendered.lines().filter(|line| line.starts_with(kind)).count();
         assert!((1..=10).contains(&count), "{count} {kind}");
     }
-    assert!(rendered.contains("and 26 more"), "34 gaps and a warning, nine told, the rest counted");
+    assert!(rendered.contains("and 26 more"), "34 gaps and a warning, nine listed, the rest counted");
 }
 
 #[test]

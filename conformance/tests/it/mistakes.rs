@@ -83,11 +83,11 @@ impl Stage {
             .map(|arg| if arg.contains([' ', '\n']) { format!("{arg:?}") } else { (*arg).to_owned() })
             .collect();
         let code = output.status.code().expect("it ends by itself");
-        let told = text(&output.stderr);
+        let stderr = text(&output.stderr);
         for word in ["os error", "Err(", "Error {", "Some(", "panicked"] {
-            assert!(!told.contains(word), "{args:?} says {word}: {told}");
+            assert!(!stderr.contains(word), "{args:?} says {word}: {stderr}");
         }
-        let transcript = format!("$ conform {}\n{told}[exit {code}]\n", shown.join(" "));
+        let transcript = format!("$ conform {}\n{stderr}[exit {code}]\n", shown.join(" "));
         self.redacted(&transcript)
     }
 
@@ -115,7 +115,7 @@ async fn each_mistake_is_told_with_its_reason_and_what_to_type_next() {
     let as_https = url.replace("http:", "https:");
     let as_http = stage.secure.replace("https:", "http:");
     let (no_version, elsewhere, too_deep) = (root.to_owned(), format!("{root}/v2"), format!("{url}/pets"));
-    let missing = format!("json={}", stage.folder.join("none").join("report.json").display());
+    let missing = format!("json={}", stage.folder.join("notes.txt").join("report.json").display());
     let junk = stage.folder.join("notes.txt").display().to_string();
     let known = stage.folder.join("known.toml").display().to_string();
     let authority = stage.authority.display().to_string();

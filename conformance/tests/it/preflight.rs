@@ -66,17 +66,32 @@ async fn what_time_does_not_mend_ends_the_wait() {
 }
 
 #[tokio::test]
-async fn a_plan_that_the_headers_contradict_gets_a_note_beside_the_verdict() {
-    let candidate = Candidate::start(Nature { limit: 60, ..Nature::default() }).await;
+async fn a_limit_that_no_plan_has_gets_a_note_beside_the_verdict() {
+    let candidate = Candidate::start(Nature { limit: 77, ..Nature::default() }).await;
     let mut options = options(&candidate.base_url, Profile::ReadOnly);
     options.max_requests = 5;
     options.plan = "pro".parse().ok();
     let report = judge(options.clone()).await.expect("a verdict");
-    let note = "--plan pro, but the responses report a limit of 60 per minute: is this a Free key?";
-    assert_eq!(report.notes, [note]);
+    let note = "--plan pro, but the responses report a limit of 77, which no plan has";
+    assert!(matches!(&report.notes[..], [only] if only.starts_with(note)), "{:?}", report.notes);
     assert!(report.to_string().contains(note), "{report}");
     let figure = report.requirements.iter().find(|r| r.id == "headers.limit-figure").expect("a requirement");
     assert_eq!(figure.status, Status::Fail);
-    options.plan = "free".parse().ok();
+    options.plan = "enterprise=77,10000".parse().ok();
     assert!(judge(options).await.expect("a verdict").notes.is_empty());
+}
+
+#[tokio::test]
+async fn a_plan_that_is_not_that_of_the_key_ends_the_run_at_once() {
+    let candidate = Candidate::start(Nature { limit: 60, ..Nature::default() }).await;
+    let mut options = options(&candidate.base_url, Profile::Full);
+    options.plan = "pro".parse().ok();
+    let error = judge(options).await.expect_err("it is a Free key");
+    assert!(matches!(error, RunError::AnotherPlan(_)), "{error}");
+    let text = error.to_string();
+    assert!(
+        text.starts_with("--plan pro, but the responses report a limit of 60 per minute: is this a Free key?"),
+        "{text}"
+    );
+    assert!(text.contains("Leave --plan out"), "{text}");
 }

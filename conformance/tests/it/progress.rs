@@ -1,4 +1,4 @@
-//! What is told while a run goes on, and how a run ends that somebody interrupts.
+//! What is reported during a run, and how a run ends that is interrupted.
 
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -14,17 +14,19 @@ async fn where_no_terminal_is_each_probe_gets_a_line() {
     let candidate = Candidate::start(Nature::default()).await;
     let args = ["--base-url", &candidate.base_url, "--api-key", KEY, "--profile", "functional", "--cases", "3"];
     let output = conform(&args).await;
-    let told = text(&output.stderr);
+    let stderr = text(&output.stderr);
     let begin = [
         "preflight",
-        "tour (1 of 4): 1 of at most ",
-        "near misses (2 of 4): ",
-        "properties (3 of 4): ",
-        "sequence (4 of 4): ",
+        "tour (1 of 6): 1 of about ",
+        "near misses (2 of 6): ",
+        "credentials (3 of 6): ",
+        "properties (4 of 6): ",
+        "sequence (5 of 6): ",
+        "full page (6 of 6): ",
     ];
-    assert_eq!(told.lines().count(), begin.len(), "{told}");
-    for (line, begin) in told.lines().zip(begin) {
-        assert!(line.starts_with(begin), "{told}");
+    assert_eq!(stderr.lines().count(), begin.len(), "{stderr}");
+    for (line, begin) in stderr.lines().zip(begin) {
+        assert!(line.starts_with(begin), "{stderr}");
     }
 }
 
@@ -44,17 +46,17 @@ async fn until_it_waits(candidate: &Candidate, report: &str) -> (Child, String) 
     let args = ["--base-url", &candidate.base_url, "--api-key", KEY, "--report", report, "--seed", "7"];
     let mut child = command(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts");
     let mut lines = BufReader::new(child.stderr.take().expect("a pipe")).lines();
-    let mut told = String::new();
+    let mut stderr = String::new();
     while let Some(line) = lines.next_line().await.expect("UTF-8") {
-        told.push_str(&line);
-        told.push('\n');
+        stderr.push_str(&line);
+        stderr.push('\n');
         if line.starts_with("waiting") {
             break;
         }
     }
     // The rest is for whoever reads on.
     child.stderr = Some(lines.into_inner().into_inner());
-    (child, told)
+    (child, stderr)
 }
 
 #[cfg(unix)]
@@ -63,15 +65,15 @@ async fn an_interrupted_run_judges_what_it_has_and_exits_as_interrupted_programs
     for (signal, code) in [("INT", 130), ("TERM", 143)] {
         let candidate = Candidate::start(Nature { limit: 70, ..Nature::default() }).await;
         let path: PathBuf = [env!("CARGO_TARGET_TMPDIR"), &format!("interrupted-{signal}.json")].iter().collect();
-        let (mut child, told) = until_it_waits(&candidate, &format!("json={}", path.display())).await;
+        let (mut child, stderr) = until_it_waits(&candidate, &format!("json={}", path.display())).await;
         let number = child.id().expect("it runs").to_string();
         let sent = Command::new("sh").args(["-c", &format!("kill -{signal} {number}")]).status().await;
         assert!(sent.expect("a shell").success());
         let mut rest = String::new();
         child.stderr.take().expect("a pipe").read_to_string(&mut rest).await.expect("UTF-8");
         let output = child.wait_with_output().await.expect("it ends");
-        assert_eq!(output.status.code(), Some(code), "{told}{rest}");
-        assert!(rest.starts_with("interrupted in ") && rest.contains("were not"), "{told}{rest}");
+        assert_eq!(output.status.code(), Some(code), "{stderr}{rest}");
+        assert!(rest.starts_with("interrupted in ") && rest.contains("were not"), "{stderr}{rest}");
         let shown = text(&output.stdout);
         assert!(shown.contains("INCOMPLETE") && shown.contains("the run was interrupted"), "{shown}");
         let report = std::fs::read(&path).expect("a report");

@@ -9,14 +9,14 @@ use animal_store_conformance::http::clock::Clock;
 use animal_store_reference::{Embedded, EmbeddedOptions, Plan};
 use animal_store_rules::catalogue::scope::Profile;
 use animal_store_rules::trace::Trace;
-use animal_store_rules::trace::exchange::{Exchange, Request};
+use animal_store_rules::trace::exchange::{Connection, Exchange, Request};
 use animal_store_rules::trace::keys::ApiKey;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 
 use crate::candidate::{Candidate, Nature, PER_DAY};
+use crate::laboratory::beside;
 use crate::options;
-use crate::reference::beside;
 use format::{Answered, Asked, FORMAT, Head, Line};
 
 /// The key that stands in every file.
@@ -30,7 +30,7 @@ const BASE_URL: &str = "http://127.0.0.1:8080/v1";
 async fn record_the_traces() {
     // Fifteen seconds before the end of a minute, so that a run sees two windows begin.
     let late = "2026-06-01T12:00:45Z";
-    let reference = |plan, told, profile, cases, start_at| reference(plan, told, profile, cases, start_at);
+    let reference = |plan, stated, profile, cases, start_at| reference(plan, stated, profile, cases, start_at);
     save("free", "the reference, Free", reference(Plan::Free, "free", Profile::Full, None, late).await);
     save(
         "pro",
@@ -45,16 +45,16 @@ async fn record_the_traces() {
     );
     let small = Nature { limit: 90, first_window: 15, ..Nature::default() };
     save("odd", "every other lawful choice", candidate(Nature { odd: true, ..small }).await);
-    save("day", "headers that tell the day", candidate(Nature { reports_day: true, ..small }).await);
+    save("day", "headers that report the day", candidate(Nature { reports_day: true, ..small }).await);
 }
 
-async fn reference(plan: Plan, told: &str, profile: Profile, cases: Option<usize>, start_at: &str) -> Trace {
+async fn reference(plan: Plan, stated: &str, profile: Profile, cases: Option<usize>, start_at: &str) -> Trace {
     let clock = Clock::stepping();
     let embedded = EmbeddedOptions { plan, clock: beside(&clock, start_at) };
     let server = Embedded::start(embedded).await.expect("a server");
     let mut options = options(server.base_url(), profile);
     options.api_key = ApiKey::new(server.api_key()).expect("a usable key");
-    options.plan = Some(told.parse().expect("a plan"));
+    options.plan = Some(stated.parse().expect("a plan"));
     options.cases = cases;
     let trace = probe(options, clock).await;
     server.shutdown().await;
@@ -80,11 +80,13 @@ async fn probe(mut options: Options, clock: Clock) -> Trace {
 /// Writes a trace down, with the same key and address in every file.
 fn save(name: &str, about: &str, mut trace: Trace) {
     let key = trace.context.keys[0].reveal().to_owned();
-    let forms: [(String, String); 4] = [
+    let forms: [(String, String); 6] = [
         (key.clone(), KEY.to_owned()),
         (toggle_case(&key), toggle_case(KEY)),
         (basic(&key), basic(KEY)),
+        (basic_user(&key), basic_user(KEY)),
         (key[..key.len() - 1].to_owned(), KEY[..KEY.len() - 1].to_owned()),
+        (key[1..].to_owned(), KEY[1..].to_owned()),
     ];
     let replace = |text: &mut String| {
         for (from, to) in &forms {
@@ -113,10 +115,14 @@ fn basic(key: &str) -> String {
     BASE64_STANDARD.encode(format!("{key}:{key}"))
 }
 
+fn basic_user(key: &str) -> String {
+    BASE64_STANDARD.encode(format!("{key}:"))
+}
+
 /// A trace as the text of a file.
 fn text(trace: &Trace, about: &str) -> String {
     let context = &trace.context;
-    let figures = context.plan_limits.expect("a plan that was told");
+    let figures = context.plan_limits.expect("a stated plan");
     let head = Head {
         format: FORMAT.to_owned(),
         about: about.to_owned(),
@@ -125,6 +131,7 @@ fn text(trace: &Trace, about: &str) -> String {
         per_minute: figures.per_minute,
         per_day: figures.per_day,
         category_id: context.category_id,
+        name_mark: context.name_mark.clone(),
     };
     let mut text = serde_json::to_string(&head).expect("plain data") + "\n";
     for exchange in &trace.exchanges {
@@ -135,7 +142,7 @@ fn text(trace: &Trace, about: &str) -> String {
 }
 
 fn line(exchange: &Exchange) -> Line {
-    let Request { method, path, query, authorization, headers, body } = exchange.request.clone();
+    let Request { method, path, query, authorization, headers, body, connection } = exchange.request.clone();
     let response = exchange.response().expect("a lawful server answers");
     let (content_type, bytes) = body.map(|body| (body.content_type, body.bytes)).unzip();
     let (body, body_base64) = match bytes.map(String::from_utf8) {
@@ -147,7 +154,17 @@ fn line(exchange: &Exchange) -> Line {
         step: exchange.step.clone(),
         sent_at: exchange.sent_at.to_string(),
         received_at: exchange.received_at.to_string(),
-        request: Asked { method, path, query, authorization, headers, content_type, body, body_base64 },
+        request: Asked {
+            method,
+            path,
+            query,
+            authorization,
+            headers,
+            content_type,
+            body,
+            body_base64,
+            kept: connection == Connection::Kept,
+        },
         response: Answered {
             status: response.status,
             headers: response.headers.clone(),

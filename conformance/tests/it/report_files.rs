@@ -21,7 +21,10 @@ async fn every_format_is_written_to_its_file_and_printed_when_asked_for() {
     let candidate = Candidate::start(Nature::default()).await;
     let folder = scratch("every-format");
     let path = |name: &str| folder.join(format!("report.{name}"));
-    let run = ["--base-url", &candidate.base_url, "--api-key", KEY, "--profile", "read-only", "--seed", "1"];
+    // What an in-toto statement is about.
+    let digest = format!("sha256:{}", "0f".repeat(32));
+    let mut run = vec!["--base-url", &candidate.base_url, "--api-key", KEY, "--profile", "read-only", "--seed", "1"];
+    run.extend(["--implementation-digest", &digest]);
     let reports: Vec<String> = FORMATS
         .iter()
         .flat_map(|f| ["--report".to_owned(), format!("{}={}", f.name, path(f.name).display())])
@@ -41,7 +44,7 @@ async fn every_format_is_written_to_its_file_and_printed_when_asked_for() {
 }
 
 #[tokio::test]
-async fn a_run_that_cannot_start_leaves_the_last_report_and_no_empty_one() {
+async fn a_run_that_cannot_be_judged_leaves_no_report_that_could_be_taken_for_its_own() {
     let folder = scratch("cannot-start");
     let (old, new) = (folder.join("old.json"), folder.join("new.json"));
     std::fs::write(&old, "yesterday's").expect("a file");
@@ -50,8 +53,20 @@ async fn a_run_that_cannot_start_leaves_the_last_report_and_no_empty_one() {
         ["--base-url", "http://127.0.0.1:1/v1", "--api-key", KEY, "--report", &old_report, "--report", &new_report];
     let output = conform(&args).await;
     assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
-    assert_eq!(std::fs::read_to_string(&old).expect("still there"), "yesterday's");
-    assert!(!new.exists());
+    assert!(!old.exists() && !new.exists());
+}
+
+#[tokio::test]
+async fn a_report_is_written_to_a_new_directory_or_to_standard_output_alone() {
+    let candidate = Candidate::start(Nature::default()).await;
+    let folder = scratch("new-directory");
+    let path = folder.join("a/b/report.json");
+    let report = format!("json={}", path.display());
+    let args = ["--base-url", &candidate.base_url, "--api-key", KEY, "--profile", "read-only"];
+    let output = conform(&[&args[..], &["--report", &report, "--report", "junit=-"]].concat()).await;
+    assert!(path.exists(), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).starts_with("<?xml"), "{}", text(&output.stdout));
+    assert!(text(&output.stderr).contains("INCOMPLETE"), "the text for people is on standard error");
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@ use animal_store_conformance::http::client::Client;
 use animal_store_conformance::{Options, explain};
 use animal_store_reference::clock::Clock;
 use animal_store_reference::{Embedded, EmbeddedOptions, Plan};
-use animal_store_rules::catalogue::catalogue;
+use animal_store_rules::catalogue::{Party, catalogue};
 use animal_store_rules::trace::exchange::{Outcome, Request};
 use serde_json::Value;
 
@@ -30,11 +30,11 @@ async fn the_list_names_every_requirement_and_a_beginning_narrows_it() {
 #[tokio::test]
 async fn one_requirement_is_explained_for_machines_as_well() {
     let output = conform(&["rules", "create.name-required", "--format", "json"]).await;
-    let told: Value = serde_json::from_slice(&output.stdout).expect("JSON and nothing else");
+    let rule: Value = serde_json::from_slice(&output.stdout).expect("JSON and nothing else");
     for member in ["id", "level", "section", "title", "text", "breaks"] {
-        assert!(told[member].is_string(), "{member}: {told}");
+        assert!(rule[member].is_string(), "{member}: {rule}");
     }
-    assert_eq!(told["example"][0]["response"]["status"], 400, "{told}");
+    assert_eq!(rule["example"][0]["response"]["status"], 400, "{rule}");
 }
 
 #[tokio::test]
@@ -63,8 +63,8 @@ fn the_explanations_are_the_reviewed_ones() {
     }
 }
 
-/// An example is judged by the rules in a test of its own; here the reference has to answer it as it says. Those about a
-/// used-up key are left to the rules.
+/// An example is judged by the rules in a test of its own; here the reference has to answer it as it says. Those about an
+/// exhausted key and about clients are left to the rules.
 #[tokio::test]
 async fn the_reference_answers_the_examples_with_the_status_that_they_show() {
     let server = Embedded::start(EmbeddedOptions { plan: Plan::Business, clock: Clock::system() })
@@ -75,7 +75,7 @@ async fn the_reference_answers_the_examples_with_the_status_that_they_show() {
     // Some examples fetch the first animal, which is there already.
     let key = format!("Bearer {}", server.api_key());
     client.send(&Request::new("POST", "/pets").authorization(key).json(r#"{"name":"Rex","categoryId":7}"#)).await;
-    for requirement in catalogue().requirements.iter().filter(|r| !r.id.starts_with("quota.")) {
+    for requirement in catalogue().of(Party::Server).filter(|r| !r.id.starts_with("quota.")) {
         let trace = examples::trace(&requirement.id);
         let with_key = |text: &str| text.replace(trace.context.keys[0].reveal(), server.api_key());
         for exchange in &trace.exchanges {

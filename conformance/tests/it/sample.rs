@@ -6,6 +6,7 @@ use animal_store_conformance::run::judge::{conclude, context};
 use animal_store_rules::catalogue::scope::Profile;
 use animal_store_rules::trace::exchange::{Exchange, Failure, FailureKind, Outcome, Request, Response};
 use animal_store_rules::trace::keys::ApiKey;
+use animal_store_rules::trace::knowledge::Knowledge;
 use animal_store_rules::trace::{LeftOut, Trace};
 use animal_store_rules::verdict::known_failing::KnownFailing;
 use jiff::{SignedDuration, Timestamp};
@@ -22,7 +23,7 @@ pub(crate) fn report() -> Report {
     conclude(&trace, &options, Some("the budget of 7 requests (--max-requests) was spent".to_owned()))
 }
 
-/// The sample report with few requirements, one of each kind, for formats that tell much of each.
+/// The sample report with few requirements, one of each kind, for formats that show each in detail.
 pub(crate) fn short_report() -> Report {
     const KEPT: [&str; 9] = [
         "auth.exact-key",
@@ -47,6 +48,10 @@ pub(crate) fn short_report() -> Report {
 fn run() -> (Trace, Options) {
     let mut options = options("http://127.0.0.1:8080/v1", Profile::Full);
     options.plan = "free".parse().ok();
+    options.implementation.name = Some("Pets <b>| `& more`".to_owned());
+    options.implementation.version = Some("1.2.0".to_owned());
+    options.implementation.url = Some("https://example.com/pets".to_owned());
+    options.implementation.digest = format!("sha256:{}", "0f".repeat(32)).parse().ok();
     options.quota_key = ApiKey::new(QUOTA_KEY).ok();
     options.known_failing = KnownFailing::parse(
         "[[known-failing]]\nid = \"create.status-enum\"\nreason = \"see | ticket <b>`4711`</b> @everyone\"",
@@ -57,20 +62,21 @@ fn run() -> (Trace, Options) {
         let sent_at = started + SignedDuration::from_millis(20 * i64::try_from(index).expect("small"));
         Exchange {
             number: index + 1,
-            probe: "tour",
+            probe: "tour".into(),
             step: format!("step {}", index + 1),
             case: (index == 5).then_some(12),
             request,
             outcome,
             sent_at,
             received_at: sent_at + SignedDuration::from_micros(12_345),
+            known: Knowledge::default(),
         }
     });
     let mut trace = Trace { exchanges: exchanges.collect(), context: context(&options) };
-    trace
-        .context
-        .left_out
-        .push(LeftOut { requirements: "", reason: "the budget of 7 requests (--max-requests) was spent".to_owned() });
+    trace.context.left_out.push(LeftOut {
+        requirements: "".into(),
+        reason: "the budget of 7 requests (--max-requests) was spent".to_owned(),
+    });
     (trace, options)
 }
 

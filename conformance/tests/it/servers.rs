@@ -1,10 +1,12 @@
 //! The judge against hundreds of servers, over HTTP on loopback. Each is a test by itself:
-//! `cargo test -p animal-store-conformance saboteur::none_on_401`
+//! `cargo test -p animal-store-conformance saboteur::headers_limit_none_on_401`
 //!
 //! The tests are made of the tables of servers when the program starts, which the standard harness cannot do.
 
+mod figures;
+mod host;
 mod hostile;
-mod layers;
+mod laboratory;
 mod saboteurs;
 mod support;
 mod trials;

@@ -34,6 +34,17 @@ impl Level {
     }
 }
 
+/// Whom a requirement binds.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Party {
+    /// Whoever answers requests.
+    #[default]
+    Server,
+    /// Whoever sends them.
+    Client,
+}
+
 /// One requirement of the catalogue.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -42,19 +53,22 @@ pub struct Requirement {
     pub id: String,
     /// What breaking it means.
     pub level: Level,
+    /// Whom it binds.
+    #[serde(default)]
+    pub party: Party,
     /// The section of the specification that it rests on.
     pub section: String,
     /// The requirement in a line.
     pub title: String,
     /// The requirement in a paragraph.
     pub text: String,
-    /// For stated and inferred requirements: what a server does that breaks it.
+    /// For stated and inferred requirements: what a party does that breaks it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub breaks: Option<String>,
     /// For inferred requirements: what it follows from, beside the stated sentence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
-    /// For open requirements: what the reference server does.
+    /// For open requirements: what the reference server does, or what the requirement of a client is recorded for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub choice: Option<String>,
     /// For open requirements: why it does so.
@@ -78,6 +92,10 @@ pub struct Statement {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Catalogue {
+    /// Its version.
+    pub version: String,
+    /// The version of the interface that the specification describes.
+    pub specification: String,
     /// Every requirement.
     #[serde(rename = "requirement")]
     pub requirements: Vec<Requirement>,
@@ -87,7 +105,7 @@ pub struct Catalogue {
 }
 
 static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(|| {
-    toml::from_str(include_str!("../../../../fixtures/requirements.toml"))
+    toml::from_str(include_str!(env!("REQUIREMENTS")))
         .expect("the compiled-in catalogue parses: a test of this module reads it")
 });
 
@@ -98,10 +116,21 @@ pub fn catalogue() -> &'static Catalogue {
 }
 
 impl Catalogue {
+    /// The SHA-256 of the catalogue in hexadecimal: two programs with the same one judge by the same requirements.
+    #[must_use]
+    pub fn digest(&self) -> &'static str {
+        env!("REQUIREMENTS_DIGEST")
+    }
+
     /// The requirement with this identifier.
     #[must_use]
     pub fn get(&self, id: &str) -> Option<&Requirement> {
         self.requirements.iter().find(|requirement| requirement.id == id)
+    }
+
+    /// The requirements that bind a party.
+    pub fn of(&self, party: Party) -> impl Iterator<Item = &Requirement> {
+        self.requirements.iter().filter(move |requirement| requirement.party == party)
     }
 
     /// Whether `pattern` is an identifier or the beginning of one: what `--only` and `--skip` take.

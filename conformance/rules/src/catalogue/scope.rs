@@ -5,6 +5,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use super::Party;
+
 /// How much of the catalogue a run covers, and what it does to the target.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -84,6 +86,31 @@ const NEED_EXHAUSTION: &[&str] = &[
 /// The beginnings of the identifiers that only a creation shows.
 const NEED_CREATION: &[&str] = &["create.", "pet.unique-id", "auth.refused-stores-nothing"];
 
+/// Which parties of the traffic are judged.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Side {
+    /// The server. In a run the judge itself is the client.
+    #[default]
+    Server,
+    /// The client, in recorded traffic.
+    Client,
+    /// Both, in recorded traffic.
+    Both,
+}
+
+impl Side {
+    /// Whether a party is on this side.
+    #[must_use]
+    pub fn has(self, party: Party) -> bool {
+        match self {
+            Side::Server => party == Party::Server,
+            Side::Client => party == Party::Client,
+            Side::Both => true,
+        }
+    }
+}
+
 /// Which requirements a run is asked for.
 #[derive(Clone, Debug, Default)]
 pub struct Scope {
@@ -93,6 +120,8 @@ pub struct Scope {
     pub only: Vec<String>,
     /// Identifiers, or beginnings of some, to leave out.
     pub skip: Vec<String>,
+    /// Which parties are judged. The requirements of the others have no verdict at all.
+    pub side: Side,
 }
 
 impl Scope {

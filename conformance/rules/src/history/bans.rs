@@ -38,6 +38,25 @@ pub(super) fn mark(entries: &mut [Entry<'_>], keys: usize) {
     }
 }
 
+/// Statuses that say something of how a request was transmitted, whatever it asks for: too long a wait for it, too large a target or
+/// header section, an expectation, the wrong connection, another protocol.
+const OF_TRANSMISSION: [u16; 7] = [408, 414, 417, 421, 425, 426, 431];
+
+/// Marks the answers of a sample that are lawful whatever was asked for. Its keys may have been banned for requests that it does not
+/// contain, or revoked by then; callers without a key may have exhausted an allowance of their own.
+pub(super) fn withhold(entries: &mut [Entry<'_>]) {
+    for entry in entries {
+        let Some(status) = entry.status() else { continue };
+        let may_be_refused = match entry.credential {
+            Credential::Invalid(_) => status == 429,
+            _ => matches!(status, 401 | 403),
+        };
+        if may_be_refused || OF_TRANSMISSION.contains(&status) {
+            entry.credential = Credential::Withheld;
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

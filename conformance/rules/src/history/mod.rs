@@ -6,181 +6,22 @@ use std::collections::{HashMap, HashSet};
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::request::{self, CreateBody, Credential, Draft, Existence, Expectation, Operation, PetId};
+use crate::request::{self, CreateBody, Draft, Existence, Expectation, Operation, PetId};
 use crate::tolerance::Tolerance;
-use crate::trace::exchange::{Exchange, Response};
-use crate::trace::json::{Json, NotJson};
-use crate::trace::rate_limit::{self, RateHeaders};
+use crate::trace::knowledge::Extent;
 use crate::trace::{Context, Trace};
 
 pub(crate) mod bans;
+mod changes;
+mod entry;
 
-/// One exchange and what it means.
-#[derive(Debug)]
-pub struct Entry<'t> {
-    /// The exchange.
-    pub exchange: &'t Exchange,
-    /// What was asked for.
-    pub operation: Operation,
-    /// With which credential.
-    pub credential: Credential,
-    /// The body of the response read as JSON, when there is a response with a body.
-    pub json: Option<Result<Json, NotJson>>,
-    /// The rate-limit headers of the response, when there is one.
-    pub rate: Option<RateHeaders>,
-    /// The server's time when it answered: its `Date`.
-    date: Option<Timestamp>,
-}
-
-/// What is made of the bodies of responses.
-#[derive(Clone, Copy, Eq, PartialEq)]
-enum Body {
-    Parsed,
-    Ignored,
-}
-
-impl<'t> Entry<'t> {
-    /// Reads an exchange. `names` are those of earlier creations, and gain that of this one.
-    fn read(exchange: &'t Exchange, context: &Context, names: &mut HashSet<String>, body: Body) -> Entry<'t> {
-        let operation = match body {
-            // Unread, it may be anything. Bodies may be long, and are read each time that the limits are asked about.
-            Body::Ignored if exchange.request.method == "POST" && exchange.request.path == "/pets" => {
-                Operation::Create(CreateBody::Unclear)
-            }
-            _ => request::operation(&exchange.request, context, names),
-        };
-        if let Operation::Create(body) = &operation {
-            names.extend(body.draft().and_then(|draft| draft.name.clone()));
-        }
-        let credential = request::credential(&exchange.request, context);
-        Entry::answered(exchange, operation, credential, body)
-    }
-
-    fn answered(exchange: &'t Exchange, operation: Operation, credential: Credential, body: Body) -> Entry<'t> {
-        let response = exchange.response();
-        Entry {
-            exchange,
-            operation,
-            credential,
-            json: response
-                .filter(|response| body == Body::Parsed && !response.body.is_empty())
-                .map(|response| Json::parse_foreign(&response.body)),
-            rate: response.map(rate_limit::read),
-            date: response.and_then(Response::date),
-        }
-    }
-
-    /// The same request with another outcome.
-    #[must_use]
-    pub fn with_outcome_of(&self, exchange: &'t Exchange) -> Entry<'t> {
-        Entry::answered(exchange, self.operation.clone(), self.credential, Body::Parsed)
-    }
-
-    /// The response, if any.
-    #[must_use]
-    pub fn response(&self) -> Option<&'t Response> {
-        self.exchange.response()
-    }
-
-    /// The status, if there is a response.
-    #[must_use]
-    pub fn status(&self) -> Option<u16> {
-        self.exchange.status()
-    }
-
-    /// Whether it was answered with a 2xx status.
-    #[must_use]
-    pub fn succeeded(&self) -> bool {
-        matches!(self.status(), Some(200..=299))
-    }
-
-    /// The body, if it is JSON.
-    #[must_use]
-    pub fn value(&self) -> Option<&Json> {
-        self.json.as_ref().and_then(|json| json.as_ref().ok())
-    }
-
-    /// The server's time when it answered: its `Date`.
-    #[must_use]
-    pub fn server_time(&self) -> Option<Timestamp> {
-        self.date
-    }
-
-    /// The server's time when it answered, or where it is unknown the judge's.
-    #[must_use]
-    pub fn answered_at(&self) -> Timestamp {
-        self.date.unwrap_or(self.exchange.received_at)
-    }
-
-    /// Whether a request with a valid key was refused for the rate.
-    #[must_use]
-    pub fn is_limited(&self) -> bool {
-        self.status() == Some(429) && self.key().is_some()
-    }
-
-    /// Whether the whole exchange lies before the sending of another: then the server dealt with it first. None precedes itself,
-    /// even if it took no time by a coarse clock.
-    #[must_use]
-    pub fn precedes(&self, other: &Entry<'_>) -> bool {
-        self.exchange.number < other.exchange.number && self.exchange.received_at <= other.exchange.sent_at
-    }
-
-    /// The key's index, when the request came with a valid key in the described form.
-    #[must_use]
-    pub fn key(&self) -> Option<usize> {
-        match self.credential {
-            Credential::Valid(key) => Some(key),
-            Credential::Ambiguous | Credential::Banned | Credential::Invalid(_) => None,
-        }
-    }
-
-    /// The animals that the response shows, wherever they are well enough formed to be distinguished.
-    #[must_use]
-    pub fn animals(&self) -> Vec<Animal<'_>> {
-        match (&self.operation, self.status(), self.value()) {
-            (Operation::List(_), Some(200), Some(Json::Array(items))) => items.iter().map(Animal).collect(),
-            (Operation::Create(_), Some(201), Some(pet)) | (Operation::Get(_), Some(200), Some(pet)) => {
-                vec![Animal(pet)]
-            }
-            _ => Vec::new(),
-        }
-    }
-}
-
-/// An animal in a response.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Animal<'c>(pub &'c Json);
-
-impl<'c> Animal<'c> {
-    /// `id`, if an int64.
-    #[must_use]
-    pub fn id(self) -> Option<i64> {
-        self.0.get("id").and_then(Json::as_int64)
-    }
-
-    /// `name`, if a string.
-    #[must_use]
-    pub fn name(self) -> Option<&'c str> {
-        self.0.get("name").and_then(Json::as_str)
-    }
-
-    /// `categoryId`, if an int64.
-    #[must_use]
-    pub fn category_id(self) -> Option<i64> {
-        self.0.get("categoryId").and_then(Json::as_int64)
-    }
-
-    /// `status`, if a string.
-    #[must_use]
-    pub fn status(self) -> Option<&'c str> {
-        self.0.get("status").and_then(Json::as_str)
-    }
-}
+use entry::Body;
+pub use entry::{Animal, Entry};
 
 /// A creation that was answered with 201 and an id.
 #[derive(Debug)]
 pub struct Creation {
-    /// Index of the case.
+    /// Index of its entry.
     pub entry: usize,
     /// The id that the service assigned.
     pub id: i64,
@@ -193,7 +34,7 @@ pub struct Creation {
 pub enum Era {
     /// Before 5 December 2030.
     Before,
-    /// On that day: both are right.
+    /// On that day, or at an unknown time: both are right.
     OnTheDay,
     /// After it.
     After,
@@ -210,11 +51,15 @@ pub struct History<'t> {
     pub creations: Vec<Creation>,
     /// For every id: the entries that show it, in order.
     pub sightings: HashMap<i64, Vec<usize>>,
+    /// For each entry, the time by which it and all entries before it had been answered.
+    answered_by: Vec<Timestamp>,
     /// How long reads may lag.
     lag: SignedDuration,
     /// Whether the status of an animal that somebody else created was seen to change. Then none of theirs is certain between two
     /// looks.
     pub others_change: bool,
+    /// Where an animal of this run is seen to have changed.
+    changes: changes::Changes,
 }
 
 impl<'t> History<'t> {
@@ -243,7 +88,7 @@ impl<'t> History<'t> {
         History { lag: SignedDuration::ZERO, ..History::new(trace) }
     }
 
-    /// Puts cases together.
+    /// Puts entries together.
     #[must_use]
     pub fn of(context: &'t Context, mut entries: Vec<Entry<'t>>) -> History<'t> {
         let mut creations = Vec::new();
@@ -260,16 +105,28 @@ impl<'t> History<'t> {
                 }
             }
         }
-        bans::mark(&mut entries, context.keys.len());
+        if context.extent == Extent::Sample {
+            bans::withhold(&mut entries);
+        } else {
+            bans::mark(&mut entries, context.keys.len());
+        }
+        let received = entries.iter().map(|entry| entry.exchange.received_at);
+        let answered_by = received.scan(Timestamp::MIN, |latest, at| {
+            *latest = at.max(*latest);
+            Some(*latest)
+        });
         let mut history = History {
+            answered_by: answered_by.collect(),
             context,
             entries,
             creations,
             sightings,
             lag: Tolerance::READ_LAG.duration(),
             others_change: false,
+            changes: changes::Changes::default(),
         };
         history.others_change = history.sees_others_change();
+        history.changes = history.find_changes();
         history
     }
 
@@ -320,9 +177,34 @@ impl<'t> History<'t> {
     #[must_use]
     pub fn is_settled(&self, id: i64, entry: &Entry<'_>) -> bool {
         let Some((first, animal)) = self.known(id, entry) else { return false };
-        let settled = entry.exchange.sent_at.duration_since(first.exchange.received_at) >= self.lag;
-        let is_own = matches!(first.operation, Operation::Create(_));
-        settled && (is_own || self.is_seen_after(id, entry, |later| later.status() == animal.status()))
+        let settled = entry.time_since(first) >= self.lag;
+        settled && (self.is_made_by(first) || self.is_seen_after(id, entry, |later| self.is_alike(later, animal)))
+    }
+
+    /// Whether an animal is shown as before: with the same status, and in recorded traffic, where others may have replaced it
+    /// meanwhile, with the same members.
+    fn is_alike(&self, later: Animal<'_>, animal: Animal<'_>) -> bool {
+        let is_same = || later.name() == animal.name() && later.category_id() == animal.category_id();
+        later.status() == animal.status() && (self.is_run() || is_same())
+    }
+
+    /// Whether an answer shows an animal that the judge created, so that nobody else knows it. Who created those of recorded traffic
+    /// is unknown, and who else changes them.
+    #[must_use]
+    pub fn is_made_by(&self, first: &Entry<'_>) -> bool {
+        self.is_run() && matches!(first.operation, Operation::Create(_))
+    }
+
+    /// Whether the judge chose every request of the trace.
+    #[must_use]
+    pub fn is_run(&self) -> bool {
+        self.context.extent == Extent::Run
+    }
+
+    /// Whether some requests may be missing from the trace.
+    #[must_use]
+    pub fn is_sample(&self) -> bool {
+        self.context.extent == Extent::Sample
     }
 
     /// The lawful answers to a request, given everything that the trace shows.
@@ -361,20 +243,38 @@ impl<'t> History<'t> {
     /// Whether a request that failed was under way at the same time: what it used up may be given back afterwards.
     #[must_use]
     pub fn is_beside_a_failure(&self, entry: &Entry<'_>) -> bool {
-        let (before, rest) = self.entries.split_at(entry.exchange.number.saturating_sub(1).min(self.entries.len()));
-        let earlier = before.iter().rev().take_while(|other| !other.precedes(entry));
-        let later = rest.iter().skip(1).take_while(|other| !entry.precedes(other));
-        earlier.chain(later).any(|other| other.key() == entry.key() && !other.succeeded())
+        self.meanwhile(entry).any(|other| other.key() == entry.key() && !other.succeeded())
+    }
+
+    /// The other requests that were under way at the same time.
+    pub fn meanwhile(&self, entry: &Entry<'_>) -> impl Iterator<Item = &Entry<'t>> {
+        self.under_way_at(entry).chain(self.sent_during(entry))
+    }
+
+    /// The requests that were under way when this one was sent.
+    fn under_way_at(&self, entry: &Entry<'_>) -> impl Iterator<Item = &Entry<'t>> {
+        let (sent_at, end) = (entry.exchange.sent_at, place(entry));
+        let earlier = self.entries.iter().zip(&self.answered_by).take(end).rev();
+        let may_be_open = earlier.take_while(move |(_, answered_by)| **answered_by > sent_at);
+        may_be_open.map(|(other, _)| other).filter(move |other| other.exchange.received_at > sent_at)
+    }
+
+    /// The requests that were sent while this one was under way.
+    fn sent_during(&self, entry: &Entry<'_>) -> impl Iterator<Item = &Entry<'t>> {
+        let received_at = entry.exchange.received_at;
+        let later = self.entries.iter().skip(place(entry) + 1);
+        later.take_while(move |other| other.exchange.sent_at < received_at)
     }
 
     /// Whether this run created the animal.
     #[must_use]
     pub fn is_own(&self, id: i64) -> bool {
-        self.creation(id).is_some()
+        self.is_run() && self.creation(id).is_some()
     }
 
     fn sees_others_change(&self) -> bool {
-        let own: HashSet<i64> = self.creations.iter().map(|creation| creation.id).collect();
+        let own: HashSet<i64> =
+            self.creations.iter().map(|creation| creation.id).filter(|id| self.is_own(*id)).collect();
         let mut statuses: HashMap<i64, Option<&str>> = HashMap::new();
         self.entries.iter().flat_map(Entry::animals).any(|animal| {
             let Some(id) = animal.id().filter(|id| !own.contains(id)) else { return false };
@@ -392,7 +292,8 @@ impl<'t> History<'t> {
     }
 
     /// Where an exchange stands in the life of `GET /pets/{petId}`: by the assumed date, else by the response's `Date`,
-    /// else by the judge's clock. An assumed date means that the day of removal has come.
+    /// else by the judge's clock. An assumed date means that the day of removal has come. Of recorded traffic without a `Date` nothing
+    /// is known: neither whose clock its times are from nor whether that clock was right.
     #[must_use]
     pub fn era(&self, entry: &Entry<'_>) -> Era {
         /// 2030-12-05T00:00:00Z
@@ -400,7 +301,10 @@ impl<'t> History<'t> {
         if let Some(assumed) = self.context.assumed_date {
             return if assumed < REMOVAL { Era::Before } else { Era::After };
         }
-        let now = entry.server_time().unwrap_or(entry.exchange.received_at);
+        let now = match entry.server_time() {
+            None if self.is_sample() => return Era::OnTheDay,
+            time => time.unwrap_or(entry.exchange.received_at),
+        };
         if now < REMOVAL {
             Era::Before
         } else if now < REMOVAL + SignedDuration::from_hours(24) {
@@ -414,12 +318,15 @@ impl<'t> History<'t> {
     /// request among them.
     #[must_use]
     pub fn sent_between(&self, before: &Entry<'_>, after: &Entry<'_>) -> u64 {
-        let at = |entry: &Entry<'_>| entry.exchange.number.saturating_sub(1);
-        let entries = |range| self.entries.get::<std::ops::Range<usize>>(range).unwrap_or_default().iter();
-        let earlier = entries(0..at(before)).rev().take_while(|other| !other.precedes(before)).count();
-        let later = entries(at(after) + 1..self.entries.len()).take_while(|other| !after.precedes(other)).count();
-        (earlier + (at(after) - at(before)) + later) as u64
+        let earlier = self.under_way_at(before).count();
+        let later = self.sent_during(after).count();
+        (earlier + (place(after) - place(before)) + later) as u64
     }
+}
+
+/// The index of an entry.
+fn place(entry: &Entry<'_>) -> usize {
+    entry.exchange.number.saturating_sub(1)
 }
 
 #[cfg(test)]

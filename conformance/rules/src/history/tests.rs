@@ -49,6 +49,10 @@ fn a_request_is_beside_a_failure_of_its_key_that_was_under_way_at_the_same_time(
     assert!(beside(lists(&[404, 200, 404]).together(2..=3), 2), "the failure was sent last");
     assert!(!beside(lists(&[200, 200, 200]).together(1..=3), 2), "nothing failed");
     assert!(!beside(lists(&[404]).together(1..=1), 1), "it is not beside itself");
+    let mut slow = lists(&[404, 200, 200]).trace();
+    slow.exchanges[0].received_at = slow.exchanges[2].received_at;
+    let history = History::new(&slow);
+    assert!(history.is_beside_a_failure(&history.entries[2]), "others were answered while the failure was under way");
     assert!(
         !beside(TraceBuilder::new().list(200, 5, 60).key("sk-Other").list(404, 5, 60).together(1..=2), 1),
         "another key"

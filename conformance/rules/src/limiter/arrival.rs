@@ -18,7 +18,9 @@ impl Arrival {
     #[must_use]
     pub fn of(entry: &Entry<'_>) -> Option<Arrival> {
         let latest = entry.server_time()?.as_second();
-        let took = entry.exchange.received_at.duration_since(entry.exchange.sent_at).as_secs();
+        let exchange = entry.exchange;
+        let took =
+            exchange.received_at.duration_since(exchange.sent_at).saturating_add(exchange.known.precision).as_secs();
         Some(Arrival { earliest: latest - took, latest })
     }
 

@@ -10,17 +10,19 @@ impl<'h> KeyLimits<'h> {
     ///
     /// Those of a key that may not be its first: when a ban comes, and what else comes in between, is the service's choice; of
     /// refusals at the same time, any may have been the later one. And the first as well, unless the run's own requests explain it:
-    /// somebody else, or a run before, may have gone on with the key.
+    /// somebody else, or a run before, may have gone on with the key. Of a sample any refusal may be one.
     #[must_use]
     pub fn may_be_ban(&self, entry: &Entry<'_>) -> bool {
         self.bans().contains(&entry.exchange.number)
     }
 
-    /// The answers to the key without those that may be of a ban.
+    /// The answers to the key that report its windows: without those that may be of a ban, and without copies of earlier ones.
     #[must_use]
     pub fn answers_outside_bans(&self) -> &[Answer<'h>] {
-        self.answers_outside_bans
-            .get_or_init(|| self.answers().iter().copied().filter(|answer| !self.may_be_ban(answer.entry)).collect())
+        self.answers_outside_bans.get_or_init(|| {
+            let reports = |answer: &Answer<'_>| !self.may_be_ban(answer.entry) && !self.is_copy(answer);
+            self.answers().iter().copied().filter(reports).collect()
+        })
     }
 
     /// The numbers of the refusals that may be of a ban.
@@ -30,7 +32,8 @@ impl<'h> KeyLimits<'h> {
             let refusals: Vec<&Entry<'_>> = self.history.entries.iter().filter(is_refusal).collect();
             let is_first =
                 |entry: &Entry<'_>| refusals.iter().all(|other| std::ptr::eq(entry, *other) || entry.precedes(other));
-            let may_be = |entry: &&&Entry<'_>| !is_first(entry) || !self.is_own_doing(entry);
+            let may_be =
+                |entry: &&&Entry<'_>| self.history.is_sample() || !is_first(entry) || !self.is_own_doing(entry);
             refusals.iter().filter(may_be).map(|entry| entry.exchange.number).collect()
         })
     }

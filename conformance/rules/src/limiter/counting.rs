@@ -1,13 +1,25 @@
-//! Counting: whether Remaining is reported after the request was counted, and which failures were certainly counted.
+//! Counting: which requests may be counted, whether Remaining is reported after the request was counted, and which failures certainly
+//! were counted.
 
 use std::collections::BTreeMap;
 
 use super::key::{Answer, KeyLimits};
 use crate::history::Entry;
 use crate::tolerance::Tolerance;
-use crate::trace::rate_limit::Window;
+use crate::trace::rate_limit::{RateHeaders, Window};
 
 impl<'h> KeyLimits<'h> {
+    /// Whether a request may be counted against the key in a window: one with the key, one whose credential is ambiguous, and one
+    /// without a key where the same window is reported to it, since callers may be distinguished by their address.
+    #[must_use]
+    pub fn may_count(&self, entry: &Entry<'_>, window: Window) -> bool {
+        let reported_alike =
+            || entry.rate.as_ref().and_then(RateHeaders::window).is_some_and(|other| other.is_same(window));
+        entry.key() == Some(self.index)
+            || entry.credential.is_open()
+            || entry.credential.is_invalid() && reported_alike()
+    }
+
     /// Whether Remaining is certain to be reported after the request was counted: the first answer of a new window shows one less
     /// than the limit, and none ever shows the limit itself.
     #[must_use]

@@ -45,6 +45,7 @@ pub struct KeyLimits<'h> {
     pub(super) index: usize,
     answers: Vec<Answer<'h>>,
     pub(super) plan_limits: OnceCell<Option<PlanLimits>>,
+    pub(super) far_windows: OnceCell<HashSet<(u64, i64)>>,
     pub(super) windows: OnceCell<Vec<Vec<Answer<'h>>>>,
     pub(super) successive: OnceCell<Vec<[Answer<'h>; 2]>>,
     pub(super) cost: OnceCell<u64>,
@@ -67,6 +68,7 @@ impl<'h> KeyLimits<'h> {
             index,
             answers: answers.collect(),
             plan_limits: OnceCell::new(),
+            far_windows: OnceCell::new(),
             windows: OnceCell::new(),
             successive: OnceCell::new(),
             cost: OnceCell::new(),
@@ -88,6 +90,15 @@ impl<'h> KeyLimits<'h> {
     #[must_use]
     pub fn answers(&self) -> &[Answer<'h>] {
         &self.answers
+    }
+
+    /// How many requests of operations were refused for the rate, whatever headers say about it.
+    #[must_use]
+    pub fn refused(&self) -> usize {
+        let is_refused = |entry: &&Entry<'_>| {
+            entry.key() == Some(self.index) && entry.operation != Operation::Elsewhere && entry.is_limited()
+        };
+        self.history.entries.iter().filter(is_refused).count()
     }
 
     /// Each answer with the next one.

@@ -5,42 +5,39 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::key::{Answer, KeyLimits};
 use crate::history::Entry;
-use crate::request::Credential;
+use crate::request::Operation;
 use crate::tolerance::Tolerance;
-use crate::trace::rate_limit::{RateHeaders, Window};
+use crate::trace::rate_limit::Window;
 
 impl<'h> KeyLimits<'h> {
     /// Whether the headers report the day, and this run alone may have exhausted the minute behind it.
     #[must_use]
     pub fn minute_is_exhausted(&self, limited: &Entry<'_>, window: Window) -> bool {
         if !self.reports_day(limited, window) {
-            return false;
+            return self.may_end_with_the_day(window);
         }
         // Of a minute whose figure is unknown nothing can be said.
         let Some(plan_limits) = self.plan_limits() else { return true };
-        let is_before = |entry: &Entry<'_>| entry.exchange.number < limited.exchange.number;
-        self.counted_in_minute(is_before, window, limited.exchange.received_at) >= plan_limits.per_minute
+        // Of requests at the same time, any may have been counted first.
+        let may_be_before = |entry: &Entry<'_>| !std::ptr::eq(entry, limited) && !limited.precedes(entry);
+        let ages = self.ages(may_be_before, window, limited.exchange.received_at);
+        most_counted(&ages) >= plan_limits.per_minute
     }
 
     /// How many requests of this run may count against the minute that ends now, given the window of the last answer.
     #[must_use]
     pub fn sent_in_minute(&self, window: Window, now: Timestamp) -> u64 {
-        self.counted_in_minute(|_| true, window, now)
+        let ages = self.ages(|_| true, window, now);
+        ages.iter().filter(|age| **age <= Tolerance::LONGEST_MINUTE.duration()).count() as u64
     }
 
-    fn counted_in_minute(&self, is_asked_for: impl Fn(&Entry<'_>) -> bool, window: Window, until: Timestamp) -> u64 {
-        let counts = |entry: &Entry<'_>| {
-            // Callers may be distinguished by their address.
-            let reported_alike =
-                || entry.rate.as_ref().and_then(RateHeaders::window).is_some_and(|other| other.is_same(window));
-            entry.key() == Some(self.index)
-                || entry.credential == Credential::Ambiguous
-                || entry.credential.is_invalid() && reported_alike()
-        };
-        let longest = Tolerance::LONGEST_MINUTE.duration();
-        let is_recent = |entry: &Entry<'_>| until.duration_since(entry.exchange.sent_at) <= longest;
-        let entries = self.history.entries.iter();
-        entries.filter(|entry| is_asked_for(entry) && counts(entry) && is_recent(entry)).count() as u64
+    /// How long ago requests were sent that may count against the minute, or weigh in it.
+    fn ages(&self, is_asked_for: impl Fn(&Entry<'_>) -> bool, window: Window, until: Timestamp) -> Vec<SignedDuration> {
+        let longest = Tolerance::LONGEST_MINUTE.duration() + Tolerance::MINUTE.duration();
+        let counts = |entry: &&Entry<'_>| is_asked_for(entry) && self.may_count(entry, window);
+        let entries = self.history.entries.iter().filter(counts);
+        let ages = entries.map(|entry| until.duration_since(entry.exchange.sent_at));
+        ages.filter(|age| *age <= longest).collect()
     }
 
     /// The limit of the minute, where the last answer reports the day and the plan is known.
@@ -52,41 +49,62 @@ impl<'h> KeyLimits<'h> {
     }
 
     /// The first and the last of more successes within a minute than two minutes admit: an interval shorter than a minute touches
-    /// two windows at the most, wherever they begin. Where the headers report the day, the minute shows in nothing else.
-    pub fn bursts(&self) -> impl Iterator<Item = [Answer<'h>; 2]> {
+    /// two windows at the most, wherever they begin. Where the headers report the day, or nothing, the minute shows in nothing else.
+    pub fn bursts(&self) -> impl Iterator<Item = [&'h Entry<'h>; 2]> {
         let most = self.plan_limits().map(|plan_limits| 2 * plan_limits.per_minute as usize);
-        let admitted: Vec<Answer<'h>> =
-            self.answers().iter().copied().filter(|answer| answer.entry.succeeded()).collect();
+        let of_key = |entry: &&Entry<'_>| entry.key() == Some(self.index) && entry.operation != Operation::Elsewhere;
+        let admitted: Vec<&'h Entry<'h>> =
+            self.history.entries.iter().filter(of_key).filter(|entry| entry.succeeded()).collect();
         let last = most.map_or(0, |most| admitted.len().saturating_sub(most));
         (0..last).filter_map(move |at| {
             let [first, last] = [admitted[at], admitted[at + most?]];
-            let took = last.entry.exchange.received_at.duration_since(first.entry.exchange.sent_at);
+            let took = last.exchange.received_at.duration_since(first.exchange.sent_at);
             (took < Tolerance::MINUTE.duration()).then_some([first, last])
         })
+    }
+
+    /// Says of a burst how much it was.
+    #[must_use]
+    pub fn burst_text(&self) -> String {
+        let most = self.plan_limits().map_or(0, |plan_limits| 2 * plan_limits.per_minute);
+        format!("{} successes within a minute", most + 1)
     }
 
     /// Whether so much was admitted, in the window of the last answer or in the minute that ends now, that there is nothing left to
     /// wait for.
     #[must_use]
     pub fn is_over_admitted(&self, now: Timestamp) -> bool {
-        let Some(last) = self.answers().last() else { return false };
-        let in_window = self.over_admitted().any(|admitted| admitted[0].window.is_same(last.window));
-        let is_recent =
-            |first: &Answer<'_>| now.duration_since(first.entry.exchange.sent_at) < Tolerance::MINUTE.duration();
-        in_window || self.bursts().any(|[first, _]| is_recent(&first))
+        let is_present =
+            |admitted: &[Answer<'_>]| self.answers().last().is_some_and(|last| last.window.is_same(admitted[0].window));
+        let is_recent = |first: &Entry<'_>| now.duration_since(first.exchange.sent_at) < Tolerance::MINUTE.duration();
+        self.over_admitted().any(is_present) || self.bursts().any(|[first, _]| is_recent(first))
     }
 
-    /// How long the minute of the last answer still lasts, if its headers report a minute.
+    /// How long the window of the last answer still lasts, if its headers report an end within a minute.
     #[must_use]
     pub fn minute_left(&self, now: Timestamp) -> Option<SignedDuration> {
         let last = self.answers().last()?;
-        if self.reports_day(last.entry, last.window) || last.left() > Tolerance::LONGEST_MINUTE.seconds() {
+        if last.left() > Tolerance::LONGEST_MINUTE.seconds() {
             return None;
         }
         let since = now.duration_since(last.entry.exchange.received_at);
         let left = SignedDuration::from_secs(last.left().saturating_sub(since.as_secs()));
         (!left.is_negative()).then_some(left)
     }
+}
+
+/// The most that requests sent so long ago can count for, wherever a minute begins: of a counter that slides, those of the minute before
+/// still weigh by the part of it that lies in the last one.
+fn most_counted(ages: &[SignedDuration]) -> u64 {
+    let minute = Tolerance::MINUTE.seconds();
+    let since = |seconds: i64| {
+        let begin = SignedDuration::from_secs(seconds) + Tolerance::CLOCK_SLACK.duration();
+        let present = ages.iter().filter(|age| **age <= begin).count() as u64;
+        let before =
+            ages.iter().filter(|age| **age > begin && **age <= begin + Tolerance::MINUTE.duration()).count() as u64;
+        present + (before * minute.abs_diff(seconds)).div_ceil(minute.unsigned_abs())
+    };
+    (0..=minute).map(since).max().unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -122,7 +140,7 @@ mod tests {
         assert_eq!(left(63, 7, None), None, "a day");
         assert_eq!(left(-1, 7, None), None, "it is over");
         assert_eq!(left(30, 60, FREE), seconds(30));
-        assert_eq!(left(30, 1_000, FREE), None, "the last seconds of a day are no minute");
+        assert_eq!(left(30, 1_000, FREE), seconds(30), "the last seconds of a day end within the minute too");
     }
 
     #[test]
@@ -163,13 +181,27 @@ mod tests {
 
     #[test]
     fn more_than_the_limit_of_a_window_is_nothing_to_wait_for_until_the_next() {
-        let lists = |count: u64| (0..count).fold(TraceBuilder::new(), |s, at| s.list(200, 3_u64.saturating_sub(at), 3));
+        let first = || TraceBuilder::new().window(50);
+        let lists = |count: u64| (0..count).fold(first(), |s, at| s.list(200, 3_u64.saturating_sub(at), 3));
         let over = |builder: TraceBuilder| at_the_end(builder, None, |key, now| key.is_over_admitted(now));
         assert!(!over(lists(3)));
         assert!(over(lists(4)));
         let rounded = TraceBuilder::new().window(50).list(200, 1, 1).window(51).list(200, 0, 1);
         assert!(over(rounded), "the end of one window, rounded differently");
         assert!(!over(lists(4).wait(60).window(60).list(200, 2, 3)), "the next window");
+    }
+
+    #[test]
+    fn of_requests_at_the_same_time_the_refused_one_may_have_been_counted_last() {
+        let last = || {
+            let builder = (0..59).fold(TraceBuilder::new().window(3_600), |s, at| s.list(200, 999 - at, 1_000));
+            builder.list(429, 940, 1_000).list(200, 940, 1_000).plan(FREE)
+        };
+        let is_exhausted = |builder: TraceBuilder| {
+            builder.main_key(|key| key.minute_is_exhausted(key.answers()[59].entry, key.answers()[59].window))
+        };
+        assert!(is_exhausted(last().together(60..=61)));
+        assert!(!is_exhausted(last()), "one after the other");
     }
 
     #[test]
@@ -184,8 +216,10 @@ mod tests {
         let alone = |lists, wait| decided(lists, |builder| builder, wait);
         assert!(alone(60, 0));
         assert!(!alone(59, 0), "the refused one is none of them");
-        assert!(alone(60, 61), "clocks are reported to the second");
-        assert!(!alone(60, 62), "the minute has ended");
+        assert!(alone(60, 1), "they may have been counted in this minute");
+        assert!(!alone(60, 62), "the minute has ended, and of the weight of those before it some has decayed");
+        assert!(alone(100, 80), "a hundred may still weigh two thirds");
+        assert!(!alone(100, 90));
         assert!(
             !decided(59, |builder| builder.key("sk-Other").list(200, 5, 60), 0),
             "another key is counted by itself"

@@ -3,23 +3,33 @@
 //! Everything that reasons about rate-limit headers lives here, a file for each fact; rules, observers, probes and pacing ask it.
 //! Nothing here judges. What clocks and rounding excuse is in [`crate::tolerance`].
 
+mod anonymous;
 mod arrival;
 mod bans;
+mod copies;
+mod cost;
 mod counting;
+mod interruption;
 mod key;
 mod minute;
 mod plan_limits;
 mod promise;
 mod recovery;
+mod restoration;
+mod shared;
 mod sliding_counter;
 mod sliding_log;
 mod traffic;
 mod windows;
 
+pub use anonymous::Anonymous;
 pub use arrival::Arrival;
+pub use cost::Costly;
+pub use interruption::Interruption;
 pub use key::{Answer, KeyLimits};
 pub use promise::Refusal;
 pub(crate) use recovery::wait_asked_for;
+pub use shared::SpentByAnother;
 pub(crate) use windows::{is_flat, short_windows};
 
 use crate::catalogue::plan::PlanLimits;
@@ -29,19 +39,29 @@ use crate::history::{Entry, History};
 #[derive(Debug)]
 pub struct Limiter<'h> {
     keys: Vec<KeyLimits<'h>>,
+    anonymous: Anonymous,
 }
 
 impl<'h> Limiter<'h> {
     /// The facts that a history shows.
     #[must_use]
     pub fn new(history: &'h History<'h>) -> Limiter<'h> {
-        Limiter { keys: (0..history.context.keys.len()).map(|key| KeyLimits::new(history, key)).collect() }
+        Limiter {
+            keys: (0..history.context.keys.len()).map(|key| KeyLimits::new(history, key)).collect(),
+            anonymous: Anonymous::new(history),
+        }
     }
 
     /// The facts about each key.
     #[must_use]
     pub fn keys(&self) -> &[KeyLimits<'h>] {
         &self.keys
+    }
+
+    /// What callers without a valid key are allowed.
+    #[must_use]
+    pub fn anonymous(&self) -> &Anonymous {
+        &self.anonymous
     }
 
     /// The facts about the key with this index in the context.

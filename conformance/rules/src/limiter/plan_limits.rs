@@ -16,13 +16,45 @@ impl KeyLimits<'_> {
         })
     }
 
+    /// The limits of the key's plan, where no answer that is missing from a sample can contradict them.
+    #[must_use]
+    pub fn certain_plan_limits(&self) -> Option<PlanLimits> {
+        if self.history.is_sample() { self.history.context.plan_limits } else { self.plan_limits() }
+    }
+
     /// Whether the headers of an answer report the day and not the minute: by the plan, else by how far off the reset is.
     #[must_use]
     pub fn reports_day(&self, entry: &Entry<'_>, window: Window) -> bool {
         match self.plan_limits() {
             Some(plan_limits) => window.limit == plan_limits.per_day && plan_limits.per_day != plan_limits.per_minute,
-            None => window.reset - entry.answered_at().as_second() > Tolerance::LONGEST_MINUTE.seconds(),
+            None => is_far(entry, window) || self.was_far(window),
         }
+    }
+
+    /// Whether the end of a window was reported when it lay further ahead than the end of a minute can.
+    fn was_far(&self, window: Window) -> bool {
+        let far = self.far_windows.get_or_init(|| {
+            let is_of_no_ban =
+                |answer: &&Answer<'_>| !answer.entry.is_limited() && answer.entry.server_time().is_some();
+            let answers = self.answers().iter().filter(is_of_no_ban);
+            let far = answers.filter(|answer| is_far(answer.entry, answer.window));
+            far.map(|answer| (answer.window.limit, answer.window.reset)).collect()
+        });
+        let rounding = Tolerance::ROUNDING.seconds();
+        (window.reset - rounding..=window.reset + rounding).any(|reset| far.contains(&(window.limit, reset)))
+    }
+
+    /// Whether a window may be that of a day although it ends within a minute: of a plan that is unknown, at midnight, and no minute of
+    /// the same limit was seen to follow it.
+    #[must_use]
+    pub fn may_end_with_the_day(&self, window: Window) -> bool {
+        let rounding = Tolerance::ROUNDING.seconds();
+        let is_midnight = (window.reset + rounding).rem_euclid(Tolerance::DAY.seconds()) <= 2 * rounding;
+        let is_next_minute = |answer: &Answer<'_>| {
+            let Window { limit, reset, .. } = answer.window;
+            limit == window.limit && reset > window.reset + rounding && !is_far(answer.entry, answer.window)
+        };
+        is_midnight && self.plan_limits().is_none() && !self.answers().iter().any(is_next_minute)
     }
 
     fn learn_plan_limits(&self) -> Option<PlanLimits> {
@@ -50,6 +82,11 @@ impl KeyLimits<'_> {
         });
         learnt.filter(has_all)
     }
+}
+
+/// Whether a window ends later than a minute can.
+fn is_far(entry: &Entry<'_>, window: Window) -> bool {
+    window.reset - entry.answered_at().as_second() > Tolerance::LONGEST_MINUTE.seconds()
 }
 
 #[cfg(test)]
@@ -123,5 +160,26 @@ mod tests {
         assert!(!reports(9, 86_400, Some(PlanLimits { per_minute: 9, per_day: 9 })));
         assert!(!reports(7, 62, None));
         assert!(reports(7, 63, None));
+    }
+
+    #[test]
+    fn of_an_unknown_plan_the_last_minute_of_a_day_is_known_by_what_was_reported_before_or_after_it() {
+        let last = |builder: TraceBuilder| {
+            builder.main_key(|key| {
+                let answer =
+                    *key.answers().iter().find(|answer| answer.left() < 60).expect("an answer late in a window");
+                (key.reports_day(answer.entry, answer.window), key.may_end_with_the_day(answer.window))
+            })
+        };
+        let late = |time: &str| TraceBuilder::at(time).window(40).list(200, 5, 7);
+        assert_eq!(last(late("2026-06-01T23:59:20Z")), (false, true));
+        assert_eq!(last(late("2026-06-01T23:58:20Z")), (false, false));
+        let early = TraceBuilder::at("2026-06-01T23:57:20Z").window(160).list(200, 6, 7).wait(120).list(200, 5, 7);
+        assert!(last(early).0, "its end was reported minutes before");
+        let minute = late("2026-06-01T23:59:20Z").wait(50).window(50).list(200, 6, 7);
+        assert_eq!(last(minute), (false, false), "the next one is a minute");
+        let day = late("2026-06-01T23:59:20Z").wait(50).window(86_390).list(200, 6, 7);
+        assert_eq!(last(day), (false, true));
+        assert_eq!(last(late("2026-06-01T23:59:20Z").plan(Some(FREE))), (false, false), "the plan is known");
     }
 }

@@ -3,7 +3,7 @@
 
 use super::key::{Answer, KeyLimits};
 use crate::history::Entry;
-use crate::request::{Credential, Operation};
+use crate::request::Operation;
 use crate::tolerance::Tolerance;
 use crate::trace::rate_limit::RateHeaders;
 
@@ -58,10 +58,10 @@ impl<'h> KeyLimits<'h> {
         let since = last.entry.exchange.number..limited.entry.exchange.number.saturating_sub(1);
         let unreported = |entry: &&Entry<'_>| {
             let window = entry.rate.as_ref().and_then(RateHeaders::window);
-            let is_same = window.is_some_and(|window| window.is_same(limited.window));
-            entry.credential == Credential::Ambiguous
-                || entry.credential.is_invalid() && is_same
-                || entry.key() == Some(self.index) && (!is_same || entry.operation == Operation::Elsewhere)
+            let is_reported = entry.key() == Some(self.index)
+                && entry.operation != Operation::Elsewhere
+                && window.is_some_and(|window| window.is_same(limited.window));
+            self.may_count(entry, limited.window) && !is_reported
         };
         let unreported = self.history.entries.get(since).unwrap_or_default().iter().filter(unreported).count();
         (meanwhile + unreported).saturating_sub(1) as u64

@@ -26,6 +26,14 @@ impl KeyLimits<'_> {
         SignedDuration::from_secs(limited.left())
     }
 
+    /// Whether it is certain how long a refusal asks to wait: for a number of seconds, or until a date that its own `Date` goes with. Where
+    /// no answer has a `Date`, the clocks are taken to agree.
+    #[must_use]
+    pub fn is_wait_certain(&self, limited: &Entry<'_>) -> bool {
+        let is_dated = |answer: &Answer<'_>| answer.entry.server_time().is_some();
+        asks_in_seconds(limited) || limited.server_time().is_some() || !self.answers().iter().any(is_dated)
+    }
+
     /// Whether a request came after a 429 when `Retry-After` and the reset had passed.
     #[must_use]
     pub fn waited_as_advised(&self, limited: &Answer<'_>, next: &Answer<'_>) -> bool {
@@ -53,13 +61,17 @@ impl KeyLimits<'_> {
         repeated && !self.waited_as_advised(&answers[at - 1], &answers[at])
     }
 
-    /// Whether a 429 asks for a wait that outlasts the window of its headers, or ends at midnight: then it may be the day that is
-    /// exhausted, by whomever, while the headers report the minute.
+    /// Whether a 429 asks for a wait that outlasts the exhausted window, or ends at midnight: then it may be the day that is exhausted, by
+    /// whomever, while the headers report the minute; or a ban for what somebody else has done.
     #[must_use]
     pub fn waits_for_more(&self, limited: &Answer<'_>) -> bool {
-        let left = SignedDuration::from_secs(limited.left());
-        wait_asked_for(limited.entry)
-            .is_some_and(|wait| wait > left + Tolerance::MINUTE.duration() || ends_at_midnight(limited.entry, wait))
+        let longest = if self.reports_day(limited.entry, limited.window) && limited.window.remaining > 0 {
+            // It is the minute behind the day that is exhausted, or a ban.
+            Tolerance::LONGEST_MINUTE.duration() + Tolerance::LONGER_WAIT.duration()
+        } else {
+            SignedDuration::from_secs(limited.left()) + Tolerance::MINUTE.duration()
+        };
+        wait_asked_for(limited.entry).is_some_and(|wait| wait > longest || ends_at_midnight(limited.entry, wait))
     }
 }
 
@@ -68,9 +80,11 @@ fn asks_in_seconds(limited: &Entry<'_>) -> bool {
     limited.response().is_some_and(|response| matches!(retry_after::read(response), Ok(RetryAfter::Seconds(_))))
 }
 
-/// Whether a wait ends with the day of the server's clock, or not much later. Late in the day that is soon.
+/// Whether a wait ends with the day of the server's clock, or not much later. Late in the day that is soon. Without a `Date` that clock
+/// may be some seconds off.
 fn ends_at_midnight(limited: &Entry<'_>, wait: SignedDuration) -> bool {
-    let slack = Tolerance::CLOCK_SLACK.seconds();
+    let is_dated = limited.server_time().is_some();
+    let slack = if is_dated { Tolerance::CLOCK_SLACK } else { Tolerance::MINUTE }.seconds();
     let end = limited.answered_at().as_second().saturating_add(wait.as_secs()).saturating_add(slack);
     end.rem_euclid(Tolerance::DAY.seconds()) <= Tolerance::LONGER_WAIT.seconds() + 2 * slack
 }

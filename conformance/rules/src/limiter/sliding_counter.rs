@@ -42,15 +42,48 @@ impl<'h> KeyLimits<'h> {
                 certain.iter().filter(|answer| (answer.window.reset - reset).abs() <= SLACK).copied().collect()
             };
             let mut is_evident = false;
+            let mut before: &[Answer<'h>] = &[];
             let is_possible = answers.chunk_by(|one, next| one.window.is_same(next.window)).all(|answers| {
                 let reset = answers[0].window.reset;
                 let (own, past) = (counted_until(reset), counted_until(reset - MINUTE));
                 let minute = Minute { answers, own, past };
-                is_evident |= minute.is_carried_into();
+                is_evident |= minute.is_carried_into() || self.is_begun_with_a_rest(before, answers[0]);
+                before = answers;
                 minute.is_possible()
             });
             is_possible && is_evident
         })
+    }
+}
+
+impl KeyLimits<'_> {
+    /// Whether more was used when a window had begun than this run's own requests explain, and no more than those of the window before
+    /// can weigh. Refusals may be counted or not.
+    fn is_begun_with_a_rest(&self, before: &[Answer<'_>], first: Answer<'_>) -> bool {
+        let Some(last) = before.last().filter(|last| last.precedes(&first)) else { return false };
+        if (first.window.reset - last.window.reset - MINUTE).abs() > SLACK {
+            return false;
+        }
+        // Where the whole limit shows, an answer may not report its own request.
+        let counts_itself = !self.answers().iter().any(|answer| answer.window.remaining == answer.window.limit);
+        let earlier = self.history.entries.iter().filter(|entry| {
+            let is_itself = std::ptr::eq(*entry, first.entry);
+            !first.entry.precedes(entry) && (!is_itself || counts_itself) && self.may_count(entry, first.window)
+        });
+        let begin = first.window.reset - MINUTE;
+        let (mut sent, mut refused, mut past) = (0, 0, 0);
+        for entry in earlier {
+            let may_be_from = |begin| Arrival::of(entry).is_none_or(|arrival| arrival.latest + SLACK >= begin);
+            match (may_be_from(begin), entry.is_limited()) {
+                (true, false) => sent += 1,
+                (true, true) => refused += 1,
+                (false, _) => past += u64::from(may_be_from(begin - MINUTE)),
+            }
+        }
+        let used = used(first.window);
+        let least: u64 = used.saturating_sub(sent + refused).max(1);
+        let left = first.ahead().map_or(MINUTE, |ahead| ahead + SLACK).clamp(0, MINUTE) as u64;
+        used > sent && least <= (past * left).div_ceil(MINUTE as u64)
     }
 }
 
@@ -140,6 +173,26 @@ mod tests {
             !is_sliding_counter(five().list(200, 1, 6).list(200, 1, 6).list(200, 1, 6)),
             "nothing decays in no time"
         );
+    }
+
+    #[test]
+    fn what_is_left_of_a_weight_shows_in_the_first_answer_of_a_window() {
+        // Ten seconds before the next window ends, of five requests one may still count, or none.
+        let late = |remaining| five().wait(40).window(10).lists(6, &[(200, remaining), (200, remaining)]);
+        assert!(is_sliding_counter(late(4)));
+        assert!(!is_sliding_counter(late(5)), "it begins with the request itself");
+        assert!(!is_sliding_counter(late(3)), "two is more than they can weigh");
+        let refused = |remaining| {
+            let two = five().window(50).lists(6, &[(429, 0), (429, 0)]).wait(20).window(30);
+            two.lists(6, &[(200, remaining), (429, 0)]).main_key(|key| {
+                let answers = key.answers();
+                key.is_begun_with_a_rest(&answers[..5], answers[7])
+            })
+        };
+        assert!(refused(3), "the refusals were counted, or weigh");
+        assert!(refused(0), "and both");
+        let whole = five().list(200, 6, 6);
+        assert!(!is_sliding_counter(whole.list(200, 6, 6)), "nothing is carried over");
     }
 
     #[test]

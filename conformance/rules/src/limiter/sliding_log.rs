@@ -17,11 +17,10 @@ impl KeyLimits<'_> {
     #[must_use]
     pub fn is_sliding_log(&self) -> bool {
         *self.sliding_log.get_or_init(|| {
-            if short_windows(self.answers_outside_bans()).next().is_none() {
-                return false;
-            }
+            let Some([short, _]) = short_windows(self.answers_outside_bans()).next() else { return false };
+            let of_minutes = |answer: &&Answer<'_>| answer.window.limit == short.window.limit;
             let shared = self.is_shared();
-            self.answers_outside_bans().iter().all(|answer| {
+            self.answers_outside_bans().iter().filter(of_minutes).all(|answer| {
                 let drops_out = if shared { ends_within_a_minute(answer) } else { self.is_oldest(answer) };
                 // Without a Date the server's clock is unknown.
                 let may_drop_out = drops_out || answer.entry.server_time().is_none();
@@ -31,12 +30,15 @@ impl KeyLimits<'_> {
     }
 
     /// Whether more was ever used than by the run's own requests, between two answers or in a minute: then the oldest may be
-    /// somebody else's.
+    /// somebody else's, or a refusal.
     fn is_shared(&self) -> bool {
         let answers = self.answers_outside_bans();
         let own = |entry: &Entry<'_>| {
             let is_recent = |other: &&Entry<'_>| {
-                other.exchange.sent_at <= entry.exchange.received_at
+                // Each key has a log of its own.
+                !other.is_limited()
+                    && other.key().is_none_or(|key| key == self.index)
+                    && other.exchange.sent_at <= entry.exchange.received_at
                     && entry.exchange.sent_at.duration_since(other.exchange.received_at)
                         <= Tolerance::NO_LONGER_KEPT.duration()
             };
@@ -158,12 +160,19 @@ mod tests {
             !is_sliding_log(four().wait(10).window(30).list(200, 4, 7).list(429, 0, 7)),
             "a refusal may say so of itself"
         );
+        let refused = four().wait(10).window(30).list(429, 4, 7).list(200, 3, 7);
+        assert!(is_sliding_log(refused.list(200, 2, 7)), "a refusal may have been counted, or not");
         let late = |seconds: i64| TraceBuilder::new().list(200, 6, 7).wait(seconds).window(20).list(200, 5, 7);
         assert!(!is_sliding_log(late(61)), "the first may still count");
         assert!(is_sliding_log(late(62)));
         let between = |first| is_sliding_log(four().list(200, first, 7).wait(10).window(30).list(200, 3, 7));
         assert!(!between(4) && !between(3));
         assert!(between(2), "two for one request");
+    }
+
+    #[test]
+    fn answers_that_report_the_day_say_nothing_of_the_log() {
+        assert!(is_sliding_log(four().window(40_000).list(200, 3, 1_000)));
     }
 
     #[test]

@@ -6,6 +6,8 @@ impl KeyLimits<'_> {
     /// Whether Remaining ever fell by more than this run's own requests explain, at whatever each of them costs.
     #[must_use]
     pub fn has_other_traffic(&self) -> bool {
+        /// So much used is hardly what others happen to have used of the next window as well, and nothing else of it.
+        const SOME: u64 = 2;
         *self.other_traffic.get_or_init(|| {
             self.pairs().any(|[before, after]| {
                 let (earlier, later) = (before.window, after.window);
@@ -16,6 +18,12 @@ impl KeyLimits<'_> {
                 let fell = if earlier.is_same(later) {
                     earlier.remaining.saturating_sub(later.remaining)
                 } else if later.reset > earlier.reset {
+                    // A count that goes on from where it was has not been set back, which is no use by others.
+                    let on = earlier.remaining.saturating_sub(later.remaining);
+                    let sent = self.history.sent_between(before.entry, after.entry);
+                    if earlier.limit - earlier.remaining.min(earlier.limit) >= SOME && (1..=sent).contains(&on) {
+                        return false;
+                    }
                     // In a window that is new since the answer before, nothing was used before this run's own requests.
                     later.limit.saturating_sub(later.remaining)
                 } else {
@@ -39,9 +47,23 @@ impl KeyLimits<'_> {
             let falls: Vec<u64> =
                 alone.map(|[before, after]| before.window.remaining.saturating_sub(after.window.remaining)).collect();
             match falls.first() {
-                Some(&fall) if falls.len() >= MANY && falls.iter().all(|other| *other == fall) => fall.max(1),
+                Some(&fall) if falls.len() >= MANY && falls.iter().all(|other| *other == fall) && self.costs(fall) => {
+                    fall.max(1)
+                }
                 _ => 1,
             }
+        })
+    }
+
+    /// Whether Remaining falls by so much at the least from each answer to the next success that was sent after it, whatever else was
+    /// sent at the same time.
+    fn costs(&self, cost: u64) -> bool {
+        self.answers().iter().enumerate().all(|(at, before)| {
+            let next = self.answers()[at..].iter().find(|after| before.precedes(after) && after.entry.succeeded());
+            // A refusal may say that nothing remains whatever there was; what a failure cost may have been given back.
+            let is_certain = before.entry.succeeded() || before.entry.is_limited() && before.window.remaining > 0;
+            next.filter(|after| is_certain && before.window.is_same(after.window))
+                .is_none_or(|after| before.window.remaining.saturating_sub(after.window.remaining) >= cost)
         })
     }
 }
@@ -80,6 +102,16 @@ mod tests {
     }
 
     #[test]
+    fn a_count_that_goes_on_over_a_reset_is_no_use_by_others() {
+        let on = |used: u64, next: u64| {
+            TraceBuilder::new().list(200, 60 - used, 60).wait(60).window(60).list(200, 60 - next, 60)
+        };
+        assert!(!shared(on(3, 4)) && !shared(on(20, 21)));
+        assert!(shared(on(3, 5)), "more than this run's own request");
+        assert!(shared(on(1, 2)), "others may have used as little");
+    }
+
+    #[test]
     fn requests_under_way_at_the_same_time_may_have_been_counted_in_any_order() {
         let answers = [(200, 9), (200, 7), (200, 8), (200, 5), (200, 6)];
         assert!(shared(TraceBuilder::new().lists(60, &answers)));
@@ -106,6 +138,9 @@ mod tests {
         assert!(shared(costly(11, 2).list(200, 77, 100)), "once it was three");
         assert!(!shared(costly(11, 0).list(200, 99, 100)), "nothing at all is no cost");
         assert!(!shared(costly(11, 2).elsewhere().list(200, 76, 100)), "two requests cost twice as much");
+        let refused = costly(11, 2).list(429, 80, 100).list(200, 79, 100);
+        assert!(!shared(costly(11, 2).list(429, 80, 100).list(200, 78, 100)), "a refusal costs nothing");
+        assert!(shared(refused.list(200, 78, 100).together(12..=13)), "of two at once neither can have cost two");
         assert!(!shared(costly(11, 2).list(404, 80, 100).list(200, 78, 100)), "a failure may cost nothing");
     }
 }

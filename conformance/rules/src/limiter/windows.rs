@@ -17,12 +17,15 @@ impl Window {
 
 impl<'h> KeyLimits<'h> {
     /// The successful requests, in the order of sending, by the window that their headers report; those left out that may have been
-    /// counted in the one before.
+    /// counted in the one before, and those that came when it was over.
     #[must_use]
     pub fn windows(&self) -> &[Vec<Answer<'h>>] {
         self.windows.get_or_init(|| {
             let mut windows: Vec<Vec<Answer<'_>>> = Vec::new();
-            let certain = self.answers().iter().filter(|at| at.entry.succeeded() && !self.may_be_of_the_one_before(at));
+            let is_over = |at: &Answer<'_>| Arrival::of(at.entry).is_some_and(|came| came.earliest >= at.window.reset);
+            let is_certain =
+                |at: &&Answer<'_>| at.entry.succeeded() && !is_over(at) && !self.may_be_of_the_one_before(at);
+            let certain = self.answers().iter().filter(is_certain);
             for &answer in certain {
                 let belongs = |first: &Answer<'_>| {
                     // Of a log of the last minute, one may have dropped out by then.
@@ -47,10 +50,12 @@ impl<'h> KeyLimits<'h> {
         let ended_meanwhile = |other: &Answer<'_>| {
             let before = other.window;
             let is_before = before.limit == window.limit && before.reset < window.reset && !before.is_same(window);
-            is_before && Arrival::of(answer.entry).is_none_or(|arrival| before.reset >= arrival.earliest)
+            let slack = Tolerance::CLOCK_SLACK.seconds();
+            let ends = |arrival: Arrival| (arrival.earliest..=arrival.latest + slack).contains(&before.reset);
+            is_before && Arrival::of(answer.entry).is_none_or(ends)
         };
         let is_first = !self.answers().iter().any(|other| other.window.is_same(window) && other.precedes(answer));
-        is_first && self.answers().iter().any(ended_meanwhile)
+        is_first && (began_meanwhile(answer) || self.answers().iter().any(ended_meanwhile))
     }
 
     /// The windows that admitted more than their limit, each with its successes. A log of the last minute has no windows: it admits
@@ -70,13 +75,27 @@ impl<'h> KeyLimits<'h> {
             let admitted: Vec<Answer<'_>> =
                 self.answers().iter().copied().filter(|answer| answer.entry.succeeded()).collect();
             let is_certain = |[before, after]: &[Answer<'_>; 2]| {
-                let is_over = after.entry.server_time().is_some_and(|time| time.as_second() >= before.window.reset);
+                let end = before.window.reset - Tolerance::CLOCK_SLACK.seconds();
+                let is_over = after.entry.server_time().is_some_and(|time| time.as_second() >= end);
                 let is_alone = before.precedes(after) && !self.history.is_beside_a_failure(before.entry);
                 before.window.is_same(after.window) && !is_over && is_alone
             };
             admitted.windows(2).map(|pair| [pair[0], pair[1]]).filter(is_certain).collect()
         })
     }
+}
+
+/// Whether a window on the clock, of which nothing was used when the answer went out, may have begun while the request was under way.
+/// One from the first request always does.
+fn began_meanwhile(answer: &Answer<'_>) -> bool {
+    let Window { limit, remaining, reset } = answer.window;
+    let minute = Tolerance::MINUTE.seconds();
+    let is_on_the_clock = (reset + 1).rem_euclid(minute) <= Tolerance::ROUNDING.seconds();
+    let may_begin = |arrival: Arrival| {
+        let begins = |length: Tolerance| (arrival.earliest..=arrival.latest + 1).contains(&(reset - length.seconds()));
+        begins(Tolerance::MINUTE) || begins(Tolerance::DAY)
+    };
+    remaining == limit && is_on_the_clock && Arrival::of(answer.entry).is_none_or(may_begin)
 }
 
 /// Whether a pair shows that the second or the first of two successful requests used nothing.
@@ -88,7 +107,9 @@ pub(crate) fn is_flat([before, after]: &[Answer<'_>; 2]) -> bool {
 /// Answers that report two windows of one limit whose ends lie apart, but by less than a minute: the first of its minute, and another.
 pub(crate) fn short_windows<'m, 'h>(answers: &'m [Answer<'h>]) -> impl Iterator<Item = [Answer<'h>; 2]> + 'm {
     let mut firsts: BTreeMap<u64, Answer<'h>> = BTreeMap::new();
-    answers.iter().filter_map(move |&answer| {
+    // Where nothing has been counted, no window from the first request runs, and the end is that of one which would begin now.
+    let is_of_a_window = |answer: &&Answer<'_>| answer.window.remaining < answer.window.limit;
+    answers.iter().filter(is_of_a_window).filter_map(move |&answer| {
         let first = firsts.entry(answer.window.limit).or_insert(answer);
         let apart = answer.window.reset.saturating_sub(first.window.reset);
         if apart >= Tolerance::KEPT.seconds() {
@@ -119,7 +140,8 @@ mod tests {
             let builder = if dateless { second.dateless() } else { second };
             builder.main_key(|key| key.successive().len())
         };
-        assert_eq!(pairs(9, 1, false), 1);
+        assert_eq!(pairs(7, 3, false), 1);
+        assert_eq!(pairs(8, 2, false), 0, "ends are rounded, and the oldest of a log may have dropped out");
         assert_eq!(pairs(10, 0, false), 0, "the end that was reported has come");
         assert_eq!(pairs(10, 1, false), 0, "and the next is a second later");
         assert_eq!(pairs(10, 0, true), 1);
@@ -136,6 +158,21 @@ mod tests {
         };
         assert_eq!(admitted(3), 0);
         assert_eq!(admitted(4), 1);
+    }
+
+    #[test]
+    fn a_request_under_way_when_a_minute_of_the_clock_begins_may_have_been_counted_in_the_one_before() {
+        let begun = |time: &str, ahead: i64, remaining: u64| {
+            let first = TraceBuilder::at(time).window(ahead).list(200, remaining, 2).slow(1);
+            first.lists(2, &[(200, 1), (200, 0)])
+        };
+        let admitted =
+            |time: &str, ahead, remaining| begun(time, ahead, remaining).main_key(|key| key.over_admitted().count());
+        assert_eq!(admitted("2026-06-01T12:00:00Z", 60, 2), 0);
+        assert_eq!(admitted("2026-06-01T12:00:01Z", 59, 2), 0);
+        assert_eq!(admitted("2026-06-01T12:00:05Z", 55, 2), 1, "the minute had begun");
+        assert_eq!(admitted("2026-06-01T12:00:00Z", 60, 1), 1, "it is counted in this one");
+        assert_eq!(admitted("2026-06-01T12:00:20Z", 60, 2), 1, "a window from the first request");
     }
 
     #[test]

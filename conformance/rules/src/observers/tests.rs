@@ -57,6 +57,8 @@ fn whether_failures_count_shows_between_two_successes_of_one_window() {
     assert_eq!(counted(&[(404, 5), (404, 4), (200, 3)]), "");
     assert_eq!(counted(&[(200, 5), (404, 4), (404, 3)]), "");
     assert_eq!(counted(&[(200, 5), (404, 5), (404, 4)]), "");
+    let rounded = TraceBuilder::new().window(50).list(200, 5, 60).window(51).lists(60, &[(404, 4), (200, 3)]);
+    assert_eq!(seen(rounded, refused_count), "failed requests count", "the end of one window, rounded differently");
     let renewed = TraceBuilder::new().lists(60, &[(200, 5), (404, 4)]).wait(60).window(60).list(200, 3, 60);
     assert_eq!(seen(renewed, refused_count), "", "another window");
     let raised = TraceBuilder::new().lists(60, &[(200, 5), (404, 5)]).list(200, 4, 300);

@@ -6,6 +6,7 @@ use super::STATUSES;
 use crate::trace::Context;
 use crate::trace::exchange::Body;
 use crate::trace::json::{Json, Whole};
+use crate::trace::knowledge::Extent;
 
 /// Bodies larger than this may be refused for their size.
 const MODEST_BODY: usize = 8 * 1024;
@@ -17,7 +18,7 @@ const MODEST_DEPTH: usize = 32;
 const MODEST_DIGITS: usize = 100;
 
 /// Names longer than this may be refused for their length.
-const MODEST_NAME: usize = 40;
+pub const MODEST_NAME: usize = 10;
 
 /// What is wrong with a body, beyond ambiguity: each must be answered with 400.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -57,6 +58,8 @@ pub enum Ambiguity {
     IntegralNumber,
     /// A member stands twice.
     RepeatedMember,
+    /// Nobody has said that this name is new and this category can be used: the request is recorded, and not the judge's.
+    Unvouched,
     /// The body is so large that it may be refused for its size.
     Size,
     /// The body is nested so deeply that it may be refused for its depth.
@@ -173,6 +176,9 @@ pub(super) fn create_body(body: Option<&Body>, context: &Context, names: &HashSe
         Some(Json::Null) => ambiguities.push(Ambiguity::NullStatus),
         Some(Json::String(status)) if STATUSES.contains(&status.as_str()) => draft.status = Some(status.clone()),
         Some(_) => faults.push(Fault::StatusEnum),
+    }
+    if context.extent != Extent::Run {
+        ambiguities.push(Ambiguity::Unvouched);
     }
     if body.bytes.len() > MODEST_BODY {
         ambiguities.push(Ambiguity::Size);

@@ -4,41 +4,9 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 
 use crate::trace::Context;
-use crate::trace::exchange::Request;
-
-/// With which credential a request comes.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Credential {
-    /// A valid key, in the described form; its index in the context.
-    Valid(usize),
-    /// A valid key in a form that HTTP allows and the specification does not show, such as `bearer`.
-    Ambiguous,
-    /// A valid key, in the described form, while it may have been banned: whatever refuses it is lawful.
-    Banned,
-    /// No valid key.
-    Invalid(Defect),
-}
-
-impl Credential {
-    /// Whether there is beyond doubt no valid key.
-    #[must_use]
-    pub fn is_invalid(self) -> bool {
-        matches!(self, Credential::Invalid(_))
-    }
-}
-
-/// In which way a valid key is lacking.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Defect {
-    /// There is no credential at all.
-    Absent,
-    /// There is one that nobody issued.
-    Unknown,
-    /// There is one that resembles a valid key.
-    Inexact,
-    /// A valid key was sent, but not as a bearer token in the header.
-    NotBearer,
-}
+use crate::trace::credential::{Credential, Defect};
+use crate::trace::exchange::{Exchange, Request};
+use crate::trace::knowledge::Fact;
 
 /// Whether a text holds a key as it is, or within Basic authentication.
 fn holds(text: &str, key: &str) -> bool {
@@ -46,18 +14,43 @@ fn holds(text: &str, key: &str) -> bool {
     text.contains(key) || decoded.is_some_and(|bytes| String::from_utf8_lossy(&bytes).contains(key))
 }
 
+/// The credential of the request of an exchange, as far as its recording shows it.
+#[must_use]
+pub fn credential_of(exchange: &Exchange, context: &Context) -> Credential {
+    if exchange.known.withheld.contains(Fact::Credential) {
+        return Credential::Withheld;
+    }
+    credential(&exchange.request, context)
+}
+
 /// Reads the credential of a request.
 #[must_use]
 pub fn credential(request: &Request, context: &Context) -> Credential {
-    let holds_key = |text: &str| context.keys.iter().any(|key| holds(text, key.reveal()));
-    let Some(value) = &request.authorization else {
-        let elsewhere = request.query.as_deref().is_some_and(holds_key)
-            || request.headers.iter().any(|(_, value)| holds_key(value));
-        return Credential::Invalid(if elsewhere { Defect::NotBearer } else { Defect::Absent });
-    };
+    let further = request.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("authorization"));
+    let values: Vec<&str> =
+        request.authorization.as_ref().into_iter().chain(further.map(|(_, value)| value)).map(String::as_str).collect();
+    match values[..] {
+        [] => {
+            let holds_key = |text: &str| holds_any(text, context);
+            let elsewhere = request.query.as_deref().is_some_and(holds_key)
+                || request.headers.iter().any(|(_, value)| holds_key(value));
+            Credential::Invalid(if elsewhere { Defect::NotBearer } else { Defect::Absent })
+        }
+        [value] => of_value(value, context),
+        _ if values.iter().all(|value| of_value(value, context).is_invalid()) => Credential::Invalid(Defect::Repeated),
+        _ => Credential::Contradictory,
+    }
+}
+
+fn holds_any(text: &str, context: &Context) -> bool {
+    context.keys.iter().any(|key| holds(text, key.reveal()))
+}
+
+/// Reads one `Authorization` value.
+fn of_value(value: &str, context: &Context) -> Credential {
     let (scheme, token) = value.split_once(' ').unwrap_or((value, ""));
     if !scheme.eq_ignore_ascii_case("bearer") {
-        return Credential::Invalid(if holds_key(value) { Defect::NotBearer } else { Defect::Unknown });
+        return Credential::Invalid(if holds_any(value, context) { Defect::NotBearer } else { Defect::Unknown });
     }
     for (index, key) in context.keys.iter().enumerate() {
         let key = key.reveal();
@@ -102,6 +95,8 @@ mod tests {
         assert_eq!(read("sk-Key1"), Credential::Invalid(Defect::NotBearer));
         assert_eq!(read("Basic sk-Key1"), Credential::Invalid(Defect::NotBearer));
         assert_eq!(read("Basic c2stS2V5MTpzay1LZXkx"), Credential::Invalid(Defect::NotBearer));
+        assert_eq!(read("Bearer sk-Key1 more"), Credential::Invalid(Defect::Inexact));
+        assert_eq!(read("Basic c2stS2V5MTo="), Credential::Invalid(Defect::NotBearer));
         assert_eq!(credential(&request(), &Context::for_test()), Credential::Invalid(Defect::Absent));
         assert_eq!(
             credential(&request().query("api_key=sk-Key1"), &Context::for_test()),
@@ -111,5 +106,18 @@ mod tests {
             credential(&request().header("X-Api-Key", "sk-Key1"), &Context::for_test()),
             Credential::Invalid(Defect::NotBearer)
         );
+    }
+
+    #[test]
+    fn of_several_credentials_a_server_may_go_by_any() {
+        let read = |first: &str, second: &str| {
+            let request = Request::new("GET", "/pets").authorization(first).header("authorization", second);
+            credential(&request, &Context::for_test())
+        };
+        assert_eq!(read("Bearer other", "Bearer sk-Key1"), Credential::Contradictory);
+        assert_eq!(read("Bearer sk-Key1", "Basic other"), Credential::Contradictory);
+        assert_eq!(read("Bearer other", "Basic sk-Key1"), Credential::Invalid(Defect::Repeated));
+        let alone = Request::new("GET", "/pets").header("Authorization", "Bearer sk-Key1");
+        assert_eq!(credential(&alone, &Context::for_test()), Credential::Valid(0));
     }
 }

@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use super::{Ambiguity, CreateBody, Credential, Fault, Operation, PetId};
+use super::{Ambiguity, CreateBody, Credential, Defect, Fault, Operation, PetId};
 
 /// The lawful answers to one request, by status and by what the body is to be.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -55,7 +55,7 @@ pub enum Shape {
 }
 
 /// Identifiers nearer to zero than this may belong to animals that existed before; those further away, picked at random, do not.
-const NEAR_ZERO: u64 = 1 << 32;
+pub(crate) const NEAR_ZERO: u64 = 1 << 32;
 
 /// What is known of the animal that a fetch asks for.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -79,10 +79,17 @@ impl Expectation {
     #[must_use]
     pub fn of(operation: &Operation, credential: Credential) -> Expectation {
         match (operation, credential) {
-            (Operation::Elsewhere, _) | (_, Credential::Banned) => ANY,
+            (Operation::Elsewhere, _) | (_, Credential::Banned | Credential::Withheld) => ANY,
+            // Several credentials make a request malformed, which may be seen before the key is looked for.
+            (_, Credential::Invalid(Defect::Repeated)) => {
+                Expectation::new(Success::None, Refusal::Statuses(&[400, 401]))
+            }
             (_, Credential::Invalid(_)) => Expectation::new(Success::None, Refusal::Statuses(&[401])),
             (_, Credential::Valid(_)) => Expectation::with_valid_key(operation),
             (_, Credential::Ambiguous) => Expectation::with_valid_key(operation).or_unauthorized(),
+            (_, Credential::Contradictory) => {
+                Expectation { refusal: Refusal::ClientError, ..Expectation::with_valid_key(operation) }
+            }
         }
     }
 
@@ -115,9 +122,9 @@ impl Expectation {
             }
             // A constraint of the service's own may have a status of its own; other ambiguities are over valid or invalid.
             CreateBody::NewPet(_, ambiguities)
-                if ambiguities
-                    .iter()
-                    .any(|one| matches!(one, Ambiguity::Name | Ambiguity::Size | Ambiguity::Nesting)) =>
+                if ambiguities.iter().any(|one| {
+                    matches!(one, Ambiguity::Name | Ambiguity::Unvouched | Ambiguity::Size | Ambiguity::Nesting)
+                }) =>
             {
                 Expectation::new(Success::Created, Refusal::ClientError)
             }

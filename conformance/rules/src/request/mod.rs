@@ -5,15 +5,17 @@
 //! debatable, because an accusation must rest on something the specification says.
 use std::collections::HashSet;
 
-use crate::trace::Context;
 use crate::trace::exchange::Request;
+use crate::trace::{Context, conditions};
 
 mod body;
 mod credential;
 mod expectation;
 
-pub use body::{Ambiguity, CreateBody, Draft, Fault, is_plain_name};
-pub use credential::{Credential, Defect, credential};
+pub use crate::trace::credential::{Credential, Defect};
+pub use body::{Ambiguity, CreateBody, Draft, Fault, MODEST_NAME, is_plain_name};
+pub use credential::{credential, credential_of};
+pub(crate) use expectation::NEAR_ZERO;
 pub use expectation::{Existence, Expectation, Shape};
 
 /// The three values of PetStatus.
@@ -30,7 +32,8 @@ pub enum Operation {
     Get(PetId),
     /// `GET /store/orders`
     Orders,
-    /// Anything else: nothing is stated about it.
+    /// Anything else: nothing is stated about it. Requests whose header fields ask for something other than the usual answer are
+    /// among it.
     Elsewhere,
 }
 
@@ -124,6 +127,9 @@ pub enum PetId {
 /// Reads what a request asks for. `names` are the names of earlier creations: another with one of them is debatable.
 #[must_use]
 pub fn operation(request: &Request, context: &Context, names: &HashSet<String>) -> Operation {
+    if conditions::change_the_answer(request) {
+        return Operation::Elsewhere;
+    }
     match (request.method.as_str(), request.path.as_str()) {
         ("GET", "/pets") => Operation::List(list_query(request.query.as_deref().unwrap_or(""))),
         ("POST", "/pets") => Operation::Create(body::create_body(request.body.as_ref(), context, names)),

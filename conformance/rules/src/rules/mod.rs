@@ -4,14 +4,21 @@
 //! themselves, sends nothing, sleeps never, and reads no clock and no file, so that it judges recorded traffic as well as
 //! its own. Open requirements have observers instead, which cannot fail a candidate: their type offers no way to.
 
+pub(crate) mod client;
+pub(crate) mod needs;
 pub(crate) mod server;
+
+mod judge;
 
 use std::collections::BTreeSet;
 
+use crate::catalogue::Party;
 use crate::facts::Facts;
 use crate::history::{Entry, History};
 use crate::limiter::KeyLimits;
 use crate::trace::Trace;
+pub use judge::judge;
+use needs::Needs;
 use server::{
     authentication, create, errors, exceeding, get, headers, list, orders, refusals, resources, service, side_effects,
     versioning,
@@ -26,6 +33,8 @@ pub struct Rule {
     applies: Applies,
     /// Whether it asks if what was created must be seen yet: reads may lag.
     pub is_excused_by_lag: bool,
+    /// What has to be known for it to judge.
+    needs: Needs,
 }
 
 /// What a rule applies to, with the function that judges it.
@@ -42,12 +51,12 @@ enum Applies {
 impl Rule {
     /// A rule that looks at the trace as a whole.
     pub(crate) const fn new(id: &'static str, judge: fn(&Facts<'_>, &mut Judgement)) -> Rule {
-        Rule { id, applies: Applies::Trace(judge), is_excused_by_lag: false }
+        Rule { id, applies: Applies::Trace(judge), is_excused_by_lag: false, needs: Needs::NOTHING }
     }
 
     /// A rule that looks at each key by itself.
     pub(crate) const fn of_keys(id: &'static str, judge: fn(&Facts<'_>, &KeyLimits<'_>, &mut Judgement)) -> Rule {
-        Rule { id, applies: Applies::Keys(judge), is_excused_by_lag: false }
+        Rule { id, applies: Applies::Keys(judge), is_excused_by_lag: false, needs: Needs::NOTHING }
     }
 
     /// A rule that looks at each exchange that a condition picks.
@@ -56,7 +65,7 @@ impl Rule {
         condition: fn(&Entry<'_>) -> bool,
         judge: fn(&Facts<'_>, &Entry<'_>, &mut Judgement),
     ) -> Rule {
-        Rule { id, applies: Applies::Entries(condition, judge), is_excused_by_lag: false }
+        Rule { id, applies: Applies::Entries(condition, judge), is_excused_by_lag: false, needs: Needs::NOTHING }
     }
 
     /// The same rule, which holds nothing against a read that may lag.
@@ -64,7 +73,12 @@ impl Rule {
         Rule { is_excused_by_lag: true, ..self }
     }
 
-    /// Judges a trace.
+    /// The same rule, which judges only what is known so far.
+    pub(crate) const fn needing(self, needs: Needs) -> Rule {
+        Rule { needs, ..self }
+    }
+
+    /// Judges a trace of which everything is known that the rule needs. [`judge`] looks after that.
     #[must_use]
     pub fn judge(&self, facts: &Facts<'_>) -> Judgement {
         let mut judgement = Judgement::default();
@@ -80,7 +94,16 @@ impl Rule {
     }
 }
 
-/// Every rule, by section of the specification.
+/// Every rule about a party.
+#[must_use]
+pub fn rules_of(party: Party) -> Vec<Rule> {
+    match party {
+        Party::Server => rules(),
+        Party::Client => client::rules(),
+    }
+}
+
+/// Every rule about servers, by section of the specification.
 #[must_use]
 pub fn rules() -> Vec<Rule> {
     [
@@ -101,12 +124,12 @@ pub fn rules() -> Vec<Rule> {
     .concat()
 }
 
-/// The requirements that a trace breaks.
+/// The requirements of servers that a trace breaks.
 #[must_use]
 pub fn broken(trace: &Trace) -> BTreeSet<&'static str> {
     let history = History::new(trace);
-    let facts = Facts::new(&history);
-    rules().iter().filter(|rule| !rule.judge(&facts).failures.is_empty()).map(|rule| rule.id).collect()
+    let judgements = judge(&rules(), &Facts::new(&history));
+    judgements.into_iter().filter(|(_, judgement)| !judgement.failures.is_empty()).map(|(id, _)| id).collect()
 }
 
 /// The reads that break a rule only if what was created had to be seen at once: a moment later they are worth a second look.
@@ -128,6 +151,12 @@ pub struct Judgement {
     pub judged: usize,
     /// Where it did not hold.
     pub failures: Vec<Failure>,
+    /// The numbers of the exchanges that it was applied to, as far as it looks at single ones.
+    pub exchanges: BTreeSet<usize>,
+    /// What the recording withholds of that which the rule needs, if anything.
+    pub withheld: Option<String>,
+    /// What the trace could not show, although the rule was applied and held.
+    pub unseen: Option<String>,
 }
 
 /// A place where a rule did not hold.
@@ -139,6 +168,8 @@ pub struct Failure {
     pub expected: String,
     /// What was.
     pub found: String,
+    /// The part of the request that it is about, as it was sent, where one can be named: `"12345"` as a `categoryId`.
+    pub subject: Option<String>,
 }
 
 impl Judgement {
@@ -150,10 +181,12 @@ impl Judgement {
     /// Notes that the rule was applied to these cases, the decisive one first, and did not hold.
     pub fn fail(&mut self, entries: &[&Entry<'_>], expected: impl Into<String>, found: impl Into<String>) {
         self.judged += 1;
+        self.exchanges.extend(entries.iter().map(|entry| entry.exchange.number));
         self.failures.push(Failure {
             exchanges: entries.iter().map(|entry| entry.exchange.number).collect(),
             expected: expected.into(),
             found: found.into(),
+            subject: None,
         });
     }
 
@@ -162,6 +195,21 @@ impl Judgement {
         let Some(status) = entry.status() else { return };
         let expectation = history.expectation(entry);
         self.require(entry, expectation.admits(status), format!("{expectation} for {request}"), || answered(entry));
+    }
+
+    /// The same, and names the part of the request that it is about if it did not hold.
+    pub(crate) fn require_lawful_of(
+        &mut self,
+        history: &History<'_>,
+        entry: &Entry<'_>,
+        request: &str,
+        subject: impl FnOnce() -> Option<String>,
+    ) {
+        let before = self.failures.len();
+        self.require_lawful(history, entry, request);
+        if let Some(failure) = self.failures.get_mut(before) {
+            failure.subject = subject();
+        }
     }
 
     /// Notes that the rule was applied to a case, and whether it held.
@@ -174,6 +222,7 @@ impl Judgement {
     ) {
         if holds {
             self.hold();
+            self.exchanges.insert(entry.exchange.number);
         } else {
             self.fail(&[entry], expected, found());
         }
@@ -216,7 +265,8 @@ mod tests {
 
     #[test]
     fn every_stated_and_inferred_requirement_has_one_rule_and_every_open_one_an_observer() {
-        let mut judged: Vec<&str> = rules().iter().map(|rule| rule.id).collect();
+        let mut judged: Vec<&str> =
+            [Party::Server, Party::Client].into_iter().flat_map(rules_of).map(|rule| rule.id).collect();
         let mut observed: Vec<&str> = observers().iter().map(|observer| observer.id).collect();
         let mut expected = (Vec::new(), Vec::new());
         for requirement in &catalogue().requirements {

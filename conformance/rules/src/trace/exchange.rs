@@ -1,10 +1,13 @@
 //! One request and what came of it.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 
 use crate::trace::http_date;
+use crate::trace::knowledge::Knowledge;
 
 /// No more of a body is read than this. A list of 100 animals with names of 64 KiB fits.
 pub const MAX_BODY: usize = 8 * 1024 * 1024;
@@ -24,6 +27,18 @@ pub struct Request {
     pub headers: Vec<(String, String)>,
     /// The body and its media type.
     pub body: Option<Body>,
+    /// Which connection it is sent on.
+    pub connection: Connection,
+}
+
+/// Which connection a request is sent on.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Connection {
+    /// One of its own.
+    #[default]
+    Own,
+    /// The one that is kept open for such requests, one after the other, for as long as the server keeps it as well.
+    Kept,
 }
 
 /// A request body.
@@ -46,6 +61,7 @@ impl Request {
             authorization: None,
             headers: Vec::new(),
             body: None,
+            connection: Connection::Own,
         }
     }
 
@@ -80,6 +96,13 @@ impl Request {
     #[must_use]
     pub fn body(mut self, content_type: &str, bytes: impl Into<Vec<u8>>) -> Request {
         self.body = Some(Body { content_type: content_type.to_owned(), bytes: bytes.into() });
+        self
+    }
+
+    /// On the connection that is kept open.
+    #[must_use]
+    pub fn kept(mut self) -> Request {
+        self.connection = Connection::Kept;
         self
     }
 
@@ -132,6 +155,13 @@ impl Response {
         Some(value.split(';').next().unwrap_or(value).trim().to_ascii_lowercase())
     }
 
+    /// The content coding that the body is labelled with, unless that says that there is none.
+    #[must_use]
+    pub fn content_coding(&self) -> Option<&str> {
+        let codings = self.values("content-encoding").flat_map(|value| value.split(',')).map(str::trim);
+        codings.filter(|coding| !coding.is_empty() && !coding.eq_ignore_ascii_case("identity")).last()
+    }
+
     /// The server's own clock, as its `Date` header reports it, to the second.
     #[must_use]
     pub fn date(&self) -> Option<Timestamp> {
@@ -140,7 +170,8 @@ impl Response {
 }
 
 /// Why there is no response.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum FailureKind {
     /// No connection could be made: nothing listens, or it took too long.
     Connect,
@@ -182,7 +213,7 @@ pub struct Exchange {
     /// The number of the exchange in its trace, from 1.
     pub number: usize,
     /// Which probe sent it: for people only, no rule looks at it.
-    pub probe: &'static str,
+    pub probe: Cow<'static, str>,
     /// What the request is, apart from names, ids and keys: the same in every run. Empty where requests are generated.
     pub step: String,
     /// The number of the generated case that it belongs to, to replay it by.
@@ -195,6 +226,8 @@ pub struct Exchange {
     pub sent_at: Timestamp,
     /// When the outcome was complete, by the judge's clock.
     pub received_at: Timestamp,
+    /// What its recording says beside the messages, and what it withholds. The default for one that the judge sent itself.
+    pub known: Knowledge,
 }
 
 impl Exchange {

@@ -4,6 +4,7 @@
 //! every member in order, duplicates included. (`serde_json`'s own `arbitrary_precision` would do the first, but as a
 //! feature of a shared crate it would change every other crate of a build that contains this one.)
 
+mod display;
 mod number;
 
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};

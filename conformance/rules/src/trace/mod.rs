@@ -1,12 +1,17 @@
 //! What a run leaves behind: every exchange, and what the judge knows about its target.
 
+pub(crate) mod conditions;
+pub mod credential;
 pub mod exchange;
 pub mod http_date;
 pub mod json;
 pub mod keys;
+pub mod knowledge;
 pub mod rate_limit;
+pub mod recording;
 pub mod retry_after;
 
+use std::borrow::Cow;
 use std::fmt;
 
 use jiff::Timestamp;
@@ -14,6 +19,7 @@ use jiff::Timestamp;
 use crate::catalogue::plan::PlanLimits;
 use exchange::Exchange;
 use keys::ApiKey;
+use knowledge::Extent;
 
 /// Everything that rules read.
 #[derive(Clone)]
@@ -27,6 +33,8 @@ pub struct Trace {
 /// What the judge knows about its target.
 #[derive(Clone, Debug)]
 pub struct Context {
+    /// How much of what was sent the trace contains.
+    pub extent: Extent,
     /// The base URL, without a trailing slash.
     pub base_url: String,
     /// The keys that are known to be valid. The first is the main one.
@@ -35,20 +43,22 @@ pub struct Context {
     pub plan_limits: Option<PlanLimits>,
     /// A category that the user says can be used.
     pub category_id: i64,
+    /// What the names of the animals of this run contain, and nobody else's: none where they are not known to be the run's alone.
+    pub name_mark: Option<String>,
     /// The date to assume instead of the one that responses report.
     pub assumed_date: Option<Timestamp>,
     /// Why parts of the plan were not carried out, by the area or identifier concerned.
     pub left_out: Vec<LeftOut>,
     /// The fixed parts of the plan that were not sent to their end, by name. What they would have shown is not known, so a run
     /// that has any is incomplete, whatever the rest of it showed.
-    pub unfinished: Vec<&'static str>,
+    pub unfinished: Vec<Cow<'static, str>>,
 }
 
 /// A part of the plan that was not carried out.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct LeftOut {
     /// The beginning of the identifiers concerned, such as `quota.`; empty for all.
-    pub requirements: &'static str,
+    pub requirements: Cow<'static, str>,
     /// Why.
     pub reason: String,
 }
@@ -64,10 +74,12 @@ impl Context {
     /// A context with the key `sk-Key1` and the category 1.
     pub(crate) fn for_test() -> Context {
         Context {
+            extent: Extent::Run,
             base_url: "http://127.0.0.1:1/v1".to_owned(),
             keys: vec![ApiKey::new("sk-Key1").expect("a usable key")],
             plan_limits: None,
             category_id: 1,
+            name_mark: None,
             assumed_date: None,
             left_out: Vec::new(),
             unfinished: Vec::new(),

@@ -84,6 +84,25 @@ impl KnownFailing {
         Ok(KnownFailing { entries })
     }
 
+    /// Whether a requirement is listed.
+    #[must_use]
+    pub fn lists(&self, id: &str) -> bool {
+        self.entries.iter().any(|entry| entry.id == id)
+    }
+
+    /// The list as TOML, as [`KnownFailing::parse`] reads it.
+    #[must_use]
+    pub fn toml(&self) -> String {
+        // A string of JSON is one of TOML.
+        let quoted = |text: &str| serde_json::Value::from(text).to_string();
+        let entry = |entry: &Entry| {
+            let expires = entry.expires.map(|day| format!("expires = {}\n", quoted(&day.to_string())));
+            let (id, reason) = (quoted(&entry.id), quoted(&entry.reason));
+            format!("[[known-failing]]\nid = {id}\nreason = {reason}\n{}", expires.unwrap_or_default())
+        };
+        self.entries.iter().map(entry).collect()
+    }
+
     /// Sets known failures apart from violations, on the day of the run. An entry that excuses nothing, because its
     /// requirement holds or its last day is over, is stale. What was not exercised says nothing about its entry.
     pub fn apply(&self, verdicts: &mut [RequirementVerdict], today: Date) {
@@ -118,6 +137,8 @@ impl std::fmt::Display for Entry {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
     use crate::verdict::Verdict;
     use crate::verdict::overall;
@@ -137,7 +158,9 @@ mod tests {
             selected,
             status,
             judged: 3,
+            exchanges: BTreeSet::default(),
             failures: Vec::new(),
+            findings: Vec::new(),
             reason: None,
             observed: None,
         };

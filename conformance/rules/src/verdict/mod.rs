@@ -1,16 +1,21 @@
 //! From judgements to verdicts.
 
+pub mod causes;
+pub mod findings;
 pub mod known_failing;
+
+use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
 use crate::catalogue::scope::Scope;
-use crate::catalogue::{Level, Requirement, catalogue};
+use crate::catalogue::{Level, Party, Requirement, catalogue};
 use crate::facts::Facts;
 use crate::history::History;
 use crate::observers::observers;
-use crate::rules::{self, Failure};
+use crate::rules::{self, Failure, Rule};
 use crate::trace::{Context, Trace};
+use findings::Finding;
 
 /// The verdict on a run.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
@@ -65,9 +70,13 @@ pub struct RequirementVerdict {
     pub status: Status,
     /// How many times it was judged.
     pub judged: usize,
+    /// The numbers of the exchanges that it was judged on, as far as its rule looks at single ones.
+    pub exchanges: BTreeSet<usize>,
     /// Where it was broken.
     pub failures: Vec<Failure>,
-    /// Why it was not exercised, is known to fail, or is no longer known to fail.
+    /// The same by kind, the worst first.
+    pub findings: Vec<Finding>,
+    /// Why it was not exercised, what of it could not be seen although it held, or why it is known to fail, or is no longer known to fail.
     pub reason: Option<String>,
     /// For an open requirement: what the candidate chose, as far as this run shows it.
     pub observed: Option<String>,
@@ -101,10 +110,13 @@ pub fn judge(trace: &Trace, scope: &Scope) -> Vec<RequirementVerdict> {
 /// [`judge`], for a trace that has been made ready.
 #[must_use]
 pub fn judge_facts(facts: &Facts<'_>, scope: &Scope) -> Vec<RequirementVerdict> {
-    let (rules, observers) = (rules::rules(), observers());
+    let rules = [Party::Server, Party::Client].into_iter().flat_map(rules::rules_of);
+    let selected: Vec<Rule> = rules.filter(|rule| scope.selects(rule.id)).collect();
+    let (mut judgements, observers) = (rules::judge(&selected, facts), observers());
     catalogue()
         .requirements
         .iter()
+        .filter(|requirement| scope.side.has(requirement.party))
         .map(|requirement| {
             let selected = scope.selects(&requirement.id);
             let mut verdict = RequirementVerdict {
@@ -112,42 +124,49 @@ pub fn judge_facts(facts: &Facts<'_>, scope: &Scope) -> Vec<RequirementVerdict> 
                 selected,
                 status: Status::NotExercised,
                 judged: 0,
+                exchanges: BTreeSet::new(),
                 failures: Vec::new(),
+                findings: Vec::new(),
                 reason: None,
                 observed: None,
             };
             if let Some(observer) = observers.iter().find(|observer| observer.id == requirement.id) {
                 verdict.status = Status::Observed;
                 verdict.observed = (observer.observe)(facts);
-            } else if let Some(rule) = rules.iter().find(|rule| rule.id == requirement.id).filter(|_| selected) {
-                let judgement = rule.judge(facts);
+            } else if let Some(judgement) = judgements.remove(requirement.id.as_str()) {
+                verdict.reason = judgement.withheld;
                 verdict.judged = judgement.judged;
+                verdict.exchanges = judgement.exchanges;
                 verdict.status = match (judgement.judged, judgement.failures.is_empty()) {
                     (_, false) => Status::Fail,
                     (0, true) => Status::NotExercised,
                     (_, true) => Status::Pass,
                 };
+                verdict.findings = findings::findings(facts, &judgement.failures);
                 verdict.failures = judgement.failures;
+                verdict.reason = judgement.unseen.filter(|_| verdict.status == Status::Pass);
             }
-            if verdict.status == Status::NotExercised {
-                verdict.reason = Some(reason(facts.history.context, scope, requirement));
-            }
+            verdict.reason = match verdict.status {
+                Status::NotExercised => Some(reason(facts.history.context, scope, requirement, verdict.reason)),
+                _ => None,
+            };
             verdict
         })
         .collect()
 }
 
-fn reason(context: &Context, scope: &Scope, requirement: &Requirement) -> String {
+fn reason(context: &Context, scope: &Scope, requirement: &Requirement, withheld: Option<String>) -> String {
     if !scope.selects(&requirement.id) {
         return scope.why_not(&requirement.id);
     }
     context
         .left_out
         .iter()
-        .filter(|left_out| requirement.id.starts_with(left_out.requirements))
+        .filter(|left_out| requirement.id.starts_with(left_out.requirements.as_ref()))
         .max_by_key(|left_out| left_out.requirements.len())
         .map_or_else(
             || match requirement.level {
+                _ if withheld.is_some() => withheld.unwrap_or_default(),
                 Level::Inferred => "the candidate shows nothing that this applies to".to_owned(),
                 _ => "no exchange of this run allows a judgement".to_owned(),
             },

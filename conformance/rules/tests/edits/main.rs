@@ -4,6 +4,7 @@
 //! - `lawful`: what another lawful server would have answered. Nothing may fail.
 //! - `combinations`: many lawful edits at once, alone and beside a breaking one.
 //! - `messages`: what is said and recorded of all these.
+//! - `withholding`: what a recording may leave out. Nothing may fail.
 //! - `generic`: every part of an answer in turn. What survives is lawful for a stated reason.
 
 #![expect(clippy::disallowed_methods, reason = "the recorded traces are files; the rules themselves read none")]
@@ -15,6 +16,7 @@ mod lawful;
 mod messages;
 mod recording;
 mod tools;
+mod withholding;
 
 /// The recorded traces.
 const TRACES: [&str; 5] = ["free", "pro", "removed", "odd", "day"];

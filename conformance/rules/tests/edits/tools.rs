@@ -99,8 +99,11 @@ pub(super) fn set_json(response: &mut Response, value: &Value) {
     set(response, "content-type", "application/json");
 }
 
-/// Changes the body, which must be JSON.
+/// Changes the body. Where another edit has taken the JSON away, it is an Error first.
 pub(super) fn edit(response: &mut Response, change: impl FnOnce(&mut Value)) {
+    if json_of(response).is_none() {
+        refuse(response, response.status);
+    }
     let mut value = json_of(response).expect("a body of JSON");
     change(&mut value);
     response.body = value.to_string().into_bytes();

@@ -2,7 +2,7 @@
 //! is a history that is lawful by construction.
 
 use crate::history::{History, Retry, Seen};
-use crate::limiter::{FOREIGN, Limiter, MINUTE, Pending, Policy, SECOND};
+use crate::limiter::{FOREIGN, Failures, Limiter, MINUTE, Pending, Policy, SECOND};
 
 /// Longer than this the client waits for nothing.
 const LONGEST_WAIT: i64 = 150 * SECOND;
@@ -204,11 +204,12 @@ pub(crate) struct Shaking {
 }
 
 impl Shaking {
-    pub(crate) fn apply(&self, history: &mut History) {
+    pub(crate) fn apply(&self, history: &mut History, policy: &Policy) {
         let mut nth = 0;
-        history.seen.retain(|_| {
+        history.seen.retain(|seen| {
             nth += 1;
-            self.foreign >> (nth % 32) & 1 == 0
+            // As those of `Others`, requests of somebody else that would be given back do not fail.
+            self.foreign >> (nth % 32) & 1 == 0 || seen.status == 404 && policy.failures == Failures::Refunded
         });
         let mut earliest = i64::MIN;
         for (nth, seen) in history.seen.iter_mut().enumerate() {

@@ -8,6 +8,7 @@ use animal_store_rules::catalogue::plan::PlanLimits;
 use animal_store_rules::rules;
 use animal_store_rules::trace::exchange::{Exchange, Outcome, Request, Response};
 use animal_store_rules::trace::keys::ApiKey;
+use animal_store_rules::trace::knowledge::{Extent, Knowledge};
 use animal_store_rules::trace::{Context, Trace};
 use jiff::Timestamp;
 
@@ -73,13 +74,14 @@ impl Seen {
         let at = |ms| Timestamp::from_millisecond(ms).expect("a time in this century");
         Exchange {
             number,
-            probe: "oracle",
+            probe: "oracle".into(),
             step: String::new(),
             case: None,
             request: Request::new("GET", path).authorization(format!("Bearer {}", KEYS[self.key])),
             outcome: Outcome::Response(Response { status: self.status, headers, body: body.into_bytes(), cut: false }),
             sent_at: at(self.sent),
             received_at: at(self.received),
+            known: Knowledge::default(),
         }
     }
 }
@@ -91,10 +93,12 @@ fn http_date(unix: i64) -> String {
 impl History {
     fn trace(&self) -> Trace {
         let context = Context {
+            extent: Extent::Run,
             base_url: "http://127.0.0.1:1/v1".to_owned(),
             keys: KEYS.map(|key| ApiKey::new(key).expect("a usable key")).to_vec(),
             plan_limits: self.plan.map(|(per_minute, per_day)| PlanLimits { per_minute, per_day }),
             category_id: 1,
+            name_mark: None,
             assumed_date: None,
             left_out: Vec::new(),
             unfinished: Vec::new(),
@@ -125,17 +129,6 @@ impl History {
             let is_certain = before.limit == after.limit && before.received <= after.sent && !is_refused;
             is_certain && fell > own(&self.seen, before, after)
         })
-    }
-
-    /// Whether an answer may report, of a key whose plan is not stated, the last minute of a day.
-    pub(crate) fn shows_the_end_of_a_day(&self) -> bool {
-        const DAY: i64 = 86_400;
-        const LONGEST_MINUTE: i64 = 62;
-        let is_end = |seen: &Seen| {
-            let now = seen.date.unwrap_or(seen.received.div_euclid(1_000));
-            seen.reset.is_some_and(|reset| reset.rem_euclid(DAY) <= 1 && reset - now <= LONGEST_MINUTE)
-        };
-        self.seen.iter().any(|seen| (self.plan.is_none() || seen.key > 0) && is_end(seen))
     }
 
     /// A table, with times in seconds since the first request, for the message of a failing test.

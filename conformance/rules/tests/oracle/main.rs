@@ -18,9 +18,11 @@
 //!
 //! Where rules and oracle disagree, one side is defective. Both have limits. A day that no header shows may be exhausted at any moment,
 //! since its requests before the history are unknown. Where no answer has a Date, the clocks agree in what is drawn, because the rules
-//! take the client's for the server's there. Other traffic that never shows in the answers to the client's own requests is held
-//! against the limiter by the rules in [`UNSEEN`], as is stated there. What rules are known to hold against lawful limiters beyond that
-//! is left out where the histories are judged, each with its reason; other seeds show a few more: of twelve that were tried, three do (5, 8 and 42).
+//! take the client's for the server's there. Others send nothing that fails: a Remaining that rises because somebody else's request was
+//! given back in between cannot be distinguished from one that jumps. Other traffic that never shows in the answers to the client's own
+//! requests is held against the limiter by the rules in [`UNSEEN`], as is stated there. What rules are known to hold against lawful
+//! limiters beyond that is left out where the histories are judged, each with its reason; of 131 seeds that were tried, one (128) shows
+//! another: an answer written in the window after the one in which its request was counted, by a counter that slides.
 //!
 //! `ORACLE_TIMES=100` tries a hundred times as many cases, `ORACLE_SEED` (0 to 255) others, and `ORACLE_RULE` asks for one rule only.
 
@@ -104,7 +106,7 @@ fn no_rule_fails_on_what_a_lawful_limiter_reports() {
             // Such a ban follows refusals that the client itself has met.
             shaking.foreign = 0;
         }
-        shaking.apply(&mut history);
+        shaking.apply(&mut history, &script.policy);
         let dated = script.policy.dated && shaking.undated == 0;
         let shared = script.others.is_some() || shaking.foreign != 0;
         let is_known = match script.policy.cut {
@@ -117,23 +119,6 @@ fn no_rule_fails_on_what_a_lawful_limiter_reports() {
             return Ok(());
         }
         let mut broken = broken(&history);
-        if script.policy.shows != Shows::Minute && history.shows_the_end_of_a_day() {
-            // Known accusation: where nothing indicates the plan, the last minute of a day is taken for a minute.
-            broken.remove("quota.not-early");
-        }
-        if script.policy.shows != Shows::Minute && matches!(script.policy.cut, Cut::Weighted { .. }) {
-            // Known accusation: where the day is reported, nothing shows that requests of the minute before the last one still weigh.
-            broken.remove("quota.not-early");
-        }
-        if (script.policy.cut, script.policy.written) == (Cut::First, Written::OnAnswer) {
-            // Known accusation: the answer to a request that is under way when a window ends may report a Reset of no window, since the
-            // next one begins with the request after it.
-            broken.remove("headers.reset-time");
-        }
-        if script.policy.cut == Cut::Log && script.policy.counts_refusals && shared {
-            // Known accusation: somebody else's refusals in a log show nowhere but in the Reset of the run's own.
-            broken.remove("headers.reset-time");
-        }
         if has_unseen_traffic(&history, &script, &shaking) {
             if matches!(script.policy.cut, Cut::Log | Cut::Weighted { .. }) {
                 // What decays, or drops out of a log, may be what somebody else has used.
@@ -142,6 +127,11 @@ fn no_rule_fails_on_what_a_lawful_limiter_reports() {
             if script.policy.ban.is_some() {
                 // Known accusation: a ban that somebody else's refusals brought is reported to the first refusal of the run's own.
                 broken.remove("headers.reset-time");
+            }
+            if (script.policy.cut, script.policy.written) == (Cut::First, Written::OnAnswer) {
+                // Of a window that somebody else began unseen, and that ends while the run's first request is under way.
+                broken.remove("quota.not-exceeded");
+                broken.remove("quota.enforced");
             }
             broken.retain(|id| !UNSEEN.contains(id));
         }

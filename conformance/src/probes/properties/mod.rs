@@ -32,10 +32,24 @@ pub(super) async fn run(
     let generator = Generator::start(session.seed(), strategies::case);
     // A requirement that is already broken needs no second counterexample.
     let mut known = rules::broken(&session.trace);
+    if only == Some(0) {
+        return Err(Stop::NoSuchCase { case: 0, reason: "they are numbered from 1" });
+    }
     for number in 1..=only.unwrap_or(cases) {
         let Some(case) = generator.request(Step::Next).await else { return Ok(()) };
-        if only.is_some_and(|only| only != number) || !creates && case.creates() {
+        if only.is_some_and(|only| only != number) {
             continue;
+        }
+        if !creates && case.creates() {
+            match only {
+                Some(case) => {
+                    return Err(Stop::NoSuchCase {
+                        case,
+                        reason: "it creates an animal, and the profile read-only creates none",
+                    });
+                }
+                None => continue,
+            }
         }
         session.number_case(Some(number));
         let broken = send(session, &case).await?;

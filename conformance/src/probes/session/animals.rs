@@ -1,16 +1,15 @@
 //! The animals of a run: their names and ids.
 
 use super::Session;
-use animal_store_rules::request::is_plain_name;
+use animal_store_rules::request::{MODEST_NAME, is_plain_name};
 use animal_store_rules::trace::exchange::Exchange;
 use animal_store_rules::trace::json::Json;
 
 impl Session<'_> {
-    /// A new plain name: one word of letters, which any name constraint accepts.
+    /// A new plain name: one short word of letters, which any name constraint accepts.
     pub fn fresh_name(&mut self) -> String {
-        const ANIMALS: [&str; 8] = ["Heron", "Otter", "Badger", "Lynx", "Marten", "Plover", "Stoat", "Wren"];
         self.names += 1;
-        format!("{}{}{}", ANIMALS[self.names % ANIMALS.len()], self.nonce, in_letters(self.names as u64, 3))
+        format!("{}{}", self.nonce, in_letters(self.names as u64, MODEST_NAME - NONCE))
     }
 
     /// The ids in the responses to creations.
@@ -19,14 +18,17 @@ impl Session<'_> {
         self.trace.exchanges.iter().filter_map(created_id).collect()
     }
 
-    /// The plain name of the first animal that was created in the category of the options.
+    /// The body of the first creation with a plain name, in the category of the options.
     #[must_use]
-    pub fn first_name(&self) -> Option<String> {
-        self.trace.exchanges.iter().filter(|exchange| created_id(exchange).is_some()).find_map(|exchange| {
-            let body = exchange.request.body.as_ref().filter(|body| body.content_type == "application/json")?;
-            let sent = Json::parse(&body.bytes).ok()?;
-            sent.get("categoryId")?.as_int64().filter(|category| *category == self.trace.context.category_id)?;
-            sent.get("name")?.as_str().filter(|name| is_plain_name(name)).map(str::to_owned)
+    pub fn first_plain_creation(&self) -> Option<Vec<u8>> {
+        let created = self.trace.exchanges.iter().filter(|exchange| created_id(exchange).is_some());
+        created.filter_map(|exchange| exchange.request.body.as_ref()).find_map(|body| {
+            let sent = Json::parse(&body.bytes).ok().filter(|_| body.content_type == "application/json")?;
+            let Json::Object(members) = &sent else { return None };
+            let is_known =
+                members.iter().all(|(member, _)| ["name", "categoryId", "status"].contains(&member.as_str()));
+            let is_usable = is_known && sent.get("categoryId")?.as_int64()? == self.trace.context.category_id;
+            (is_usable && is_plain_name(sent.get("name")?.as_str()?)).then(|| body.bytes.clone())
         })
     }
 
@@ -52,8 +54,18 @@ impl Session<'_> {
     }
 }
 
+/// The letters that the names of one run begin with.
+const NONCE: usize = 7;
+
+/// The beginning of the names of the run that starts at this time.
+pub(super) fn nonce(milliseconds: u64) -> String {
+    let mut letters = in_letters(milliseconds, NONCE);
+    letters[..1].make_ascii_uppercase();
+    letters
+}
+
 /// The last digits of a number, in letters.
-pub(super) fn in_letters(mut number: u64, digits: usize) -> String {
+fn in_letters(mut number: u64, digits: usize) -> String {
     let mut letters = Vec::with_capacity(digits);
     for _ in 0..digits {
         letters.push(b"abcdefghijklmnopqrstuvwxyz"[(number % 26) as usize]);

@@ -29,7 +29,7 @@ pub(super) fn seconds(value: f64) -> String {
 }
 
 /// An RFC 3339 time as text, to the second; the input itself when it is not one.
-pub(super) fn date_and_time(text: &str) -> String {
+pub(crate) fn date_and_time(text: &str) -> String {
     match text.parse::<Timestamp>() {
         Ok(time) => time.strftime("%-d %B %Y, %H:%M:%S UTC").to_string(),
         Err(_) => text.to_owned(),

@@ -4,7 +4,7 @@
 //! Content-Security-Policy of the page is a second line of defence.
 
 mod body;
-mod labels;
+pub(crate) mod labels;
 mod requests;
 mod timeline;
 mod view;
@@ -14,15 +14,21 @@ use askama::Template;
 use super::Report;
 use view::Page;
 
-const STYLE: &str = include_str!("../../../templates/report/style.css");
+/// The style, and its digest in the Content-Security-Policy. The page of a comparison has it too.
+pub(crate) const STYLE: &str = include_str!("../../../templates/report/style.css");
 const SCRIPT: &str = include_str!("../../../templates/report/script.js");
 
-/// Nothing may be loaded. The only style and the only script are those with these SHA-256 digests in base64, which a test
-/// verifies.
-const POLICY: &str = "default-src 'none'; \
-    style-src 'sha256-0SXyJPP8qMNOPZebVT1J5X39eKVLc2imD03a/Cv5Afc='; \
-    script-src 'sha256-uf8Ll1O1ooBmw9femB0dk53rY+50iewrqg7BNYdstwE='; \
-    img-src data:; base-uri 'none'; form-action 'none'";
+/// The SHA-256 digests of the style and of the script in base64, which a test verifies.
+pub(crate) const STYLE_DIGEST: &str = "sha256-vzIJErARKXmEsovMJEJOqV5bvHznJPWiN6z/3Ai2bH8=";
+const SCRIPT_DIGEST: &str = "sha256-5EXnhtWXBgALgmbPG3WgEEYp/OxtsodqI9KOEvXQ3Qw=";
+
+/// The Content-Security-Policy of a page: nothing may be loaded, and the only styles and scripts are those with these digests.
+pub(crate) fn policy(styles: &[&str], script: &str) -> String {
+    let styles: String = styles.iter().map(|digest| format!(" '{digest}'")).collect();
+    format!(
+        "default-src 'none'; style-src{styles}; script-src '{script}'; img-src data:; base-uri 'none'; form-action 'none'"
+    )
+}
 
 /// The whole page.
 #[must_use]

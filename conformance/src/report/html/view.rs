@@ -7,8 +7,9 @@ use askama::Template;
 use super::labels::{self, date_and_time, seconds, times};
 use super::requests::{self, Requests};
 use super::timeline::{self, Chart};
-use super::{POLICY, SCRIPT, STYLE, body};
-use crate::report::{Choice, Evidence, Report, ReportedExchange, RequirementReport};
+use super::{SCRIPT, SCRIPT_DIGEST, STYLE, STYLE_DIGEST, body};
+use crate::report::limits::LimitsShown;
+use crate::report::{Choice, Evidence, Report, ReportedExchange, RequirementReport, SPECIFICATION_PAGE};
 use animal_store_rules::catalogue::Level;
 use animal_store_rules::verdict::{Status, Verdict};
 
@@ -20,13 +21,15 @@ const LEVELS: [Level; 3] = [Level::Stated, Level::Inferred, Level::Open];
 #[template(path = "report/page.html", whitespace = "minimize")]
 pub(super) struct Page<'r> {
     report: &'r Report,
-    policy: &'static str,
+    policy: String,
+    specification: &'static str,
     style: &'static str,
     script: &'static str,
     verdict: &'static str,
     sentence: String,
     facts: Vec<(&'static str, String)>,
     bars: Vec<Bar>,
+    causes: Vec<CausedBy<'r>>,
     findings: Vec<&'r RequirementReport>,
     sections: Vec<Section<'r>>,
     marks: Vec<(Mark, usize)>,
@@ -44,9 +47,11 @@ impl<'r> Page<'r> {
         let mut findings: Vec<&RequirementReport> =
             all.iter().filter(|r| matches!(Mark::of(r), Mark::Broken | Mark::Warning)).collect();
         findings.sort_by_key(|requirement| !requirement.violation);
+        let causes = caused(report, &mut findings);
         Page {
             report,
-            policy: POLICY,
+            specification: SPECIFICATION_PAGE,
+            policy: super::policy(&[STYLE_DIGEST], SCRIPT_DIGEST),
             style: STYLE,
             script: SCRIPT,
             verdict: match report.verdict {
@@ -57,6 +62,7 @@ impl<'r> Page<'r> {
             sentence: sentence(report),
             facts: facts(report),
             bars: LEVELS.into_iter().filter_map(|level| Bar::new(report, level)).collect(),
+            causes,
             findings,
             sections: sections(report),
             marks: marks.into_iter().filter(|(_, count)| *count > 0).collect(),
@@ -161,9 +167,25 @@ pub(super) struct Row<'r> {
     proofs: Vec<Proof<'r>>,
 }
 
-/// A failure of a requirement, and the exchanges that show it.
+/// The findings that have a likely cause in common.
+pub(super) struct CausedBy<'r> {
+    sentence: &'r str,
+    findings: Vec<&'r RequirementReport>,
+}
+
+/// Takes the findings that a likely cause explains out of the others.
+fn caused<'r>(report: &'r Report, findings: &mut Vec<&'r RequirementReport>) -> Vec<CausedBy<'r>> {
+    let mut take = |ids: &[String]| findings.extract_if(.., |finding| ids.contains(&finding.id)).collect::<Vec<_>>();
+    let causes = report.causes.iter();
+    let causes = causes.map(|cause| CausedBy { sentence: &cause.sentence, findings: take(&cause.requirements) });
+    causes.filter(|cause| !cause.findings.is_empty()).collect()
+}
+
+/// Failures of a requirement of one kind, and the exchanges that show an example.
 pub(super) struct Proof<'r> {
     evidence: &'r Evidence,
+    /// What the exchanges show of the rate limit, where the finding is about that.
+    limits: Vec<LimitsShown>,
     exchanges: Vec<Shown<'r>>,
 }
 
@@ -183,7 +205,7 @@ fn sections(report: &Report) -> Vec<Section<'_>> {
     let mut shown = BTreeMap::new();
     for requirement in &report.requirements {
         let mark = Mark::of(requirement);
-        let proofs = proofs(requirement, &mut shown);
+        let proofs = proofs(report, requirement, &mut shown);
         let row = Row { requirement, mark, outcome: outcome(requirement, mark), proofs };
         match sections.last_mut().filter(|section| section.name == requirement.section) {
             Some(section) => section.rows.push(row),
@@ -203,16 +225,26 @@ fn sections(report: &Report) -> Vec<Section<'_>> {
 
 /// The evidence of a requirement. The first exchange of all is shown in full in any case, the others once on the page:
 /// `shown` maps their numbers to the requirement.
-fn proofs<'r>(requirement: &'r RequirementReport, shown: &mut BTreeMap<usize, &'r str>) -> Vec<Proof<'r>> {
-    let mut is_open = true;
+fn proofs<'r>(
+    report: &Report,
+    requirement: &'r RequirementReport,
+    shown: &mut BTreeMap<usize, &'r str>,
+) -> Vec<Proof<'r>> {
+    // The table of the limits says it all, and a body of such an exchange nothing.
+    let mut is_open = !requirement.concerns_limits();
     let mut place = |exchange: &'r ReportedExchange| {
         let before = shown.get(&exchange.number).copied();
         shown.entry(exchange.number).or_insert(&requirement.id);
         let under = before.filter(|_| !is_open);
         Shown { exchange, under, is_first: before.is_none(), is_open: std::mem::take(&mut is_open) }
     };
-    let proof =
-        |evidence: &'r Evidence| Proof { evidence, exchanges: evidence.exchanges.iter().map(&mut place).collect() };
+    let limits =
+        |evidence: &Evidence| if requirement.concerns_limits() { evidence.limits_shown(report) } else { Vec::new() };
+    let proof = |evidence: &'r Evidence| Proof {
+        evidence,
+        limits: limits(evidence),
+        exchanges: evidence.exchanges.iter().map(&mut place).collect(),
+    };
     requirement.evidence.iter().map(proof).collect()
 }
 

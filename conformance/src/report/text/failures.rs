@@ -14,6 +14,9 @@ const SHOWN: usize = 2;
 /// The maximum number of lines of a body.
 const BODY_LINES: usize = 3;
 
+/// The length of a line of a body where lines are not wrapped.
+const MAX_ROW: usize = 100;
+
 /// The broken requirements that are violations, or those that are not.
 pub(super) fn list(page: &mut Page, report: &Report, title: &str, style: Style, violation: bool, detail: Detail) {
     let broken: Vec<&RequirementReport> = report
@@ -43,13 +46,34 @@ pub(super) fn failure(page: &mut Page, report: &Report, requirement: &Requiremen
     if let Some(reason) = &requirement.reason {
         page.text(4, PLAIN, reason);
     }
-    let shown = if detail == Detail::Verbose { requirement.evidence.len() } else { 1 };
-    for evidence in requirement.evidence.iter().take(shown) {
-        finding(page, report, evidence, detail);
+    let (shown, is_first) = match report.cause_of(&requirement.id) {
+        // One of the findings that have a cause in common is shown in full, and the others in a line.
+        Some(cause) if detail != Detail::Verbose => {
+            let is_first = cause.requirements.first() == Some(&requirement.id);
+            page.text(4, PLAIN, &format!("likely cause: {}", cause.sentence));
+            (usize::from(is_first), is_first)
+        }
+        _ => (if detail == Detail::Verbose { requirement.evidence.len() } else { 1 }, true),
+    };
+    if is_first {
+        expected(page, requirement);
     }
-    if requirement.failures > shown {
-        let hint = if detail == Detail::Verbose { "" } else { " like this; -v shows more" };
-        page.text(4, DIM, &format!("and {} more{hint}", requirement.failures - shown));
+    for evidence in requirement.evidence.iter().take(shown) {
+        finding(page, report, requirement, evidence, detail);
+    }
+    for evidence in requirement.evidence.iter().skip(shown) {
+        page.entry(4, (if is_first { "also    " } else { "found   " }, DIM), (&evidence.finding(), PLAIN));
+    }
+    if requirement.further_failures() > 0 {
+        let hint = if detail == Detail::Verbose { "" } else { " of other kinds" };
+        page.text(4, DIM, &format!("and {} more{hint}", requirement.further_failures()));
+    }
+}
+
+/// What was expected, where it is the same for every kind of failure; else each says so itself.
+fn expected(page: &mut Page, requirement: &RequirementReport) {
+    if let Some(evidence) = requirement.evidence.first() {
+        page.entry(4, ("expected", DIM), (&evidence.expected, PLAIN));
     }
 }
 
@@ -58,11 +82,15 @@ fn program(report: &Report) -> &str {
     report.rerun_command.split(" --").next().unwrap_or_default()
 }
 
-fn finding(page: &mut Page, report: &Report, evidence: &Evidence, detail: Detail) {
+fn finding(page: &mut Page, report: &Report, requirement: &RequirementReport, evidence: &Evidence, detail: Detail) {
     let mut row = |name: &str, text: &str| page.entry(4, (name, DIM), (text, PLAIN));
-    row("expected", &evidence.expected);
-    row("found   ", &evidence.found);
-    if detail != Detail::Verbose {
+    if requirement.evidence.first().is_some_and(|first| first.expected != evidence.expected) {
+        row("expected", &evidence.expected);
+    }
+    row("found   ", &evidence.finding());
+    if requirement.concerns_limits() {
+        evidence.limits_shown(report).iter().for_each(|shown| row("exchange", &shown.to_string()));
+    } else if detail != Detail::Verbose {
         for exchange in evidence.exchanges.iter().take(SHOWN) {
             let room = row_room(page);
             let mut row = |name: &str, text: &str| page.entry(4, (name, DIM), (&cut(text, room), PLAIN));
@@ -73,8 +101,7 @@ fn finding(page: &mut Page, report: &Report, evidence: &Evidence, detail: Detail
     for exchange in evidence.exchanges.iter().take(1) {
         page.verbatim(4, &exchange.curl);
         if let Some(options) = &exchange.replay {
-            let case = options.rsplit(' ').next().unwrap_or_default();
-            page.verbatim(4, &format!("{} --replay {case}", report.rerun_command));
+            page.verbatim(4, &report.replay_command(&requirement.id, options));
         }
     }
     if detail == Detail::Verbose {
@@ -84,7 +111,7 @@ fn finding(page: &mut Page, report: &Report, evidence: &Evidence, detail: Detail
 
 /// The room for a request or a response, in all its lines.
 fn row_room(page: &Page) -> usize {
-    page.room(4 + "expected".len() + 2).saturating_mul(BODY_LINES)
+    page.room(4 + "expected".len() + 2).min(MAX_ROW).saturating_mul(BODY_LINES)
 }
 
 /// Method, target and body in a line.

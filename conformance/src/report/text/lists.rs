@@ -4,7 +4,7 @@ use anstyle::Style;
 
 use super::page::{BOLD, DIM, GREEN, PLAIN, Page, RED, YELLOW};
 use super::{Detail, failures, mark};
-use crate::layout::width;
+use crate::layout::{cut, width};
 use crate::report::{Choice, Report, RequirementReport, Tally};
 use animal_store_rules::catalogue::Level;
 use animal_store_rules::verdict::Status;
@@ -104,6 +104,18 @@ fn worst(report: &Report, section: &str) -> (&'static str, Style) {
         .unwrap_or(("✓", GREEN))
 }
 
+/// What held as far as it could be seen.
+pub(super) fn partly_seen(page: &mut Page, report: &Report) {
+    let partly = |r: &&RequirementReport| r.selected && r.status == Status::Pass && r.reason.is_some();
+    let requirements: Vec<&RequirementReport> = report.requirements.iter().filter(partly).collect();
+    if !requirements.is_empty() {
+        page.title(BOLD, "Held, as far as this run could see");
+    }
+    for requirement in requirements {
+        page.entry(2, (&requirement.id, PLAIN), (requirement.reason.as_deref().unwrap_or_default(), DIM));
+    }
+}
+
 /// A line for each requirement.
 pub(super) fn requirements(page: &mut Page, report: &Report) {
     let mut section = "";
@@ -127,10 +139,44 @@ pub(super) fn requirements(page: &mut Page, report: &Report) {
     }
 }
 
+/// The lines of the difference that are shown without `-v`.
+const TRANSCRIPT_LINES: usize = 16;
+
 /// The difference between the tour's transcript and that of every lawful server.
-pub(super) fn transcript(page: &mut Page, report: &Report) {
-    if let Some(diff) = &report.transcript_diff {
-        page.title(BOLD, "Difference from the transcript of every lawful server");
-        diff.lines().for_each(|line| page.text(2, PLAIN, line));
+pub(super) fn transcript(page: &mut Page, report: &Report, detail: Detail) {
+    let Some(diff) = &report.transcript_diff else { return };
+    page.title(BOLD, "Difference from the transcript of every lawful server");
+    let lines = diff.lines().count();
+    let shown = if detail == Detail::Verbose { lines } else { TRANSCRIPT_LINES };
+    diff.lines().take(shown).for_each(|line| page.text(2, PLAIN, line));
+    if lines > shown {
+        page.text(2, DIM, &format!("and more, {lines} lines in total; -v shows all"));
     }
 }
+
+/// The likely causes, and what each explains.
+pub(super) fn causes(page: &mut Page, report: &Report) {
+    if report.causes.is_empty() {
+        return;
+    }
+    page.title(BOLD, "Likely causes");
+    for cause in &report.causes {
+        page.entry(2, ("→", YELLOW), (&cause.sentence, PLAIN));
+        page.text(5, DIM, &cause.requirements.join(", "));
+    }
+}
+
+/// What is violated, in a line each: what remains on the screen of a long report.
+pub(super) fn recap(page: &mut Page, report: &Report) {
+    let broken: Vec<&RequirementReport> = report.requirements.iter().filter(|r| r.violation).collect();
+    page.title(RED, "Violated");
+    let widest = broken.iter().map(|requirement| width(&requirement.id)).max().unwrap_or(0);
+    for requirement in broken {
+        let head = format!("✗ {:widest$}  ", requirement.id);
+        let room = page.room(2 + width(&head)).min(MAX_RECAP);
+        page.verbatim(2, &format!("{RED}{head}{RED:#}{}", cut(&requirement.findings().replace('\n', " "), room)));
+    }
+}
+
+/// The maximum length of a finding in the recap, in columns.
+const MAX_RECAP: usize = 100;

@@ -27,8 +27,15 @@ pub enum Detail {
 /// The report with ANSI colours, in lines of at most this many columns. Commands are never wrapped.
 #[must_use]
 pub fn render(report: &Report, detail: Detail, columns: usize) -> String {
+    render_with_files(report, detail, columns, &[])
+}
+
+/// [`render`], with the names of the files that other reports on this run are written to.
+#[must_use]
+pub fn render_with_files(report: &Report, detail: Detail, columns: usize, files: &[String]) -> String {
     let mut page = Page::new(columns);
     head(&mut page, report);
+    lists::causes(&mut page, report);
     for (title, style, violation) in [("Violations", RED, true), ("Warnings", YELLOW, false)] {
         if violation || detail != Detail::Quiet {
             failures::list(&mut page, report, title, style, violation, detail);
@@ -38,6 +45,7 @@ pub fn render(report: &Report, detail: Detail, columns: usize) -> String {
         lists::not_exercised(&mut page, report);
     }
     if detail != Detail::Quiet {
+        lists::partly_seen(&mut page, report);
         lists::known_failing(&mut page, report, detail);
         lists::choices(&mut page, report, detail);
         match detail {
@@ -45,11 +53,11 @@ pub fn render(report: &Report, detail: Detail, columns: usize) -> String {
             _ => lists::sections(&mut page, report),
         }
     }
-    if detail == Detail::Verbose {
-        lists::transcript(&mut page, report);
+    if detail != Detail::Quiet {
+        lists::transcript(&mut page, report, detail);
     }
     if detail != Detail::Quiet || report.verdict != Verdict::Conforms {
-        foot(&mut page, report);
+        foot(&mut page, report, detail, files);
     }
     page.finish()
 }
@@ -57,7 +65,7 @@ pub fn render(report: &Report, detail: Detail, columns: usize) -> String {
 impl std::fmt::Display for Report {
     /// The verdict and the violations, without colours and line wrapping: the message of a failed assertion.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        anstream::adapter::strip_str(&render(self, Detail::Quiet, usize::MAX)).fmt(f)
+        page::without_styles(&render(self, Detail::Quiet, usize::MAX)).fmt(f)
     }
 }
 
@@ -71,6 +79,11 @@ fn head(page: &mut Page, report: &Report) {
     let plan = report.target.plan.as_ref().map_or_else(String::new, |plan| format!(", plan {plan}"));
     let strict = if report.strict { ", strict" } else { "" };
     page.text(0, DIM, &format!("profile {}{plan}{strict}", report.profile.as_str()));
+    let implementation = &report.target.implementation;
+    if let Some(title) = implementation.title() {
+        let url = implementation.url.as_ref().map_or_else(String::new, |url| format!(", {url}"));
+        page.text(0, DIM, &format!("implementation {title}{url}"));
+    }
     for note in &report.notes {
         page.text(0, YELLOW, &format!("note: {note}"));
     }
@@ -109,22 +122,49 @@ fn counts(report: &Report) -> String {
     )
 }
 
-/// The rerun command and the cost; the verdict again, for those who see only the end.
-fn foot(page: &mut Page, report: &Report) {
+/// What is broken in a line each, the rerun command, the files and the cost; the verdict again, for those who see only the end.
+fn foot(page: &mut Page, report: &Report, detail: Detail, files: &[String]) {
+    if detail != Detail::Quiet && report.verdict == Verdict::Violates {
+        lists::recap(page, report);
+    }
     page.blank();
     page.text(0, DIM, "Rerun command:");
     page.verbatim(2, &report.rerun_command);
+    if !files.is_empty() {
+        page.text(0, DIM, "Report files:");
+        files.iter().for_each(|file| page.verbatim(2, file));
+    }
     let figures = format!(
         "{}, {} created, {}.{:01} s, seed {}",
-        counted(report.requests, "request"),
+        requests(report),
         counted(report.created, "animal"),
         report.duration_ms / 1000,
         report.duration_ms % 1000 / 100,
         report.seed
     );
+    let (tool, catalogue) = (&report.tool, &report.catalogue);
+    let digest = catalogue.short();
+    page.blank();
+    page.text(
+        0,
+        DIM,
+        &format!(
+            "judged by {} {}, requirements {} ({digest}), specification {}",
+            tool.name, tool.version, catalogue.version, report.specification
+        ),
+    );
     let verdict = report.verdict.as_str().to_uppercase();
     page.blank();
     page.entry(0, (&verdict, verdict_style(report.verdict)), (&figures, PLAIN));
+}
+
+/// How many requests were sent, and how many of them count against the key.
+fn requests(report: &Report) -> String {
+    let with_key = report.requests_with_key.min(report.requests);
+    match report.requests - with_key {
+        0 => counted(report.requests, "request"),
+        without => format!("{} with the key, {without} without", counted(with_key, "request")),
+    }
 }
 
 fn counted(count: usize, what: &str) -> String {

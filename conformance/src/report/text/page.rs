@@ -93,6 +93,13 @@ fn styled(style: Style, text: &str) -> String {
     if text.is_empty() { String::new() } else { format!("{style}{text}{style:#}") }
 }
 
+/// A page without its styles. They are its only escape sequences, because what a candidate sends is made printable before.
+pub(super) fn without_styles(page: &str) -> String {
+    let (plain, styled) = page.split_once('\u{1b}').unwrap_or((page, ""));
+    let rest = styled.split('\u{1b}').map(|part| part.split_once('m').map_or(part, |(_, text)| text));
+    std::iter::once(plain).chain(rest).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -109,6 +116,14 @@ mod tests {
             |page: &mut Page| page.entry(2, ("head", PLAIN), ("one two three four five six seven eight", PLAIN));
         assert_eq!(written(40, entry), "  head  one two three four five six\n        seven eight\n");
         assert_eq!(written(30, entry), "  head\n      one two three four five\n      six seven eight\n");
+    }
+
+    #[test]
+    fn styles_can_be_removed() {
+        let page = written(40, |page| page.entry(2, ("name", BOLD), ("some m text", RED)));
+        assert!(page.contains('\u{1b}'), "{page:?}");
+        assert_eq!(without_styles(&page), "  name  some m text\n");
+        assert_eq!(without_styles("plain\n"), "plain\n");
     }
 
     #[test]

@@ -45,9 +45,9 @@ pub(crate) struct Nature {
     pub(crate) fault: Option<Fault>,
     /// Whether it makes unusual lawful choices throughout.
     pub(crate) odd: bool,
-    /// Whether the headers tell the day, while the window is what limits.
+    /// Whether the headers report the day, while the window is what limits.
     pub(crate) reports_day: bool,
-    /// Whether Remaining is told before the request is counted.
+    /// Whether Remaining is reported before the request is counted.
     pub(crate) counts_late: bool,
     /// Whether requests that fail use nothing up.
     pub(crate) failures_are_free: bool,
@@ -59,7 +59,7 @@ pub(crate) struct Nature {
     pub(crate) replicas_lag: bool,
     /// Whether somebody else changes the animals that exist from the start, and takes some away.
     pub(crate) is_busy: bool,
-    /// The status of a ban that begins with the second refusal of a window, and of which that refusal does not tell.
+    /// The status of a ban that begins with the second refusal of a window, and which that refusal does not report.
     pub(crate) bans_with: Option<u16>,
     /// How long each request takes that is dealt with alone, one after the other, if they are.
     pub(crate) one_by_one: Option<Duration>,

@@ -32,7 +32,7 @@ struct Run {
     output: String,
     /// What it says that it met.
     sentence: String,
-    /// In KiB; none where the system does not tell.
+    /// In KiB; none where the system does not report it.
     memory: Option<u64>,
 }
 
@@ -94,7 +94,7 @@ fn first_violation(report: &Value) -> String {
     sentence.unwrap_or_default()
 }
 
-/// The most memory that a process has held, in KiB, where the system tells.
+/// The most memory that a process has held, in KiB, where the system reports it.
 fn most_memory(process: u32) -> Option<u64> {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")?.parse().ok())

@@ -1,17 +1,19 @@
 //! Authentication: a bearer key on every operation, and 401 without one, whatever else is wrong.
 
 use crate::facts::Facts;
-use crate::history::{Entry, History};
+use crate::history::{Animal, Entry, History};
 use crate::request::{Credential, Defect, Operation};
+use crate::rules::needs::Needs;
 use crate::rules::{Judgement, Rule, answered};
+use crate::trace::json::Json;
 
 pub(crate) const RULES: &[Rule] = &[
-    Rule::new("auth.valid-key", valid_key),
-    Rule::new("auth.missing-key", missing_key),
-    Rule::new("auth.invalid-key", invalid_key),
-    Rule::new("auth.exact-key", exact_key),
-    Rule::new("auth.bearer-header", bearer_header),
-    Rule::new("auth.before-all-else", before_all_else),
+    Rule::new("auth.valid-key", valid_key).needing(Needs::CREDENTIAL.of_run()),
+    Rule::new("auth.missing-key", missing_key).needing(Needs::REQUEST),
+    Rule::new("auth.invalid-key", invalid_key).needing(Needs::REQUEST),
+    Rule::new("auth.exact-key", exact_key).needing(Needs::REQUEST),
+    Rule::new("auth.bearer-header", bearer_header).needing(Needs::CREDENTIAL),
+    Rule::new("auth.before-all-else", before_all_else).needing(Needs::REQUEST),
 ];
 
 fn valid_key(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
@@ -32,52 +34,99 @@ fn invalid<'d>(history: &'d History<'_>, defect: Defect, sound: bool) -> impl It
     })
 }
 
+/// Requires 401. A caller without a key whose own allowance is exhausted shows nothing of it.
 fn require_refusal<'c>(
-    history: &History<'_>,
+    Facts { history, limiter }: &Facts<'_>,
     entries: impl Iterator<Item = &'c Entry<'c>>,
     judgement: &mut Judgement,
     credential: &str,
 ) {
-    entries.for_each(|entry| judgement.require_lawful(history, entry, credential));
+    entries
+        .filter(|entry| !limiter.anonymous().explains(entry))
+        .for_each(|entry| judgement.require_lawful(history, entry, credential));
 }
 
-fn missing_key(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
-    require_refusal(history, invalid(history, Defect::Absent, true), judgement, "a request without a key");
+/// Of those that were not refused for the rate. A limiter that runs before authentication is one defect, which
+/// `auth.before-all-else` names: what these requests would have got otherwise does not show.
+fn let_through<'c>(entries: impl Iterator<Item = &'c Entry<'c>>) -> impl Iterator<Item = &'c Entry<'c>> {
+    entries.filter(|entry| entry.status() != Some(429))
 }
 
-fn invalid_key(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
-    require_refusal(history, invalid(history, Defect::Unknown, true), judgement, "a key that nobody issued");
+fn missing_key(facts: &Facts<'_>, judgement: &mut Judgement) {
+    let entries = let_through(invalid(facts.history, Defect::Absent, true));
+    require_refusal(facts, entries, judgement, "a request without a key");
+    for entry in facts.history.entries.iter().filter(|entry| entry.credential.is_invalid()) {
+        if let Some(id) = own_animal_elsewhere(facts.history, entry) {
+            let found = format!("{} with the animal {id} of this run", answered(entry));
+            judgement.fail(&[entry], "no animals without a key, at any path", found);
+        }
+    }
 }
 
-fn exact_key(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
-    require_refusal(
-        history,
-        invalid(history, Defect::Inexact, true),
-        judgement,
-        "a key that is not exactly a valid one",
-    );
+/// The id of an animal of this run that is shown outside the four operations, such as at `/pets/`. Nothing is stated about other paths,
+/// but what shows the animals of the service there is one of its operations.
+fn own_animal_elsewhere(history: &History<'_>, entry: &Entry<'_>) -> Option<i64> {
+    if entry.operation != Operation::Elsewhere || !entry.succeeded() {
+        return None;
+    }
+    let shown = match entry.value()? {
+        Json::Array(items) => items.as_slice(),
+        pet => std::slice::from_ref(pet),
+    };
+    shown.iter().map(Animal).find_map(|animal| {
+        let creation = history.creation(animal.id()?)?;
+        let is_own = animal.name().is_some() && animal.name() == creation.sent.name.as_deref();
+        (is_own && history.entries[creation.entry].precedes(entry)).then_some(creation.id)
+    })
 }
 
-fn bearer_header(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
+fn invalid_key(facts: &Facts<'_>, judgement: &mut Judgement) {
+    let entries = let_through(invalid(facts.history, Defect::Unknown, true));
+    require_refusal(facts, entries, judgement, "a key that nobody issued");
+}
+
+fn exact_key(facts: &Facts<'_>, judgement: &mut Judgement) {
+    let entries = let_through(invalid(facts.history, Defect::Inexact, true));
+    require_refusal(facts, entries, judgement, "a key that is not exactly a valid one");
+}
+
+fn bearer_header(facts: &Facts<'_>, judgement: &mut Judgement) {
     // A key in the query makes the query itself unusual, so soundness is not asked for here.
-    let entries = history.entries.iter().filter(|entry| {
-        entry.credential == Credential::Invalid(Defect::NotBearer) && entry.operation != Operation::Elsewhere
+    let entries = facts.history.entries.iter().filter(|entry| {
+        let defect = matches!(entry.credential, Credential::Invalid(Defect::NotBearer | Defect::Repeated));
+        defect && entry.operation != Operation::Elsewhere
     });
     require_refusal(
-        history,
-        entries,
+        facts,
+        let_through(entries),
         judgement,
         "a key that does not come as a bearer token in the Authorization header",
     );
 }
 
-fn before_all_else(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
-    for defect in [Defect::Absent, Defect::Unknown, Defect::Inexact] {
-        require_refusal(
-            history,
-            invalid(history, defect, false),
-            judgement,
-            "a request without a valid key, whatever else is wrong with it",
-        );
+fn before_all_else(facts: &Facts<'_>, judgement: &mut Judgement) {
+    let entries = facts.history.entries.iter().filter(|entry| {
+        let Credential::Invalid(defect) = entry.credential else { return false };
+        // The rate is something else that may be wrong, also with requests that are sound.
+        let is_sound = matches!(defect, Defect::NotBearer | Defect::Repeated) || entry.operation.is_certainly_valid();
+        entry.operation != Operation::Elsewhere && (!is_sound || entry.status() == Some(429))
+    });
+    let what = "a request without a valid key, whatever else is wrong with it";
+    require_refusal(facts, entries, judgement, what);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace_builder::TraceBuilder;
+
+    #[test]
+    fn a_limiter_before_authentication_is_one_finding_and_hides_no_hole() {
+        let limited = || TraceBuilder::new().key("sk-Unknown").list(401, 1, 60).list(429, 0, 60).list(429, 0, 60);
+        assert_eq!(limited().failing(invalid_key), [[0; 0]; 0]);
+        assert_eq!(limited().failing(before_all_else), [[2], [3]]);
+        assert_eq!(limited().list(200, 0, 60).failing(invalid_key), [[4]], "the hole");
+        let unauthorized = TraceBuilder::new().key("sk-Unknown").list(401, 1, 60);
+        assert_eq!(unauthorized.judged(before_all_else).judged, 0);
     }
 }

@@ -2,25 +2,34 @@
 
 use unicode_normalization::UnicodeNormalization;
 
+use super::list::differences;
 use crate::facts::Facts;
 use crate::history::{Animal, Entry, History};
-use crate::request::{Ambiguity, CreateBody, Fault, is_plain_name};
+use crate::request::{Ambiguity, CreateBody, Draft, Fault, NEAR_ZERO, is_plain_name};
+use crate::rules::needs::Needs;
 use crate::rules::{Judgement, Rule};
+use crate::trace::json::Json;
 
 pub(crate) const RULES: &[Rule] = &[
-    Rule::new("create.success", success),
-    Rule::new("create.echo", echo),
-    Rule::new("create.assigned-id", assigned_id),
-    Rule::new("create.name-required", |d, j| refused(d, j, Fault::NameMissing, "a body without name")),
-    Rule::new("create.category-required", |d, j| refused(d, j, Fault::CategoryMissing, "a body without categoryId")),
-    Rule::new("create.name-type", |d, j| refused(d, j, Fault::NameType, "a name that is not a string")),
-    Rule::new("create.category-type", |d, j| refused(d, j, Fault::CategoryType, "a categoryId that is not a number")),
-    Rule::new("create.category-int64", category_int64),
-    Rule::new("create.status-enum", |d, j| refused(d, j, Fault::StatusEnum, "a status outside the three values")),
+    Rule::new("create.success", success).needing(Needs::REQUEST),
+    Rule::new("create.echo", echo).needing(Needs::BODIES),
+    Rule::new("create.assigned-id", assigned_id).needing(Needs::BODIES),
+    Rule::new("create.name-required", |d, j| refused(d, j, Fault::NameMissing, "a body without name"))
+        .needing(Needs::REQUEST),
+    Rule::new("create.category-required", |d, j| refused(d, j, Fault::CategoryMissing, "a body without categoryId"))
+        .needing(Needs::REQUEST),
+    Rule::new("create.name-type", |d, j| refused(d, j, Fault::NameType, "a name that is not a string"))
+        .needing(Needs::REQUEST),
+    Rule::new("create.category-type", |d, j| refused(d, j, Fault::CategoryType, "a categoryId that is not a number"))
+        .needing(Needs::REQUEST),
+    Rule::new("create.category-int64", category_int64).needing(Needs::REQUEST),
+    Rule::new("create.status-enum", |d, j| refused(d, j, Fault::StatusEnum, "a status outside the three values"))
+        .needing(Needs::REQUEST),
     Rule::new("create.body-required", |d, j| {
         refused(d, j, Fault::NoObject, "a body that is missing or is not an object");
-    }),
-    Rule::new("create.malformed-json", malformed_json),
+    })
+    .needing(Needs::REQUEST),
+    Rule::new("create.malformed-json", malformed_json).needing(Needs::REQUEST),
 ];
 
 /// Creations with a valid key that were not refused for the rate.
@@ -43,7 +52,7 @@ fn echo(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
         if ambiguities.contains(&Ambiguity::RepeatedMember) {
             continue;
         }
-        match alteration(animal, sent.name.as_deref(), sent.category_id, sent.status.as_deref()) {
+        match alteration(animal, sent) {
             None => judgement.hold(),
             Some(alteration) => judgement.fail(&[entry], "the animal as it was sent", alteration),
         }
@@ -51,26 +60,19 @@ fn echo(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
 }
 
 /// What is not as it was sent.
-fn alteration(animal: Animal<'_>, name: Option<&str>, category: Option<i64>, status: Option<&str>) -> Option<String> {
-    if let Some(name) = name
-        && !animal.name().is_some_and(|shown| is_same_name(name, shown))
-    {
-        return Some(format!("name {:?} instead of {name:?}", animal.name().unwrap_or("")));
-    }
-    if let Some(category) = category
-        && animal.category_id() != Some(category)
-    {
-        let shown = animal
-            .category_id()
-            .map_or_else(|| "a value that is not an int64".to_owned(), |category| category.to_string());
-        return Some(format!("categoryId {shown} instead of {category}"));
-    }
-    if let Some(status) = status
-        && animal.status() != Some(status)
-    {
-        return Some(format!("status {:?} instead of {status:?}", animal.status().unwrap_or("none")));
-    }
-    None
+fn alteration(animal: Animal<'_>, sent: &Draft) -> Option<String> {
+    let is_named = |name: &str| animal.name().is_some_and(|shown| is_same_name(name, shown));
+    let altered = [
+        ("name", sent.name.as_deref().is_some_and(|name| !is_named(name))),
+        ("categoryId", sent.category_id.is_some_and(|category| animal.category_id() != Some(category))),
+        ("status", sent.status.is_some() && animal.status() != sent.status.as_deref()),
+    ];
+    let as_sent = |member: &str| match member {
+        "name" => Json::String(sent.name.clone().unwrap_or_default()).to_string(),
+        "categoryId" => sent.category_id.unwrap_or_default().to_string(),
+        _ => Json::String(sent.status.clone().unwrap_or_default()).to_string(),
+    };
+    differences(altered, |member| animal.shown(member), as_sent)
 }
 
 /// Whether a name is shown as it was sent. An unusual one may be trimmed and brought to normalisation form C.
@@ -91,6 +93,7 @@ fn assigned_id(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
         let expected = "an id that the service assigned";
         match animal.id() {
             None => judgement.fail(&[entry], expected, "an id that is missing or not an int64"),
+            Some(id) if asked == Some(id) && !is_telling(history, id) => {}
             Some(id) if asked == Some(id) => {
                 judgement.fail(&[entry], expected, format!("the id {id} that the client sent"));
             }
@@ -99,11 +102,31 @@ fn assigned_id(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     }
 }
 
+/// Whether a client sent this identifier and the service would hardly have assigned it by itself. What the judge sends is such a one;
+/// those of other clients may be the next in a row by chance.
+fn is_telling(history: &History<'_>, id: i64) -> bool {
+    history.is_run() || id.unsigned_abs() >= NEAR_ZERO
+}
+
 fn refused(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement, fault: Fault, what: &str) {
     for (entry, body) in admitted(history) {
         if matches!(body, CreateBody::Faulty(faults, _) if faults.contains(&fault)) {
-            judgement.require_lawful(history, entry, what);
+            judgement.require_lawful_of(history, entry, what, || value_at_fault(entry, fault));
         }
+    }
+}
+
+/// The value of the member that is at fault, as JSON.
+fn value_at_fault(entry: &Entry<'_>, fault: Fault) -> Option<String> {
+    let json = Json::parse(&entry.exchange.request.body.as_ref()?.bytes).ok()?;
+    match fault {
+        Fault::NoObject => Some(json.to_string()),
+        Fault::NameMissing | Fault::CategoryMissing => None,
+        Fault::NameType => json.get("name").map(Json::to_string),
+        Fault::CategoryType | Fault::CategoryRange | Fault::CategoryDigits => {
+            json.get("categoryId").map(Json::to_string)
+        }
+        Fault::StatusEnum => json.get("status").map(Json::to_string),
     }
 }
 

@@ -1,28 +1,40 @@
 //! Errors: one shape for every error body, and its status member repeats the status.
 
+use super::service::false_coding;
 use crate::facts::Facts;
 use crate::history::{Entry, History};
 use crate::request::Operation;
+use crate::rules::needs::Needs;
 use crate::rules::{Judgement, Rule, answered};
 use crate::trace::json::Json;
 
 pub(crate) const RULES: &[Rule] = &[
-    Rule::new("errors.shape", shape),
-    Rule::new("errors.status-member", status_member),
-    Rule::new("errors.media-type", media_type),
-    Rule::new("errors.elsewhere", elsewhere),
+    Rule::new("errors.shape", shape).needing(Needs::BODY),
+    Rule::new("errors.status-member", status_member).needing(Needs::BODY),
+    Rule::new("errors.media-type", media_type).needing(Needs::HEADERS),
+    Rule::new("errors.elsewhere", elsewhere).needing(Needs::BODY),
 ];
 
-/// Answers of operations with an error status that the specification describes, 429 apart.
+/// Whether an answer is an error that the specification describes, 429 apart: one with a status of its tables, or another refusal of
+/// a body, such as 413, if it says anything.
+fn is_described(entry: &Entry<'_>) -> bool {
+    match (&entry.operation, entry.status()) {
+        (Operation::Elsewhere, _) | (_, Some(429)) => false,
+        (_, Some(400 | 401 | 404)) => true,
+        (Operation::Create(_), Some(402..=499)) => entry.json.is_some(),
+        _ => false,
+    }
+}
+
 fn described<'d>(history: &'d History<'_>) -> impl Iterator<Item = &'d Entry<'d>> {
-    history
-        .entries
-        .iter()
-        .filter(|entry| entry.operation != Operation::Elsewhere && matches!(entry.status(), Some(400 | 401 | 404)))
+    history.entries.iter().filter(|entry| is_described(entry))
 }
 
 /// What keeps a body from being an Error, apart from the value of `status`.
 pub(crate) fn misshapen(entry: &Entry<'_>) -> Option<String> {
+    if let Some(coding) = false_coding(entry) {
+        return Some(coding);
+    }
     let json = match &entry.json {
         None => return Some("an empty body".to_owned()),
         Some(Err(error)) => return Some(error.to_string()),
@@ -31,19 +43,20 @@ pub(crate) fn misshapen(entry: &Entry<'_>) -> Option<String> {
     if !matches!(json, Json::Object(_)) {
         return Some(format!("{} instead of an object", json.kind()));
     }
-    for member in ["code", "message"] {
-        match json.get(member) {
-            Some(Json::String(_)) => {}
-            Some(value) => return Some(format!("{member} is {}", value.kind())),
-            None => return Some(format!("no {member}")),
-        }
-    }
-    match json.get("status") {
+    let text = ["code", "message"].into_iter().filter_map(|member| match json.get(member) {
+        Some(Json::String(_)) => None,
+        Some(value) => Some(format!("{member} is {}", value.kind())),
+        None => Some(format!("no {member}")),
+    });
+    let status = match json.get("status") {
         Some(value) if value.as_int64().is_some() => None,
-        Some(Json::Number(number)) => Some(format!("status is {}", number.as_str())),
+        Some(value @ (Json::Number(_) | Json::String(_))) => Some(format!("status is {value}")),
         Some(value) => Some(format!("status is {}", value.kind())),
         None => Some("no status".to_owned()),
-    }
+    };
+    // All at once, so that one look at the answer is enough.
+    let problems: Vec<String> = text.chain(status).collect();
+    (!problems.is_empty()).then(|| problems.join(", "))
 }
 
 const SHAPE: &str = "an Error: a string code, a string message and an integer status";
@@ -84,10 +97,9 @@ fn media_type(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
 
 fn elsewhere(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     for entry in &history.entries {
-        let described =
-            entry.operation != Operation::Elsewhere && matches!(entry.status(), Some(400 | 401 | 404 | 429));
+        let is_limited = entry.operation != Operation::Elsewhere && entry.status() == Some(429);
         let is_error = matches!(entry.status(), Some(400..=599));
-        if described || !is_error || entry.json.is_none() {
+        if is_described(entry) || is_limited || !is_error || entry.json.is_none() {
             continue;
         }
         let status = || {

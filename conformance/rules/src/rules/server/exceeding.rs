@@ -1,30 +1,38 @@
 //! Exceeding the limit: 429 at the right moment, for every operation.
 
+use std::collections::BTreeSet;
+
 use crate::facts::Facts;
 use crate::history::Entry;
-use crate::limiter::{Answer, Arrival, KeyLimits, Refusal, is_flat};
+use crate::limiter::{Answer, Arrival, Costly, Interruption, KeyLimits, Refusal, SpentByAnother, is_flat};
+use crate::rules::needs::Needs;
 use crate::rules::{Judgement, Rule, answered};
 use crate::tolerance::Tolerance;
 
 pub(crate) const RULES: &[Rule] = &[
-    Rule::of_keys("quota.enforced", enforced),
-    Rule::of_keys("quota.not-exceeded", not_exceeded),
-    Rule::of_keys("quota.not-early", not_early),
-    Rule::of_keys("quota.every-operation", every_operation),
+    Rule::of_keys("quota.enforced", enforced).needing(Needs::LIMITS),
+    Rule::of_keys("quota.not-exceeded", not_exceeded).needing(Needs::LIMITS),
+    Rule::of_keys("quota.not-early", not_early).needing(Needs::LIMITS),
+    Rule::of_keys("quota.every-operation", every_operation).needing(Needs::LIMITS),
 ];
 
-fn enforced(_: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
+fn enforced(facts: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
     let expected = "429 for the request after the last that the limit admits";
-    let limited = key.answers().iter().filter(|answer| answer.entry.is_limited()).count();
+    let limited = key.refused();
     (0..limited).for_each(|_| judgement.hold());
-    for admitted in key.windows() {
+    // A Limit of 0 is none, which `headers.limit-figure` says.
+    for admitted in key.windows().iter().filter(|admitted| limited == 0 && admitted[0].window.limit > 0) {
         let limit = admitted[0].window.limit;
-        if limited == 0 && admitted.len() as u64 > limit {
+        if admitted.len() as u64 > limit {
             let last = admitted[admitted.len() - 1].entry;
             judgement.fail(&[last], expected, format!("{} successes in a window of {limit}", admitted.len()));
         }
     }
-    still_limited(key, judgement);
+    // Where no answer reports a window, the clock alone shows it.
+    if let Some([first, last]) = key.bursts().next().filter(|_| limited == 0 && judgement.failures.is_empty()) {
+        judgement.fail(&[last, first], expected, key.burst_text());
+    }
+    still_limited(facts, key, judgement);
     for &Answer { entry, window } in key.answers() {
         let refused = matches!(entry.status(), Some(400..=599)) && !entry.is_limited();
         let owed_success = entry.operation.is_certainly_valid() && entry.operation.name() == "GET /pets";
@@ -36,7 +44,7 @@ fn enforced(_: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
 
 /// After a 429 the window stays exhausted until its reset, for every operation: what is requested next, while nothing remains, gets
 /// 429 too.
-fn still_limited(key: &KeyLimits<'_>, judgement: &mut Judgement) {
+fn still_limited(facts: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
     // What the last window weighs decays, and may have made room.
     if key.is_sliding_counter() {
         return;
@@ -47,10 +55,14 @@ fn still_limited(key: &KeyLimits<'_>, judgement: &mut Judgement) {
         let running = next.entry.server_time().is_some_and(|time| time.as_second() < end);
         let exhausted = before.remaining == 0 && now.remaining == 0 && before.is_same(now) && running;
         let admitted = limited.entry.is_limited() && next.entry.status().is_some() && !next.entry.is_limited();
+        // What failed for itself at the same time may have been given back since.
+        let gives_back =
+            |other: &Entry<'_>| other.key() == Some(key.index()) && !other.succeeded() && !other.is_limited();
         // A day's headers say nothing of the minute; and what fails for others may make room again.
         let certain = || {
             limited.precedes(&next)
                 && next.entry.operation.is_certainly_valid()
+                && !facts.history.meanwhile(limited.entry).any(gives_back)
                 && !key.reports_day(limited.entry, before)
                 && !key.has_other_traffic()
         };
@@ -62,7 +74,7 @@ fn still_limited(key: &KeyLimits<'_>, judgement: &mut Judgement) {
 }
 
 fn not_exceeded(facts: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
-    for admitted in key.windows() {
+    for admitted in key.windows().iter().filter(|admitted| admitted[0].window.limit > 0) {
         let (limit, reset) = (admitted[0].window.limit, admitted[0].window.reset);
         // A log admits another whenever its oldest drops out, and a counter that slides when the weight of its last window has
         // decayed; their headers show whether that was so.
@@ -87,8 +99,7 @@ fn not_exceeded(facts: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgemen
         }
     }
     if let (Some(plan_limits), Some([first, last])) = (key.plan_limits(), key.bursts().next()) {
-        let found = format!("{} successes within a minute", 2 * plan_limits.per_minute + 1);
-        judgement.fail(&[last.entry, first.entry], format!("at most {} in a minute", plan_limits.per_minute), found);
+        judgement.fail(&[last, first], format!("at most {} in a minute", plan_limits.per_minute), key.burst_text());
     }
 }
 
@@ -105,30 +116,67 @@ fn both_the_last<'h>(facts: &Facts<'_>, admitted: &[Answer<'h>]) -> Option<[&'h 
     spent.find(|second| first.precedes(second) && is_before_reset(second)).map(|second| [first.entry, second.entry])
 }
 
-fn not_early(_: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
-    for Refusal { limited, before, is_early } in key.refusals() {
-        if is_early {
+fn not_early(facts: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
+    let expected = "no 429 while requests remain";
+    let mut found_early = BTreeSet::new();
+    let refusals: Vec<Refusal<'_>> = key.refusals().collect();
+    // A refusal that reports that nothing remains may be due to somebody else, who used the rest unseen: in one window, not in several,
+    // nor in those of several keys.
+    let is_of_several_keys = || {
+        let others = facts.limiter.keys().iter().filter(|other| other.index() != key.index());
+        others.flat_map(KeyLimits::refusals).any(|refusal| refusal.is_early)
+    };
+    let may_be_by_others = |limited: &Answer<'_>| {
+        let mut early = refusals.iter().filter(|refusal| refusal.is_early);
+        limited.window.remaining == 0
+            && early.all(|other| other.limited.window.is_same(limited.window))
+            && !is_of_several_keys()
+    };
+    for &Refusal { limited, before, is_early } in &refusals {
+        if is_early && !may_be_by_others(&limited) {
             let (remaining, reset) = (before.window.remaining, limited.window.reset);
             let found = format!("429, although {remaining} remained until {reset} and nobody else used them");
-            judgement.fail(&[limited.entry, before.entry], "no 429 while requests remain", found);
+            judgement.fail(&[limited.entry, before.entry], expected, found);
+            found_early.insert(limited.entry.exchange.number);
         } else {
             judgement.hold();
+        }
+    }
+    for Interruption { limited, before, after } in key.interruptions() {
+        if found_early.insert(limited.exchange.number) {
+            let (earlier, later, reset) = (before.window.remaining, after.window.remaining, before.window.reset);
+            let found = format!("429, although {earlier} remained before it and {later} after it, until {reset}");
+            judgement.fail(&[limited, before.entry, after.entry], expected, found);
+        }
+    }
+    for SpentByAnother { limited, first, own } in facts.limiter.spent_by_another(key.index()) {
+        if found_early.insert(limited.exchange.number) {
+            let found = format!(
+                "429 after {own} requests since {} remained: requests with another key used up the others",
+                first.window.remaining
+            );
+            judgement.fail(&[limited, first.entry], "a limit for each key", found);
         }
     }
 }
 
 fn every_operation(_: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
+    for Costly { cost, times, seen: [before, after] } in key.costly_operations() {
+        let found =
+            format!("Remaining falls by {cost} with {}, {times} times of {times}", after.entry.operation.name());
+        judgement.fail(&[after.entry, before.entry], "every successful request uses up one", found);
+    }
     let pairs = key.successive();
-    // Where nothing ever falls, `headers.remaining-falls` says so once; in a log, another may just have dropped out, and of a counter
-    // that slides, some of the weight of its last window may have decayed.
+    // Where nothing ever falls, `headers.remaining-falls` says so once, and where it rises, `headers.remaining-never-rises`; in a log,
+    // another may just have dropped out, and of a counter that slides, some of the weight of its last window may have decayed.
     let slides = key.is_sliding_log() || key.is_sliding_counter();
     let falls = pairs.iter().any(|pair| !is_flat(pair)) && !slides;
     for pair in pairs {
-        if !is_flat(pair) || !falls {
+        let [before, after] = pair;
+        if !is_flat(pair) || !falls || after.window.remaining > before.window.remaining {
             judgement.hold();
             continue;
         }
-        let [before, after] = pair;
         let found = format!(
             "Remaining went from {} on {} to {} on {}",
             before.window.remaining,

@@ -11,21 +11,25 @@ use crate::facts::Facts;
 use crate::history::Entry;
 use crate::limiter::{Answer, Arrival, KeyLimits, is_flat, short_windows};
 use crate::request::{Credential, Operation};
+use crate::rules::needs::Needs;
 use crate::rules::{Judgement, Rule, answered};
 use crate::tolerance::Tolerance;
 use crate::trace::rate_limit::{Field, RateHeaders};
 
 pub(crate) const RULES: &[Rule] = &[
-    Rule::of_entries("headers.limit", of_operation, |_, entry, j| present(entry, j, "X-RateLimit-Limit", |r| &r.limit)),
+    Rule::of_entries("headers.limit", of_operation, |_, entry, j| present(entry, j, "X-RateLimit-Limit", |r| &r.limit))
+        .needing(Needs::HEADERS),
     Rule::of_entries("headers.remaining", of_operation, |_, entry, j| {
         present(entry, j, "X-RateLimit-Remaining", |r| &r.remaining);
-    }),
-    Rule::of_entries("headers.reset", of_operation, |_, entry, j| present(entry, j, "X-RateLimit-Reset", |r| &r.reset)),
-    Rule::of_keys("headers.limit-figure", limit_figure),
-    Rule::of_entries("headers.remaining-range", of_operation, remaining_range),
-    Rule::of_keys("headers.remaining-falls", remaining_falls),
-    Rule::of_keys("headers.remaining-never-rises", remaining_never_rises),
-    Rule::new("headers.reset-time", reset_time),
+    })
+    .needing(Needs::HEADERS),
+    Rule::of_entries("headers.reset", of_operation, |_, entry, j| present(entry, j, "X-RateLimit-Reset", |r| &r.reset))
+        .needing(Needs::HEADERS),
+    Rule::of_keys("headers.limit-figure", limit_figure).needing(Needs::LIMITS),
+    Rule::of_entries("headers.remaining-range", of_operation, remaining_range).needing(Needs::HEADERS),
+    Rule::of_keys("headers.remaining-falls", remaining_falls).needing(Needs::LIMITS),
+    Rule::of_keys("headers.remaining-never-rises", remaining_never_rises).needing(Needs::LIMITS),
+    Rule::new("headers.reset-time", reset_time).needing(Needs::HEADERS),
 ];
 
 /// Answers of operations, whatever their status.
@@ -148,8 +152,14 @@ fn reset_time(facts: &Facts<'_>, judgement: &mut Judgement) {
     let is_of_ban = |entry: &Entry<'_>| {
         entry.credential == Credential::Banned || facts.limiter.of(entry).is_some_and(|key| key.may_be_ban(entry))
     };
-    for entry in entries.filter(|entry| !is_of_ban(entry)) {
+    // Of a sample, what an unknown key gets may be a ban as well.
+    let is_unknown = |entry: &Entry<'_>| entry.credential == Credential::Withheld;
+    for entry in entries.filter(|entry| !is_of_ban(entry) && !is_unknown(entry)) {
         within_its_window(facts, entry, judgement);
+    }
+    // What one answer says to another holds if nothing is missing between them.
+    if facts.history.is_sample() {
+        return;
     }
     for key in facts.limiter.keys() {
         // The oldest request of a log may drop out at any moment.
@@ -157,14 +167,20 @@ fn reset_time(facts: &Facts<'_>, judgement: &mut Judgement) {
             window_lengths(key.answers_outside_bans(), judgement);
             lies_ahead(key.answers_outside_bans(), judgement);
         }
-        stands_still(key.answers_outside_bans(), judgement);
+        stands_still(facts, key.answers_outside_bans(), judgement);
+    }
+    if let Some([before, after]) = facts.limiter.never_restored() {
+        let [earlier, later] = [before, after].map(|answer| answer.window.remaining);
+        let expected = format!("a limit that resets at {}, as announced", before.window.reset);
+        let found = format!("nothing was restored: Remaining went on from {earlier} to {later}");
+        judgement.fail(&[after.entry, before.entry], expected, found);
     }
 }
 
 /// A Reset lies in the window that its Limit is of: between the time of the answer and a minute or a day later.
 fn within_its_window(facts: &Facts<'_>, entry: &Entry<'_>, judgement: &mut Judgement) {
     let Some((rate, reset)) = entry.rate.as_ref().and_then(|rate| Some((rate, rate.reset.integer()?))) else { return };
-    let plan_limits = facts.limiter.of(entry).and_then(KeyLimits::plan_limits);
+    let plan_limits = facts.limiter.of(entry).and_then(|key| key.certain_plan_limits());
     let is_of_minute = plan_limits.zip(rate.limit.integer()).is_some_and(|(plan_limits, limit)| {
         limit == plan_limits.per_minute as i64 && plan_limits.per_day != plan_limits.per_minute
     });
@@ -175,6 +191,8 @@ fn within_its_window(facts: &Facts<'_>, entry: &Entry<'_>, judgement: &mut Judge
         // The headers may have been written when the request came in, the Date when the answer went out. An answer takes whole seconds
         // and a part of one.
         Some(arrival) => (arrival.latest, arrival.earliest - 1 - slack, arrival.latest + length + slack),
+        // Whose clock the times of a sample are from is unknown.
+        None if facts.history.is_sample() => return,
         // Without a Date the server's clock is unknown; a day off is still no other unit.
         None => {
             let now = entry.exchange.received_at.as_second();
@@ -188,7 +206,7 @@ fn within_its_window(facts: &Facts<'_>, entry: &Entry<'_>, judgement: &mut Judge
 }
 
 /// While a window runs, the end that was reported stands.
-fn stands_still(answers: &[Answer<'_>], judgement: &mut Judgement) {
+fn stands_still(facts: &Facts<'_>, answers: &[Answer<'_>], judgement: &mut Judgement) {
     let slack = Tolerance::CLOCK_SLACK.seconds();
     for pair in answers.windows(2) {
         let [before, after] = [pair[0], pair[1]];
@@ -197,8 +215,12 @@ fn stands_still(answers: &[Answer<'_>], judgement: &mut Judgement) {
         let running = time.as_second() < earlier.reset - slack;
         // A refusal may report the window that is exhausted where the other answers report the longer one.
         let refused = before.entry.status() == Some(429) || after.entry.status() == Some(429);
-        // Where failures cost nothing, or are refunded, none may have been counted yet, and no window runs.
-        let counts_none = !before.entry.succeeded() && earlier.remaining.saturating_add(1) >= earlier.limit;
+        // Where failures cost nothing, or are refunded, or the request was counted in a window that ended meanwhile, none may have been
+        // counted yet, and no window runs.
+        let counted = earlier.limit.saturating_sub(earlier.remaining);
+        let of_key = |other: &&Entry<'_>| other.key() == before.entry.key() && !other.succeeded();
+        let given_back = || facts.history.meanwhile(before.entry).filter(of_key).count() as u64;
+        let counts_none = counted == 0 || !before.entry.succeeded() && counted <= 1 + given_back();
         let moved =
             !counts_none && later.reset > earlier.reset + slack || !refused && later.reset < earlier.reset - slack;
         if earlier.limit == later.limit && before.precedes(&after) && running && moved {

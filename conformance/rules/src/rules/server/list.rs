@@ -1,25 +1,26 @@
 //! List all animals. The laws hold for any order, any catalogue and any reading of a bad parameter.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use crate::facts::Facts;
 use crate::history::{Animal, Entry, History};
-use crate::request::{Credential, ListQuery, Operation, Parameter};
+use crate::request::{ListQuery, Parameter};
+use crate::rules::needs::Needs;
 use crate::rules::{Judgement, Rule, answered};
 use crate::trace::json::Json;
 
 pub(crate) const RULES: &[Rule] = &[
-    Rule::new("list.success", success),
-    Rule::new("list.array", array),
-    Rule::new("list.limit-minimum", limit_minimum),
-    Rule::new("list.limit-maximum", limit_maximum),
-    Rule::new("list.limit-default", limit_default).excused_by_lag(),
-    Rule::new("list.limit-honoured", limit_honoured),
-    Rule::new("list.status-filter", status_filter),
-    Rule::new("list.complete", complete).excused_by_lag(),
-    Rule::new("list.unique", unique),
-    Rule::new("list.agrees", agrees),
-    Rule::new("list.bad-parameters", bad_parameters),
+    Rule::new("list.success", success).needing(Needs::CREDENTIAL),
+    Rule::new("list.array", array).needing(Needs::BODY),
+    Rule::new("list.limit-minimum", limit_minimum).needing(Needs::ANSWER),
+    Rule::new("list.limit-maximum", limit_maximum).needing(Needs::ANSWER),
+    Rule::new("list.limit-default", limit_default).needing(Needs::ANIMALS).excused_by_lag(),
+    Rule::new("list.limit-honoured", limit_honoured).needing(Needs::BODY),
+    Rule::new("list.status-filter", status_filter).needing(Needs::BODY),
+    Rule::new("list.complete", complete).needing(Needs::ANIMALS).excused_by_lag(),
+    Rule::new("list.unique", unique).needing(Needs::BODY),
+    Rule::new("list.agrees", agrees).needing(Needs::ANIMALS),
+    Rule::new("list.bad-parameters", bad_parameters).needing(Needs::CREDENTIAL),
 ];
 
 /// Lists with a valid key that were not refused for the rate.
@@ -40,8 +41,7 @@ fn success(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
         judgement.require_lawful(history, entry, "a valid list request");
     }
     // A key under `bearer` may be accepted or refused, and is no reason to fail otherwise.
-    let ambiguous =
-        history.lists().filter(|(entry, query)| entry.credential == Credential::Ambiguous && query.is_lawful());
+    let ambiguous = history.lists().filter(|(entry, query)| entry.credential.is_open() && query.is_lawful());
     for (entry, _) in ambiguous.filter(|(entry, _)| !matches!(entry.status(), None | Some(429))) {
         judgement.require_lawful(history, entry, "a valid list request whose scheme is written differently");
     }
@@ -77,9 +77,17 @@ fn limit_maximum(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) 
         judgement.require(entry, entry.status() == Some(200), "200 for limit=100", || counted(entry));
     }
     for (entry, _, animals) in arrays(history) {
-        judgement.require(entry, animals.len() <= 100, "never more than 100 animals", || counted(entry));
+        judgement.require(entry, animals.len() <= MAXIMUM, "never more than 100 animals", || counted(entry));
+    }
+    let known = history.sightings.len();
+    if known <= MAXIMUM {
+        let unseen = format!("only {known} animals were seen: whether a list with more than 100 is cut short was not");
+        judgement.unseen = Some(unseen);
     }
 }
+
+/// No list is longer.
+const MAXIMUM: usize = 100;
 
 fn counted(entry: &Entry<'_>) -> String {
     match entry.status() {
@@ -135,13 +143,17 @@ fn expected_among(history: &History<'_>, entry: &Entry<'_>, query: &ListQuery) -
         Parameter::Lawful(status) => animal.status() == Some(status),
         Parameter::Ambiguous(_) | Parameter::Repeated => false,
     };
-    let own_only = query.status != Parameter::Absent && history.others_change;
+    // In recorded traffic a status may have changed and changed back unseen.
+    let own_only = query.status != Parameter::Absent && (history.others_change || !history.is_run());
+    // Once an animal of this run has changed, each of them may have: it has its status as long as it is seen with it.
+    let may_change = query.status != Parameter::Absent && history.own_change();
     history
         .sightings
         .keys()
         .copied()
         .filter(|&id| (!own_only || history.is_own(id)) && history.is_settled(id, entry))
         .filter(|&id| history.known(id, entry).is_some_and(|(_, animal)| matches(animal)))
+        .filter(|&id| !may_change || !history.is_own(id) || history.is_seen_after(id, entry, matches))
         .collect()
 }
 
@@ -178,10 +190,38 @@ fn unique(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
 }
 
 fn agrees(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
+    let mut named = OwnNames::new(history);
     for (entry, _, animals) in arrays(history) {
         for animal in animals {
             compare_with_known(history, entry, animal, judgement);
+            if let Some(sent) = named.more_than_sent(animal) {
+                let found = format!("an animal {:?} more than was created", animal.name().unwrap_or_default());
+                judgement.fail(&[entry, sent], "as many animals of a name as this run has sent", found);
+            }
         }
+    }
+}
+
+/// The names that only this run can have sent: how often it did, and the ids that lists show them under.
+struct OwnNames<'d>(HashMap<&'d str, (Vec<&'d Entry<'d>>, HashSet<i64>)>);
+
+impl<'d> OwnNames<'d> {
+    fn new(history: &'d History<'_>) -> OwnNames<'d> {
+        let mut names: HashMap<&str, (Vec<&Entry<'_>>, HashSet<i64>)> = HashMap::new();
+        let mark = history.context.name_mark.as_deref();
+        for (entry, body) in history.creates() {
+            let name = body.draft().and_then(|draft| draft.name.as_deref());
+            if let Some(name) = name.filter(|name| mark.is_some_and(|mark| name.contains(mark))) {
+                names.entry(name).or_default().0.push(entry);
+            }
+        }
+        OwnNames(names)
+    }
+
+    /// The last creation with the name of an animal, if this is one animal more than there were creations.
+    fn more_than_sent(&mut self, animal: Animal<'_>) -> Option<&'d Entry<'d>> {
+        let (sent, ids) = self.0.get_mut(animal.name()?)?;
+        (ids.insert(animal.id()?) && ids.len() > sent.len()).then(|| sent.last().copied()).flatten()
     }
 }
 
@@ -193,32 +233,38 @@ pub(crate) fn compare_with_known(
     judgement: &mut Judgement,
 ) {
     let Some((id, (first, known))) = animal.id().and_then(|id| Some((id, history.known(id, entry)?))) else { return };
-    // A default may be filled in later than the creation. How an animal changes is not given: what this run has created nobody
-    // else knows, but somebody else's may be pending now and sold the next moment. Its name and category are held against an
-    // answer only if a later one shows them as they were.
-    let is_own = matches!(first.operation, Operation::Create(_));
+    // A default may be filled in later than the creation. How an animal changes is not given: one of this run's may have another
+    // status once it was read as created, and somebody else's may be pending now and sold the next moment. Its name and category are
+    // held against an answer only if a later one shows them as they were.
+    let is_own = history.is_made_by(first);
     let is_alike = |other: Animal<'_>| other.name() == known.name() && other.category_id() == known.category_id();
     if !is_own && !is_alike(animal) && !history.is_seen_after(id, entry, is_alike) {
         return;
     }
-    let may_change = if is_own { known.status().is_none() } else { animal.status().is_some() };
-    let difference = if animal.name() != known.name() {
-        Some(format!("name {:?} instead of {:?}", animal.name().unwrap_or(""), known.name().unwrap_or("")))
-    } else if animal.category_id() != known.category_id() {
-        let show = |category: Option<i64>| {
-            category.map_or_else(|| "a value that is not an int64".to_owned(), |id| id.to_string())
-        };
-        Some(format!("categoryId {} instead of {}", show(animal.category_id()), show(known.category_id())))
-    } else if !may_change && animal.status() != known.status() {
-        let show = |status: Option<&str>| status.map_or_else(|| "none".to_owned(), |status| format!("\"{status}\""));
-        Some(format!("status {} instead of {}", show(animal.status()), show(known.status())))
-    } else {
-        None
-    };
+    let may_change =
+        if is_own { known.status().is_none() || history.has_changed(id, entry) } else { animal.status().is_some() };
+    let differing = [
+        ("name", animal.name() != known.name()),
+        ("categoryId", animal.category_id() != known.category_id()),
+        ("status", !may_change && animal.status() != known.status()),
+    ];
+    let difference = differences(differing, |member| animal.shown(member), |member| known.shown(member));
     match difference {
         None => judgement.hold(),
         Some(difference) => judgement.fail(&[entry, first], "the same animal as in earlier answers", difference),
     }
+}
+
+/// The members that differ, each as it is shown and as it should be, if any does.
+pub(crate) fn differences(
+    members: [(&'static str, bool); 3],
+    shown: impl Fn(&str) -> String,
+    due: impl Fn(&str) -> String,
+) -> Option<String> {
+    let differing = members.into_iter().filter(|(_, differs)| *differs);
+    let each: Vec<String> =
+        differing.map(|(member, _)| format!("{member} {} instead of {}", shown(member), due(member))).collect();
+    (!each.is_empty()).then(|| each.join(", "))
 }
 
 fn bad_parameters(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {

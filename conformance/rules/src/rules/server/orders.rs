@@ -3,9 +3,10 @@
 use crate::facts::Facts;
 use crate::history::Entry;
 use crate::request::Operation;
+use crate::rules::needs::Needs;
 use crate::rules::{Judgement, Rule};
 
-pub(crate) const RULES: &[Rule] = &[Rule::new("orders.exists", exists)];
+pub(crate) const RULES: &[Rule] = &[Rule::new("orders.exists", exists).needing(Needs::CREDENTIAL)];
 
 fn exists(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     let is_answered = |entry: &&Entry<'_>| entry.key().is_some() && entry.status() != Some(429);

@@ -3,16 +3,17 @@
 use super::errors::misshapen;
 use crate::facts::Facts;
 use crate::history::Entry;
-use crate::limiter::{Answer, KeyLimits, wait_asked_for};
+use crate::limiter::{KeyLimits, wait_asked_for};
+use crate::rules::needs::Needs;
 use crate::rules::{Judgement, Rule};
 use crate::tolerance::Tolerance;
 use crate::trace::exchange::Response;
 use crate::trace::retry_after;
 
 pub(crate) const RULES: &[Rule] = &[
-    Rule::of_entries("quota.retry-after", |entry| entry.is_limited(), has_retry_after),
-    Rule::of_keys("quota.recovers", recovers),
-    Rule::of_entries("quota.error-body", |entry| entry.is_limited(), error_body),
+    Rule::of_entries("quota.retry-after", |entry| entry.is_limited(), has_retry_after).needing(Needs::HEADERS),
+    Rule::of_keys("quota.recovers", recovers).needing(Needs::LIMITS),
+    Rule::of_entries("quota.error-body", |entry| entry.is_limited(), error_body).needing(Needs::RESPONSE),
 ];
 
 fn has_retry_after(_: &Facts<'_>, entry: &Entry<'_>, judgement: &mut Judgement) {
@@ -24,12 +25,12 @@ fn has_retry_after(_: &Facts<'_>, entry: &Entry<'_>, judgement: &mut Judgement) 
     }
 }
 
-fn recovers(_: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
+fn recovers(facts: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
     let answers = key.answers();
     for (at, limited) in answers.iter().enumerate().filter(|(_, answer)| answer.entry.is_limited()) {
         let Some(wait) = wait_asked_for(limited.entry) else { continue };
         let is_first = at == 0 || !answers[at - 1].entry.is_limited();
-        if is_first && wait > Tolerance::LONGEST_FIRST_WAIT.duration() {
+        if is_first && wait > Tolerance::LONGEST_FIRST_WAIT.duration() && key.is_wait_certain(limited.entry) {
             let found = format!("a first 429 that asks for a wait of {} days", wait.as_secs() / 86_400);
             judgement.fail(&[limited.entry], "a Retry-After within the day, the longest window there is", found);
             continue;
@@ -42,9 +43,9 @@ fn recovers(_: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
             let is_later = next.window.reset > limited.window.reset + Tolerance::CLOCK_SLACK.seconds();
             let is_behind_day = key.reports_day(limited.entry, limited.window) && limited.window.remaining > 0;
             let is_restored = key.is_sliding_log() || key.is_sliding_counter() || is_later || is_behind_day;
-            // So may a request of the run's own at the same time.
-            let is_beside = |other: &Answer<'_>| !other.precedes(next) && !next.precedes(other);
-            let by_own = || answers.iter().any(|other| other.entry.succeeded() && is_beside(other));
+            // So may a request of the run's own at the same time, also one that failed for itself.
+            let may_have_used_it = |other: &Entry<'_>| !other.is_limited() && key.may_count(other, next.window);
+            let by_own = || facts.history.meanwhile(next.entry).any(may_have_used_it);
             if is_restored && key.has_other_traffic() || by_own() {
                 judgement.hold();
                 continue;

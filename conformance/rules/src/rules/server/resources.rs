@@ -4,37 +4,34 @@ use std::collections::HashMap;
 
 use crate::facts::Facts;
 use crate::request::STATUSES;
+use crate::rules::needs::Needs;
 use crate::rules::{Judgement, Rule};
 use crate::trace::json::Json;
 
 pub(crate) const RULES: &[Rule] = &[
-    Rule::new("pet.members", members),
-    Rule::new("pet.int64", int64),
-    Rule::new("pet.status-values", status_values),
-    Rule::new("pet.unique-id", unique_id),
+    Rule::new("pet.members", members).needing(Needs::BODY),
+    Rule::new("pet.int64", int64).needing(Needs::BODY),
+    Rule::new("pet.status-values", status_values).needing(Needs::BODY),
+    Rule::new("pet.unique-id", unique_id).needing(Needs::ANIMALS),
 ];
 
 fn members(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     for entry in &history.entries {
         for animal in entry.animals() {
-            let problem = ["id", "name", "categoryId"].into_iter().find_map(|name| match (name, animal.0.get(name)) {
-                (_, None) => Some(format!("no {name}")),
-                ("name", Some(Json::String(_))) | ("id" | "categoryId", Some(Json::Number(_))) => None,
-                (_, Some(value)) => Some(format!("{name} is {}", value.kind())),
+            let problems =
+                ["id", "name", "categoryId"].into_iter().filter_map(|name| match (name, animal.0.get(name)) {
+                    (_, None) => Some(format!("no {name}")),
+                    ("name", Some(Json::String(_))) | ("id" | "categoryId", Some(Json::Number(_))) => None,
+                    (_, Some(value @ (Json::Number(_) | Json::String(_)))) => Some(format!("{name} is {value}")),
+                    (_, Some(value)) => Some(format!("{name} is {}", value.kind())),
+                });
+            // All at once, so that one look at the answer is enough.
+            let problems: Vec<String> = problems.collect();
+            let expected = "an animal with a string name and integers id and categoryId";
+            judgement.require(entry, problems.is_empty(), expected, || match animal.0 {
+                Json::Object(_) => problems.join(", "),
+                other => format!("{} instead of an animal", other.kind()),
             });
-            judgement.require(
-                entry,
-                problem.is_none(),
-                "an animal with a string name and integers id and categoryId",
-                || {
-                    let problem = problem.unwrap_or_default();
-                    if matches!(animal.0, Json::Object(_)) {
-                        problem
-                    } else {
-                        format!("{} instead of an animal", animal.0.kind())
-                    }
-                },
-            );
         }
     }
 }
@@ -45,7 +42,7 @@ fn int64(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
             for name in ["id", "categoryId"] {
                 let Some(value) = animal.0.get(name) else { continue };
                 judgement.require(entry, value.as_int64().is_some(), "a whole number within int64", || match value {
-                    Json::Number(number) => format!("{name} is {}", number.as_str()),
+                    Json::Number(_) | Json::String(_) => format!("{name} is {value}"),
                     other => format!("{name} is {}", other.kind()),
                 });
             }
@@ -63,7 +60,7 @@ fn status_values(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) 
             };
             judgement.require(entry, lawful, "a status of available, pending or sold, or none", || {
                 match animal.0.get("status") {
-                    Some(Json::String(status)) => format!("status is \"{status}\""),
+                    Some(status @ (Json::String(_) | Json::Number(_))) => format!("status is {status}"),
                     other => format!("status is {}", other.map_or("absent", Json::kind)),
                 }
             });
@@ -77,6 +74,11 @@ fn unique_id(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
         let entry = &history.entries[creation.entry];
         let expected = "an id that no other animal has";
         if let Some(owner) = owners.insert(creation.id, creation.entry) {
+            // In recorded traffic the first may be gone by then, and how an animal goes is not given.
+            let owner_entry = &history.entries[owner];
+            if history.is_sample() && owner_entry.precedes(entry) {
+                continue;
+            }
             let found = format!("two animals were created with the id {}", creation.id);
             judgement.fail(&[entry, &history.entries[owner]], expected, found);
             continue;
@@ -84,6 +86,7 @@ fn unique_id(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
         let before =
             history.sightings[&creation.id].iter().map(|&index| &history.entries[index]).find(|c| c.precedes(entry));
         match before {
+            Some(_) if history.is_sample() => {}
             Some(before) => {
                 let found = format!("the id {} belonged to an animal before this one was created", creation.id);
                 judgement.fail(&[entry, before], expected, found);

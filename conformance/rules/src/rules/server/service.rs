@@ -3,15 +3,25 @@
 use crate::facts::Facts;
 use crate::history::Entry;
 use crate::request::Operation;
+use crate::rules::needs::Needs;
 use crate::rules::{Judgement, Rule, answered};
-use crate::trace::exchange::{FailureKind, MAX_BODY, Outcome};
+use crate::trace::exchange::{Connection, FailureKind, MAX_BODY, Outcome};
 
 pub(crate) const RULES: &[Rule] =
-    &[Rule::new("service.complete-answer", complete_answer), Rule::new("service.json", json)];
+    &[Rule::new("service.complete-answer", complete_answer), Rule::new("service.json", json).needing(Needs::RESPONSE)];
+
+/// Whether a request got nothing because the connection that was kept for it had ended.
+fn is_lost(entry: &Entry<'_>) -> bool {
+    entry.exchange.request.connection == Connection::Kept
+        && matches!(&entry.exchange.outcome, Outcome::Failed(failure) if failure.kind == FailureKind::Broken)
+}
 
 fn complete_answer(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     let expected = "a complete HTTP response within the timeout";
-    for entry in &history.entries {
+    // A server may close a connection that it has kept at any time (RFC 9112, section 9.5), also when the next request is under way.
+    // Once is a coincidence; twice is a server that keeps connections on which it does not answer.
+    let coincidence = history.entries.iter().filter(|entry| is_lost(entry)).count() == 1;
+    for entry in history.entries.iter().filter(|entry| !(coincidence && is_lost(entry))) {
         match &entry.exchange.outcome {
             Outcome::Response(response) => judgement.require(entry, !response.cut, expected, || {
                 format!("a body that goes on after {} MiB", MAX_BODY / 1024 / 1024)
@@ -41,9 +51,23 @@ fn is_described_success(entry: &Entry<'_>) -> bool {
     )
 }
 
+/// What is wrong with `Content-Encoding`, where it names a coding that the body is not in: whoever decodes it gets nothing.
+pub(crate) fn false_coding(entry: &Entry<'_>) -> Option<String> {
+    let coding = entry.response()?.content_coding()?;
+    matches!(entry.json, Some(Ok(_))).then(|| format!("Content-Encoding: {coding}, and a body that is not encoded"))
+}
+
 fn json(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     for entry in history.entries.iter().filter(|entry| is_described_success(entry)) {
         let media_type = entry.response().and_then(|response| response.media_type());
+        if let Some(coding) = false_coding(entry) {
+            judgement.fail(
+                &[entry],
+                "a body in the content coding that it is labelled with",
+                format!("{}: {coding}", answered(entry)),
+            );
+            continue;
+        }
         match (&entry.json, media_type.as_deref()) {
             (Some(Ok(_)), Some("application/json")) => judgement.hold(),
             (Some(Err(error)), _) => judgement.fail(&[entry], "a JSON body", format!("{}: {error}", answered(entry))),

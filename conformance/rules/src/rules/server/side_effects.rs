@@ -5,17 +5,21 @@ use std::collections::{HashMap, HashSet};
 use crate::facts::Facts;
 use crate::history::{Animal, Entry, History};
 use crate::request::{CreateBody, Operation};
+use crate::rules::needs::Needs;
 use crate::rules::{Judgement, Rule};
 
 pub(crate) const RULES: &[Rule] = &[
-    Rule::new("create.refused-stores-nothing", |d, j| stores_nothing(d, j, "400", |c| c.status() == Some(400))),
+    Rule::new("create.refused-stores-nothing", |d, j| stores_nothing(d, j, "400", |c| c.status() == Some(400)))
+        .needing(Needs::BODIES.of_run()),
     // Whatever the status: without a valid key nothing may be created. A lawful status is another rule's concern.
     Rule::new("auth.refused-stores-nothing", |d, j| {
         stores_nothing(d, j, "no valid key", |c| c.credential.is_invalid());
-    }),
+    })
+    .needing(Needs::BODIES.of_run()),
     Rule::new("quota.refused-stores-nothing", |d, j| {
         stores_nothing(d, j, "429", |c| c.status() == Some(429) && !c.credential.is_invalid());
-    }),
+    })
+    .needing(Needs::BODIES.of_run()),
 ];
 
 fn stores_nothing(

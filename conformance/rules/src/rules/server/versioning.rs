@@ -1,18 +1,23 @@
 //! Versioning: the path segment, and the end of `GET /pets/{petId}`.
 
+use std::convert::Infallible;
+
 use jiff::Timestamp;
+use sfv::visitor::{Ignored, ItemVisitor, ParameterVisitor, parameter_visitor_with};
+use sfv::{BareItemFromInput, Parser};
 
 use crate::facts::Facts;
 use crate::history::Era;
 use crate::request::PetId;
+use crate::rules::needs::Needs;
 use crate::rules::{Judgement, Rule, answered};
 use crate::trace::http_date;
 
 pub(crate) const RULES: &[Rule] = &[
-    Rule::new("versioning.path", path),
-    Rule::new("versioning.lifetime", lifetime).excused_by_lag(),
-    Rule::new("versioning.sunset", sunset),
-    Rule::new("versioning.deprecation-header", deprecation_header),
+    Rule::new("versioning.path", path).needing(Needs::CREDENTIAL),
+    Rule::new("versioning.lifetime", lifetime).needing(Needs::ANIMALS).excused_by_lag(),
+    Rule::new("versioning.sunset", sunset).needing(Needs::HEADERS),
+    Rule::new("versioning.deprecation-header", deprecation_header).needing(Needs::HEADERS),
 ];
 
 fn path(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
@@ -22,6 +27,8 @@ fn path(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
 }
 
 fn lifetime(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
+    // Where other fetches succeed, an animal that is not found says nothing of the operation: `get.success` names it.
+    let works = history.gets().any(|(entry, _)| entry.key().is_some() && entry.status() == Some(200));
     for (entry, id) in history.gets().filter(|(entry, _)| entry.key().is_some()) {
         let PetId::Int64(id) = id else { continue };
         match (history.era(entry), entry.status()) {
@@ -29,7 +36,7 @@ fn lifetime(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
             (Era::Before, Some(200)) | (Era::OnTheDay, _) => judgement.hold(),
             // Gone, and not merely not yet readable.
             (Era::Before, Some(status @ (404 | 410))) if history.known(id, entry).is_some() => {
-                if status == 410 || history.is_settled(id, entry) {
+                if status == 410 || !works && history.is_settled(id, entry) {
                     judgement.fail(&[entry], "200 for an existing animal before 5 December 2030", answered(entry));
                 }
             }
@@ -61,10 +68,26 @@ fn names_the_day(instant: Timestamp) -> bool {
 fn deprecation_header(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     for (entry, _) in history.gets() {
         for text in entry.response().into_iter().flat_map(|response| response.values("deprecation")) {
-            let date = sfv::Parser::new(text).parse::<sfv::Item>().is_ok_and(|item| item.bare_item.as_date().is_some());
-            judgement
-                .require(entry, date, "a structured-field date such as @1893456000", || format!("Deprecation: {text}"));
+            judgement.require(entry, is_date(text), "a structured-field date such as @1893456000", || {
+                format!("Deprecation: {text}")
+            });
         }
+    }
+}
+
+/// Whether a text is an Item of Structured Fields (RFC 9651) that is a Date, with any parameters.
+fn is_date(text: &str) -> bool {
+    Parser::new(text).parse_item_with_visitor(IsDate).unwrap_or(false)
+}
+
+struct IsDate;
+
+impl<'t> ItemVisitor<'t> for IsDate {
+    type Out = bool;
+    type Error = Infallible;
+
+    fn bare_item(self, item: BareItemFromInput<'t>) -> Result<impl ParameterVisitor<'t, Out = bool>, Infallible> {
+        Ok(parameter_visitor_with(Ignored, move |()| Ok(item.as_date().is_some())))
     }
 }
 
@@ -81,9 +104,27 @@ mod tests {
     }
 
     #[test]
+    fn one_animal_that_is_not_found_does_not_end_an_operation_that_answers_for_others() {
+        let lost = |builder: TraceBuilder| builder.create(7).wait(6).get(7, None);
+        assert_eq!(lost(TraceBuilder::new()).failing(lifetime), [[2]], "every fetch is refused");
+        assert_eq!(lost(TraceBuilder::new()).get(8, Some("sold")).failing(lifetime), [[0; 0]; 0]);
+        assert_eq!(lost(TraceBuilder::new()).get(8, Some("sold")).failures_of("get.success"), [[2]]);
+        let gone = TraceBuilder::new().create(7).fetch(7, 410, String::new()).get(8, Some("sold"));
+        assert_eq!(gone.failing(lifetime), [[2]], "410 means that it is gone");
+    }
+
+    #[test]
     fn the_base_address_is_judged_once_something_succeeds_there() {
         assert_eq!(TraceBuilder::new().get(7, None).judged(path).judged, 0);
         assert_eq!(TraceBuilder::new().get(7, None).get(8, Some("sold")).judged(path).judged, 1);
+    }
+
+    #[test]
+    fn a_date_may_have_parameters_and_is_nothing_else() {
+        assert!(["@1893456000", "@-1", " @0;a;b=\"c\" "].into_iter().all(is_date));
+        assert!(
+            !["1893456000", "true", "?1", "@1.5", "@1, @2", "@1;", "Thu, 05 Dec 2030", ""].into_iter().any(is_date)
+        );
     }
 
     #[test]

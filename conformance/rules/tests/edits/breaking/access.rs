@@ -183,7 +183,7 @@ fn is(entry: &Entry<'_>, defect: Defect) -> bool {
 
 /// A plain list that lacks a key in this way.
 fn lacks(entry: &Entry<'_>, defect: Defect) -> bool {
-    matches!(entry.operation, Operation::List(_)) && entry.operation.is_certainly_valid() && is(entry, defect)
+    matches!(entry.operation, Operation::List(_)) && entry.exchange.request.query.is_none() && is(entry, defect)
 }
 
 fn credential<'c>(entry: &Entry<'c>) -> &'c str {

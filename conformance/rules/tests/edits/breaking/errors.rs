@@ -152,8 +152,8 @@ pub(super) const EDITS: &[Breaking] = &[
         },
     },
     Breaking {
-        rule: "errors.elsewhere",
-        name: "a status that the tables do not list has no Error",
+        rule: "errors.shape",
+        name: "a body is refused with a status that the tables do not list, and without an Error",
         trace: "day",
         also: &[],
         apply: |trace| last(trace, |entry| keyed(entry, 415), |response| set_json(response, &Value::Null)),

@@ -28,7 +28,12 @@ pub(super) const EDITS: &[Breaking] = &[
         name: "a list with nothing remaining gets 503",
         trace: "free",
         also: &[("list.success", "a lawful list is not answered with 200")],
-        apply: |trace| last(trace, |entry| is_list(entry) && is_spent(entry), |response| refuse(response, 503)),
+        apply: |trace| {
+            let at = *places(trace, limited).first().expect("a 429") - 1;
+            let response = answer(&mut trace.exchanges[at]);
+            set(response, "x-ratelimit-remaining", 0);
+            refuse(response, 503);
+        },
     },
     Breaking {
         rule: "quota.enforced",
@@ -59,24 +64,24 @@ pub(super) const EDITS: &[Breaking] = &[
     },
     Breaking {
         rule: "quota.not-early",
-        name: "429 comes ten requests early",
+        name: "429 comes eight requests early",
         trace: "free",
         also: &[],
-        apply: |trace| before_the_first_429(trace, 10),
+        apply: |trace| before_each_429(trace, 8),
     },
     Breaking {
         rule: "quota.not-early",
         name: "429 comes one request early",
         trace: "free",
         also: &[],
-        apply: |trace| before_the_first_429(trace, 1),
+        apply: |trace| before_each_429(trace, 1),
     },
     Breaking {
         rule: "quota.not-early",
         name: "a window from the first request is cut short",
         trace: "odd",
         also: &[],
-        apply: |trace| before_the_first_429(trace, 5),
+        apply: |trace| before_each_429(trace, 5),
     },
     Breaking {
         rule: "quota.every-operation",
@@ -204,15 +209,6 @@ pub(super) const EDITS: &[Breaking] = &[
     },
 ];
 
-/// An answer to the key that says that it was the last one of its window.
-fn is_spent(entry: &Entry<'_>) -> bool {
-    entry.key().is_some() && entry.response().is_some_and(|response| window(response).remaining == 0)
-}
-
-fn is_list(entry: &Entry<'_>) -> bool {
-    matches!(entry.operation, Operation::List(_))
-}
-
 fn with_the_first_429(trace: &mut Trace, change: impl FnOnce(&mut Response)) {
     let at = *places(trace, limited).first().expect("a 429");
     change(answer(&mut trace.exchanges[at]));
@@ -254,15 +250,23 @@ fn never_limit(trace: &mut Trace) {
     renumber(trace);
 }
 
-/// Takes the last requests before the first 429 away: they were not sent, and it comes all the same.
-fn before_the_first_429(trace: &mut Trace, requests: usize) {
-    let at = *places(trace, limited).first().expect("a 429");
-    trace.exchanges.drain(at - requests..at);
-    // What comes before it now is answered right before it, or others might have used up what remained.
-    let [before, limited] = &mut trace.exchanges[at - requests - 1..=at - requests] else { panic!("a request before") };
-    let pause = limited.sent_at.duration_since(before.received_at);
-    before.sent_at += pause;
-    before.received_at += pause;
+/// Takes the last requests before the first 429 of each window away: they were not sent, and it comes all the same. In a single window,
+/// somebody else might have sent as many.
+fn before_each_429(trace: &mut Trace, requests: usize) {
+    let refused = places(trace, limited);
+    let first_of_a_series: Vec<usize> =
+        refused.iter().copied().filter(|at| *at > 0 && !refused.contains(&(at - 1))).collect();
+    assert!(first_of_a_series.len() > 1, "two windows are exhausted");
+    for at in first_of_a_series.into_iter().rev() {
+        trace.exchanges.drain(at - requests..at);
+        // What comes before it now is answered right before it, or others might have used up what remained.
+        let [before, limited] = &mut trace.exchanges[at - requests - 1..=at - requests] else {
+            panic!("a request before")
+        };
+        let pause = limited.sent_at.duration_since(before.received_at);
+        before.sent_at += pause;
+        before.received_at += pause;
+    }
     renumber(trace);
 }
 

@@ -15,7 +15,7 @@ pub(super) const EDITS: &[Breaking] = &[
         rule: "get.success",
         name: "an animal that was fetched before is not found",
         trace: "free",
-        also: &[("versioning.lifetime", "before the removal an existing animal can be fetched")],
+        also: &[],
         apply: |trace| {
             settle(trace);
             last(trace, fetched, |response| refuse(response, 404));

@@ -14,8 +14,6 @@ const LIMIT: &str = "x-ratelimit-limit";
 const REMAINING: &str = "x-ratelimit-remaining";
 const RESET: &str = "x-ratelimit-reset";
 
-const GIVEN_BACK: (&str, &str) = ("quota.every-operation", "a success that raises Remaining used nothing up");
-
 pub(super) const EDITS: &[Breaking] = &[
     Breaking {
         rule: "headers.limit",
@@ -153,7 +151,7 @@ pub(super) const EDITS: &[Breaking] = &[
         rule: "headers.remaining-never-rises",
         name: "the window begins anew before its end",
         trace: "pro",
-        also: &[GIVEN_BACK],
+        also: &[],
         apply: |trace| {
             for at in places(trace, with_rate_limit).into_iter().skip(40) {
                 let response = answer(&mut trace.exchanges[at]);

@@ -6,6 +6,7 @@ mod errors;
 mod exceeding;
 mod get;
 mod headers;
+mod limits;
 mod lists;
 mod resources;
 mod service;
@@ -14,7 +15,7 @@ mod versioning;
 
 use std::collections::BTreeSet;
 
-use animal_store_rules::catalogue::{Level, catalogue};
+use animal_store_rules::catalogue::{Level, Party, catalogue};
 use animal_store_rules::rules::broken;
 use animal_store_rules::trace::Trace;
 
@@ -54,6 +55,7 @@ pub(super) fn breaking_edits() -> impl Iterator<Item = &'static Breaking> {
         errors::EDITS,
         headers::EDITS,
         exceeding::EDITS,
+        limits::EDITS,
         versioning::EDITS,
     ]
     .into_iter()
@@ -74,7 +76,7 @@ fn every_breaking_edit_is_caught_by_its_rule_and_by_no_unrelated_one() {
         }
         caught.extend(found.contains(edit.rule).then_some(edit.rule));
     }
-    for requirement in catalogue().requirements.iter().filter(|requirement| requirement.level != Level::Open) {
+    for requirement in catalogue().of(Party::Server).filter(|requirement| requirement.level != Level::Open) {
         if !caught.contains(requirement.id.as_str()) {
             problems
                 .push(format!("{} catches no edit: its rule has become vacuous, or it lacks an edit", requirement.id));

@@ -5,7 +5,7 @@ use animal_store_rules::trace::Trace;
 use serde_json::{Value, json};
 
 use super::Breaking;
-use crate::tools::{all, animals, answer, created, edit, fetched, json_of, last, listed_by, places};
+use crate::tools::{all, animals, answer, created, edit, fetched, json_of, last, listed_by, places, sent};
 
 const OTHER_CATEGORY: (&str, &str) = ("list.agrees", "it is not the category of the creation");
 const OTHER_NAME: (&str, &str) = ("list.agrees", "it is not the name of the creation");
@@ -57,7 +57,11 @@ pub(super) const EDITS: &[Breaking] = &[
             ("list.agrees", "lists show another one"),
             ("get.agrees", "and so do fetches"),
         ],
-        apply: |trace| with_first(trace, created, |pet| pet["categoryId"] = json!("1")),
+        // One that is listed and fetched afterwards.
+        apply: |trace| {
+            let long = |entry: &Entry<'_>| created(entry) && sent(entry, "          ");
+            with_first(trace, long, |pet| pet["categoryId"] = json!("1"));
+        },
     },
     Breaking {
         rule: "pet.int64",
@@ -101,8 +105,10 @@ pub(super) const EDITS: &[Breaking] = &[
         also: &[("list.agrees", "it is not the status of the creation")],
         apply: |trace| {
             all(trace, listed_by("limit=100"), |response| {
-                let text = String::from_utf8_lossy(&response.body).replace("\"sold\"", "\"Sold\"");
-                response.body = text.into_bytes();
+                edit(response, |value| {
+                    let sold = animals(value).into_iter().filter(|pet| pet["status"] == json!("sold"));
+                    sold.for_each(|pet| pet["status"] = json!("Sold"));
+                });
             });
         },
     },

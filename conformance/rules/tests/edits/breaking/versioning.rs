@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::Breaking;
-use crate::tools::{all, created, fetched, json_of, keyed, last, places, refuse, set, set_json};
+use crate::tools::{all, created, fetched, json_of, keyed, last, places, refuse, set, set_json, settle};
 
 pub(super) const EDITS: &[Breaking] = &[
     Breaking {
@@ -26,6 +26,16 @@ pub(super) const EDITS: &[Breaking] = &[
         trace: "free",
         also: &[("get.success", "an existing animal cannot be fetched")],
         apply: |trace| all(trace, fetched, |response| refuse(response, 410)),
+    },
+    Breaking {
+        rule: "versioning.lifetime",
+        name: "the operation is gone too early, and nothing is found",
+        trace: "pro",
+        also: &[("get.success", "an existing animal cannot be fetched")],
+        apply: |trace| {
+            settle(trace);
+            all(trace, fetched, |response| refuse(response, 404));
+        },
     },
     Breaking {
         rule: "versioning.lifetime",

@@ -76,8 +76,16 @@ const RATE: [&str; 3] = ["header x-ratelimit-limit", "header x-ratelimit-remaini
 const EXTRA: [&str; 2] = ["body createdAt", "list createdAt"];
 
 /// Header fields that nobody asks for.
-const UNASKED: [&str; 5] =
-    ["header allow", "header content-length", "header link", "header www-authenticate", "header x-request-id"];
+const UNASKED: [&str; 8] = [
+    "header allow",
+    "header cache-control",
+    "header connection",
+    "header content-length",
+    "header link",
+    "header www-authenticate",
+    "header x-content-type-options",
+    "header x-request-id",
+];
 
 pub(super) const REASONS: &[Reason] = &[
     Reason {

@@ -115,5 +115,7 @@ fn somebody_else(trace: &mut Trace, random: &mut Rng) {
     }
     kept.reverse();
     trace.exchanges = kept;
+    // So the names of the others are not this run's alone.
+    trace.context.name_mark = None;
     renumber(trace);
 }

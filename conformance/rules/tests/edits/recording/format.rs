@@ -21,6 +21,7 @@ pub(crate) struct Head {
     pub(crate) per_minute: u64,
     pub(crate) per_day: u64,
     pub(crate) category_id: i64,
+    pub(crate) name_mark: Option<String>,
 }
 
 /// One exchange.
@@ -53,6 +54,9 @@ pub(crate) struct Asked {
     /// Instead of `body`, where the bytes are no UTF-8.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) body_base64: Option<String>,
+    /// Whether it was sent on the connection that is kept open.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) kept: bool,
 }
 
 #[derive(Deserialize, Serialize)]

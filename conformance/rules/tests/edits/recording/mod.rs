@@ -6,8 +6,9 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use animal_store_rules::catalogue::plan::PlanLimits;
-use animal_store_rules::trace::exchange::{Body, Exchange, Outcome, Request, Response};
+use animal_store_rules::trace::exchange::{Body, Connection, Exchange, Outcome, Request, Response};
 use animal_store_rules::trace::keys::ApiKey;
+use animal_store_rules::trace::knowledge::{Extent, Knowledge};
 use animal_store_rules::trace::{Context, Trace};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -30,10 +31,12 @@ fn read(name: &str) -> Trace {
     let head: Head = serde_json::from_str(lines.next().expect("a first line")).expect("a head");
     assert_eq!(head.format, FORMAT, "{} is to be recorded anew", file.display());
     let context = Context {
+        extent: Extent::Run,
         base_url: head.base_url,
         keys: head.keys.iter().map(|key| ApiKey::new(key).expect("a usable key")).collect(),
         plan_limits: Some(PlanLimits { per_minute: head.per_minute, per_day: head.per_day }),
         category_id: head.category_id,
+        name_mark: head.name_mark,
         assumed_date: None,
         left_out: Vec::new(),
         unfinished: Vec::new(),
@@ -46,19 +49,21 @@ fn read(name: &str) -> Trace {
 }
 
 fn exchange(number: usize, line: Line) -> Exchange {
-    let Asked { method, path, query, authorization, headers, content_type, body, body_base64 } = line.request;
+    let Asked { method, path, query, authorization, headers, content_type, body, body_base64, kept } = line.request;
+    let connection = if kept { Connection::Kept } else { Connection::Own };
     let decoded = body_base64.map(|text| BASE64_STANDARD.decode(text).expect("base64"));
     let bytes = body.map(String::into_bytes).or(decoded);
     let body = content_type.zip(bytes).map(|(content_type, bytes)| Body { content_type, bytes });
     let Answered { status, headers: fields, body: text } = line.response;
     Exchange {
         number,
-        probe: "recorded",
+        probe: "recorded".into(),
         step: line.step,
         case: None,
-        request: Request { method, path, query, authorization, headers, body },
+        request: Request { method, path, query, authorization, headers, body, connection },
         outcome: Outcome::Response(Response { status, headers: fields, body: text.into_bytes(), cut: false }),
         sent_at: line.sent_at.parse().expect("a time"),
         received_at: line.received_at.parse().expect("a time"),
+        known: Knowledge::default(),
     }
 }

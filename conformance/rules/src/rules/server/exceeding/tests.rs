@@ -1,3 +1,4 @@
+use crate::catalogue::plan::PlanLimits;
 use crate::trace::exchange::Request;
 use crate::trace_builder::TraceBuilder;
 
@@ -105,6 +106,13 @@ fn after_a_429_all_is_refused_until_the_reset() {
     );
     let day = TraceBuilder::new().window(3_600).list(200, 1, 1_000).list(429, 0, 1_000).list(200, 0, 1_000);
     assert_eq!(day.failures_of("quota.enforced"), NONE, "what the day says is not true of the minute");
+    let beside = |status| {
+        let fetch = TraceBuilder::new().window(50).fetch(7, status, String::new()).with_rate_limit(0, 60);
+        let both = fetch.list(429, 0, 60).together(1..=2);
+        both.list(200, 0, 60).failures_of("quota.enforced")
+    };
+    assert_eq!(beside(404), NONE, "a failure at the same time was given back");
+    assert_eq!(beside(429), [[3, 2]], "a refusal gives nothing back");
     let shared = TraceBuilder::new().window(50).list(200, 9, 60).list(200, 5, 60).list(429, 0, 60).list(200, 0, 60);
     assert_eq!(shared.failures_of("quota.enforced"), NONE, "what fails for others may make room");
 }
@@ -119,8 +127,28 @@ fn in_less_than_a_minute_no_more_than_two_minutes_figures_are_admitted() {
 }
 
 #[test]
+fn a_refusal_with_nothing_remaining_is_early_where_that_is_so_in_two_windows() {
+    let once = || TraceBuilder::new().window(50).lists(60, &[(200, 9), (429, 0)]);
+    assert_eq!(once().failures_of("quota.not-early"), NONE, "somebody else may have used nine, unseen");
+    assert_eq!(once().wait(60).window(50).lists(60, &[(200, 59), (200, 58)]).failures_of("quota.not-early"), NONE);
+    let twice = once().wait(60).window(50).lists(60, &[(200, 59), (429, 0)]);
+    assert_eq!(twice.failures_of("quota.not-early"), [[2, 1], [4, 3]]);
+}
+
+#[test]
+fn behind_a_day_a_refusal_that_asks_for_more_than_a_minute_may_be_a_ban() {
+    let refused = |wait: &str| {
+        let day = TraceBuilder::new().window(3_600).lists(1_000, &[(200, 900), (429, 900)]);
+        let plan_limits = PlanLimits { per_minute: 60, per_day: 1_000 };
+        day.retry_after(wait).plan(Some(plan_limits)).failures_of("quota.not-early")
+    };
+    assert_eq!(refused("67"), [[2, 1]]);
+    assert_eq!(refused("68"), NONE);
+}
+
+#[test]
 fn what_an_earlier_window_had_left_promises_nothing_of_this_one() {
-    let builder = TraceBuilder::new().list(200, 0, 60).wait(60).window(60).lists(60, &[(200, 59), (429, 0)]);
+    let builder = TraceBuilder::new().list(200, 0, 60).wait(60).window(60).lists(60, &[(200, 59), (429, 58)]);
     assert_eq!(builder.failures_of("quota.not-early"), [[3, 2]]);
 }
 
@@ -128,7 +156,7 @@ fn what_an_earlier_window_had_left_promises_nothing_of_this_one() {
 fn what_may_have_used_up_the_last_request_excuses_a_429() {
     let list = || Request::new("GET", "/pets");
     let between = |ask: fn(TraceBuilder) -> TraceBuilder| {
-        ask(TraceBuilder::new().list(200, 2, 60)).key("sk-Key1").list(429, 0, 60).failures_of("quota.not-early")
+        ask(TraceBuilder::new().list(200, 2, 60)).key("sk-Key1").list(429, 1, 60).failures_of("quota.not-early")
     };
     assert_eq!(between(|builder| builder), [[2, 1]]);
     assert_eq!(between(TraceBuilder::elsewhere), NONE);
@@ -139,12 +167,12 @@ fn what_may_have_used_up_the_last_request_excuses_a_429() {
     assert_eq!(between(|builder| builder.key("sk-Other").list(200, 1, 60)), [[3, 1]], "another key");
     assert_eq!(between(|builder| builder.key("sk-Other").elsewhere()), [[3, 1]], "another key");
     assert_eq!(between(|builder| builder.key("sk-Other").elsewhere().with_rate_limit(1, 60)), [[3, 1]], "another key");
-    let untold = |key: &'static str| {
+    let unreported = |key: &'static str| {
         let builder = TraceBuilder::new().list(200, 2, 60).key(key).ask(list(), 200, "[]".to_owned());
-        builder.key("sk-Key1").list(429, 0, 60).failures_of("quota.not-early")
+        builder.key("sk-Key1").list(429, 1, 60).failures_of("quota.not-early")
     };
-    assert_eq!(untold("sk-Key1"), NONE);
-    assert_eq!(untold("sk-Other"), [[3, 1]]);
+    assert_eq!(unreported("sk-Key1"), NONE);
+    assert_eq!(unreported("sk-Other"), [[3, 1]]);
 }
 
 #[test]
@@ -184,7 +212,7 @@ fn a_request_that_was_under_way_when_a_window_ended_may_be_of_that_one() {
         [[5]],
         "one at the most is of that one"
     );
-    let other = TraceBuilder::new().list(200, 4, 5).wait(60).window(60).lists(2, &[(200, 2), (200, 1), (200, 0)]);
+    let other = TraceBuilder::new().list(200, 4, 5).wait(60).window(50).lists(2, &[(200, 2), (200, 1), (200, 0)]);
     assert_eq!(other.failures_of("quota.not-exceeded"), all, "another limit");
     let dateless = TraceBuilder::new().list(200, 1, 2).wait(600).window(60).list(200, 2, 2).dateless();
     assert_eq!(
@@ -200,7 +228,7 @@ fn where_headers_report_now_the_minute_now_the_day_those_that_reported_the_day_w
     let refused = |used: u64| {
         let first = TraceBuilder::new().window(60).lists(60, &[(200, 4), (200, 3)]).window(40_000);
         let reported = (0..used).fold(first, |builder, used| builder.list(200, 900 - used, 1_000));
-        reported.window(60).list(429, 0, 60)
+        reported.window(60).list(429, 1, 60)
     };
     assert_eq!(refused(3).failures_of("quota.not-early"), NONE);
     assert_eq!(refused(2).failures_of("quota.not-early"), NONE, "reported before it is counted, the last shows 1");
@@ -229,10 +257,68 @@ fn a_log_whose_resets_lie_close_together_is_not_one_window() {
 #[test]
 fn a_429_until_midnight_may_be_the_days() {
     let late = |wait: &str| {
-        let refused = TraceBuilder::at("2026-06-01T23:59:20Z").window(60).lists(7, &[(200, 6), (429, 0)]);
+        let refused = TraceBuilder::at("2026-06-01T23:59:20Z").window(60).lists(7, &[(200, 6), (429, 5)]);
         refused.retry_after(wait).failures_of("quota.not-early")
     };
     assert_eq!(late("40"), NONE);
     assert_eq!(late("45"), NONE, "and a little longer");
     assert_eq!(late("60"), [[2, 1]]);
+    let dateless = TraceBuilder::at("2026-06-01T23:59:15Z").window(60).lists(7, &[(200, 6), (429, 5)]).dateless();
+    assert_eq!(dateless.retry_after("40").failures_of("quota.not-early"), NONE, "the server's clock may be ahead");
+}
+
+/// The limits of a Free key.
+const FREE: Option<PlanLimits> = Some(PlanLimits { per_minute: 60, per_day: 1_000 });
+
+#[test]
+fn where_no_header_reports_a_window_more_than_two_minutes_admit_show_that_there_is_no_limit() {
+    let silent = |builder: TraceBuilder, status| builder.ask(Request::new("GET", "/pets"), status, "[]".to_owned());
+    let lists = |count: u64| (0..count).fold(TraceBuilder::new().plan(FREE), |builder, _| silent(builder, 200));
+    assert_eq!(lists(121).failures_of("quota.enforced"), [[121, 1]]);
+    assert_eq!(lists(120).failures_of("quota.enforced"), NONE, "of two minutes");
+    assert_eq!(lists(121).plan(None).failures_of("quota.enforced"), NONE, "the plan is unknown");
+    assert_eq!(silent(lists(121), 429).failures_of("quota.enforced"), NONE, "there is a limit, if a late one");
+    assert_eq!(silent(lists(121), 429).failures_of("quota.not-exceeded"), [[121, 1]]);
+}
+
+#[test]
+fn a_limit_of_0_is_not_said_to_be_exceeded() {
+    for rule in ["quota.enforced", "quota.not-exceeded"] {
+        assert_eq!(TraceBuilder::new().list(200, 0, 0).failures_of(rule), NONE);
+    }
+}
+
+#[test]
+fn a_reset_that_is_stuck_is_not_taken_for_a_window_that_admits_more() {
+    let stuck = || TraceBuilder::new().lists(2, &[(200, 1), (200, 0)]).wait(64).lists(2, &[(200, 1), (200, 0)]);
+    assert_eq!(stuck().failures_of("quota.not-exceeded"), NONE);
+    assert_eq!(stuck().failures_of("headers.reset-time"), [[3], [4]]);
+}
+
+#[test]
+fn a_remaining_that_rises_is_not_said_to_stay() {
+    let rising = || TraceBuilder::new().lists(60, &[(200, 9), (200, 8), (200, 9)]);
+    assert_eq!(rising().failures_of("quota.every-operation"), NONE);
+    assert_eq!(rising().failures_of("headers.remaining-never-rises"), [[3, 2]]);
+    let flat = TraceBuilder::new().lists(60, &[(200, 9), (200, 8), (200, 8)]);
+    assert_eq!(flat.failures_of("quota.every-operation"), [[3, 2]]);
+}
+
+#[test]
+fn a_429_between_two_answers_that_promise_more_is_early_whatever_its_headers() {
+    let refused = TraceBuilder::new().list(200, 54, 60).wait(2).ask(Request::new("GET", "/pets"), 429, String::new());
+    assert_eq!(refused.list(200, 53, 60).failures_of("quota.not-early"), [[2, 1, 3]]);
+}
+
+#[test]
+fn a_429_for_what_another_key_has_used_is_early() {
+    let both = || {
+        let keys = ["sk-Key1", "sk-Other"].into_iter().cycle();
+        let turns = keys.zip([9, 8, 7, 6, 5, 4]);
+        let builder =
+            turns.fold(TraceBuilder::new(), |builder, (key, remaining)| builder.key(key).list(200, remaining, 10));
+        let first = [3, 2, 1].into_iter().fold(builder.key("sk-Key1"), |builder, left| builder.list(200, left, 10));
+        first.wait(3).key("sk-Other").list(429, 0, 10).failures_of("quota.not-early")
+    };
+    assert_eq!(both(), [[10, 2]]);
 }

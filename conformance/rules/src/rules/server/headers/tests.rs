@@ -224,4 +224,8 @@ fn before_anything_is_counted_no_window_runs_and_its_end_may_move() {
     assert!(moved(404, 7) && moved(404, 6), "a failure costs nothing, or is refunded");
     assert!(!moved(404, 5), "something was counted");
     assert!(!moved(200, 6), "a success counts");
+    assert!(moved(200, 7), "it was counted in a window that had ended");
+    let both = TraceBuilder::new().window(60).lists(7, &[(404, 6), (404, 5)]).together(1..=2);
+    let later = both.wait(20).window(60).list(200, 6, 7);
+    assert_eq!(later.failures_of("headers.reset-time"), NONE, "both were given back");
 }

@@ -44,6 +44,10 @@ fn a_first_429_asks_for_no_more_than_the_rest_of_a_day() {
     assert_eq!(limited("86460", 60, 0).failures_of("quota.recovers"), NONE);
     assert_eq!(limited("86461", 60, 0).failures_of("quota.recovers"), [[1]]);
     assert_eq!(limited("99999999999999999999", 60, 0).failures_of("quota.recovers"), [[1]]);
+    let until = || limited("Wed, 03 Jun 2026 12:00:00 GMT", 60, 0);
+    assert_eq!(until().failures_of("quota.recovers"), [[1]]);
+    assert_eq!(until().dateless().failures_of("quota.recovers"), [[1]], "no answer shows another clock");
+    assert_eq!(until().dateless().list(404, 0, 7).failures_of("quota.recovers"), NONE, "the clock may be ahead");
     assert_eq!(
         TraceBuilder::new().list(200, 0, 7).list(429, 0, 7).retry_after("86461").failures_of("quota.recovers"),
         [[2]]
@@ -98,4 +102,9 @@ fn of_requests_at_the_same_time_one_may_have_used_the_place_that_was_restored() 
     let both = || limited("10", 10, 0).wait(20).list(429, 0, 7).list(200, 0, 7);
     assert_eq!(both().failures_of("quota.recovers"), [[2, 1]]);
     assert_eq!(both().together(2..=3).failures_of("quota.recovers"), NONE);
+    let beside = |status| limited("10", 10, 0).wait(20).list(429, 0, 7).list(status, 0, 7).together(2..=3);
+    assert_eq!(beside(404).failures_of("quota.recovers"), NONE, "it failed for itself, and was counted");
+    assert_eq!(beside(429).failures_of("quota.recovers"), [[2, 1]], "it was refused too");
+    let other = limited("10", 10, 0).wait(20).list(429, 0, 7).key("sk-Other").list(200, 6, 7).together(2..=3);
+    assert_eq!(other.failures_of("quota.recovers"), [[2, 1]], "another key");
 }

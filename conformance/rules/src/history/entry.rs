@@ -1,0 +1,196 @@
+//! One exchange and what it means.
+
+use std::collections::HashSet;
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::request::{self, CreateBody, Credential, Operation};
+use crate::trace::Context;
+use crate::trace::exchange::{Exchange, Response};
+use crate::trace::json::{Json, NotJson};
+use crate::trace::rate_limit::{self, RateHeaders};
+
+/// One exchange and what it means.
+#[derive(Debug)]
+pub struct Entry<'t> {
+    /// The exchange.
+    pub exchange: &'t Exchange,
+    /// What was asked for.
+    pub operation: Operation,
+    /// With which credential.
+    pub credential: Credential,
+    /// The body of the response read as JSON, when there is a response with a body.
+    pub json: Option<Result<Json, NotJson>>,
+    /// The rate-limit headers of the response, when there is one.
+    pub rate: Option<RateHeaders>,
+    /// The server's time when it answered: its `Date`.
+    date: Option<Timestamp>,
+}
+
+/// What is made of the bodies of responses.
+#[derive(Clone, Copy, Eq, PartialEq)]
+pub(super) enum Body {
+    Parsed,
+    Ignored,
+}
+
+impl<'t> Entry<'t> {
+    /// Reads an exchange. `names` are those of earlier creations, and gain that of this one.
+    pub(super) fn read(
+        exchange: &'t Exchange,
+        context: &Context,
+        names: &mut HashSet<String>,
+        body: Body,
+    ) -> Entry<'t> {
+        let operation = match body {
+            // Unread, it may be anything. Bodies may be long, and are read each time that the limits are asked about.
+            Body::Ignored if exchange.request.method == "POST" && exchange.request.path == "/pets" => {
+                Operation::Create(CreateBody::Unclear)
+            }
+            _ => request::operation(&exchange.request, context, names),
+        };
+        if let Operation::Create(body) = &operation {
+            names.extend(body.draft().and_then(|draft| draft.name.clone()));
+        }
+        let credential = request::credential_of(exchange, context);
+        Entry::answered(exchange, operation, credential, body)
+    }
+
+    fn answered(exchange: &'t Exchange, operation: Operation, credential: Credential, body: Body) -> Entry<'t> {
+        let response = exchange.response();
+        Entry {
+            exchange,
+            operation,
+            credential,
+            json: response
+                .filter(|response| body == Body::Parsed && !response.body.is_empty())
+                .map(|response| Json::parse_foreign(&response.body)),
+            rate: response.map(rate_limit::read),
+            date: response.and_then(Response::date),
+        }
+    }
+
+    /// The same request with another outcome.
+    #[must_use]
+    pub fn with_outcome_of(&self, exchange: &'t Exchange) -> Entry<'t> {
+        Entry::answered(exchange, self.operation.clone(), self.credential, Body::Parsed)
+    }
+
+    /// The response, if any.
+    #[must_use]
+    pub fn response(&self) -> Option<&'t Response> {
+        self.exchange.response()
+    }
+
+    /// The status, if there is a response.
+    #[must_use]
+    pub fn status(&self) -> Option<u16> {
+        self.exchange.status()
+    }
+
+    /// Whether it was answered with a 2xx status.
+    #[must_use]
+    pub fn succeeded(&self) -> bool {
+        matches!(self.status(), Some(200..=299))
+    }
+
+    /// The body, if it is JSON.
+    #[must_use]
+    pub fn value(&self) -> Option<&Json> {
+        self.json.as_ref().and_then(|json| json.as_ref().ok())
+    }
+
+    /// The server's time when it answered: its `Date`.
+    #[must_use]
+    pub fn server_time(&self) -> Option<Timestamp> {
+        self.date
+    }
+
+    /// The server's time when it answered, or where it is unknown the judge's.
+    #[must_use]
+    pub fn answered_at(&self) -> Timestamp {
+        self.date.unwrap_or(self.exchange.received_at)
+    }
+
+    /// Whether a request with a valid key was refused for the rate.
+    #[must_use]
+    pub fn is_limited(&self) -> bool {
+        self.status() == Some(429) && self.key().is_some()
+    }
+
+    /// Whether the whole exchange lies before the sending of another: then the server dealt with it first. None precedes itself,
+    /// even if it took no time by a coarse clock.
+    #[must_use]
+    pub fn precedes(&self, other: &Entry<'_>) -> bool {
+        self.exchange.number < other.exchange.number && !other.time_since(self).is_negative()
+    }
+
+    /// The least time that lay between the completion of an earlier exchange and the sending of this one, as exactly as their
+    /// recording knows it.
+    #[must_use]
+    pub fn time_since(&self, earlier: &Entry<'_>) -> SignedDuration {
+        let between = self.exchange.sent_at.duration_since(earlier.exchange.received_at);
+        between.saturating_sub(self.exchange.known.precision.max(earlier.exchange.known.precision))
+    }
+
+    /// The key's index, when the request came with a valid key in the described form.
+    #[must_use]
+    pub fn key(&self) -> Option<usize> {
+        match self.credential {
+            Credential::Valid(key) => Some(key),
+            Credential::Ambiguous
+            | Credential::Contradictory
+            | Credential::Banned
+            | Credential::Withheld
+            | Credential::Invalid(_) => None,
+        }
+    }
+
+    /// The animals that the response shows, wherever they are well enough formed to be distinguished.
+    #[must_use]
+    pub fn animals(&self) -> Vec<Animal<'_>> {
+        match (&self.operation, self.status(), self.value()) {
+            (Operation::List(_), Some(200), Some(Json::Array(items))) => items.iter().map(Animal).collect(),
+            (Operation::Create(_), Some(201), Some(pet)) | (Operation::Get(_), Some(200), Some(pet)) => {
+                vec![Animal(pet)]
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// An animal in a response.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Animal<'c>(pub &'c Json);
+
+impl<'c> Animal<'c> {
+    /// `id`, if an int64.
+    #[must_use]
+    pub fn id(self) -> Option<i64> {
+        self.0.get("id").and_then(Json::as_int64)
+    }
+
+    /// `name`, if a string.
+    #[must_use]
+    pub fn name(self) -> Option<&'c str> {
+        self.0.get("name").and_then(Json::as_str)
+    }
+
+    /// `categoryId`, if an int64.
+    #[must_use]
+    pub fn category_id(self) -> Option<i64> {
+        self.0.get("categoryId").and_then(Json::as_int64)
+    }
+
+    /// `status`, if a string.
+    #[must_use]
+    pub fn status(self) -> Option<&'c str> {
+        self.0.get("status").and_then(Json::as_str)
+    }
+
+    /// A member as JSON, for sentences; `none` where it is missing.
+    #[must_use]
+    pub fn shown(self, member: &str) -> String {
+        self.0.get(member).map_or_else(|| "none".to_owned(), Json::to_string)
+    }
+}

@@ -1,0 +1,115 @@
+//! The allowance of callers without a valid key: a service may count their requests too, and refuse those beyond.
+//!
+//! The specification asks for 401 whenever a key is missing or invalid, so a 429 is excused only where the answers to such callers
+//! have counted an allowance of their own down to nothing.
+
+use std::collections::HashSet;
+
+use crate::history::{Entry, History};
+use crate::trace::rate_limit::{RateHeaders, Window};
+
+/// What the answers to callers without a valid key show of an allowance.
+#[derive(Debug, Default)]
+pub struct Anonymous {
+    /// The numbers of the refused exchanges that the allowance explains.
+    explained: HashSet<usize>,
+}
+
+/// So many requests with a key between two answers to callers without one show whether both are counted together.
+const TELLING: u64 = 3;
+
+impl Anonymous {
+    /// Reads a history.
+    #[must_use]
+    pub fn new(history: &History<'_>) -> Anonymous {
+        let callers: Vec<&Entry<'_>> =
+            history.entries.iter().filter(|entry| entry.credential.is_invalid() && entry.status().is_some()).collect();
+        if !callers.iter().any(|entry| entry.status() == Some(429)) || shares_the_keys_count(history, &callers) {
+            return Anonymous::default();
+        }
+        let mut explained = HashSet::new();
+        for (at, entry) in callers.iter().enumerate().filter(|(_, entry)| entry.status() == Some(429)) {
+            let mut admitted = callers[..at].iter().rev().filter(|other| other.status() != Some(429));
+            let (last, before) =
+                (admitted.next().and_then(|entry| window(entry)), admitted.next().and_then(|entry| window(entry)));
+            if last.is_some_and(|last| is_used_up(last, before)) {
+                explained.insert(entry.exchange.number);
+            }
+        }
+        Anonymous { explained }
+    }
+
+    /// Whether this is a refusal of a caller without a key whose allowance was exhausted.
+    #[must_use]
+    pub fn explains(&self, entry: &Entry<'_>) -> bool {
+        self.explained.contains(&entry.exchange.number)
+    }
+}
+
+fn window(entry: &Entry<'_>) -> Option<Window> {
+    entry.rate.as_ref().and_then(RateHeaders::window)
+}
+
+/// Whether an answer was the last of an allowance that falls. Remaining may be reported before the request is counted.
+fn is_used_up(last: Window, before: Option<Window>) -> bool {
+    let falls = before.is_some_and(|before| before.limit == last.limit && before.remaining > last.remaining);
+    last.remaining <= 1 && (falls || last.limit == 1)
+}
+
+/// Whether requests with a key use up what is reported to callers without one: then it is no allowance of theirs.
+fn shares_the_keys_count(history: &History<'_>, callers: &[&Entry<'_>]) -> bool {
+    callers.windows(2).any(|pair| {
+        let (Some(first), Some(second)) = (window(pair[0]), window(pair[1])) else { return false };
+        let between = pair[0].exchange.number..pair[1].exchange.number.saturating_sub(1);
+        let keyed = history.entries.get(between).unwrap_or_default().len() as u64;
+        first.is_same(second) && keyed >= TELLING && first.remaining.checked_sub(second.remaining) == Some(keyed + 1)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace_builder::TraceBuilder;
+
+    /// Which of these answers to callers without a key the allowance explains.
+    fn explained(limit: u64, answers: &[(u16, u64)]) -> Vec<bool> {
+        let trace = TraceBuilder::new().key("nobody").lists(limit, answers).trace();
+        let history = History::new(&trace);
+        let anonymous = Anonymous::new(&history);
+        history.entries.iter().map(|entry| anonymous.explains(entry)).collect()
+    }
+
+    #[test]
+    fn a_refusal_is_explained_by_an_allowance_that_was_counted_down_to_nothing() {
+        assert_eq!(
+            explained(3, &[(401, 2), (401, 1), (401, 0), (429, 0), (429, 0)]),
+            [false, false, false, true, true]
+        );
+        assert_eq!(
+            explained(3, &[(401, 3), (401, 2), (401, 1), (429, 0)]),
+            [false, false, false, true],
+            "counted late"
+        );
+        assert_eq!(explained(1, &[(401, 0), (429, 0), (401, 0), (429, 0)]), [false, true, false, true]);
+    }
+
+    #[test]
+    fn a_refusal_is_not_explained_by_what_remains_or_never_falls() {
+        assert_eq!(explained(9, &[(401, 8), (401, 7), (429, 0)]), [false; 3], "seven remained");
+        assert_eq!(explained(0, &[(401, 0), (401, 0), (429, 0)]), [false; 3], "no allowance");
+        assert_eq!(explained(60, &[(429, 0)]), [false], "nothing was seen before");
+    }
+
+    #[test]
+    fn what_requests_with_a_key_use_up_is_no_allowance_of_other_callers() {
+        let shared = |keyless: u64| {
+            let builder = TraceBuilder::new().key("nobody").list(401, 9, 10).key("sk-Key1");
+            let builder = builder.lists(10, &[(200, 8), (200, 7), (200, 6)]).key("nobody");
+            let trace = builder.lists(10, &[(401, keyless), (401, 1), (401, 0), (429, 0)]).trace();
+            let history = History::new(&trace);
+            Anonymous::new(&history).explains(&history.entries[7])
+        };
+        assert!(shared(8), "each is counted by itself");
+        assert!(!shared(5), "all are counted together");
+    }
+}

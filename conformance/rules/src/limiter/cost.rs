@@ -1,0 +1,75 @@
+//! Costs: what one request of each operation uses up.
+
+use std::collections::BTreeMap;
+
+use super::key::{Answer, KeyLimits};
+
+/// An operation that always uses up more than one.
+#[derive(Clone, Copy, Debug)]
+pub struct Costly<'h> {
+    /// What each of its requests uses up.
+    pub cost: u64,
+    /// How often that was seen.
+    pub times: usize,
+    /// The last time: the answer before, and its own.
+    pub seen: [Answer<'h>; 2],
+}
+
+impl<'h> KeyLimits<'h> {
+    /// The operations each of whose requests uses up the same number above one, while each of another operation uses up one: somebody
+    /// else who uses the key does not keep to certain operations.
+    #[must_use]
+    pub fn costly_operations(&self) -> Vec<Costly<'h>> {
+        const MANY: usize = 5;
+        let mut seen: BTreeMap<&str, Vec<[Answer<'h>; 2]>> = BTreeMap::new();
+        for [before, after] in self.pairs() {
+            let is_alone = before.precedes(&after) && self.history.sent_between(before.entry, after.entry) == 1;
+            let both_succeeded = before.entry.succeeded() && after.entry.succeeded();
+            if is_alone && both_succeeded && before.window.is_same(after.window) {
+                seen.entry(after.entry.operation.name()).or_default().push([before, after]);
+            }
+        }
+        let constant = |pairs: &Vec<[Answer<'h>; 2]>| {
+            let fall = |[before, after]: &[Answer<'_>; 2]| before.window.remaining.checked_sub(after.window.remaining);
+            let last = pairs.last().filter(|_| pairs.len() >= MANY)?;
+            let cost = fall(last)?;
+            pairs.iter().all(|pair| fall(pair) == Some(cost)).then_some(Costly {
+                cost,
+                times: pairs.len(),
+                seen: *last,
+            })
+        };
+        let constant: Vec<Costly<'h>> = seen.values().filter_map(constant).collect();
+        let is_one_due = constant.iter().any(|costly| costly.cost == 1);
+        constant.into_iter().filter(|costly| is_one_due && costly.cost > 1).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::trace_builder::TraceBuilder;
+
+    /// Lists and creations in turn that leave so much each.
+    fn costs(answers: &[(bool, u64)]) -> Vec<u64> {
+        let builder = answers.iter().fold(TraceBuilder::new(), |builder, (create, remaining)| {
+            if *create { builder.create(1).with_rate_limit(*remaining, 60) } else { builder.list(200, *remaining, 60) }
+        });
+        builder.main_key(|key| key.costly_operations().iter().map(|costly| costly.cost).collect())
+    }
+
+    fn alternating(turns: u64, create: u64, list: u64) -> Vec<(bool, u64)> {
+        let each = create + list;
+        (0..turns).flat_map(|turn| [(true, 59 - turn * each), (false, 59 - turn * each - list)]).collect()
+    }
+
+    #[test]
+    fn an_operation_costs_more_where_each_of_its_requests_does_and_those_of_another_do_not() {
+        assert_eq!(costs(&alternating(6, 2, 1)), [2]);
+        assert_eq!(costs(&alternating(5, 2, 1)), [0; 0], "four times are few");
+        assert_eq!(costs(&alternating(6, 1, 1)), [0; 0]);
+        assert_eq!(costs(&alternating(6, 2, 2)), [0; 0], "somebody else may send as many");
+        let mut once = alternating(7, 2, 1);
+        once[13].1 -= 1;
+        assert_eq!(costs(&once), [0; 0], "once a list cost two: somebody else is about");
+    }
+}

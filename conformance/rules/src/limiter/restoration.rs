@@ -1,0 +1,108 @@
+//! Restoration: whether anything was restored at the times at which Reset said that the limit resets.
+
+use super::Limiter;
+use super::arrival::Arrival;
+use super::key::{Answer, KeyLimits};
+use crate::tolerance::Tolerance;
+
+impl<'h> Limiter<'h> {
+    /// Two answers, before and after a Reset, where at no Reset that passed during the run anything was restored to any key.
+    ///
+    /// Of a log one request at the least drops out at its Reset, and a window begins anew. Of a counter that slides a part decays,
+    /// which may be less than one; so one of the passages has to leave time for more. That somebody else used at each Reset what had
+    /// just been restored, no more and no less, and nothing at other times, is not taken for possible.
+    #[must_use]
+    pub fn never_restored(&self) -> Option<[Answer<'h>; 2]> {
+        const TWICE: usize = 2;
+        if self.keys().iter().any(|key| key.is_sliding_log() || key.is_used_within_windows()) {
+            return None;
+        }
+        let of_keys = self.keys().iter().flat_map(|key| key.passages().map(move |passage| (key, passage)));
+        let passages: Vec<(&KeyLimits<'h>, [Answer<'h>; 2])> = of_keys.collect();
+        let none_restored = passages.len() >= TWICE && passages.iter().all(|(key, passage)| key.goes_on(passage));
+        let mut passages = passages.into_iter().rev().map(|(_, passage)| passage);
+        none_restored.then(|| passages.find(must_have_decayed))?
+    }
+}
+
+impl<'h> KeyLimits<'h> {
+    /// Answers to requests that followed each other, the second of which came after the Reset that the first reported.
+    fn passages(&self) -> impl Iterator<Item = [Answer<'h>; 2]> {
+        self.pairs().filter(|[before, after]| {
+            let has_passed =
+                since_reset(before, after).is_some_and(|seconds| seconds > Tolerance::CLOCK_SLACK.seconds());
+            has_passed && before.precedes(after) && before.window.limit == after.window.limit
+        })
+    }
+
+    /// Whether Remaining went on from where it was.
+    fn goes_on(&self, [before, after]: &[Answer<'_>; 2]) -> bool {
+        let fell = before.window.remaining.checked_sub(after.window.remaining);
+        let sent = self.history.sent_between(before.entry, after.entry);
+        after.entry.succeeded() && fell.is_some_and(|fell| (1..=sent).contains(&fell))
+    }
+
+    /// Whether Remaining fell within a window by more than the run's own requests explain.
+    fn is_used_within_windows(&self) -> bool {
+        self.pairs().any(|[before, after]| {
+            let fell = before.window.remaining.saturating_sub(after.window.remaining);
+            let is_running = since_reset(&before, &after).is_some_and(|seconds| seconds < 0);
+            let is_certain = before.precedes(&after) && !after.entry.is_limited();
+            is_certain
+                && is_running
+                && before.window.is_same(after.window)
+                && fell > self.cost() * self.history.sent_between(before.entry, after.entry)
+        })
+    }
+}
+
+/// How many seconds after the Reset of one answer the request of another came, at the least.
+fn since_reset(before: &Answer<'_>, after: &Answer<'_>) -> Option<i64> {
+    Some(Arrival::of(after.entry)?.earliest - before.window.reset)
+}
+
+/// Whether of what was used before the Reset, more than one would have decayed since, had it only begun to weigh less.
+fn must_have_decayed([before, after]: &[Answer<'_>; 2]) -> bool {
+    const CERTAIN: u64 = 2;
+    let used = before.window.limit.saturating_sub(before.window.remaining);
+    let since = since_reset(before, after).map_or(0, |seconds| seconds.max(0).unsigned_abs());
+    used * since >= CERTAIN * Tolerance::MINUTE.seconds().unsigned_abs()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::history::History;
+    use crate::limiter::Limiter;
+    use crate::trace_builder::TraceBuilder;
+
+    fn is_never_restored(builder: TraceBuilder) -> bool {
+        let trace = builder.trace();
+        let history = History::new(&trace);
+        Limiter::new(&history).never_restored().is_some()
+    }
+
+    /// What remains before and after two Resets of a limit of 1,000, of which each second answer comes so long after the Reset.
+    fn never_restored(answers: [u64; 4], after: i64) -> bool {
+        let [first, second, third, fourth] = answers;
+        let begun = TraceBuilder::new().list(200, first, 1_000).wait(60 + after).window(60 - after);
+        let passed = begun.list(200, second, 1_000).list(200, third, 1_000).wait(60).window(60);
+        is_never_restored(passed.list(200, fourth, 1_000))
+    }
+
+    #[test]
+    fn a_limit_whose_remaining_goes_on_at_every_reset_is_never_restored() {
+        assert!(never_restored([940, 939, 938, 937], 3));
+        assert!(!never_restored([940, 999, 998, 997], 3), "the first Reset restores all");
+        assert!(!never_restored([940, 939, 938, 999], 3), "the second does");
+        assert!(!never_restored([940, 941, 940, 941], 3), "one at least dropped out");
+        assert!(!never_restored([999, 998, 997, 996], 3), "so little decays slowly");
+        assert!(!never_restored([940, 939, 937, 936], 3), "somebody else uses the key");
+        assert!(!never_restored([940, 939, 938, 937], 2), "clocks are reported to the second");
+    }
+
+    #[test]
+    fn one_reset_is_not_enough() {
+        let once = TraceBuilder::new().list(200, 940, 1_000).wait(63).window(57).list(200, 939, 1_000);
+        assert!(!is_never_restored(once));
+    }
+}

@@ -1,0 +1,39 @@
+//! What the specification asks of clients: a file for each matter.
+//!
+//! A client is judged by the requests that it sends, in the light of the responses that it had received by then. A request
+//! that was under way when a response came was sent without knowing it.
+
+mod backoff;
+mod credential;
+mod deprecation;
+mod identifiers;
+mod refused_requests;
+mod waiting;
+
+use super::Rule;
+use super::needs::Needs;
+use crate::history::{Entry, History};
+use crate::request::{self, Credential};
+
+/// The rules of this side.
+pub(crate) fn rules() -> Vec<Rule> {
+    let rules = [
+        waiting::RULES,
+        backoff::RULES,
+        credential::RULES,
+        refused_requests::RULES,
+        identifiers::RULES,
+        deprecation::RULES,
+    ];
+    // What a client did is judged by what it had received, and of that nothing may be missing.
+    rules.concat().into_iter().map(|rule| rule.needing(Needs::CONVERSATION)).collect()
+}
+
+/// The requests of one key, in the order of sending. A key that may be banned is still the key that the client sends.
+fn of_key<'h, 't>(history: &'h History<'t>, key: usize) -> Vec<&'h Entry<'t>> {
+    let sent_with = |entry: &&Entry<'_>| {
+        entry.key() == Some(key)
+            || request::credential(&entry.exchange.request, history.context) == Credential::Valid(key)
+    };
+    history.entries.iter().filter(sent_with).collect()
+}

@@ -1,0 +1,117 @@
+//! Judges what is known: each rule sees a trace of which everything is known that it needs.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Judgement, Rule};
+use crate::facts::Facts;
+use crate::history::{Entry, History};
+use crate::trace::exchange::Exchange;
+use crate::trace::knowledge::{Extent, Fact, FactSet};
+use crate::trace::{Context, Trace};
+
+/// Judges by these rules.
+///
+/// Keys may have scopes, of which the specification says nothing: what one key sees is not compared with what another one sees, unless
+/// the judge chose both.
+#[must_use]
+pub fn judge(rules: &[Rule], facts: &Facts<'_>) -> BTreeMap<&'static str, Judgement> {
+    let history = facts.history;
+    let keys: BTreeSet<Option<usize>> = history.entries.iter().map(Entry::key).collect();
+    if !history.is_sample() || keys.len() < 2 {
+        return judge_part(rules, facts);
+    }
+    let mut judgements = BTreeMap::new();
+    for key in keys {
+        let part = Part::of(history, history.context.extent, |entry| entry.key() == key);
+        let history = History::new(&part.trace);
+        for (id, judgement) in judge_part(rules, &Facts::new(&history)) {
+            merge(judgements.entry(id).or_default(), part.numbered(judgement));
+        }
+    }
+    judgements
+}
+
+/// Judges by these rules, by each what it may see.
+fn judge_part(rules: &[Rule], facts: &Facts<'_>) -> BTreeMap<&'static str, Judgement> {
+    let history = facts.history;
+    let withheld = history.entries.iter().map(|entry| entry.exchange.known.withheld);
+    let withheld = withheld.fold(FactSet::NONE, FactSet::union);
+    let lacking = |rule: &Rule| rule.needs.facts.intersection(withheld);
+    let mut judgements = BTreeMap::new();
+    for missing in rules.iter().map(lacking).collect::<BTreeSet<FactSet>>() {
+        let rules = rules.iter().filter(|rule| lacking(rule) == missing);
+        if missing.is_empty() {
+            judgements.extend(rules.map(|rule| (rule.id, judge_known(rule, facts))));
+            continue;
+        }
+        let is_known = |entry: &Entry<'_>| entry.exchange.known.withheld.intersection(missing).is_empty();
+        // What is missing may have been anything, so what is left is a sample.
+        let part = Part::of(history, Extent::Sample, is_known);
+        let seen = History::new(&part.trace);
+        let facts = Facts::new(&seen);
+        for rule in rules {
+            let mut judgement = part.numbered(judge_known(rule, &facts));
+            judgement.withheld = Some(describe(history, missing));
+            judgements.insert(rule.id, judgement);
+        }
+    }
+    judgements
+}
+
+/// Judges by a rule that needs no fact that is withheld.
+fn judge_known(rule: &Rule, facts: &Facts<'_>) -> Judgement {
+    let extent = facts.history.context.extent;
+    if extent >= rule.needs.extent {
+        return rule.judge(facts);
+    }
+    let withheld = match rule.needs.extent {
+        Extent::Run => {
+            "it can be judged of requests that the judge chose, with names and keys that it knows to be new or valid"
+        }
+        _ => "it can be judged only of every request of a key, with exact times",
+    };
+    Judgement { withheld: Some(withheld.to_owned()), ..Judgement::default() }
+}
+
+/// What is withheld, and how often.
+fn describe(history: &History<'_>, missing: FactSet) -> String {
+    let count =
+        |fact: Fact| history.entries.iter().filter(|entry| entry.exchange.known.withheld.contains(fact)).count();
+    let all = history.entries.len();
+    let facts: Vec<String> =
+        missing.iter().map(|fact| format!("{} of {} of {all} exchanges", fact.as_str(), count(fact))).collect();
+    format!("the recording withholds {}", facts.join(" and "))
+}
+
+fn merge(judgement: &mut Judgement, other: Judgement) {
+    judgement.judged += other.judged;
+    judgement.failures.extend(other.failures);
+    judgement.exchanges.extend(other.exchanges);
+    judgement.withheld = judgement.withheld.take().or(other.withheld);
+}
+
+/// Some exchanges of a trace, numbered anew.
+struct Part {
+    trace: Trace,
+    /// The number in the trace of each.
+    numbers: Vec<usize>,
+}
+
+impl Part {
+    fn of(history: &History<'_>, extent: Extent, picks: impl Fn(&Entry<'_>) -> bool) -> Part {
+        let picked: Vec<&Exchange> =
+            history.entries.iter().filter(|entry| picks(entry)).map(|entry| entry.exchange).collect();
+        let exchanges = picked.iter().enumerate();
+        let exchanges = exchanges.map(|(at, exchange)| Exchange { number: at + 1, ..(*exchange).clone() }).collect();
+        let context = Context { extent, ..history.context.clone() };
+        Part { trace: Trace { context, exchanges }, numbers: picked.iter().map(|exchange| exchange.number).collect() }
+    }
+
+    /// The judgement with the numbers that the exchanges have in the whole trace.
+    fn numbered(&self, mut judgement: Judgement) -> Judgement {
+        let numbers = judgement.failures.iter_mut().flat_map(|failure| &mut failure.exchanges);
+        numbers.for_each(|number| *number = self.numbers[*number - 1]);
+        judgement.exchanges = judgement.exchanges.iter().map(|number| self.numbers[number - 1]).collect();
+        judgement
+    }
+}

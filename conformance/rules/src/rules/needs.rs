@@ -1,0 +1,52 @@
+//! What a rule needs to know, declared beside the rule.
+//!
+//! The facts are those of an exchange: of one that withholds any of them the rule sees nothing. So a rule that needs only facts must
+//! be right whatever else was sent: it accuses for what a recording contains, never for what it lacks. A rule that rests on the
+//! absence of requests, or on what only the judge knows of its own, needs an extent as well.
+
+use crate::trace::knowledge::{Extent, Fact, FactSet};
+
+/// What has to be known for a rule to judge.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Needs {
+    /// The facts of each exchange.
+    pub(crate) facts: FactSet,
+    /// How much of what was sent.
+    pub(crate) extent: Extent,
+}
+
+impl Needs {
+    /// The status, and what was asked for.
+    pub(crate) const NOTHING: Needs = Needs::of(&[]);
+    /// The header fields of a response.
+    pub(crate) const HEADERS: Needs = Needs::of(&[Fact::ResponseHeaders]);
+    /// The body of a response.
+    pub(crate) const BODY: Needs = Needs::of(&[Fact::ResponseBody]);
+    /// A whole response.
+    pub(crate) const RESPONSE: Needs = Needs::of(&[Fact::ResponseHeaders, Fact::ResponseBody]);
+    /// The credential, and with it the status.
+    pub(crate) const CREDENTIAL: Needs = Needs::of(&[Fact::Credential]);
+    /// The answer to a credential.
+    pub(crate) const ANSWER: Needs = Needs::of(&[Fact::Credential, Fact::ResponseBody]);
+    /// A whole request.
+    pub(crate) const REQUEST: Needs = Needs::of(&[Fact::Credential, Fact::RequestBody]);
+    /// Both bodies.
+    pub(crate) const BODIES: Needs = Needs::of(&[Fact::RequestBody, Fact::ResponseBody]);
+    /// What becomes of the animals: whole answers, with the key, because keys may have different scopes.
+    pub(crate) const ANIMALS: Needs = Needs::of(&[Fact::Credential, Fact::ResponseHeaders, Fact::ResponseBody]);
+    /// The whole account of a key: every request, and the header fields and times of every response.
+    pub(crate) const LIMITS: Needs =
+        Needs { facts: FactSet::of(&[Fact::Credential, Fact::ResponseHeaders, Fact::Times]), extent: Extent::Complete };
+
+    /// Everything that a client sent and received.
+    pub(crate) const CONVERSATION: Needs = Needs { facts: FactSet::of(&Fact::ALL), extent: Extent::Complete };
+
+    const fn of(facts: &[Fact]) -> Needs {
+        Needs { facts: FactSet::of(facts), extent: Extent::Sample }
+    }
+
+    /// The same, of requests that the judge chose.
+    pub(crate) const fn of_run(self) -> Needs {
+        Needs { extent: Extent::Run, ..self }
+    }
+}

@@ -1,0 +1,78 @@
+//! Header fields that ask for another answer than the usual one.
+//!
+//! The judge sends none of them. Clients do, and RFC 9110 allows answers to them that the specification does not describe: 304 to a
+//! conditional request, 206 to one for a range, 406 where JSON is not acceptable.
+
+use crate::trace::exchange::Request;
+
+/// Fields whose mere presence does so, in lower case: those of RFC 9110 sections 10.1.1, 13.1 and 14.2, a request body in a content coding
+/// (8.4), and the common extensions that replace the method.
+pub(crate) const FIELDS: [&str; 12] = [
+    "content-encoding",
+    "expect",
+    "if-match",
+    "if-modified-since",
+    "if-none-match",
+    "if-range",
+    "if-unmodified-since",
+    "range",
+    "upgrade",
+    "x-http-method",
+    "x-http-method-override",
+    "x-method-override",
+];
+
+/// The field that says which media types the client accepts, in lower case.
+pub(crate) const ACCEPT: &str = "accept";
+
+/// Whether header fields of a request allow answers that the specification does not describe.
+pub(crate) fn change_the_answer(request: &Request) -> bool {
+    request.headers.iter().any(|(name, value)| {
+        let name = name.to_ascii_lowercase();
+        FIELDS.contains(&name.as_str()) || name == ACCEPT && !accepts_json(value)
+    })
+}
+
+/// Whether an `Accept` field admits `application/json`. A range with the weight 0 admits nothing, and may be meant to exclude it.
+fn accepts_json(value: &str) -> bool {
+    let mut admits = value.trim().is_empty();
+    for range in value.split(',') {
+        let mut parts = range.split(';').map(|part| part.trim().to_ascii_lowercase());
+        let is_json = matches!(parts.next().as_deref(), Some("application/json" | "application/*" | "*/*"));
+        let weight = parts.find_map(|part| part.strip_prefix("q=")?.trim().parse::<f32>().ok());
+        match weight {
+            Some(weight) if weight <= 0.0 => return false,
+            _ => admits |= is_json,
+        }
+    }
+    admits
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_for_another_answer_than_the_usual_is_recognised() {
+        let with = |name: &str, value: &str| change_the_answer(&Request::new("GET", "/pets").header(name, value));
+        for (name, value) in [
+            ("If-None-Match", "\"a\""),
+            ("Range", "bytes=0-9"),
+            ("Accept", "text/html"),
+            ("Accept", "application/json;q=0, */*"),
+            ("accept", "text/*, application/xml;q=0.9"),
+            ("X-HTTP-Method-Override", "DELETE"),
+        ] {
+            assert!(with(name, value), "{name}: {value}");
+        }
+        for (name, value) in [
+            ("Accept", "application/json"),
+            ("Accept", "text/html,application/xhtml+xml,*/*;q=0.8"),
+            ("Accept", ""),
+            ("Accept", "Application/JSON;q=0.5"),
+            ("User-Agent", "curl"),
+        ] {
+            assert!(!with(name, value), "{name}: {value}");
+        }
+    }
+}

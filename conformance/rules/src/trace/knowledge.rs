@@ -1,0 +1,153 @@
+//! What is known of recorded traffic.
+//!
+//! A part of a message is known, absent (the message did not have it) or withheld (the recording does not say: a body left out, a
+//! header redacted by the exporter, a time rounded to seconds). Absence is known, and can be judged; what is withheld cannot. A run of
+//! the judge withholds nothing.
+
+use std::fmt;
+
+use jiff::SignedDuration;
+use serde::{Deserialize, Serialize};
+
+/// A fact of an exchange that a recording may withhold.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fact {
+    /// With which key the request came, if with any, and whether that was a valid one.
+    Credential,
+    /// The body of the request.
+    RequestBody,
+    /// The header fields of the response.
+    ResponseHeaders,
+    /// The body of the response.
+    ResponseBody,
+    /// When the request was sent and its response complete, more precisely than to the second.
+    Times,
+}
+
+impl Fact {
+    /// Every fact.
+    pub const ALL: [Fact; 5] =
+        [Fact::Credential, Fact::RequestBody, Fact::ResponseHeaders, Fact::ResponseBody, Fact::Times];
+
+    /// The fact in words.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Fact::Credential => "the API key",
+            Fact::RequestBody => "the request body",
+            Fact::ResponseHeaders => "the response headers",
+            Fact::ResponseBody => "the response body",
+            Fact::Times => "the exact time",
+        }
+    }
+}
+
+/// A set of facts.
+#[derive(Clone, Copy, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct FactSet(u8);
+
+impl FactSet {
+    /// No fact.
+    pub const NONE: FactSet = FactSet(0);
+
+    /// These facts.
+    #[must_use]
+    pub const fn of(facts: &[Fact]) -> FactSet {
+        let (mut set, mut at) = (0, 0);
+        // `const fn` has no iterators.
+        while at < facts.len() {
+            set |= 1 << facts[at] as u8;
+            at += 1;
+        }
+        FactSet(set)
+    }
+
+    /// Adds a fact.
+    pub fn insert(&mut self, fact: Fact) {
+        *self = self.union(FactSet::of(&[fact]));
+    }
+
+    /// Whether the set has this fact.
+    #[must_use]
+    pub const fn contains(self, fact: Fact) -> bool {
+        self.0 & 1 << fact as u8 != 0
+    }
+
+    /// The facts of either set.
+    #[must_use]
+    pub const fn union(self, other: FactSet) -> FactSet {
+        FactSet(self.0 | other.0)
+    }
+
+    /// The facts of both sets.
+    #[must_use]
+    pub const fn intersection(self, other: FactSet) -> FactSet {
+        FactSet(self.0 & other.0)
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// The facts, in order.
+    pub fn iter(self) -> impl Iterator<Item = Fact> {
+        Fact::ALL.into_iter().filter(move |fact| self.contains(*fact))
+    }
+}
+
+impl fmt::Debug for FactSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.iter()).finish()
+    }
+}
+
+/// How much of what was sent a trace contains. Each contains more than the one before.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Extent {
+    /// Some requests of some clients. What came before, between and after them is unknown.
+    Sample,
+    /// Every request that was sent with its keys while it was recorded, in order.
+    Complete,
+    /// The same, and the judge chose the requests: the keys are valid, the names of new animals are new, and nobody else changes
+    /// the animals.
+    #[default]
+    Run,
+}
+
+/// What a recording says of an exchange beside its messages.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Knowledge {
+    /// The facts that it withholds.
+    pub withheld: FactSet,
+    /// By how much each of the two times may be off.
+    pub precision: SignedDuration,
+}
+
+impl Knowledge {
+    /// By how much the times of an exchange may be off of which no time is known: longer than any two times of a recording are apart.
+    pub const NO_TIME: SignedDuration = SignedDuration::from_hours(24 * 365 * 1_000);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_set_has_the_facts_that_were_put_in() {
+        let mut set = FactSet::of(&[Fact::Times, Fact::RequestBody]);
+        assert_eq!(set.iter().collect::<Vec<_>>(), [Fact::RequestBody, Fact::Times]);
+        set.insert(Fact::Credential);
+        assert!(set.contains(Fact::Credential) && !set.contains(Fact::ResponseBody));
+        assert_eq!(set.intersection(FactSet::of(&Fact::ALL)), set);
+        assert!(set.intersection(FactSet::of(&[Fact::ResponseBody])).is_empty() && FactSet::NONE.is_empty());
+    }
+
+    #[test]
+    fn a_run_contains_more_than_a_sample() {
+        assert!(Extent::Run > Extent::Complete && Extent::Complete > Extent::Sample);
+    }
+}

@@ -1,0 +1,235 @@
+//! HTTP Archives, version 1.2: what browsers, proxies and test tools export.
+//!
+//! Exporters differ in what they leave out, so an entry is a known exchange only as far as the archive shows that nothing was: what is
+//! doubtful is withheld, and what was not answered by the service is left out. Archives that the judge wrote itself say all of it in
+//! members that begin with an underscore.
+
+mod entry;
+mod message;
+mod own;
+mod url;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io::Read;
+
+use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
+
+use self::entry::Entry;
+use self::url::Target;
+use super::{Head, Unreadable};
+use crate::trace::exchange::Exchange;
+
+/// The member of `log` in which the judge's own archives contain their [`Head`]. It comes before the entries.
+pub const HEAD: &str = "_conform";
+
+/// Why an entry of an archive is left out.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub enum LeftOut {
+    /// It was sent to another host, or to another path of the host.
+    Elsewhere,
+    /// A cache answered it, or confirmed that it may.
+    Cached,
+    /// No response was recorded: the request was blocked, cancelled or still under way.
+    Unanswered,
+}
+
+impl LeftOut {
+    /// The reason in words.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            LeftOut::Elsewhere => "sent to another address",
+            LeftOut::Cached => "answered from a cache",
+            LeftOut::Unanswered => "without a recorded response",
+        }
+    }
+}
+
+/// What an archive contains.
+#[derive(Clone, Debug, Default)]
+pub struct Summary {
+    /// The base URL of the service.
+    pub base_url: Option<String>,
+    /// What the archive says of itself, if the judge wrote it.
+    pub head: Option<Head>,
+    /// How many entries it has.
+    pub entries: usize,
+    /// How many were left out, by reason.
+    pub left_out: BTreeMap<LeftOut, usize>,
+}
+
+/// Reads an archive as a stream. Each exchange with the service is handed to `each`, numbered from 1, as it was recorded, with what the
+/// archive has said of itself and the service until then. Without a base URL the service is the one whose `/v1/pets` or
+/// `/v1/store/orders` is requested.
+///
+/// # Errors
+///
+/// [`Unreadable`], with the line and the column; exchanges before it have been handed on by then. Also whatever `each` returns.
+pub fn read<E: From<Unreadable>>(
+    text: impl Read,
+    base_url: Option<&str>,
+    mut each: impl FnMut(&Summary, Exchange) -> Result<(), E>,
+) -> Result<Summary, E> {
+    let mut summary = Summary { base_url: base_url.map(str::to_owned), ..Summary::default() };
+    let mut number = 0;
+    let mut failed: Option<E> = None;
+    let mut take = |summary: &mut Summary, entry: Entry| -> Result<(), E> {
+        summary.entries += 1;
+        match exchange(summary, base_url.is_some(), &entry)? {
+            Ok(mut exchange) => {
+                number += 1;
+                exchange.number = number;
+                each(summary, exchange)
+            }
+            Err(reason) => {
+                *summary.left_out.entry(reason).or_default() += 1;
+                Ok(())
+            }
+        }
+    };
+    let mut reader = serde_json::Deserializer::from_reader(text);
+    let read = Archive(
+        &mut |summary: &mut Summary, entry| take(summary, entry).map_err(|error| failed = Some(error)).is_ok(),
+        &mut summary,
+    )
+    .deserialize(&mut reader)
+    .and_then(|()| reader.end());
+    match (failed, read) {
+        (Some(error), _) => Err(error),
+        (None, Err(error)) if error.is_io() => Err(Unreadable::Stream(error.into()).into()),
+        (None, Err(error)) => Err(Unreadable::json(&error, 1).into()),
+        (None, Ok(())) => Ok(summary),
+    }
+}
+
+/// The exchange of an entry, or why it is left out.
+fn exchange(summary: &mut Summary, is_chosen: bool, entry: &Entry) -> Result<Result<Exchange, LeftOut>, Unreadable> {
+    if let Some(head) = &summary.head {
+        return own::exchange(head, entry).map(Ok);
+    }
+    let Some(target) = Target::read(&entry.request.url) else { return Ok(Err(LeftOut::Elsewhere)) };
+    let base_url = match (summary.base_url.clone(), target.service()) {
+        (None, None) => return Ok(Err(LeftOut::Elsewhere)),
+        (None, Some(found)) => summary.base_url.insert(found).clone(),
+        (Some(base_url), Some(other)) if !is_chosen && other != base_url => {
+            return Err(Unreadable::Services(base_url, other));
+        }
+        (Some(base_url), _) => base_url,
+    };
+    let Some((path, query)) = target.below(&base_url) else { return Ok(Err(LeftOut::Elsewhere)) };
+    Ok(entry::exchange(entry, path, query))
+}
+
+/// What is done with each entry; whether to go on.
+type Take<'t> = dyn FnMut(&mut Summary, Entry) -> bool + 't;
+
+/// The object that an archive is.
+struct Archive<'a, 't>(&'a mut Take<'t>, &'a mut Summary);
+
+/// Its member `log`.
+struct Log<'a, 't>(&'a mut Take<'t>, &'a mut Summary);
+
+/// Its member `entries`.
+struct Entries<'a, 't>(&'a mut Take<'t>, &'a mut Summary);
+
+/// A member that an archive must have, or may have only once.
+const ONCE: &str = "an HTTP Archive has one member `log`, with one member `entries`";
+
+impl<'de> DeserializeSeed<'de> for Archive<'_, '_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Archive<'_, '_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an HTTP Archive")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let Archive(take, summary) = self;
+        let mut logs = 0;
+        while let Some(name) = map.next_key::<String>()? {
+            if name == "log" {
+                logs += 1;
+                map.next_value_seed(Log(&mut *take, &mut *summary))?;
+            } else {
+                map.next_value::<IgnoredAny>()?;
+            }
+        }
+        if logs == 1 { Ok(()) } else { Err(A::Error::custom(ONCE)) }
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Log<'_, '_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Log<'_, '_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the log of an HTTP Archive")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let Log(take, summary) = self;
+        let mut lists = 0;
+        while let Some(name) = map.next_key::<String>()? {
+            match name.as_str() {
+                "entries" => {
+                    lists += 1;
+                    map.next_value_seed(Entries(&mut *take, &mut *summary))?;
+                }
+                HEAD => {
+                    let head: Head = map.next_value()?;
+                    summary.base_url = Some(head.base_url.clone());
+                    summary.head = Some(head);
+                }
+                _ => {
+                    map.next_value::<IgnoredAny>()?;
+                }
+            }
+        }
+        if lists == 1 { Ok(()) } else { Err(A::Error::custom(ONCE)) }
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Entries<'_, '_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_seq(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Entries<'_, '_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the entries of an HTTP Archive")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
+        let Entries(take, summary) = self;
+        while let Some(entry) = seq.next_element::<Entry>()? {
+            if !take(summary, entry) {
+                // The reason is known to whoever takes entries.
+                return Err(A::Error::custom("ended"));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

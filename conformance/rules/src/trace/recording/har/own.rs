@@ -1,0 +1,88 @@
+//! Archives that the judge wrote itself: members that begin with an underscore say what the format has no place for.
+
+use super::entry::Entry;
+use super::message::{Content, Field, PostData};
+use crate::trace::exchange::{Body, Connection, Exchange, Failure, Outcome, Request, Response};
+use crate::trace::knowledge::{Fact, FactSet, Knowledge};
+use crate::trace::recording::{Head, Unreadable};
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+
+/// The exchange of an entry.
+pub(super) fn exchange(head: &Head, entry: &Entry) -> Result<Exchange, Unreadable> {
+    let of_number = entry.number.map_or_else(String::new, |number| format!(" {number}"));
+    let wrong = |what: &str| Unreadable::Entry(format!("the entry{of_number}: {what}"));
+    let time = |text: &Option<String>, what: &str| {
+        text.as_deref().and_then(|text| text.parse().ok()).ok_or_else(|| wrong(what))
+    };
+    let mut withheld = FactSet::NONE;
+    let target = entry.request.url.strip_prefix(&head.base_url).ok_or_else(|| wrong("another address"))?;
+    let (path, query) = match target.split_once('?') {
+        Some((path, query)) => (path, Some(query.to_owned())),
+        None => (target, None),
+    };
+    let field =
+        |name: &str| entry.request.headers.iter().find(|field| field.name == name).map(|field| field.value.clone());
+    let body = entry.request.post_data.as_ref().map(|data| {
+        if data.cut {
+            withheld.insert(Fact::RequestBody);
+        }
+        let bytes = sent(data).ok_or_else(|| wrong("a request body that is not base64"))?;
+        Ok::<Body, Unreadable>(Body { content_type: field("content-type").unwrap_or_default(), bytes })
+    });
+    let body = body.transpose()?;
+    let outcome = match (entry.failure, &entry.response) {
+        (Some(kind), response) => {
+            let detail = response.as_ref().and_then(|response| response.error.clone()).unwrap_or_default();
+            Outcome::Failed(Failure { kind, detail })
+        }
+        (None, Some(response)) => {
+            if response.content.cut {
+                withheld.insert(Fact::ResponseBody);
+            }
+            let body = received(&response.content).ok_or_else(|| wrong("a response body that is not base64"))?;
+            let headers = response.headers.iter().map(|Field { name, value }| (name.clone(), value.clone())).collect();
+            Outcome::Response(Response { status: response.status as u16, headers, body, cut: false })
+        }
+        (None, None) => return Err(wrong("no response")),
+    };
+    // The value of the credential is the first; a request with two of them has the other among its further fields.
+    let authorized = entry.request.headers.iter().position(|field| field.name == "authorization");
+    let further = entry.request.headers.iter().enumerate();
+    let further = further.filter(|(at, field)| Some(*at) != authorized && field.name != "content-type");
+    Ok(Exchange {
+        number: 0,
+        probe: entry.probe.clone().unwrap_or_default().into(),
+        step: entry.step.clone().unwrap_or_default(),
+        case: entry.case,
+        request: Request {
+            method: entry.request.method.clone(),
+            path: path.to_owned(),
+            query,
+            authorization: field("authorization"),
+            headers: further.map(|(_, field)| (field.name.clone(), field.value.clone())).collect(),
+            body,
+            connection: if entry.kept { Connection::Kept } else { Connection::Own },
+        },
+        outcome,
+        sent_at: time(&entry.started_date_time, "startedDateTime is not a time")?,
+        received_at: time(&entry.received_at, "_receivedAt is not a time")?,
+        known: Knowledge { withheld, ..Knowledge::default() },
+    })
+}
+
+fn sent(data: &PostData) -> Option<Vec<u8>> {
+    match &data.base64 {
+        Some(text) => BASE64_STANDARD.decode(text).ok(),
+        None => Some(data.text.clone().unwrap_or_default().into_bytes()),
+    }
+}
+
+fn received(content: &Content) -> Option<Vec<u8>> {
+    let text = content.text.clone().unwrap_or_default();
+    if content.encoding.as_deref() == Some("base64") {
+        BASE64_STANDARD.decode(text).ok()
+    } else {
+        Some(text.into_bytes())
+    }
+}

@@ -1,0 +1,159 @@
+use serde_json::{Value, json};
+
+use super::*;
+use crate::trace::exchange::Exchange;
+use crate::trace::knowledge::{Fact, Knowledge};
+
+/// An archive with these entries.
+fn archive(entries: &[Value]) -> String {
+    json!({"log": {"version": "1.2", "creator": {"name": "test"}, "entries": entries}}).to_string()
+}
+
+/// An entry as browsers export it, with some members replaced, each by its path.
+fn entry(changes: &[(&str, Value)]) -> Value {
+    let mut entry = json!({
+        "startedDateTime": "2026-06-01T12:00:00.125Z",
+        "time": 12.5,
+        "request": {
+            "method": "GET",
+            "url": "https://api.example.com/v1/pets?limit=5",
+            "httpVersion": "HTTP/2",
+            "headers": [
+                {"name": ":authority", "value": "api.example.com"},
+                {"name": "Authorization", "value": "Bearer sk-1"},
+                {"name": "Cookie", "value": "sid=secret"}
+            ],
+            "bodySize": 0
+        },
+        "response": {
+            "status": 200,
+            "headers": [
+                {"name": "Content-Type", "value": "application/json"},
+                {"name": "Date", "value": "Mon, 01 Jun 2026 12:00:00 GMT"}
+            ],
+            "content": {"size": 2, "mimeType": "application/json", "text": "[]"}
+        },
+        "cache": {},
+        "timings": {}
+    });
+    for (path, value) in changes {
+        *entry.pointer_mut(path).unwrap_or_else(|| panic!("no {path}")) = value.clone();
+    }
+    entry
+}
+
+fn read_all(text: &str, base_url: Option<&str>) -> Result<(Summary, Vec<Exchange>), Unreadable> {
+    let mut exchanges = Vec::new();
+    let summary = read(text.as_bytes(), base_url, |_, exchange| {
+        exchanges.push(exchange);
+        Ok::<(), Unreadable>(())
+    })?;
+    Ok((summary, exchanges))
+}
+
+fn one(changes: &[(&str, Value)]) -> Exchange {
+    let (_, mut exchanges) = read_all(&archive(&[entry(changes)]), None).expect("an archive");
+    exchanges.pop().expect("an exchange")
+}
+
+fn withheld(changes: &[(&str, Value)]) -> Vec<Fact> {
+    one(changes).known.withheld.iter().collect()
+}
+
+#[test]
+fn an_entry_of_a_browser_is_an_exchange_of_which_only_the_exact_time_is_unknown() {
+    let exchange = one(&[]);
+    assert_eq!((exchange.request.method.as_str(), exchange.request.target().as_str()), ("GET", "/pets?limit=5"));
+    assert_eq!(exchange.request.authorization.as_deref(), Some("Bearer sk-1"));
+    assert!(exchange.request.headers.is_empty(), "cookies are not kept");
+    let response = exchange.response().expect("a response");
+    assert_eq!((response.status, response.body.as_slice(), response.headers.len()), (200, &b"[]"[..], 2));
+    assert_eq!(exchange.known.withheld.iter().collect::<Vec<_>>(), [Fact::Times]);
+    assert_eq!(exchange.received_at.duration_since(exchange.sent_at).as_micros(), 12_500);
+}
+
+#[test]
+fn what_an_exporter_may_have_left_out_or_changed_is_withheld() {
+    let body = [Fact::ResponseBody, Fact::Times];
+    for content in [
+        json!({"size": 2, "mimeType": "application/json"}),
+        json!({"size": 9, "text": "[]"}),
+        json!({"size": 1, "text": "[]"}),
+        json!({"size": 0, "text": ""}),
+        json!({"size": 5, "text": "[\"\u{fffd}\"]"}),
+        json!({"size": 2, "text": "no base64", "encoding": "base64"}),
+    ] {
+        assert_eq!(withheld(&[("/response/content", content.clone())]), body, "{content}");
+    }
+    for content in [
+        json!({"size": 2, "text": "W10=", "encoding": "base64"}),
+        json!({"text": "[]"}),
+        json!({"size": -1, "text": "[]"}),
+    ] {
+        assert_eq!(withheld(&[("/response/content", content.clone())]), [Fact::Times], "{content}");
+    }
+    let headers = [Fact::ResponseHeaders, Fact::Times];
+    assert_eq!(withheld(&[("/response/headers", json!([]))]), headers);
+    assert_eq!(
+        withheld(&[("/response/headers", json!([{"name": "content-type", "value": "application/json"}]))]),
+        headers
+    );
+    assert_eq!(withheld(&[("/response/headers/1/value", json!("[redacted]"))]), headers);
+    let key = [Fact::Credential, Fact::Times];
+    assert_eq!(withheld(&[("/request/headers/1/value", json!("Bearer ***"))]), key);
+    assert_eq!(withheld(&[("/request/headers", json!([{"name": "accept", "value": "*/*"}]))]), key);
+    let posted = withheld(&[("/request/method", json!("POST"))]);
+    assert_eq!(posted, [Fact::RequestBody, Fact::Times], "HTTP/2 needs no length");
+}
+
+#[test]
+fn a_time_that_is_missing_precedes_nothing() {
+    for changes in [
+        vec![("/startedDateTime", json!(null))],
+        vec![("/startedDateTime", json!("yesterday"))],
+        vec![("/time", json!(0))],
+        vec![("/time", json!(null))],
+    ] {
+        assert_eq!(one(&changes).known.precision, Knowledge::NO_TIME, "{changes:?}");
+    }
+    let rounded = one(&[("/startedDateTime", json!("2026-06-01T12:00:00+02:00"))]);
+    assert_eq!(rounded.known.precision.as_secs(), 1);
+}
+
+#[test]
+fn what_a_cache_answered_what_has_no_response_and_what_went_elsewhere_is_left_out_and_counted() {
+    let text = archive(&[
+        entry(&[]),
+        entry(&[("/request/url", json!("https://cdn.example.com/app.js"))]),
+        entry(&[("/request/url", json!("https://api.example.com/v1x/pets"))]),
+        entry(&[("/response/status", json!(0))]),
+        entry(&[("/response/status", json!(304))]),
+        entry(&[("/cache", json!({"beforeRequest": {"eTag": "a"}}))]),
+        entry(&[("/response/headers/0", json!({"name": "Age", "value": "7"}))]),
+    ]);
+    let (summary, exchanges) = read_all(&text, None).expect("an archive");
+    assert_eq!((summary.entries, exchanges.len()), (7, 1));
+    let counts: Vec<(LeftOut, usize)> = summary.left_out.into_iter().collect();
+    assert_eq!(counts, [(LeftOut::Elsewhere, 2), (LeftOut::Cached, 3), (LeftOut::Unanswered, 1)]);
+}
+
+#[test]
+fn of_two_services_one_has_to_be_chosen() {
+    let staging = entry(&[("/request/url", json!("https://staging.example.com/v1/pets"))]);
+    let text = archive(&[entry(&[]), staging]);
+    let error = read_all(&text, None).expect_err("two services").to_string();
+    assert!(error.contains("https://api.example.com/v1 and to https://staging.example.com/v1"), "{error}");
+    let (summary, exchanges) = read_all(&text, Some("https://staging.example.com/v1")).expect("an archive");
+    assert_eq!((exchanges.len(), summary.left_out.len()), (1, 1));
+}
+
+#[test]
+fn a_broken_archive_is_reported_with_its_line_and_column() {
+    let error = |text: &str| read_all(text, None).expect_err("a broken archive").to_string();
+    let whole = archive(&[entry(&[])]);
+    assert!(error(&whole[..whole.len() - 40]).starts_with("line 1, column "), "{}", error(&whole[..whole.len() - 40]));
+    let typed = error("{\"log\":\n{\"entries\":7}}");
+    assert!(typed.starts_with("line 2, column ") && typed.contains("invalid type: integer"), "{typed}");
+    assert!(error("{\"log\":{}}").contains("one member `entries`"));
+    assert!(error(&format!("{whole} x")).contains("trailing characters"));
+}

@@ -1,0 +1,133 @@
+//! What a recording says of itself.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+
+use crate::catalogue::catalogue;
+use crate::catalogue::plan::PlanLimits;
+use crate::trace::knowledge::Extent;
+use crate::trace::{Context, LeftOut};
+
+use super::{FORMAT, Unreadable};
+use crate::trace::keys::ApiKey;
+
+/// What a recording says of itself: the first line of the judge's own format, and a member of the archives that the judge writes.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Head {
+    /// [`FORMAT`].
+    pub format: String,
+    /// The program that wrote it.
+    pub writer: Writer,
+    /// The digest of the catalogue of requirements that the program judges by.
+    pub catalogue: String,
+    /// How much of what was sent it contains.
+    pub extent: Extent,
+    /// The base URL, without a trailing slash.
+    pub base_url: String,
+    /// The pseudonyms of the keys that are known to be valid. The first is that of the main one.
+    pub keys: Vec<String>,
+    /// The limits of the keys' plan, if they are known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan_limits: Option<Limits>,
+    /// A category in which animals can be created.
+    pub category_id: i64,
+    /// The date to assume instead of the one that responses report, RFC 3339.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub assumed_date: Option<String>,
+    /// What the names of the animals of a run contain, and nobody else's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name_mark: Option<String>,
+    /// Why parts of a run were not carried out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<Part>,
+    /// The fixed parts of a run that were not sent to their end.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unfinished: Vec<String>,
+    /// What the program that wrote it was asked for, in its own terms.
+    #[serde(default, skip_serializing_if = "serde_json::Value::is_null")]
+    pub options: serde_json::Value,
+}
+
+/// The program that wrote a recording.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub struct Writer {
+    /// Its name.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+}
+
+/// The limits of a plan.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub struct Limits {
+    /// Requests a minute.
+    pub per_minute: u64,
+    /// Requests a day.
+    pub per_day: u64,
+}
+
+/// A part of a run that was not carried out.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub struct Part {
+    /// The beginning of the identifiers concerned; empty for all.
+    pub requirements: String,
+    /// Why.
+    pub reason: String,
+}
+
+impl Head {
+    /// What the recording of a trace says of itself. The keys of the context must be pseudonyms.
+    #[must_use]
+    pub fn of(context: &Context, writer: Writer) -> Head {
+        Head {
+            format: FORMAT.to_owned(),
+            writer,
+            catalogue: catalogue().digest().to_owned(),
+            extent: context.extent,
+            base_url: context.base_url.clone(),
+            keys: context.keys.iter().map(|key| key.reveal().to_owned()).collect(),
+            plan_limits: context.plan_limits.map(|PlanLimits { per_minute, per_day }| Limits { per_minute, per_day }),
+            category_id: context.category_id,
+            assumed_date: context.assumed_date.map(|date| date.to_string()),
+            name_mark: context.name_mark.clone(),
+            left_out: context.left_out.iter().map(part).collect(),
+            unfinished: context.unfinished.iter().map(|part| part.to_string()).collect(),
+            options: serde_json::Value::Null,
+        }
+    }
+
+    /// The context of the recorded trace.
+    ///
+    /// # Errors
+    ///
+    /// [`Unreadable`], when the format has another version, or a member has not the form that it should have.
+    pub fn context(&self) -> Result<Context, Unreadable> {
+        if self.format != FORMAT {
+            return Err(Unreadable::Version(self.format.clone()));
+        }
+        let wrong = |problem: String| Unreadable::Text { line: 1, column: 1, problem };
+        let keys = self.keys.iter().map(|key| ApiKey::new(key).map_err(|error| wrong(format!("keys: {error}"))));
+        let date = self.assumed_date.as_deref().map(str::parse).transpose();
+        Ok(Context {
+            extent: self.extent,
+            base_url: self.base_url.clone(),
+            keys: keys.collect::<Result<_, _>>()?,
+            plan_limits: self.plan_limits.map(|Limits { per_minute, per_day }| PlanLimits { per_minute, per_day }),
+            category_id: self.category_id,
+            name_mark: self.name_mark.clone(),
+            assumed_date: date.map_err(|error| wrong(format!("assumed_date: {error}")))?,
+            left_out: self.left_out.iter().map(left_out).collect(),
+            unfinished: self.unfinished.iter().cloned().map(Cow::Owned).collect(),
+        })
+    }
+}
+
+fn part(left_out: &LeftOut) -> Part {
+    Part { requirements: left_out.requirements.to_string(), reason: left_out.reason.clone() }
+}
+
+fn left_out(part: &Part) -> LeftOut {
+    LeftOut { requirements: Cow::Owned(part.requirements.clone()), reason: part.reason.clone() }
+}

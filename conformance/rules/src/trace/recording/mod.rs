@@ -1,0 +1,113 @@
+//! Recorded traffic: read from text, and written as text.
+//!
+//! Two formats are read as a stream, an exchange at a time: the judge's own, JSON Lines ([`lines`]), and HTTP Archives of version 1.2
+//! ([`har`]); [`format`] tells them apart.
+//! What a recording of somebody else's clients withholds is derived by [`sample`].
+
+pub mod har;
+pub mod lines;
+pub mod sample;
+
+mod head;
+
+use std::io::BufRead;
+
+pub use head::{Head, Limits, Part, Writer};
+
+/// No line, and no single exchange, of more bytes than this is read. The bodies of an exchange are at most 16 MiB, and each byte of a
+/// control character takes six in JSON.
+const MAX_LINE: usize = 128 * 1024 * 1024;
+
+/// Why recorded traffic cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum Unreadable {
+    /// The stream failed.
+    #[error(transparent)]
+    Stream(#[from] std::io::Error),
+    /// The text is not what it should be.
+    #[error("line {line}, column {column}: {problem}")]
+    Text {
+        /// From 1.
+        line: usize,
+        /// From 1.
+        column: usize,
+        /// What is wrong.
+        problem: String,
+    },
+    /// The text is neither a trace nor an archive.
+    #[error(
+        "neither a trace (`conform --record FILE` writes one) nor an HTTP Archive (HAR 1.2, as browsers and proxies export it)"
+    )]
+    Neither,
+    /// An entry of an archive that the judge wrote is not what it should be.
+    #[error("{0}")]
+    Entry(String),
+    /// A format of another version.
+    #[error("the format `{0}` is not known here: this program reads `{FORMAT}`\n  Record the traffic again.")]
+    Version(String),
+    /// The archive has requests to several services.
+    #[error("the archive has requests to {0} and to {1}\n  Choose one of them: --base-url {0}")]
+    Services(String, String),
+}
+
+/// The name and version of the judge's own format.
+pub const FORMAT: &str = "animal-store-trace/2";
+
+impl Unreadable {
+    /// An error in a JSON text that begins on this line, from 1.
+    fn json(error: &serde_json::Error, first_line: usize) -> Unreadable {
+        let text = error.to_string();
+        let problem = text.split(" at line ").next().unwrap_or_default();
+        let line = first_line + error.line().saturating_sub(1);
+        Unreadable::Text { line, column: error.column().max(1), problem: problem.to_owned() }
+    }
+}
+
+/// The two formats.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Format {
+    /// The judge's own.
+    Lines,
+    /// An HTTP Archive.
+    Har,
+}
+
+/// Tells the format by the beginning of the text, of which only a byte order mark and white space are consumed.
+///
+/// # Errors
+///
+/// [`Unreadable::Neither`], and an error of the stream.
+pub fn format(text: &mut impl BufRead) -> Result<Format, Unreadable> {
+    loop {
+        let beginning = text.fill_buf()?;
+        let skipped = match beginning {
+            [0xEF, 0xBB, 0xBF, ..] => 3,
+            [b' ' | b'\t' | b'\r' | b'\n', ..] => 1,
+            _ => break,
+        };
+        text.consume(skipped);
+    }
+    let beginning = text.fill_buf()?;
+    let word: String =
+        beginning.iter().take(256).map(|byte| char::from(*byte)).filter(|c| !c.is_whitespace()).collect();
+    match word.as_str() {
+        word if word.starts_with(r#"{"format":"#) => Ok(Format::Lines),
+        word if word.starts_with(r#"{"log":"#) => Ok(Format::Har),
+        _ => Err(Unreadable::Neither),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formats_are_told_apart_by_their_beginning() {
+        let of = |text: &str| format(&mut text.as_bytes()).ok();
+        assert_eq!(of(r#"{"format":"animal-store-trace/2"}"#), Some(Format::Lines));
+        assert_eq!(of("\u{feff}\n{ \"log\" : {"), Some(Format::Har));
+        for other in ["", "[]", "{}", "log", r#"{"entries":[]}"#] {
+            assert!(matches!(format(&mut other.as_bytes()), Err(Unreadable::Neither)), "{other}");
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! Traffic of other people's clients: which keys are valid, and what its recording withholds.
+//!
+//! Nobody says which keys are valid. A key is, if a request with it succeeded. All keys, and whatever else may be a secret, are replaced
+//! by pseudonyms here; nothing of a pseudonym is derived from its key.
+
+use std::collections::HashMap;
+
+use crate::trace::exchange::{Exchange, Request};
+use crate::trace::keys::ApiKey;
+use crate::trace::knowledge::{Extent, Fact, Knowledge};
+use crate::trace::{Context, Trace};
+
+/// The pseudonyms of keys: the same in all parts of a recording.
+#[derive(Clone, Debug, Default)]
+pub struct Pseudonyms {
+    salt: String,
+    of_keys: HashMap<String, String>,
+}
+
+/// Header fields other than `Authorization` in which clients send keys, in lower case.
+const KEY_FIELDS: [&str; 4] = ["api-key", "apikey", "x-api-key", "x-auth-token"];
+
+/// What stands for a value that nobody needs to see.
+const OMITTED: &str = "omitted";
+
+impl Pseudonyms {
+    /// No pseudonyms yet. The salt tells those of different recordings apart: letters and digits.
+    #[must_use]
+    pub fn new(salt: impl Into<String>) -> Pseudonyms {
+        Pseudonyms { salt: salt.into(), of_keys: HashMap::new() }
+    }
+
+    fn of(&mut self, key: &str) -> String {
+        let next = self.of_keys.len() + 1;
+        // The salt comes last, so that no pseudonym is the beginning of another one.
+        self.of_keys.entry(key.to_owned()).or_insert_with(|| format!("key-{next}-{}", self.salt)).clone()
+    }
+
+    fn known(&self, key: &str) -> Option<&str> {
+        self.of_keys.get(key).map(String::as_str)
+    }
+}
+
+/// Makes a sample of exchanges, in the order in which they were sent, if that is known. They are given as they were recorded, with keys;
+/// the trace contains pseudonyms.
+#[must_use]
+pub fn trace(mut context: Context, mut exchanges: Vec<Exchange>, pseudonyms: &mut Pseudonyms) -> Trace {
+    context.extent = context.extent.min(Extent::Complete);
+    if exchanges.iter().all(|exchange| exchange.known.precision < Knowledge::NO_TIME) {
+        exchanges.sort_by_key(|exchange| exchange.sent_at);
+    }
+    // Pseudonyms come in the order of the keys, which makes them the same each time.
+    exchanges.iter().filter_map(|exchange| token(&exchange.request)).for_each(|key| drop(pseudonyms.of(key)));
+    let mut valid: Vec<String> = Vec::new();
+    for exchange in exchanges.iter().filter(|exchange| is_served(exchange)) {
+        let pseudonym = token(&exchange.request).and_then(|key| pseudonyms.known(key));
+        valid.extend(pseudonym.filter(|pseudonym| !valid.iter().any(|key| key == pseudonym)).map(str::to_owned));
+    }
+    // Where no request shows a key, the program that recorded them may leave keys out, as browsers do.
+    let shows_keys = exchanges.iter().any(|exchange| exchange.request.authorization.is_some());
+    for (at, exchange) in exchanges.iter_mut().enumerate() {
+        exchange.number = at + 1;
+        let is_known = match &exchange.request.authorization {
+            None => shows_keys,
+            Some(value) => shown_key(value, pseudonyms).is_some_and(|key| valid.iter().any(|known| known == key)),
+        };
+        if !is_known {
+            exchange.known.withheld.insert(Fact::Credential);
+        }
+        hide_keys(&mut exchange.request, pseudonyms);
+    }
+    context.keys = valid.into_iter().filter_map(|key| ApiKey::new(key).ok()).collect();
+    Trace { context, exchanges }
+}
+
+/// The key of a request that has one in the described form.
+fn token(request: &Request) -> Option<&str> {
+    request.authorization.as_deref()?.strip_prefix("Bearer ").filter(|token| !token.is_empty())
+}
+
+/// The pseudonym of the key in an `Authorization` value, whatever its scheme.
+fn shown_key<'p>(value: &str, pseudonyms: &'p Pseudonyms) -> Option<&'p str> {
+    pseudonyms.known(value.split_once(' ').map_or(value, |(_, token)| token).trim())
+}
+
+/// Whether an operation succeeded, which shows that the key is valid.
+fn is_served(exchange: &Exchange) -> bool {
+    let path = exchange.request.path.as_str();
+    let is_operation = path == "/pets" || path.starts_with("/pets/") || path == "/store/orders";
+    is_operation && matches!(exchange.status(), Some(200..=299))
+}
+
+/// Puts pseudonyms in place of keys, and nothing else in place of what may be another secret.
+fn hide_keys(request: &mut Request, pseudonyms: &Pseudonyms) {
+    let replaced = |value: &str| pseudonyms.known(value).unwrap_or(OMITTED).to_owned();
+    request.authorization = request.authorization.take().map(|value| match value.split_once(' ') {
+        Some((scheme, token)) => {
+            let space = &token[..token.len() - token.trim_start().len()];
+            format!("{scheme} {space}{}", replaced(token.trim()))
+        }
+        None => replaced(&value),
+    });
+    request.headers.retain_mut(|(name, value)| {
+        if KEY_FIELDS.contains(&name.as_str()) {
+            *value = replaced(value);
+        }
+        true
+    });
+    request.query = request.query.take().map(|query| {
+        let parameters = query.split('&').map(|parameter| match parameter.split_once('=') {
+            Some((name @ ("limit" | "status"), value)) => format!("{name}={value}"),
+            Some((name, value)) => format!("{name}={}", replaced(value)),
+            None => parameter.to_owned(),
+        });
+        parameters.collect::<Vec<_>>().join("&")
+    });
+}
+
+/// Whether a header field of a request is needed for judging, given in lower case.
+pub(super) fn is_needed(name: &str) -> bool {
+    KEY_FIELDS.contains(&name)
+        || name == crate::trace::conditions::ACCEPT
+        || crate::trace::conditions::FIELDS.contains(&name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::request::credential_of;
+    use crate::trace::credential::{Credential, Defect};
+    use crate::trace_builder::TraceBuilder;
+
+    fn sampled(requests: Vec<(Request, u16)>) -> Trace {
+        let mut builder = TraceBuilder::new();
+        for (request, status) in requests {
+            let authorization = request.authorization.clone();
+            builder = builder.ask(request, status, String::new());
+            builder = builder.change_last(|exchange| exchange.request.authorization = authorization);
+        }
+        let Trace { context, exchanges } = builder.trace();
+        trace(context, exchanges, &mut Pseudonyms::new("ab12"))
+    }
+
+    fn credentials(requests: Vec<(Request, u16)>) -> Vec<Credential> {
+        let trace = sampled(requests);
+        trace.exchanges.iter().map(|exchange| credential_of(exchange, &trace.context)).collect()
+    }
+
+    fn list() -> Request {
+        Request::new("GET", "/pets")
+    }
+
+    #[test]
+    fn a_key_is_valid_if_a_request_with_it_succeeded_and_unknown_otherwise() {
+        let found = credentials(vec![
+            (list().authorization("Bearer one"), 200),
+            (list().authorization("Bearer two"), 401),
+            (list().authorization("Bearer one"), 429),
+            (list().authorization("bearer one"), 200),
+            (list().authorization("Basic other"), 401),
+            (list().authorization("Basic one"), 401),
+            (list(), 401),
+            (list().query("api_key=one"), 401),
+        ]);
+        let not_bearer = Credential::Invalid(Defect::NotBearer);
+        assert_eq!(
+            found,
+            [
+                Credential::Valid(0),
+                Credential::Withheld,
+                Credential::Valid(0),
+                Credential::Ambiguous,
+                Credential::Withheld,
+                not_bearer,
+                Credential::Invalid(Defect::Absent),
+                not_bearer,
+            ]
+        );
+    }
+
+    #[test]
+    fn where_no_request_shows_a_key_keys_may_have_been_left_out() {
+        assert_eq!(credentials(vec![(list(), 200), (list(), 401)]), [Credential::Withheld; 2]);
+    }
+
+    #[test]
+    fn no_key_and_no_other_value_of_a_parameter_is_left() {
+        let request = list().authorization("Bearer sk-secret-1").query("limit=5&token=sk-other&key=sk-secret-1&x");
+        let trace = sampled(vec![(request.header("x-api-key", "sk-third"), 200)]);
+        let request = &trace.exchanges[0].request;
+        assert_eq!(request.authorization.as_deref(), Some("Bearer key-1-ab12"));
+        assert_eq!(request.query.as_deref(), Some("limit=5&token=omitted&key=key-1-ab12&x"));
+        assert_eq!(request.headers, [("x-api-key".to_owned(), "omitted".to_owned())]);
+    }
+}

@@ -1,0 +1,173 @@
+//! Causes that the statuses and headers of answers show.
+
+use std::collections::BTreeSet;
+
+use super::{Broken, Cause};
+use crate::history::Entry;
+use crate::request::{CreateBody, Operation};
+use crate::trace::rate_limit::Field;
+
+/// As many answers as make a habit.
+const SEVERAL: usize = 3;
+
+/// Every answer to the key had the same 5xx status.
+pub(super) fn always_failing(broken: &Broken<'_, '_>) -> Option<Cause> {
+    let keyed: Vec<&Entry<'_>> = broken.entries().iter().filter(|entry| entry.key().is_some()).collect();
+    let status = keyed.first()?.status().filter(|status| (500..=599).contains(status))?;
+    let is_it = |entry: &Entry<'_>| entry.status() == Some(status);
+    if keyed.len() < SEVERAL || !keyed.iter().all(|entry| is_it(entry)) {
+        return None;
+    }
+    let whose = if broken.entries().iter().all(is_it) { "every answer" } else { "every answer to the key" };
+    let question = if (502..=504).contains(&status) { ": is the backend up?" } else { "" };
+    let all = broken.explained_by(&[""], is_it);
+    Cause::shown_by("every-answer-fails", format!("{whose} was {status}{question}"), all, keyed)
+}
+
+/// Requests without a valid key were refused for the rate.
+pub(super) fn limiter_first(broken: &Broken<'_, '_>) -> Option<Cause> {
+    let is_limited = |entry: &Entry<'_>| entry.credential.is_invalid() && entry.status() == Some(429);
+    let explained = broken.explained_by(&["auth."], is_limited);
+    let limited: Vec<&Entry<'_>> = broken.entries().iter().filter(|entry| is_limited(entry)).collect();
+    let sentence = format!(
+        "the limiter runs before authentication: 429 for {} without a valid key",
+        if limited.len() == 1 { "a request".to_owned() } else { format!("{} requests", limited.len()) }
+    );
+    Cause::shown_by("limiter-before-authentication", sentence, explained, limited)
+}
+
+/// Invalid bodies are refused with one other status than 400.
+pub(super) fn another_refusal(broken: &Broken<'_, '_>) -> Option<Cause> {
+    let is_refused = |entry: &&Entry<'_>| {
+        let is_faulty = matches!(entry.operation, Operation::Create(CreateBody::Faulty(..)));
+        is_faulty && entry.key().is_some() && matches!(entry.status(), Some(400..=499)) && !entry.is_limited()
+    };
+    let refused: Vec<&Entry<'_>> = broken.entries().iter().filter(is_refused).collect();
+    let status = refused.first()?.status().filter(|status| *status != 400)?;
+    if refused.len() < SEVERAL || refused.iter().any(|entry| entry.status() != Some(status)) {
+        return None;
+    }
+    let explained = broken.explained_by(&["create."], |entry| is_refused(&entry) && entry.status() == Some(status));
+    let sentence = format!("refuses invalid bodies with {status} throughout, where 400 is due");
+    Cause::shown_by("another-status-for-invalid-bodies", sentence, explained, refused)
+}
+
+/// All answers of a kind come without any of the three rate-limit headers.
+pub(super) fn without_headers(broken: &Broken<'_, '_>) -> Option<Cause> {
+    let answers: Vec<&Entry<'_>> = broken
+        .entries()
+        .iter()
+        .filter(|entry| entry.operation != Operation::Elsewhere && entry.rate.is_some())
+        .collect();
+    let lacks = |entry: &Entry<'_>| {
+        entry.rate.as_ref().is_some_and(|rate| {
+            [&rate.limit, &rate.remaining, &rate.reset].into_iter().all(|field| *field == Field::Missing)
+        })
+    };
+    let bare: Vec<&Entry<'_>> = answers.iter().copied().filter(|entry| lacks(entry)).collect();
+    if bare.len() < SEVERAL {
+        return None;
+    }
+    let explained = broken.explained_by(&["headers.limit", "headers.remaining", "headers.reset"], lacks);
+    if explained.len() < 2 {
+        return None;
+    }
+    // Whether these are the bare ones and no others.
+    let are = |fits: &dyn Fn(&Entry<'_>) -> bool| answers.iter().all(|entry| fits(entry) == lacks(entry));
+    let statuses: BTreeSet<u16> = bare.iter().filter_map(|entry| entry.status()).collect();
+    let operations: BTreeSet<&str> = bare.iter().map(|entry| entry.operation.name()).collect();
+    let sentence = if bare.len() == answers.len() {
+        "no answer has rate-limit headers: is there a limiter?".to_owned()
+    } else if are(&|entry| entry.credential.is_invalid()) {
+        "no answer to a request without a valid key has rate-limit headers: does the limiter run after authentication?"
+            .to_owned()
+    } else if are(&|entry| entry.status().is_some_and(|status| statuses.contains(&status))) {
+        let statuses: Vec<String> = statuses.iter().map(u16::to_string).collect();
+        format!("no answer with {} has rate-limit headers: are these answers made elsewhere?", statuses.join(" or "))
+    } else if are(&|entry| operations.contains(entry.operation.name())) {
+        let operations: Vec<&str> = operations.into_iter().collect();
+        format!("no answer on {} has rate-limit headers: does the limiter leave it out?", operations.join(" or "))
+    } else {
+        return None;
+    };
+    Cause::shown_by("no-rate-limit-headers", sentence, explained, bare)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{ids, shown};
+    use crate::trace::exchange::Request;
+    use crate::trace_builder::TraceBuilder;
+
+    #[test]
+    fn a_server_that_always_fails_has_one_cause() {
+        let failing = |statuses: &[u16]| {
+            statuses.iter().fold(TraceBuilder::new(), |builder, status| builder.list(*status, 9, 60))
+        };
+        let causes = shown(failing(&[502, 502, 502]));
+        assert_eq!(causes[0].0, "every answer was 502: is the backend up?");
+        assert!(causes.len() == 1 && causes[0].1.contains(&"list.success"), "{causes:?}");
+        assert_eq!(shown(failing(&[500, 500, 500]))[0].0, "every answer was 500");
+        let guarded = failing(&[503, 503, 503]).key("sk-Unknown").list(401, 9, 60);
+        assert_eq!(shown(guarded)[0].0, "every answer to the key was 503: is the backend up?");
+        assert!(!ids(failing(&[502, 200, 502, 502])).contains(&"every-answer-fails"));
+    }
+
+    #[test]
+    fn a_limiter_before_authentication_shows_in_429_without_a_valid_key() {
+        let unknown = TraceBuilder::new().list(200, 3, 60).key("sk-Unknown").list(401, 1, 60);
+        assert_eq!(
+            shown(unknown.list(429, 0, 60).list(429, 0, 60)),
+            [(
+                "the limiter runs before authentication: 429 for 2 requests without a valid key".to_owned(),
+                vec!["auth.before-all-else"]
+            )]
+        );
+        let hole = TraceBuilder::new().key("sk-Unknown").list(200, 1, 60);
+        assert!(!ids(hole).contains(&"limiter-before-authentication"));
+    }
+
+    fn refusals(statuses: [u16; 3]) -> TraceBuilder {
+        let bodies = ["{\"categoryId\":1}", "{\"name\":\"Rex 1\"}", "[]"];
+        bodies.into_iter().zip(statuses).fold(TraceBuilder::new(), |builder, (body, status)| {
+            builder.ask(Request::new("POST", "/pets").json(body), status, String::new()).with_rate_limit(9, 60)
+        })
+    }
+
+    #[test]
+    fn one_other_status_for_every_invalid_body_is_one_cause() {
+        let causes = shown(refusals([422, 422, 422]));
+        assert_eq!(causes[0].0, "refuses invalid bodies with 422 throughout, where 400 is due");
+        assert_eq!(causes[0].1, ["create.name-required", "create.category-required", "create.body-required"]);
+        for statuses in [[422, 422, 400], [422, 409, 422]] {
+            assert!(!ids(refusals(statuses)).contains(&"another-status-for-invalid-bodies"), "{statuses:?}");
+        }
+        let partly = shown(refusals([422, 422, 422]).ask(
+            Request::new("POST", "/pets").json("{\"categoryId\":2}"),
+            201,
+            String::new(),
+        ));
+        assert!(!partly[0].1.contains(&"create.name-required"), "a body that was accepted is another matter");
+    }
+
+    #[test]
+    fn missing_headers_are_one_cause_where_all_answers_of_a_kind_lack_them() {
+        let bare = |builder: TraceBuilder| {
+            (0..3).fold(builder, |builder, _| builder.ask(Request::new("GET", "/pets"), 401, String::new()))
+        };
+        let sentence = |builder: TraceBuilder| {
+            let of = shown(builder).into_iter().find(|(sentence, _)| sentence.contains("rate-limit headers"));
+            of.map(|(sentence, ids)| (sentence, ids.len()))
+        };
+        let listed = || TraceBuilder::new().list(200, 9, 60);
+        assert_eq!(
+            sentence(bare(TraceBuilder::new())),
+            Some(("no answer has rate-limit headers: is there a limiter?".to_owned(), 3))
+        );
+        let keyless = sentence(bare(listed().key("sk-Unknown")));
+        assert!(keyless.is_some_and(|(text, _)| text.contains("after authentication")));
+        let by_status = sentence(bare(listed().key("sk-Unknown").list(404, 9, 60)));
+        assert!(by_status.is_some_and(|(text, _)| text.starts_with("no answer with 401 has")));
+        assert_eq!(sentence(bare(listed()).list(401, 9, 60)), None, "some have them");
+    }
+}

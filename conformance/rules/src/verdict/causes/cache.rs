@@ -1,0 +1,89 @@
+//! Answers that come a second time: a cache.
+
+use super::{Broken, Cause};
+use crate::history::Entry;
+use crate::trace::rate_limit::RateHeaders;
+
+/// An answer was given a second time: to the same URL, with the same `Date`, rate-limit headers and body, although time or Remaining
+/// had gone on meanwhile, or the caller was another.
+pub(super) fn repeats_answers(broken: &Broken<'_, '_>) -> Option<Cause> {
+    let entries = broken.entries();
+    let copies: Vec<[&Entry<'_>; 2]> = entries
+        .iter()
+        .enumerate()
+        .filter_map(|(at, copy)| {
+            let first = (0..at).rev().find(|first| is_copy(entries, *first, at))?;
+            Some([&entries[first], copy])
+        })
+        .collect();
+    let is_stale = |number: &usize| copies.iter().any(|[_, copy]| copy.exchange.number == *number);
+    let explained = broken
+        .explained(&["auth.", "get.", "headers.", "list.", "quota."], |failure| failure.exchanges.iter().any(is_stale));
+    let [first, copy] = *copies.first()?;
+    let sentence = format!("the same {} twice: a cache?", if is_counted(copy) { "Remaining and Date" } else { "Date" });
+    Cause::shown_by("cache", sentence, explained, [first, copy])
+}
+
+fn is_counted(entry: &Entry<'_>) -> bool {
+    remaining(entry).is_some()
+}
+
+fn remaining(entry: &Entry<'_>) -> Option<i64> {
+    entry.rate.as_ref().and_then(|rate: &RateHeaders| rate.remaining.integer())
+}
+
+/// Whether the second of these entries was answered with what the first got.
+fn is_copy(entries: &[Entry<'_>], at: usize, again: usize) -> bool {
+    let (first, copy) = (&entries[at], &entries[again]);
+    let (asked, repeated) = (&first.exchange.request, &copy.exchange.request);
+    let is_like = asked.method == "GET"
+        && repeated.method == "GET"
+        && asked.path == repeated.path
+        && asked.query == repeated.query
+        && first.rate == copy.rate
+        && first.precedes(copy);
+    let (true, Some(one), Some(other)) = (is_like, first.response(), copy.response()) else { return false };
+    let date = one.header("date");
+    if one.status != other.status || one.body != other.body || date.is_none() || date != other.header("date") {
+        return false;
+    }
+    // A second is what a `Date` is rounded to.
+    let has_aged = copy.exchange.sent_at.duration_since(first.exchange.received_at).as_secs() >= 2;
+    let is_of_key = |entry: &&Entry<'_>| first.key().is_some() && entry.key() == first.key();
+    let between = entries[at + 1..again].iter().filter(is_of_key).filter_map(remaining);
+    let was_lower = remaining(first).is_some_and(|left| between.into_iter().any(|later| later < left));
+    let is_another = first.key().is_some() && copy.credential.is_invalid();
+    has_aged || was_lower || is_another
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{ids, shown};
+    use crate::trace::exchange::Request;
+    use crate::trace_builder::TraceBuilder;
+
+    fn orders(builder: TraceBuilder, remaining: u64) -> TraceBuilder {
+        builder.ask(Request::new("GET", "/store/orders"), 200, "[]".to_owned()).with_rate_limit(remaining, 60)
+    }
+
+    #[test]
+    fn an_answer_that_comes_again_after_lower_ones_is_a_copy() {
+        let cached = orders(TraceBuilder::new().list(200, 9, 60), 8).list(200, 9, 60);
+        let explained = vec!["headers.remaining-never-rises"];
+        assert_eq!(shown(cached), [("the same Remaining and Date twice: a cache?".to_owned(), explained)]);
+    }
+
+    #[test]
+    fn an_answer_to_the_key_that_comes_without_one_is_a_copy() {
+        let causes = shown(TraceBuilder::new().list(200, 9, 60).key("sk-Unknown").list(200, 9, 60));
+        assert!(causes[0].0.ends_with("a cache?") && causes[0].1.contains(&"auth.invalid-key"), "{causes:?}");
+    }
+
+    #[test]
+    fn a_remaining_that_stays_within_a_second_is_no_copy() {
+        let flat = TraceBuilder::new().lists(60, &[(200, 9), (200, 9), (200, 9)]);
+        assert!(!ids(flat).contains(&"cache"));
+        let risen = orders(TraceBuilder::new().list(200, 9, 60), 8).list(200, 10, 60);
+        assert!(!ids(risen).contains(&"cache"));
+    }
+}

@@ -1,0 +1,151 @@
+//! Several counters where there should be one: one for each process, or one for each route.
+
+use std::collections::BTreeMap;
+
+use super::{Broken, Cause};
+use crate::limiter::{Answer, KeyLimits};
+use crate::tolerance::Tolerance;
+
+/// As many answers as make a series, and as many steps out of order as show that there is more than one.
+const SEVERAL: usize = 3;
+
+/// Between two answers of one counter, so much may have been used by requests that the other answers do not show.
+const MAX_STEP: u64 = 4;
+
+/// What several counters break.
+const BROKEN_BY_IT: [&str; 7] = [
+    "headers.remaining-falls",
+    "headers.remaining-never-rises",
+    "headers.reset-time",
+    "quota.enforced",
+    "quota.every-operation",
+    "quota.not-early",
+    "quota.not-exceeded",
+];
+
+/// The Remaining of a key interleaves several series, each of which falls.
+pub(super) fn several(broken: &Broken<'_, '_>) -> Option<Cause> {
+    let explained = broken.explained(&BROKEN_BY_IT, |_| true);
+    if explained.is_empty() {
+        return None;
+    }
+    broken.facts.limiter.keys().iter().find_map(|key| {
+        // These rise lawfully.
+        if key.is_sliding_log() || key.is_sliding_counter() {
+            return None;
+        }
+        let answers = in_order(key);
+        let disorder: Vec<[&Answer<'_>; 2]> =
+            answers.windows(2).map(|pair| [&pair[0], &pair[1]]).filter(|pair| is_disorder(*pair)).collect();
+        let sentence = if is_per_operation(&answers, &disorder) {
+            "Remaining interleaves several falling series, one for each operation: one counter per route?".to_owned()
+        } else {
+            let count = series(&answers).filter(|_| disorder.len() >= SEVERAL && is_by_chance(&disorder))?;
+            format!("Remaining interleaves {count} falling series: one counter per process?")
+        };
+        let shown = disorder.iter().take(2).flatten().map(|answer| answer.entry);
+        Cause::shown_by("several-counters", sentence, explained.clone(), shown)
+    })
+}
+
+/// The successes of a key, each complete before the next was sent.
+fn in_order<'h>(key: &KeyLimits<'h>) -> Vec<Answer<'h>> {
+    let mut answers: Vec<Answer<'h>> = Vec::new();
+    for answer in key.answers().iter().filter(|answer| answer.entry.succeeded()) {
+        if answers.last().is_none_or(|last| last.precedes(answer)) {
+            answers.push(*answer);
+        }
+    }
+    answers
+}
+
+/// Whether the second answer, of the same window, reports no less than the first.
+fn is_disorder([before, after]: [&Answer<'_>; 2]) -> bool {
+    let is_over = after.entry.answered_at().as_second() >= before.window.reset - Tolerance::CLOCK_SLACK.seconds();
+    before.window.limit == after.window.limit && !is_over && after.window.remaining >= before.window.remaining
+}
+
+/// Whether Remaining is out of order on more than one operation, or rises: where one operation costs nothing, it does neither.
+fn is_by_chance(disorder: &[[&Answer<'_>; 2]]) -> bool {
+    let first = disorder.first().map(|[_, after]| after.entry.operation.name());
+    let varies = disorder.iter().any(|[_, after]| Some(after.entry.operation.name()) != first);
+    let rises = disorder.iter().filter(|[before, after]| after.window.remaining > before.window.remaining).count();
+    varies || rises >= 2
+}
+
+/// Whether each operation has a series of its own, and only together they are out of order.
+fn is_per_operation(answers: &[Answer<'_>], disorder: &[[&Answer<'_>; 2]]) -> bool {
+    let rises = disorder.iter().filter(|[before, after]| after.window.remaining > before.window.remaining).count();
+    let mut operations: BTreeMap<&str, Vec<&Answer<'_>>> = BTreeMap::new();
+    for answer in answers {
+        operations.entry(answer.entry.operation.name()).or_default().push(answer);
+    }
+    let is_in_order = |of_one: &Vec<&Answer<'_>>| of_one.windows(2).all(|pair| !is_disorder([pair[0], pair[1]]));
+    let long = operations.values().filter(|of_one| of_one.len() >= SEVERAL).count();
+    rises >= 2 && long >= 2 && operations.values().all(is_in_order)
+}
+
+/// How many series run at once, if nearly every answer belongs to one: each falls by single steps within one window.
+fn series(answers: &[Answer<'_>]) -> Option<usize> {
+    let mut series: Vec<Vec<usize>> = Vec::new();
+    for (at, answer) in answers.iter().enumerate() {
+        let step = |of: &Vec<usize>| {
+            let last = &answers[*of.last()?];
+            let step = last.window.remaining.checked_sub(answer.window.remaining)?;
+            (last.window.is_same(answer.window) && (1..=MAX_STEP).contains(&step)).then_some(step)
+        };
+        // Of equals, the one that has waited longest.
+        let next = series
+            .iter_mut()
+            .filter_map(|of| Some((step(of)?, of.last().copied(), of)))
+            .min_by_key(|(step, last, _)| (*step, *last));
+        match next {
+            Some((.., of)) => of.push(at),
+            None => series.push(vec![at]),
+        }
+    }
+    series.retain(|of| of.len() >= SEVERAL);
+    let covered: usize = series.iter().map(Vec::len).sum();
+    let spans = |at: usize| series.iter().filter(|of| of.first() <= Some(&at) && Some(&at) <= of.last()).count();
+    let at_once = (0..answers.len()).map(spans).max().unwrap_or(0);
+    (at_once >= 2 && 5 * covered >= 4 * answers.len()).then_some(at_once)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{ids, shown};
+    use crate::trace::exchange::Request;
+    use crate::trace_builder::TraceBuilder;
+
+    fn lists(remaining: &[u64]) -> TraceBuilder {
+        remaining.iter().fold(TraceBuilder::new(), |builder, left| builder.list(200, *left, 60))
+    }
+
+    fn orders(builder: TraceBuilder, remaining: u64) -> TraceBuilder {
+        builder.ask(Request::new("GET", "/store/orders"), 200, "[]".to_owned()).with_rate_limit(remaining, 60)
+    }
+
+    #[test]
+    fn series_that_interleave_are_counters_of_processes() {
+        let causes = shown(lists(&[59, 58, 59, 57, 58, 57, 56, 56, 55, 55]));
+        assert_eq!(causes[0].0, "Remaining interleaves 2 falling series: one counter per process?");
+        assert!(causes[0].1.contains(&"headers.remaining-never-rises"), "{causes:?}");
+        let three = shown(lists(&[59, 49, 39, 58, 48, 38, 57, 47, 37, 56, 46, 36]));
+        assert_eq!(three[0].0, "Remaining interleaves 3 falling series: one counter per process?");
+    }
+
+    #[test]
+    fn a_series_for_each_operation_is_a_counter_per_route() {
+        let routes = (0..4).fold(TraceBuilder::new(), |builder, at| orders(builder.list(200, 40 - at, 60), 59 - at));
+        let causes = shown(routes);
+        assert!(causes[0].0.ends_with("one counter per route?"), "{causes:?}");
+    }
+
+    #[test]
+    fn one_rise_or_an_operation_that_costs_nothing_is_not_several_counters() {
+        assert!(!ids(lists(&[30, 29, 28, 27, 59, 58, 57])).contains(&"several-counters"));
+        let free = (0..4).fold(TraceBuilder::new(), |builder, at| orders(builder.list(200, 40 - at, 60), 40 - at));
+        assert!(!ids(free).contains(&"several-counters"));
+        assert!(!ids(lists(&[50, 13, 44, 2, 31, 57, 20, 8, 39])).contains(&"several-counters"), "chance");
+    }
+}

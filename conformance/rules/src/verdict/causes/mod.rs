@@ -1,0 +1,156 @@
+//! Likely causes: what several findings have in common, where the trace supports it.
+//!
+//! A cause changes no verdict. It says in a line what a reader would otherwise have to see in the findings, and which of them it
+//! explains in full: those whose every failure shows it.
+
+mod answers;
+mod cache;
+mod counters;
+mod units;
+
+use crate::facts::Facts;
+use crate::history::Entry;
+use crate::rules::Failure;
+use crate::verdict::{RequirementVerdict, Status};
+
+/// A likely cause of findings.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Cause {
+    /// Its name, for programs.
+    pub id: &'static str,
+    /// The cause in a line; a question where it is a guess.
+    pub sentence: String,
+    /// The requirements whose failures it explains, in the order of the catalogue.
+    pub requirements: Vec<&'static str>,
+    /// The numbers of exchanges that show it: the first few.
+    pub exchanges: Vec<usize>,
+}
+
+/// The maximum number of exchanges that a cause names.
+const MAX_EXCHANGES: usize = 4;
+
+/// The likely causes of what a trace breaks, those that explain most first.
+#[must_use]
+pub fn causes(facts: &Facts<'_>, verdicts: &[RequirementVerdict]) -> Vec<Cause> {
+    let broken = Broken { facts, verdicts };
+    if broken.failures().next().is_none() {
+        return Vec::new();
+    }
+    // A server that fails on everything shows nothing else.
+    if let Some(cause) = answers::always_failing(&broken) {
+        return vec![cause];
+    }
+    let mut causes: Vec<Cause> = [
+        answers::limiter_first,
+        answers::another_refusal,
+        answers::without_headers,
+        cache::repeats_answers,
+        counters::several,
+        units::of_reset,
+        units::of_retry_after,
+    ]
+    .into_iter()
+    .filter_map(|find| find(&broken))
+    .collect();
+    causes.sort_by_key(|cause| std::cmp::Reverse(cause.requirements.len()));
+    causes
+}
+
+/// What is broken.
+struct Broken<'v, 'h> {
+    facts: &'v Facts<'h>,
+    verdicts: &'v [RequirementVerdict],
+}
+
+impl<'v, 'h> Broken<'v, 'h> {
+    /// The verdicts on selected requirements that are broken.
+    fn verdicts(&self) -> impl Iterator<Item = &'v RequirementVerdict> {
+        let is_broken = |verdict: &&RequirementVerdict| verdict.selected && !verdict.failures.is_empty();
+        self.verdicts.iter().filter(is_broken)
+    }
+
+    fn failures(&self) -> impl Iterator<Item = &'v Failure> {
+        self.verdicts().flat_map(|verdict| &verdict.failures)
+    }
+
+    fn entries(&self) -> &'h [Entry<'h>] {
+        &self.facts.history.entries
+    }
+
+    /// The exchanges that a failure is about, the decisive one first.
+    fn entries_of(&self, failure: &Failure) -> impl Iterator<Item = &'h Entry<'h>> {
+        let entries = self.entries();
+        failure
+            .exchanges
+            .iter()
+            .filter_map(|number| entries.get(number.checked_sub(1)?))
+            .collect::<Vec<_>>()
+            .into_iter()
+    }
+
+    /// The broken requirements with one of these beginnings whose every failure fits.
+    fn explained(&self, beginnings: &[&str], fits: impl Fn(&Failure) -> bool) -> Vec<&'static str> {
+        let named = |id: &str| beginnings.iter().any(|beginning| id.starts_with(beginning));
+        let explained = self.verdicts().filter(|verdict| named(&verdict.requirement.id));
+        explained.filter(|verdict| verdict.failures.iter().all(&fits)).map(|v| v.requirement.id.as_str()).collect()
+    }
+
+    /// Those whose every failure has a decisive exchange that fits.
+    fn explained_by(&self, beginnings: &[&str], fits: impl Fn(&Entry<'_>) -> bool) -> Vec<&'static str> {
+        self.explained(beginnings, |failure| self.entries_of(failure).next().is_some_and(&fits))
+    }
+
+    /// The selected requirements with these identifiers that are broken, or were not exercised.
+    fn concerned(&self, ids: &[&str]) -> Vec<&'static str> {
+        let is_open_end =
+            |verdict: &&RequirementVerdict| !verdict.failures.is_empty() || verdict.status == Status::NotExercised;
+        let selected = self.verdicts.iter().filter(|verdict| verdict.selected).filter(is_open_end);
+        let concerned = selected.filter(|verdict| ids.contains(&verdict.requirement.id.as_str()));
+        concerned.map(|verdict| verdict.requirement.id.as_str()).collect()
+    }
+}
+
+impl Cause {
+    /// A cause that these exchanges show, unless it explains nothing.
+    fn shown_by<'c>(
+        id: &'static str,
+        sentence: impl Into<String>,
+        requirements: Vec<&'static str>,
+        entries: impl IntoIterator<Item = &'c Entry<'c>>,
+    ) -> Option<Cause> {
+        let exchanges = entries.into_iter().take(MAX_EXCHANGES).map(|entry| entry.exchange.number).collect();
+        (!requirements.is_empty()).then(|| Cause { id, sentence: sentence.into(), requirements, exchanges })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalogue::scope::Scope;
+    use crate::history::History;
+    use crate::trace_builder::TraceBuilder;
+    use crate::verdict::judge_facts;
+
+    /// The sentences of the causes that a trace shows, each with what it explains.
+    pub(super) fn shown(builder: TraceBuilder) -> Vec<(String, Vec<&'static str>)> {
+        let trace = builder.trace();
+        let history = History::new(&trace);
+        let facts = Facts::new(&history);
+        let verdicts = judge_facts(&facts, &Scope::default());
+        causes(&facts, &verdicts).into_iter().map(|cause| (cause.sentence, cause.requirements)).collect()
+    }
+
+    /// The identifiers of those causes.
+    pub(super) fn ids(builder: TraceBuilder) -> Vec<&'static str> {
+        let trace = builder.trace();
+        let history = History::new(&trace);
+        let facts = Facts::new(&history);
+        let verdicts = judge_facts(&facts, &Scope::default());
+        causes(&facts, &verdicts).into_iter().map(|cause| cause.id).collect()
+    }
+
+    #[test]
+    fn what_breaks_nothing_has_no_cause() {
+        assert_eq!(shown(TraceBuilder::new().lists(60, &[(200, 9), (200, 8), (200, 7)])), []);
+    }
+}

@@ -1,0 +1,98 @@
+//! Values that would make sense in another unit.
+
+use super::{Broken, Cause};
+use crate::history::Entry;
+use crate::limiter::Answer;
+use crate::tolerance::Tolerance;
+use crate::trace::retry_after::{self, RetryAfter};
+
+/// So many milliseconds are a second.
+const MILLI: i64 = 1_000;
+
+/// Reset is a delay, or in milliseconds.
+pub(super) fn of_reset(broken: &Broken<'_, '_>) -> Option<Cause> {
+    let day = Tolerance::DAY.seconds();
+    let reset = |entry: &Entry<'_>| entry.rate.as_ref().and_then(|rate| rate.reset.integer());
+    let is_delay = |entry: &Entry<'_>| reset(entry).is_some_and(|reset| (0..=day + 1).contains(&reset));
+    let is_millis = |entry: &Entry<'_>| {
+        let now = entry.answered_at().as_second();
+        reset(entry).is_some_and(|reset| (now - day..=now + 2 * day).contains(&(reset / MILLI)))
+    };
+    let wrong = |fits: &dyn Fn(&Entry<'_>) -> bool| broken.explained_by(&["headers.reset-time"], fits);
+    let (sentence, explained) = match (wrong(&is_delay), wrong(&is_millis)) {
+        (delay, _) if !delay.is_empty() => ("Reset is seconds from now, and not a Unix time", delay),
+        (_, millis) => ("Reset is a Unix time in milliseconds, and not in seconds", millis),
+    };
+    let shown = broken.entries().iter().filter(|entry| is_delay(entry) || is_millis(entry));
+    Cause::shown_by("unit-of-reset", sentence, explained, shown)
+}
+
+/// `Retry-After` is in milliseconds, or a Unix time.
+pub(super) fn of_retry_after(broken: &Broken<'_, '_>) -> Option<Cause> {
+    let refusals = broken.facts.limiter.keys().iter().flat_map(|key| key.answers());
+    let refusals: Vec<&Answer<'_>> = refusals.filter(|answer| answer.entry.is_limited()).collect();
+    let is_near = |one: i64, other: i64| (one - other).abs() <= Tolerance::CLOCK_SLACK.seconds();
+    let is_millis = |answer: &&&Answer<'_>| {
+        delay(answer.entry).is_some_and(|delay| delay >= 2 * MILLI && is_near(delay / MILLI, answer.left()))
+    };
+    let is_time = |answer: &&&Answer<'_>| delay(answer.entry).is_some_and(|delay| is_near(delay, answer.window.reset));
+    let (sentence, shown): (_, Vec<&Answer<'_>>) = if refusals.iter().any(|answer| is_millis(&answer)) {
+        ("Retry-After is in milliseconds, and not in seconds", refusals.iter().filter(is_millis).copied().collect())
+    } else {
+        ("Retry-After is a Unix time, and not a delay", refusals.iter().filter(is_time).copied().collect())
+    };
+    if shown.is_empty() || shown.len() < refusals.len() {
+        return None;
+    }
+    let concerned = broken.concerned(&["quota.recovers", "quota.refused-stores-nothing", "quota.retry-after"]);
+    Cause::shown_by("unit-of-retry-after", sentence, concerned, shown.into_iter().map(|answer| answer.entry))
+}
+
+/// The delay that an answer asks for, in whatever unit.
+fn delay(entry: &Entry<'_>) -> Option<i64> {
+    match retry_after::read(entry.response()?) {
+        Ok(RetryAfter::Seconds(seconds)) => i64::try_from(seconds).ok(),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{ids, shown};
+    use crate::trace_builder::TraceBuilder;
+
+    /// The reset that a builder reports: seconds from noon on 1 June 2026.
+    fn reset(ahead: i64) -> TraceBuilder {
+        TraceBuilder::new().window(ahead).list(200, 9, 60).list(200, 8, 60)
+    }
+
+    #[test]
+    fn a_reset_in_another_unit_is_named() {
+        const NOON: i64 = 1_780_315_200;
+        assert_eq!(
+            shown(reset(42 - NOON)),
+            [("Reset is seconds from now, and not a Unix time".to_owned(), vec!["headers.reset-time"])]
+        );
+        let millis = shown(reset((NOON + 60) * 1_000 - NOON));
+        assert_eq!(millis[0].0, "Reset is a Unix time in milliseconds, and not in seconds");
+        assert_eq!(ids(reset(5 * 86_400)), [""; 0], "a wrong time, and no other unit");
+    }
+
+    fn refused(retry_after: &str) -> TraceBuilder {
+        let refused = TraceBuilder::new().list(200, 0, 60).list(429, 0, 60).retry_after(retry_after);
+        // Something is broken, so that there is something to explain.
+        refused.wait(62).window(60).list(500, 58, 60)
+    }
+
+    #[test]
+    fn a_retry_after_in_another_unit_is_named() {
+        let sentence = |text: &str| {
+            let of = shown(refused(text)).into_iter().find(|(sentence, _)| sentence.starts_with("Retry-After"));
+            of.map(|(sentence, _)| sentence)
+        };
+        assert_eq!(sentence("59900").as_deref(), Some("Retry-After is in milliseconds, and not in seconds"));
+        assert_eq!(sentence("1780315260").as_deref(), Some("Retry-After is a Unix time, and not a delay"));
+        assert_eq!(sentence("60"), None);
+        assert_eq!(sentence("3600"), None, "a long wait, and no other unit");
+    }
+}

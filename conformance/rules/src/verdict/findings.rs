@@ -1,0 +1,256 @@
+//! From the failures of a requirement to what a reader needs of them: one of each kind, the worst kind first, with how often it was
+//! seen and on what, and whether it shows only now and then.
+
+use std::collections::BTreeSet;
+
+use crate::facts::Facts;
+use crate::history::{Entry, History};
+use crate::request::{CreateBody, Operation, PetId};
+use crate::rules::Failure;
+
+/// The maximum number of subjects that a finding names.
+const MAX_SUBJECTS: usize = 6;
+
+/// At least so many like requests have to be known before one that stands out is called intermittent.
+const MIN_ALIKE: usize = 4;
+
+/// Failures of one kind.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Finding {
+    /// The plainest of them: that with the smallest request.
+    pub example: Failure,
+    /// How many there are.
+    pub count: usize,
+    /// The parts of the requests that they are about, without repetition: the first few.
+    pub subjects: Vec<String>,
+    /// How many of the requests alike show it, where it shows only now and then.
+    pub intermittent: Option<Share>,
+}
+
+/// So many of so many.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Share {
+    /// The requests that show it.
+    pub broken: usize,
+    /// All requests alike.
+    pub alike: usize,
+}
+
+/// The failures of a requirement by kind: the worst kind first, of equally bad ones the plainest.
+#[must_use]
+pub fn findings(facts: &Facts<'_>, failures: &[Failure]) -> Vec<Finding> {
+    let history = facts.history;
+    let mut kinds: Vec<(String, Vec<&Failure>)> = Vec::new();
+    for failure in failures {
+        let kind = kind(failure);
+        match kinds.iter_mut().find(|(known, _)| *known == kind) {
+            Some((_, of_kind)) => of_kind.push(failure),
+            None => kinds.push((kind, vec![failure])),
+        }
+    }
+    let decisive: BTreeSet<usize> =
+        failures.iter().filter(|failure| failure.exchanges.len() == 1).map(|failure| failure.exchanges[0]).collect();
+    let mut findings: Vec<Finding> = kinds
+        .into_iter()
+        .filter_map(|(_, of_kind)| {
+            let example = *of_kind.iter().min_by_key(|failure| size(history, failure))?;
+            Some(Finding {
+                example: example.clone(),
+                count: of_kind.len(),
+                subjects: subjects(&of_kind),
+                intermittent: share(history, &decisive, example),
+            })
+        })
+        .collect();
+    findings.sort_by_key(|finding| (badness(history, &finding.example), size(history, &finding.example)));
+    findings
+}
+
+/// What distinguishes kinds of failures: what was found, without the values that differ from case to case.
+fn kind(failure: &Failure) -> String {
+    let mut kind = String::with_capacity(failure.found.len());
+    let mut chars = failure.found.chars().peekable();
+    let mut is_first = true;
+    while let Some(c) = chars.next() {
+        match c {
+            '"' => {
+                // A quoted value ends at the next mark that is not escaped.
+                let mut escaped = false;
+                for inner in chars.by_ref() {
+                    if inner == '"' && !escaped {
+                        break;
+                    }
+                    escaped = inner == '\\' && !escaped;
+                }
+                kind.push('…');
+            }
+            // The status that a finding begins with is what it is about.
+            c if c.is_ascii_digit() && !is_first => {
+                while chars.next_if(char::is_ascii_digit).is_some() {}
+                kind.push('#');
+            }
+            c => {
+                is_first &= c.is_ascii_digit();
+                kind.push(c);
+            }
+        }
+    }
+    kind
+}
+
+fn decisive<'h>(history: &'h History<'_>, failure: &Failure) -> Option<&'h Entry<'h>> {
+    history.entries.get(failure.exchanges.first()?.checked_sub(1)?)
+}
+
+/// The size of the decisive request: after shrinking, the smallest is the simplest counterexample.
+fn size(history: &History<'_>, failure: &Failure) -> usize {
+    decisive(history, failure).map_or(0, |entry| {
+        let request = &entry.exchange.request;
+        request.body.as_ref().map_or(0, |body| body.bytes.len()) + request.target().len()
+    })
+}
+
+/// How bad a failure is, the worst first: a success that should be none or shows something wrong, no answer, a server that fails, and
+/// a refusal of another kind.
+fn badness(history: &History<'_>, failure: &Failure) -> u8 {
+    match decisive(history, failure).map(Entry::status) {
+        Some(Some(200..=299)) => 0,
+        Some(None) => 1,
+        Some(Some(500..=599)) => 2,
+        _ => 3,
+    }
+}
+
+fn subjects(failures: &[&Failure]) -> Vec<String> {
+    let mut subjects: Vec<String> = Vec::new();
+    let mut more = false;
+    for subject in failures.iter().filter_map(|failure| failure.subject.as_ref()) {
+        if subjects.contains(subject) {
+            continue;
+        }
+        more = subjects.len() == MAX_SUBJECTS;
+        if more {
+            break;
+        }
+        subjects.push(subject.clone());
+    }
+    subjects.extend(more.then(|| "…".to_owned()));
+    subjects
+}
+
+/// How many of the requests that are like that of a failure show it, if few do and one after it does not: what depends on the state
+/// of the server breaks from some moment on, and what depends on the request breaks each time.
+fn share(history: &History<'_>, broken: &BTreeSet<usize>, failure: &Failure) -> Option<Share> {
+    let &[number] = failure.exchanges.as_slice() else { return None };
+    let example = decisive(history, failure)?;
+    let likeness = Likeness::of(history, example);
+    let is_alike = |entry: &&Entry<'_>| entry.status() != Some(429) && Likeness::of(history, entry) == likeness;
+    let alike: Vec<usize> = history.entries.iter().filter(is_alike).map(|entry| entry.exchange.number).collect();
+    let broken_ones = alike.iter().filter(|number| broken.contains(number)).count();
+    let held_later = alike.iter().any(|&other| other > number && !broken.contains(&other));
+    let is_rare = alike.len() >= MIN_ALIKE && 3 * broken_ones <= alike.len();
+    (is_rare && held_later && broken_ones > 0).then_some(Share { broken: broken_ones, alike: alike.len() })
+}
+
+/// What two requests have in common that any server has to treat alike.
+#[derive(Eq, PartialEq)]
+struct Likeness {
+    method: String,
+    what: String,
+    credential: String,
+}
+
+impl Likeness {
+    fn of(history: &History<'_>, entry: &Entry<'_>) -> Likeness {
+        let request = &entry.exchange.request;
+        let what = match &entry.operation {
+            Operation::Get(PetId::Int64(id)) => {
+                format!("an animal, known: {}", history.known(*id, entry).is_some())
+            }
+            Operation::Create(CreateBody::Faulty(faults, _)) => format!("a creation with {faults:?}"),
+            Operation::Create(CreateBody::NewPet(draft, ambiguities)) => {
+                format!("a creation with the status {:?} and {ambiguities:?}", draft.status)
+            }
+            _ => request.target(),
+        };
+        Likeness { method: request.method.clone(), what, credential: format!("{:?}", entry.credential) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::rules;
+    use crate::trace::exchange::Request;
+    use crate::trace_builder::TraceBuilder;
+
+    fn found(builder: TraceBuilder, id: &str) -> Vec<Finding> {
+        let trace = builder.trace();
+        let history = History::new(&trace);
+        let facts = Facts::new(&history);
+        let rule = rules().into_iter().find(|rule| rule.id == id).expect("a rule");
+        findings(&facts, &rule.judge(&facts).failures)
+    }
+
+    fn categories(answers: &[(&str, u16)]) -> TraceBuilder {
+        answers.iter().fold(TraceBuilder::new(), |builder, (category, status)| {
+            let body = format!(r#"{{"name":"Rex 1","categoryId":{category}}}"#);
+            builder.ask(Request::new("POST", "/pets").json(body), *status, String::new())
+        })
+    }
+
+    #[test]
+    fn one_of_each_kind_is_shown_the_worst_first_with_what_it_is_about() {
+        let builder = categories(&[("\"one\"", 422), ("\"1\"", 201), ("[1]", 422), ("true", 201), ("\"1\"", 422)]);
+        let findings = found(builder, "create.category-type");
+        let shown: Vec<(usize, &str, Vec<&str>)> = findings
+            .iter()
+            .map(|finding| {
+                (finding.count, finding.example.found.as_str(), finding.subjects.iter().map(String::as_str).collect())
+            })
+            .collect();
+        assert_eq!(
+            shown,
+            [
+                (2, "201 on POST /pets", vec!["\"1\"", "true"]),
+                (3, "422 on POST /pets", vec!["\"one\"", "[1]", "\"1\""])
+            ]
+        );
+        assert_eq!(findings[1].example.exchanges, [3], "the plainest of them");
+    }
+
+    #[test]
+    fn many_subjects_are_cut_short() {
+        let many = ["1", "2", "3", "4", "5", "6", "7", "8"].map(|one| format!("\"{one}\""));
+        let asked: Vec<(&str, u16)> = many.iter().map(|one| (one.as_str(), 422)).collect();
+        let subjects = &found(categories(&asked), "create.category-type")[0].subjects;
+        assert_eq!((subjects.len(), subjects.last().map(String::as_str)), (7, Some("…")));
+    }
+
+    #[test]
+    fn values_do_not_make_kinds() {
+        let failure = |found: &str| Failure {
+            exchanges: vec![1],
+            expected: String::new(),
+            found: found.to_owned(),
+            subject: None,
+        };
+        let alike = |one: &str, other: &str| kind(&failure(one)) == kind(&failure(other));
+        assert!(alike(r#"name "a \" 1" instead of "b""#, r#"name "" instead of "c""#));
+        assert!(alike("200 on GET /pets with Remaining 7 of 60", "200 on GET /pets with Remaining 31 of 60"));
+        assert!(!alike("422 on POST /pets", "201 on POST /pets"));
+        assert!(!alike("no code", "no message"));
+    }
+
+    #[test]
+    fn what_shows_in_one_of_many_like_requests_is_intermittent() {
+        let lists = |statuses: &[u16]| {
+            let builder = statuses.iter().fold(TraceBuilder::new(), |builder, status| builder.list(*status, 9, 60));
+            found(builder, "list.success")[0].intermittent
+        };
+        assert_eq!(lists(&[200, 200, 500, 200, 200]), Some(Share { broken: 1, alike: 5 }));
+        assert_eq!(lists(&[500, 200]), None, "too few to say so");
+        assert_eq!(lists(&[200, 200, 200, 500]), None, "it may have broken for good");
+        assert_eq!(lists(&[500, 200, 500, 200, 500]), None, "more often than now and then");
+    }
+}

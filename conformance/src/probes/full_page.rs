@@ -1,0 +1,58 @@
+//! The full page: more animals than any list may show, so that a missing maximum can be seen. A Free key has no room for that.
+
+use std::collections::BTreeSet;
+
+use super::session::{Session, Stop, created_id};
+use super::tour::{ask, filled, listed_ids};
+use animal_store_rules::trace::exchange::Request;
+
+/// So many animals show whether a list ends at the maximum.
+const ENOUGH: usize = 101;
+
+/// Lists that must show a hundred animals at most, however many there are.
+const LISTS: [&str; 6] = ["limit=100", "limit=101", "limit=1000", "limit=0", "limit=-1", ""];
+
+/// The maximum number of animals that it creates.
+pub(super) const ANIMALS: usize = ENOUGH;
+
+/// The maximum number of its requests.
+pub(super) const COUNT: usize = ANIMALS + LISTS.len();
+
+/// Creates as many animals as are missing, and lists them.
+///
+/// # Errors
+///
+/// [`Stop`] when the budget is exhausted.
+pub(super) async fn run(session: &mut Session<'_>, concurrency: usize) -> Result<(), Stop> {
+    session.begin("full page");
+    let mut left = ENOUGH.saturating_sub(known(session));
+    while left > 0 {
+        let size = session.at_once(left.min(concurrency.max(1)));
+        let template = r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":"sold"}"#;
+        let requests =
+            (0..size).map(|_| Request::new("POST", "/pets").json(filled(session, template).1)).collect::<Vec<_>>();
+        session.step("POST /pets, many at once");
+        if !session.ask_together(requests).await?.iter().any(|exchange| created_id(exchange).is_some()) {
+            // A server that creates nothing more is judged for that.
+            break;
+        }
+        left -= size;
+    }
+    for query in LISTS {
+        let list = Request::new("GET", "/pets");
+        let request = if query.is_empty() { list } else { list.query(query) };
+        let step = format!("GET {}, of a full page", request.target());
+        ask(session, request, &step).await?;
+    }
+    session.step("");
+    Ok(())
+}
+
+/// The number of animals that were created or listed.
+fn known(session: &Session<'_>) -> usize {
+    let listed = session.trace.exchanges.iter().flat_map(|exchange| match exchange.request.path.as_str() {
+        "/pets" if exchange.request.method == "GET" => listed_ids(Some(exchange)),
+        _ => Vec::new(),
+    });
+    listed.chain(session.known_ids()).collect::<BTreeSet<_>>().len()
+}

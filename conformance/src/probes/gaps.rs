@@ -1,0 +1,112 @@
+//! Gaps between identifiers: where ids rise by one, an id that no response has shown may be that of an animal whose creation was
+//! refused, and which is stored all the same. Lists need not show it.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use super::session::{Session, Stop, created_id};
+use animal_store_rules::trace::exchange::{Exchange, Request};
+
+/// The maximum number of ids that are fetched in one gap, and in all gaps of a run.
+const PER_GAP: usize = 2;
+const IN_ALL: usize = 6;
+
+/// Fetches ids in the gaps between creations around refused ones.
+///
+/// # Errors
+///
+/// [`Stop`] when the budget is exhausted.
+pub(super) async fn run(session: &mut Session<'_>) -> Result<(), Stop> {
+    session.step("");
+    for id in suspects(&session.trace.exchanges) {
+        session.ask(Request::new("GET", format!("/pets/{id}"))).await?;
+    }
+    Ok(())
+}
+
+/// The ids to fetch, of those that were not fetched yet.
+fn suspects(exchanges: &[Exchange]) -> Vec<i64> {
+    let gaps = gaps(exchanges);
+    let shown: BTreeSet<i64> = exchanges.iter().filter_map(created_id).collect();
+    let is_fetched = |id: i64| {
+        let path = format!("/pets/{id}");
+        exchanges.iter().any(|exchange| exchange.request.path == path)
+    };
+    let unknown = |gap: Range<i64>| gap.filter(|id| !shown.contains(id)).collect::<Vec<i64>>();
+    let ends = |ids: Vec<i64>| {
+        let (first, last) = (ids.first().copied(), ids.last().copied());
+        first.into_iter().chain(last.filter(|last| Some(*last) != first)).take(PER_GAP)
+    };
+    let ids: Vec<i64> = gaps.into_iter().map(unknown).flat_map(ends).take(IN_ALL).collect();
+    ids.into_iter().filter(|id| !is_fetched(*id)).collect()
+}
+
+/// The ids between those of two creations with refused ones in between, if no more are missing than were refused; none where ids do not
+/// rise by one otherwise.
+fn gaps(exchanges: &[Exchange]) -> Vec<Range<i64>> {
+    let (mut gaps, mut rises_by_one, mut last, mut refused) = (Vec::new(), false, None, 0_i64);
+    for exchange in exchanges.iter().filter(|exchange| exchange.request.method == "POST") {
+        let Some(id) = created_id(exchange) else {
+            refused += 1;
+            continue;
+        };
+        if let Some(last) = last {
+            let missing = id.saturating_sub(last).saturating_sub(1);
+            rises_by_one |= missing == 0 && refused == 0;
+            if (1..=refused).contains(&missing) {
+                gaps.push(last + 1..id);
+            }
+        }
+        (last, refused) = (Some(id), 0);
+    }
+    if rises_by_one { gaps } else { Vec::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use animal_store_rules::trace::exchange::{Outcome, Response};
+    use animal_store_rules::trace::knowledge::Knowledge;
+    use jiff::Timestamp;
+
+    const NONE: [i64; 0] = [];
+
+    /// Creations with the ids that they got, or refused ones.
+    fn created(ids: &[Option<i64>]) -> Vec<Exchange> {
+        let exchange = |(place, id): (usize, &Option<i64>)| Exchange {
+            number: place + 1,
+            probe: "test".into(),
+            step: String::new(),
+            case: None,
+            request: Request::new("POST", "/pets"),
+            outcome: Outcome::Response(Response {
+                status: if id.is_some() { 201 } else { 400 },
+                headers: Vec::new(),
+                body: id.map_or(Vec::new(), |id| format!(r#"{{"id":{id}}}"#).into_bytes()),
+                cut: false,
+            }),
+            sent_at: Timestamp::UNIX_EPOCH,
+            received_at: Timestamp::UNIX_EPOCH,
+            known: Knowledge::default(),
+        };
+        ids.iter().enumerate().map(exchange).collect()
+    }
+
+    #[test]
+    fn ids_that_are_missing_around_refused_creations_are_suspect_where_ids_rise_by_one() {
+        let suspects = |ids: &[Option<i64>]| suspects(&created(ids));
+        assert_eq!(suspects(&[Some(1), Some(2), None, Some(4)]), [3]);
+        assert_eq!(suspects(&[Some(1), Some(2), None, None, None, None, Some(7)]), [3, 6], "the first and the last");
+        assert_eq!(suspects(&[Some(1), Some(2), None, Some(3)]), NONE, "none is missing");
+        assert_eq!(suspects(&[Some(1), Some(2), None, Some(5)]), NONE, "more are missing than were refused");
+        assert_eq!(suspects(&[Some(1), None, Some(3), None, Some(5)]), NONE, "ids may rise by two");
+        assert_eq!(suspects(&[Some(9), Some(8), None, Some(6)]), NONE, "ids fall");
+    }
+
+    #[test]
+    fn an_id_is_fetched_once() {
+        let mut exchanges = created(&[Some(1), Some(2), None, Some(4)]);
+        exchanges[0].request.path = "/pets/3".to_owned();
+        assert_eq!(suspects(&exchanges), NONE);
+    }
+}

@@ -1,0 +1,36 @@
+//! Two keys: each has a limit of its own, and works while the other is exhausted.
+
+use super::bearing;
+use crate::probes::session::{Session, Stop};
+use animal_store_rules::trace::exchange::Request;
+
+/// The requests of each key in turn at the start of a run, by the place of the key: between two of one, some of the other.
+const IN_TURN: [usize; 7] = [1, 1, 1, 0, 1, 0, 1];
+
+/// Sends lists with both keys in turn, which shows whether the requests of one are counted for the other.
+///
+/// # Errors
+///
+/// [`Stop`] when the budget is exhausted.
+pub(in crate::probes) async fn in_turn(session: &mut Session<'_>) -> Result<(), Stop> {
+    session.begin("keys");
+    for place in IN_TURN {
+        session.ask_with(place);
+        let asked = session.ask(Request::new("GET", "/pets").query("limit=1")).await.map(drop);
+        session.ask_with(0);
+        asked?;
+    }
+    Ok(())
+}
+
+/// Sends a list with the key that is not being exhausted, if there is another: right before and after the other is refused, it must be
+/// admitted.
+pub(super) async fn ask_with_the_other(session: &mut Session<'_>) -> Result<(), Stop> {
+    let Some(other) = session.other_key() else { return Ok(()) };
+    // A key that few requests remain of may be exhausted itself.
+    if session.last_window(&other).is_some_and(|window| window.remaining < super::KEPT as u64) {
+        return Ok(());
+    }
+    session.send(bearing(Request::new("GET", "/pets").query("limit=1"), &other)).await?;
+    Ok(())
+}

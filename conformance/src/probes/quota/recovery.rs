@@ -1,0 +1,90 @@
+//! Recovery: whether the key works again when the announced times have passed.
+
+use std::time::Duration;
+
+use jiff::SignedDuration;
+
+use super::watch::AFTER_RESET;
+use super::{fetch_of, limits};
+use crate::http::pacing::{self, Advice};
+use crate::probes::session::{Session, Stop, bearing, credential};
+use animal_store_rules::tolerance::Tolerance;
+use animal_store_rules::trace::exchange::Request;
+use animal_store_rules::trace::keys::ApiKey;
+
+/// The longest ban that the run waits for.
+const LONGEST_BAN: Duration = Duration::from_secs(330);
+
+/// Waits as reported and until some seconds after the reset, asks again, and does so once more if that was not enough. What a list gets
+/// then, a creation and a fetch must get too.
+pub(super) async fn run(session: &mut Session<'_>, key: &ApiKey) -> Result<(), Stop> {
+    let all = bearing(Request::new("GET", "/pets").query("limit=100"), key);
+    for attempt in 0..2 {
+        let Some(refused) = session.last_answer_to(key) else { return Ok(()) };
+        if refused.status() != Some(429) {
+            break;
+        }
+        let advice = match pacing::after_refusal(refused, attempt, 0.0) {
+            // As long as the rules take for heeding it.
+            Advice::Wait(reported) => Advice::Wait((reported + AFTER_RESET).max(window_end(session, attempt))),
+            other => other,
+        };
+        let advice = match advice {
+            // The second 429 may have caused a ban, which is lawful; the first one cannot.
+            Advice::TooLong(time) if time <= LONGEST_BAN && refusals(session, key) > 1 => Advice::Wait(time),
+            other => other,
+        };
+        if let Advice::TooLong(time) = advice {
+            let reason = format!(
+                "the server requests a wait of {} s, and the judge waits at most {} s",
+                time.as_secs(),
+                pacing::LONGEST_WAIT.as_secs()
+            );
+            session.leave_out("quota.recovers", reason.clone());
+            session.leave_out("quota.refused-stores-nothing", reason);
+            return Ok(());
+        }
+        session.follow(advice, "Retry-After").await?;
+        let repeated = refusals(session, key) > 1;
+        let status = session.send(all.clone()).await?.status();
+        // After repeated requests over the limit, another rejection may be a ban.
+        if status != Some(429) && !(repeated && matches!(status, Some(401 | 403))) {
+            break;
+        }
+    }
+    all_operations(session, key).await
+}
+
+/// Sends a creation and a fetch, once the key is admitted again.
+async fn all_operations(session: &mut Session<'_>, key: &ApiKey) -> Result<(), Stop> {
+    let (name, category) = (session.fresh_name(), session.trace.context.category_id);
+    let body = format!(r#"{{"name":"{name}","categoryId":{category},"status":"pending"}}"#);
+    for request in [bearing(Request::new("POST", "/pets").json(body), key), fetch_of(session, 0, key)] {
+        if session.last_answer_to(key).is_some_and(|last| last.status() == Some(429)) {
+            break;
+        }
+        session.send(request).await?;
+    }
+    Ok(())
+}
+
+/// The number of consecutive rejected requests with the key, up to the last.
+fn refusals(session: &Session<'_>, key: &ApiKey) -> usize {
+    let credential = credential(key);
+    let exchanges = session.trace.exchanges.iter().rev();
+    let own = exchanges.filter(|exchange| exchange.request.authorization.as_ref() == Some(&credential));
+    own.take_while(|exchange| matches!(exchange.status(), Some(401 | 403 | 429))).count()
+}
+
+/// How long until the window of the last 429 is over. Where the headers report the day, `Retry-After` is believed at first, and after
+/// that a whole minute is certain to be enough.
+fn window_end(session: &Session<'_>, attempt: u32) -> Duration {
+    let longest = SignedDuration::from_secs(pacing::LONGEST_WAIT.as_secs().cast_signed());
+    limits(session, |key| match key.answers().last() {
+        Some(refused) if key.minute_behind_day().is_none() => {
+            let left = key.window_ends_in(refused).clamp(SignedDuration::ZERO, longest);
+            left.unsigned_abs() + AFTER_RESET
+        }
+        _ => Tolerance::LONGEST_MINUTE.unsigned() * attempt,
+    })
+}

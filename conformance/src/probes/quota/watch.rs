@@ -1,0 +1,102 @@
+//! Requests at other times than the first moments of a window: in its middle, towards its end, and some seconds after its Reset. What
+//! happens then must be what the headers have announced.
+
+use std::time::Duration;
+
+use super::{fetch_of, fetches_work, list_of, time_left};
+use crate::probes::session::{Session, Stop};
+use animal_store_rules::tolerance::Tolerance;
+use animal_store_rules::trace::exchange::Exchange;
+
+/// How long after a Reset requests are sent that show whether the limit has reset: more than clocks may differ by.
+pub(super) const AFTER_RESET: Duration = Tolerance::CLOCK_SLACK.unsigned().saturating_mul(2);
+
+/// The time that the rest of a run takes at the least, if nothing goes wrong.
+const REST_OF_A_RUN: Duration = Duration::from_secs(75);
+
+/// The maximum number of requests that are sent at intervals, and how many have to be left for the end of the window.
+const AT_INTERVALS: u64 = 4;
+const LEFT: u64 = 2;
+
+/// The longest pause between two parts of the tour.
+const PAUSE: Duration = Duration::from_secs(10);
+
+/// The interval between two of them where the end of the window is unknown.
+const MOMENT: Duration = Duration::from_secs(2);
+
+/// Waits for the end of a window of which little is used, with a request in its middle: nothing but its Reset can restore anything
+/// then, and what the run needs of a window it gets of the next one.
+///
+/// # Errors
+///
+/// [`Stop`] when the budget is exhausted.
+pub(in crate::probes) async fn first_reset(session: &mut Session<'_>) -> Result<(), Stop> {
+    let Some(left) = time_left(session).filter(|left| *left + AFTER_RESET + REST_OF_A_RUN < session.time_left()) else {
+        return Ok(());
+    };
+    let key = session.asking_key();
+    let half = left / 2;
+    session.wait(half, "a later response in the same window").await?;
+    session.send(list_of(1, &key)).await?;
+    session.wait(half + AFTER_RESET, "the next window").await
+}
+
+/// Waits for the end of a window that would end during the tour: what the tour used of it would have to be used again.
+///
+/// # Errors
+///
+/// [`Stop`] when the run may not take that long.
+pub(in crate::probes) async fn too_short_a_window(session: &mut Session<'_>) -> Result<(), Stop> {
+    const TOO_LITTLE: Duration = Duration::from_secs(15);
+    match time_left(session).filter(|left| *left < TOO_LITTLE && *left + AFTER_RESET < session.time_left()) {
+        Some(left) => session.wait(left + AFTER_RESET, "the next window").await,
+        None => Ok(()),
+    }
+}
+
+/// Pauses between two parts of the tour, in a window that the run waits for in any case: what is requested later shows whether a server
+/// answers at all times alike.
+///
+/// # Errors
+///
+/// [`Stop`] when the run may not take that long.
+pub(in crate::probes) async fn pause(session: &mut Session<'_>) -> Result<(), Stop> {
+    let enough = time_to_exhaust(session);
+    let left = time_left(session).filter(|left| *left + REST_OF_A_RUN < session.time_left());
+    match left.and_then(|left| left.checked_sub(enough)) {
+        Some(left) => session.wait((left / 3).min(PAUSE), "a later response in the same window").await,
+        None => Ok(()),
+    }
+}
+
+/// Spreads requests over the rest of the window, which the run waits for in any case: they show whether its Reset is constant, whether
+/// requests are restored too early, and whether any are refused at certain times.
+pub(super) async fn rest_of_window(session: &mut Session<'_>) -> Result<(), Stop> {
+    let key = session.asking_key();
+    let enough = time_to_exhaust(session);
+    let left = time_left(session).filter(|left| *left + enough < session.time_left());
+    let count = session.last_window(&key).map_or(0, |window| window.remaining.saturating_sub(LEFT).min(AT_INTERVALS));
+    let least = MOMENT * 2;
+    let rest = left.map_or(least, |left| left.saturating_sub(enough).max(least));
+    if count == 0 {
+        return session.wait(rest, "a later response in the same window").await;
+    }
+    let interval = rest / count as u32;
+    for place in 0..count as usize {
+        session.wait(interval, "a later response in the same window").await?;
+        let fetch = place.is_multiple_of(2) && fetches_work(session);
+        let request = if fetch { fetch_of(session, place, &key) } else { list_of(place, &key) };
+        // What is refused now is no end of the window, but shows as much as several would.
+        if session.send(request).await?.status() == Some(429) {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// The time that exhausting the rest of a window takes: the last requests are sent one after the other.
+fn time_to_exhaust(session: &Session<'_>) -> Duration {
+    let lasted = |exchange: &Exchange| exchange.received_at.duration_since(exchange.sent_at).unsigned_abs();
+    let slowest = session.trace.exchanges.iter().map(lasted).max().unwrap_or_default();
+    Duration::from_secs(15) + slowest * (super::KEPT as u32 + super::AFTERWARDS as u32)
+}

@@ -1,0 +1,146 @@
+//! Requests with a key: which one they are sent with, when there is room for them, and what its last answers say.
+
+use super::{ATTEMPTS, FEW, Session, Stop, bearing, credential};
+use crate::http::pacing::{self, Advice};
+use animal_store_rules::tolerance::Tolerance;
+use animal_store_rules::trace::exchange::{Connection, Exchange, Request};
+use animal_store_rules::trace::keys::ApiKey;
+use animal_store_rules::trace::rate_limit::{self, Window};
+
+/// A limit of at least the smallest daily limit may be per day, and then the limit per minute is unknown.
+pub const MAY_BE_A_DAY: u64 = 1_000;
+
+impl Session<'_> {
+    /// The place of the key that requests are sent with.
+    #[must_use]
+    pub fn asking(&self) -> usize {
+        self.asking
+    }
+
+    /// The key that requests are sent with.
+    #[must_use]
+    pub fn asking_key(&self) -> ApiKey {
+        self.trace.context.keys[self.asking].clone()
+    }
+
+    /// The other key, if there are two.
+    #[must_use]
+    pub fn other_key(&self) -> Option<ApiKey> {
+        self.trace.context.keys.iter().enumerate().find(|(place, _)| *place != self.asking).map(|(_, key)| key.clone())
+    }
+
+    /// Sends requests with the key at this place from now on; with the last one where there are fewer.
+    pub fn ask_with(&mut self, place: usize) {
+        self.asking = place.min(self.trace.context.keys.len() - 1);
+    }
+
+    /// Sends a request with the key in turn: if the window is exhausted, waits for its reset first, and after a 429 waits as announced
+    /// and retries.
+    ///
+    /// # Errors
+    ///
+    /// [`Stop`] when the budget is exhausted or the wait would be too long.
+    pub async fn ask(&mut self, request: Request) -> Result<&Exchange, Stop> {
+        let key = self.asking_key();
+        let request = bearing(request, &key);
+        self.make_room(&key, 1).await?;
+        let mut is_skipped = false;
+        for attempt in 0..ATTEMPTS {
+            let jitter = self.random.f64();
+            let is_promised = self.promised(&key) > FEW;
+            let mut exchange = self.send(request.clone()).await?.clone();
+            if self.is_lost() {
+                let again = Request { connection: Connection::Own, ..request.clone() };
+                exchange = self.send(again).await?.clone();
+            }
+            if exchange.status() != Some(429) {
+                return Ok(&self.trace.exchanges[self.trace.exchanges.len() - 1]);
+            }
+            if is_skipped {
+                // It is refused again, and the limit is not exhausted: others may be admitted.
+                return Ok(&self.trace.exchanges[self.trace.exchanges.len() - 1]);
+            }
+            is_skipped = is_promised;
+            let advice = pacing::after_refusal(&exchange, attempt, jitter);
+            // A server that refuses now and then in the middle of its windows has shown that once it was waited for as announced.
+            let is_known = is_promised && self.early_refusals > 0 && attempt == 0;
+            self.early_refusals += usize::from(is_promised);
+            let advice = match advice {
+                _ if is_known => Advice::Wait(pacing::MOMENT),
+                // What is restored one by one may be used by others at once. A minute restores all.
+                Advice::Wait(time) if attempt + 2 == ATTEMPTS => {
+                    Advice::Wait(time.max(Tolerance::LONGEST_MINUTE.unsigned()))
+                }
+                other => other,
+            };
+            self.follow(advice, "Retry-After").await?;
+        }
+        Err(Stop::StaysLimited)
+    }
+
+    /// Sends requests with the key in turn concurrently; if the window has no room for them, waits for the next one first. Those that
+    /// get 429 are not retried, but the announced time is awaited: other requests would count as repeated.
+    ///
+    /// # Errors
+    ///
+    /// [`Stop`] when the budget is exhausted or the wait would be too long.
+    pub async fn ask_together(&mut self, requests: Vec<Request>) -> Result<&[Exchange], Stop> {
+        let key = self.asking_key();
+        // Other traffic on the key may be as frequent as this run, and then several concurrent requests would get 429.
+        self.make_room(&key, 2 * requests.len()).await?;
+        let before = self.trace.exchanges.len();
+        let sent = self.send_together(requests.into_iter().map(|request| bearing(request, &key)).collect()).await?;
+        if let Some(refused) = sent.iter().find(|exchange| exchange.status() == Some(429)).cloned() {
+            let advice = pacing::after_refusal(&refused, 0, self.random.f64());
+            self.follow(advice, "Retry-After").await?;
+        }
+        Ok(&self.trace.exchanges[before..])
+    }
+
+    /// Waits for the window's reset when it has no room for this many requests.
+    async fn make_room(&mut self, key: &ApiKey, requests: usize) -> Result<(), Stop> {
+        let Some(last) = self.last_answer_to(key) else { return Ok(()) };
+        let (number, advice) = (last.number, pacing::before_many(last, requests));
+        if !matches!(advice, Advice::Go) {
+            // Exhausted right after the reset: Remaining is unreliable, so from now on only a 429 causes a wait.
+            if self.waited_before == Some(number) {
+                self.follows_remaining = false;
+            }
+            if !self.follows_remaining {
+                return Ok(());
+            }
+            self.waited_before = Some(self.trace.exchanges.len() + 1);
+        }
+        self.follow(advice, "the window of the key to reset").await
+    }
+
+    /// The last exchange with a key.
+    #[must_use]
+    pub fn last_answer_to(&self, key: &ApiKey) -> Option<&Exchange> {
+        let credential = credential(key);
+        self.trace.exchanges.iter().rev().find(|exchange| exchange.request.authorization.as_ref() == Some(&credential))
+    }
+
+    /// The window that the last answer to a key reports whose headers can be read.
+    #[must_use]
+    pub fn last_window(&self, key: &ApiKey) -> Option<Window> {
+        let credential = credential(key);
+        let of_key = |exchange: &&Exchange| exchange.request.authorization.as_ref() == Some(&credential);
+        let answers = self.trace.exchanges.iter().rev().filter(of_key);
+        answers.filter_map(Exchange::response).find_map(|response| rate_limit::read(response).window())
+    }
+
+    /// How many requests remain of the minute by the last answer to a key, while that minute runs.
+    #[must_use]
+    pub fn promised(&self, key: &ApiKey) -> u64 {
+        let Some(last) = self.last_answer_to(key).filter(|last| last.status() != Some(429)) else { return 0 };
+        let window = last.response().and_then(|response| rate_limit::read(response).window());
+        let since = self.now().duration_since(last.received_at).as_secs();
+        let is_running = |window: &Window| window.reset > last.answered_at().as_second() + since + 1;
+        let is_minute = |window: &Window| match self.trace.context.plan_limits {
+            Some(plan_limits) => window.limit == plan_limits.per_minute,
+            None => window.limit < MAY_BE_A_DAY,
+        };
+        window.filter(|window| is_running(window) && is_minute(window)).map_or(0, |window| window.remaining)
+    }
+}

@@ -1,0 +1,136 @@
+//! Pseudonyms: what stands for the secrets of a run in its recording.
+//!
+//! A pseudonym is a random text of the shape of its key, and every text that is derived from a key (another case, an encoding, the key
+//! without its last character) is replaced by what is derived from the pseudonym in the same way. So a recording is what the run would
+//! have been with other keys: rules and reports treat both alike.
+
+use fastrand::Rng;
+
+use crate::options::Options;
+use crate::redaction::{Redactor, VARIABLES, derived_alike, is_credential, key_forms_of};
+use crate::report::without_its_value;
+use animal_store_rules::trace::Trace;
+use animal_store_rules::trace::exchange::{Exchange, Outcome, Request};
+use animal_store_rules::trace::keys::ApiKey;
+
+/// The trace and the options of a run with pseudonyms in place of keys, and of the values of header fields that may be credentials.
+pub(super) fn without_secrets(trace: &Trace, options: &Options) -> (Trace, Options) {
+    // Of the seed, so that the recording of a run is the same each time.
+    let mut rng = Rng::with_seed(options.seed);
+    let mut substitution = Redactor::default();
+    let mut options = options.clone();
+    for key in std::iter::once(&mut options.api_key).chain(&mut options.quota_key) {
+        let pseudonym = alike(key.reveal(), &mut rng);
+        let (forms, replacements) = (key_forms_of(key.reveal(), ""), key_forms_of(&pseudonym, ""));
+        for ((form, _), (replacement, _)) in forms.iter().zip(replacements) {
+            substitution.hide(form, replacement);
+        }
+        for token in trace.exchanges.iter().filter_map(token) {
+            if let Some(replacement) = derived_alike(key.reveal(), token, &pseudonym) {
+                substitution.hide(token, replacement);
+            }
+        }
+        if let Ok(pseudonym) = ApiKey::new(pseudonym) {
+            *key = pseudonym;
+        }
+    }
+    for (name, value) in &mut options.transport.headers {
+        if is_credential(name) && !value.is_empty() {
+            let pseudonym = alike(value, &mut rng);
+            substitution.hide(value, &*pseudonym);
+            *value = pseudonym;
+        }
+    }
+    let implementation = &mut options.implementation;
+    for text in [&mut implementation.name, &mut implementation.version, &mut implementation.url].into_iter().flatten() {
+        *text = substitution.redact(text);
+    }
+    let mut trace = trace.clone();
+    trace.context.keys = std::iter::once(&options.api_key).chain(&options.quota_key).cloned().collect();
+    trace.exchanges.iter_mut().for_each(|exchange| substitute(exchange, &substitution));
+    (trace, options)
+}
+
+/// The exchanges of an archive of a run with pseudonyms in place of the expansions that stand for keys there. The options are those of the
+/// run, with pseudonyms.
+pub(super) fn restored(mut exchanges: Vec<Exchange>, options: &Options) -> Vec<Exchange> {
+    let mut restoration = Redactor::default();
+    let keys = std::iter::once(&options.api_key).chain(&options.quota_key);
+    for (key, variable) in keys.zip(VARIABLES) {
+        let key = key.reveal();
+        for (form, expansion) in key_forms_of(key, variable) {
+            restoration.hide(&expansion, form);
+        }
+        for at in 1..=key.len() {
+            restoration.hide(&format!(r#"$(printf %.{at}s "${{{variable}}}")"#), &key[..at]);
+            restoration.hide(&format!(r#"$(printf %s "${{{variable}}}" | cut -c{}-)"#, at + 1), &key[at..]);
+        }
+    }
+    exchanges.iter_mut().for_each(|exchange| substitute(exchange, &restoration));
+    exchanges
+}
+
+/// Puts pseudonyms in place of secrets.
+fn substitute(exchange: &mut Exchange, substitution: &Redactor) {
+    let replace = |text: &mut String| *text = substitution.redact(text);
+    replace(&mut exchange.step);
+    let Request { path, query, authorization, headers, body, .. } = &mut exchange.request;
+    replace(path);
+    query.iter_mut().chain(authorization).for_each(replace);
+    headers.iter_mut().for_each(|(_, value)| replace(value));
+    if let Some(body) = body {
+        body.bytes = substitution.redact_bytes(&body.bytes);
+    }
+    match &mut exchange.outcome {
+        Outcome::Failed(failure) => replace(&mut failure.detail),
+        Outcome::Response(response) => {
+            response.body = substitution.redact_bytes(&response.body);
+            for (name, value) in &mut response.headers {
+                replace(value);
+                if name == "set-cookie" {
+                    *value = without_its_value(value);
+                }
+            }
+        }
+    }
+}
+
+/// The token of an `Authorization` value.
+fn token(exchange: &Exchange) -> Option<&str> {
+    exchange.request.authorization.as_deref()?.split_once(' ').map(|(_, token)| token)
+}
+
+/// A random text of the same shape: a letter for each letter, in its case, a digit for each digit, everything else as it is.
+fn alike(text: &str, rng: &mut Rng) -> String {
+    let other = |c: char| match c {
+        'a'..='z' => rng.lowercase(),
+        'A'..='Z' => rng.uppercase(),
+        '0'..='9' => rng.digit(10),
+        other => other,
+    };
+    text.chars().map(other).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pseudonym_has_the_shape_of_its_key_and_nothing_of_its_text() {
+        let pseudonym = alike("sk-Live/4711+aB", &mut Rng::with_seed(1));
+        assert_ne!(pseudonym, "sk-Live/4711+aB");
+        let shape = |text: &str| {
+            let class = |c: char| {
+                if c.is_ascii_digit() {
+                    '9'
+                } else if c.is_ascii_lowercase() {
+                    'a'
+                } else {
+                    c
+                }
+            };
+            text.chars().map(class).map(|c| if c.is_ascii_uppercase() { 'A' } else { c }).collect::<String>()
+        };
+        assert_eq!(shape(&pseudonym), "aa-Aaaa/9999+aA");
+    }
+}

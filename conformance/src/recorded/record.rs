@@ -1,0 +1,32 @@
+//! The recording of a run.
+
+use std::time::Duration;
+
+use super::options::RunOptions;
+use super::pseudonyms::without_secrets;
+use crate::options::Options;
+use animal_store_rules::trace::Trace;
+use animal_store_rules::trace::recording::{Head, Writer, lines};
+
+/// The recording of a run, as JSON Lines: what it was asked for, and every exchange. It contains no key.
+#[must_use]
+pub fn record(trace: &Trace, options: &Options, ended_early: Option<&str>, took: Option<Duration>) -> String {
+    let (trace, options) = without_secrets(trace, options);
+    let head = head_of(&trace, &options, ended_early, took);
+    std::iter::once(lines::head_line(&head)).chain(trace.exchanges.iter().map(lines::line)).collect()
+}
+
+/// What a recording of a run says of itself, without a key.
+pub(crate) fn head(trace: &Trace, options: &Options, ended_early: Option<&str>, took: Option<Duration>) -> Head {
+    let context = trace.context.clone();
+    let (trace, options) = without_secrets(&Trace { context, exchanges: Vec::new() }, options);
+    head_of(&trace, &options, ended_early, took)
+}
+
+/// The same, of a trace and of options that contain pseudonyms.
+fn head_of(trace: &Trace, options: &Options, ended_early: Option<&str>, took: Option<Duration>) -> Head {
+    let writer = Writer { name: env!("CARGO_PKG_NAME").to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() };
+    let options = RunOptions::of(options, ended_early.map(str::to_owned), took);
+    // Plain data: texts, numbers and lists.
+    Head { options: serde_json::to_value(options).unwrap_or_default(), ..Head::of(&trace.context, writer) }
+}

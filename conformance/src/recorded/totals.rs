@@ -1,0 +1,136 @@
+//! The verdicts on the parts of a recording, added up, in bounded memory.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use animal_store_rules::catalogue::scope::Scope;
+use animal_store_rules::request::credential_of;
+use animal_store_rules::trace::Trace;
+use animal_store_rules::trace::exchange::{Exchange, Outcome};
+use animal_store_rules::verdict::{self, RequirementVerdict, Status};
+use jiff::Timestamp;
+
+/// So many bytes of exchanges are kept for the report; of larger recordings, only those that show a failure.
+const MAX_KEPT: usize = 16 * 1024 * 1024;
+
+/// So many failures of a requirement are kept; all are counted.
+const MAX_FAILURES: usize = 200;
+
+/// What the parts that were judged so far show.
+#[derive(Default)]
+pub(super) struct Totals {
+    verdicts: Vec<RequirementVerdict>,
+    /// How many failures of each requirement were counted and not kept.
+    dropped: BTreeMap<String, usize>,
+    kept: Vec<Exchange>,
+    kept_bytes: usize,
+    is_thinned: bool,
+    /// How many exchanges there are.
+    pub(super) exchanges: usize,
+    /// How many of them came with a key that the server may count them against.
+    pub(super) with_key: usize,
+    /// How many animals were created.
+    pub(super) created: usize,
+    /// When the first was sent.
+    pub(super) first: Option<Timestamp>,
+    /// When the last was complete.
+    pub(super) last: Option<Timestamp>,
+}
+
+impl Totals {
+    /// Judges another part.
+    pub(super) fn add(&mut self, trace: Trace, scope: &Scope) {
+        let offset = self.exchanges;
+        let mut verdicts = verdict::judge(&trace, scope);
+        for verdict in &mut verdicts {
+            let examples = verdict.findings.iter_mut().map(|finding| &mut finding.example);
+            let failures = verdict.failures.iter_mut().chain(examples);
+            failures.flat_map(|failure| &mut failure.exchanges).for_each(|number| *number += offset);
+            verdict.exchanges = verdict.exchanges.iter().map(|number| number + offset).collect();
+        }
+        if self.verdicts.is_empty() {
+            self.verdicts = verdicts;
+        } else {
+            self.verdicts.iter_mut().zip(verdicts).for_each(|(verdict, other)| merge(verdict, other));
+        }
+        for verdict in &mut self.verdicts {
+            let more = verdict.failures.len().saturating_sub(MAX_FAILURES);
+            verdict.failures.truncate(MAX_FAILURES);
+            if more > 0 {
+                *self.dropped.entry(verdict.requirement.id.clone()).or_default() += more;
+            }
+        }
+        let Trace { context, exchanges } = trace;
+        for mut exchange in exchanges {
+            exchange.number += offset;
+            self.exchanges += 1;
+            self.with_key += usize::from(!credential_of(&exchange, &context).is_invalid());
+            self.created += usize::from(exchange.request.method == "POST" && exchange.status() == Some(201));
+            self.first = Some(self.first.map_or(exchange.sent_at, |first| first.min(exchange.sent_at)));
+            self.last = Some(self.last.map_or(exchange.received_at, |last| last.max(exchange.received_at)));
+            self.kept_bytes += size(&exchange);
+            self.kept.push(exchange);
+        }
+        if self.is_thinned || self.kept_bytes > MAX_KEPT {
+            self.thin();
+        }
+    }
+
+    /// Keeps no more than the exchanges that show a failure.
+    fn thin(&mut self) {
+        self.is_thinned = true;
+        let shown = |verdict: &RequirementVerdict| {
+            let examples: Vec<usize> =
+                verdict.findings.iter().flat_map(|finding| finding.example.exchanges.clone()).collect();
+            let failures = verdict.failures.iter().take(3).flat_map(|failure| failure.exchanges.clone());
+            failures.chain(examples).collect::<Vec<_>>()
+        };
+        let shown: BTreeSet<usize> = self.verdicts.iter().flat_map(shown).collect();
+        self.kept.retain(|exchange| shown.contains(&exchange.number));
+        self.kept_bytes = self.kept.iter().map(size).sum();
+    }
+
+    /// The verdicts, the exchanges that were kept, and how many failures were counted beyond those that were kept.
+    pub(super) fn into_parts(self) -> (Vec<RequirementVerdict>, Vec<Exchange>, BTreeMap<String, usize>) {
+        (self.verdicts, self.kept, self.dropped)
+    }
+
+    /// Whether exchanges that show no failure were dropped.
+    pub(super) fn is_thinned(&self) -> bool {
+        self.is_thinned
+    }
+}
+
+fn merge(verdict: &mut RequirementVerdict, other: RequirementVerdict) {
+    verdict.judged += other.judged;
+    verdict.failures.extend(other.failures);
+    verdict.exchanges.extend(other.exchanges);
+    for finding in other.findings {
+        let is_same = |known: &&mut verdict::findings::Finding| known.example.found == finding.example.found;
+        match verdict.findings.iter_mut().find(is_same) {
+            Some(known) => known.count += finding.count,
+            None => verdict.findings.push(finding),
+        }
+    }
+    verdict.status = match (verdict.status, other.status) {
+        (Status::Fail, _) | (_, Status::Fail) => Status::Fail,
+        (Status::Pass, _) | (_, Status::Pass) => Status::Pass,
+        (status, _) => status,
+    };
+    verdict.reason = verdict.reason.take().or(other.reason).filter(|_| verdict.status == Status::NotExercised);
+    let choices = [verdict.observed.take(), other.observed];
+    let items: BTreeSet<&str> = choices.iter().flatten().flat_map(|choice| choice.split("; ")).collect();
+    verdict.observed = (!items.is_empty()).then(|| items.into_iter().collect::<Vec<_>>().join("; "));
+}
+
+/// About how much memory an exchange takes.
+pub(super) fn size(exchange: &Exchange) -> usize {
+    const BESIDE_TEXTS: usize = 512;
+    let fields =
+        |fields: &[(String, String)]| fields.iter().map(|(name, value)| name.len() + value.len() + 48).sum::<usize>();
+    let request = exchange.request.body.as_ref().map_or(0, |body| body.bytes.len()) + exchange.request.target().len();
+    let response = match &exchange.outcome {
+        Outcome::Response(response) => response.body.len() + fields(&response.headers),
+        Outcome::Failed(failure) => failure.detail.len(),
+    };
+    BESIDE_TEXTS + request + response
+}

@@ -1,0 +1,31 @@
+//! What the statuses of requirements amount to.
+
+use super::{Report, RequirementReport, Tally};
+use animal_store_rules::catalogue::Level;
+use animal_store_rules::verdict::Status;
+
+impl Report {
+    /// The requirements of one level, counted over all sections.
+    #[must_use]
+    pub fn total(&self, level: Level) -> Tally {
+        let mut total = Tally::new(level);
+        for tally in self.coverage.iter().flat_map(|section| &section.tallies).filter(|tally| tally.level == level) {
+            total.add(tally);
+        }
+        total
+    }
+}
+
+impl RequirementReport {
+    /// Whether it is broken without being a violation.
+    #[must_use]
+    pub fn is_warning(&self) -> bool {
+        self.selected && self.status == Status::Fail && !self.violation
+    }
+
+    /// Whether it makes the run incomplete.
+    #[must_use]
+    pub fn is_gap(&self) -> bool {
+        self.selected && self.status == Status::NotExercised && self.level == Level::Stated
+    }
+}

@@ -1,0 +1,56 @@
+//! What was found, in words that every format uses.
+
+use super::{Evidence, Intermittent, LikelyCause, Report, RequirementReport};
+
+impl Evidence {
+    /// What was found, how often and on what: `201 on POST /pets x2: "1", true`.
+    #[must_use]
+    pub fn finding(&self) -> String {
+        let mut finding = self.found.clone();
+        if self.count > 1 {
+            finding.push_str(&format!(" x{}", self.count));
+        }
+        if !self.subjects.is_empty() {
+            finding.push_str(&format!(": {}", self.subjects.join(", ")));
+        }
+        if let Some(Intermittent { broken, alike }) = self.intermittent {
+            finding.push_str(&format!("; in {broken} of {alike} like requests, so intermittent"));
+        }
+        finding
+    }
+}
+
+impl RequirementReport {
+    /// The findings in a line, the worst first.
+    #[must_use]
+    pub fn findings(&self) -> String {
+        match (self.evidence.is_empty(), self.reason.as_deref()) {
+            (true, Some(reason)) => reason.to_owned(),
+            (true, None) => self.title.clone(),
+            (false, _) => self.evidence.iter().map(Evidence::finding).collect::<Vec<_>>().join("; "),
+        }
+    }
+
+    /// How many failures are of kinds that the evidence has no example of.
+    #[must_use]
+    pub fn further_failures(&self) -> usize {
+        let shown: usize = self.evidence.iter().map(|evidence| evidence.count).sum();
+        if self.evidence.is_empty() { 0 } else { self.failures.saturating_sub(shown) }
+    }
+}
+
+impl Report {
+    /// The likely cause that explains every failure of a requirement, if there is one.
+    #[must_use]
+    pub fn cause_of(&self, id: &str) -> Option<&LikelyCause> {
+        self.causes.iter().find(|cause| cause.requirements.iter().any(|explained| explained == id))
+    }
+}
+
+/// The text, truncated between characters when it is longer than this many bytes.
+pub(crate) fn at_most(text: &str, bytes: usize) -> String {
+    if text.len() <= bytes {
+        return text.to_owned();
+    }
+    format!("{}…", &text[..text.floor_char_boundary(bytes)])
+}

@@ -1,0 +1,108 @@
+//! What an exchange shows of the rate limit: the evidence of a finding about limits, where bodies say nothing.
+
+use jiff::Timestamp;
+
+use super::{Evidence, Report, ReportedExchange, RequirementReport};
+use animal_store_rules::trace::rate_limit::{LIMIT, REMAINING, RESET};
+use animal_store_rules::trace::retry_after::RETRY_AFTER;
+
+/// The header fields that count, with the names that sentences have for them.
+const FIELDS: [(&str, &str); 4] =
+    [("Limit", LIMIT), ("Remaining", REMAINING), ("Reset", RESET), ("Retry-After", RETRY_AFTER)];
+
+/// The requirements about limits whose findings are in a body.
+const ABOUT_BODIES: [&str; 2] = ["quota.error-body", "quota.refused-stores-nothing"];
+
+/// The rate limit as one exchange shows it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct LimitsShown {
+    /// The number of the exchange.
+    pub number: usize,
+    /// The time of day at which the request was sent, in UTC: `12:00:00.020`.
+    pub time: String,
+    /// Method and target.
+    pub request: String,
+    /// The status, or that there was no response.
+    pub outcome: String,
+    /// Limit, Remaining, Reset and `Retry-After`, as they were received; nothing for a field that is missing.
+    pub fields: [(&'static str, Option<String>); 4],
+}
+
+impl RequirementReport {
+    /// Whether its findings are in rate-limit headers and times, and not in bodies.
+    pub(super) fn concerns_limits(&self) -> bool {
+        let is_of_limits = self.id.starts_with("headers.") || self.id.starts_with("quota.");
+        is_of_limits && !ABOUT_BODIES.contains(&self.id.as_str())
+    }
+}
+
+impl Evidence {
+    /// What the exchanges show of the rate limit, in the order of sending.
+    pub(super) fn limits_shown(&self, report: &Report) -> Vec<LimitsShown> {
+        let mut shown: Vec<LimitsShown> =
+            self.exchanges.iter().map(|exchange| limits_shown(report, exchange)).collect();
+        shown.sort_by_key(|shown| shown.number);
+        shown
+    }
+}
+
+fn limits_shown(report: &Report, exchange: &ReportedExchange) -> LimitsShown {
+    let request = &exchange.request;
+    let target = request.url.strip_prefix(&report.target.base_url).unwrap_or(&request.url);
+    let headers = exchange.response.as_ref().map_or(&[][..], |response| &response.headers);
+    let value = |field: &str| {
+        let values: Vec<&str> =
+            headers.iter().filter(|(name, _)| name == field).map(|(_, value)| value.as_str()).collect();
+        (!values.is_empty()).then(|| values.join(", "))
+    };
+    LimitsShown {
+        number: exchange.number,
+        time: exchange.sent_at.parse().map_or_else(|_| exchange.sent_at.clone(), |time| time_of_day(time, true)),
+        request: format!("{} {target}", request.method),
+        outcome: exchange.response.as_ref().map_or("no response".to_owned(), |response| response.status.to_string()),
+        fields: FIELDS.map(|(name, field)| {
+            let shown = value(field);
+            (name, if field == RESET { shown.map(with_time) } else { shown })
+        }),
+    }
+}
+
+/// A Reset with the time that it is, if it is one of this century: `1780315260 (12:01:00)`.
+fn with_time(reset: String) -> String {
+    const CENTURY: std::ops::Range<i64> = 946_684_800..4_102_444_800;
+    let seconds = reset.parse().ok().filter(|seconds| CENTURY.contains(seconds));
+    match seconds.and_then(|seconds| Timestamp::from_second(seconds).ok()) {
+        Some(time) => format!("{reset} ({})", time_of_day(time, false)),
+        None => reset,
+    }
+}
+
+fn time_of_day(time: Timestamp, with_milliseconds: bool) -> String {
+    time.strftime(if with_milliseconds { "%H:%M:%S.%3f" } else { "%H:%M:%S" }).to_string()
+}
+
+impl std::fmt::Display for LimitsShown {
+    /// In a line: `#85 12:00:00.020 GET /pets 200, Limit 60, Remaining 0, Reset 1780315260 (12:01:00), no Retry-After`.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "#{} {} {} {}", self.number, self.time, self.request, self.outcome)?;
+        self.fields.iter().try_for_each(|(name, value)| match value {
+            Some(value) => write!(f, ", {name} {value}"),
+            // Only a 429 has to have one.
+            None if *name == "Retry-After" && self.outcome != "429" => Ok(()),
+            None => write!(f, ", no {name}"),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reset_is_shown_with_its_time_if_it_is_one() {
+        assert_eq!(with_time("1780315260".to_owned()), "1780315260 (12:01:00)");
+        for other in ["42", "1780315260000", "soon", "-1"] {
+            assert_eq!(with_time(other.to_owned()), other);
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! What a run has broken so far: shown as it is found, and a reason to end the run.
+
+use std::collections::BTreeSet;
+
+use crate::options::Options;
+use crate::probes::session::{Session, Stop};
+use animal_store_rules::verdict;
+
+/// Reports the requirements that the run has broken so far, each once; ends the run if it is to end with the first.
+pub(super) fn report_broken(
+    session: &Session<'_>,
+    options: &Options,
+    known: &mut BTreeSet<&'static str>,
+) -> Result<(), Stop> {
+    for verdict in verdict::judge(&session.trace, &options.scope) {
+        let requirement = verdict.requirement;
+        let id = requirement.id.as_str();
+        if verdict.is_violation(options.strict) && !options.known_failing.lists(id) && known.insert(id) {
+            session.report_broken(id, &requirement.title);
+        }
+    }
+    match known.first().copied().filter(|_| options.fail_fast) {
+        Some(id) => Err(Stop::FailFast(id)),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,214 @@
+//! `compare`: any number of reports as one page.
+
+use std::path::{Path, PathBuf};
+
+use animal_store_conformance::compare::{self, Comparison, Input, Outcome};
+use animal_store_conformance::diff;
+use animal_store_conformance::report::{Report, json};
+use animal_store_rules::catalogue::Level;
+use animal_store_rules::verdict::{Status, Verdict};
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use sha2::{Digest, Sha256};
+
+use crate::command_line::{conform, text};
+use crate::sample;
+
+/// The sample report, as that of an implementation of this name and version, at this time.
+fn broken(name: &str, version: &str, started_at: &str) -> Report {
+    let mut report = sample::report();
+    report.target.implementation.name = Some(name.to_owned());
+    report.target.implementation.version = Some(version.to_owned());
+    report.started_at = Some(started_at.to_owned());
+    report
+}
+
+/// The same, with everything that was selected mended, and another choice.
+fn mended(name: &str, version: &str, started_at: &str) -> Report {
+    let mut report = broken(name, version, started_at);
+    report.verdict = Verdict::Conforms;
+    for requirement in report.requirements.iter_mut().filter(|r| r.selected && r.level != Level::Open) {
+        (requirement.status, requirement.violation, requirement.failures) = (Status::Pass, false, 0);
+        requirement.reason = None;
+        requirement.evidence.clear();
+    }
+    let choice = report.gap_profile.iter_mut().find(|choice| choice.observed.is_some()).expect("a choice");
+    choice.observed = Some("another one".to_owned());
+    report
+}
+
+fn inputs(reports: &[Report]) -> Vec<Input> {
+    let named = reports.iter().enumerate();
+    named.map(|(number, report)| Input { file: format!("{number}.json"), report: report.clone() }).collect()
+}
+
+fn compared(reports: &[Report]) -> Comparison {
+    compare::compare(inputs(reports))
+}
+
+fn between<'t>(text: &'t str, start: &str, end: &str) -> Vec<&'t str> {
+    text.split(start).skip(1).filter_map(|rest| rest.split(end).next()).collect()
+}
+
+#[test]
+fn the_order_of_the_reports_does_not_matter() {
+    let reports = [
+        broken("Pets", "1", "2026-06-01T12:00:00Z"),
+        mended("Pets", "2", "2026-06-02T12:00:00Z"),
+        mended("Animals", "7", "2026-06-01T12:00:00Z"),
+        broken("Zoo", "1", "2026-06-01T12:00:00Z"),
+    ];
+    let sorted = inputs(&reports);
+    let expected = compare::json(&compare::compare(sorted.clone()));
+    for turn in 1..sorted.len() {
+        let mut turned = sorted.clone();
+        turned.rotate_left(turn);
+        assert_eq!(compare::json(&compare::compare(turned.clone())), expected);
+        turned.reverse();
+        assert_eq!(compare::html(&compare::compare(turned)), compare::html(&compare::compare(sorted.clone())));
+    }
+}
+
+#[test]
+fn two_implementations_differ_as_diff_says() {
+    let (one, other) = (broken("A", "1", "2026-06-01T12:00:00Z"), mended("B", "1", "2026-06-01T12:00:00Z"));
+    let comparison = compared(&[other.clone(), one.clone()]);
+    let difference = diff::compare(&one, &other);
+    let [pair] = &comparison.differences[..] else { panic!("one pair: {:?}", comparison.differences) };
+    let mut changed: Vec<&str> = difference.requirements.iter().map(|change| change.id.as_str()).collect();
+    changed.sort_unstable();
+    assert_eq!(pair.requirements, changed);
+    assert!(changed.len() > 3, "{changed:?}");
+    let choices: Vec<&str> = difference.choices.iter().map(|choice| choice.id.as_str()).collect();
+    assert_eq!(
+        (pair.choices.len(), &pair.choices[..]),
+        (1, &choices.iter().map(ToString::to_string).collect::<Vec<_>>()[..])
+    );
+    assert_eq!((pair.one, pair.other), (0, 1), "A comes before B");
+    for row in &comparison.requirements {
+        let [a, b] = [&row.cells[0], &row.cells[1]];
+        if row.differs {
+            assert!(changed.contains(&row.id.as_str()) && b.outcome == Outcome::Held, "{}", row.id);
+        }
+        assert_eq!(b.reason, None, "{}", row.id);
+        assert_eq!(a.outcome == Outcome::Violated, one.requirements.iter().any(|r| r.id == row.id && r.violation));
+    }
+}
+
+#[test]
+fn several_reports_of_one_implementation_are_shown_over_time_and_the_latest_is_compared() {
+    let (first, second) = (broken("Pets", "1", "2026-06-01T12:00:00Z"), mended("Pets", "1", "2026-06-01T12:00:00.5Z"));
+    let comparison = compared(&[second.clone(), first.clone()]);
+    assert_eq!(comparison.implementations.len(), 1);
+    assert_eq!(comparison.implementations[0].verdict, Verdict::Conforms, "the latest");
+    let [trend] = &comparison.trends[..] else { panic!("one trend: {:?}", comparison.trends) };
+    let difference = diff::compare(&first, &second);
+    let [before, after] = &trend.runs[..] else { panic!("two runs: {:?}", trend.runs) };
+    assert!(before.worse.is_empty() && before.better.is_empty() && before.verdict == first.verdict);
+    let changes = [&after.worse, &after.better, &after.otherwise].map(Vec::len);
+    assert_eq!(changes.iter().sum::<usize>(), difference.requirements.len());
+    assert!(!after.better.is_empty() && after.choices.len() == 1);
+
+    // Another version is another column, and belongs to the same trend.
+    let comparison = compared(&[first, second, mended("Pets", "2", "2026-06-03T12:00:00Z")]);
+    assert_eq!((comparison.implementations.len(), comparison.trends[0].runs.len()), (2, 3));
+    assert!(comparison.implementations.iter().any(|column| column.title == "Pets 2"));
+}
+
+#[test]
+fn reports_of_different_catalogues_are_marked() {
+    let mut other = mended("B", "1", "2026-06-01T12:00:00Z");
+    let alike = compared(&[broken("A", "1", "2026-06-01T12:00:00Z"), other.clone()]);
+    assert_eq!(alike.catalogues.len(), 1);
+    assert!(!compare::html(&alike).contains("Different catalogues"));
+    other.catalogue.digest = "0".repeat(64);
+    let mixed = compared(&[broken("A", "1", "2026-06-01T12:00:00Z"), other]);
+    assert_eq!(mixed.catalogues.len(), 2);
+    assert_ne!(mixed.implementations[0].catalogue, mixed.implementations[1].catalogue);
+    assert!(compare::html(&mixed).contains("Different catalogues"));
+    assert!(compare::markdown(&mixed).contains("different catalogues"));
+}
+
+#[test]
+fn a_requirement_that_a_catalogue_lacks_is_not_judged_there() {
+    let mut old = mended("Old", "1", "2026-06-01T12:00:00Z");
+    let missing = old.requirements.iter().position(|r| r.level == Level::Stated && r.selected).expect("one");
+    let missing = old.requirements.remove(missing).id;
+    let comparison = compared(&[old, mended("New", "1", "2026-06-01T12:00:00Z")]);
+    let row = comparison.requirements.iter().find(|row| row.id == missing).expect("a row");
+    assert_eq!([row.cells[0].outcome, row.cells[1].outcome], [Outcome::Held, Outcome::NotJudged]);
+    assert!(!row.differs);
+}
+
+#[test]
+fn fifty_reports_fit_in_two_megabytes_and_every_link_leads_somewhere() {
+    let reports: Vec<Report> = (0..50)
+        .map(|number| {
+            let mut report = broken(&format!("Implementation {number}"), "1.0", "2026-06-01T12:00:00Z");
+            let example =
+                report.requirements.iter().find(|r| !r.evidence.is_empty()).expect("evidence").evidence.clone();
+            for requirement in report.requirements.iter_mut().filter(|r| r.level != Level::Open) {
+                (requirement.selected, requirement.violation, requirement.status) = (true, true, Status::Fail);
+                requirement.evidence = example.clone();
+            }
+            report
+        })
+        .collect();
+    let page = compare::html(&compared(&reports));
+    assert!(page.len() < 2_000_000, "{} bytes", page.len());
+    let ids: std::collections::HashSet<&str> = between(&page, " id=\"", "\"").into_iter().collect();
+    for target in between(&page, "href=\"#", "\"") {
+        assert!(target.starts_with("i-") || ids.contains(target), "#{target}");
+    }
+    assert_eq!(
+        between(&page, "<li id=\"e50-", "\"").len(),
+        reports[0].requirements.iter().filter(|r| r.level != Level::Open).count()
+    );
+}
+
+#[test]
+fn the_page_loads_nothing_and_shows_what_candidates_say_as_text() {
+    let mut awkward = broken(sample::AWKWARD, "1", "2026-06-01T12:00:00Z");
+    awkward.target.implementation.url = Some("javascript:alert(1)".to_owned());
+    let comparison = compared(&[awkward, mended("B", "1", "2026-06-01T12:00:00Z")]);
+    let page = compare::html(&comparison);
+    assert!(!page.contains("<img") && !page.contains("href=\"javascript"), "markup of a candidate");
+    let digest = |text: &str| format!("'sha256-{}'", BASE64_STANDARD.encode(Sha256::digest(text)));
+    let styles: Vec<String> = between(&page, "<style>", "</style>").into_iter().map(digest).collect();
+    let script = digest(between(&page, "<script>", "</script>")[0]);
+    let policy = between(&page, "http-equiv=\"Content-Security-Policy\" content=\"", "\">")[0].replace("&#39;", "'");
+    assert!(policy.contains(&format!("style-src {};", styles.join(" "))), "{policy}\n{styles:?}");
+    assert!(policy.contains(&format!("script-src {script};")), "{policy}\n{script}");
+    let markdown = compare::markdown(&comparison);
+    assert!(!markdown.contains("<img") && !markdown.contains("@everyone"), "{markdown}");
+}
+
+#[tokio::test]
+async fn the_command_writes_each_format_and_a_badge() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    std::fs::write(path("a.json"), json::render(&broken("A", "1", "2026-06-01T12:00:00Z"))).expect("a file");
+    std::fs::write(path("b.json"), json::render(&mended("B", "1", "2026-06-01T12:00:00Z"))).expect("a file");
+    let (a, b, badge) = (path("a.json"), path("b.json"), path("badge.json"));
+    let reports = ["html", "markdown", "json"].map(|format| format!("{format}={}", path(format)));
+    let mut line = vec!["compare", &a, &b, "--badge", &badge];
+    line.extend(reports.iter().flat_map(|report| ["--report", report.as_str()]));
+    let output = conform(&line).await;
+    assert_eq!((output.status.code(), text(&output.stdout)), (Some(0), String::new()), "{}", text(&output.stderr));
+    let read = |name: &str| std::fs::read_to_string(path(name)).expect(name);
+    assert!(read("html").starts_with("<!doctype html>") && read("markdown").contains("| 1 | A 1 |"));
+    let comparison: serde_json::Value = serde_json::from_str(&read("json")).expect("JSON");
+    assert_eq!(comparison["implementations"][1]["title"], "B 1");
+    assert!(read("badge.json").contains("\"1 of 2 conform\""), "{}", read("badge.json"));
+
+    let output = conform(&["compare", &a]).await;
+    assert!(text(&output.stdout).starts_with("# Animal Store API"), "Markdown by default");
+}
+
+#[tokio::test]
+async fn a_file_that_is_no_report_is_named() {
+    let missing: PathBuf = Path::new(env!("CARGO_TARGET_TMPDIR")).join("no-such-report.json");
+    let output = conform(&["compare", missing.to_str().expect("UTF-8")]).await;
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("no-such-report.json"), "{}", text(&output.stderr));
+}

@@ -1,0 +1,153 @@
+//! The evidence of findings, in every format: likely causes, kinds of failures, and what exchanges show of the rate limit.
+
+use animal_store_conformance::Options;
+use animal_store_conformance::report::formats::FORMATS;
+use animal_store_conformance::report::text::{self, Detail};
+use animal_store_conformance::report::{Report, RequirementReport};
+use animal_store_conformance::run::judge::{conclude, context};
+use animal_store_rules::trace::Trace;
+use animal_store_rules::trace::exchange::{Exchange, Outcome, Request, Response};
+use animal_store_rules::trace::knowledge::Knowledge;
+use jiff::{SignedDuration, Timestamp};
+
+use crate::support::KEY;
+
+/// A request, the status and body of its answer, and the Remaining that it reports.
+type Exchanged = (Request, u16, &'static str, u32);
+
+/// The report on these exchanges, half a second apart.
+fn report_with(key: &str, exchanged: Vec<Exchanged>) -> Report {
+    let mut options = Options::new("http://127.0.0.1:8080/v1", key).expect("an address and a key");
+    options.seed = 7;
+    let start: Timestamp = "2026-06-01T12:00:00Z".parse().expect("a time");
+    let exchanges = exchanged.into_iter().enumerate().map(|(at, (request, status, body, remaining))| {
+        let sent_at = start + SignedDuration::from_millis(500 * i64::try_from(at).expect("small"));
+        let second = at / 2;
+        let headers = [
+            ("date", format!("Mon, 01 Jun 2026 12:00:{second:02} GMT")),
+            ("content-type", "application/json".to_owned()),
+            ("x-ratelimit-limit", "60".to_owned()),
+            ("x-ratelimit-remaining", remaining.to_string()),
+            ("x-ratelimit-reset", "1780315260".to_owned()),
+        ];
+        let headers = headers.map(|(name, value)| (name.to_owned(), value)).to_vec();
+        Exchange {
+            number: at + 1,
+            probe: "tour".into(),
+            step: String::new(),
+            case: None,
+            request: request.authorization(format!("Bearer {key}")),
+            outcome: Outcome::Response(Response { status, headers, body: body.into(), cut: false }),
+            sent_at,
+            received_at: sent_at + SignedDuration::from_millis(20),
+            known: Knowledge::default(),
+        }
+    });
+    let trace = Trace { exchanges: exchanges.collect(), context: context(&options) };
+    conclude(&trace, &options, None)
+}
+
+/// A server that refuses invalid bodies with 422, and whose Remaining rises once.
+fn report() -> Report {
+    let post = |body: &str| Request::new("POST", "/pets").json(body);
+    let error = r#"{"code":"invalid","message":"no","status":422}"#;
+    let list = || Request::new("GET", "/pets").query("limit=100");
+    let pet = r#"{"id":1,"name":"Rex","categoryId":"1"}"#;
+    report_with(
+        KEY,
+        vec![
+            (post(r#"{"categoryId":1}"#), 422, error, 59),
+            (post(r#"{"name":"Rex"}"#), 422, error, 58),
+            (post(r#"{"name":"Rex","categoryId":"one"}"#), 422, error, 57),
+            (post(r#"{"name":"Rex","categoryId":true}"#), 422, error, 56),
+            (post(r#"{"name":"Rex","categoryId":"1"}"#), 201, pet, 55),
+            (list(), 200, "[]", 54),
+            (list(), 200, "[]", 58),
+        ],
+    )
+}
+
+fn requirement<'r>(report: &'r Report, id: &str) -> &'r RequirementReport {
+    report.requirements.iter().find(|requirement| requirement.id == id).expect("a requirement")
+}
+
+fn plain(report: &Report, detail: Detail) -> String {
+    anstream::adapter::strip_str(&text::render(report, detail, usize::MAX)).to_string()
+}
+
+#[test]
+fn a_likely_cause_is_in_every_format_that_has_room_for_sentences() {
+    let report = report();
+    let sentence = "refuses invalid bodies with 422 throughout, where 400 is due";
+    let [cause] = report.causes.as_slice() else { panic!("{:?}", report.causes) };
+    assert_eq!(cause.sentence, sentence);
+    assert_eq!(cause.requirements, ["create.name-required", "create.category-required"]);
+    assert_eq!(report.cause_of("create.name-required").map(|cause| cause.id.as_str()), Some(cause.id.as_str()));
+    assert!(report.cause_of("create.category-type").is_none(), "a body that was accepted is another matter");
+    assert!(plain(&report, Detail::Normal).contains(&format!("Likely causes\n  →  {sentence}\n")));
+    // An archive has exchanges only, and a test-result statement has names only.
+    for format in FORMATS.iter().filter(|format| !["har", "in-toto", "badge"].contains(&format.name)) {
+        assert!((format.render)(&report).contains(sentence), "{} does not name the cause", format.name);
+    }
+}
+
+#[test]
+fn findings_with_one_cause_are_shown_in_full_once() {
+    let shown = plain(&report(), Detail::Normal);
+    let of = |id: &str| {
+        let from = shown.find(&format!("✗ {id}  ")).expect("a finding");
+        shown[from..].split("\n\n").next().expect("a paragraph").to_owned()
+    };
+    assert!(of("create.name-required").contains("curl "));
+    let second = of("create.category-required");
+    assert!(second.contains("found     422 on POST /pets") && !second.contains("curl "), "{second}");
+}
+
+#[test]
+fn the_worst_kind_comes_first_with_what_it_is_about() {
+    let report = report();
+    let requirement = requirement(&report, "create.category-type");
+    assert_eq!(requirement.findings(), "201 on POST /pets: \"1\"; 422 on POST /pets x2: \"one\", true");
+    let shown = plain(&report, Detail::Normal);
+    assert!(shown.contains("    found     201 on POST /pets: \"1\"\n"), "{shown}");
+    assert!(shown.contains("    also      422 on POST /pets x2: \"one\", true\n"), "{shown}");
+    assert!(
+        shown.contains("found     categoryId \"1\" instead of 1") || shown.contains("categoryId is \"1\""),
+        "{shown}"
+    );
+}
+
+#[test]
+fn a_finding_about_limits_shows_both_exchanges_in_order_and_no_body() {
+    let report = report();
+    let shown = plain(&report, Detail::Normal);
+    let first =
+        "exchange  #6 12:00:02.500 GET /pets?limit=100 200, Limit 60, Remaining 54, Reset 1780315260 (12:01:00)\n";
+    let second =
+        "exchange  #7 12:00:03.000 GET /pets?limit=100 200, Limit 60, Remaining 58, Reset 1780315260 (12:01:00)\n";
+    let at = |line: &str| shown.find(line).unwrap_or_else(|| panic!("{line} is missing in {shown}"));
+    assert!(at(first) < at(second));
+    assert!(!shown.contains("response  200 []"), "the list's body says nothing of its headers");
+    for format in ["markdown", "junit", "sarif", "github"] {
+        let render = FORMATS.iter().find(|known| known.name == format).expect("a format").render;
+        assert!(render(&report).contains("Remaining 58"), "{format}");
+    }
+}
+
+#[test]
+fn a_key_of_one_letter_leaves_the_report_readable() {
+    let list = || Request::new("GET", "/pets").query("limit=1");
+    let report = report_with("e", vec![(list(), 400, "{}", 9), (list(), 400, r#"{"code":"e"}"#, 8)]);
+    assert_eq!(requirement(&report, "list.success").findings(), "400 on GET /pets x2");
+    assert_eq!(report.target.base_url, "http://127.0.0.1:8080/v1");
+    let curl = &requirement(&report, "list.success").evidence[0].exchanges[0].curl;
+    assert_eq!(
+        curl,
+        r#"curl -i -H "Authorization: Bearer $CONFORM_API_KEY" "http://127.0.0.1:8080/v1/pets?limit=1""#.replace('"', "'").replacen('\'', "\"", 2).as_str()
+    );
+    assert!(
+        !report.exchanges[1].response.as_ref().expect("a response").body.text.contains("\"e\""),
+        "an echoed key is hidden"
+    );
+    assert!(report.rerun_command.contains("--api-key \"$CONFORM_API_KEY\" --seed 7"), "{}", report.rerun_command);
+}

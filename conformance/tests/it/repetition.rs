@@ -1,0 +1,72 @@
+//! What is judged again: a report's broken requirements, a generated request; and what is noted as known to fail.
+
+use std::path::PathBuf;
+
+use crate::candidate::{Candidate, KEY, Nature};
+use crate::command_line::{conform, text};
+use crate::faults::Fault;
+
+fn file(name: &str) -> PathBuf {
+    [env!("CARGO_TARGET_TMPDIR"), name].iter().collect()
+}
+
+#[tokio::test]
+async fn a_rerun_judges_what_was_broken_and_what_is_known_to_fail_is_written_down() {
+    let broken = Candidate::start(Nature { fault: Some(Fault::TakesSuffixes), ..Nature::default() }).await;
+    let (report, known) = (file("rerun.json"), file("rerun-known.toml"));
+    let (report, known) = (report.display().to_string(), known.display().to_string());
+    let to_report = format!("json={report}");
+    let args = ["--base-url", &broken.base_url, "--api-key", KEY, "--profile", "functional"];
+    let first = [&args[..], &["--report", &to_report, "--write-known-failing", &known, "--seed", "7"]].concat();
+    let output = conform(&first).await;
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("✗ auth.exact-key: "), "failures are shown as they are found");
+
+    let again = conform(&[&args[..], &["--rerun", &report, "--format", "json"]].concat()).await;
+    assert_eq!(again.status.code(), Some(1), "{}", text(&again.stderr));
+    let judged: serde_json::Value = serde_json::from_slice(&again.stdout).expect("JSON");
+    let requirements = judged["requirements"].as_array().expect("requirements");
+    let selected: Vec<&str> =
+        requirements.iter().filter(|r| r["selected"] == true).filter_map(|r| r["id"].as_str()).collect();
+    assert_eq!((judged["seed"].as_u64(), selected.contains(&"auth.exact-key")), (Some(7), true), "{selected:?}");
+    assert!(!selected.contains(&"list.success"), "{selected:?}");
+
+    let excused = conform(&[&args[..], &["--known-failing", &known, "--seed", "7"]].concat()).await;
+    assert_eq!(excused.status.code(), Some(0), "{}", text(&excused.stdout));
+
+    let fast = conform(&[&args[..], &["--fail-fast", "--seed", "7"]].concat()).await;
+    assert_eq!(fast.status.code(), Some(1));
+    assert!(text(&fast.stdout).contains("(--fail-fast)"), "{}", text(&fast.stdout));
+}
+
+#[tokio::test]
+async fn a_report_in_which_nothing_is_broken_cannot_be_rerun() {
+    let (empty, junk) = (file("rerun-none.json"), file("rerun-junk.json"));
+    std::fs::write(&junk, "{}").expect("a file");
+    for path in [&empty, &junk] {
+        let args = ["--base-url", "http://127.0.0.1:1/v1", "--api-key", KEY, "--rerun", &path.display().to_string()];
+        let output = conform(&args).await;
+        assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
+        assert!(text(&output.stderr).starts_with("error: cannot rerun "), "{}", text(&output.stderr));
+    }
+}
+
+#[tokio::test]
+async fn a_replay_says_that_it_holds_now_or_that_there_is_no_such_request() {
+    let candidate = Candidate::start(Nature::default()).await;
+    let args = ["--base-url", &candidate.base_url, "--api-key", KEY, "--seed", "7"];
+    let output = conform(&[&args[..], &["--replay", "1"]].concat()).await;
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stdout));
+    assert!(text(&output.stdout).contains("the generated request 1 holds now"), "{}", text(&output.stdout));
+    let none = conform(&[&args[..], &["--replay", "0"]].concat()).await;
+    assert_eq!(none.status.code(), Some(2), "{}", text(&none.stderr));
+    assert!(text(&none.stderr).contains("there is no generated request 0"), "{}", text(&none.stderr));
+}
+
+#[tokio::test]
+async fn the_plan_of_a_dry_run_can_be_read_by_a_program() {
+    let args = ["--base-url", "http://127.0.0.1:1/v1", "--api-key", KEY, "--dry-run", "--format", "json"];
+    let output = conform(&args).await;
+    let plan: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert!(plan["requests"].as_u64().is_some_and(|requests| requests > 8) && plan["probes"].is_array(), "{plan}");
+}

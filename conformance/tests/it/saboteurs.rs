@@ -1,0 +1,98 @@
+//! Saboteurs: the reference with one of its faults. The matrix shows which is caught by which requirement; it is committed, and
+//! read before it is committed.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use animal_store_conformance::Judge;
+use animal_store_reference::Plan;
+use animal_store_reference::lab::faults::{Fault, faults};
+use animal_store_rules::catalogue::scope::Profile;
+use animal_store_rules::catalogue::{Level, Party, catalogue};
+use animal_store_rules::trace::keys::ApiKey;
+use libtest_mimic::Trial;
+
+use crate::host::Host;
+use crate::trials::{Outcome, Table, block_on, plain};
+use crate::{figures, options};
+
+/// A test for each saboteur, and those of the matrix.
+pub(crate) fn trials() -> Vec<Trial> {
+    let named = |faults: Vec<Fault>| faults.into_iter().map(|fault| (fault.name.clone(), fault));
+    let (with_two_keys, others) = faults().into_iter().partition(|fault| NEED_TWO_KEYS.contains(&fault.name.as_str()));
+    let table = Table::new("saboteur", named(others), |fault| block_on(row(fault)));
+    let mut trials = table.trials();
+    let of_limits: Vec<Fault> = faults().into_iter().filter(is_of_limits).chain(with_two_keys).collect();
+    trials.extend(Table::new("two_keys", named(of_limits), |fault| block_on(row_of_two_keys(fault))).trials());
+    trials.push(table.snapshot("matrix"));
+    trials.push(plain!("saboteurs", every_stated_requirement_has_two_saboteurs_and_every_inferred_one_has_one));
+    trials.push(plain!("saboteurs", figures::the_figures_of_the_readme_are_those_of_the_matrix));
+    trials
+}
+
+/// The saboteurs that break something between two keys.
+const NEED_TWO_KEYS: [&str; 1] = ["quota.not-early.one-count-for-all"];
+
+/// The saboteurs that show only where one key is watched over two Resets: with two keys a run is over sooner.
+const NEED_TWO_RESETS: [&str; 2] = ["headers.reset-time.day-ends-with-minute", "quota.not-early.fetches-at-times"];
+
+/// Whether it breaks something about limits, which a quota key must not hide.
+fn is_of_limits(fault: &Fault) -> bool {
+    let is_of_limits = |target: &&str| target.starts_with("quota.") || target.starts_with("headers.re");
+    let is_left_out = [&NEED_TWO_KEYS[..], &NEED_TWO_RESETS].concat().contains(&fault.name.as_str());
+    !is_left_out && fault.targets.iter().any(is_of_limits)
+}
+
+/// With a second key, which the run exhausts as well, a saboteur is caught by the same requirements.
+async fn row_of_two_keys(fault: &Fault) -> Outcome {
+    let caught = caught_by(fault, true).await?;
+    let missed: Vec<_> = fault.targets.iter().filter(|target| !caught.iter().any(|id| id == *target)).collect();
+    if missed.is_empty() { Ok(String::new()) } else { Err(format!("not caught by {missed:?}, only by {caught:?}")) }
+}
+
+/// The requirements that a saboteur is seen to break in one full run, as on a Free key, without generated requests.
+async fn caught_by(fault: &Fault, has_two_keys: bool) -> Result<Vec<String>, String> {
+    let host = Host::start(Plan::Free, fault.variation.clone()).await;
+    let mut options = options(&host.base_url, Profile::Full);
+    options.api_key = ApiKey::new(&host.key).expect("a usable key");
+    options.quota_key = has_two_keys.then(|| ApiKey::new(&host.quota_key).expect("a usable key"));
+    options.plan = "free".parse().ok();
+    // The fixed part of a run must catch every saboteur by itself.
+    options.cases = Some(0);
+    options.strict = true;
+    let report = Judge::new(options).clock(host.clock.clone()).run().await;
+    let report = report.map_err(|error| format!("no verdict: {error}"))?;
+    let failed = report.requirements.into_iter().filter(|requirement| requirement.failures > 0);
+    Ok(failed.map(|requirement| requirement.id).collect())
+}
+
+/// The saboteur's row of the matrix. It must be caught by every requirement that it names.
+async fn row(fault: &Fault) -> Outcome {
+    let caught = caught_by(fault, false).await?;
+    let missed: Vec<_> = fault.targets.iter().filter(|target| !caught.iter().any(|id| id == *target)).collect();
+    if !missed.is_empty() {
+        return Err(format!("not caught by {missed:?}, only by {caught:?}"));
+    }
+    Ok(format!("{} · {}\n    {}\n", fault.name, fault.like, caught.join(" ")))
+}
+
+fn every_stated_requirement_has_two_saboteurs_and_every_inferred_one_has_one() {
+    let (mut targets, mut names) = (BTreeMap::<&str, usize>::new(), BTreeSet::<&str>::new());
+    let faults = faults();
+    for fault in &faults {
+        assert!(names.insert(fault.name.as_str()), "two saboteurs are called {}", fault.name);
+        assert!(!fault.targets.is_empty(), "{} names no requirement", fault.name);
+        for target in fault.targets {
+            assert!(catalogue().get(target).is_some(), "{} names {target}, which is no requirement", fault.name);
+            *targets.entry(target).or_default() += 1;
+        }
+    }
+    for requirement in catalogue().of(Party::Server) {
+        let wanted = match requirement.level {
+            Level::Stated => 2,
+            Level::Inferred => 1,
+            Level::Open => 0,
+        };
+        let found = targets.get(requirement.id.as_str()).copied().unwrap_or(0);
+        assert!(found >= wanted, "{} has {found} saboteurs, and needs {wanted}", requirement.id);
+    }
+}

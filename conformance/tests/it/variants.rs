@@ -1,0 +1,113 @@
+//! Variants: the reference with other lawful choices. Every one conforms alone; `cargo xtask lab` judges many together.
+
+use animal_store_conformance::Judge;
+use animal_store_reference::Plan;
+use animal_store_reference::lab::choices::{Build, Choice, LIMITS, Maker, choices};
+use animal_store_rules::catalogue::scope::Profile;
+use animal_store_rules::catalogue::{Level, Party, catalogue};
+use animal_store_rules::trace::keys::ApiKey;
+use animal_store_rules::verdict::{Status, Verdict};
+use libtest_mimic::Trial;
+
+use crate::host::Host;
+use crate::trials::{Outcome, Table, block_on, plain};
+use crate::{broken, options};
+
+/// Some lawful choices of a server, on a plan.
+struct Variant {
+    plan: Plan,
+    /// Whether the judge has a second key to exhaust.
+    has_two_keys: bool,
+    choices: Vec<Choice>,
+}
+
+/// A test for each choice on a Free key, for each choice about limits on a Pro key and with two keys too, and for what there is to choose.
+pub(crate) fn trials() -> Vec<Trial> {
+    let alone = |plan: Plan| {
+        move |choice: Choice| {
+            (format!("{plan} {}", choice.name()), Variant { plan, has_two_keys: false, choices: vec![choice] })
+        }
+    };
+    let differs = |choice: &Choice| choice.maker != Maker::Reference;
+    let free = choices().into_iter().filter(differs).map(alone(Plan::Free));
+    let pro = LIMITS.iter().copied().filter(differs).map(alone(Plan::Pro));
+    let table = |kind, variants: Vec<(String, Variant)>| Table::new(kind, variants, |v| block_on(conforms(v))).trials();
+    let two_keys = LIMITS
+        .iter()
+        .copied()
+        .filter(differs)
+        .map(alone(Plan::Free))
+        .map(|(name, variant)| (format!("{name} with two keys"), Variant { has_two_keys: true, ..variant }));
+    let mut trials = table("variant", free.chain(pro).chain(two_keys).collect());
+    trials.push(plain!("choices", every_choice_belongs_to_a_requirement_and_every_open_one_has_two));
+    trials
+}
+
+/// What is open and not for a layer around a server to choose: where it is deployed, how its keys are issued, what it publishes
+/// elsewhere, and what only clients do.
+const NOT_FOR_A_LAYER: [&str; 6] = [
+    "auth.key-lifecycle",
+    "events.none",
+    "quota.backoff",
+    "service.environments",
+    "service.https",
+    "versioning.policy",
+];
+
+fn every_choice_belongs_to_a_requirement_and_every_open_one_has_two() {
+    let choices = choices();
+    for choice in &choices {
+        assert!(catalogue().get(choice.requirement()).is_some(), "{} is about no requirement", choice.name());
+    }
+    for requirement in catalogue().of(Party::Server).filter(|requirement| requirement.level == Level::Open) {
+        let id = requirement.id.as_str();
+        let found = choices.iter().filter(|choice| choice.requirement() == id).count();
+        let wanted = if NOT_FOR_A_LAYER.contains(&id) { 0..=0 } else { 2..=usize::MAX };
+        assert!(wanted.contains(&found), "{id} has {found} choices");
+    }
+}
+
+/// Judges a variant strictly; what is wrong with the verdict, if anything.
+async fn accused(plan: Plan, has_two_keys: bool, choices: &[Choice]) -> Option<String> {
+    let host = Host::start(plan, Build::new(choices).finish()).await;
+    let mut options = options(&host.base_url, Profile::Full);
+    options.api_key = ApiKey::new(&host.key).expect("a usable key");
+    options.quota_key = has_two_keys.then(|| ApiKey::new(&host.quota_key).expect("a usable key"));
+    // Who has a Free key need not say so.
+    options.plan = (plan != Plan::Free).then(|| plan.name().parse().expect("a plan"));
+    options.strict = true;
+    // A slow variant with a ban takes its time, which is none here.
+    options.max_duration = std::time::Duration::from_hours(1);
+    let report = match Judge::new(options).clock(host.clock.clone()).run().await {
+        Ok(report) => report,
+        Err(error) => return Some(format!("no verdict: {error}")),
+    };
+    let missed = report.requirements.iter().filter(|requirement| requirement.status == Status::NotExercised);
+    let missed: Vec<_> = missed.map(|requirement| (&requirement.id, &requirement.reason)).collect();
+    (report.verdict != Verdict::Conforms).then(|| format!("broken: {:#?}, not exercised: {missed:#?}", broken(&report)))
+}
+
+/// Choices of these without any of which the server is no longer accused, and of what it is.
+async fn simplest(plan: Plan, has_two_keys: bool, choices: &[Choice]) -> Option<(Vec<Choice>, String)> {
+    let (mut kept, mut problem) = (choices.to_vec(), accused(plan, has_two_keys, choices).await?);
+    let mut at = 0;
+    while at < kept.len() {
+        let fewer = [&kept[..at], &kept[at + 1..]].concat();
+        match accused(plan, has_two_keys, &fewer).await {
+            Some(still) => (kept, problem) = (fewer, still),
+            None => at += 1,
+        }
+    }
+    Some((kept, problem))
+}
+
+/// The variant is accused of nothing. What is wrong with the verdict is reported for the fewest choices that show it.
+async fn conforms(variant: &Variant) -> Outcome {
+    match simplest(variant.plan, variant.has_two_keys, &variant.choices).await {
+        None => Ok(String::new()),
+        Some((choices, problem)) => {
+            let names: Vec<String> = choices.iter().map(Choice::name).collect();
+            Err(format!("on a {} key, {names:?}: {problem}", variant.plan))
+        }
+    }
+}
