@@ -30,7 +30,11 @@ pub(crate) fn run(args: &[OsString]) -> anyhow::Result<ExitCode> {
     }
     let runtime = tokio::runtime::Runtime::new().context("no asynchronous runtime could be started")?;
     let code = runtime.block_on(async {
-        if invocation.has_target() { Ok(invocation.run().await.into()) } else { judge_embedded(invocation).await }
+        if invocation.has_target() {
+            Ok(invocation.run().await.into())
+        } else {
+            Box::pin(judge_embedded(invocation)).await
+        }
     });
     // As in `conform`: do not wait for a connection that a hostile server keeps busy.
     runtime.shutdown_background();
@@ -65,6 +69,7 @@ async fn judge_embedded(invocation: Invocation) -> anyhow::Result<ExitCode> {
             base_url: server.base_url().to_owned(),
             api_key: server.api_key().to_owned(),
             plan: judged,
+            implementation: ("animal-store-reference".to_owned(), env!("CARGO_PKG_VERSION").to_owned()),
         })
         .run()
         .await;

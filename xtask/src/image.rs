@@ -59,10 +59,10 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     let engine = engine(options.engine.clone())?;
     let programs = Programs::build(&options.profile)?;
     let metadata = Metadata::read(&programs.target)?;
-    for (product, dockerfile, folder) in [(REFERENCE, OF_REFERENCE, "data"), (JUDGE, OF_JUDGE, "reports")] {
+    for (product, dockerfile) in [(REFERENCE, OF_REFERENCE), (JUDGE, OF_JUDGE)] {
         let context = tempfile::tempdir().context("no folder for what goes into the image")?;
         std::fs::copy(programs.path(product), context.path().join(product.program))?;
-        std::fs::create_dir(context.path().join(folder))?;
+        std::fs::create_dir(context.path().join(writable_folder(product)))?;
         let version = &metadata.member(product.package)?.version;
         let tags = options.tag.as_ref().map_or_else(|| vec![version.as_str(), "latest"], |tag| vec![tag.as_str()]);
         let names: Vec<String> = tags.iter().map(|tag| format!("{}:{tag}", name(product))).collect();
@@ -70,6 +70,18 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
         println!("{}", names.join(" "));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The instructions for a product's image of several platforms, from a folder that has the files of each in a folder of the
+/// platform's name, such as `linux/amd64`.
+pub(crate) fn for_platforms(product: Product) -> String {
+    let of_one = if product == JUDGE { OF_JUDGE } else { OF_REFERENCE };
+    of_one.replace(" . /\n", " $TARGETPLATFORM /\n").replace("FROM scratch\n", "FROM scratch\nARG TARGETPLATFORM\n")
+}
+
+/// The folder in a product's image that its user may write to.
+pub(crate) fn writable_folder(product: Product) -> &'static str {
+    if product == JUDGE { "reports" } else { "data" }
 }
 
 /// The name of a product's image, without a tag.
@@ -112,6 +124,15 @@ mod tests {
         for dockerfile in [OF_REFERENCE, OF_JUDGE] {
             assert!(dockerfile.starts_with("FROM scratch\n"), "nothing may be pulled");
             assert!(dockerfile.contains("\nUSER 65532:65532\n"));
+        }
+    }
+
+    #[test]
+    fn an_image_of_several_platforms_copies_the_files_of_each() {
+        for product in [JUDGE, REFERENCE] {
+            let dockerfile = for_platforms(product);
+            assert!(dockerfile.starts_with("FROM scratch\nARG TARGETPLATFORM\n"), "{dockerfile}");
+            assert!(dockerfile.contains("\nCOPY --chown=65532:65532 $TARGETPLATFORM /\n"), "{dockerfile}");
         }
     }
 }

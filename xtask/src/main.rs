@@ -1,5 +1,5 @@
-//! The project's own commands: `cargo xtask conform`, `rules`, `serve`, `test`, `mutants`, `bench`, `completions`, `man`, `dist`
-//! and `image`.
+//! The project's own commands: `cargo xtask conform`, `rules`, `serve`, `test`, `lab`, `mutants`, `bench`, `completions`, `man`,
+//! `dist` and `image`.
 //!
 //! This file dispatches, nothing else: each command is a module of its own.
 
@@ -9,6 +9,7 @@ mod completions;
 mod conform;
 mod dist;
 mod image;
+mod lab;
 mod man;
 mod metadata;
 mod mutants;
@@ -54,6 +55,8 @@ enum Command {
     Serve(serve::Options),
     /// Run everything that tests
     Test(test::Options),
+    /// Judge the reference with the lawful choices of many seeds; none may be accused
+    Lab(lab::Options),
     /// Change the code in one place at a time, and see whether a test notices
     Mutants(mutants::Options),
     /// Measure the reference and the judge, as ratios within one run
@@ -90,6 +93,7 @@ fn run(command: &Command) -> anyhow::Result<ExitCode> {
         Command::Rules { .. } => Ok(rules::run(passed_on(std::env::args_os()))),
         Command::Serve(options) => serve::run(options),
         Command::Test(_) => test::run(&passed_on(std::env::args_os())),
+        Command::Lab(options) => lab::run(options),
         Command::Mutants(options) => mutants::run(options),
         Command::Bench(options) => bench::run(options),
         Command::Completions(options) => completions::run(options),

@@ -54,6 +54,11 @@ impl Programs {
         Ok(Programs { dir: metadata.target_directory.join(&target).join(folder), target })
     }
 
+    /// The folder of the programs.
+    pub(crate) fn dir(&self) -> &Path {
+        &self.dir
+    }
+
     /// Where the program of a product is.
     pub(crate) fn path(&self, product: Product) -> PathBuf {
         self.dir.join(product.program)

@@ -1,12 +1,16 @@
 //! `cargo xtask test`: everything that tests.
 
 use std::ffi::OsString;
-use std::process::ExitCode;
+use std::io::Write;
+use std::process::{Command, ExitCode, Stdio};
 
 use anyhow::Context;
 use clap::Args;
 
 use crate::cargo;
+
+/// The test of the container images. It waits for the engine most of the time, and takes longer than any other.
+const IMAGES: &str = "images_of_the_products_judge_and_are_judged_and_leave_nothing_behind";
 
 /// The arguments of `cargo xtask test`.
 #[derive(Debug, Args)]
@@ -24,14 +28,41 @@ pub(crate) struct Options {
 ///
 /// `--no-fail-fast`: one failure in the first package must not hide what the others have to say.
 pub(crate) fn run(args: &[OsString]) -> anyhow::Result<ExitCode> {
-    let mut command = cargo::cargo();
-    command.args(["test", "--locked", "--no-fail-fast"]);
+    if args.is_empty() {
+        return run_everything();
+    }
+    let mut command = cargo_test();
     if !args.iter().any(selects_packages) {
         command.arg("--workspace");
     }
-    command.args(args);
-    let status = command.status().context("could not start cargo; is it on the path?")?;
+    let status = command.args(args).status().context(NO_CARGO)?;
     Ok(cargo::exit_code(status))
+}
+
+const NO_CARGO: &str = "could not start cargo; is it on the path?";
+
+/// Runs the test of the images at the same time as all others, and prints its output after theirs. All select the whole workspace, so
+/// that they share what is built.
+fn run_everything() -> anyhow::Result<ExitCode> {
+    let built = cargo_test().args(["--workspace", "--no-run"]).status().context(NO_CARGO)?;
+    if !built.success() {
+        return Ok(cargo::exit_code(built));
+    }
+    let mut images = cargo_test();
+    images.args(["--workspace", "--test", "containers"]).stdin(Stdio::null());
+    let images = std::thread::spawn(move || images.output());
+    let others = cargo_test().args(["--workspace", "--", "--skip", IMAGES]).status().context(NO_CARGO);
+    let images = images.join().expect("a thread that only waits").context(NO_CARGO)?;
+    std::io::stderr().write_all(&images.stderr)?;
+    std::io::stdout().write_all(&images.stdout)?;
+    let others = others?;
+    Ok(cargo::exit_code(if others.success() { images.status } else { others }))
+}
+
+fn cargo_test() -> Command {
+    let mut command = cargo::cargo();
+    command.args(["test", "--locked", "--no-fail-fast"]);
+    command
 }
 
 /// Whether the user chose packages: then `--workspace` would choose all of them again.
@@ -39,4 +70,15 @@ fn selects_packages(arg: &OsString) -> bool {
     arg.to_str().is_some_and(|arg| {
         arg.starts_with("-p") || arg == "--package" || arg.starts_with("--package=") || arg == "--workspace"
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_test_of_the_images_has_the_name_that_is_left_out() {
+        let source = include_str!("../tests/containers.rs");
+        assert!(source.contains(&format!("#[test]\nfn {IMAGES}()")));
+    }
 }

@@ -27,9 +27,9 @@ fn with_file(file: &str) -> tempfile::TempDir {
 fn a_file_that_names_no_server_tells_how_to_judge_the_embedded_one() {
     let folder = with_file("profile = 'functional'\nplan = 'business'\nquiet = true\n");
     let output = conform(folder.path(), &[]);
-    let told = text(&output.stdout);
-    assert_eq!(output.status.code(), Some(0), "{told}{}", text(&output.stderr));
-    assert!(told.contains("profile functional") && told.contains("plan business"), "{told}");
+    let stdout = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{stdout}{}", text(&output.stderr));
+    assert!(stdout.contains("profile functional") && stdout.contains("plan business"), "{stdout}");
 }
 
 #[test]

@@ -24,7 +24,7 @@ fn images_of_the_products_judge_and_are_judged_and_leave_nothing_behind() {
     site.the_reference_image_conforms();
     site.a_sabotaged_image_violates_and_its_log_is_reported();
     site.an_image_that_never_gets_ready_ends_with_code_3();
-    site.an_image_whose_program_ends_is_told_with_its_last_words();
+    site.an_image_whose_program_exits_is_reported_with_its_last_output();
     site.an_interrupted_run_leaves_no_container();
     site.without_an_engine_a_sentence_is_all();
     site.the_judges_image_judges_the_references_on_a_private_network();
@@ -84,14 +84,14 @@ impl Site {
         let mut command = self.judge(options);
         command.args(arguments.iter().flat_map(|argument| ["--container-arg", argument]));
         let output = command.output().expect("the judge starts");
-        assert_eq!(self.candidates(), "", "a container was left behind: {}", told(&output));
+        assert_eq!(self.candidates(), "", "a container was left behind: {}", both_streams(&output));
         output
     }
 
     fn the_reference_image_conforms(&self) {
         for ready in [&[][..], &["--ready", "/healthz"], &["--ready", "log:listening on"]] {
             let output = self.judge_with(&[], ready);
-            assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+            assert_eq!(output.status.code(), Some(0), "{}", both_streams(&output));
             let report = String::from_utf8_lossy(&output.stdout);
             assert!(
                 report.starts_with(&format!("CONFORMS  {}", self.seeded)) && !report.contains("candidate's log"),
@@ -104,7 +104,7 @@ impl Site {
         // A server that takes no body of more than eight bytes creates no animal.
         let arguments = ["serve", "--listen", "0.0.0.0:8080", "--max-body", "8"];
         let output = self.judge_with(&arguments, &["--format", "json"]);
-        assert_eq!(output.status.code(), Some(1), "{}", told(&output));
+        assert_eq!(output.status.code(), Some(1), "{}", both_streams(&output));
         let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("a report");
         assert_eq!(report["target"]["image"], self.seeded);
         let log = report["candidate_log"].as_str().expect("a log");
@@ -114,18 +114,18 @@ impl Site {
     fn an_image_that_never_gets_ready_ends_with_code_3(&self) {
         // It listens where only its own container can reach it, as so many do.
         let output = self.judge_with(&["serve"], &["--ready-timeout", "2"]);
-        let said = told(&output);
-        assert_eq!(output.status.code(), Some(3), "{said}");
-        assert!(said.contains("was not ready within 2 s") && said.contains("0.0.0.0"), "{said}");
-        assert!(said.contains("| listening on http://127.0.0.1:8080/v1"), "{said}");
+        let text = both_streams(&output);
+        assert_eq!(output.status.code(), Some(3), "{text}");
+        assert!(text.contains("was not ready within 2 s") && text.contains("0.0.0.0"), "{text}");
+        assert!(text.contains("| listening on http://127.0.0.1:8080/v1"), "{text}");
     }
 
-    fn an_image_whose_program_ends_is_told_with_its_last_words(&self) {
+    fn an_image_whose_program_exits_is_reported_with_its_last_output(&self) {
         for ready in [&[][..], &["--ready", "log:listening"]] {
             let output = self.judge_with(&["serve", "--no-such-option"], ready);
-            let said = told(&output);
-            assert_eq!(output.status.code(), Some(3), "{said}");
-            assert!(said.contains("exited with code 2") && said.contains("--no-such-option"), "{said}");
+            let text = both_streams(&output);
+            assert_eq!(output.status.code(), Some(3), "{text}");
+            assert!(text.contains("exited with code 2") && text.contains("--no-such-option"), "{text}");
         }
     }
 
@@ -143,9 +143,9 @@ impl Site {
     fn without_an_engine_a_sentence_is_all(&self) {
         let mut judge = self.judge(&[]);
         let output = judge.env("DOCKER_HOST", "unix:///no-such-socket").output().expect("the judge starts");
-        let said = told(&output);
-        assert_eq!(output.status.code(), Some(3), "{said}");
-        assert!(said.starts_with("error: no container engine responds") && said.lines().count() == 1, "{said}");
+        let text = both_streams(&output);
+        assert_eq!(output.status.code(), Some(3), "{text}");
+        assert!(text.starts_with("error: no container engine responds") && text.lines().count() == 1, "{text}");
     }
 
     fn the_judges_image_judges_the_references_on_a_private_network(&self) {
@@ -161,7 +161,7 @@ impl Site {
         let options = ["--base-url", "http://pets:8080/v1", "--profile", "functional", "--cases", "0"];
         let mut judge = Command::new("docker");
         let output = judge.args(line).args(options).env("CONFORM_API_KEY", &self.key).output().expect("docker starts");
-        assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+        assert_eq!(output.status.code(), Some(0), "{}", both_streams(&output));
         // After SIGTERM it ends in good order; killed, it would leave another code.
         docker(["stop", "--time", "60", server]);
         assert_eq!(docker(["inspect", "--format", "{{.State.ExitCode}}", server]).trim(), "0");
@@ -196,12 +196,12 @@ fn docker(args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> String {
 /// What a command prints, which must succeed.
 fn succeed(command: &mut Command) -> String {
     let output = command.output().expect("it can be started");
-    assert!(output.status.success(), "{command:?}: {}", told(&output));
+    assert!(output.status.success(), "{command:?}: {}", both_streams(&output));
     String::from_utf8(output.stdout).expect("UTF-8")
 }
 
 /// Both streams of an output.
-fn told(output: &Output) -> String {
+fn both_streams(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout)
 }
 

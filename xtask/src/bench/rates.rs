@@ -67,7 +67,7 @@ impl Catalogues {
             of_many.row(
                 1,
                 format!("GET {PETS}/{{id}}, {} animals of {}, the same", sample.len(), self.many_ids.len()),
-                Bound::None,
+                Bound::AtLeast(0.75),
                 note("read of many", &of_many)?,
             )?,
         ])

@@ -1,9 +1,12 @@
 //! `cargo xtask dist`: the products as others get them, without a toolchain.
 //!
-//! For each product a folder and an archive of it: the program, its licence and those of what is compiled into it. The
-//! same commit and toolchain give the same bytes, wherever and whenever it runs.
+//! For each product a folder and an archive of it: the program, its licence and those of what is compiled into it; a Debian package;
+//! and the files of a container image, by platform. The same commit and toolchain give the same bytes, wherever and whenever it
+//! runs. Nothing has the same name for another architecture, so that the results of several machines go into one folder.
 
 mod archive;
+mod deb;
+mod images;
 mod licences;
 
 use std::path::{Path, PathBuf};
@@ -27,6 +30,9 @@ pub(crate) struct Options {
     /// The folder to fill; what it holds is replaced [default: target/products]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Make no Debian packages, which need cargo-deb: where it is missing, it is installed into the target folder
+    #[arg(long)]
+    no_deb: bool,
 }
 
 /// Builds, collects, packs, sums up, and reports sizes and start-up times.
@@ -42,6 +48,10 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
         let mut archive = folder.clone().into_os_string();
         archive.push(".tar.gz");
         archive::pack(&folder, Path::new(&archive), time)?;
+        if !options.no_deb {
+            deb::make(product, &programs, &metadata, &folder, &out, time)?;
+        }
+        images::collect(product, &programs, &out)?;
         describe(product, &folder.join(product.program), Path::new(&archive))?;
     }
     std::fs::write(out.join("SHA256SUMS"), archive::sums(&out)?)?;

@@ -1,0 +1,68 @@
+//! Debian packages of the static programs, made by cargo-deb. What goes where is in `[package.metadata.deb]` of each product.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::Context;
+
+use super::archive;
+use crate::cargo;
+use crate::metadata::Metadata;
+use crate::products::{DIST, Product, Programs};
+
+/// The version of cargo-deb that is installed where there is none of its series.
+const VERSION: &str = "3.8.0";
+const SERIES: &str = "3.";
+
+/// Makes the package of a product whose folder is filled, and puts it into `out`.
+pub(super) fn make(
+    product: Product,
+    programs: &Programs,
+    metadata: &Metadata,
+    folder: &Path,
+    out: &Path,
+    time: u64,
+) -> anyhow::Result<()> {
+    stage(folder, &programs.dir().join("deb").join(product.program))?;
+    let mut command = Command::new(program(metadata)?);
+    command.arg("deb").args(["--no-build", "--no-strip", "--locked", "--quiet"]);
+    command.args(["--package", product.package, "--profile", DIST, "--target", &programs.target]);
+    command.arg("--output").arg(out).current_dir(&metadata.workspace_root);
+    // The times of the files in the package.
+    command.env("SOURCE_DATE_EPOCH", time.to_string());
+    cargo::run(command)
+}
+
+/// Copies the folder to where the assets are looked for: beside the program that was built.
+fn stage(folder: &Path, to: &Path) -> anyhow::Result<()> {
+    if to.exists() {
+        std::fs::remove_dir_all(to).with_context(|| format!("cannot empty {}", to.display()))?;
+    }
+    for name in archive::files(folder)? {
+        let path = to.join(&name);
+        std::fs::create_dir_all(path.parent().unwrap_or(to))?;
+        std::fs::copy(folder.join(&name), &path).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    Ok(())
+}
+
+/// cargo-deb, from the path, or installed into the target folder: without optimisation, that takes a minute.
+fn program(metadata: &Metadata) -> anyhow::Result<OsString> {
+    let fits = |program: &OsString| {
+        let output = Command::new(program).arg("--version").output().ok()?;
+        let version = String::from_utf8(output.stdout).ok()?;
+        version.split_whitespace().last()?.starts_with(SERIES).then_some(())
+    };
+    let on_path = OsString::from("cargo-deb");
+    let tools = metadata.target_directory.join("tools");
+    let installed: PathBuf = tools.join("bin/cargo-deb");
+    if let Some(program) = [on_path, installed.clone().into_os_string()].into_iter().find(|p| fits(p).is_some()) {
+        return Ok(program);
+    }
+    let mut command = cargo::cargo();
+    command.args(["install", "cargo-deb", "--version", VERSION, "--locked", "--debug", "--no-default-features"]);
+    command.arg("--quiet").arg("--root").arg(&tools).arg("--target-dir").arg(tools.join("build"));
+    cargo::run(command).context("cargo-deb could not be installed; without Debian packages: --no-deb")?;
+    Ok(installed.into_os_string())
+}
