@@ -41,7 +41,7 @@ impl Key {
 
     /// Whether the stored key is still this one, so that what it has used goes on counting.
     fn is(&self, stored: &StoredKey) -> bool {
-        self.hash == stored.hash && self.limits == stored.limits
+        self.id == stored.id && self.hash == stored.hash && self.limits == stored.limits
     }
 
     /// How many requests it may make.
@@ -91,7 +91,8 @@ pub struct KeyRing {
     store: Arc<Store>,
     /// The store's change mark that `keys` is known to be current for.
     current_for: AtomicU64,
-    keys: RwLock<HashMap<i64, Arc<Key>>>,
+    /// By their hashes. How long a look takes may tell something of a stored hash, from which no key can be derived.
+    keys: RwLock<HashMap<[u8; 32], Arc<Key>>>,
     /// The generation of `keys`; held while they are renewed.
     generation: Mutex<i64>,
 }
@@ -125,11 +126,14 @@ impl KeyRing {
         if mark.is_none_or(|mark| mark != self.current_for.load(Ordering::Acquire)) {
             self.renew().map_err(AuthError::Unknown)?;
         }
-        let known = keys::claimed_number(presented)
-            .and_then(|number| self.keys.read().unwrap_or_else(PoisonError::into_inner).get(&number).cloned());
-        // A number without a key costs the same time as one with another key's secret.
-        let matches = keys::matches(presented, known.as_ref().map_or(&[0; 32], |key| &key.hash));
-        known.filter(|_| matches).ok_or(AuthError::Invalid)
+        self.find(presented).ok_or(AuthError::Invalid)
+    }
+
+    /// The key of this text, if it was in force when the keys were last read.
+    #[must_use]
+    pub fn find(&self, presented: &str) -> Option<Arc<Key>> {
+        let hash = keys::hash(presented.as_bytes());
+        self.keys.read().unwrap_or_else(PoisonError::into_inner).get(&hash).cloned()
     }
 
     /// Whether no key is in force.
@@ -147,8 +151,8 @@ impl KeyRing {
             let (found, stored) = self.store.keys()?;
             let mut keys = self.keys.write().unwrap_or_else(PoisonError::into_inner);
             let renewed = stored.iter().filter(|key| key.revoked_at.is_none()).map(|stored| {
-                let kept = keys.get(&stored.id).filter(|key| key.is(stored)).cloned();
-                (stored.id, kept.unwrap_or_else(|| Arc::new(Key::new(stored, &self.store))))
+                let kept = keys.get(&stored.hash).filter(|key| key.is(stored)).cloned();
+                (stored.hash, kept.unwrap_or_else(|| Arc::new(Key::new(stored, &self.store))))
             });
             *keys = renewed.collect();
             *generation = found;
@@ -289,6 +293,7 @@ mod tests {
         let key = Key::new(&stored, &store);
         assert!(key.is(&stored));
         assert!(!key.is(&StoredKey { hash: [0; 32], ..stored.clone() }));
+        assert!(!key.is(&StoredKey { id: stored.id + 1, ..stored.clone() }));
         assert!(!key.is(&StoredKey { limits: Plan::Pro.limits(), ..stored }));
     }
 }

@@ -1,6 +1,7 @@
 //! The command line: what can be set, its defaults, and how its values are read.
 
 mod lab;
+mod mock;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -11,6 +12,7 @@ use jiff::Timestamp;
 
 use crate::plan::{Limits, Plan};
 pub use lab::{ChallengeArgs, LabArgs, ListArgs, ListFormat, ReportFile, ReportFormat};
+pub use mock::MockArgs;
 
 /// The reference server of the Animal Store API
 #[derive(Debug, Parser)]
@@ -74,6 +76,10 @@ pub struct ServeArgs {
     /// Start the clock here and let it run on, for example 2030-12-04T23:59:50Z
     #[arg(long, value_name = "TIME", value_parser = not_before_1970)]
     pub now: Option<Timestamp>,
+
+    /// What makes it a mock.
+    #[command(flatten)]
+    pub mock: MockArgs,
 
     /// Which server it is to be.
     #[command(flatten)]

@@ -43,6 +43,12 @@ impl Plan {
         }
     }
 
+    /// The plan of this name, with the figures that it has without an agreement.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        [Self::Free, Self::Pro, Self::Business, Self::Enterprise].into_iter().find(|plan| plan.name() == name)
+    }
+
     /// The plan's name in lower case: `free`, `pro`, `business` or `enterprise`.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -57,7 +63,7 @@ impl Plan {
 
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+        f.pad(self.name())
     }
 }
 

@@ -10,6 +10,7 @@ use super::outcome::{Failure, print};
 use crate::app::{App, AppOptions, RequestLimits};
 use crate::clock::Clock;
 use crate::config::ServeArgs;
+use crate::keys::given::{self, GivenKey};
 use crate::keys::{self, ApiKey};
 use crate::lab::Lab;
 use crate::lab::vector::Vector;
@@ -32,6 +33,7 @@ async fn serve(args: &ServeArgs, stopped: oneshot::Receiver<&'static str>) -> Re
     // Before the first file of the database is opened, so that a lack of files is reported as what it is.
     let max_connections = possible_connections(args.max_connections)?;
     let vector = Vector::new(&args.lab.wish()).map_err(|error| Failure::Usage(error.to_string()))?;
+    let given = given::parse(&args.mock.keys).map_err(|error| Failure::Usage(error.to_string()))?;
     let variation = vector.variation();
     let setting = variation.setting.clone();
     // The time that was asked for holds.
@@ -39,6 +41,7 @@ async fn serve(args: &ServeArgs, stopped: oneshot::Receiver<&'static str>) -> Re
     let location = Location::parse(&args.db.db);
     let store = Store::open(&location, args.write_queue).map_err(Failure::cannot_start)?;
     let writer_ended = store.writer_ended();
+    let adopted = adopt_keys(&store, &given, &clock)?;
     let dev_keys = if args.dev { issue_dev_keys(&store, &clock)? } else { Vec::new() };
     let app = App::new(
         store,
@@ -56,7 +59,7 @@ async fn serve(args: &ServeArgs, stopped: oneshot::Receiver<&'static str>) -> Re
         None
     } else {
         let lab = Lab::start(Arc::clone(&app), variation).await.map_err(Failure::cannot_start)?;
-        lab.introduce(dev_keys.iter().map(|(_, key)| key));
+        lab.introduce(dev_keys.iter().map(|(_, key)| key).chain(given.iter().map(|given| &given.key)));
         Some(lab)
     };
     let (tls, authority) = tls(args, &location)?;
@@ -79,13 +82,19 @@ async fn serve(args: &ServeArgs, stopped: oneshot::Receiver<&'static str>) -> Re
             key.reveal()
         );
     }
+    for (number, GivenKey { plan, .. }) in adopted.iter().zip(&given) {
+        // The key itself is known to whoever gave it, and this may be the log of a continuous integration job.
+        notice += &format!("{plan:<10}  key {number}, as given\n");
+    }
     if without_keys {
         notice += &match &location {
             Location::File(path) => format!(
                 "no key is in force yet; issue one: reference keys issue --db {} --plan free --name me\n",
                 path.display()
             ),
-            Location::Scratch => "a temporary database has no keys: start with --dev to get some\n".to_owned(),
+            Location::Scratch => {
+                "a temporary database has no keys: start with --dev to get some, or give some with --key\n".to_owned()
+            }
         };
     }
     notice += &vector.to_string();
@@ -145,6 +154,16 @@ fn possible_connections(wanted: usize) -> Result<usize, Failure> {
             wanted + 64
         ))),
     }
+}
+
+/// Puts the given keys in force; returns their numbers.
+fn adopt_keys(store: &Store, given: &[GivenKey], clock: &Clock) -> Result<Vec<i64>, Failure> {
+    if given.is_empty() {
+        return Ok(Vec::new());
+    }
+    let key_store = KeyStore::beside(store).map_err(Failure::cannot_start)?;
+    let adopt = |given| given::adopt(&key_store, given, clock.now());
+    given.iter().map(adopt).collect::<Result<_, _>>().map_err(Failure::cannot_start)
 }
 
 fn issue_dev_keys(store: &Store, clock: &Clock) -> Result<Vec<(Plan, ApiKey)>, Failure> {

@@ -10,7 +10,6 @@ use super::{MINUTE, Request, Response, Setting};
 use crate::app::App;
 use crate::auth::Key;
 use crate::clock::Clock;
-use crate::keys;
 
 /// What the layers of one server share.
 pub struct ServerState {
@@ -112,17 +111,19 @@ impl ServerState {
 
     /// Remembers the key that a request presents, if it is valid.
     pub(super) fn learn_key(&self, request: &Request) {
-        if self.key_of(request).is_some()
-            && let Some((_, key)) = request.authorization().split_once(' ')
-        {
-            self.learn(key.trim());
+        if let (Some(key), Some((_, text))) = (self.key_of(request), request.authorization().split_once(' ')) {
+            self.remember(key.id, text.trim());
         }
     }
 
-    /// Remembers a valid key.
-    pub(super) fn learn(&self, key: &str) {
-        if let Some(number) = keys::claimed_number(key) {
-            self.memory().keys.entry(number).or_insert_with(|| key.to_owned());
+    /// Remembers a key if it is valid.
+    pub(super) fn learn(&self, text: &str) {
+        if let Some(key) = self.app.keys.find(text) {
+            self.remember(key.id, text);
         }
+    }
+
+    fn remember(&self, number: i64, text: &str) {
+        self.memory().keys.entry(number).or_insert_with(|| text.to_owned());
     }
 }

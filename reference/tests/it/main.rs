@@ -13,6 +13,7 @@ mod laboratory;
 mod lifecycle;
 mod limits;
 mod logs;
+mod mock;
 mod startup;
 mod storage;
 mod support;
