@@ -134,7 +134,6 @@ pub fn judge_facts(facts: &Facts<'_>, scope: &Scope) -> Vec<RequirementVerdict> 
                 verdict.status = Status::Observed;
                 verdict.observed = (observer.observe)(facts);
             } else if let Some(judgement) = judgements.remove(requirement.id.as_str()) {
-                verdict.reason = judgement.withheld;
                 verdict.judged = judgement.judged;
                 verdict.exchanges = judgement.exchanges;
                 verdict.status = match (judgement.judged, judgement.failures.is_empty()) {
@@ -144,12 +143,15 @@ pub fn judge_facts(facts: &Facts<'_>, scope: &Scope) -> Vec<RequirementVerdict> 
                 };
                 verdict.findings = findings::findings(facts, &judgement.failures);
                 verdict.failures = judgement.failures;
-                verdict.reason = judgement.unseen.filter(|_| verdict.status == Status::Pass);
+                verdict.reason = match verdict.status {
+                    Status::NotExercised => judgement.withheld,
+                    Status::Pass => judgement.unseen,
+                    _ => None,
+                };
             }
-            verdict.reason = match verdict.status {
-                Status::NotExercised => Some(reason(facts.history.context, scope, requirement, verdict.reason)),
-                _ => None,
-            };
+            if verdict.status == Status::NotExercised {
+                verdict.reason = Some(reason(facts.history.context, scope, requirement, verdict.reason));
+            }
             verdict
         })
         .collect()

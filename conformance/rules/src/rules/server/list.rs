@@ -8,6 +8,7 @@ use crate::request::{ListQuery, Parameter};
 use crate::rules::needs::Needs;
 use crate::rules::{Judgement, Rule, answered};
 use crate::trace::json::Json;
+use crate::trace::knowledge::Fact;
 
 pub(crate) const RULES: &[Rule] = &[
     Rule::new("list.success", success).needing(Needs::CREDENTIAL),
@@ -208,7 +209,10 @@ struct OwnNames<'d>(HashMap<&'d str, (Vec<&'d Entry<'d>>, HashSet<i64>)>);
 impl<'d> OwnNames<'d> {
     fn new(history: &'d History<'_>) -> OwnNames<'d> {
         let mut names: HashMap<&str, (Vec<&Entry<'_>>, HashSet<i64>)> = HashMap::new();
-        let mark = history.context.name_mark.as_deref();
+        // A creation that is missing, or whose body is withheld, may have had any name.
+        let is_withheld = |entry: &Entry<'_>| entry.exchange.known.withheld.contains(Fact::RequestBody);
+        let counts_all = history.is_run() && !history.creates().any(|(entry, _)| is_withheld(entry));
+        let mark = history.context.name_mark.as_deref().filter(|_| counts_all);
         for (entry, body) in history.creates() {
             let name = body.draft().and_then(|draft| draft.name.as_deref());
             if let Some(name) = name.filter(|name| mark.is_some_and(|mark| name.contains(mark))) {

@@ -1,8 +1,12 @@
 use serde_json::json;
 
 use super::*;
+use crate::catalogue::scope::Scope;
+use crate::trace::Trace;
 use crate::trace::exchange::Request;
+use crate::trace::knowledge::Extent;
 use crate::trace_builder::{TraceBuilder, animal};
+use crate::verdict::{Status, judge};
 
 const NONE: [[usize; 0]; 0] = [];
 
@@ -64,4 +68,31 @@ fn a_filter_that_may_be_read_as_another_word_is_not_held_to_its_letters() {
     assert_eq!(filtered("status=unheard"), [[1]]);
     assert_eq!(filtered("status="), NONE, "an empty one may count as none");
     assert_eq!(filtered("status=sold%20"), NONE, "blanks may be cut off");
+}
+
+#[test]
+fn a_name_of_this_run_is_shown_once_more_than_it_was_sent_only_where_every_creation_is_known() {
+    let twice = [animal(7, "sold"), animal(8, "sold")];
+    let listed = |change: fn(&mut Trace)| {
+        let mut trace = shows(TraceBuilder::new().create(7), "", &twice).trace();
+        trace.context.name_mark = Some("Rex".to_owned());
+        change(&mut trace);
+        let history = History::new(&trace);
+        let mut judgement = Judgement::default();
+        agrees(&Facts::new(&history), &mut judgement);
+        judgement.failures.len()
+    };
+    assert_eq!(listed(|_| ()), 1);
+    assert_eq!(listed(|trace| trace.context.extent = Extent::Sample), 0, "another creation may not be recorded");
+    let withhold = |trace: &mut Trace| trace.exchanges[0].known.withheld.insert(Fact::RequestBody);
+    assert_eq!(listed(withhold), 0, "what is withheld may have been any name");
+}
+
+#[test]
+fn that_no_list_could_have_shown_more_than_the_maximum_is_said_of_a_verdict_that_holds() {
+    let trace = shows(TraceBuilder::new(), "limit=100", &[animal(7, "sold")]).trace();
+    let verdicts = judge(&trace, &Scope::default());
+    let verdict = verdicts.iter().find(|verdict| verdict.requirement.id == "list.limit-maximum").expect("a verdict");
+    assert_eq!(verdict.status, Status::Pass);
+    assert!(verdict.reason.as_deref().is_some_and(|reason| reason.contains("only 1 animals were seen")));
 }
