@@ -27,7 +27,10 @@ pub(super) const EDITS: &[Breaking] = &[
         rule: "quota.enforced",
         name: "a list with nothing remaining gets 503",
         trace: "free",
-        also: &[("list.success", "a lawful list is not answered with 200")],
+        also: &[
+            ("list.success", "a lawful list is not answered with 200"),
+            ("list.limit-maximum", "it asks for a hundred"),
+        ],
         apply: |trace| {
             let at = *places(trace, limited).first().expect("a 429") - 1;
             let response = answer(&mut trace.exchanges[at]);
@@ -40,12 +43,13 @@ pub(super) const EDITS: &[Breaking] = &[
         name: "store orders is answered although the window is used up",
         trace: "odd",
         also: &[],
+        // Which requests go over the limit is drawn: the last of them becomes one for store orders.
         apply: |trace| {
-            last(
-                trace,
-                |entry| limited(entry) && entry.operation == Operation::Orders,
-                |response| empty(response, 204),
-            );
+            let at = *places(trace, limited).last().expect("a 429");
+            let exchange = &mut trace.exchanges[at];
+            "/store/orders".clone_into(&mut exchange.request.path);
+            exchange.request.query = None;
+            empty(answer(exchange), 204);
         },
     },
     Breaking {

@@ -187,8 +187,8 @@ pub(super) const EDITS: &[Breaking] = &[
         trace: "free",
         also: &[],
         apply: |trace| {
-            let end = window(answer(&mut trace.exchanges[0])).reset;
-            reset(trace, |reset, _| if reset > end { reset - 30 } else { reset });
+            let last = window(answer(trace.exchanges.last_mut().expect("an exchange"))).reset;
+            reset(trace, |reset, _| if reset == last { reset - 30 } else { reset });
         },
     },
     Breaking {

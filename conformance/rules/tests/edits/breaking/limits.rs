@@ -27,7 +27,7 @@ pub(super) const EDITS: &[Breaking] = &[
     Breaking {
         rule: "quota.every-operation",
         name: "creations use up two",
-        trace: "pro",
+        trace: "day",
         also: &[],
         apply: double_creations,
     },

@@ -199,10 +199,6 @@ pub(super) const REASONS: &[Reason] = &[
         },
     },
     Reason {
-        why: "a full list may show an animal that somebody else created, whatever its id",
-        explains: |s| s.is(&["list id"], &["one more", "one less", "negative"]),
-    },
-    Reason {
         why: "a list may lack what was created less than five seconds ago, or has a limit that is debatable",
         explains: |s| s.is(&["list"], &["one dropped"]),
     },
