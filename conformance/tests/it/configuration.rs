@@ -147,7 +147,7 @@ fn as_shown(option: &str, sample: &str) -> String {
     match option {
         "api_key" | "quota_key" => "set".to_owned(),
         "header" | "container_env" => plain.replace('1', "…"),
-        "strict" | "dry_run" | "quiet" | "verbose" => plain.replace('1', "true").replace('0', "false"),
+        "strict" | "dry_run" | "fail_fast" | "quiet" | "verbose" => plain.replace('1', "true").replace('0', "false"),
         _ => plain,
     }
 }
