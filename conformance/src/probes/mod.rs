@@ -19,6 +19,7 @@ mod sequence;
 mod tour;
 
 use crate::options::Options;
+use animal_store_rules::catalogue::scope::Profile;
 use animal_store_rules::history::History;
 use animal_store_rules::limiter::Limiter;
 use animal_store_rules::trace::exchange::Exchange;
@@ -43,14 +44,9 @@ pub async fn run(
     let plan_limits = Limiter::new(&History::without_bodies(&session.trace)).plan_limits(0);
     let plan = plan::plan(options, plan_limits, window);
     session.announce(plan.probes.len(), plan.requests);
-    if profile.exhausts() {
-        let has_two_keys = session.other_key().is_some();
-        let begun =
-            if has_two_keys { begin_with_two_keys(session).await } else { quota::watch::first_reset(session).await };
-        if let Err(stop) = begun {
-            leave_unfinished(session, &plan.probes);
-            return Err(stop);
-        }
+    if let Err(stop) = begin(session, profile).await {
+        leave_unfinished(session, &plan.probes);
+        return Err(stop);
     }
     for (at, probe) in plan.probes.iter().enumerate() {
         let sent = carry_out(session, options, *probe).await;
@@ -116,9 +112,16 @@ fn leave_unfinished(session: &mut Session<'_>, probes: &[Probe]) {
     probes.iter().filter_map(|probe| probe.fixed_part()).for_each(|part| session.leave_unfinished(part));
 }
 
-/// Two keys exhaust two windows in one minute, so there is no time to lose: what a Reset restores shows in the second key.
-async fn begin_with_two_keys(session: &mut Session<'_>) -> Result<(), Stop> {
-    quota::watch::too_short_a_window(session).await?;
+/// Waits for a window that has room for what is planned.
+async fn begin(session: &mut Session<'_>, profile: Profile) -> Result<(), Stop> {
+    if !profile.exhausts() {
+        return quota::watch::too_short_a_window(session, quota::watch::ENOUGH).await;
+    }
+    if session.other_key().is_none() {
+        return quota::watch::first_reset(session).await;
+    }
+    // Two keys exhaust two windows in one minute, so there is no time to lose: what a Reset restores shows in the second key.
+    quota::watch::too_short_a_window(session, quota::watch::ENOUGH_FOR_TWO).await?;
     quota::keys::in_turn(session).await
 }
 

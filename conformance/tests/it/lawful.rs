@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use animal_store_conformance::Options;
 use animal_store_rules::catalogue::scope::Profile;
 use animal_store_rules::verdict::{Status, Verdict};
 
@@ -20,6 +21,8 @@ async fn conforms(nature: Nature) {
     let mut options = options(&candidate.base_url, Profile::Full);
     options.plan = Some(plan.parse().expect("a plan"));
     options.strict = true;
+    // As by default: a ban is waited for.
+    options.max_duration = Options::MAX_DURATION;
     let report = candidate.judge(options).await.expect("a verdict");
     let missed: Vec<_> =
         report.requirements.iter().filter(|r| r.status == Status::NotExercised).map(|r| (&r.id, &r.reason)).collect();

@@ -96,7 +96,8 @@ async fn exhaust(
     most: u64,
 ) -> Result<bool, Stop> {
     let key = session.asking_key();
-    let (mut sent, mut step, mut batch, mut early, mut beyond) = (0, 0, 1, 0, over.iter().cycle());
+    let (mut sent, mut step, mut batch, mut early) = (0, 0, 1, 0);
+    let mut beyond = over.iter().cycle().take(over.len() * LAST_ATTEMPTS);
     // A window may end meanwhile, so the count may start over once.
     while refused.is_none() && sent <= 2 * most {
         if is_over_admitted(session) {
@@ -135,7 +136,11 @@ async fn exhaust(
                 fetch_of(session, step / 2 + 1, &key)
             }
             Turn::First => list_of(step / 2 + 1, &key),
-            Turn::Second if remain == 0 => beyond.next().unwrap_or(&over[0]).clone(),
+            // A server that refuses these otherwise, as under a ban, would refuse more of them alike.
+            Turn::Second if remain == 0 => match beyond.next() {
+                Some(request) => request.clone(),
+                None => break,
+            },
             // A different animal each time: one fetch does not show that the others work.
             Turn::Second if step % 2 == 0 => fetch_next(session, step / 2, &key),
             Turn::Second => bearing(Request::new("GET", "/store/orders"), &key),

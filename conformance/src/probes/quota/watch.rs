@@ -41,14 +41,20 @@ pub(in crate::probes) async fn first_reset(session: &mut Session<'_>) -> Result<
     session.wait(half + AFTER_RESET, "the next window").await
 }
 
-/// Waits for the end of a window that would end during the tour: what the tour used of it would have to be used again.
+/// What must be left of a window for the tour of a run that exhausts two keys in it.
+pub(in crate::probes) const ENOUGH_FOR_TWO: Duration = Duration::from_secs(15);
+
+/// What must be left of a window for a run that exhausts none: shortly before a Reset, clocks may disagree whether it has passed, so
+/// what is answered then shows little.
+pub(in crate::probes) const ENOUGH: Duration = AFTER_RESET;
+
+/// Waits for the end of a window of which less than this is left.
 ///
 /// # Errors
 ///
 /// [`Stop`] when the run may not take that long.
-pub(in crate::probes) async fn too_short_a_window(session: &mut Session<'_>) -> Result<(), Stop> {
-    const TOO_LITTLE: Duration = Duration::from_secs(15);
-    match time_left(session).filter(|left| *left < TOO_LITTLE && *left + AFTER_RESET < session.time_left()) {
+pub(in crate::probes) async fn too_short_a_window(session: &mut Session<'_>, enough: Duration) -> Result<(), Stop> {
+    match time_left(session).filter(|left| *left < enough && *left + AFTER_RESET < session.time_left()) {
         Some(left) => session.wait(left + AFTER_RESET, "the next window").await,
         None => Ok(()),
     }
