@@ -30,6 +30,7 @@ pub mod lab;
 pub mod limits;
 mod list_body;
 mod logging;
+pub mod mock;
 pub mod openapi;
 pub mod orders;
 mod output;

@@ -9,17 +9,22 @@ use tokio_rustls::TlsAcceptor;
 use super::outcome::{Failure, print};
 use crate::app::{App, AppOptions, RequestLimits};
 use crate::clock::Clock;
-use crate::config::ServeArgs;
+use crate::config::{MockArgs, ServeArgs};
 use crate::keys::given::{self, GivenKey};
 use crate::keys::{self, ApiKey};
 use crate::lab::Lab;
 use crate::lab::vector::Vector;
 use crate::logging;
+use crate::mock::Mock;
+use crate::mock::animals::Animals;
+use crate::mock::cors::Cors;
+use crate::mock::delay::Delay;
 use crate::plan::Plan;
 use crate::rate_limit::BanPolicy;
 use crate::serve::files::{self, Capacity};
 use crate::serve::{ServeOptions, Server, stopping, tls};
-use crate::store::{KeyStore, Location, Store};
+use crate::store::{Catalogue, KeyStore, Location, Store, StoreError};
+use crate::wire::NewPet;
 
 pub(crate) fn run(args: &ServeArgs) -> Result<(), Failure> {
     let _log = logging::start(args.log, args.log_format).map_err(Failure::cannot_start)?;
@@ -34,6 +39,7 @@ async fn serve(args: &ServeArgs, stopped: oneshot::Receiver<&'static str>) -> Re
     let max_connections = possible_connections(args.max_connections)?;
     let vector = Vector::new(&args.lab.wish()).map_err(|error| Failure::Usage(error.to_string()))?;
     let given = given::parse(&args.mock.keys).map_err(|error| Failure::Usage(error.to_string()))?;
+    let animals = args.mock.animals.as_ref().map(Animals::read).transpose().map_err(Failure::cannot_start)?;
     let variation = vector.variation();
     let setting = variation.setting.clone();
     // The time that was asked for holds.
@@ -41,6 +47,10 @@ async fn serve(args: &ServeArgs, stopped: oneshot::Receiver<&'static str>) -> Re
     let location = Location::parse(&args.db.db);
     let store = Store::open(&location, args.write_queue).map_err(Failure::cannot_start)?;
     let writer_ended = store.writer_ended();
+    let stocked = match animals {
+        Some(animals) => Some(stock(&store, animals).await.map_err(Failure::cannot_start)?),
+        None => None,
+    };
     let adopted = adopt_keys(&store, &given, &clock)?;
     let dev_keys = if args.dev { issue_dev_keys(&store, &clock)? } else { Vec::new() };
     let app = App::new(
@@ -65,7 +75,8 @@ async fn serve(args: &ServeArgs, stopped: oneshot::Receiver<&'static str>) -> Re
     let (tls, authority) = tls(args, &location)?;
     let options = ServeOptions { max_connections, ..options(args) };
     let server = Server::bind(args.listen, app, lab, tls, options)
-        .map_err(|error| Failure::CannotStart(format!("cannot listen on {}: {error}", args.listen)))?;
+        .map_err(|error| Failure::CannotStart(format!("cannot listen on {}: {error}", args.listen)))?
+        .with_mock(mock(args));
     let base_url = server.base_url().map_err(Failure::cannot_start)?;
     for exposure in exposures(args) {
         tracing::warn!("{exposure}");
@@ -97,6 +108,7 @@ async fn serve(args: &ServeArgs, stopped: oneshot::Receiver<&'static str>) -> Re
             }
         };
     }
+    notice += stocked.as_deref().unwrap_or_default();
     notice += &vector.to_string();
     // Last, because scripts wait for it.
     notice += &format!("listening on {base_url}\n");
@@ -153,6 +165,27 @@ fn possible_connections(wanted: usize) -> Result<usize, Failure> {
              to {}",
             wanted + 64
         ))),
+    }
+}
+
+/// Puts the first animals into a catalogue that has none; says what it did.
+async fn stock(store: &Store, animals: Vec<NewPet>) -> Result<String, StoreError> {
+    let mut has_some = false;
+    store.newest(None, 1, |_| has_some = true)?;
+    if has_some {
+        return Ok("the database has animals already, so --animals adds none\n".to_owned());
+    }
+    let notice = format!("animals: {}\n", animals.len());
+    store.replace(Catalogue::new(animals)).await?;
+    Ok(notice)
+}
+
+/// What stands around the server.
+fn mock(args: &ServeArgs) -> Mock {
+    let MockArgs { delay, cors, .. } = &args.mock;
+    Mock {
+        delay: delay.map(|range| Arc::new(Delay::new(range, args.lab.lawful.unwrap_or_default()))),
+        cors: (!cors.is_empty()).then(|| Cors::new(cors)),
     }
 }
 

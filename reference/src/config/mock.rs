@@ -2,6 +2,10 @@
 
 use clap::Args;
 
+use crate::mock::animals::Animals;
+use crate::mock::cors::Origin;
+use crate::mock::delay::DelayRange;
+
 /// What makes a server a mock. Without these options it is what it is without this module.
 #[derive(Clone, Debug, Default, Args)]
 pub struct MockArgs {
@@ -15,4 +19,19 @@ pub struct MockArgs {
         help_heading = "Mock"
     )]
     pub keys: Vec<String>,
+
+    /// Begin with so many generated animals, or with those of a JSON file: an array of bodies of creations. A catalogue that has
+    /// animals already is left as it is
+    #[arg(long, value_name = "COUNT|FILE", help_heading = "Mock")]
+    pub animals: Option<Animals>,
+
+    /// Take so many milliseconds over each answer of the API, for example 250, or 100..800 for a time drawn from the seed of
+    /// --lawful (0 without it)
+    #[arg(long, value_name = "MS[..MS]", help_heading = "Mock")]
+    pub delay: Option<DelayRange>,
+
+    /// Let pages of this origin read the answers, for example http://localhost:3000, or `*` for all; repeatable. Only then are
+    /// preflights answered without a key
+    #[arg(long, value_name = "ORIGIN", help_heading = "Mock")]
+    pub cors: Vec<Origin>,
 }

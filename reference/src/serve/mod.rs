@@ -28,7 +28,9 @@ use tower::ServiceExt;
 
 use crate::app::App;
 use crate::lab::{ConnectionNumber, Lab};
+use crate::mock::Mock;
 use crate::router::{self, Entrance};
+use crate::routes;
 use connection::{Phase, Progress, Watched};
 use connections::{Connections, Place};
 use exchange::{Download, Upload};
@@ -88,6 +90,7 @@ pub struct Server {
     listener: TcpListener,
     app: Arc<App>,
     lab: Option<Arc<Lab>>,
+    mock: Option<Arc<Mock>>,
     tls: Option<TlsAcceptor>,
     options: ServeOptions,
 }
@@ -111,7 +114,14 @@ impl Server {
         // Accepted connections inherit it.
         socket.set_send_buffer_size(SEND_BUFFER)?;
         socket.bind(address)?;
-        Ok(Self { listener: socket.listen(BACKLOG)?, app, lab: lab.map(Arc::new), tls, options })
+        Ok(Self { listener: socket.listen(BACKLOG)?, app, lab: lab.map(Arc::new), mock: None, tls, options })
+    }
+
+    /// Puts a mock around the server.
+    #[must_use]
+    pub fn with_mock(mut self, mock: Mock) -> Self {
+        self.mock = (!mock.is_nothing()).then(|| Arc::new(mock));
+        self
     }
 
     /// The base address of the API, with the port that was really taken.
@@ -127,12 +137,12 @@ impl Server {
     /// Serves until `stop` completes. Then no connection is accepted any more, requests in flight finish
     /// (for as long as the grace lasts), and what keys have used is written down.
     pub async fn run(self, stop: impl Future<Output = ()>) {
-        let Self { listener, app, lab, tls, options } = self;
+        let Self { listener, app, lab, mock, tls, options } = self;
         let connections = Arc::new(Connections::new(&options));
         let watching = tokio::spawn(Arc::clone(&connections).watch(options));
         let saving = tokio::spawn(save_usage(Arc::clone(&app)));
         let connection = ConnectionNumber::default();
-        let service = Service { entrance: router::router(&app), app: Arc::clone(&app), lab, tls, connection };
+        let service = Service { entrance: router::router(&app), app: Arc::clone(&app), lab, mock, tls, connection };
         let mut accepted_so_far = 0;
 
         let mut stop = std::pin::pin!(stop);
@@ -209,6 +219,7 @@ struct Service {
     app: Arc<App>,
     entrance: Entrance,
     lab: Option<Arc<Lab>>,
+    mock: Option<Arc<Mock>>,
     tls: Option<TlsAcceptor>,
     /// The connection that this clone serves.
     connection: ConnectionNumber,
@@ -225,15 +236,12 @@ impl Service {
         let (parts, body) = request.into_parts();
         let upload = (!body.is_end_stream()).then(|| Upload::new(body, &parts.headers));
         let body = upload.clone().map_or_else(Body::empty, Body::new);
-        let mut request = Request::from_parts(parts, body);
-        let mut response = match (head::fault(&request), self.lab) {
-            (Some(error), _) => refusal::of_request(&self.app, error, request.headers()),
-            (None, None) => self.entrance.oneshot(request).await?,
-            (None, Some(lab)) => {
-                let headers = request.headers().clone();
-                request.extensions_mut().insert(self.connection);
-                let answered = lab.answer(self.entrance, request).await;
-                answered.unwrap_or_else(|error| refusal::of_request(&self.app, error, &headers))
+        let request = Request::from_parts(parts, body);
+        let mut response = match self.mock.clone() {
+            None => self.handle(request).await,
+            Some(mock) => {
+                let in_api = routes::in_api(&self.app.base_path, request.uri().path());
+                mock.answer(request, in_api, |request| self.clone().handle(request)).await
             }
         };
         if let Some(upload) = upload
@@ -242,6 +250,23 @@ impl Service {
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
         Ok(response.map(|body| Download::new(body, progress)))
+    }
+
+    /// Hands a request to the application, unless it is not as HTTP asks.
+    async fn handle(self, mut request: Request<Body>) -> Response<Body> {
+        match (head::fault(&request), self.lab) {
+            (Some(error), _) => refusal::of_request(&self.app, error, request.headers()),
+            (None, None) => {
+                let Ok(response) = self.entrance.oneshot(request).await;
+                response
+            }
+            (None, Some(lab)) => {
+                let headers = request.headers().clone();
+                request.extensions_mut().insert(self.connection);
+                let answered = lab.answer(self.entrance, request).await;
+                answered.unwrap_or_else(|error| refusal::of_request(&self.app, error, &headers))
+            }
+        }
     }
 }
 

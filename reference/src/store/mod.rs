@@ -3,6 +3,7 @@
 //! No other module uses SQLite. One thread writes and shares commits between requests;
 //! reads run inline on their own connections and never wait for it.
 
+mod catalogue;
 mod changes;
 mod checkpoint;
 mod error;
@@ -19,6 +20,7 @@ mod write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+pub use catalogue::Catalogue;
 pub use error::{OpenError, StoreError};
 pub use keys::{NewKey, StoredKey};
 pub use read::AnimalRow;
@@ -146,6 +148,25 @@ impl Store {
     /// [`StoreError`]; the animal was not stored, unless it is [`StoreError::Unconfirmed`].
     pub async fn create(&self, pet: NewPet) -> Result<i64, StoreError> {
         self.writer.create(pet).await
+    }
+
+    /// All animals, as of one moment.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] when the database cannot be read.
+    pub fn catalogue(&self) -> Result<Catalogue, StoreError> {
+        self.readers.with(catalogue::all)
+    }
+
+    /// Puts another catalogue in the place of the present one. A server that keeps ready bodies does not see it
+    /// (see [`crate::app::App::changing`]).
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`]; nothing was changed, unless it is [`StoreError::Unconfirmed`].
+    pub async fn replace(&self, catalogue: Catalogue) -> Result<(), StoreError> {
+        self.writer.replace(catalogue).await
     }
 
     /// Stores what keys (by id) have used.

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use rusqlite::Connection;
 use tokio::sync::{oneshot, watch};
 
+use super::catalogue::{self, Catalogue};
 use super::checkpoint::Checkpoints;
 use super::error::StoreError;
 use super::files::OpenFiles;
@@ -38,6 +39,7 @@ enum Work {
     Create(NewPet),
     /// Usage by key id.
     SaveUsage(Vec<(i64, Usage)>),
+    Replace(Catalogue),
     #[cfg(test)]
     Panic,
 }
@@ -100,6 +102,11 @@ impl Writer {
     /// Stores what keys have used.
     pub(super) async fn save_usage(&self, usage: Vec<(i64, Usage)>) -> Result<(), StoreError> {
         self.submit(Work::SaveUsage(usage)).await.map(drop)
+    }
+
+    /// Stores a catalogue in the place of the present one.
+    pub(super) async fn replace(&self, catalogue: Catalogue) -> Result<(), StoreError> {
+        self.submit(Work::Replace(catalogue)).await.map(drop)
     }
 
     async fn submit(&self, work: Work) -> Answer {
@@ -245,6 +252,10 @@ fn write_all(conn: &Connection, batch: &[Job], answers: &mut Vec<i64>) -> Result
             }
             Work::SaveUsage(usage) => {
                 save_usage(conn, usage)?;
+                answers.push(0);
+            }
+            Work::Replace(catalogue) => {
+                catalogue::replace(conn, catalogue)?;
                 answers.push(0);
             }
         }
