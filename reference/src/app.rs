@@ -39,6 +39,8 @@ pub struct App {
     pub(crate) bodies: BodyCache,
     pub(crate) openapi: Bytes,
     pub(crate) docs: Bytes,
+    /// Whether the whole catalogue may be replaced while it is served.
+    pub(crate) changing: bool,
     requests: AtomicU64,
 }
 
@@ -62,8 +64,17 @@ impl App {
             bodies: BodyCache::default(),
             docs: docs::page(&document).into(),
             openapi: openapi::render(&document).into(),
+            changing: false,
             requests: AtomicU64::new(1),
         })
+    }
+
+    /// Relies on no animal to stay as it is, so that a test may replace the whole catalogue. Reads cost more then.
+    #[must_use]
+    pub fn changing(mut self) -> Self {
+        self.changing = true;
+        self.bodies = BodyCache::none();
+        self
     }
 
     /// The keys of this server.
@@ -81,5 +92,10 @@ impl App {
     /// A number for a request that no other request of this process has.
     pub(crate) fn next_request(&self) -> u64 {
         self.requests.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Numbers requests from 1 again, so that a test sees the same numbers after each reset.
+    pub(crate) fn restart_numbers(&self) {
+        self.requests.store(1, Ordering::Relaxed);
     }
 }

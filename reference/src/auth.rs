@@ -142,6 +142,23 @@ impl KeyRing {
         self.keys.read().unwrap_or_else(PoisonError::into_inner).is_empty()
     }
 
+    /// What the keys in force have used, by their numbers.
+    #[must_use]
+    pub fn usage(&self) -> HashMap<i64, Usage> {
+        let keys = self.keys.read().unwrap_or_else(PoisonError::into_inner);
+        keys.values().map(|key| (key.id, key.ledger.lock().unwrap_or_else(PoisonError::into_inner).usage)).collect()
+    }
+
+    /// Sets what the keys in force have used, by their numbers; nothing for those that are not named.
+    pub fn set_usage(&self, usage: &HashMap<i64, Usage>) {
+        for key in self.keys.read().unwrap_or_else(PoisonError::into_inner).values() {
+            let used = usage.get(&key.id).copied().unwrap_or_default();
+            let mut ledger = key.ledger.lock().unwrap_or_else(PoisonError::into_inner);
+            *ledger = Ledger { usage: used, unsaved: true, noted: used };
+            self.store.note_usage(key.id, &key.hash, &used);
+        }
+    }
+
     /// Brings the records up to date with the database.
     fn renew(&self) -> Result<(), StoreError> {
         let mut generation = self.generation.lock().unwrap_or_else(PoisonError::into_inner);
@@ -195,7 +212,7 @@ impl KeyRing {
 
 /// The credential of the one `Authorization` header, if its scheme is Bearer. The name of a scheme has no
 /// case (RFC 9110 section 11.1).
-fn bearer_token(headers: &HeaderMap) -> Option<&str> {
+pub(crate) fn bearer_token(headers: &HeaderMap) -> Option<&str> {
     let mut values = headers.get_all(header::AUTHORIZATION).iter();
     let value = values.next()?.to_str().ok()?;
     if values.next().is_some() {
@@ -263,6 +280,26 @@ mod tests {
         keys::issue(&key_store, "y", Plan::Free, 0).expect("another key");
         let decision = ring.authenticate(&bearing(&key)).expect("a valid key").decide(BanPolicy::default(), 600);
         assert!(matches!(decision, Decision::Refused { .. }));
+    }
+
+    #[test]
+    fn what_keys_have_used_can_be_read_and_set() {
+        let (_store, key_store, ring) = ring();
+        let (number, key) = keys::issue(&key_store, "x", Plan::Free, 0).expect("a key");
+        let used = |ring: &KeyRing| ring.usage()[&number].in_minute;
+        let decide = || ring.authenticate(&bearing(&key)).expect("a valid key").decide(BanPolicy::default(), 600);
+        for _ in 0..3 {
+            decide();
+        }
+        let three = ring.usage();
+        for _ in 0..70 {
+            decide();
+        }
+        assert_eq!((three[&number].in_minute, used(&ring)), (3, 60));
+        ring.set_usage(&three);
+        assert_eq!(used(&ring), 3);
+        ring.set_usage(&HashMap::new());
+        assert!(used(&ring) == 0 && matches!(decide(), Decision::Admitted(_)));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Ready response bodies of single animals. An animal never changes and never goes away, so a body that
-//! was right once stays right, and nothing ever has to be invalidated.
+//! was right once stays right, and nothing ever has to be invalidated. Where a test may replace the whole catalogue, no
+//! body is kept.
 
 use bytes::Bytes;
 use quick_cache::Weighter;
@@ -16,8 +17,8 @@ const OVERHEAD: u64 = 112;
 /// For which number of animals room is made before the first is kept; it grows by itself.
 const EXPECTED: usize = 4096;
 
-/// The bodies that were asked for lately or often, up to the budget.
-pub(crate) struct BodyCache(Cache<i64, Bytes, Size>);
+/// The bodies that were asked for lately or often, up to the budget; `None` keeps none.
+pub(crate) struct BodyCache(Option<Cache<i64, Bytes, Size>>);
 
 impl Default for BodyCache {
     fn default() -> Self {
@@ -27,18 +28,25 @@ impl Default for BodyCache {
 
 impl BodyCache {
     fn with_budget(bytes: u64) -> Self {
-        Self(Cache::with_weighter(EXPECTED, bytes, Size))
+        Self(Some(Cache::with_weighter(EXPECTED, bytes, Size)))
+    }
+
+    /// A cache that keeps nothing.
+    pub(crate) fn none() -> Self {
+        Self(None)
     }
 
     /// The body of the animal with this identifier, if it is kept.
     #[must_use]
     pub(crate) fn get(&self, id: i64) -> Option<Bytes> {
-        self.0.get(&id)
+        self.0.as_ref()?.get(&id)
     }
 
     /// Keeps a body, if need be in place of others.
     pub(crate) fn put(&self, id: i64, body: &Bytes) {
-        self.0.insert(id, body.clone());
+        if let Some(cache) = &self.0 {
+            cache.insert(id, body.clone());
+        }
     }
 }
 
@@ -65,6 +73,13 @@ mod tests {
         assert_eq!(cache.get(7).as_deref(), Some(&b"7"[..]));
         assert_eq!(cache.get(i64::MAX).as_deref(), Some(i64::MAX.to_string().as_bytes()));
         assert_eq!([0, -1, -7, i64::MIN, 8].map(|id| cache.get(id)), [const { None }; 5]);
+    }
+
+    #[test]
+    fn a_cache_that_keeps_nothing_finds_nothing() {
+        let cache = BodyCache::none();
+        cache.put(1, &Bytes::from("1"));
+        assert_eq!(cache.get(1), None);
     }
 
     #[test]

@@ -98,7 +98,7 @@ impl Embedded {
             Some(variation) => {
                 let lab = Lab::start(Arc::clone(&app), variation).await?;
                 lab.introduce([&key]);
-                Some(lab)
+                Some(Arc::new(lab))
             }
             None => None,
         };

@@ -6,25 +6,23 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 use tokio_rustls::TlsAcceptor;
 
+use super::mock;
 use super::outcome::{Failure, print};
 use crate::app::{App, AppOptions, RequestLimits};
 use crate::clock::Clock;
-use crate::config::{MockArgs, ServeArgs};
+use crate::config::ServeArgs;
 use crate::keys::given::{self, GivenKey};
 use crate::keys::{self, ApiKey};
 use crate::lab::Lab;
 use crate::lab::vector::Vector;
 use crate::logging;
-use crate::mock::Mock;
 use crate::mock::animals::Animals;
-use crate::mock::cors::Cors;
-use crate::mock::delay::Delay;
+use crate::mock::control::{Control, Parts};
 use crate::plan::Plan;
 use crate::rate_limit::BanPolicy;
 use crate::serve::files::{self, Capacity};
 use crate::serve::{ServeOptions, Server, stopping, tls};
-use crate::store::{Catalogue, KeyStore, Location, Store, StoreError};
-use crate::wire::NewPet;
+use crate::store::{Catalogue, KeyStore, Location, Store};
 
 pub(crate) fn run(args: &ServeArgs) -> Result<(), Failure> {
     let _log = logging::start(args.log, args.log_format).map_err(Failure::cannot_start)?;
@@ -39,19 +37,21 @@ async fn serve(args: &ServeArgs, stopped: oneshot::Receiver<&'static str>) -> Re
     let max_connections = possible_connections(args.max_connections)?;
     let vector = Vector::new(&args.lab.wish()).map_err(|error| Failure::Usage(error.to_string()))?;
     let given = given::parse(&args.mock.keys).map_err(|error| Failure::Usage(error.to_string()))?;
+    let control_listener = mock::listen(&args.mock).await?;
     let animals = args.mock.animals.as_ref().map(Animals::read).transpose().map_err(Failure::cannot_start)?;
     let variation = vector.variation();
     let setting = variation.setting.clone();
     // The time that was asked for holds.
-    let clock = Clock::from_start(args.now.or_else(|| setting.start_at.and_then(|time| time.parse().ok())));
+    let start = args.now.or_else(|| setting.start_at.and_then(|time| time.parse().ok()));
+    let (clock, test_clock) = mock::clock(&args.mock, start);
     let location = Location::parse(&args.db.db);
     let store = Store::open(&location, args.write_queue).map_err(Failure::cannot_start)?;
     let writer_ended = store.writer_ended();
     let stocked = match animals {
-        Some(animals) => Some(stock(&store, animals).await.map_err(Failure::cannot_start)?),
+        Some(animals) => Some(mock::stock(&store, animals).await.map_err(Failure::cannot_start)?),
         None => None,
     };
-    let adopted = adopt_keys(&store, &given, &clock)?;
+    let adopted = mock::adopt_keys(&store, &given, &clock)?;
     let dev_keys = if args.dev { issue_dev_keys(&store, &clock)? } else { Vec::new() };
     let app = App::new(
         store,
@@ -64,20 +64,33 @@ async fn serve(args: &ServeArgs, stopped: oneshot::Receiver<&'static str>) -> Re
     )
     .map_err(Failure::cannot_start)?;
     let without_keys = app.keys().is_empty();
-    let app = Arc::new(app);
+    let app = Arc::new(if test_clock.is_some() { app.changing() } else { app });
+    let catalogue = match &test_clock {
+        // What the laboratory adds to it, it adds again after a reset.
+        Some(_) => app.store().catalogue().map_err(Failure::cannot_start)?,
+        None => Catalogue::default(),
+    };
     let lab = if vector.is_plain() {
         None
     } else {
         let lab = Lab::start(Arc::clone(&app), variation).await.map_err(Failure::cannot_start)?;
         lab.introduce(dev_keys.iter().map(|(_, key)| key).chain(given.iter().map(|given| &given.key)));
-        Some(lab)
+        Some(Arc::new(lab))
     };
     let (tls, authority) = tls(args, &location)?;
     let options = ServeOptions { max_connections, ..options(args) };
-    let server = Server::bind(args.listen, app, lab, tls, options)
-        .map_err(|error| Failure::CannotStart(format!("cannot listen on {}: {error}", args.listen)))?
-        .with_mock(mock(args));
+    let server = Server::bind(args.listen, Arc::clone(&app), lab.clone(), tls, options)
+        .map_err(|error| Failure::CannotStart(format!("cannot listen on {}: {error}", args.listen)))?;
     let base_url = server.base_url().map_err(Failure::cannot_start)?;
+    let mut mock = mock::around(&args.mock, args.lab.lawful);
+    mock.control = test_clock.map(|clock| {
+        let lab = lab.map(|lab| (lab, vector.clone()));
+        let (delay, base_url) = (mock.delay.clone(), base_url.clone());
+        Arc::new(Control::new(Parts { app, lab, clock, delay, start: catalogue, base_url }))
+    });
+    let control = control_listener.zip(mock.control.clone());
+    let control = control.map(|(listener, control)| mock::Controlled::start(listener, control)).transpose()?;
+    let server = server.with_mock(mock);
     for exposure in exposures(args) {
         tracing::warn!("{exposure}");
     }
@@ -110,6 +123,9 @@ async fn serve(args: &ServeArgs, stopped: oneshot::Receiver<&'static str>) -> Re
     }
     notice += stocked.as_deref().unwrap_or_default();
     notice += &vector.to_string();
+    if let Some(control) = &control {
+        notice += &format!("control on http://{}\n", control.address);
+    }
     // Last, because scripts wait for it.
     notice += &format!("listening on {base_url}\n");
     print(&notice)?;
@@ -125,6 +141,7 @@ async fn serve(args: &ServeArgs, stopped: oneshot::Receiver<&'static str>) -> Re
             }
         })
         .await;
+    drop(control);
     if let (Location::Scratch, Some(path)) = (&location, &authority) {
         // It was for this run only; it may have been removed already.
         let _ = std::fs::remove_file(path);
@@ -168,37 +185,6 @@ fn possible_connections(wanted: usize) -> Result<usize, Failure> {
     }
 }
 
-/// Puts the first animals into a catalogue that has none; says what it did.
-async fn stock(store: &Store, animals: Vec<NewPet>) -> Result<String, StoreError> {
-    let mut has_some = false;
-    store.newest(None, 1, |_| has_some = true)?;
-    if has_some {
-        return Ok("the database has animals already, so --animals adds none\n".to_owned());
-    }
-    let notice = format!("animals: {}\n", animals.len());
-    store.replace(Catalogue::new(animals)).await?;
-    Ok(notice)
-}
-
-/// What stands around the server.
-fn mock(args: &ServeArgs) -> Mock {
-    let MockArgs { delay, cors, .. } = &args.mock;
-    Mock {
-        delay: delay.map(|range| Arc::new(Delay::new(range, args.lab.lawful.unwrap_or_default()))),
-        cors: (!cors.is_empty()).then(|| Cors::new(cors)),
-    }
-}
-
-/// Puts the given keys in force; returns their numbers.
-fn adopt_keys(store: &Store, given: &[GivenKey], clock: &Clock) -> Result<Vec<i64>, Failure> {
-    if given.is_empty() {
-        return Ok(Vec::new());
-    }
-    let key_store = KeyStore::beside(store).map_err(Failure::cannot_start)?;
-    let adopt = |given| given::adopt(&key_store, given, clock.now());
-    given.iter().map(adopt).collect::<Result<_, _>>().map_err(Failure::cannot_start)
-}
-
 fn issue_dev_keys(store: &Store, clock: &Clock) -> Result<Vec<(Plan, ApiKey)>, Failure> {
     let key_store = KeyStore::beside(store).map_err(Failure::cannot_start)?;
     let plans = [Plan::Free, Plan::Pro, Plan::Business, Plan::Enterprise];
@@ -218,6 +204,12 @@ fn exposures(args: &ServeArgs) -> Vec<String> {
         exposures.push(format!(
             "with --dev on {}, API keys travel unencrypted where others may read them: listen on 127.0.0.1 or use TLS",
             args.listen
+        ));
+    }
+    if let Some(address) = mock::exposed(&args.mock) {
+        exposures.push(format!(
+            "with --control on {address}, whoever reaches it reads requests and replaces animals without a key: only tests \
+             may reach it"
         ));
     }
     exposures
@@ -264,6 +256,9 @@ mod tests {
             ("--dev --listen 0.0.0.0:80", 1),
             ("--dev --listen 192.0.2.7:80", 1),
             ("--dev --listen 0.0.0.0:80 --tls-self-signed", 0),
+            ("--control 9090", 0),
+            ("--control [::1]:9090", 0),
+            ("--control 0.0.0.0:9090", 1),
         ] {
             assert_eq!(exposures(&serve_args(line)).len(), count, "{line}");
         }

@@ -3,6 +3,7 @@
 use clap::Args;
 
 use crate::mock::animals::Animals;
+use crate::mock::control::ControlAddress;
 use crate::mock::cors::Origin;
 use crate::mock::delay::DelayRange;
 
@@ -34,4 +35,9 @@ pub struct MockArgs {
     /// preflights answered without a key
     #[arg(long, value_name = "ORIGIN", help_heading = "Mock")]
     pub cors: Vec<Origin>,
+
+    /// Let tests control the server over HTTP on this port of this machine, or on this address: reset it, keep and restore its
+    /// state, set its clock, prepare answers, and read what came in; /openapi.json there describes it
+    #[arg(long, value_name = "[ADDRESS:]PORT", help_heading = "Mock")]
+    pub control: Option<ControlAddress>,
 }

@@ -11,6 +11,7 @@ mod layer;
 pub mod limiter;
 mod request;
 mod response;
+mod restart;
 mod running;
 mod state;
 pub mod vector;
@@ -18,7 +19,7 @@ pub mod vector;
 pub use layer::Layer;
 pub use request::{ConnectionNumber, Request};
 pub use response::{Delivery, Response};
-pub use running::Lab;
+pub use restart::Lab;
 pub use state::{Memory, ServerState};
 
 use crate::rate_limit::BanPolicy;

@@ -29,20 +29,20 @@ use crate::wire::NewPet;
 const MAX_BODY: usize = 2 * 1024 * 1024;
 
 /// A variation at work.
-pub struct Lab {
+pub(super) struct Running {
     app: Arc<App>,
     variation: Variation,
     state: ServerState,
     requests: AtomicU64,
 }
 
-impl Lab {
+impl Running {
     /// Prepares a variation of the server of `app`: its stock is created, unless there are as many animals already.
     ///
     /// # Errors
     ///
     /// [`StoreError`] when the animals cannot be read or created.
-    pub async fn start(app: Arc<App>, mut variation: Variation) -> Result<Lab, StoreError> {
+    pub(super) async fn start(app: Arc<App>, mut variation: Variation) -> Result<Running, StoreError> {
         let state = ServerState::new(Arc::clone(&app), &variation.setting);
         let mut pets = Vec::new();
         app.store().newest(None, u32::MAX, |row| {
@@ -67,12 +67,17 @@ impl Lab {
             variation.setting.counts_in_layer = true;
             variation.layers.push(limiter(PLAIN));
         }
-        Ok(Lab { app, variation, state, requests: AtomicU64::new(0) })
+        Ok(Running { app, variation, state, requests: AtomicU64::new(0) })
     }
 
     /// Makes keys known before they are used: some faults take something else for a key.
-    pub fn introduce<'a>(&self, keys: impl IntoIterator<Item = &'a ApiKey>) {
+    pub(super) fn introduce<'a>(&self, keys: impl IntoIterator<Item = &'a ApiKey>) {
         keys.into_iter().for_each(|key| self.state.learn(key.reveal()));
+    }
+
+    /// Knows the keys that another one knows.
+    pub(super) fn know_keys_of(&self, other: &Running) {
+        other.state.keys().iter().for_each(|key| self.state.learn(key));
     }
 
     /// Answers a request with the help of the reference. What lies outside the API is left to the reference alone.
@@ -80,7 +85,7 @@ impl Lab {
     /// # Errors
     ///
     /// [`ApiError`] when the body did not arrive.
-    pub async fn answer(&self, entrance: Entrance, request: HttpRequest) -> Result<HttpResponse, ApiError> {
+    pub(super) async fn answer(&self, entrance: Entrance, request: HttpRequest) -> Result<HttpResponse, ApiError> {
         if !routes::in_api(&self.app.base_path, request.uri().path()) {
             return Ok(passed_on(entrance, request).await);
         }
@@ -193,7 +198,7 @@ mod tests {
     const NOON: u64 = 20_000 * 86_400 + 43_200;
 
     /// A laboratory on a clock that stands still, and its key.
-    async fn lab(variation: Variation) -> (Arc<App>, Lab, ApiKey) {
+    async fn lab(variation: Variation) -> (Arc<App>, Running, ApiKey) {
         let store = Store::open(&Location::Scratch, 16).expect("a store");
         let key_store = KeyStore::beside(&store).expect("a second connection");
         let (_, key) = keys::issue(&key_store, "test", Plan::Free, NOON).expect("a key");
@@ -204,7 +209,7 @@ mod tests {
             limits: RequestLimits::default(),
         };
         let app = Arc::new(App::new(store, options).expect("an application"));
-        let lab = Lab::start(Arc::clone(&app), variation).await.expect("a laboratory");
+        let lab = Running::start(Arc::clone(&app), variation).await.expect("a laboratory");
         (app, lab, key)
     }
 
@@ -279,7 +284,7 @@ mod tests {
         variation.setting.stock = 3;
         let (app, first, _) = lab(variation.clone()).await;
         variation.setting.stock = 5;
-        let second = Lab::start(app, variation).await.expect("a laboratory");
+        let second = Running::start(app, variation).await.expect("a laboratory");
         assert_eq!((first.state.newest().len(), second.state.newest().len()), (3, 5));
     }
 }

@@ -2,31 +2,37 @@
 //! listener by which a test controls it. A server without any of it has nothing of this in its path.
 
 pub mod animals;
+pub mod clock;
+pub mod control;
 pub mod cors;
 pub mod delay;
+pub mod record;
 
 use std::sync::Arc;
 
 use axum::extract::Request;
 use axum::response::Response;
 
+use self::control::Control;
 use self::cors::Cors;
 use self::delay::Delay;
 
 /// What stands around a whole server.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Mock {
     /// How long answers of the API take.
     pub delay: Option<Arc<Delay>>,
     /// Which pages may read the answers.
     pub cors: Option<Cors>,
+    /// What a test controls.
+    pub control: Option<Arc<Control>>,
 }
 
 impl Mock {
     /// Whether nothing stands around the server.
     #[must_use]
     pub fn is_nothing(&self) -> bool {
-        self.delay.is_none() && self.cors.is_none()
+        self.delay.is_none() && self.cors.is_none() && self.control.is_none()
     }
 
     /// Answers a request with the help of the server, to which `handle` hands it on.
@@ -35,18 +41,43 @@ impl Mock {
         F: FnMut(Request) -> R,
         R: Future<Output = Response>,
     {
-        let mut answer = |request| {
-            let response = handle(request);
+        // Nothing of this is about what lies outside the API, but for the header fields that browsers ask for.
+        let (control, delay) = (self.control.as_ref().filter(|_| in_api), self.delay.as_ref().filter(|_| in_api));
+        let answer = |request| {
+            let prepared = control.and_then(|control| control.prepared(&request));
+            let (exchange, request) = match control {
+                None => (None, request),
+                Some(control) => {
+                    let (exchange, request) = control.recording().begin(request);
+                    (Some(exchange), request)
+                }
+            };
+            let handled = match prepared {
+                Some(prepared) => Err((prepared, request)),
+                None => Ok(handle(request)),
+            };
             async move {
-                let response = response.await;
-                if let Some(delay) = self.delay.as_ref().filter(|_| in_api) {
+                let response = match handled {
+                    Ok(handled) => handled.await,
+                    Err(((time, response), _unread)) => {
+                        tokio::time::sleep(time).await;
+                        response
+                    }
+                };
+                if let Some(delay) = delay {
                     tokio::time::sleep(delay.next()).await;
                 }
-                response
+                match exchange {
+                    None => response,
+                    Some(exchange) => exchange.answered(response),
+                }
             }
         };
         match &self.cors {
-            None => answer(request).await,
+            None => {
+                let mut answer = answer;
+                answer(request).await
+            }
             Some(cors) => cors.answer(request, answer).await,
         }
     }

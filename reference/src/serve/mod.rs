@@ -104,7 +104,7 @@ impl Server {
     pub fn bind(
         address: SocketAddr,
         app: Arc<App>,
-        lab: Option<Lab>,
+        lab: Option<Arc<Lab>>,
         tls: Option<TlsAcceptor>,
         options: ServeOptions,
     ) -> io::Result<Self> {
@@ -114,7 +114,7 @@ impl Server {
         // Accepted connections inherit it.
         socket.set_send_buffer_size(SEND_BUFFER)?;
         socket.bind(address)?;
-        Ok(Self { listener: socket.listen(BACKLOG)?, app, lab: lab.map(Arc::new), mock: None, tls, options })
+        Ok(Self { listener: socket.listen(BACKLOG)?, app, lab, mock: None, tls, options })
     }
 
     /// Puts a mock around the server.

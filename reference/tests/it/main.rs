@@ -3,6 +3,7 @@
 mod auth;
 mod challenge;
 mod contract;
+mod control;
 mod crowd;
 mod deprecation;
 mod durability;

@@ -1,0 +1,63 @@
+//! A laboratory that can begin anew while it is served.
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use axum::extract::Request as HttpRequest;
+use axum::response::Response as HttpResponse;
+
+use super::Variation;
+use super::running::Running;
+use crate::app::App;
+use crate::error::ApiError;
+use crate::keys::ApiKey;
+use crate::router::Entrance;
+use crate::store::StoreError;
+
+/// A variation at work.
+pub struct Lab {
+    app: Arc<App>,
+    running: RwLock<Arc<Running>>,
+}
+
+impl Lab {
+    /// Prepares a variation of the server of `app`: its stock is created, unless there are as many animals already.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] when the animals cannot be read or created.
+    pub async fn start(app: Arc<App>, variation: Variation) -> Result<Lab, StoreError> {
+        let running = Running::start(Arc::clone(&app), variation).await?;
+        Ok(Lab { app, running: RwLock::new(Arc::new(running)) })
+    }
+
+    /// Begins anew with the animals that are stored now. What its layers remember is forgotten, but for the keys that are
+    /// known. The variation must be made anew as well, because its layers may remember something themselves.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] when the animals cannot be read or created; it goes on as before.
+    pub async fn restart(&self, variation: Variation) -> Result<(), StoreError> {
+        let running = Running::start(Arc::clone(&self.app), variation).await?;
+        running.know_keys_of(&self.running());
+        *self.running.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(running);
+        Ok(())
+    }
+
+    /// Makes keys known before they are used: some faults take something else for a key.
+    pub fn introduce<'a>(&self, keys: impl IntoIterator<Item = &'a ApiKey>) {
+        self.running().introduce(keys);
+    }
+
+    /// Answers a request with the help of the reference. What lies outside the API is left to the reference alone.
+    ///
+    /// # Errors
+    ///
+    /// [`ApiError`] when the body did not arrive.
+    pub async fn answer(&self, entrance: Entrance, request: HttpRequest) -> Result<HttpResponse, ApiError> {
+        self.running().answer(entrance, request).await
+    }
+
+    fn running(&self) -> Arc<Running> {
+        Arc::clone(&self.running.read().unwrap_or_else(PoisonError::into_inner))
+    }
+}
