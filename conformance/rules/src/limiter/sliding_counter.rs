@@ -8,8 +8,9 @@
 
 use super::arrival::Arrival;
 use super::key::{Answer, KeyLimits};
+use crate::history::Entry;
 use crate::tolerance::Tolerance;
-use crate::trace::rate_limit::Window;
+use crate::trace::rate_limit::{RateHeaders, Window};
 
 const MINUTE: i64 = Tolerance::MINUTE.seconds();
 
@@ -72,9 +73,14 @@ impl KeyLimits<'_> {
         });
         let begin = first.window.reset - MINUTE;
         let (mut sent, mut refused, mut past) = (0, 0, 0);
+        // Headers are not written before the request is counted: what reports the window before was counted in none that came later.
+        let reports_the_one_before = |entry: &Entry<'_>| {
+            entry.rate.as_ref().and_then(RateHeaders::window).is_some_and(|window| window.is_same(last.window))
+        };
         for entry in earlier {
             let may_be_from = |begin| Arrival::of(entry).is_none_or(|arrival| arrival.latest + SLACK >= begin);
-            match (may_be_from(begin), entry.is_limited()) {
+            let may_be_of_this_one = may_be_from(begin) && (entry.is_limited() || !reports_the_one_before(entry));
+            match (may_be_of_this_one, entry.is_limited()) {
                 (true, false) => sent += 1,
                 (true, true) => refused += 1,
                 (false, _) => past += u64::from(may_be_from(begin - MINUTE)),
@@ -191,6 +197,14 @@ mod tests {
         };
         assert!(refused(3), "the refusals were counted, or weigh");
         assert!(refused(0), "and both");
+        // Within the slack of clocks, a request that came before the window began may have come after it.
+        let just_before = |remaining| {
+            let three = TraceBuilder::new().window(3).lists(5, &[(404, 4), (404, 3), (200, 2)]);
+            let four = three.wait(6).window(57).list(200, remaining, 5);
+            is_sliding_counter(four.wait(6).list(200, remaining - 1, 5))
+        };
+        assert!(just_before(2), "three that report the window before weigh two");
+        assert!(!just_before(4), "the window begins anew");
         let whole = five().list(200, 6, 6);
         assert!(!is_sliding_counter(whole.list(200, 6, 6)), "nothing is carried over");
     }
