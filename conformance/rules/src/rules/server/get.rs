@@ -54,10 +54,15 @@ fn not_found(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     let mut hits: Vec<&Entry<'_>> = Vec::new();
     for (entry, id) in admitted(history) {
         let (PetId::Int64(id), Some(status)) = (id, entry.status()) else { continue };
+        let expectation = history.expectation(entry);
         if history.is_shown_elsewhere(id, entry) {
+            // Whether it was there yet is unknown if no answer before shows it. There is no third answer all the same.
+            if history.known(id, entry).is_none() && !expectation.admits(status) {
+                judgement.fail(&[entry], format!("the animal {id}, or 404 before it is there"), answered(entry));
+            }
             continue;
         }
-        let (expectation, expected) = (history.expectation(entry), format!("404 for {id}, which no animal has"));
+        let expected = format!("404 for {id}, which no animal has");
         if expectation.refuses_with(status) {
             judgement.hold();
         } else if status != 200 || !entry.animals().iter().any(|animal| animal.id() == Some(id)) {

@@ -203,7 +203,7 @@ fn agrees(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     }
 }
 
-/// The names that only this run can have sent: how often it did, and the ids that lists show them under.
+/// The names that only this run can have sent: how often it did, and the ids that creations and lists show them under.
 struct OwnNames<'d>(HashMap<&'d str, (Vec<&'d Entry<'d>>, HashSet<i64>)>);
 
 impl<'d> OwnNames<'d> {
@@ -216,7 +216,9 @@ impl<'d> OwnNames<'d> {
         for (entry, body) in history.creates() {
             let name = body.draft().and_then(|draft| draft.name.as_deref());
             if let Some(name) = name.filter(|name| mark.is_some_and(|mark| name.contains(mark))) {
-                names.entry(name).or_default().0.push(entry);
+                let (sent, ids) = names.entry(name).or_default();
+                sent.push(entry);
+                ids.extend(entry.animals().iter().filter_map(|created| created.id()));
             }
         }
         OwnNames(names)

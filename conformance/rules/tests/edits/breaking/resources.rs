@@ -10,6 +10,8 @@ use crate::tools::{all, animals, answer, created, edit, fetched, json_of, last, 
 const OTHER_CATEGORY: (&str, &str) = ("list.agrees", "it is not the category of the creation");
 const OTHER_NAME: (&str, &str) = ("list.agrees", "it is not the name of the creation");
 
+const OWN_ID: (&str, &str) = ("list.agrees", "lists show it under an id of its own");
+
 const NO_INTEGER: (&str, &str) = ("pet.int64", "a string is no int64");
 
 pub(super) const EDITS: &[Breaking] = &[
@@ -116,14 +118,14 @@ pub(super) const EDITS: &[Breaking] = &[
         rule: "pet.unique-id",
         name: "two creations, one after the other, get one id",
         trace: "free",
-        also: &[],
+        also: &[OWN_ID],
         apply: twins,
     },
     Breaking {
         rule: "pet.unique-id",
         name: "a creation gets the id of a listed animal",
         trace: "pro",
-        also: &[],
+        also: &[OWN_ID],
         apply: |trace| {
             let listed = *places(trace, listed_by("limit=100")).first().expect("a list");
             let after = places(trace, |entry| created(entry) && entry.exchange.number > listed + 1);

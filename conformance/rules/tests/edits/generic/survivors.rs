@@ -1,18 +1,24 @@
 //! Why an edited answer is lawful all the same.
 
+use std::collections::HashSet;
 use std::fmt;
 
 use animal_store_rules::history::Entry;
 use animal_store_rules::request::{CreateBody, Credential, Operation};
 use animal_store_rules::trace::rate_limit::RateHeaders;
 
+use serde_json::Value;
+
 use super::answers::Edit;
+use crate::tools::json_of;
 
 /// An edit after which nothing fails.
 pub(super) struct Survivor<'s> {
     pub(super) edit: &'s Edit,
     /// What was recorded.
     pub(super) recorded: &'s Entry<'s>,
+    /// The names that nobody but this run sends, and no other way than as a NewPet.
+    pub(super) own_names: &'s HashSet<String>,
 }
 
 /// Why a kind of edit is lawful.
@@ -59,6 +65,15 @@ impl Survivor<'_> {
         let window = self.recorded.rate.as_ref().and_then(RateHeaders::window);
         let reported_at = self.recorded.server_time().map(jiff::Timestamp::as_second);
         window.zip(reported_at).is_some_and(|(window, now)| window.reset - now > 2 * 3_600)
+    }
+
+    /// Whether what is listed under another id may be another animal, for all that its name shows.
+    fn lists_a_stranger(&self) -> bool {
+        let recorded: Vec<i64> = self.recorded.animals().iter().filter_map(|animal| animal.id()).collect();
+        let Some(Value::Array(listed)) = self.edit.exchange.response().and_then(json_of) else { return false };
+        let is_new = |pet: &&Value| pet["id"].as_i64().is_some_and(|id| !recorded.contains(&id));
+        let mut new = listed.iter().filter(is_new);
+        new.all(|pet| pet["name"].as_str().is_some_and(|name| !self.own_names.contains(name)))
     }
 
     fn body(&self) -> Option<&CreateBody> {
@@ -192,6 +207,14 @@ pub(super) const REASONS: &[Reason] = &[
         },
     },
     Reason {
+        why: "a list may lack what was created less than five seconds ago, or has a limit that is debatable",
+        explains: |s| s.is(&["list"], &["one dropped"]),
+    },
+];
+
+/// The reasons that only answers need which are edited where all of them are.
+pub(super) const RARE: &[Reason] = &[
+    Reason {
         why: "the service assigns any id, and reads may lag: nothing that was read later shows that it is another",
         explains: |s| {
             let another = ["one more", "one less", "negative"];
@@ -199,7 +222,7 @@ pub(super) const REASONS: &[Reason] = &[
         },
     },
     Reason {
-        why: "a list may lack what was created less than five seconds ago, or has a limit that is debatable",
-        explains: |s| s.is(&["list"], &["one dropped"]),
+        why: "a full list may show what somebody else created, or was made of JSON under another label, whatever its id",
+        explains: |s| s.is(&["list id"], &["one more", "one less", "negative"]) && s.lists_a_stranger(),
     },
 ];

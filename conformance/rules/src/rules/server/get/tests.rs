@@ -15,3 +15,17 @@ fn an_animal_for_each_of_two_identifiers_picked_far_from_nought_is_one_for_every
     assert_eq!(found(&[NEAR - 1, FAR]), [[0; 0]; 0], "it may be there from before");
     assert_eq!(found(&[1 - NEAR, FAR]), [[0; 0]; 0], "it may be there from before");
 }
+
+#[test]
+fn before_it_is_there_an_animal_is_found_or_not_and_nothing_else() {
+    let asked = |status: u16| {
+        let early = TraceBuilder::new().fetch(7, status, String::new());
+        early.create(7).wait(6).get(7, Some("sold")).failing(not_found)
+    };
+    assert_eq!(asked(404), [[0; 0]; 0]);
+    for status in [201, 204, 301, 400, 500] {
+        assert_eq!(asked(status), [[1]], "{status}");
+    }
+    let there = TraceBuilder::new().get(7, Some("sold")).get(7, Some("sold"));
+    assert_eq!(there.failing(not_found), [[0; 0]; 0], "somebody else's may have been there");
+}

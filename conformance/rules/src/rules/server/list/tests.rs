@@ -89,6 +89,20 @@ fn a_name_of_this_run_is_shown_once_more_than_it_was_sent_only_where_every_creat
 }
 
 #[test]
+fn an_animal_that_this_run_created_is_listed_under_no_other_id() {
+    let listed = |id: i64| {
+        let mut trace = shows(TraceBuilder::new().create(7), "", &[animal(id, "sold")]).trace();
+        trace.context.name_mark = Some("Rex".to_owned());
+        let history = History::new(&trace);
+        let mut judgement = Judgement::default();
+        agrees(&Facts::new(&history), &mut judgement);
+        judgement.failures.into_iter().map(|failure| failure.exchanges).collect::<Vec<_>>()
+    };
+    assert_eq!(listed(7), NONE);
+    assert_eq!(listed(8), [[2, 1]]);
+}
+
+#[test]
 fn that_no_list_could_have_shown_more_than_the_maximum_is_said_of_a_verdict_that_holds() {
     let trace = shows(TraceBuilder::new(), "limit=100", &[animal(7, "sold")]).trace();
     let verdicts = judge(&trace, &Scope::default());
