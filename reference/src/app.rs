@@ -9,10 +9,11 @@ use crate::auth::KeyRing;
 use crate::body_cache::BodyCache;
 use crate::clock::Clock;
 use crate::deprecation::DeprecationHeaders;
+use crate::docs::Docs;
 pub use crate::limits::RequestLimits;
+use crate::openapi;
 use crate::rate_limit::BanPolicy;
 use crate::store::{Store, StoreError};
-use crate::{docs, openapi};
 
 /// How the application is set up.
 #[derive(Clone, Debug)]
@@ -38,7 +39,7 @@ pub struct App {
     pub(crate) deprecation: DeprecationHeaders,
     pub(crate) bodies: BodyCache,
     pub(crate) openapi: Bytes,
-    pub(crate) docs: Bytes,
+    pub(crate) docs: Docs,
     /// Whether the whole catalogue may be replaced while it is served.
     pub(crate) changing: bool,
     requests: AtomicU64,
@@ -62,7 +63,7 @@ impl App {
             deprecation: DeprecationHeaders::new(&options.base_path),
             base_path: options.base_path,
             bodies: BodyCache::default(),
-            docs: docs::page(&document).into(),
+            docs: Docs::new(&document),
             openapi: openapi::render(&document).into(),
             changing: false,
             requests: AtomicU64::new(1),

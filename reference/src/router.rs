@@ -10,7 +10,7 @@ use crate::access::AccessLog;
 use crate::app::App;
 use crate::error::ApiError;
 use crate::gate::Gate;
-use crate::routes::{DOCS, HEALTH, OPENAPI, ORDERS, PET, PETS};
+use crate::routes::{DOCS, HEALTH, OPENAPI, ORDERS, PET, PETS, ROOT};
 use crate::{orders, pets, unauthenticated};
 
 /// The whole server, as one tower service.
@@ -34,7 +34,10 @@ fn layered(app: &Arc<App>, handlers: Router) -> Entrance {
 /// The handlers by route. Those of the API have their full paths, because nesting would cost an allocation too.
 fn handlers(app: &Arc<App>) -> Router {
     let api = |path: &str| format!("{}{path}", app.base_path);
-    Router::new()
+    let router = Router::new();
+    // Where the API has no base path, all of it needs a key.
+    let router = if app.base_path.is_empty() { router } else { router.route(ROOT, get(unauthenticated::root)) };
+    router
         .route(&api(PETS), get(pets::list).post(pets::create))
         .route(&api(PET), get(pets::get))
         .route(&api(ORDERS), get(orders::list))

@@ -14,6 +14,9 @@ pub(crate) const OPENAPI: &str = "/openapi.json";
 /// The interface description as a page.
 pub(crate) const DOCS: &str = "/docs";
 
+/// What leads to that page, where the API does not begin here.
+pub(crate) const ROOT: &str = "/";
+
 /// The routes that need no key and lie outside the base path.
 const UNAUTHENTICATED: [&str; 3] = [HEALTH, OPENAPI, DOCS];
 

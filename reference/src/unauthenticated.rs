@@ -2,16 +2,18 @@
 
 use std::sync::Arc;
 
+use axum::Extension;
 use axum::extract::State;
-use axum::response::{IntoResponse, Response};
-use http::StatusCode;
+use axum::response::{IntoResponse, Redirect, Response};
+use http::{HeaderMap, StatusCode};
 use serde_json::json;
 
 use crate::app::App;
-use crate::docs::Page;
+use crate::docs::{Encrypted, Page};
 use crate::error::ApiError;
 use crate::logging;
 use crate::respond::WrittenJson;
+use crate::routes::DOCS;
 
 /// Whether the server can read and write: 200 if it can, else 503. Either body reports the last commit (`ok`,
 /// `failed` or `none`, and its age), the size of the write-ahead log, and the log lines that were lost.
@@ -49,6 +51,15 @@ pub async fn openapi(State(app): State<Arc<App>>) -> WrittenJson {
 }
 
 /// The interface description for people.
-pub(crate) async fn docs(State(app): State<Arc<App>>) -> Page {
-    Page(app.docs.clone())
+pub(crate) async fn docs(
+    State(app): State<Arc<App>>,
+    headers: HeaderMap,
+    encrypted: Option<Extension<Encrypted>>,
+) -> Page {
+    app.docs.page(&headers, encrypted.is_some())
+}
+
+/// Leads people who only know the address to what there is.
+pub(crate) async fn root() -> Redirect {
+    Redirect::temporary(DOCS)
 }

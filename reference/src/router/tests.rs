@@ -99,12 +99,14 @@ async fn without_a_key_every_request_is_answered_with_401() {
 #[tokio::test]
 async fn paths_outside_the_base_path_need_no_key() {
     let server = TestServer::new(Plan::Free, &Clock::frozen(600));
-    for (path, status) in [("/healthz", 200), ("/openapi.json", 200), ("/docs", 200), ("/", 404), ("/v1x/pets", 404)] {
+    for (path, status) in [("/healthz", 200), ("/openapi.json", 200), ("/docs", 200), ("/", 307), ("/v1x/pets", 404)] {
         let (parts, _) = server.ask("GET", path, None).await;
         assert_eq!(parts.status, status, "{path}");
         assert!(!parts.headers.contains_key("x-ratelimit-limit"), "{path}");
     }
     assert_eq!(server.ask("POST", "/docs", None).await.0.headers["allow"], "GET,HEAD");
+    assert_eq!(server.ask("GET", "/", None).await.0.headers["location"], "/docs");
+    assert_eq!(server.ask("POST", "/", None).await.0.status, 405);
 }
 
 #[tokio::test]

@@ -27,6 +27,7 @@ use tokio_rustls::TlsAcceptor;
 use tower::ServiceExt;
 
 use crate::app::App;
+use crate::docs::Encrypted;
 use crate::lab::{ConnectionNumber, Lab};
 use crate::mock::Mock;
 use crate::router::{self, Entrance};
@@ -236,7 +237,10 @@ impl Service {
         let (parts, body) = request.into_parts();
         let upload = (!body.is_end_stream()).then(|| Upload::new(body, &parts.headers));
         let body = upload.clone().map_or_else(Body::empty, Body::new);
-        let request = Request::from_parts(parts, body);
+        let mut request = Request::from_parts(parts, body);
+        if self.tls.is_some() {
+            request.extensions_mut().insert(Encrypted);
+        }
         let mut response = match self.mock.clone() {
             None => self.handle(request).await,
             Some(mock) => {
