@@ -14,7 +14,7 @@ use crate::products::{DIST, JUDGE, Product, Programs, REFERENCE};
 /// What goes into an image of the reference server.
 ///
 /// The health check is the program's own: the image has no shell and no other program. Keys are issued in the running
-/// container: `docker exec NAME /reference keys issue --plan free`.
+/// container, `docker exec NAME /reference keys issue --plan free`, or given to it in `ANIMAL_STORE_KEYS`.
 const OF_REFERENCE: &str = r#"FROM scratch
 COPY --chown=65532:65532 . /
 USER 65532:65532
@@ -40,7 +40,7 @@ ENTRYPOINT ["/conform"]
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   cargo xtask image
-  docker run --rm -p 8080:8080 -v animals:/data animal-store-reference
+  docker run --rm -p 8080:8080 -v animals:/data -e ANIMAL_STORE_KEYS=free=my-key animal-store-reference
   docker run --rm -e CONFORM_API_KEY animal-store-conform --base-url https://pets.example/v1")]
 pub(crate) struct Options {
     /// The tag of both images, instead of the version and `latest`

@@ -9,6 +9,7 @@ mod deprecation;
 mod durability;
 mod embedded;
 mod faults;
+mod fixtures;
 mod http_rules;
 mod laboratory;
 mod lifecycle;
