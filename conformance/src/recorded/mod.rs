@@ -10,4 +10,4 @@ mod verify;
 pub use judge::{Terms, Unusable, judge};
 pub(crate) use record::head;
 pub use record::record;
-pub use verify::{Verification, verify};
+pub use verify::{Unverifiable, Verification, verify};
