@@ -305,7 +305,9 @@ impl Limiter {
         let (mut remaining, mut resets) = (shown.left(now) + u64::from(before), shown.resets(now));
         let mut room = self.minute.has_room(now).max(self.day.has_room(now));
         if let Outcome::Banned(_) = outcome {
-            (remaining, resets, room) = (0, self.banned_until, self.banned_until);
+            // Another request may have found it over before this answer goes out.
+            let end = if self.banned_until == i64::MIN { now } else { self.banned_until };
+            (remaining, resets, room) = (0, end, end);
         }
         let refused = !matches!(outcome, Outcome::Admitted { .. });
         let wait = match self.policy.rounding {
