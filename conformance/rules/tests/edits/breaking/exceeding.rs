@@ -9,8 +9,8 @@ use serde_json::json;
 
 use super::Breaking;
 use crate::tools::{
-    all, answer, created, edit, empty, http_date, last, limited, places, recount, refuse, remove, renumber,
-    server_time, set, set_json, window,
+    all, answer, created, edit, http_date, last, limited, places, recount, refuse, remove, renumber, server_time, set,
+    set_json, window,
 };
 
 const OVER_ADMITTED: (&str, &str) = ("quota.not-exceeded", "more are admitted than the limit");
@@ -49,7 +49,7 @@ pub(super) const EDITS: &[Breaking] = &[
             let exchange = &mut trace.exchanges[at];
             "/store/orders".clone_into(&mut exchange.request.path);
             exchange.request.query = None;
-            empty(answer(exchange), 204);
+            refuse(answer(exchange), 501);
         },
     },
     Breaking {

@@ -279,9 +279,13 @@ fn borrow(trace: &mut Trace, query: &str, other: &str, change: impl FnOnce(&mut 
     last(trace, listed_by(query), |response| set_json(response, &pets));
 }
 
-/// Puts a known animal into the last list with this query.
+/// Puts a known animal into the last list with this query: one that a list before it shows, because another may have been created
+/// later.
 fn add_from_all(trace: &mut Trace, query: &str, pick: impl Fn(&Value) -> bool) {
-    let Value::Array(mut pets) = body_of(trace, "limit=100") else { panic!("a list") };
+    let at = *places(trace, listed_by(query)).last().expect("a list");
+    let earlier = places(trace, |entry| listed_by("limit=100")(entry) && entry.exchange.number <= at);
+    let all = *earlier.last().expect("a list before it");
+    let Some(Value::Array(mut pets)) = trace.exchanges[all].response().and_then(json_of) else { panic!("a list") };
     pets.retain(pick);
     let pet = pets.pop().expect("an animal to add");
     with_list(trace, query, |pets| pets.push(pet));
