@@ -221,6 +221,26 @@ fn the_log_is_a_trace_with_the_members_that_the_judge_writes_and_without_keys() 
     assert_eq!(mock.ask("GET", "/log", "").body.lines().count(), 1);
 }
 
+#[test]
+fn the_log_has_each_credential_of_a_request_and_tells_when_an_answer_broke_off() {
+    let mock = controlled(&["--animals", "50", "--fault", "service.complete-answer.cuts-long-lists"]);
+    mock.server.ask("GET", "/v1/pets?limit=1", KEY);
+    let mut twice = connect(mock.server.address);
+    let bearer = format!("Authorization: Bearer {KEY}\r\n").repeat(2);
+    let request = format!("GET /v1/pets HTTP/1.1\r\nHost: test\r\nConnection: close\r\n{bearer}\r\n");
+    twice.write_all(request.as_bytes()).expect("sent");
+    assert_eq!(Answer::read(&mut twice).status, 401);
+    let mut broken = connect(mock.server.address);
+    broken.write_all(head("GET", "/v1/pets?limit=100", KEY, None).as_bytes()).expect("sent");
+    let _ends_early = broken.read_to_end(&mut Vec::new());
+    let log = mock.ask("GET", "/log", "").body;
+    let lines: Vec<Value> = log.lines().skip(1).map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let further = lines[1]["request"]["headers"].as_array().expect("fields");
+    assert!(further.contains(&json!(["authorization", "Bearer sk-Recorded-Key-0001"])), "{further:?}");
+    assert_eq!(lines[2]["failure"], json!({"kind": "broken", "detail": "the response was broken off"}));
+    assert_eq!((lines.len(), lines[2].get("response")), (3, None));
+}
+
 fn members(lines: &[Value], part: &str) -> BTreeSet<String> {
     let objects = lines.iter().filter_map(|line| line.pointer(part).and_then(Value::as_object));
     objects.flat_map(|object| object.keys().cloned()).collect()
@@ -234,7 +254,7 @@ fn pages_in_browsers_do_not_control_the_server() {
         let answer = mock.ask_with("POST", "/reset", &fields, "");
         assert_eq!((answer.status, &answer.json()["code"]), (403, &"forbidden".into()), "{fields}");
     }
-    for host in ["localhost:9", "127.0.0.1", "[::1]:9"] {
+    for host in ["localhost:9", "localhost", "127.0.0.1", "[::1]:9", "[::1]"] {
         assert_eq!(mock.ask_with("POST", "/reset", &format!("Host: {host}\r\n"), "").status, 200, "{host}");
     }
 }

@@ -24,16 +24,33 @@ pub(super) fn document() -> Value {
         "security": [],
         "paths": {
             OPENAPI: { "get": operation("getDescription", "This description", &json_of(&json!({ "type": "object" }))) },
-            RESET: { "post": operation("reset", "Return to the animals of the start and to keys that were never used; forget prepared answers", &json_of(&schema("Animals"))) },
-            SNAPSHOTS: { "get": operation("listSnapshots", "The snapshots", &json_of(&json!({ "type": "array", "items": schema("Snapshot") }))) },
+            RESET: { "post": operation(
+                "reset",
+                "Return to the animals of the start and to keys that were never used; forget prepared answers",
+                &json_of(&schema("Animals"))
+            ) },
+            SNAPSHOTS: { "get": operation(
+                "listSnapshots",
+                "The snapshots",
+                &json_of(&json!({ "type": "array", "items": schema("Snapshot") }))
+            ) },
             SNAPSHOT: {
                 "parameters": name,
-                "put": with_errors(operation("keepSnapshot", "Keep animals and usage by this name", &json_of(&schema("Snapshot"))), &[("400", "The name is too long"), ("409", "There are too many snapshots")]),
-                "delete": with_errors(operation("deleteSnapshot", "Forget the snapshot", &json_of(&json!({ "type": "object" }))), &[("404", "There is none of this name")])
+                "put": with_errors(
+                    operation("keepSnapshot", "Keep animals and usage by this name", &json_of(&schema("Snapshot"))),
+                    &[("400", "The name is too long"), ("409", "There are too many snapshots")]
+                ),
+                "delete": with_errors(
+                    operation("deleteSnapshot", "Forget the snapshot", &json_of(&json!({ "type": "object" }))),
+                    &[("404", "There is none of this name")]
+                )
             },
             RESTORE: {
                 "parameters": name,
-                "post": with_errors(operation("restoreSnapshot", "Return to the animals and the usage of the snapshot", &json_of(&schema("Snapshot"))), &[("404", "There is none of this name")])
+                "post": with_errors(
+                    operation("restoreSnapshot", "Return to its animals and its usage", &json_of(&schema("Snapshot"))),
+                    &[("404", "There is none of this name")]
+                )
             },
             CLOCK: { "get": operation("getClock", "What the clock of the server shows", &json_of(&schema("Clock"))) },
             CLOCK_SET: { "post": with_body("setClock", "Set the clock; it runs on if it ran", &json!({
@@ -48,11 +65,21 @@ pub(super) fn document() -> Value {
             CLOCK_RUN: { "post": operation("runClock", "Let the clock run on", &json_of(&schema("Clock"))) },
             ANSWERS: {
                 "get": operation("listAnswers", "The answers that wait for requests", &json_of(&schema("Waiting"))),
-                "post": with_body("prepareAnswer", "Give this answer to the next requests in place of the server's own. It counts for no limit and has no header fields but these, Date and Content-Length", &schema("Answer"), "Waiting"),
+                "post": with_body(
+                    "prepareAnswer",
+                    "Give this answer to the next requests in place of the server's own. It counts for no limit and has no header \
+                     fields but these, Date and Content-Length",
+                    &schema("Answer"),
+                    "Waiting"
+                ),
                 "delete": operation("forgetAnswers", "Forget the answers that wait", &json_of(&schema("Waiting")))
             },
             LOG: {
-                "get": operation("getLog", "The latest 10,000 exchanges, as a trace of the judge; credentials are replaced", &json!({ "application/x-ndjson": { "schema": { "type": "string" } } })),
+                "get": operation(
+                    "getLog",
+                    "The latest 10,000 exchanges, as a trace of the judge; credentials are replaced",
+                    &json!({ "application/x-ndjson": { "schema": { "type": "string" } } })
+                ),
                 "delete": operation("clearLog", "Forget them", &json_of(&json!({ "type": "object" })))
             }
         },
@@ -65,7 +92,10 @@ fn schemas() -> Value {
     let operation = json!({ "type": "string", "enum": ["listPets", "createPet", "getPet", "listOrders"] });
     json!({
         "Animals": { "type": "object", "required": ["animals"], "properties": { "animals": count } },
-        "Snapshot": { "type": "object", "required": ["name", "animals"], "properties": { "name": { "type": "string" }, "animals": count } },
+        "Snapshot": {
+            "type": "object", "required": ["name", "animals"],
+            "properties": { "name": { "type": "string" }, "animals": count }
+        },
         "Clock": {
             "type": "object", "required": ["now", "unix", "frozen"],
             "properties": {
@@ -77,14 +107,20 @@ fn schemas() -> Value {
         "Answer": {
             "type": "object", "required": ["status"], "additionalProperties": false,
             "properties": {
-                "times": { "type": "integer", "minimum": 1, "maximum": 1_000_000, "default": 1, "description": "How many requests get it" },
+                "times": {
+                    "type": "integer", "minimum": 1, "maximum": 1_000_000, "default": 1,
+                    "description": "How many requests get it"
+                },
                 "key": { "type": "string", "description": "Only requests that present this key" },
                 "operation": operation,
                 "status": { "type": "integer", "minimum": 200, "maximum": 599 },
                 "headers": { "type": "object", "additionalProperties": { "type": "string" } },
                 "body": { "description": "The body as JSON" },
                 "text": { "type": "string", "description": "The body as text, in place of `body`" },
-                "delay_ms": { "type": "integer", "minimum": 0, "maximum": 3_600_000, "default": 0, "description": "How long it is held back" }
+                "delay_ms": {
+                    "type": "integer", "minimum": 0, "maximum": 3_600_000, "default": 0,
+                    "description": "How long it is held back"
+                }
             }
         },
         "Waiting": { "type": "array", "items": {

@@ -1,6 +1,6 @@
 //! The paths by which a test controls the server.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use axum::Router;
@@ -9,6 +9,7 @@ use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, delete, get, post, put};
 use bytes::Bytes;
+use http::uri::Authority;
 use http::{HeaderValue, StatusCode, header};
 use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
@@ -72,9 +73,11 @@ pub fn router(control: Arc<Control>, address: SocketAddr) -> Router {
 /// that they let resolve to one.
 async fn guard(State(address): State<SocketAddr>, request: Request, next: Next) -> Response {
     let headers = request.headers();
-    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
-    let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
-    let is_local = name == "localhost" || name.trim_matches(['[', ']']).parse::<std::net::IpAddr>().is_ok();
+    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()?.parse::<Authority>().ok());
+    let is_local = host.is_some_and(|host| {
+        let name = host.host().trim_matches(['[', ']']);
+        name == "localhost" || name.parse::<IpAddr>().is_ok()
+    });
     if headers.contains_key(header::ORIGIN) || address.ip().is_loopback() && !is_local {
         return refusal(StatusCode::FORBIDDEN, "forbidden", "pages in browsers may not control the server")
             .into_response();

@@ -17,7 +17,7 @@ use http::{HeaderMap, StatusCode, header};
 use hyper::body::{Frame, SizeHint};
 use jiff::Timestamp;
 
-use self::line::{Answered, Asked, Failed, Head, Line, Written};
+use self::line::{Answered, Asked, Failed, Line, Written};
 use self::stand_ins::StandIns;
 use crate::app::App;
 use crate::routes;
@@ -61,7 +61,7 @@ impl Recording {
     #[must_use]
     pub fn trace(&self, base_url: &str) -> String {
         let kept = self.kept();
-        let mut text = line::text(&Head::new(base_url.to_owned(), kept.stand_ins.valid()));
+        let mut text = line::text(&line::Head::new(base_url.to_owned(), kept.stand_ins.valid()));
         kept.lines.values().for_each(|line| text.push_str(line));
         text
     }
@@ -151,37 +151,37 @@ impl Exchange {
         let received = Arc::<Mutex<Seen>>::default();
         // A response to HEAD has no content, and nobody asks the body for its end.
         seen(&received).complete = body.is_end_stream() || self.method == "HEAD";
-        let end = End { exchange: self, status: parts.status, headers: parts.headers.clone() };
+        let end = End { exchange: self, answer: Head { status: parts.status, headers: parts.headers.clone() } };
         let mut watched = Watched { body, seen: received, end: Some(end) };
         watched.finish_if_complete();
         Response::from_parts(parts, Body::new(watched))
     }
 
-    fn line(&self, status: StatusCode, headers: &HeaderMap, received: &Seen) -> Line {
+    fn line(&self, answer: &Head, received: &Seen) -> Line {
         let mut kept = self.recording.kept();
-        let authorization = self
+        let mut credentials = self
             .headers
-            .get(header::AUTHORIZATION)
+            .get_all(header::AUTHORIZATION)
+            .iter()
             .map(|value| kept.stand_ins.authorization(&String::from_utf8_lossy(value.as_bytes()), self.is_valid));
+        let authorization = credentials.next();
+        let further: Vec<String> = credentials.collect();
         let redact = |text: &str| kept.stand_ins.redact(text);
+        let mut headers = line::fields(&self.headers, &["authorization", "content-type"], redact);
+        headers.extend(further.into_iter().map(|value| ("authorization".to_owned(), value)));
         let sent = seen(&self.sent);
         let content_type = self.headers.get(header::CONTENT_TYPE);
         let has_body = !sent.bytes.is_empty() || !sent.complete;
         let content_type = content_type
             .map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
             .or_else(|| has_body.then(String::new));
-        let mut response = None;
-        let mut failure = None;
-        if received.complete {
-            response = Some(Answered {
-                status: status.as_u16(),
-                headers: line::fields(headers, &[], redact),
-                body: Written::new(&received.bytes, redact),
-                cut: received.cut,
-            });
-        } else {
-            failure = Some(Failed { kind: "broken", detail: "the response was broken off" });
-        }
+        let response = received.complete.then(|| Answered {
+            status: answer.status.as_u16(),
+            headers: line::fields(&answer.headers, &[], redact),
+            body: Written::new(&received.bytes, redact),
+            cut: received.cut,
+        });
+        let failure = response.is_none().then_some(Failed { kind: "broken", detail: "the response was broken off" });
         Line {
             sent_at: self.sent_at.to_string(),
             received_at: self.recording.app.clock.timestamp().to_string(),
@@ -191,7 +191,7 @@ impl Exchange {
                 path: redact(&self.path),
                 query: self.query.as_deref().map(redact),
                 authorization,
-                headers: line::fields(&self.headers, &["authorization", "content-type"], redact),
+                headers,
                 body: if content_type.is_some() { Written::new(&sent.bytes, redact) } else { Written::default() },
                 content_type,
             },
@@ -201,11 +201,16 @@ impl Exchange {
     }
 }
 
+/// The beginning of a response.
+struct Head {
+    status: StatusCode,
+    headers: HeaderMap,
+}
+
 /// What is done when the body of a response is at its end.
 struct End {
     exchange: Exchange,
-    status: StatusCode,
-    headers: HeaderMap,
+    answer: Head,
 }
 
 /// A body that is watched as it passes.
@@ -223,9 +228,9 @@ impl Watched {
     }
 
     fn finish(&mut self) {
-        if let Some(End { exchange, status, headers }) = self.end.take() {
-            let line = exchange.line(status, &headers, &seen(&self.seen));
-            exchange.recording.add(exchange.number, line::text(&line));
+        if let Some(End { exchange, answer }) = self.end.take() {
+            let line = line::text(&exchange.line(&answer, &seen(&self.seen)));
+            exchange.recording.add(exchange.number, line);
         }
     }
 }
@@ -254,6 +259,9 @@ impl HttpBody for Watched {
         }
         drop(seen);
         // Before the client has the last of it, so that a client that asks for the recording next finds the exchange.
+        if matches!(polled, Poll::Ready(Some(Err(_)))) {
+            self.finish();
+        }
         self.finish_if_complete();
         polled
     }
