@@ -14,6 +14,7 @@ use crate::request::{Credential, Operation};
 use crate::rules::needs::Needs;
 use crate::rules::{Judgement, Rule, answered};
 use crate::tolerance::Tolerance;
+use crate::trace::knowledge::Fact;
 use crate::trace::rate_limit::{Field, RateHeaders};
 
 pub(crate) const RULES: &[Rule] = &[
@@ -157,8 +158,8 @@ fn reset_time(facts: &Facts<'_>, judgement: &mut Judgement) {
     for entry in entries.filter(|entry| !is_of_ban(entry) && !is_unknown(entry)) {
         within_its_window(facts, entry, judgement);
     }
-    // What one answer says to another holds if nothing is missing between them.
-    if facts.history.is_sample() {
+    // What one answer says to another holds if nothing is missing between them, and if it is known how far they are apart.
+    if facts.history.is_sample() || facts.history.entries.iter().any(withholds_time) {
         return;
     }
     for key in facts.limiter.keys() {
@@ -177,6 +178,11 @@ fn reset_time(facts: &Facts<'_>, judgement: &mut Judgement) {
     }
 }
 
+/// Whether it is unknown when exactly this was sent and answered.
+fn withholds_time(entry: &Entry<'_>) -> bool {
+    entry.exchange.known.withheld.contains(Fact::Times)
+}
+
 /// A Reset lies in the window that its Limit is of: between the time of the answer and a minute or a day later.
 fn within_its_window(facts: &Facts<'_>, entry: &Entry<'_>, judgement: &mut Judgement) {
     let Some((rate, reset)) = entry.rate.as_ref().and_then(|rate| Some((rate, rate.reset.integer()?))) else { return };
@@ -191,8 +197,8 @@ fn within_its_window(facts: &Facts<'_>, entry: &Entry<'_>, judgement: &mut Judge
         // The headers may have been written when the request came in, the Date when the answer went out. An answer takes whole seconds
         // and a part of one.
         Some(arrival) => (arrival.latest, arrival.earliest - 1 - slack, arrival.latest + length + slack),
-        // Whose clock the times of a sample are from is unknown.
-        None if facts.history.is_sample() => return,
+        // Whose clock the times of a sample are from is unknown, and what is withheld may be any time.
+        None if facts.history.is_sample() || withholds_time(entry) => return,
         // Without a Date the server's clock is unknown; a day off is still no other unit.
         None => {
             let now = entry.exchange.received_at.as_second();

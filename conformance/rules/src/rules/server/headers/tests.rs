@@ -229,3 +229,19 @@ fn before_anything_is_counted_no_window_runs_and_its_end_may_move() {
     let later = both.wait(20).window(60).list(200, 6, 7);
     assert_eq!(later.failures_of("headers.reset-time"), NONE, "both were given back");
 }
+
+#[test]
+fn a_reset_is_compared_with_no_time_that_is_withheld() {
+    let dated_by_the_judge = |withheld: bool| {
+        let list = TraceBuilder::new().window(60).list(200, 5, 60).dateless().change_last(|exchange| {
+            exchange.sent_at = jiff::Timestamp::UNIX_EPOCH;
+            exchange.received_at = jiff::Timestamp::UNIX_EPOCH;
+            if withheld {
+                exchange.known.withheld.insert(Fact::Times);
+            }
+        });
+        list.failures_of("headers.reset-time").len()
+    };
+    assert_eq!(dated_by_the_judge(false), 1);
+    assert_eq!(dated_by_the_judge(true), 0);
+}
