@@ -49,10 +49,12 @@ pub(super) fn as_json(options: &Options, target: &str) -> String {
 fn line(probe: Probe, options: &Options) -> String {
     match probe {
         Probe::Tour => {
-            let (keyed, keyless) = (plan::TOUR_KEYED, plan::TOUR_KEYLESS);
+            let (keyed, keyless) = plan::of_tour(&options.scope);
             format!("  tour         up to {keyed} requests with the key, {keyless} without\n")
         }
-        Probe::NearMisses => format!("  near misses  {} requests, each with one defect\n", plan::NEAR_MISSES),
+        Probe::NearMisses => {
+            format!("  near misses  {} requests, each with one defect\n", plan::near_misses(&options.scope))
+        }
         Probe::Credentials => format!("  credentials  {} requests without a valid key\n", plan::CREDENTIALS),
         Probe::FullPage => {
             format!("  full page    up to {} requests: more animals than a list may show\n", plan::FULL_PAGE)

@@ -11,6 +11,7 @@ mod credentials;
 mod full_page;
 mod gaps;
 mod near_misses;
+mod needs;
 mod pace;
 mod properties;
 mod quota;
@@ -19,11 +20,12 @@ mod sequence;
 mod tour;
 
 use crate::options::Options;
-use animal_store_rules::catalogue::scope::Profile;
+use animal_store_rules::catalogue::scope::Scope;
 use animal_store_rules::history::History;
 use animal_store_rules::limiter::Limiter;
 use animal_store_rules::trace::exchange::Exchange;
 use animal_store_rules::trace::rate_limit;
+use needs::Part;
 use plan::{Probe, Turn};
 use session::{Session, Stop};
 
@@ -38,13 +40,12 @@ pub async fn run(
     options: &Options,
     mut after_each: impl FnMut(&Session<'_>) -> Result<(), Stop>,
 ) -> Result<(), Stop> {
-    let profile = options.scope.profile;
     let last = session.trace.exchanges.last();
     let window = last.and_then(|exchange| rate_limit::read(exchange.response()?).window());
     let plan_limits = Limiter::new(&History::without_bodies(&session.trace)).plan_limits(0);
     let plan = plan::plan(options, plan_limits, window);
     session.announce(plan.probes.len(), plan.requests);
-    if let Err(stop) = begin(session, profile).await {
+    if let Err(stop) = begin(session, &options.scope).await {
         leave_unfinished(session, &plan.probes);
         return Err(stop);
     }
@@ -56,7 +57,7 @@ pub async fn run(
             return Err(stop);
         }
     }
-    if !profile.exhausts() {
+    if !Part::Exhaustion.is_needed(&options.scope) {
         second_look::run(session).await?;
     }
     Ok(())
@@ -80,9 +81,10 @@ async fn carry_out(session: &mut Session<'_>, options: &Options, probe: Probe) -
     let profile = options.scope.profile;
     match probe {
         Probe::Tour => {
-            tour::run(session, profile, options.concurrency).await?;
+            tour::run(session, &options.scope, options.concurrency).await?;
             second_look::run(session).await
         }
+        Probe::NearMisses if !Part::NearMisses.is_needed(&options.scope) => near_misses::other_ids(session).await,
         Probe::NearMisses => {
             near_misses::run(session, profile.creates()).await?;
             gaps::run(session).await
@@ -113,8 +115,8 @@ fn leave_unfinished(session: &mut Session<'_>, probes: &[Probe]) {
 }
 
 /// Waits for a window that has room for what is planned.
-async fn begin(session: &mut Session<'_>, profile: Profile) -> Result<(), Stop> {
-    if !profile.exhausts() {
+async fn begin(session: &mut Session<'_>, scope: &Scope) -> Result<(), Stop> {
+    if !Part::Exhaustion.is_needed(scope) {
         return quota::watch::too_short_a_window(session, quota::watch::ENOUGH).await;
     }
     if session.other_key().is_none() {

@@ -3,7 +3,7 @@
 
 use super::replaced;
 use super::session::{Session, Stop};
-use super::tour::{ask, create, filled};
+use super::tour::{ask, create, filled, listed_ids};
 use animal_store_rules::trace::exchange::Request;
 
 /// The number of requests of this probe with the key.
@@ -53,6 +53,9 @@ const IN_TURN: usize = 18;
 
 /// The number of identifiers that resemble that of an animal, with its own.
 const IDS: usize = 5;
+
+/// The number of those that are no identifier of an animal's own, and a number.
+pub(super) const OTHER_IDS: usize = 3;
 
 /// Bodies that may be accepted or rejected.
 const UNUSUAL: [&str; 4] = [
@@ -140,21 +143,42 @@ fn next_id(session: &Session<'_>) -> Option<i64> {
     (ids.len() > 2 && ids.contains(&(last - 1)) && ids.contains(&(last - 2))).then(|| last.checked_add(1))?
 }
 
-/// Refused creations and reads in turn on one connection: what is left of the one must not show in the other.
-async fn in_turn(session: &mut Session<'_>, refused: &[&str]) -> Result<(), Stop> {
-    // An animal that is neither the first nor the last, and ids that a server mistakes for its id when it truncates or wraps them.
-    let id = session.created_as("sold").or_else(|| session.known_ids().first().copied());
-    let mut reads = Vec::new();
-    if let Some(id) = id {
-        let ids: [(String, &str); IDS] = [
+/// Sends only the fetches with identifiers that are nearly those of an animal.
+///
+/// # Errors
+///
+/// [`Stop`] when the budget is exhausted.
+pub(super) async fn other_ids(session: &mut Session<'_>) -> Result<(), Stop> {
+    session.begin("near misses");
+    let reads: Vec<(Request, String)> = near_ids(session).skip(1).take(OTHER_IDS).collect();
+    for (read, step) in reads {
+        ask(session, read, &step).await?;
+    }
+    session.step("");
+    Ok(())
+}
+
+/// Fetches of an animal that is neither the first nor the last, and with ids that a server mistakes for its id when it truncates or
+/// wraps them.
+fn near_ids(session: &Session<'_>) -> impl Iterator<Item = (Request, String)> + use<> {
+    let created = session.created_as("sold").or_else(|| session.known_ids().first().copied());
+    let id = created.or_else(|| listed_ids(session.trace.exchanges.first()).first().copied());
+    let ids = id.map(|id| -> [(String, &str); IDS] {
+        [
             (id.to_string(), "GET /pets/{petId}"),
             (id.wrapping_add(1 << 32).to_string(), "GET /pets/{petId + 2^32}"),
             ((i128::from(id) + (1 << 64)).to_string(), "GET /pets/{petId + 2^64}"),
             (id.wrapping_neg().to_string(), "GET /pets/{-petId}"),
             (format!("{id}abc"), "GET /pets/{petId}abc"),
-        ];
-        reads.extend(ids.map(|(text, step)| (Request::new("GET", format!("/pets/{text}")), step.to_owned())));
-    }
+        ]
+    });
+    let request = |(text, step): (String, &str)| (Request::new("GET", format!("/pets/{text}")), step.to_owned());
+    ids.into_iter().flatten().map(request)
+}
+
+/// Refused creations and reads in turn on one connection: what is left of the one must not show in the other.
+async fn in_turn(session: &mut Session<'_>, refused: &[&str]) -> Result<(), Stop> {
+    let mut reads: Vec<(Request, String)> = near_ids(session).collect();
     reads.push((Request::new("GET", "/pets/0"), "GET /pets/0".to_owned()));
     reads.extend(LISTS.map(|query| (Request::new("GET", "/pets").query(query), format!("GET /pets?{query}"))));
     let mut refused = refused.iter();

@@ -3,10 +3,11 @@
 //! Ordinary traffic exhausts the window: if it has room, generated requests come before the quota run, which then needs fewer
 //! requests of its own. With a small limit they come after it, in the next window.
 
-use super::{credentials, full_page, near_misses};
+use super::needs::Part;
+use super::{credentials, full_page, near_misses, tour};
 use crate::options::Options;
 use animal_store_rules::catalogue::plan::PlanLimits;
-use animal_store_rules::catalogue::scope::Profile;
+use animal_store_rules::catalogue::scope::Scope;
 use animal_store_rules::trace::rate_limit::Window;
 
 /// The maximum number of requests with the key in preflight and tour, when reads do not lag and no unusual animal is rejected: each
@@ -15,9 +16,6 @@ pub const TOUR_KEYED: usize = 58;
 
 /// The number of requests without a valid key in the tour.
 pub const TOUR_KEYLESS: usize = credentials::IN_TOUR;
-
-/// The number of near misses.
-pub const NEAR_MISSES: usize = near_misses::COUNT;
 
 /// The number of further requests without a valid key.
 pub const CREDENTIALS: usize = credentials::LATER;
@@ -97,6 +95,22 @@ pub struct Plan {
     pub animals: usize,
 }
 
+/// The maximum number of requests in preflight and tour: with the key, and without a valid one.
+#[must_use]
+pub fn of_tour(scope: &Scope) -> (usize, usize) {
+    (tour::keyed(scope), if Part::Credentials.is_needed(scope) { TOUR_KEYLESS } else { 0 })
+}
+
+/// The number of near misses.
+#[must_use]
+pub fn near_misses(scope: &Scope) -> usize {
+    match (Part::NearMisses.is_needed(scope), Part::OtherIds.is_needed(scope)) {
+        (true, _) => near_misses::COUNT,
+        (false, true) => near_misses::OTHER_IDS,
+        (false, false) => 0,
+    }
+}
+
 /// Plans a run, given the limits of the plan, the window that the first responses report, or neither.
 #[must_use]
 pub fn plan(options: &Options, plan_limits: Option<PlanLimits>, window: Option<Window>) -> Plan {
@@ -105,35 +119,44 @@ pub fn plan(options: &Options, plan_limits: Option<PlanLimits>, window: Option<W
     let limit = limit_per_minute(plan_limits, window).unwrap_or(if custom { CUSTOM } else { SMALLEST });
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     let cases = options.cases.unwrap_or(if limit < ROOMY { 2 } else { (limit / 5).min(120) });
-    let fills_a_page = limit >= ROOMY && profile.creates();
-    let full_page = fills_a_page.then_some(Probe::FullPage);
-    let generated = [Probe::NearMisses, Probe::Credentials, Probe::Properties(cases), Probe::Sequence(cases / 3)]
-        .into_iter()
-        .chain(full_page);
-    let generated_requests = NEAR_MISSES + cases + cases / 3 + if fills_a_page { FULL_PAGE } else { 0 };
-    let keyless = TOUR_KEYLESS + near_misses::KEYLESS + CREDENTIALS;
+    let needs = |part: Part| part.is_needed(&options.scope);
+    let fills_a_page = limit >= ROOMY && profile.creates() && needs(Part::FullPage);
+    let near_misses = near_misses(&options.scope);
+    let generated = [
+        (near_misses > 0).then_some(Probe::NearMisses),
+        needs(Part::Credentials).then_some(Probe::Credentials),
+        needs(Part::Generated).then_some(Probe::Properties(cases)),
+        needs(Part::Generated).then_some(Probe::Sequence(cases / 3)),
+        fills_a_page.then_some(Probe::FullPage),
+    ]
+    .into_iter()
+    .flatten();
+    let cases = if needs(Part::Generated) { cases } else { 0 };
+    let generated_requests = near_misses + cases + cases / 3 + if fills_a_page { FULL_PAGE } else { 0 };
+    let (tour, keyless_of_tour) = of_tour(&options.scope);
+    let credentials = if needs(Part::Credentials) { CREDENTIALS } else { 0 };
+    let keyless = keyless_of_tour + credentials + if needs(Part::NearMisses) { near_misses::KEYLESS } else { 0 };
     let mut probes = vec![Probe::Tour];
     if let Some(case) = options.replay {
         let probes = vec![Probe::Properties(case)];
         return Plan { probes, requests: 2, keyless: 0, windows: 1, animals: usize::from(profile.creates()) };
     }
-    let fits = TOUR_KEYED + generated_requests + QUOTA_EXTRA <= limit && options.quota_key.is_none();
-    let [first, second] = [Turn::First, Turn::Second].map(|turn| profile.exhausts().then_some(Probe::Quota(turn)));
+    let fits = tour + generated_requests + QUOTA_EXTRA <= limit && options.quota_key.is_none();
+    let exhausts = needs(Part::Exhaustion);
+    let [first, second] = [Turn::First, Turn::Second].map(|turn| exhausts.then_some(Probe::Quota(turn)));
     if fits {
         probes.extend(generated.chain(first).chain(second));
     } else {
         probes.extend(first.into_iter().chain(generated).chain(second));
     }
-    let keyed = TOUR_KEYED + generated_requests;
+    let keyed = tour + generated_requests;
     let exhausting = match &options.quota_key {
-        _ if !profile.exhausts() => 0,
+        _ if !exhausts => 0,
         // Each key is exhausted once: the main one by the tour, the other one by the generated requests.
-        Some(_) => {
-            limit.saturating_sub(TOUR_KEYED) + limit.saturating_sub(generated_requests) + 2 * QUOTA_EXTRA + IN_TURN
-        }
+        Some(_) => limit.saturating_sub(tour) + limit.saturating_sub(generated_requests) + 2 * QUOTA_EXTRA + IN_TURN,
         // Two windows are exhausted: one by the tour and one by the generated requests, or the first by both.
         None if fits => limit.saturating_sub(keyed).saturating_add(limit) + 2 * QUOTA_EXTRA,
-        None => limit.saturating_sub(TOUR_KEYED) + limit.saturating_sub(generated_requests) + 2 * QUOTA_EXTRA,
+        None => limit.saturating_sub(tour) + limit.saturating_sub(generated_requests) + 2 * QUOTA_EXTRA,
     };
     // The quota run does not start if the budget is too small for it.
     let affordable = keyed + keyless + exhausting <= options.max_requests;
@@ -144,8 +167,8 @@ pub fn plan(options: &Options, plan_limits: Option<PlanLimits>, window: Option<W
         requests,
         keyless: keyless.min(requests),
         // Two are exhausted, and a run may begin in the middle of another.
-        windows: if profile.exhausts() { 3 } else { keyed.div_ceil(limit.max(1)) + 1 },
-        animals: animals(profile, cases, fills_a_page),
+        windows: if exhausts { 3 } else { keyed.div_ceil(limit.max(1)) + 1 },
+        animals: animals(&options.scope, cases, fills_a_page),
     }
 }
 
@@ -158,17 +181,21 @@ fn limit_per_minute(plan_limits: Option<PlanLimits>, window: Option<Window>) -> 
 }
 
 /// The maximum number of animals: nearly half of the generated requests and a fifth of the steps may create one.
-fn animals(profile: Profile, cases: usize, fills_a_page: bool) -> usize {
-    if !profile.creates() {
+fn animals(scope: &Scope, cases: usize, fills_a_page: bool) -> usize {
+    if !scope.profile.creates() || !Part::Creations.is_needed(scope) {
         return 0;
     }
-    let fixed = TOUR_ANIMALS + near_misses::ANIMALS + cases / 2 + cases / 15 + 1 + 2 * usize::from(profile.exhausts());
+    let of_exhaustion = if Part::Exhaustion.is_needed(scope) { 2 } else { 0 };
+    let near_misses = if Part::NearMisses.is_needed(scope) { near_misses::ANIMALS } else { 0 };
+    let fixed = TOUR_ANIMALS + near_misses + cases / 2 + cases / 15 + 1 + of_exhaustion;
     // Those of the tour are there already.
-    if fills_a_page { fixed.max(full_page::ANIMALS + near_misses::ANIMALS) } else { fixed }
+    if fills_a_page { fixed.max(full_page::ANIMALS + near_misses) } else { fixed }
 }
 
 #[cfg(test)]
 mod tests {
+    use animal_store_rules::catalogue::scope::Profile;
+
     use super::*;
 
     fn plan_on(name: &str, change: impl FnOnce(&mut Options)) -> Plan {
@@ -193,6 +220,16 @@ mod tests {
             assert_eq!(plan.probes.last(), Some(&Probe::Quota(Turn::Second)), "{plan:?}");
             assert!(plan.requests < 2_500, "{plan:?}");
         }
+    }
+
+    #[test]
+    fn one_requirement_costs_few_requests() {
+        let plan = plan_on("free", |options| options.scope.only = vec!["get.not-found".to_owned()]);
+        assert_eq!((plan.requests, plan.keyless, plan.animals), (8, 0, 0), "{plan:?}");
+        let plan = plan_on("free", |options| options.scope.only = vec!["orders".to_owned()]);
+        assert_eq!((plan.requests, plan.probes), (2, vec![Probe::Tour]));
+        let plan = plan_on("free", |options| options.scope.only = vec!["list".to_owned()]);
+        assert!(!plan.probes.contains(&Probe::Quota(Turn::First)), "{plan:?}");
     }
 
     #[test]

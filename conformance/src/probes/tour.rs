@@ -7,9 +7,11 @@ use std::ops::Range;
 use std::time::Duration;
 
 use super::credentials;
+use super::needs::Part;
+use super::plan::TOUR_KEYED;
 use super::quota::watch;
 use super::session::{MAY_BE_A_DAY, Session, Stop, created_id};
-use animal_store_rules::catalogue::scope::Profile;
+use animal_store_rules::catalogue::scope::Scope;
 use animal_store_rules::request::STATUSES;
 use animal_store_rules::tolerance::Tolerance;
 use animal_store_rules::trace::exchange::{Exchange, Request};
@@ -60,18 +62,40 @@ const TOGETHER: [&str; 3] = ["status=available&limit=2", "status=pending&limit=1
 /// Further lists of every kind; the long ones first.
 const LISTS: [&str; 7] = ["", "limit=1", "limit=0", "limit=1000", "limit=ten", "status=lost", "status=SOLD"];
 
+/// How many requests with the key a run of this scope sends in preflight and tour, at most.
+pub(super) fn keyed(scope: &Scope) -> usize {
+    let of_lists = 1 + TOGETHER.len() + LISTS.len() + 1;
+    let others = [
+        (Part::FirstLists, STATUSES.len()),
+        (Part::Orders, 1),
+        (Part::Fetches, 3),
+        (Part::OtherIds, 4),
+        (Part::Lists, of_lists),
+    ];
+    let creations = TOUR_KEYED - 1 - others.iter().map(|(_, count)| count).sum::<usize>();
+    let needed = others.into_iter().chain([(Part::Creations, creations)]).filter(|(part, _)| part.is_needed(scope));
+    1 + needed.map(|(_, count)| count).sum::<usize>()
+}
+
 /// Runs the tour. Creations that fill the catalogue, and some lists, are sent concurrently, up to `concurrency`.
-pub(super) async fn run(session: &mut Session<'_>, profile: Profile, concurrency: usize) -> Result<(), Stop> {
+pub(super) async fn run(session: &mut Session<'_>, scope: &Scope, concurrency: usize) -> Result<(), Stop> {
+    let (profile, needs) = (scope.profile, |part: Part| part.is_needed(scope));
     session.begin("tour");
     let mut ids = listed_ids(session.trace.exchanges.first());
     // Before anything is created: on an empty catalogue, the empty result of each filter.
-    let filters = if is_empty(session.trace.exchanges.first()) { &STATUSES[..] } else { &["sold"] };
+    let filters = match is_empty(session.trace.exchanges.first()) {
+        _ if !needs(Part::FirstLists) => &[],
+        true => &STATUSES[..],
+        false => &["sold"],
+    };
     for status in filters {
         let step = format!("GET /pets?status={status}, at first");
         ask(session, Request::new("GET", "/pets").query(format!("status={status}")), &step).await?;
     }
-    ask(session, Request::new("GET", "/store/orders"), "GET /store/orders").await?;
-    if profile.creates() {
+    if needs(Part::Orders) {
+        ask(session, Request::new("GET", "/store/orders"), "GET /store/orders").await?;
+    }
+    if profile.creates() && needs(Part::Creations) {
         for template in REFUSED {
             create(session, template).await?;
         }
@@ -81,22 +105,32 @@ pub(super) async fn run(session: &mut Session<'_>, profile: Profile, concurrency
         let (_, body) = filled(session, r#"{"name":"@NAME@","categoryId":@CATEGORY@}"#);
         ask(session, Request::new("POST", "/pets").body("text/plain", body), "POST /pets as text/plain").await?;
         ids = creations(session, ids, concurrency).await?;
-    } else {
+    } else if !profile.creates() {
         session.leave_out("get.", "there was no animal to fetch, and the profile read-only creates none");
         session
             .leave_out("versioning.lifetime", "there was no animal to fetch, and the profile read-only creates none");
     }
-    if profile.exhausts() {
+    if needs(Part::Exhaustion) {
         watch::pause(session).await?;
     }
-    read_back(session, &ids, concurrency).await?;
+    if needs(Part::Fetches) {
+        read_back(session, &ids, concurrency).await?;
+    }
+    if needs(Part::OtherIds) {
+        other_ids(session).await?;
+    }
     // After the same URLs were requested with the key: a cached response must not be served without one.
-    credentials::of_tour(session, ids.last().copied().unwrap_or(1), profile).await?;
-    if profile.exhausts() {
+    if needs(Part::Credentials) {
+        credentials::of_tour(session, ids.last().copied().unwrap_or(1), profile).await?;
+    }
+    if needs(Part::Exhaustion) {
         watch::pause(session).await?;
+    }
+    if !needs(Part::Lists) {
+        return Ok(());
     }
     lists(session, concurrency).await?;
-    if profile.exhausts() {
+    if needs(Part::Exhaustion) {
         // With another key, if there is one: of sixty requests, the first has only a few left, and each of them shows how it falls.
         session.ask_with(1);
     }
@@ -250,7 +284,7 @@ fn name_in_burst(session: &mut Session<'_>, place: usize) -> String {
     }
 }
 
-/// Fetches animals by their ids, and ids that no animal has.
+/// Fetches animals by their ids.
 async fn read_back(session: &mut Session<'_>, ids: &[i64], concurrency: usize) -> Result<(), Stop> {
     // The last new animal, as soon as it can be read.
     if let Some(id) = ids.last() {
@@ -267,7 +301,11 @@ async fn read_back(session: &mut Session<'_>, ids: &[i64], concurrency: usize) -
     let others: Vec<i64> = unusual.into_iter().chain(session.created_with(LARGEST)).collect();
     session.step("GET /pets/{petId}, several at once");
     let requests = others.iter().map(|id| Request::new("GET", format!("/pets/{id}"))).collect();
-    ask_at_once(session, requests, concurrency).await?;
+    ask_at_once(session, requests, concurrency).await
+}
+
+/// Fetches with identifiers that no animal has, or that are none.
+async fn other_ids(session: &mut Session<'_>) -> Result<(), Stop> {
     let nobody = session.random.i64(-(1 << 62)..-(1 << 61)).to_string();
     for (id, step) in [
         ("9223372036854775807", "GET /pets/9223372036854775807"),

@@ -32,6 +32,7 @@ mod repetition;
 mod report_files;
 mod rules_command;
 mod sample;
+mod selection;
 mod support;
 
 use animal_store_conformance::Options;
