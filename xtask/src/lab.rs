@@ -7,10 +7,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use animal_store_conformance::http::clock::Clock;
+use animal_store_conformance::report::RequirementReport;
 use animal_store_conformance::{Judge, Options as JudgeOptions, Verdict};
 use animal_store_reference::lab::choices::{Build, Choice, Drawn, Maker, choices, lawful};
 use animal_store_reference::rate_limit::BanPolicy;
 use animal_store_reference::{Embedded, EmbeddedOptions, Plan};
+use animal_store_rules::catalogue::Level;
+use animal_store_rules::verdict::Status;
 use clap::Args;
 
 /// The clock that the judge's own tests share with the servers that they judge.
@@ -41,6 +44,10 @@ pub(crate) struct Options {
     /// Begin no further seed after so many seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 3_600)]
     max_duration: u64,
+
+    /// Report the fewest choices of a seed that show a problem, which takes many more runs
+    #[arg(long)]
+    simplify: bool,
 }
 
 /// Judges the seeds.
@@ -50,9 +57,10 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     let end = options.from.saturating_add(options.seeds);
     let next = Arc::new(AtomicU64::new(options.from));
     let until = begun + Duration::from_secs(options.max_duration);
+    let simplify = options.simplify;
     let workers = (0..jobs).map(|_| {
         let next = Arc::clone(&next);
-        std::thread::spawn(move || work(&next, end, until))
+        std::thread::spawn(move || work(&next, end, until, simplify))
     });
     let workers: Vec<_> = workers.collect();
     let (mut judged, mut accused) = (Vec::new(), Vec::new());
@@ -85,7 +93,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
 /// The seeds that were judged, and what is wrong with the verdicts on some of them.
 type Outcome = (Vec<u64>, Vec<String>);
 
-fn work(next: &AtomicU64, end: u64, until: Instant) -> anyhow::Result<Outcome> {
+fn work(next: &AtomicU64, end: u64, until: Instant, simplify: bool) -> anyhow::Result<Outcome> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let (mut judged, mut accused) = (Vec::new(), Vec::new());
     while Instant::now() < until {
@@ -93,9 +101,12 @@ fn work(next: &AtomicU64, end: u64, until: Instant) -> anyhow::Result<Outcome> {
         if seed >= end {
             break;
         }
-        let problem = runtime.block_on(judge(seed))?;
+        let choices = lawful(seed, Drawn::ChoicesAndCircumstances);
         judged.push(seed);
-        accused.extend(problem.map(|problem| describe(seed, &problem)));
+        let Some(problem) = runtime.block_on(judge(seed, &choices))? else { continue };
+        let (choices, problem) =
+            if simplify { runtime.block_on(simplest(seed, choices, problem))? } else { (choices, problem) };
+        accused.push(describe(seed, &choices, &problem));
     }
     Ok((judged, accused))
 }
@@ -106,9 +117,9 @@ fn plan(seed: u64) -> Plan {
 }
 
 /// Judges the server of a seed strictly; what is wrong with the verdict, if anything.
-async fn judge(seed: u64) -> anyhow::Result<Option<String>> {
+async fn judge(seed: u64, choices: &[Choice]) -> anyhow::Result<Option<String>> {
     let clock = Clock::stepping();
-    let mut variation = Build::new(&lawful(seed, Drawn::ChoicesAndCircumstances)).finish();
+    let mut variation = Build::new(choices).finish();
     variation.setting.ban.get_or_insert(BanPolicy { after: 0, seconds: 0 });
     let server_clock = laboratory::beside(&clock, variation.setting.start_at.unwrap_or(START_AT));
     let embedded = EmbeddedOptions { plan: plan(seed), clock: server_clock };
@@ -128,20 +139,47 @@ async fn judge(seed: u64) -> anyhow::Result<Option<String>> {
     if report.verdict == Verdict::Conforms {
         return Ok(None);
     }
-    let broken = report.requirements.iter().filter(|requirement| requirement.failures > 0);
-    let broken: Vec<String> = broken
-        .map(|requirement| {
-            let sentence = requirement.evidence.first().map_or("", |evidence| evidence.sentence.as_str());
-            format!("{}: {sentence}", requirement.id)
-        })
-        .collect();
-    Ok(Some(format!("{:?}\n    {}", report.verdict, broken.join("\n    "))))
+    let unseen = |requirement: &&RequirementReport| {
+        requirement.status == Status::NotExercised && requirement.level == Level::Stated
+    };
+    let broken = report.requirements.iter().filter(|requirement| requirement.failures > 0).map(|requirement| {
+        let sentence = requirement.evidence.first().map_or("", |evidence| evidence.sentence.as_str());
+        format!("{}: {sentence}", requirement.id)
+    });
+    let unseen = report.requirements.iter().filter(unseen).map(|requirement| {
+        format!("{} not exercised: {}", requirement.id, requirement.reason.as_deref().unwrap_or_default())
+    });
+    let unfinished = (!report.unfinished.is_empty()).then(|| format!("unfinished: {}", report.unfinished.join(", ")));
+    let ended = report.ended_early.as_ref().map(|reason| format!("ended early: {reason}"));
+    let found: Vec<String> = broken.chain(unseen).chain(unfinished).chain(ended).collect();
+    Ok(Some(format!("{:?}\n    {}", report.verdict, found.join("\n    "))))
 }
 
-fn describe(seed: u64, problem: &str) -> String {
-    let vector = lawful(seed, Drawn::ChoicesAndCircumstances);
+/// Choices of these without any of which the verdict is another, and what is wrong with it. Halves are left out before single ones.
+async fn simplest(seed: u64, choices: Vec<Choice>, problem: String) -> anyhow::Result<(Vec<Choice>, String)> {
+    let differs = |choice: &Choice| choice.maker != Maker::Reference;
+    let (mut kept, mut problem): (Vec<Choice>, String) = (choices.into_iter().filter(differs).collect(), problem);
+    let kind = |problem: &str| problem.lines().next().map(str::to_owned);
+    let mut size = kept.len().div_ceil(2);
+    loop {
+        let mut at = 0;
+        while at < kept.len() {
+            let fewer = [&kept[..at], &kept[kept.len().min(at + size)..]].concat();
+            match judge(seed, &fewer).await? {
+                Some(still) if kind(&still) == kind(&problem) => (kept, problem) = (fewer, still),
+                _ => at += size,
+            }
+        }
+        if size <= 1 {
+            return Ok((kept, problem));
+        }
+        size = size.div_ceil(2);
+    }
+}
+
+fn describe(seed: u64, choices: &[Choice], problem: &str) -> String {
     let names: Vec<String> =
-        vector.iter().filter(|choice| choice.maker != Maker::Reference).map(Choice::name).collect();
+        choices.iter().filter(|choice| choice.maker != Maker::Reference).map(Choice::name).collect();
     format!("seed {seed} on a {} key: {problem}\n    {}", plan(seed), names.join(" "))
 }
 

@@ -11,6 +11,9 @@ use animal_store_rules::trace::{rate_limit, retry_after};
 /// The longest single wait: a one-minute window, and a `Retry-After` somewhat beyond it.
 pub const LONGEST_WAIT: Duration = Duration::from_secs(90);
 
+/// The longest wait for the end of a ban that refused requests may have caused.
+pub const LONGEST_BAN: Duration = Duration::from_secs(330);
+
 /// The shortest wait after a 429.
 pub const MOMENT: Duration = Duration::from_secs(1);
 
@@ -23,8 +26,8 @@ const HEEDED: Duration = Tolerance::CLOCK_SLACK.unsigned();
 /// Beyond an announced time.
 const MARGIN: Duration = Tolerance::ANNOUNCED_MARGIN.unsigned();
 
-/// What to do before the next request with the same key.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+/// What to do before the next request with the same key. More caution is greater.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Advice {
     /// Send it.
     Go,

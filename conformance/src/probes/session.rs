@@ -27,11 +27,8 @@ use animals::nonce;
 pub use asking::MAY_BE_A_DAY;
 use keyless::ALLOWANCES;
 
-/// How often a request is tried while the response is 429.
+/// How often the run waits and tries a request again while the response is 429.
 const ATTEMPTS: u32 = 3;
-
-/// So many requests may be used by somebody else between two of the run.
-const FEW: u64 = 5;
 
 /// The memory limit for all responses of a run: a candidate must not be able to exhaust the judge's memory.
 const MAX_MEMORY: usize = 128 * 1024 * 1024;
@@ -110,6 +107,7 @@ pub struct Session<'r> {
     waited_before: Option<usize>,
     early_refusals: usize,
     is_refused_in_bursts: bool,
+    bans: usize,
     pace: Pace,
     names: usize,
     nonce: String,
@@ -155,6 +153,7 @@ impl<'r> Session<'r> {
             waited_before: None,
             early_refusals: 0,
             is_refused_in_bursts: false,
+            bans: 0,
             pace: Pace::default(),
             names: 0,
             nonce,

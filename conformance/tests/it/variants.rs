@@ -1,8 +1,9 @@
-//! Variants: the reference with other lawful choices. Every one conforms alone; `cargo xtask lab` judges many together.
+//! Variants: the reference with other lawful choices. Every one conforms alone, and so do those that a seed makes together, for the
+//! first seeds; `cargo xtask lab` judges many more.
 
 use animal_store_conformance::Judge;
 use animal_store_reference::Plan;
-use animal_store_reference::lab::choices::{Build, Choice, LIMITS, Maker, choices};
+use animal_store_reference::lab::choices::{Build, Choice, Drawn, LIMITS, Maker, choices, lawful};
 use animal_store_rules::catalogue::scope::Profile;
 use animal_store_rules::catalogue::{Level, Party, catalogue};
 use animal_store_rules::trace::keys::ApiKey;
@@ -13,19 +14,32 @@ use crate::host::Host;
 use crate::trials::{Outcome, Table, block_on, plain};
 use crate::{broken, options};
 
+/// So many seeds are judged, each with the choices that it makes together.
+const SEEDS: u64 = 50;
+
+/// Those of them whose key others use, too, and which ban it again and again, for longer than the judge waits: a run may end with that
+/// reason.
+const BANNED: [u64; 1] = [2];
+
 /// Some lawful choices of a server, on a plan.
 struct Variant {
     plan: Plan,
+    /// Whether a run may end because the key is refused for longer than the judge waits.
+    may_be_banned: bool,
     /// Whether the judge has a second key to exhaust.
     has_two_keys: bool,
     choices: Vec<Choice>,
 }
 
-/// A test for each choice on a Free key, for each choice about limits on a Pro key and with two keys too, and for what there is to choose.
+/// A test for each choice on a Free key, for each choice about limits on a Pro key and with two keys too, for the choices of some seeds,
+/// and for what there is to choose.
 pub(crate) fn trials() -> Vec<Trial> {
     let alone = |plan: Plan| {
         move |choice: Choice| {
-            (format!("{plan} {}", choice.name()), Variant { plan, has_two_keys: false, choices: vec![choice] })
+            (
+                format!("{plan} {}", choice.name()),
+                Variant { plan, may_be_banned: false, has_two_keys: false, choices: vec![choice] },
+            )
         }
     };
     let differs = |choice: &Choice| choice.maker != Maker::Reference;
@@ -38,7 +52,16 @@ pub(crate) fn trials() -> Vec<Trial> {
         .filter(differs)
         .map(alone(Plan::Free))
         .map(|(name, variant)| (format!("{name} with two keys"), Variant { has_two_keys: true, ..variant }));
+    let together = (1..=SEEDS).map(|seed| {
+        let plan = if seed.is_multiple_of(2) { Plan::Free } else { Plan::Pro };
+        let choices = lawful(seed, Drawn::ChoicesAndCircumstances).into_iter().filter(differs).collect();
+        (
+            format!("{plan} seed {seed}"),
+            Variant { plan, may_be_banned: BANNED.contains(&seed), has_two_keys: false, choices },
+        )
+    });
     let mut trials = table("variant", free.chain(pro).chain(two_keys).collect());
+    trials.extend(table("combination", together.collect()));
     trials.push(plain!("choices", every_choice_belongs_to_a_requirement_and_every_open_one_has_two));
     trials
 }
@@ -68,7 +91,8 @@ fn every_choice_belongs_to_a_requirement_and_every_open_one_has_two() {
 }
 
 /// Judges a variant strictly; what is wrong with the verdict, if anything.
-async fn accused(plan: Plan, has_two_keys: bool, choices: &[Choice]) -> Option<String> {
+async fn accused(variant: &Variant) -> Option<String> {
+    let Variant { plan, may_be_banned, has_two_keys, ref choices } = *variant;
     let host = Host::start(plan, Build::new(choices).finish()).await;
     let mut options = options(&host.base_url, Profile::Full);
     options.api_key = ApiKey::new(&host.key).expect("a usable key");
@@ -84,16 +108,19 @@ async fn accused(plan: Plan, has_two_keys: bool, choices: &[Choice]) -> Option<S
     };
     let missed = report.requirements.iter().filter(|requirement| requirement.status == Status::NotExercised);
     let missed: Vec<_> = missed.map(|requirement| (&requirement.id, &requirement.reason)).collect();
-    (report.verdict != Verdict::Conforms).then(|| format!("broken: {:#?}, not exercised: {missed:#?}", broken(&report)))
+    let is_too_long = |reason: &String| reason.starts_with("the key is exhausted for another ");
+    let is_banned = report.verdict == Verdict::Incomplete && report.ended_early.as_ref().is_some_and(is_too_long);
+    let is_judged = report.verdict == Verdict::Conforms || may_be_banned && is_banned;
+    (!is_judged).then(|| format!("broken: {:#?}, not exercised: {missed:#?}", broken(&report)))
 }
 
 /// Choices of these without any of which the server is no longer accused, and of what it is.
-async fn simplest(plan: Plan, has_two_keys: bool, choices: &[Choice]) -> Option<(Vec<Choice>, String)> {
-    let (mut kept, mut problem) = (choices.to_vec(), accused(plan, has_two_keys, choices).await?);
+async fn simplest(variant: &Variant) -> Option<(Vec<Choice>, String)> {
+    let (mut kept, mut problem) = (variant.choices.clone(), accused(variant).await?);
     let mut at = 0;
     while at < kept.len() {
         let fewer = [&kept[..at], &kept[at + 1..]].concat();
-        match accused(plan, has_two_keys, &fewer).await {
+        match accused(&Variant { choices: fewer.clone(), ..*variant }).await {
             Some(still) => (kept, problem) = (fewer, still),
             None => at += 1,
         }
@@ -103,7 +130,7 @@ async fn simplest(plan: Plan, has_two_keys: bool, choices: &[Choice]) -> Option<
 
 /// The variant is accused of nothing. What is wrong with the verdict is reported for the fewest choices that show it.
 async fn conforms(variant: &Variant) -> Outcome {
-    match simplest(variant.plan, variant.has_two_keys, &variant.choices).await {
+    match simplest(variant).await {
         None => Ok(String::new()),
         Some((choices, problem)) => {
             let names: Vec<String> = choices.iter().map(Choice::name).collect();

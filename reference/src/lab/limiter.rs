@@ -148,6 +148,7 @@ struct Count {
     next: Option<i64>,
     seen: u64,
     refused: u64,
+    refused_at: i64,
     banned_until: i64,
 }
 
@@ -226,7 +227,7 @@ impl Policy {
             self.count(count, now, 1 + others + doubled);
         }
         if refused {
-            count.refused += 1;
+            (count.refused, count.refused_at) = (count.refused + 1, now);
             if let Some(seconds) = self.ban.filter(|_| count.refused > 1) {
                 count.banned_until = now + server.scaled(seconds);
             }
@@ -290,6 +291,10 @@ impl Policy {
             let kept = server.scaled(seconds);
             while count.log.front().is_some_and(|came| came + kept <= now) {
                 count.log.pop_front();
+            }
+            // Like a window, a log remembers for so long that it has refused.
+            if count.refused_at + kept <= now {
+                count.refused = 0;
             }
             count.used = count.log.len() as u64;
             count.ends = count.log.front().unwrap_or(&now) + kept;

@@ -29,10 +29,10 @@ impl Anonymous {
         }
         let mut explained = HashSet::new();
         for (at, entry) in callers.iter().enumerate().filter(|(_, entry)| entry.status() == Some(429)) {
-            let mut admitted = callers[..at].iter().rev().filter(|other| other.status() != Some(429));
-            let (last, before) =
-                (admitted.next().and_then(|entry| window(entry)), admitted.next().and_then(|entry| window(entry)));
-            if last.is_some_and(|last| is_used_up(last, before)) {
+            let admitted = callers[..at].iter().rev().filter(|other| other.status() != Some(429));
+            let mut reported = admitted.enumerate().filter_map(|(since, entry)| Some((since as u64, window(entry)?)));
+            let (last, before) = (reported.next(), reported.next().map(|(_, window)| window));
+            if last.is_some_and(|(since, last)| is_used_up(last, before, since)) {
                 explained.insert(entry.exchange.number);
             }
         }
@@ -50,10 +50,11 @@ fn window(entry: &Entry<'_>) -> Option<Window> {
     entry.rate.as_ref().and_then(RateHeaders::window)
 }
 
-/// Whether an answer was the last of an allowance that falls. Remaining may be reported before the request is counted.
-fn is_used_up(last: Window, before: Option<Window>) -> bool {
+/// Whether an answer was the last of an allowance that falls. Remaining may be reported before the request is counted, and so many
+/// requests since, such as those to no operation, may have been counted and reported nothing.
+fn is_used_up(last: Window, before: Option<Window>, since: u64) -> bool {
     let falls = before.is_some_and(|before| before.limit == last.limit && before.remaining > last.remaining);
-    last.remaining <= 1 && (falls || last.limit == 1)
+    last.remaining <= 1 + since && (falls || last.limit == 1)
 }
 
 /// Whether requests with a key use up what is reported to callers without one: then it is no allowance of theirs.
@@ -98,6 +99,18 @@ mod tests {
         assert_eq!(explained(9, &[(401, 8), (401, 7), (429, 0)]), [false; 3], "seven remained");
         assert_eq!(explained(0, &[(401, 0), (401, 0), (429, 0)]), [false; 3], "no allowance");
         assert_eq!(explained(60, &[(429, 0)]), [false], "nothing was seen before");
+    }
+
+    #[test]
+    fn what_reported_nothing_may_have_used_the_rest_of_an_allowance() {
+        let explains = |remaining: u64| {
+            let builder = TraceBuilder::new().key("nobody").lists(40, &[(401, remaining + 1), (401, remaining)]);
+            let trace = builder.elsewhere().lists(40, &[(429, 0)]).trace();
+            let history = History::new(&trace);
+            Anonymous::new(&history).explains(&history.entries[3])
+        };
+        assert!(explains(1) && explains(2));
+        assert!(!explains(3), "one was left, at the least");
     }
 
     #[test]

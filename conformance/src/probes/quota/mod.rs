@@ -8,7 +8,6 @@ use jiff::SignedDuration;
 
 use super::plan::{Probe, Turn};
 use super::session::{Session, Stop, bearing, created_id};
-use crate::http::pacing;
 use animal_store_rules::history::History;
 use animal_store_rules::limiter::{KeyLimits, Limiter};
 use animal_store_rules::tolerance::Tolerance;
@@ -117,12 +116,16 @@ async fn exhaust(
         batch = session.at_once(wanted);
         if batch > 0 {
             let requests = fillers(session, sent as usize, batch, &key);
-            let refusal =
-                session.send_together(requests).await?.iter().find(|sent| sent.status() == Some(429)).cloned();
-            if let Some(refusal) = refusal {
-                session.follow(pacing::after_refusal(&refusal, 0, 0.0), "Retry-After").await?;
-            }
+            let promised = session.promised(&key);
+            let mut refusals = session.send_together(requests).await?.to_vec();
+            refusals.retain(|sent| sent.status() == Some(429));
             sent += batch as u64;
+            // Of several at once, which one was the last of the window does not show.
+            if !refusals.is_empty() && (batch > 1 || is_amid(promised, &mut early)) {
+                session.heed(&key, &refusals, 0.0).await?;
+            } else {
+                refused = refusals.pop().map(|refusal| refusal.request);
+            }
             continue;
         }
         batch = 1;
@@ -148,10 +151,8 @@ async fn exhaust(
         let promised = session.promised(&key);
         let exchange = session.send(request).await?.clone();
         if exchange.status() == Some(429) {
-            // In the middle of a window, this is not its end.
-            if promised > KEPT as u64 && early < EARLY_REFUSALS {
-                early += 1;
-                session.follow(pacing::after_refusal(&exchange, 0, 0.0), "Retry-After").await?;
+            if is_amid(promised, &mut early) {
+                session.heed(&key, &[exchange], 0.0).await?;
             } else {
                 refused = Some(exchange.request);
             }
@@ -221,6 +222,14 @@ fn list_of(place: usize, key: &ApiKey) -> Request {
 fn fetches_work(session: &Session<'_>) -> bool {
     let is_fetch = |exchange: &Exchange| exchange.request.path.starts_with("/pets/") && exchange.status() == Some(200);
     session.trace.exchanges.iter().any(is_fetch)
+}
+
+/// Whether a refusal came in the middle of a window that promised so much more: then that is not exhausted. Only the first few refusals
+/// are taken for this.
+fn is_amid(promised: u64, early: &mut usize) -> bool {
+    let is_amid = promised > KEPT as u64 && *early < EARLY_REFUSALS;
+    *early += usize::from(is_amid);
+    is_amid
 }
 
 /// The fetch of an animal, counted backwards from the last created one.

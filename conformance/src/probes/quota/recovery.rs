@@ -7,13 +7,10 @@ use jiff::SignedDuration;
 use super::watch::AFTER_RESET;
 use super::{fetch_of, limits};
 use crate::http::pacing::{self, Advice};
-use crate::probes::session::{Session, Stop, bearing, credential};
+use crate::probes::session::{Session, Stop, bearing};
 use animal_store_rules::tolerance::Tolerance;
 use animal_store_rules::trace::exchange::Request;
 use animal_store_rules::trace::keys::ApiKey;
-
-/// The longest ban that the run waits for.
-const LONGEST_BAN: Duration = Duration::from_secs(330);
 
 /// Waits as reported and until some seconds after the reset, asks again, and does so once more if that was not enough. What a list gets
 /// then, a creation and a fetch must get too.
@@ -21,7 +18,7 @@ pub(super) async fn run(session: &mut Session<'_>, key: &ApiKey) -> Result<(), S
     let all = bearing(Request::new("GET", "/pets").query("limit=100"), key);
     for attempt in 0..2 {
         let Some(refused) = session.last_answer_to(key) else { return Ok(()) };
-        if refusals(session, key) == 0 {
+        if session.refusals(key) == 0 {
             break;
         }
         let advice = match pacing::after_refusal(refused, attempt, 0.0) {
@@ -31,7 +28,7 @@ pub(super) async fn run(session: &mut Session<'_>, key: &ApiKey) -> Result<(), S
         };
         let advice = match advice {
             // The second 429 may have caused a ban, which is lawful; the first one cannot.
-            Advice::TooLong(time) if time <= LONGEST_BAN && refusals(session, key) > 1 => Advice::Wait(time),
+            Advice::TooLong(time) if time <= pacing::LONGEST_BAN && session.refusals(key) > 1 => Advice::Wait(time),
             other => other,
         };
         if let Advice::TooLong(time) = advice {
@@ -45,7 +42,7 @@ pub(super) async fn run(session: &mut Session<'_>, key: &ApiKey) -> Result<(), S
             return Ok(());
         }
         session.follow(advice, "Retry-After").await?;
-        let repeated = refusals(session, key) > 1;
+        let repeated = session.refusals(key) > 1;
         let status = session.send(all.clone()).await?.status();
         // After repeated requests over the limit, another rejection may be a ban.
         if status != Some(429) && !(repeated && matches!(status, Some(401 | 403))) {
@@ -60,20 +57,12 @@ async fn all_operations(session: &mut Session<'_>, key: &ApiKey) -> Result<(), S
     let (name, category) = (session.fresh_name(), session.trace.context.category_id);
     let body = format!(r#"{{"name":"{name}","categoryId":{category},"status":"pending"}}"#);
     for request in [bearing(Request::new("POST", "/pets").json(body), key), fetch_of(session, 0, key)] {
-        if refusals(session, key) > 0 {
+        if session.refusals(key) > 0 {
             break;
         }
         session.send(request).await?;
     }
     Ok(())
-}
-
-/// The number of consecutive rejected requests with the key, up to the last.
-fn refusals(session: &Session<'_>, key: &ApiKey) -> usize {
-    let credential = credential(key);
-    let exchanges = session.trace.exchanges.iter().rev();
-    let own = exchanges.filter(|exchange| exchange.request.authorization.as_ref() == Some(&credential));
-    own.take_while(|exchange| matches!(exchange.status(), Some(401 | 403 | 429))).count()
 }
 
 /// How long until the window of the last 429 is over. Where the headers report the day, `Retry-After` is believed at first, and after

@@ -1,6 +1,8 @@
 //! Requests with a key: which one they are sent with, when there is room for them, and what its last answers say.
 
-use super::{ATTEMPTS, FEW, Session, Stop, bearing, credential};
+use std::time::Duration;
+
+use super::{ATTEMPTS, Session, Stop, bearing, credential};
 use crate::http::pacing::{self, Advice};
 use animal_store_rules::tolerance::Tolerance;
 use animal_store_rules::trace::exchange::{Connection, Exchange, Request};
@@ -9,6 +11,15 @@ use animal_store_rules::trace::rate_limit::{self, Window};
 
 /// A limit of at least the smallest daily limit may be per day, and then the limit per minute is unknown.
 pub const MAY_BE_A_DAY: u64 = 1_000;
+
+/// So many requests may be used by somebody else between two of the run.
+const FEW: u64 = 5;
+
+/// How many bans the run waits for, if each is short enough.
+const BANS: usize = 3;
+
+/// What is restored one by one may be used by others at once. A minute restores all.
+const A_MINUTE: Duration = Tolerance::LONGEST_MINUTE.unsigned();
 
 impl Session<'_> {
     /// The place of the key that requests are sent with.
@@ -45,7 +56,7 @@ impl Session<'_> {
         let request = bearing(request, &key);
         self.make_room(&key, 1).await?;
         let mut is_skipped = false;
-        for attempt in 0..ATTEMPTS {
+        for attempt in 0..=ATTEMPTS {
             let jitter = self.random.f64();
             let is_promised = self.promised(&key) > FEW;
             let mut exchange = self.send(request.clone()).await?.clone();
@@ -61,17 +72,17 @@ impl Session<'_> {
                 return Ok(&self.trace.exchanges[self.trace.exchanges.len() - 1]);
             }
             is_skipped = is_promised;
+            if attempt == ATTEMPTS {
+                break;
+            }
             let advice = pacing::after_refusal(&exchange, attempt, jitter);
             // A server that refuses now and then in the middle of its windows has shown that once it was waited for as announced.
             let is_known = is_promised && self.early_refusals > 0 && attempt == 0;
             self.early_refusals += usize::from(is_promised);
             let advice = match advice {
                 _ if is_known => Advice::Wait(pacing::MOMENT),
-                // What is restored one by one may be used by others at once. A minute restores all.
-                Advice::Wait(time) if attempt + 2 == ATTEMPTS => {
-                    Advice::Wait(time.max(Tolerance::LONGEST_MINUTE.unsigned()))
-                }
-                other => other,
+                Advice::Wait(time) if attempt > 0 => Advice::Wait(time.max(A_MINUTE)),
+                other => self.until_a_ban_ends(&key, other),
             };
             self.follow(advice, "Retry-After").await?;
         }
@@ -90,11 +101,54 @@ impl Session<'_> {
         self.make_room(&key, 2 * requests.len()).await?;
         let before = self.trace.exchanges.len();
         let sent = self.send_together(requests.into_iter().map(|request| bearing(request, &key)).collect()).await?;
-        if let Some(refused) = sent.iter().find(|exchange| exchange.status() == Some(429)).cloned() {
-            let advice = pacing::after_refusal(&refused, 0, self.random.f64());
-            self.follow(advice, "Retry-After").await?;
+        let refused: Vec<Exchange> = sent.iter().filter(|exchange| exchange.status() == Some(429)).cloned().collect();
+        if !refused.is_empty() {
+            let jitter = self.random.f64();
+            self.heed(&key, &refused, jitter).await?;
         }
         Ok(&self.trace.exchanges[before..])
+    }
+
+    /// Waits for the longest of the times that these refusals announce.
+    ///
+    /// # Errors
+    ///
+    /// [`Stop`] when the wait is too long, or longer than the run may take.
+    pub async fn heed(&mut self, key: &ApiKey, refused: &[Exchange], jitter: f64) -> Result<(), Stop> {
+        let advice = refused.iter().map(|refused| pacing::after_refusal(refused, 0, jitter)).max();
+        let advice = self.until_a_ban_ends(key, advice.unwrap_or(Advice::Go));
+        self.follow(advice, "Retry-After").await
+    }
+
+    /// The advice; but some times in a run to wait for the end of a ban that repeated refusals may have caused, which is lawful.
+    fn until_a_ban_ends(&mut self, key: &ApiKey, advice: Advice) -> Advice {
+        match advice {
+            Advice::TooLong(time)
+                if time <= pacing::LONGEST_BAN && self.bans < BANS && self.was_refused_before(key) =>
+            {
+                self.bans += 1;
+                Advice::Wait(time)
+            }
+            // What came too early once may cause the next ban.
+            Advice::Wait(time) if self.bans > 0 => Advice::Wait(time.max(A_MINUTE)),
+            other => other,
+        }
+    }
+
+    /// Whether the last refusal was not the first of the key.
+    fn was_refused_before(&self, key: &ApiKey) -> bool {
+        let credential = credential(key);
+        let own = |exchange: &&Exchange| exchange.request.authorization.as_ref() == Some(&credential);
+        self.trace.exchanges.iter().filter(own).filter(|exchange| exchange.status() == Some(429)).nth(1).is_some()
+    }
+
+    /// The number of consecutive rejected requests with the key, up to the last.
+    #[must_use]
+    pub fn refusals(&self, key: &ApiKey) -> usize {
+        let credential = credential(key);
+        let exchanges = self.trace.exchanges.iter().rev();
+        let own = exchanges.filter(|exchange| exchange.request.authorization.as_ref() == Some(&credential));
+        own.take_while(|exchange| matches!(exchange.status(), Some(401 | 403 | 429))).count()
     }
 
     /// Waits for the window's reset when it has no room for this many requests.

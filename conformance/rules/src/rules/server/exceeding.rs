@@ -116,6 +116,10 @@ fn both_the_last<'h>(facts: &Facts<'_>, admitted: &[Answer<'h>]) -> Option<[&'h 
     spent.find(|second| first.precedes(second) && is_before_reset(second)).map(|second| [first.entry, second.entry])
 }
 
+/// Why no refusal of a run shows whether it came early.
+const NOT_COMPARABLE: &str = "every 429 came after a pause or after another 429, or requested a longer wait than its window lasts, as \
+    under a ban: what remained before them is unknown";
+
 fn not_early(facts: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
     let expected = "no 429 while requests remain";
     let mut found_early = BTreeSet::new();
@@ -141,6 +145,9 @@ fn not_early(facts: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) 
         } else {
             judgement.hold();
         }
+    }
+    if refusals.is_empty() && key.refused() > 0 {
+        judgement.withheld = Some(NOT_COMPARABLE.to_owned());
     }
     for Interruption { limited, before, after } in key.interruptions() {
         if found_early.insert(limited.exchange.number) {
