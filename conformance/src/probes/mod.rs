@@ -20,10 +20,10 @@ mod sequence;
 mod tour;
 
 use crate::options::Options;
-use animal_store_rules::catalogue::scope::Scope;
+use animal_store_rules::catalogue::scope::{Profile, Scope};
 use animal_store_rules::history::History;
 use animal_store_rules::limiter::Limiter;
-use animal_store_rules::trace::exchange::Exchange;
+use animal_store_rules::trace::exchange::{Exchange, Request};
 use animal_store_rules::trace::rate_limit;
 use needs::Part;
 use plan::{Probe, Turn};
@@ -62,6 +62,31 @@ pub async fn run(
     }
     Ok(())
 }
+
+/// What is left of a key that is nearly exhausted for longer than the run waits, and one request over its limit: a day is watched no
+/// other way.
+///
+/// # Errors
+///
+/// [`Stop`] when the budget is exhausted.
+pub async fn over_the_limit(session: &mut Session<'_>, profile: Profile) -> Result<(), Stop> {
+    let key = session.asking_key();
+    let is_admitted = session.last_answer_to(&key).is_some_and(|last| last.status() != Some(429));
+    let left = session.last_window(&key).map(|window| window.remaining).filter(|left| *left <= FEW_LEFT);
+    let Some(left) = left.filter(|_| profile.exhausts() && is_admitted) else { return Ok(()) };
+    session.begin("quota");
+    session.step("");
+    for _ in 0..=left {
+        let list = Request::new("GET", "/pets").query("limit=1");
+        if session.send(session::bearing(list, &key)).await?.status() == Some(429) {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// A run that finds no room for requests that belong together leaves so many at most.
+const FEW_LEFT: u64 = 10;
 
 /// What needs no key, where the key cannot be used and nothing of it was sent yet.
 ///

@@ -32,8 +32,8 @@ pub const TOUR_ANIMALS: usize = 23;
 /// The number of requests of the quota run beyond those that exhaust the window.
 pub const QUOTA_EXTRA: usize = 6;
 
-/// The number of requests that show whether two keys are counted apart.
-const IN_TURN: usize = 7;
+/// The number of requests that show whether two keys are counted apart: in turn, and with one while the other is exhausted.
+const IN_TURN: usize = 7 + 12;
 
 /// The operations that are requested over the limit. A turn sends two requests over it; the first turn only one where Remaining
 /// shows which request is the last.

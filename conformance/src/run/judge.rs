@@ -186,6 +186,7 @@ impl Judge {
         };
         if matches!(stop, Some(Stop::Exhausted(_) | Stop::StaysLimited)) {
             // The run has stopped for a reason that is reported; a further one adds nothing to it.
+            let _also_stopped = probes::over_the_limit(&mut session, options.scope.profile).await;
             let _also_stopped = probes::without_a_key(&mut session, options).await;
         }
         if let Some(stop @ Stop::NoSuchCase { .. }) = stop {

@@ -4,6 +4,8 @@ use animal_store_conformance::Judge;
 use animal_store_conformance::http::client::Client;
 use animal_store_conformance::http::clock::Clock;
 use animal_store_conformance::report::Report;
+use animal_store_reference::lab::Variation;
+use animal_store_reference::lab::faults::faults;
 use animal_store_reference::{Embedded, EmbeddedOptions, Plan};
 use animal_store_rules::catalogue::scope::Profile;
 use animal_store_rules::trace::exchange::Request;
@@ -16,9 +18,14 @@ use crate::support::{broken, options};
 
 /// Judges a reference server with a Free key of whose day so many requests have been used.
 async fn judged_after(used: usize) -> Report {
+    judged_as(used, Variation::default()).await
+}
+
+/// The same of a variation of the reference.
+async fn judged_as(used: usize, variation: Variation) -> Report {
     let clock = Clock::stepping();
     let embedded = EmbeddedOptions { plan: Plan::Free, clock: beside(&clock, "2026-06-01T12:00:00Z") };
-    let server = Embedded::start(embedded).await.expect("a server");
+    let server = Embedded::start_as(embedded, variation).await.expect("a server");
     let mut options = options(server.base_url(), Profile::Full);
     options.api_key = ApiKey::new(server.api_key()).expect("a usable key");
     let client = Client::new(options.transport.clone()).expect("a client");
@@ -53,4 +60,16 @@ async fn a_day_that_has_room_for_the_whole_run_leaves_nothing_unsent() {
     let report = judged_after(860).await;
     assert_eq!(report.verdict, Verdict::Conforms, "{:#?}", broken(&report));
     assert_eq!(report.unfinished, [""; 0]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_day_that_is_used_up_before_the_run_could_exhaust_a_minute_is_asked_for_one_more() {
+    let lawful = judged_after(965).await;
+    assert_eq!(lawful.verdict, Verdict::Incomplete, "{:#?}", broken(&lawful));
+    let limited = lawful.exchanges.iter().filter(|sent| sent.response.as_ref().is_some_and(|got| got.status == 429));
+    assert_eq!(limited.count(), 1, "{:?}", lawful.ended_early);
+
+    let fault = faults().into_iter().find(|fault| fault.name == "quota.enforced.never-refuses").expect("this fault");
+    let unlimited = judged_as(965, fault.variation).await;
+    assert_eq!(unlimited.verdict, Verdict::Violates, "{:?}", unlimited.ended_early);
 }
