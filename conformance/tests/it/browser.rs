@@ -55,7 +55,12 @@ fn the_page_works_in_a_browser() {
         writeln!(std::io::stderr(), "{line}").expect("standard error");
         return;
     };
-    let page = html::render(&sample::report());
+    let mut report = sample::report();
+    // An exchange that shows two failures stands on the page once, with a link to it.
+    let mut failed = report.requirements.iter_mut().filter(|requirement| !requirement.evidence.is_empty());
+    let shared = failed.next().expect("a failure").evidence[0].exchanges[0].clone();
+    failed.next().expect("another failure").evidence[0].exchanges.push(shared);
+    let page = html::render(&report);
     // The policy lets no further script run; this copy admits one more, by a nonce.
     let page = page.replacen("script-src ", "script-src 'nonce-test' ", 1);
     let page = page.replacen("</body>", &format!("<script nonce=\"test\">{SCRIPT}</script></body>"), 1);
