@@ -149,12 +149,21 @@ impl<'t> Entry<'t> {
     /// The animals that the response shows, wherever they are well enough formed to be distinguished.
     #[must_use]
     pub fn animals(&self) -> Vec<Animal<'_>> {
+        self.shown().iter().map(Animal).collect()
+    }
+
+    /// Those of them that have this id.
+    pub fn animals_with(&self, id: i64) -> impl Iterator<Item = Animal<'_>> {
+        self.shown().iter().map(Animal).filter(move |animal| animal.id() == Some(id))
+    }
+
+    fn shown(&self) -> &[Json] {
         match (&self.operation, self.status(), self.value()) {
-            (Operation::List(_), Some(200), Some(Json::Array(items))) => items.iter().map(Animal).collect(),
+            (Operation::List(_), Some(200), Some(Json::Array(items))) => items,
             (Operation::Create(_), Some(201), Some(pet)) | (Operation::Get(_), Some(200), Some(pet)) => {
-                vec![Animal(pet)]
+                std::slice::from_ref(pet)
             }
-            _ => Vec::new(),
+            _ => &[],
         }
     }
 }

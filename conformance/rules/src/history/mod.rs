@@ -161,8 +161,7 @@ impl<'t> History<'t> {
         if !first.precedes(entry) {
             return None;
         }
-        let animal = first.animals().into_iter().find(|animal| animal.id() == Some(id))?;
-        Some((first, animal))
+        Some((first, first.animals_with(id).next()?))
     }
 
     /// The creation of the animal with this id.
@@ -286,9 +285,7 @@ impl<'t> History<'t> {
     #[must_use]
     pub fn is_seen_after(&self, id: i64, entry: &Entry<'_>, like: impl Fn(Animal<'_>) -> bool) -> bool {
         let later = self.sightings.get(&id).into_iter().flatten().rev().map(|&index| &self.entries[index]);
-        later
-            .take_while(|later| entry.precedes(later))
-            .any(|later| later.animals().into_iter().any(|animal| animal.id() == Some(id) && like(animal)))
+        later.take_while(|later| entry.precedes(later)).any(|later| later.animals_with(id).any(&like))
     }
 
     /// Where an exchange stands in the life of `GET /pets/{petId}`: by the assumed date, else by the response's `Date`,

@@ -13,17 +13,21 @@ impl KeyLimits<'_> {
             let slack = Tolerance::CLOCK_SLACK.duration();
             earlier().take(FEW).filter_map(|other| other.entry.server_time()).any(|before| before > made + slack)
         });
+        // Looked for first, because hardly any answer repeats another one, and comparing times takes long.
+        let number = answer.entry.exchange.number;
+        let repeats = |other: &Answer<'_>| {
+            other.entry.exchange.number < number && other.window == answer.window && is_like(other, answer)
+        };
         let is_repeated = || {
             let mut has_gone_on = false;
             earlier().take_while(|other| other.window.limit == answer.window.limit).any(|other| {
-                let is_alike = other.window == answer.window && is_like(other, answer);
                 let is_same = other.window.is_same(answer.window);
                 let is_lower = is_same && other.window.remaining < answer.window.remaining;
                 has_gone_on |= is_lower || !is_same && other.window.reset > answer.window.reset;
-                is_alike && has_gone_on
+                has_gone_on && repeats(other)
             })
         };
-        is_old || is_repeated()
+        is_old || self.answers().iter().any(repeats) && is_repeated()
     }
 }
 

@@ -62,9 +62,9 @@ impl<'h> KeyLimits<'h> {
     /// another whenever its oldest drops out. Nor does a counter that slides begin anew.
     pub fn over_admitted(&self) -> impl Iterator<Item = &[Answer<'h>]> {
         let over = |admitted: &&Vec<Answer<'_>>| admitted.len() as u64 > admitted[0].window.limit;
-        let slides = self.is_sliding_log() || self.is_sliding_counter();
-        let windows: &[Vec<Answer<'h>>] = if slides { &[] } else { self.windows() };
-        windows.iter().filter(over).map(Vec::as_slice)
+        // What slides is asked last, because it takes longest to find out.
+        let has_windows = move || !self.is_sliding_log() && !self.is_sliding_counter();
+        self.windows().iter().filter(over).take_while(move |_| has_windows()).map(Vec::as_slice)
     }
 
     /// Successful answers, each with the next one of the same window, where nothing that failed at the same time can have given

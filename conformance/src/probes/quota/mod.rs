@@ -202,7 +202,7 @@ fn is_alike(one: &Request, other: &Request) -> bool {
 fn fillers(session: &Session<'_>, sent: usize, count: usize, key: &ApiKey) -> Vec<Request> {
     let settled = session.now() - Tolerance::READ_LAG.duration();
     let exchanges = &session.trace.exchanges;
-    let is_new = exchanges.iter().any(|exchange| created_id(exchange).is_some() && exchange.received_at > settled);
+    let is_new = exchanges.iter().any(|exchange| exchange.received_at > settled && created_id(exchange).is_some());
     let fetches = !is_new && fetches_work(session);
     let request =
         |at: usize| if fetches && at % 2 == 1 { fetch_of(session, at / 2, key) } else { list_of(at / 2, key) };

@@ -101,8 +101,9 @@ fn limit_default(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) 
     for (entry, query, animals) in arrays(history).filter(|(_, q, _)| q.is_lawful() && q.limit == Parameter::Absent) {
         judgement.require(entry, animals.len() <= 20, "at most 20 animals without a limit", || counted(entry));
         if query.status == Parameter::Absent {
-            let known = expected_among(history, entry, query).len();
-            let full = animals.len() >= 20.min(known);
+            let is_full = animals.len() >= 20;
+            let known = if is_full { animals.len() } else { expected_among(history, entry, query).len() };
+            let full = is_full || animals.len() >= known;
             judgement.require(entry, full, "20 animals without a limit, when there are so many", || {
                 format!("{}, although {known} are known to exist", counted(entry))
             });
