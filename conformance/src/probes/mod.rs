@@ -20,13 +20,13 @@ mod sequence;
 mod tour;
 
 use crate::options::Options;
-use animal_store_rules::catalogue::scope::{Profile, Scope};
+use animal_store_rules::catalogue::scope::Profile;
 use animal_store_rules::history::History;
 use animal_store_rules::limiter::Limiter;
 use animal_store_rules::trace::exchange::{Exchange, Request};
 use animal_store_rules::trace::rate_limit;
 use needs::Part;
-use plan::{Probe, Turn};
+use plan::{Plan, Probe, Turn};
 use session::{Session, Stop};
 
 /// Runs the probes that the options select, in an order in which ordinary traffic exhausts the windows. `after_each` looks at what each
@@ -45,7 +45,7 @@ pub async fn run(
     let plan_limits = Limiter::new(&History::without_bodies(&session.trace)).plan_limits(0);
     let plan = plan::plan(options, plan_limits, window);
     session.announce(plan.probes.len(), plan.requests);
-    if let Err(stop) = begin(session, &options.scope).await {
+    if let Err(stop) = begin(session, &plan).await {
         leave_unfinished(session, &plan.probes);
         return Err(stop);
     }
@@ -140,8 +140,8 @@ fn leave_unfinished(session: &mut Session<'_>, probes: &[Probe]) {
 }
 
 /// Waits for a window that has room for what is planned.
-async fn begin(session: &mut Session<'_>, scope: &Scope) -> Result<(), Stop> {
-    if !Part::Exhaustion.is_needed(scope) {
+async fn begin(session: &mut Session<'_>, plan: &Plan) -> Result<(), Stop> {
+    if !plan.exhausts() {
         return quota::watch::too_short_a_window(session, quota::watch::ENOUGH).await;
     }
     if session.other_key().is_none() {

@@ -95,6 +95,14 @@ pub struct Plan {
     pub animals: usize,
 }
 
+impl Plan {
+    /// Whether it exhausts the key.
+    #[must_use]
+    pub fn exhausts(&self) -> bool {
+        self.probes.iter().any(|probe| matches!(probe, Probe::Quota(_)))
+    }
+}
+
 /// The maximum number of requests in preflight and tour: with the key, and without a valid one.
 #[must_use]
 pub fn of_tour(scope: &Scope) -> (usize, usize) {

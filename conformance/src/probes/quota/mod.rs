@@ -56,7 +56,7 @@ pub(super) async fn run(session: &mut Session<'_>, turn: Turn, concurrency: usiz
         return unreported::run(session, concurrency).await;
     };
     let most = limits(session, |key| needed(window, key));
-    if most + AFTERWARDS as u64 > session.requests_left() as u64 {
+    if !has_budget(session, most) {
         let reason = format!(
             "exhausting a limit of {} takes up to {most} requests, and {} remain in the budget (--max-requests)",
             window.limit,
@@ -277,6 +277,11 @@ fn needed(window: Window, key: &KeyLimits<'_>) -> u64 {
         Some(per_minute) => window.remaining.min(2 * per_minute),
         None => window.limit.max(window.remaining),
     }
+}
+
+/// Whether the budget allows for exhausting a limit that takes so many requests.
+fn has_budget(session: &Session<'_>, most: u64) -> bool {
+    most + AFTERWARDS as u64 <= session.requests_left() as u64
 }
 
 /// Whether the present window has admitted more than its limit, so that there is nothing left to wait for.

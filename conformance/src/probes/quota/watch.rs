@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::{fetch_of, fetches_work, list_of, time_left};
+use super::{fetch_of, fetches_work, has_budget, limits, list_of, needed, time_left};
 use crate::probes::session::{Session, Stop};
 use animal_store_rules::tolerance::Tolerance;
 use animal_store_rules::trace::exchange::Exchange;
@@ -31,7 +31,8 @@ const MOMENT: Duration = Duration::from_secs(2);
 ///
 /// [`Stop`] when the budget is exhausted.
 pub(in crate::probes) async fn first_reset(session: &mut Session<'_>) -> Result<(), Stop> {
-    let Some(left) = time_left(session).filter(|left| *left + AFTER_RESET + REST_OF_A_RUN < session.time_left()) else {
+    let fits = |left: &Duration| *left + AFTER_RESET + REST_OF_A_RUN < session.time_left();
+    let Some(left) = time_left(session).filter(|left| fits(left) && may_exhaust(session)) else {
         return Ok(());
     };
     let key = session.asking_key();
@@ -68,7 +69,8 @@ pub(in crate::probes) async fn too_short_a_window(session: &mut Session<'_>, eno
 /// [`Stop`] when the run may not take that long.
 pub(in crate::probes) async fn pause(session: &mut Session<'_>) -> Result<(), Stop> {
     let enough = time_to_exhaust(session);
-    let left = time_left(session).filter(|left| *left + REST_OF_A_RUN < session.time_left());
+    let fits = |left: &Duration| *left + REST_OF_A_RUN < session.time_left();
+    let left = time_left(session).filter(|left| fits(left) && may_exhaust(session));
     match left.and_then(|left| left.checked_sub(enough)) {
         Some(left) => session.wait((left / 3).min(PAUSE), "a later response in the same window").await,
         None => Ok(()),
@@ -98,6 +100,12 @@ pub(super) async fn rest_of_window(session: &mut Session<'_>) -> Result<(), Stop
         }
     }
     Ok(())
+}
+
+/// Whether the budget allows for exhausting the window that the last answer reports: else nothing is waited for.
+fn may_exhaust(session: &Session<'_>) -> bool {
+    let window = session.last_window(&session.asking_key());
+    window.is_none_or(|window| has_budget(session, limits(session, |key| needed(window, key))))
 }
 
 /// The time that exhausting the rest of a window takes: the last requests are sent one after the other.
