@@ -167,6 +167,10 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "FILE", env = "CONFORM_WRITE_KNOWN_FAILING", help_heading = "Repetition")]
     pub write_known_failing: Option<PathBuf>,
 
+    /// Remove the entries whose requirement holds from the file of --known-failing, after a run that sent everything
+    #[arg(long, action = ArgAction::Set, default_value_t, env = "CONFORM_PRUNE_KNOWN_FAILING", help_heading = "Repetition")]
+    pub prune_known_failing: bool,
+
     #[arg(long, value_name = "FORMAT=PATH", env = "CONFORM_REPORT", value_delimiter = '\n', help = values::report_help(), help_heading = "Output")]
     pub report: Vec<ReportFile>,
 

@@ -1,10 +1,34 @@
-//! `--write-known-failing FILE`: what a run found broken, as a file for `--known-failing`.
+//! Files for `--known-failing`: what a run found broken (`--write-known-failing`), and a file without what holds
+//! (`--prune-known-failing`).
+
+use std::path::Path;
+
+use toml_edit::{DocumentMut, Item};
 
 use crate::report::{Report, RequirementReport};
 use animal_store_rules::verdict::Status;
 
-/// The file for a report: an entry for each requirement that is broken, with what was found. A reason that was given stays.
-pub(super) fn of_report(report: &Report) -> String {
+/// A file that cannot be written or changed.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Unusable {
+    /// It cannot be read.
+    #[error("cannot read {0}: {1}")]
+    Read(String, std::io::Error),
+    /// It cannot be written.
+    #[error("cannot write {0}: {1}")]
+    Write(String, std::io::Error),
+    /// It was changed during the run, and is no TOML any more.
+    #[error("{0}: {1}")]
+    Toml(String, toml_edit::TomlError),
+}
+
+/// Writes the file for a report.
+pub(super) fn write(path: &Path, report: &Report) -> Result<(), Unusable> {
+    std::fs::write(path, of_report(report)).map_err(|error| Unusable::Write(path.display().to_string(), error))
+}
+
+/// An entry for each requirement that is broken, with what was found. A reason that was given stays.
+fn of_report(report: &Report) -> String {
     let mut text = "# Requirements that are known to fail: replace each reason, for example by a ticket.\n".to_owned();
     let is_broken = |requirement: &&RequirementReport| {
         requirement.selected && matches!(requirement.status, Status::Fail | Status::KnownFailing)
@@ -20,4 +44,118 @@ pub(super) fn of_report(report: &Report) -> String {
         text.push_str(&format!("\n[[known-failing]]\nid = \"{}\"\nreason = {reason}\n", requirement.id));
     }
     text
+}
+
+/// Removes the entries whose requirement holds from a file; their identifiers. Without any, the file is not written.
+pub(super) fn prune(path: &Path, report: &Report) -> Result<Vec<String>, Unusable> {
+    let shown = || path.display().to_string();
+    let text = std::fs::read_to_string(path).map_err(|error| Unusable::Read(shown(), error))?;
+    let holds = |id: &str| {
+        let of_id = report.requirements.iter().find(|requirement| requirement.id == id);
+        // An entry that has only expired still excuses something.
+        of_id.is_some_and(|requirement| requirement.status == Status::StaleKnownFailing && requirement.failures == 0)
+    };
+    let (left, removed) = without(&text, holds).map_err(|error| Unusable::Toml(shown(), error))?;
+    if !removed.is_empty() {
+        std::fs::write(path, left).map_err(|error| Unusable::Write(shown(), error))?;
+    }
+    Ok(removed)
+}
+
+/// The text without the entries of these identifiers, and these. What a comment above an entry says goes with it, unless an empty line
+/// is between the two.
+fn without(text: &str, holds: impl Fn(&str) -> bool) -> Result<(String, Vec<String>), toml_edit::TomlError> {
+    let mut document: DocumentMut = text.parse()?;
+    let mut removed = Vec::new();
+    let mut is_kept = |id: Option<&str>| match id.filter(|id| holds(id)) {
+        Some(id) => {
+            removed.push(id.to_owned());
+            false
+        }
+        None => true,
+    };
+    match document.get_mut("known-failing") {
+        Some(Item::ArrayOfTables(entries)) => {
+            // Comments that stay, though the entry below them goes: they go above the next one.
+            let mut staying = String::new();
+            let mut place = 0;
+            while let Some(entry) = entries.get_mut(place) {
+                let prefix = entry.decor().prefix().and_then(|prefix| prefix.as_str()).unwrap_or_default().to_owned();
+                if is_kept(entry.get("id").and_then(Item::as_str)) {
+                    if !staying.is_empty() {
+                        entry.decor_mut().set_prefix(format!("{}{prefix}", std::mem::take(&mut staying)));
+                    }
+                    place += 1;
+                } else {
+                    staying.push_str(prefix.rfind("\n\n").map_or("", |end| &prefix[..=end]));
+                    entries.remove(place);
+                }
+            }
+            let trailing = document.trailing().as_str().unwrap_or_default().to_owned();
+            document.set_trailing(format!("{staying}{trailing}"));
+        }
+        Some(Item::Value(toml_edit::Value::Array(entries))) => {
+            entries.retain(|entry| is_kept(entry.as_inline_table().and_then(|entry| entry.get("id")?.as_str())));
+        }
+        _ => {}
+    }
+    Ok((format!("{}\n", document.to_string().trim()), removed))
+}
+
+#[cfg(test)]
+mod tests {
+    use animal_store_rules::verdict::known_failing::KnownFailing;
+
+    use super::*;
+
+    const FILE: &str = r#"# Known failures of the old shop.
+
+# The page size, since 2019.
+[[known-failing]]
+id = "list.limit-default"
+reason = "ticket 1"
+
+# About the gateway.
+
+# Its limit.
+[[known-failing]]
+id = "quota.recovers" # sometimes
+reason = "ticket 2"
+expires = "2030-01-01"
+
+[[known-failing]]
+id = "list.array"
+reason = "ticket 3"
+"#;
+
+    #[test]
+    fn what_holds_is_removed_with_its_comment_and_everything_else_stays() {
+        let (left, removed) = without(FILE, |id| id == "list.array").unwrap();
+        assert_eq!(removed, ["list.array"]);
+        assert_eq!(left, FILE.split("\n[[known-failing]]\nid = \"list.array\"").next().unwrap());
+
+        let (left, removed) = without(FILE, |id| id == "list.limit-default").unwrap();
+        assert_eq!(removed, ["list.limit-default"]);
+        let (_, rest) = FILE.split_once("ticket 1\"\n\n").unwrap();
+        assert_eq!(left, format!("# Known failures of the old shop.\n\n{rest}"));
+
+        let (left, removed) = without(FILE, |id| id != "list.array").unwrap();
+        assert_eq!(removed, ["list.limit-default", "quota.recovers"]);
+        let last = "[[known-failing]]\nid = \"list.array\"\nreason = \"ticket 3\"\n";
+        assert_eq!(left, format!("# Known failures of the old shop.\n\n# About the gateway.\n\n{last}"));
+    }
+
+    #[test]
+    fn a_file_of_which_nothing_is_left_can_be_read() {
+        for text in [FILE, "known-failing = [{ id = \"list.array\", reason = \"ticket\" }]\n"] {
+            let (left, removed) = without(text, |_| true).unwrap();
+            assert!(!removed.is_empty() && !left.contains("reason"), "{left}");
+            assert_eq!(KnownFailing::parse(&left), Ok(KnownFailing::default()));
+        }
+    }
+
+    #[test]
+    fn a_file_in_which_everything_still_fails_is_the_same_byte_for_byte() {
+        assert_eq!(without(FILE, |_| false).unwrap(), (FILE.to_owned(), Vec::new()));
+    }
 }

@@ -212,14 +212,31 @@ impl Invocation {
             _ => Detail::Normal,
         };
         let code = deliver(report, self.arguments.format, detail, files);
-        let Some(path) = &self.arguments.write_known_failing else { return code };
-        match std::fs::write(path, known_failing::of_report(report)) {
+        match self.note_known_failures(report) {
             Ok(()) => code,
-            Err(error) => {
-                say(&format!("error: cannot write {}: {error}", path.display()));
-                ExitCode::CouldNotRun
-            }
+            Err(problem) => could_not_run(&problem),
         }
+    }
+
+    /// Writes and prunes the files of known failures, as far as asked for.
+    fn note_known_failures(&self, report: &Report) -> Result<(), known_failing::Unusable> {
+        if let Some(path) = &self.arguments.write_known_failing {
+            known_failing::write(path, report)?;
+        }
+        let Some(path) = self.arguments.known_failing.as_deref().filter(|_| self.arguments.prune_known_failing) else {
+            return Ok(());
+        };
+        // What was not sent may be what fails.
+        if report.ended_early.is_some() || self.arguments.replay.is_some() {
+            say(&format!("{} stays as it is: the run did not send everything", path.display()));
+            return Ok(());
+        }
+        let removed = known_failing::prune(path, report)?;
+        say(&match removed[..] {
+            [] => format!("{} stays as it is: no entry holds", path.display()),
+            _ => format!("removed from {}, because they hold: {}", path.display(), removed.join(", ")),
+        });
+        Ok(())
     }
 }
 

@@ -69,6 +69,9 @@ impl Arguments {
     }
 
     fn known_failing(&self) -> Result<KnownFailing, UsageError> {
+        if self.prune_known_failing && self.known_failing.is_none() {
+            return Err(UsageError::NothingToPrune);
+        }
         self.known_failing.as_deref().map_or_else(|| Ok(KnownFailing::default()), known_failing)
     }
 

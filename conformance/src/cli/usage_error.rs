@@ -50,6 +50,9 @@ pub(super) enum UsageError {
     /// Another seed generates other requests.
     #[error("--replay needs the --seed of the original run, which its report contains")]
     ReplayWithoutSeed,
+    /// There is nothing to prune.
+    #[error("--prune-known-failing needs the file: add --known-failing FILE")]
+    NothingToPrune,
     /// An in-toto statement is about an artifact, which a base URL does not identify.
     #[error(
         "the format in-toto needs the digest of what is judged: add --implementation-digest sha256:HEX, or judge an --image"

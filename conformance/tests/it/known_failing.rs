@@ -66,6 +66,43 @@ async fn an_entry_that_the_run_does_not_select_is_neither_stale_nor_a_violation(
 }
 
 #[tokio::test]
+async fn pruning_removes_what_holds_and_the_next_run_conforms() {
+    let path: PathBuf = [env!("CARGO_TARGET_TMPDIR"), "pruned.toml"].iter().collect();
+    let holds = KNOWN.replace("limit-default", "array");
+    let list = format!("# The old shop.\n\n{KNOWN}\n# Mended long ago.\n{holds}");
+    let output = judged("pruned.toml", &list, &["--prune-known-failing"]).await;
+    assert_eq!(output.status.code(), Some(1), "this run still counts it: {}", text(&output.stderr));
+    let said = format!("removed from {}, because they hold: list.array", path.display());
+    assert!(text(&output.stderr).contains(&said), "{}", text(&output.stderr));
+    let left = std::fs::read_to_string(&path).expect("a file");
+    assert_eq!(left, format!("# The old shop.\n\n{KNOWN}"));
+
+    let output = judged("pruned.toml", &left, &["--prune-known-failing"]).await;
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("stays as it is: no entry holds"), "{}", text(&output.stderr));
+    assert_eq!(std::fs::read_to_string(&path).expect("a file"), left);
+}
+
+#[tokio::test]
+async fn nothing_is_pruned_after_a_run_that_was_cut_short_nor_what_has_only_expired() {
+    let path: PathBuf = [env!("CARGO_TARGET_TMPDIR"), "unpruned.toml"].iter().collect();
+    let holds = KNOWN.replace("limit-default", "array");
+    let output = judged("unpruned.toml", &holds, &["--prune-known-failing", "--max-requests", "2"]).await;
+    let said = text(&output.stderr);
+    assert!(said.contains("stays as it is: the run did not send everything"), "{said}");
+    assert_eq!(std::fs::read_to_string(&path).expect("a file"), holds);
+
+    let expired = format!("{KNOWN}expires = \"2020-12-31\"\n");
+    let output = judged("unpruned.toml", &expired, &["--prune-known-failing"]).await;
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    assert_eq!(std::fs::read_to_string(&path).expect("a file"), expired);
+
+    let output = conform(&["--base-url", "http://h/v1", "--api-key", KEY, "--prune-known-failing"]).await;
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("add --known-failing FILE"), "{}", text(&output.stderr));
+}
+
+#[tokio::test]
 async fn a_list_that_cannot_be_read_is_wrong_usage_with_its_place() {
     for (name, list, hint) in [
         ("unknown.toml", KNOWN.replace("default", "defualt"), "line 2, column 6: no requirement is called"),
