@@ -121,10 +121,16 @@ impl fmt::Display for Digest {
     }
 }
 
-/// Where the facts of the specification are described in the words of this project.
+/// Where the facts of the specification are described in the words of this project, in its repository.
 #[cfg(feature = "cli")]
-pub(crate) const SPECIFICATION_PAGE: &str =
-    concat!(env!("CARGO_PKG_REPOSITORY"), "/blob/main/.github/docs/specification.md");
+pub(crate) const SPECIFICATION_FILE: &str = ".github/docs/specification.md";
+
+/// The address of that page; none until who publishes the project has put a name into the address of the repository.
+#[cfg(feature = "cli")]
+pub(crate) fn specification_page() -> Option<String> {
+    let repository = env!("CARGO_PKG_REPOSITORY");
+    (!repository.contains("YOUR_ORG")).then(|| format!("{repository}/blob/main/{SPECIFICATION_FILE}"))
+}
 
 impl Report {
     /// What was judged and what judged it, as names and values; what is not known is left out.

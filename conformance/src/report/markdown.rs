@@ -57,7 +57,13 @@ fn write(out: &mut String, report: &Report) -> std::fmt::Result {
 fn identity(out: &mut String, report: &Report) -> std::fmt::Result {
     writeln!(out, "\n### What was judged, and by what\n\n| | |\n|---|---|")?;
     report.identity().iter().try_for_each(|(name, value)| writeln!(out, "| {name} | {} |", code(value)))?;
-    writeln!(out, "\n[The API in the words of this project]({})", super::SPECIFICATION_PAGE)
+    match super::specification_page() {
+        Some(address) => writeln!(out, "\n[The API in the words of this project]({address})"),
+        None => {
+            let file = code(super::SPECIFICATION_FILE);
+            writeln!(out, "\nThe API in the words of this project: {file} in the repository of the judge")
+        }
+    }
 }
 
 fn causes(out: &mut String, report: &Report) -> std::fmt::Result {

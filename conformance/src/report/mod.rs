@@ -57,6 +57,8 @@ pub(crate) mod shell;
 
 pub(crate) use assemble::{Recording, Remarks, assemble, assemble_recorded};
 pub use identity::{CatalogueVersion, Digest, Implementation, UnusableDigest};
+#[cfg(feature = "cli")]
+pub(crate) use identity::{SPECIFICATION_FILE, specification_page};
 pub use model::{
     Choice, Evidence, Intermittent, KeyAlias, LikelyCause, Report, ReportedExchange, ReportedRequest, ReportedResponse,
     RequirementReport, SCHEMA_VERSION, SectionCoverage, Tally, Target, Tool, WindowPoint,
@@ -64,4 +66,4 @@ pub use model::{
 pub(crate) use presentation::without_its_value;
 pub use recorded_exchange::{RecordedBody, RecordedExchange, RecordedResponse};
 #[cfg(feature = "cli")]
-pub(crate) use {findings::at_most, identity::SPECIFICATION_PAGE, presentation::Presentation, printable::printable};
+pub(crate) use {findings::at_most, presentation::Presentation, printable::printable};

@@ -153,3 +153,29 @@ fn the_library_without_its_command_line_has_few_dependencies() {
     assert!(packages.len() <= MOST_PACKAGES, "{} packages: {packages:#?}", packages.len());
     assert!(!packages.iter().any(|package| package.starts_with("clap ")), "the library parses no command line");
 }
+
+#[test]
+fn every_address_of_the_project_is_that_of_cargo_toml() {
+    let repository = env!("CARGO_PKG_REPOSITORY");
+    let name = repository.strip_prefix("https://github.com/").expect("a repository on GitHub");
+    let pages = [
+        "README.md",
+        "fixtures/ci/github.yml",
+        "fixtures/ci/gitlab.yml",
+        ".github/docs/library.md",
+        ".github/docs/containers.md",
+    ];
+    for page in pages {
+        let text = std::fs::read_to_string(root().join(page)).expect(page);
+        let (_, project) = name.split_once('/').expect("an owner and a name");
+        let addresses: Vec<&str> = text
+            .split(|c: char| c.is_whitespace() || "()\"'`@".contains(c))
+            .filter(|word| word.contains(&format!("/{project}")))
+            .collect();
+        assert!(!addresses.is_empty(), "{page}");
+        for address in addresses {
+            let ours = address.trim_start_matches("https://github.com/").trim_end_matches(".git");
+            assert_eq!(ours, name, "{page}: {address}");
+        }
+    }
+}

@@ -9,7 +9,9 @@ use super::requests::{self, Requests};
 use super::timeline::{self, Chart};
 use super::{SCRIPT, SCRIPT_DIGEST, STYLE, STYLE_DIGEST, body};
 use crate::report::limits::LimitsShown;
-use crate::report::{Choice, Evidence, Report, ReportedExchange, RequirementReport, SPECIFICATION_PAGE};
+use crate::report::{
+    Choice, Evidence, Report, ReportedExchange, RequirementReport, SPECIFICATION_FILE, specification_page,
+};
 use animal_store_rules::catalogue::Level;
 use animal_store_rules::verdict::{Status, Verdict};
 
@@ -22,8 +24,9 @@ const LEVELS: [Level; 3] = [Level::Stated, Level::Inferred, Level::Open];
 pub(super) struct Page<'r> {
     report: &'r Report,
     policy: String,
-    specification: &'static str,
-    style: &'static str,
+    /// The page about the specification: its address, if the project has one, and its file.
+    specification: (Option<String>, &'static str),
+    styles: [&'static str; 1],
     script: &'static str,
     verdict: &'static str,
     sentence: String,
@@ -50,9 +53,9 @@ impl<'r> Page<'r> {
         let causes = caused(report, &mut findings);
         Page {
             report,
-            specification: SPECIFICATION_PAGE,
+            specification: (specification_page(), SPECIFICATION_FILE),
             policy: super::policy(&[STYLE_DIGEST], SCRIPT_DIGEST),
-            style: STYLE,
+            styles: [STYLE],
             script: SCRIPT,
             verdict: match report.verdict {
                 Verdict::Conforms => "Conforms",
