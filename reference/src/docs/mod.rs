@@ -67,13 +67,9 @@ impl IntoResponse for Page {
 }
 
 fn page(document: &Value) -> String {
-    let title = escape(text(document, "/info/title"));
-    let mut out = format!(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{title} API</title>\n\
-         <link rel=\"icon\" href=\"{ICON}\">\n<style>\n{STYLE}</style>\n</head>\n<body>\n\
-         <a class=\"skip\" href=\"#operations\">Skip to the operations</a>\n"
-    );
+    let title = format!("{} API", text(document, "/info/title"));
+    let mut out = head(&title, "");
+    out.push_str("<body>\n<a class=\"skip\" href=\"#operations\">Skip to the operations</a>\n");
     let base = text(document, "/servers/0/url").trim_end_matches('/');
     heading(&mut out, document, base);
     contents(&mut out, document);
@@ -87,6 +83,16 @@ fn page(document: &Value) -> String {
     headers(&mut out, document);
     out.push_str("</main>\n<footer>This page needs no network and no script.</footer>\n</body>\n</html>\n");
     out
+}
+
+/// The beginning of a page, up to its body: its title, elements that follow it in the head, the icon and the style.
+pub(crate) fn head(title: &str, elements: &str) -> String {
+    format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{}</title>\n{elements}\
+         <link rel=\"icon\" href=\"{ICON}\">\n<style>\n{STYLE}</style>\n</head>\n",
+        escape(title)
+    )
 }
 
 fn heading(out: &mut String, document: &Value, base: &str) {

@@ -3,36 +3,21 @@
 use std::fmt::Write;
 
 use super::report::Report;
-use crate::docs::escape;
+use crate::docs::{escape, head};
 
-const HEAD: &str = "<!doctype html>
-<html lang=\"en\">
-<meta charset=\"utf-8\">
-<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">
-<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">
-<title>What a test suite notices</title>
-<style>
-  :root { color-scheme: light dark; }
-  body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
-  code, pre { font: 14px/1.5 ui-monospace, monospace; overflow-wrap: anywhere; }
-  pre { white-space: pre-wrap; padding: .75rem; border: 1px solid #8885; border-radius: .4rem; }
-  table { border-collapse: collapse; width: 100%; }
-  th, td { text-align: left; padding: .25rem .75rem .25rem 0; vertical-align: top; border-bottom: 1px solid #8883; }
-  td.number, th.number { text-align: right; }
-  meter { width: 8rem; }
-</style>
-<main>
-<h1>What a test suite notices</h1>
-";
+/// Whatever found a way into the text could not run or be loaded.
+const POLICY: &str = "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; \
+                      img-src data:; base-uri 'none'; form-action 'none'\">\n";
 
 /// The report for people who were not there.
 pub(super) fn page(report: &Report) -> String {
-    let mut out = String::from(HEAD);
+    let mut out = head("What a test suite notices", POLICY);
+    out.push_str("<body>\n<main>\n<h1>What a test suite notices</h1>\n");
     summary(&mut out, report);
     requirements(&mut out, report);
     missed(&mut out, report);
     refused(&mut out, report);
-    out.push_str("</main>\n</html>\n");
+    out.push_str("</main>\n<footer>This page needs no network and no script.</footer>\n</body>\n</html>\n");
     out
 }
 
@@ -40,8 +25,9 @@ fn summary(out: &mut String, report: &Report) {
     let (faults, lawful) = (report.faults.len(), report.lawful.len());
     let _ = writeln!(
         out,
-        "<p><code>{}</code></p>\n<p>{} of {faults} faults were noticed, and {} of {lawful} lawful servers wrongly refused. The \
-         plain reference was accepted in {:.1} s, with a key on the {} plan.</p>",
+        "<pre class=\"wraps\"><code>{}</code></pre>\n<dl>\n<dt>Faults</dt><dd>{} of {faults} noticed</dd>\n\
+         <dt>Lawful servers</dt><dd>{} of {lawful} wrongly refused</dd>\n\
+         <dt>Plain reference</dt><dd>accepted in {:.1} s, with a key on the {} plan</dd>\n</dl>",
         escape(&report.command),
         faults - report.missed().count(),
         report.refused().count(),
@@ -60,52 +46,71 @@ fn summary(out: &mut String, report: &Report) {
 }
 
 fn requirements(out: &mut String, report: &Report) {
-    out.push_str("<h2>By requirement</h2>\n<table>\n<tr><th>requirement<th class=\"number\">faults<th class=\"number\">noticed<th>\n");
+    if report.requirements.is_empty() {
+        return;
+    }
+    section(out, "requirements", "By requirement");
+    out.push_str(
+        "<table>\n<caption>Faults by the requirement that they break</caption>\n<thead><tr><th scope=\"col\">Requirement</th>\
+         <th scope=\"col\">Noticed</th></tr></thead>\n<tbody>\n",
+    );
     for row in &report.requirements {
+        // The bar repeats what stands beside it.
         let _ = writeln!(
             out,
-            "<tr><td><code>{0}</code><td class=\"number\">{1}<td class=\"number\">{2}<td><meter max=\"{1}\" value=\"{2}\">{2} of \
-             {1}</meter>",
+            "<tr><th scope=\"row\"><code>{0}</code></th><td>{2} of {1} <meter max=\"{1}\" value=\"{2}\" aria-hidden=\"true\"></meter>\
+             </td></tr>",
             escape(row.requirement),
             row.faults,
             row.noticed,
         );
     }
-    out.push_str("</table>\n");
+    out.push_str("</tbody>\n</table>\n</section>\n");
 }
 
 fn missed(out: &mut String, report: &Report) {
     if report.missed().next().is_none() {
         return;
     }
+    section(out, "missed", "Faults that were missed");
     out.push_str(
-        "<h2>Faults that were missed</h2>\n<p><code>reference serve --dev --fault NAME</code> starts such a server.</p>\n\
-         <table>\n<tr><th>name<th>what it does<th>as with<th class=\"number\">seconds\n",
+        "<p><code>reference serve --dev --fault NAME</code> starts such a server.</p>\n<ul class=\"entries\">\n",
     );
     for fault in report.missed() {
         let (name, does, like) = (escape(&fault.name), escape(fault.does), escape(fault.as_with));
-        let _ =
-            writeln!(out, "<tr><td><code>{name}</code><td>{does}<td>{like}<td class=\"number\">{:.1}", fault.seconds);
+        let seconds = fault.seconds;
+        let _ = writeln!(
+            out,
+            "<li><code>{name}</code><p>{does}</p><small>As with {like}. The command took {seconds:.1} s.</small></li>"
+        );
     }
-    out.push_str("</table>\n");
+    out.push_str("</ul>\n</section>\n");
 }
 
 fn refused(out: &mut String, report: &Report) {
     if report.refused().next().is_none() {
         return;
     }
-    out.push_str("<h2>Lawful servers that were refused</h2>\n");
+    section(out, "refused", "Lawful servers that were refused");
     for lawful in report.refused() {
         let _ = write!(
             out,
-            "<details>\n<summary><code>reference serve --dev --lawful {}</code>: the command {} after {:.1} s</summary>\n<ul>\n",
+            "<details>\n<summary><code>reference serve --dev --lawful {}</code>: the command {} after {:.1} s</summary>\n\
+             <h3>Choices</h3>\n<ul>\n",
             lawful.seed, lawful.verdict, lawful.seconds
         );
         for choice in &lawful.choices {
-            let _ = writeln!(out, "<li><code>{}</code>", escape(choice));
+            let _ = writeln!(out, "<li><code>{}</code></li>", escape(choice));
         }
-        let _ = write!(out, "</ul>\n<pre>{}</pre>\n</details>\n", escape(&lawful.output));
+        let output = escape(&lawful.output);
+        let _ = write!(out, "</ul>\n<h3>Output</h3>\n<pre class=\"wraps\">{output}</pre>\n</details>\n");
     }
+    out.push_str("</section>\n");
+}
+
+/// The beginning of a section, with its heading.
+fn section(out: &mut String, id: &str, title: &str) {
+    let _ = writeln!(out, "<section aria-labelledby=\"{id}\">\n<h2 id=\"{id}\">{title}</h2>");
 }
 
 #[cfg(test)]
@@ -116,8 +121,8 @@ mod tests {
     #[test]
     fn the_page_names_what_was_missed_and_neutralises_the_output_of_the_command() {
         let page = page(&sample());
-        assert!(page.contains("<td><code>list.limit-default.fifty</code>"), "{page}");
-        assert!(page.contains("1 of 2 faults were noticed, and 1 of 2 lawful servers wrongly refused"), "{page}");
+        assert!(page.contains("<li><code>list.limit-default.fifty</code>"), "{page}");
+        assert!(page.contains("<dd>1 of 2 noticed</dd>") && page.contains("<dd>1 of 2 wrongly refused</dd>"), "{page}");
         assert!(page.contains("&lt;b&gt;expected 20, got 50&lt;/b&gt;") && !page.contains("<b>"), "{page}");
     }
 }
