@@ -15,7 +15,7 @@ use crate::command_line::{conform, text};
 use crate::sample;
 
 /// The sample report, as that of an implementation of this name and version, at this time.
-fn broken(name: &str, version: &str, started_at: &str) -> Report {
+pub(crate) fn broken(name: &str, version: &str, started_at: &str) -> Report {
     let mut report = sample::report();
     report.target.implementation.name = Some(name.to_owned());
     report.target.implementation.version = Some(version.to_owned());
@@ -24,7 +24,7 @@ fn broken(name: &str, version: &str, started_at: &str) -> Report {
 }
 
 /// The same, with everything that was selected mended, and another choice.
-fn mended(name: &str, version: &str, started_at: &str) -> Report {
+pub(crate) fn mended(name: &str, version: &str, started_at: &str) -> Report {
     let mut report = broken(name, version, started_at);
     report.verdict = Verdict::Conforms;
     for requirement in report.requirements.iter_mut().filter(|r| r.selected && r.level != Level::Open) {
@@ -37,7 +37,7 @@ fn mended(name: &str, version: &str, started_at: &str) -> Report {
     report
 }
 
-fn inputs(reports: &[Report]) -> Vec<Input> {
+pub(crate) fn inputs(reports: &[Report]) -> Vec<Input> {
     let named = reports.iter().enumerate();
     named.map(|(number, report)| Input { file: format!("{number}.json"), report: report.clone() }).collect()
 }

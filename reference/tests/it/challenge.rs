@@ -14,7 +14,7 @@ fn challenge(args: &[&str], suite: &str) -> Command {
     command
 }
 
-fn run(args: &[&str], suite: &str) -> (Option<i32>, String, String) {
+pub(crate) fn run(args: &[&str], suite: &str) -> (Option<i32>, String, String) {
     let Output { status, stdout, stderr } = challenge(args, suite).output().expect("the program runs");
     let text = |bytes| String::from_utf8(bytes).expect("text");
     (status.code(), text(stdout), text(stderr))

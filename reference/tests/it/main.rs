@@ -1,6 +1,7 @@
 //! The server as its users meet it: over sockets, as a process, on a file.
 
 mod auth;
+mod browser;
 mod challenge;
 mod contract;
 mod control;
