@@ -45,6 +45,8 @@ impl Default for Invoked {
 pub struct Transport {
     /// The base URL, without a trailing slash.
     pub base_url: String,
+    /// Further addresses of the same service, in the same form: [`Options::add_replica`] checks them.
+    pub replicas: Vec<String>,
     /// How long one exchange may take, connecting and reading included.
     pub timeout: Duration,
     /// PEM certificates to trust in addition to the system's.
@@ -109,6 +111,9 @@ pub enum UnusableOptions {
     /// The key cannot be sent.
     #[error(transparent)]
     Key(#[from] UnusableKey),
+    /// An address is given twice, so it is no other replica.
+    #[error("{0} is given twice: name each address of the service once, as the base URL or as a replica")]
+    SameAddress(String),
 }
 
 impl Options {
@@ -134,6 +139,7 @@ impl Options {
         Ok(Options {
             transport: Transport {
                 base_url: normal_base_url(base_url)?,
+                replicas: Vec::new(),
                 timeout: Options::TIMEOUT,
                 ca_certificates: Vec::new(),
                 proxy: None,
@@ -160,6 +166,28 @@ impl Options {
             invoked: Invoked::default(),
         })
     }
+
+    /// Judges another address of the same service as well: the requests of the run are spread over all of them.
+    ///
+    /// # Errors
+    ///
+    /// The address must be a base URL, and none that is given already.
+    pub fn add_replica(&mut self, base_url: &str) -> Result<(), UnusableOptions> {
+        let replica = normal_base_url(base_url)?;
+        let Transport { base_url, replicas, .. } = &mut self.transport;
+        if *base_url == replica || replicas.contains(&replica) {
+            return Err(UnusableOptions::SameAddress(replica));
+        }
+        replicas.push(replica);
+        Ok(())
+    }
+}
+
+impl Transport {
+    /// The addresses of the service: the base URL, then its replicas.
+    pub(crate) fn addresses(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(self.base_url.as_str()).chain(self.replicas.iter().map(String::as_str))
+    }
 }
 
 /// The base URL without a trailing slash; http or https, with a host, without query and fragment.
@@ -185,5 +213,16 @@ mod tests {
         for wrong in ["localhost:8080/v1", "ftp://h/v1", "/v1", "http://h/v1?x=1", "http://u:p@h/v1"] {
             assert!(matches!(Options::new(wrong, "sk-1"), Err(UnusableOptions::BaseUrl(_))), "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_replica_is_another_base_url() {
+        let mut options = Options::new("http://h:1/v1", "sk-1").unwrap();
+        options.add_replica("http://h:2/v1/").unwrap();
+        assert_eq!(options.transport.replicas, ["http://h:2/v1"]);
+        for same in ["http://h:1/v1/", "http://h:2/v1"] {
+            assert!(matches!(options.add_replica(same), Err(UnusableOptions::SameAddress(_))), "{same}");
+        }
+        assert!(matches!(options.add_replica("h:3/v1"), Err(UnusableOptions::BaseUrl(_))));
     }
 }

@@ -9,6 +9,7 @@
 
 pub mod catalogue;
 pub mod facts;
+pub mod fleet;
 pub mod history;
 pub mod limiter;
 pub mod observers;

@@ -41,6 +41,17 @@ impl TraceBuilder {
         TraceBuilder { trace, now, key: "sk-Key1", reset: now.as_second() + 60 }
     }
 
+    /// The service has so many addresses.
+    pub(crate) fn fleet(mut self, addresses: usize) -> TraceBuilder {
+        self.trace.context.replicas = (1..addresses).map(|at| format!("http://127.0.0.1:{}/v1", at + 1)).collect();
+        self
+    }
+
+    /// The last request was sent to the replica in this place.
+    pub(crate) fn replica(self, replica: usize) -> TraceBuilder {
+        self.change_last(|exchange| exchange.request.replica = Some(replica))
+    }
+
     /// Lets time pass.
     pub(crate) fn wait(mut self, seconds: i64) -> TraceBuilder {
         self.now += SignedDuration::from_secs(seconds);

@@ -41,6 +41,11 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "URL", env = "CONFORM_BASE_URL", value_parser = values::base_url, help_heading = "Target")]
     pub base_url: Option<String>,
 
+    /// Further address of the same service, such as another replica of it: the requests are spread over all addresses (repeatable;
+    /// in the variable, one per line)
+    #[arg(long, value_name = "URL", env = "CONFORM_REPLICA", value_parser = values::base_url, value_delimiter = '\n', help_heading = "Target")]
+    pub replica: Vec<String>,
+
     /// Environment to judge: the table [environments.NAME] of conform.toml, such as production or staging
     #[arg(long, value_name = "NAME", env = "CONFORM_ENV", help_heading = "Target")]
     pub env: Option<String>,

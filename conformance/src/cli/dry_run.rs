@@ -46,6 +46,17 @@ pub(super) fn as_json(options: &Options, target: &str) -> String {
     format!("{document:#}\n")
 }
 
+/// The base URL, and how many further addresses of the service there are.
+#[must_use]
+pub(super) fn target(options: &Options) -> String {
+    let base_url = &options.transport.base_url;
+    match options.transport.replicas.len() {
+        0 => base_url.clone(),
+        1 => format!("{base_url} and 1 replica"),
+        replicas => format!("{base_url} and {replicas} replicas"),
+    }
+}
+
 fn line(probe: Probe, options: &Options) -> String {
     match probe {
         Probe::Tour => {

@@ -43,6 +43,9 @@ pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Invocation, Exi
         return Err(print(&configuration.show(&definition, &complete, as_json), ExitCode::Success));
     }
     configuration.finish(&mut arguments).map_err(|error| usage(&error))?;
+    if arguments.base_url.is_none() && !arguments.replica.is_empty() {
+        return Err(usage(&UsageError::ReplicaWithoutTarget));
+    }
     let has_target = arguments.base_url.is_some() || arguments.container.image.is_some();
     if !has_target && ["api_key", "quota_key"].iter().any(|key| configuration.is_typed(key)) {
         return Err(usage(&UsageError::KeyWithoutTarget));

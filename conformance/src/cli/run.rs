@@ -109,8 +109,7 @@ impl Invocation {
         options.invoked.embedded = self.embedded;
         options.invoked.container = self.arguments.container.to_options();
         if self.arguments.dry_run {
-            let target =
-                image.map_or_else(|| options.transport.base_url.clone(), |image| format!("image {}", image.name));
+            let target = image.map_or_else(|| dry_run::target(&options), |image| format!("image {}", image.name));
             let as_json = matches!(self.arguments.format, Printed::Report(format) if format.name == "json");
             let plan = if as_json { dry_run::as_json(&options, &target) } else { dry_run::describe(&options, &target) };
             return print(&plan, ExitCode::Success);

@@ -20,8 +20,11 @@ impl Arguments {
         let api_key = self.api_key.as_ref().ok_or(UsageError::NoKey)?;
         let mut options = Options::new(base_url, api_key.reveal()).map_err(|error| match error {
             UnusableOptions::Key(source) => UsageError::Key { option: "--api-key", source },
-            UnusableOptions::BaseUrl(_) => UsageError::BaseUrl(error),
+            UnusableOptions::BaseUrl(_) | UnusableOptions::SameAddress(_) => UsageError::BaseUrl(error),
         })?;
+        for replica in &self.replica {
+            options.add_replica(replica).map_err(UsageError::Replica)?;
+        }
         let quota_key = self.quota_key.as_ref().map(|key| ApiKey::new(key.reveal())).transpose();
         options.quota_key = quota_key
             .map_err(|source| UsageError::Key { option: "--quota-key", source })?

@@ -39,6 +39,12 @@ pub(super) enum UsageError {
     /// The base URL is not valid.
     #[error(transparent)]
     BaseUrl(UnusableOptions),
+    /// An address of a replica is not valid.
+    #[error("--replica: {0}")]
+    Replica(UnusableOptions),
+    /// Replicas of what is started for the run are not known before.
+    #[error("--replica needs --base-url URL: it names further addresses of the same service")]
+    ReplicaWithoutTarget,
     /// The report of an earlier run cannot be used.
     #[error("cannot rerun {path}: {problem}")]
     Rerun {

@@ -48,6 +48,7 @@ pub(super) async fn wait(docker: &Docker, container: &str, image: &Image, origin
 async fn responds(docker: &Docker, container: &str, url: &str, accepts: fn(u16) -> bool) -> Result<(), NotReady> {
     let transport = Transport {
         base_url: url.to_owned(),
+        replicas: Vec::new(),
         timeout: TIMEOUT,
         ca_certificates: Vec::new(),
         proxy: None,
@@ -56,7 +57,7 @@ async fn responds(docker: &Docker, container: &str, url: &str, accepts: fn(u16) 
     // A client for plain HTTP without a proxy can always be built.
     let Ok(client) = Client::new(transport) else { return Err(NotReady::Late) };
     loop {
-        if client.poll().await.is_ok_and(accepts) {
+        if client.poll(url).await.is_ok_and(accepts) {
             return Ok(());
         }
         if let Some(code) = exit_code(docker, container).await {

@@ -277,6 +277,7 @@ pub fn trace(id: &str) -> Trace {
     let context = Context {
         extent: Extent::Run,
         base_url: BASE_URL.to_owned(),
+        replicas: Vec::new(),
         keys,
         plan_limits: None,
         category_id: 7,

@@ -65,14 +65,14 @@ impl Client {
         }
     }
 
-    /// Checks whether a server responds at the base URL, without a key and without reading a body; the status of the response. The
+    /// Checks whether a server responds at an address, without a key and without reading a body; the status of the response. The
     /// request is not part of the trace.
     ///
     /// # Errors
     ///
     /// [`Failure`] when there is no HTTP response.
-    pub async fn poll(&self) -> Result<u16, Failure> {
-        let mut builder = self.http.get(&self.transport.base_url);
+    pub async fn poll(&self, address: &str) -> Result<u16, Failure> {
+        let mut builder = self.http.get(address);
         for (name, value) in &self.transport.headers {
             builder = builder.header(name, value);
         }
@@ -86,7 +86,10 @@ impl Client {
             Connection::Own => &self.http,
             Connection::Kept => &self.kept,
         };
-        let mut builder = http.request(method, format!("{}{}", self.transport.base_url, request.target()));
+        // Only addresses that were given get a request, and with it a key.
+        let replica = request.replica.and_then(|replica| self.transport.addresses().nth(replica));
+        let address = replica.unwrap_or(&self.transport.base_url);
+        let mut builder = http.request(method, format!("{address}{}", request.target()));
         for (name, value) in self.transport.headers.iter().chain(&request.headers) {
             builder = builder.header(name, value);
         }
@@ -119,7 +122,7 @@ impl Client {
 /// A client that keeps so many connections open for further requests.
 fn build(transport: &Transport, idle: usize) -> Result<reqwest::Client, ClientError> {
     let builder = || Ok::<_, ClientError>(builder(transport)?.pool_max_idle_per_host(idle));
-    if !transport.base_url.starts_with("https:") {
+    if !transport.addresses().any(|address| address.starts_with("https:")) {
         // Without this, a machine that has no CA certificates could not even speak plain HTTP.
         return Ok(builder()?.tls_certs_only([]).build()?);
     }

@@ -115,20 +115,26 @@ pub(super) async fn run(session: &mut Session<'_>, creates: bool) -> Result<(), 
 /// Bodies that are hard to read, among them one that must be accepted. Where ids rise by one, its id is asked for before it is assigned
 /// and afterwards: a cache may have kept that there is no such animal.
 async fn hard_bodies(session: &mut Session<'_>) -> Result<(), Stop> {
-    let mut next = None;
+    let (mut next, mut asked_at, mut create_at) = (None, None, None);
     for (template, mark, filling) in HARD {
         let (step, body) = filled(session, template);
         if template.contains(ACCEPTED) {
             next = next_id(session);
             if let Some(next) = next {
-                ask(session, Request::new("GET", format!("/pets/{next}")), "GET /pets/{the next petId}").await?;
+                let get = Request::new("GET", format!("/pets/{next}"));
+                asked_at = ask(session, get, "GET /pets/{the next petId}").await?.request.replica;
+                create_at = session.elsewhere_than(asked_at);
             }
         }
         let body = replaced(body.as_bytes(), mark.as_bytes(), &filling());
-        ask(session, Request::new("POST", "/pets").json(body), &format!("POST /pets {step}")).await?;
+        let create = Request::new("POST", "/pets").json(body).at(create_at.take());
+        ask(session, create, &format!("POST /pets {step}")).await?;
     }
     match next.filter(|next| session.known_ids().contains(next)) {
-        Some(next) => ask(session, Request::new("GET", format!("/pets/{next}")), "GET /pets/{petId}").await.map(drop),
+        Some(next) => {
+            let get = Request::new("GET", format!("/pets/{next}")).at(asked_at);
+            ask(session, get, "GET /pets/{petId}").await.map(drop)
+        }
         None => Ok(()),
     }
 }
@@ -210,8 +216,8 @@ async fn in_turn(session: &mut Session<'_>, refused: &[&str]) -> Result<(), Stop
 /// its response.
 async fn ask_and_again_without_a_key(session: &mut Session<'_>, request: Request, step: &str) -> Result<(), Stop> {
     let keyed = session.on_kept_connection(request.clone());
-    ask(session, keyed, step).await?;
+    let replica = ask(session, keyed, step).await?.request.replica;
     session.step(format!("{step} without a key, after the same with it"));
-    let keyless = session.on_kept_connection(request);
+    let keyless = session.on_kept_connection(request).at(replica);
     session.ask_without_key(keyless).await
 }

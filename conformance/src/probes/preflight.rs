@@ -11,6 +11,7 @@ use super::session::{Session, Stop};
 use crate::events::{Event, Listener};
 use crate::http::client::Client;
 use crate::redaction::without_password;
+use animal_store_rules::request::credential_of;
 use animal_store_rules::trace::exchange::{Exchange, Failure, FailureKind, Outcome, Request};
 use animal_store_rules::trace::keys::ApiKey;
 
@@ -90,6 +91,9 @@ pub enum Unusable {
         /// Why the run ended.
         reason: String,
     },
+    /// The same of another address of the service.
+    #[error("{}", .0.to_string().replace("--base-url", "--replica"))]
+    Replica(Box<Unusable>),
     /// The base URL is not that of the API.
     #[error("{base_url} is not the base URL of the API: {detail}\n  {hint}")]
     AnotherPlace {
@@ -121,13 +125,19 @@ pub enum Abort {
     Stop(#[from] Stop),
 }
 
-/// Waits for an HTTP response at the base URL, up to `timeout`, and at most a day. A TLS failure ends the wait, because it is
-/// permanent. This is not part of the run and does not count against its budget.
+/// Waits for an HTTP response at every address of the service, up to `timeout` in all, and at most a day. A TLS failure ends the wait,
+/// because it is permanent. This is not part of the run and does not count against its budget.
 pub async fn await_server(client: &Client, timeout: Duration, listener: &Listener) {
     let deadline = Instant::now() + timeout.min(A_DAY);
+    for address in client.transport().addresses() {
+        await_address(client, address, timeout, deadline, listener).await;
+    }
+}
+
+async fn await_address(client: &Client, address: &str, timeout: Duration, deadline: Instant, listener: &Listener) {
     let mut reported = false;
     // A server that is starting may reset connections (as a container's port does), or accept them without a response.
-    while let Ok(Err(failure)) = timeout_at(deadline, client.poll()).await
+    while let Ok(Err(failure)) = timeout_at(deadline, client.poll(address)).await
         && !matches!(failure.kind, FailureKind::Tls | FailureKind::Untrusted | FailureKind::NotTls)
     {
         if !reported {
@@ -154,23 +164,49 @@ const A_DAY: Duration = Duration::from_hours(24);
 /// [`Abort`] when the target cannot be judged or the budget is too small.
 pub async fn run(session: &mut Session<'_>, waited: Duration) -> Result<(), Abort> {
     session.begin("preflight");
-    let target = Target {
-        base_url: session.trace.context.base_url.clone(),
-        proxy: session.proxy().map(without_password),
-        key: session.key(),
-        waited,
-    };
     let first = session.ask(Request::new("GET", "/pets").query("limit=100")).await?.clone();
+    let target = Target::of(session, &first.request, waited);
     let Some(doubt) = target.doubt(&first) else { return Ok(()) };
-    let unreachable = |kind| !matches!(kind, FailureKind::Timeout | FailureKind::Broken);
-    if matches!(&first.outcome, Outcome::Failed(failure) if unreachable(failure.kind)) {
+    if is_unreachable(&first) {
         return Err(doubt.into());
     }
-    let second = session.ask(Request::new("GET", "/store/orders")).await?;
+    let second = session.ask(Request::new("GET", "/store/orders").at(first.request.replica)).await?;
     match target.doubt(second) {
         Some(_) => Err(doubt.into()),
         None => Ok(()),
     }
+}
+
+/// Whether there was no connection, so that nothing else need be tried.
+fn is_unreachable(exchange: &Exchange) -> bool {
+    let is_final = |kind| !matches!(kind, FailureKind::Timeout | FailureKind::Broken);
+    matches!(&exchange.outcome, Outcome::Failed(failure) if is_final(failure.kind))
+}
+
+/// Why another address than the base URL cannot be judged, if the exchanges from this place on show it. The first requests of the run that
+/// are sent to an address are its preflight, so that it costs none of its own. What accepts no key may still be judged: others accept it.
+#[must_use]
+pub fn unusable_replica(session: &Session<'_>, from: usize) -> Option<Unusable> {
+    let exchanges = &session.trace.exchanges;
+    exchanges[from..].iter().find_map(|exchange| {
+        let replica = exchange.request.replica.filter(|replica| *replica > 0)?;
+        let is_one = |other: &&Exchange| other.request.replica == Some(replica);
+        let mut first = exchanges.iter().filter(is_one);
+        let target = Target::of(session, &exchange.request, Duration::ZERO);
+        if is_unreachable(exchange) && first.next().is_some_and(|first| first.number == exchange.number) {
+            return target.doubt(exchange).map(|doubt| Unusable::Replica(Box::new(doubt)));
+        }
+        let is_telling = |other: &&Exchange| {
+            is_one(other)
+                && ["/pets", "/store/orders"].contains(&other.request.path.as_str())
+                && !credential_of(other, &session.trace.context).is_invalid()
+        };
+        let mut telling = exchanges.iter().filter(is_telling).take(2);
+        let (one, other) = (telling.next()?, telling.next().filter(|other| other.number == exchange.number)?);
+        let is_elsewhere = |doubt: &Unusable| !matches!(doubt, Unusable::KeyRefused { .. });
+        let doubt = target.doubt(one).filter(is_elsewhere)?;
+        target.doubt(other).filter(is_elsewhere).map(|_| Unusable::Replica(Box::new(doubt)))
+    })
 }
 
 /// The options that an error message may contain.
@@ -182,6 +218,16 @@ struct Target {
 }
 
 impl Target {
+    /// The address that a request was sent to.
+    fn of(session: &Session<'_>, request: &Request, waited: Duration) -> Target {
+        Target {
+            base_url: session.trace.context.address_of(request).to_owned(),
+            proxy: session.proxy().map(without_password),
+            key: session.key(),
+            waited,
+        }
+    }
+
     /// Why a response is inconclusive, if it is.
     fn doubt(&self, exchange: &Exchange) -> Option<Unusable> {
         let response = match &exchange.outcome {

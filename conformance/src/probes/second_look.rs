@@ -13,7 +13,7 @@ use animal_store_rules::trace::exchange::Request;
 /// The maximum number of requests that are repeated: more would show the same.
 const MOST: usize = 8;
 
-/// Repeats these reads. A list of everything follows, which shows that a missing animal was not removed.
+/// Repeats these reads, each at the replica that it was sent to, which may lag by itself. A list of everything follows, which shows that a missing animal was not removed.
 ///
 /// # Errors
 ///
@@ -28,8 +28,13 @@ pub(super) async fn run(session: &mut Session<'_>) -> Result<(), Stop> {
     let mut targets = BTreeSet::new();
     let exchanges = &session.trace.exchanges;
     let read = |number: &usize| exchanges.get(number.checked_sub(1)?).map(|exchange| exchange.request.clone());
-    let requests: Vec<Request> =
-        doubtful.iter().rev().filter_map(read).filter(|request| targets.insert(request.target())).take(MOST).collect();
+    let requests: Vec<Request> = doubtful
+        .iter()
+        .rev()
+        .filter_map(read)
+        .filter(|request| targets.insert((request.replica, request.target())))
+        .take(MOST)
+        .collect();
     session.wait(Tolerance::READ_LAG.unsigned() + MARGIN, "new animals to be visible to every read").await?;
     for request in requests {
         session.ask(request).await?;

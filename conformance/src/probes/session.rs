@@ -6,6 +6,7 @@ use futures_util::future::join_all;
 use jiff::Timestamp;
 
 use super::pace::Pace;
+use super::preflight::{self, Unusable};
 use crate::events::{Event, Listener};
 use crate::http::client::Client;
 use crate::http::clock::Clock;
@@ -21,11 +22,13 @@ use animal_store_rules::trace::{Context, LeftOut, Trace};
 mod animals;
 mod asking;
 mod keyless;
+mod spread;
 
 pub use animals::created_id;
 use animals::nonce;
 pub use asking::MAY_BE_A_DAY;
 use keyless::ALLOWANCES;
+use spread::Spread;
 
 /// How often the run waits and tries a request again while the response is 429.
 const ATTEMPTS: u32 = 3;
@@ -81,6 +84,9 @@ pub enum Stop {
         /// Why.
         reason: &'static str,
     },
+    /// Another address of the service cannot be judged.
+    #[error(transparent)]
+    Replica(Box<Unusable>),
     /// Too many requests timed out.
     #[error("{SILENCES} requests timed out (--timeout)")]
     Silence,
@@ -112,6 +118,7 @@ pub struct Session<'r> {
     names: usize,
     nonce: String,
     redactor: Redactor,
+    spread: Option<Spread>,
     /// The random generator of the run.
     pub random: fastrand::Rng,
     /// The exchanges so far.
@@ -158,6 +165,7 @@ impl<'r> Session<'r> {
             names: 0,
             nonce,
             redactor,
+            spread: Spread::new(context.addresses().count(), seed),
             random: fastrand::Rng::with_seed(seed),
             trace: Trace { context, exchanges: Vec::new() },
         }
@@ -272,6 +280,7 @@ impl<'r> Session<'r> {
         if self.silences >= SILENCES {
             return Err(Stop::Silence);
         }
+        let requests = self.placed(requests);
         let outcomes = tokio::select! {
             biased;
             () = self.interrupt.raised() => return Err(Stop::Interrupted),
@@ -286,9 +295,27 @@ impl<'r> Session<'r> {
         for (request, (outcome, sent_at, received_at)) in requests.into_iter().zip(outcomes) {
             self.record(request, outcome, sent_at, received_at);
         }
+        if self.spread.is_some()
+            && let Some(unusable) = preflight::unusable_replica(self, before)
+        {
+            return Err(Stop::Replica(Box::new(unusable)));
+        }
         let sent = &self.trace.exchanges[before..];
         self.is_refused_in_bursts |= sent.iter().filter(|exchange| exchange.status() == Some(429)).count() > 1;
         Ok(sent)
+    }
+
+    /// The requests, each to the address that it goes to.
+    fn placed(&mut self, requests: Vec<Request>) -> Vec<Request> {
+        match &mut self.spread {
+            Some(spread) => requests.into_iter().map(|request| spread.place(request)).collect(),
+            None => requests,
+        }
+    }
+
+    /// Some address of the service other than this one, if there are several.
+    pub fn elsewhere_than(&mut self, replica: Option<usize>) -> Option<usize> {
+        Some(self.spread.as_mut()?.other_than(replica?))
     }
 
     /// The outcome of a request, and the times before sending and after completion.
@@ -313,9 +340,10 @@ impl<'r> Session<'r> {
         };
         let left = self.budget.requests.saturating_sub(number);
         let redactor = &self.redactor;
+        let address = if self.spread.is_some() { self.trace.context.address_of(&request) } else { "" };
         (self.listener)(&Event::Exchange {
             number,
-            request: target_shown(redactor, &request),
+            request: target_shown(redactor, address, &request),
             outcome: redactor.redact(&described),
             left,
         });
@@ -332,6 +360,9 @@ impl<'r> Session<'r> {
             received_at,
             known,
         });
+        if let (Some(spread), Some(exchange)) = (&mut self.spread, self.trace.exchanges.last()) {
+            spread.note(exchange);
+        }
     }
 
     /// The time of day.
@@ -382,9 +413,9 @@ impl<'r> Session<'r> {
     }
 }
 
-/// Method and target, keys redacted.
-fn target_shown(redactor: &Redactor, request: &Request) -> String {
-    let own = redactor.for_prose().redact(&format!("{} {}", request.method, request.path));
+/// Method, address and target, keys redacted.
+fn target_shown(redactor: &Redactor, address: &str, request: &Request) -> String {
+    let own = redactor.for_prose().redact(&format!("{} {address}{}", request.method, request.path));
     request.query.as_ref().map_or_else(|| own.clone(), |query| format!("{own}?{}", redactor.redact(query)))
 }
 

@@ -110,10 +110,15 @@ pub(super) async fn run(session: &mut Session<'_>, scope: &Scope, concurrency: u
         session
             .leave_out("versioning.lifetime", "there was no animal to fetch, and the profile read-only creates none");
     }
+    // Of several replicas, the moments after a write show how far each lags.
+    let reads_at_once = !session.trace.context.replicas.is_empty();
+    if reads_at_once && needs(Part::Fetches) {
+        read_back(session, &ids, concurrency).await?;
+    }
     if needs(Part::Exhaustion) {
         watch::pause(session).await?;
     }
-    if needs(Part::Fetches) {
+    if !reads_at_once && needs(Part::Fetches) {
         read_back(session, &ids, concurrency).await?;
     }
     if needs(Part::OtherIds) {
@@ -289,8 +294,14 @@ async fn read_back(session: &mut Session<'_>, ids: &[i64], concurrency: usize) -
     // The last new animal, as soon as it can be read.
     if let Some(id) = ids.last() {
         let get = || Request::new("GET", format!("/pets/{id}"));
-        let mut pause = LOOK_AGAIN;
-        while ask(session, get(), "GET /pets/{petId}").await?.status() == Some(404) && may_lag(session) {
+        let (mut pause, mut replica) = (LOOK_AGAIN, None);
+        loop {
+            let read = ask(session, get().at(replica), "GET /pets/{petId}").await?;
+            // Each replica may lag by itself.
+            replica = read.request.replica;
+            if read.status() != Some(404) || !may_lag(session) {
+                break;
+            }
             session.wait(pause, "a new animal to be readable").await?;
             pause *= 2;
         }
@@ -327,10 +338,12 @@ fn may_lag(session: &Session<'_>) -> bool {
 /// Lists of every kind. The first one, of everything, is repeated until new animals are in it.
 async fn lists(session: &mut Session<'_>, concurrency: usize) -> Result<(), Stop> {
     let created: Vec<i64> = session.trace.exchanges.iter().filter_map(created_id).collect();
-    let mut pause = LOOK_AGAIN;
+    let (mut pause, mut replica) = (LOOK_AGAIN, None);
     loop {
-        let all = Request::new("GET", "/pets").query("limit=100");
-        let listed = listed_ids(Some(ask(session, all, "GET /pets?limit=100").await?));
+        let all = Request::new("GET", "/pets").query("limit=100").at(replica);
+        let exchange = ask(session, all, "GET /pets?limit=100").await?;
+        replica = exchange.request.replica;
+        let listed = listed_ids(Some(exchange));
         if listed.len() >= 100 || created.iter().all(|id| listed.contains(id)) || !may_lag(session) {
             break;
         }

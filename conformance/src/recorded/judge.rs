@@ -198,6 +198,7 @@ impl Session<'_> {
         Context {
             extent: Extent::Sample,
             base_url: base_url.to_owned(),
+            replicas: Vec::new(),
             keys: Vec::new(),
             plan_limits: self.terms.plan.as_ref().and_then(Plan::plan_limits),
             category_id: Options::CATEGORY_ID,

@@ -92,6 +92,7 @@ impl RunOptions {
         let mut keys = context.keys.iter().map(ApiKey::reveal);
         let mut options = Options::new(&context.base_url, keys.next().ok_or("a run without a key")?)
             .map_err(|error| error.to_string())?;
+        options.transport.replicas.clone_from(&context.replicas);
         options.quota_key = keys.next().map(ApiKey::new).transpose().map_err(|error| error.to_string())?;
         options.plan = self.plan.map(|plan| plan.parse::<Plan>()).transpose().map_err(|error| error.to_string())?;
         options.known_failing = KnownFailing::parse(&self.known_failing).map_err(|error| error.to_string())?;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 
 use super::findings::at_most;
+use super::fleet::{self, Attribution};
 use super::identity::{CatalogueVersion, Implementation};
 use super::model::{
     Choice, Evidence, Intermittent, LikelyCause, Report, ReportedExchange, RequirementReport, SCHEMA_VERSION,
@@ -15,6 +16,7 @@ use super::recorded_exchange::RecordedExchange;
 use super::rerun_command;
 use crate::options::Options;
 use animal_store_rules::catalogue::{Level, catalogue};
+use animal_store_rules::fleet::Fleet;
 use animal_store_rules::trace::Trace;
 use animal_store_rules::trace::exchange::Exchange;
 use animal_store_rules::trace::rate_limit;
@@ -36,6 +38,8 @@ pub(crate) struct Remarks {
     pub ended_early: Option<String>,
     /// The likely causes of what is broken.
     pub causes: Vec<Cause>,
+    /// What the exchanges show of each address of the service, if it has several.
+    pub fleet: Option<Fleet>,
 }
 
 /// Assembles a report.
@@ -48,7 +52,7 @@ pub(crate) fn assemble(trace: &Trace, verdicts: &[RequirementVerdict], options: 
     let exchanges: Vec<RecordedExchange> =
         trace.exchanges.iter().map(|exchange| presentation.exchange(exchange)).collect();
     let requirements: Vec<RequirementReport> =
-        verdicts.iter().map(|verdict| requirement(&exchanges, &presentation, verdict, options.strict)).collect();
+        verdicts.iter().map(|verdict| requirement(trace, &exchanges, &presentation, verdict, options.strict)).collect();
     let created = trace.exchanges.iter().filter(|e| e.request.method == "POST" && e.status() == Some(201)).count();
     Report {
         schema_version: SCHEMA_VERSION,
@@ -76,6 +80,7 @@ pub(crate) fn assemble(trace: &Trace, verdicts: &[RequirementVerdict], options: 
         notes: remarks.notes,
         transcript_diff: remarks.transcript_diff.map(|diff| presentation.own(&diff)),
         candidate_log: None,
+        replicas: fleet::replicas(trace, remarks.fleet.as_ref(), verdicts, &presentation),
         causes: remarks.causes.into_iter().map(|cause| likely(&presentation, cause)).collect(),
         gap_profile: requirements.iter().filter_map(choice).collect(),
         coverage: coverage(&requirements),
@@ -140,6 +145,7 @@ pub(crate) fn assemble_recorded(
 }
 
 fn requirement(
+    trace: &Trace,
     recorded: &[RecordedExchange],
     presentation: &Presentation<'_>,
     verdict: &RequirementVerdict,
@@ -164,6 +170,7 @@ fn requirement(
                 .map(|subject| at_most(&presentation.text(subject), MAX_SUBJECT))
                 .collect(),
             intermittent: finding.intermittent.map(|Share { broken, alike }| Intermittent { broken, alike }),
+            attribution: finding.attribution.as_ref().map(|found| Attribution::of(presentation, trace, found)),
             exchanges: exchanges.map(ReportedExchange::from).collect(),
         }
     });

@@ -16,6 +16,10 @@ impl Evidence {
         if let Some(Intermittent { broken, alike }) = self.intermittent {
             finding.push_str(&format!("; in {broken} of {alike} like requests, so intermittent"));
         }
+        if let Some(attribution) = &self.attribution {
+            finding.push_str("; ");
+            finding.push_str(attribution.sentence());
+        }
         finding
     }
 }

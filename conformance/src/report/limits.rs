@@ -48,7 +48,7 @@ impl Evidence {
 
 fn limits_shown(report: &Report, exchange: &ReportedExchange) -> LimitsShown {
     let request = &exchange.request;
-    let target = request.url.strip_prefix(&report.target.base_url).unwrap_or(&request.url);
+    let target = report.shown_target(&request.url);
     let headers = exchange.response.as_ref().map_or(&[][..], |response| &response.headers);
     let value = |field: &str| {
         let values: Vec<&str> =

@@ -49,6 +49,7 @@ fn write(out: &mut String, report: &Report) -> std::fmt::Result {
     details(out, report, "Warnings", RequirementReport::is_warning)?;
     details(out, report, "Known to fail", is_known)?;
     gaps(out, report)?;
+    replicas(out, report)?;
     sections(out, report)?;
     choices(out, report)?;
     identity(out, report)
@@ -147,6 +148,19 @@ fn gaps(out: &mut String, report: &Report) -> std::fmt::Result {
         by_reason.entry(requirement.reason.as_deref().unwrap_or_default()).or_default().push(code(&requirement.id));
     }
     by_reason.iter().try_for_each(|(reason, ids)| writeln!(out, "- {}: {}", text(reason), ids.join(", ")))
+}
+
+fn replicas(out: &mut String, report: &Report) -> std::fmt::Result {
+    if report.replicas.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n### Replicas\n")?;
+    writeln!(out, "| address | requests | lag | rate limit | findings |\n|---|--:|---|---|---|")?;
+    report.replicas.iter().try_for_each(|replica| {
+        let (lag, counter) = (text(&replica.lag_shown()), text(&replica.counter_shown(report)));
+        let (address, findings) = (code(&replica.base_url), text(&replica.findings_shown()));
+        writeln!(out, "| {address} | {} | {lag} | {counter} | {findings} |", replica.requests)
+    })
 }
 
 fn sections(out: &mut String, report: &Report) -> std::fmt::Result {

@@ -43,6 +43,7 @@ mod assemble;
 mod counts;
 mod curl;
 mod findings;
+mod fleet;
 mod identity;
 mod limits;
 mod model;
@@ -56,6 +57,7 @@ mod summary;
 pub(crate) mod shell;
 
 pub(crate) use assemble::{Recording, Remarks, assemble, assemble_recorded};
+pub use fleet::{Attribution, ReadsElsewhere, Replica};
 pub use identity::{CatalogueVersion, Digest, Implementation, UnusableDigest};
 #[cfg(feature = "cli")]
 pub(crate) use identity::{SPECIFICATION_FILE, specification_page};

@@ -4,6 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::fleet::{Attribution, Replica};
 use super::identity::{CatalogueVersion, Implementation};
 use super::recorded_exchange::RecordedExchange;
 use animal_store_rules::catalogue::Level;
@@ -67,6 +68,9 @@ pub struct Report {
     pub transcript_diff: Option<String>,
     /// The end of the candidate's log, if it was started for the run and did not conform.
     pub candidate_log: Option<String>,
+    /// What the run shows of each address of the service, if it has several: the base URL first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub replicas: Vec<Replica>,
     /// The likely causes of what is broken, those that explain most first.
     #[serde(default)]
     pub causes: Vec<LikelyCause>,
@@ -205,6 +209,9 @@ pub struct Evidence {
     /// How many of the requests alike show it, where it shows only now and then.
     #[serde(default)]
     pub intermittent: Option<Intermittent>,
+    /// Which addresses of a service with several show it, where the run says more than that all do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attribution: Option<Attribution>,
     /// The exchanges that show the example, the decisive one first.
     pub exchanges: Vec<ReportedExchange>,
 }
@@ -231,6 +238,9 @@ pub struct Intermittent {
 pub struct ReportedExchange {
     /// Its number in the run, from 1.
     pub number: usize,
+    /// The address that it was sent to, of a service with several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replica: Option<String>,
     /// When it was sent, RFC 3339 in UTC.
     pub sent_at: String,
     /// The options that repeat it in a run of its own, if it was generated: `--seed 7 --replay 12`.
@@ -404,6 +414,7 @@ mod tests {
         let context = Context {
             extent: Extent::Run,
             base_url: "http://h/v1".to_owned(),
+            replicas: Vec::new(),
             keys: vec![options.api_key.clone()],
             plan_limits: None,
             category_id: 1,

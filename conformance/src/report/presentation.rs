@@ -106,7 +106,8 @@ impl<'t> Presentation<'t> {
             elapsed_us: u64::try_from(elapsed).unwrap_or_default(),
             replay: exchange.case.zip(self.seed).map(|(case, seed)| format!("--seed {seed} --replay {case}")),
             method: request.method.clone(),
-            url: self.own(&self.context.base_url) + &self.target(request),
+            url: self.own(self.context.address_of(request)) + &self.target(request),
+            replica: request.replica.map(|_| self.own(self.context.address_of(request))),
             request_headers: self.request_fields(request),
             request_body: request.body.as_ref().map(|sent| body(&sent.bytes, false, &self.prose)),
             response,
@@ -117,7 +118,7 @@ impl<'t> Presentation<'t> {
             },
             case: exchange.case,
             kept: request.connection == Connection::Kept,
-            curl: curl::line(&self.context.base_url, &self.curl_options, redactor, &self.prose, request),
+            curl: curl::line(self.context.address_of(request), &self.curl_options, redactor, &self.prose, request),
         }
     }
 
@@ -168,6 +169,7 @@ impl From<&RecordedExchange> for ReportedExchange {
     fn from(recorded: &RecordedExchange) -> ReportedExchange {
         ReportedExchange {
             number: recorded.number,
+            replica: recorded.replica.clone(),
             replay: recorded.replay.clone(),
             sent_at: recorded.sent_at.clone(),
             request: ReportedRequest {

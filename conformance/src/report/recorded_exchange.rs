@@ -27,6 +27,8 @@ pub struct RecordedExchange {
     pub method: String,
     /// The whole URL.
     pub url: String,
+    /// The address that it was sent to, of a service with several.
+    pub replica: Option<String>,
     /// The header fields that the judge set, names in lower case.
     pub request_headers: Vec<(String, String)>,
     /// The request's body, if there was one.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use jiff::tz::TimeZone;
 
 use super::Report;
-use super::shell::word;
+use super::shell::{self, word};
 use crate::options::Options;
 use crate::redaction::Redactor;
 use crate::redaction::without_password;
@@ -27,19 +27,24 @@ pub(crate) fn command(options: &Options, redactor: &Redactor) -> String {
 
 impl Report {
     /// The command line that sends a generated request again and judges only this requirement, given the options that name the
-    /// request: `--seed 7 --replay 12`.
-    pub(super) fn replay_command(&self, requirement: &str, options: &str) -> String {
+    /// request: `--seed 7 --replay 12`. Of a service with several addresses, it is sent to the one that got it.
+    pub(super) fn replay_command(&self, requirement: &str, options: &str, replica: Option<&str>) -> String {
         let case = options.rsplit(' ').next().unwrap_or_default();
         // A run that was a replay itself, or of selected requirements, has these options already.
         let mut command = String::new();
         let mut words = self.rerun_command.split(' ');
         while let Some(word) = words.next() {
-            if ["--replay", "--only", "--skip"].contains(&word) {
+            if ["--replay", "--only", "--skip", "--replica"].contains(&word) {
                 words.next();
                 continue;
             }
             command.push_str(word);
             command.push(' ');
+            if let Some(replica) = replica.filter(|_| word == "--base-url") {
+                words.next();
+                command.push_str(&shell::word(replica, &Redactor::default()));
+                command.push(' ');
+            }
         }
         format!("{command}--only {requirement} --replay {case}")
     }
@@ -72,6 +77,7 @@ fn arguments(options: &Options) -> Vec<(&'static str, Option<String>)> {
     invoked.container.iter().for_each(|(option, value)| add(option, Some(value.clone())));
     if !invoked.embedded {
         add("--base-url", invoked.container.is_empty().then(|| transport.base_url.clone()));
+        transport.replicas.iter().for_each(|replica| add("--replica", Some(replica.clone())));
         add("--api-key", Some(options.api_key.reveal().to_owned()));
         add("--quota-key", options.quota_key.as_ref().map(|key| key.reveal().to_owned()));
         let implementation = &options.implementation;
@@ -118,6 +124,7 @@ mod tests {
         let mut options = Options::new("http://h/v1", "sk-main-4711").unwrap();
         options.quota_key = animal_store_rules::trace::keys::ApiKey::new("sk-quota-4711").ok();
         options.plan = "enterprise=600,50000".parse().ok();
+        options.add_replica("http://h:2/v1").unwrap();
         options.implementation.name = Some("Pets".to_owned());
         options.implementation.version = Some("1.2".to_owned());
         options.implementation.url = Some("https://example.com/pets".to_owned());

@@ -80,8 +80,7 @@ fn result(report: &Report, index: usize, requirement: &RequirementReport) -> Opt
         "physicalLocation": {"artifactLocation": {"uri": ARTIFACT, "index": 0}, "region": {"startLine": 1}},
     });
     if let Some(exchange) = decisive {
-        location["logicalLocations"] =
-            json!([{"fullyQualifiedName": operation(report, &exchange.request), "kind": "resource"}]);
+        location["logicalLocations"] = json!([{"fullyQualifiedName": operation(report, exchange), "kind": "resource"}]);
     }
     let mut result = json!({
         "ruleId": requirement.id,
@@ -109,8 +108,9 @@ fn result(report: &Report, index: usize, requirement: &RequirementReport) -> Opt
 }
 
 /// The method and the path without ids: the same in every run.
-fn operation(report: &Report, request: &ReportedRequest) -> String {
-    let path = request.url.strip_prefix(&report.target.base_url).unwrap_or(&request.url);
+fn operation(report: &Report, exchange: &ReportedExchange) -> String {
+    let (request, address) = (&exchange.request, exchange.replica.as_ref().unwrap_or(&report.target.base_url));
+    let path = request.url.strip_prefix(address).unwrap_or(&request.url);
     let path = path.split('?').next().unwrap_or(path);
     let path = if path.starts_with("/pets/") { "/pets/{petId}" } else { path };
     format!("{} {path}", request.method)

@@ -22,6 +22,7 @@ use crate::redaction::redactor;
 use crate::report::{self, Remarks, Report};
 use crate::run::notes::{another_plan, notes};
 use animal_store_rules::facts::Facts;
+use animal_store_rules::fleet::Fleet;
 use animal_store_rules::history::History;
 use animal_store_rules::limiter::Limiter;
 use animal_store_rules::trace::knowledge::Extent;
@@ -181,6 +182,7 @@ impl Judge {
                 }
             }
             Err(Abort::Unusable(unusable)) => return Err(unusable.into()),
+            Err(Abort::Stop(Stop::Replica(unusable))) => return Err((*unusable).into()),
             Err(Abort::Stop(stop)) if session.trace.exchanges.is_empty() => return Err(RunError::Stopped(stop)),
             Err(Abort::Stop(stop)) => Some(stop),
         };
@@ -189,8 +191,10 @@ impl Judge {
             let _also_stopped = probes::over_the_limit(&mut session, options.scope.profile).await;
             let _also_stopped = probes::without_a_key(&mut session, options).await;
         }
-        if let Some(stop @ Stop::NoSuchCase { .. }) = stop {
-            return Err(RunError::Stopped(stop));
+        match stop {
+            Some(stop @ Stop::NoSuchCase { .. }) => return Err(RunError::Stopped(stop)),
+            Some(Stop::Replica(unusable)) => return Err((*unusable).into()),
+            _ => {}
         }
         let mut trace = session.trace;
         if let Some(stop) = &stop {
@@ -245,6 +249,7 @@ pub(crate) fn conclude_run(
         transcript_diff: Transcript::new(&history).difference(),
         ended_early,
         causes: causes(&facts, &verdicts),
+        fleet: Fleet::of(&facts),
     };
     let mut report = report::assemble(trace, &verdicts, options, remarks);
     report.head = serde_json::to_value(head).ok();
@@ -275,6 +280,7 @@ pub fn context(options: &Options) -> Context {
     Context {
         extent: Extent::Run,
         base_url: options.transport.base_url.clone(),
+        replicas: options.transport.replicas.clone(),
         keys: std::iter::once(&options.api_key).chain(&options.quota_key).cloned().collect(),
         plan_limits: options.plan.as_ref().and_then(animal_store_rules::catalogue::plan::Plan::plan_limits),
         category_id: options.category_id,

@@ -85,6 +85,7 @@ const QUOTED_DIGEST: &str = "'gitCommit:0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f
 
 const SAMPLES: &[(&str, [&str; 4])] = &[
     ("base_url", ["http://a/v1", "http://b/v1", "'http://c/v1'", "'http://d/v1'"]),
+    ("replica", ["http://e/v1", "http://f/v1", "['http://g/v1']", "['http://h/v1']"]),
     ("implementation", ["Pets", "Beasts", "'Animals'", "'Zoo'"]),
     ("implementation_version", ["1.2", "1.3", "'2'", "'3'"]),
     ("implementation_url", ["http://a/", "https://b/c", "'http://c/'", "'http://d/'"]),
@@ -372,6 +373,24 @@ async fn of_an_address_and_an_image_the_nearer_is_judged() {
     }
     let error = place.refusal(&["--image", "cats", "--base-url", "http://b/v1"], &[]).await;
     assert!(error.contains("base_url and image are mutually exclusive (command line)"), "{error}");
+}
+
+#[tokio::test]
+async fn replicas_are_those_of_the_base_url_beside_them() {
+    let place = Place::with("env = 'a'\n[environments.a]\nbase_url = 'http://a/v1'\nreplica = ['http://b/v1']\n");
+    for (args, variables, replicas) in [
+        (&[][..], &[][..], "http://b/v1"),
+        (&["--replica", "http://c/v1", "--replica", "http://d/v1"], &[], "http://c/v1, http://d/v1"),
+        (&[], &[("CONFORM_REPLICA", "http://c/v1\nhttp://d/v1")], "http://c/v1, http://d/v1"),
+        // The key must not go to the servers of an environment that is not judged.
+        (&["--base-url", "http://x/v1"], &[], "not set"),
+        (&["--base-url", "http://x/v1"], &[("CONFORM_REPLICA", "http://c/v1")], "not set"),
+        (&["--image", "cats"], &[], "not set"),
+    ] {
+        let shown = place.shown(args, variables).await;
+        let value = |name: &str| shown.iter().find(|(option, ..)| option == name).map(|(_, value, _)| value.clone());
+        assert_eq!(value("replica").as_deref(), Some(replicas), "{args:?} {variables:?}: {shown:?}");
+    }
 }
 
 #[tokio::test]

@@ -31,6 +31,10 @@ pub(crate) enum Fault {
     NothingRemains,
     NeverRecovers,
     RemovedEarly,
+    /// Of one replica among others.
+    NoReset,
+    /// Of one replica among others.
+    Forbids,
     /// Shown by generated requests only, so it has no test here.
     TrimsStatus,
 }

@@ -13,6 +13,7 @@ mod cut_short;
 mod diff;
 mod evidence;
 mod faults;
+mod fleet;
 mod formats;
 mod generated;
 mod html;

@@ -142,7 +142,8 @@ fn text(trace: &Trace, about: &str) -> String {
 }
 
 fn line(exchange: &Exchange) -> Line {
-    let Request { method, path, query, authorization, headers, body, connection } = exchange.request.clone();
+    let Request { method, path, query, authorization, headers, body, connection, replica: _ } =
+        exchange.request.clone();
     let response = exchange.response().expect("a lawful server answers");
     let (content_type, bytes) = body.map(|body| (body.content_type, body.bytes)).unzip();
     let (body, body_base64) = match bytes.map(String::from_utf8) {

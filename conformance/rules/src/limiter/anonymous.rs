@@ -29,10 +29,11 @@ impl Anonymous {
         }
         let mut explained = HashSet::new();
         for (at, entry) in callers.iter().enumerate().filter(|(_, entry)| entry.status() == Some(429)) {
-            let admitted = callers[..at].iter().rev().filter(|other| other.status() != Some(429));
-            let mut reported = admitted.enumerate().filter_map(|(since, entry)| Some((since as u64, window(entry)?)));
-            let (last, before) = (reported.next(), reported.next().map(|(_, window)| window));
-            if last.is_some_and(|(since, last)| is_used_up(last, before, since)) {
+            // Of a service with several addresses, all may count such callers together, or each by itself.
+            let replica = |entry: &Entry<'_>| entry.exchange.request.replica;
+            let at_the_same: Vec<&Entry<'_>> =
+                callers[..at].iter().copied().filter(|other| replica(other) == replica(entry)).collect();
+            if is_exhausted(&callers[..at]) || is_exhausted(&at_the_same) {
                 explained.insert(entry.exchange.number);
             }
         }
@@ -44,6 +45,14 @@ impl Anonymous {
     pub fn explains(&self, entry: &Entry<'_>) -> bool {
         self.explained.contains(&entry.exchange.number)
     }
+}
+
+/// Whether the answers to these callers have counted an allowance down to nothing.
+fn is_exhausted(callers: &[&Entry<'_>]) -> bool {
+    let admitted = callers.iter().rev().filter(|other| other.status() != Some(429));
+    let mut reported = admitted.enumerate().filter_map(|(since, entry)| Some((since as u64, window(entry)?)));
+    let (last, before) = (reported.next(), reported.next().map(|(_, window)| window));
+    last.is_some_and(|(since, last)| is_used_up(last, before, since))
 }
 
 fn window(entry: &Entry<'_>) -> Option<Window> {
@@ -111,6 +120,22 @@ mod tests {
         };
         assert!(explains(1) && explains(2));
         assert!(!explains(3), "one was left, at the least");
+    }
+
+    #[test]
+    fn replicas_may_count_callers_without_a_key_together_or_each_by_itself() {
+        let explains = |answers: &[(usize, u16, u64)]| {
+            let builder = TraceBuilder::new().fleet(2).key("nobody");
+            let answer = |builder: TraceBuilder, (at, status, left): &(usize, u16, u64)| {
+                builder.list(*status, *left, 3).replica(*at)
+            };
+            let trace = answers.iter().fold(builder, answer).trace();
+            let history = History::new(&trace);
+            Anonymous::new(&history).explains(&history.entries[answers.len() - 1])
+        };
+        assert!(explains(&[(0, 401, 2), (1, 401, 1), (0, 401, 0), (1, 429, 0)]), "together");
+        assert!(explains(&[(0, 401, 1), (0, 401, 0), (1, 401, 2), (0, 429, 0)]), "each by itself");
+        assert!(!explains(&[(0, 401, 2), (0, 401, 1), (0, 401, 0), (1, 401, 2), (1, 429, 0)]), "the other one's");
     }
 
     #[test]

@@ -29,6 +29,8 @@ pub struct Request {
     pub body: Option<Body>,
     /// Which connection it is sent on.
     pub connection: Connection,
+    /// Which address of the service it is sent to, where there are several: 0 for the base URL, then its replicas in order.
+    pub replica: Option<usize>,
 }
 
 /// Which connection a request is sent on.
@@ -62,6 +64,7 @@ impl Request {
             headers: Vec::new(),
             body: None,
             connection: Connection::Own,
+            replica: None,
         }
     }
 
@@ -104,6 +107,12 @@ impl Request {
     pub fn kept(mut self) -> Request {
         self.connection = Connection::Kept;
         self
+    }
+
+    /// To this address of the service, if one is given; else to any.
+    #[must_use]
+    pub fn at(self, replica: Option<usize>) -> Request {
+        Request { replica, ..self }
     }
 
     /// Path and query, as they follow the base URL.

@@ -17,7 +17,7 @@ use std::fmt;
 use jiff::Timestamp;
 
 use crate::catalogue::plan::PlanLimits;
-use exchange::Exchange;
+use exchange::{Exchange, Request};
 use keys::ApiKey;
 use knowledge::Extent;
 
@@ -37,6 +37,8 @@ pub struct Context {
     pub extent: Extent,
     /// The base URL, without a trailing slash.
     pub base_url: String,
+    /// Further addresses of the same service, in the same form.
+    pub replicas: Vec<String>,
     /// The keys that are known to be valid. The first is the main one.
     pub keys: Vec<ApiKey>,
     /// The limits of the keys' plan, when the user gave them.
@@ -63,6 +65,19 @@ pub struct LeftOut {
     pub reason: String,
 }
 
+impl Context {
+    /// The addresses of the service: the base URL, then its replicas.
+    pub fn addresses(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(self.base_url.as_str()).chain(self.replicas.iter().map(String::as_str))
+    }
+
+    /// The address that a request was sent to.
+    #[must_use]
+    pub fn address_of(&self, request: &Request) -> &str {
+        self.addresses().nth(request.replica.unwrap_or_default()).unwrap_or(&self.base_url)
+    }
+}
+
 impl fmt::Debug for Trace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Trace({} exchanges)", self.exchanges.len())
@@ -76,6 +91,7 @@ impl Context {
         Context {
             extent: Extent::Run,
             base_url: "http://127.0.0.1:1/v1".to_owned(),
+            replicas: Vec::new(),
             keys: vec![ApiKey::new("sk-Key1").expect("a usable key")],
             plan_limits: None,
             category_id: 1,

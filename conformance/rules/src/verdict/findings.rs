@@ -7,6 +7,7 @@ use crate::facts::Facts;
 use crate::history::{Entry, History};
 use crate::request::{CreateBody, Operation, PetId};
 use crate::rules::Failure;
+use crate::verdict::attribution::Attribution;
 
 /// The maximum number of subjects that a finding names.
 const MAX_SUBJECTS: usize = 6;
@@ -25,6 +26,8 @@ pub struct Finding {
     pub subjects: Vec<String>,
     /// How many of the requests alike show it, where it shows only now and then.
     pub intermittent: Option<Share>,
+    /// Which replicas of a service with several addresses show it, where the trace says more than that all do.
+    pub attribution: Option<Attribution>,
 }
 
 /// So many of so many.
@@ -36,9 +39,14 @@ pub struct Share {
     pub alike: usize,
 }
 
-/// The failures of a requirement by kind: the worst kind first, of equally bad ones the plainest.
+/// The failures of a requirement by kind: the worst kind first, of equally bad ones the plainest. `attribute` says which replicas show
+/// those of one kind.
 #[must_use]
-pub fn findings(facts: &Facts<'_>, failures: &[Failure]) -> Vec<Finding> {
+pub(super) fn findings(
+    facts: &Facts<'_>,
+    failures: &[Failure],
+    attribute: impl Fn(&[&Failure]) -> Option<Attribution>,
+) -> Vec<Finding> {
     let history = facts.history;
     let mut kinds: Vec<(String, Vec<&Failure>)> = Vec::new();
     for failure in failures {
@@ -54,11 +62,15 @@ pub fn findings(facts: &Facts<'_>, failures: &[Failure]) -> Vec<Finding> {
         .into_iter()
         .filter_map(|(_, of_kind)| {
             let example = *of_kind.iter().min_by_key(|failure| size(history, failure))?;
+            let attribution = attribute(&of_kind);
+            // What one replica shows each time shows only now and then in all answers.
+            let is_explained = attribution.is_some();
             Some(Finding {
                 example: example.clone(),
                 count: of_kind.len(),
                 subjects: subjects(&of_kind),
-                intermittent: share(history, &decisive, example),
+                intermittent: share(history, &decisive, example).filter(|_| !is_explained),
+                attribution,
             })
         })
         .collect();
@@ -154,14 +166,14 @@ fn share(history: &History<'_>, broken: &BTreeSet<usize>, failure: &Failure) -> 
 
 /// What two requests have in common that any server has to treat alike.
 #[derive(Eq, PartialEq)]
-struct Likeness {
+pub(super) struct Likeness {
     method: String,
     what: String,
     credential: String,
 }
 
 impl Likeness {
-    fn of(history: &History<'_>, entry: &Entry<'_>) -> Likeness {
+    pub(super) fn of(history: &History<'_>, entry: &Entry<'_>) -> Likeness {
         let request = &entry.exchange.request;
         let what = match &entry.operation {
             Operation::Get(PetId::Int64(id)) => {
@@ -189,7 +201,7 @@ mod tests {
         let history = History::new(&trace);
         let facts = Facts::new(&history);
         let rule = rules().into_iter().find(|rule| rule.id == id).expect("a rule");
-        findings(&facts, &rule.judge(&facts).failures)
+        findings(&facts, &rule.judge(&facts).failures, |_| None)
     }
 
     fn categories(answers: &[(&str, u16)]) -> TraceBuilder {

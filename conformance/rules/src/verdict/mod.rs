@@ -1,5 +1,6 @@
 //! From judgements to verdicts.
 
+pub mod attribution;
 pub mod causes;
 pub mod findings;
 pub mod known_failing;
@@ -15,6 +16,7 @@ use crate::history::History;
 use crate::observers::observers;
 use crate::rules::{self, Failure, Rule};
 use crate::trace::{Context, Trace};
+use attribution::Attributor;
 use findings::Finding;
 
 /// The verdict on a run.
@@ -113,6 +115,9 @@ pub fn judge_facts(facts: &Facts<'_>, scope: &Scope) -> Vec<RequirementVerdict> 
     let rules = [Party::Server, Party::Client].into_iter().flat_map(rules::rules_of);
     let selected: Vec<Rule> = rules.filter(|rule| scope.selects(rule.id)).collect();
     let (mut judgements, observers) = (rules::judge(&selected, facts), observers());
+    let is_broken = |rule: &&Rule| judgements.get(rule.id).is_some_and(|judgement| !judgement.failures.is_empty());
+    let broken: Vec<Rule> = selected.iter().filter(is_broken).copied().collect();
+    let attributor = Attributor::new(facts, &broken);
     catalogue()
         .requirements
         .iter()
@@ -134,6 +139,9 @@ pub fn judge_facts(facts: &Facts<'_>, scope: &Scope) -> Vec<RequirementVerdict> 
                 verdict.status = Status::Observed;
                 verdict.observed = (observer.observe)(facts);
             } else if let Some(judgement) = judgements.remove(requirement.id.as_str()) {
+                verdict.findings = findings::findings(facts, &judgement.failures, |of_kind| {
+                    attributor.as_ref()?.attribute(&requirement.id, &judgement, of_kind)
+                });
                 verdict.judged = judgement.judged;
                 verdict.exchanges = judgement.exchanges;
                 verdict.status = match (judgement.judged, judgement.failures.is_empty()) {
@@ -141,7 +149,6 @@ pub fn judge_facts(facts: &Facts<'_>, scope: &Scope) -> Vec<RequirementVerdict> 
                     (0, true) => Status::NotExercised,
                     (_, true) => Status::Pass,
                 };
-                verdict.findings = findings::findings(facts, &judgement.failures);
                 verdict.failures = judgement.failures;
                 verdict.reason = match verdict.status {
                     Status::NotExercised => judgement.withheld,

@@ -95,6 +95,7 @@ impl History {
         let context = Context {
             extent: Extent::Run,
             base_url: "http://127.0.0.1:1/v1".to_owned(),
+            replicas: Vec::new(),
             keys: KEYS.map(|key| ApiKey::new(key).expect("a usable key")).to_vec(),
             plan_limits: self.plan.map(|(per_minute, per_day)| PlanLimits { per_minute, per_day }),
             category_id: 1,

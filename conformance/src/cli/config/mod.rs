@@ -24,7 +24,7 @@ use super::values::Key;
 use animal_store_rules::trace::keys::ApiKey;
 
 /// Mutually exclusive options: when both are set, the one from the source of higher precedence applies.
-const EXCLUSIVE: &[(&str, &str)] = &[("base_url", "image"), ("quiet", "verbose")];
+const EXCLUSIVE: &[(&str, &str)] = &[("base_url", "image"), ("replica", "image"), ("quiet", "verbose")];
 
 /// The source of an option, by precedence.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
@@ -84,6 +84,7 @@ impl Configuration {
         for (one, other) in EXCLUSIVE {
             settle(&mut settings, typed, one, other)?;
         }
+        leave_replicas(&mut settings);
         Ok(Configuration { file, environment, settings })
     }
 
@@ -261,6 +262,19 @@ fn settle(
         setting.overridden_by = Some(winner);
     }
     Ok(())
+}
+
+/// Replicas are those of a base URL. One from a source of higher precedence is that of another service, which must not share a run, and a
+/// key, with them.
+fn leave_replicas(settings: &mut [Setting]) {
+    let origin =
+        |id: &str| settings.iter().find(|setting| setting.member.id == id).map(|setting| setting.origin.clone());
+    let (Some(base_url), Some(replicas)) = (origin("base_url"), origin("replica")) else { return };
+    if replicas != Origin::Default && base_url < replicas && discriminant(&base_url) != discriminant(&replicas) {
+        for setting in settings.iter_mut().filter(|setting| setting.member.id == "replica") {
+            setting.overridden_by.get_or_insert("base_url");
+        }
+    }
 }
 
 impl fmt::Display for Origin {

@@ -52,10 +52,10 @@ pub(super) async fn run(
             }
         }
         session.number_case(Some(number));
-        let broken = send(session, &case).await?;
+        let (broken, replica) = send(session, &case, None).await?;
         let news: BTreeSet<&str> = broken.difference(&known).copied().collect();
         if !news.is_empty() {
-            shrink(session, &generator, &news).await?;
+            shrink(session, &generator, &news, replica).await?;
             known.extend(news);
         }
         session.number_case(None);
@@ -63,21 +63,31 @@ pub(super) async fn run(
     Ok(())
 }
 
-/// Sends a generated request; the requirements that this exchange alone breaks.
-async fn send(session: &mut Session<'_>, case: &Case) -> Result<BTreeSet<&'static str>, Stop> {
+/// Sends a generated request; the requirements that this exchange alone breaks, and the replica that it was sent to.
+async fn send(
+    session: &mut Session<'_>,
+    case: &Case,
+    replica: Option<usize>,
+) -> Result<(BTreeSet<&'static str>, Option<usize>), Stop> {
     let (request, keyed) = case.request(session);
+    let request = request.at(replica);
     let exchange = if keyed { session.ask(request).await? } else { session.send(request).await? };
-    let exchanges = vec![exchange.clone()];
-    Ok(rules::broken(&Trace { context: session.trace.context.clone(), exchanges }))
+    let (exchanges, replica) = (vec![exchange.clone()], exchange.request.replica);
+    Ok((rules::broken(&Trace { context: session.trace.context.clone(), exchanges }), replica))
 }
 
 /// Looks for the simplest request that still breaks one of the requirements. It is not returned: it is in the trace, and the report
-/// shows the smallest request of each failure.
-async fn shrink(session: &mut Session<'_>, generator: &Generator<Case>, news: &BTreeSet<&str>) -> Result<(), Stop> {
+/// shows the smallest request of each failure. All are sent to one replica, because another one may not break anything.
+async fn shrink(
+    session: &mut Session<'_>,
+    generator: &Generator<Case>,
+    news: &BTreeSet<&str>,
+    replica: Option<usize>,
+) -> Result<(), Stop> {
     let mut step = Step::Simplify;
     for _ in 0..MAX_SHRINKS {
         let Some(simpler) = generator.request(step).await else { break };
-        let broken = send(session, &simpler).await?;
+        let (broken, _) = send(session, &simpler, replica).await?;
         step = if broken.iter().any(|id| news.contains(id)) { Step::Simplify } else { Step::Complicate };
     }
     Ok(())

@@ -62,11 +62,6 @@ pub(super) fn spans(text: &str) -> Vec<(bool, &str)> {
     text.split('`').enumerate().map(|(index, piece)| (index % 2 == 1, piece)).collect()
 }
 
-/// The part of an address below the base URL, or all of it if it is elsewhere.
-pub(super) fn below<'u>(url: &'u str, base_url: &str) -> &'u str {
-    url.strip_prefix(base_url).unwrap_or(url)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,7 +2,6 @@
 
 use jiff::Timestamp;
 
-use super::labels::below;
 use crate::report::{RecordedExchange, Report};
 
 /// The maximum number of requests listed; the HAR report contains all.
@@ -51,7 +50,7 @@ fn line<'r>(report: &Report, start: Option<Timestamp>, exchange: &'r RecordedExc
     let took = format!("{:.1}", exchange.elapsed_us as f64 / 1000.0);
     Line {
         exchange,
-        target: below(url, &report.target.base_url),
+        target: report.shown_target(url),
         after: since.map(|since| format!("{since:.3} s")).unwrap_or_default(),
         took,
         outcome: response.as_ref().map_or_else(|| "no response".to_owned(), |response| response.status.to_string()),

@@ -101,7 +101,7 @@ fn finding(page: &mut Page, report: &Report, requirement: &RequirementReport, ev
     for exchange in evidence.exchanges.iter().take(1) {
         page.verbatim(4, &exchange.curl);
         if let Some(options) = &exchange.replay {
-            page.verbatim(4, &report.replay_command(&requirement.id, options));
+            page.verbatim(4, &report.replay_command(&requirement.id, options, exchange.replica.as_deref()));
         }
     }
     if detail == Detail::Verbose {
@@ -117,7 +117,7 @@ fn row_room(page: &Page) -> usize {
 /// Method, target and body in a line.
 fn request(report: &Report, exchange: &ReportedExchange) -> String {
     let request = &exchange.request;
-    let target = request.url.strip_prefix(&report.target.base_url).unwrap_or(&request.url);
+    let target = report.shown_target(&request.url);
     let body = request.body.as_deref().map_or_else(String::new, |body| format!(" {}", in_a_line(body)));
     format!("{} {target}{body}", request.method)
 }

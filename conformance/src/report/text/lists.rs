@@ -154,6 +154,29 @@ pub(super) fn transcript(page: &mut Page, report: &Report, detail: Detail) {
     }
 }
 
+/// A table of the addresses of the service, if it has several.
+pub(super) fn replicas(page: &mut Page, report: &Report) {
+    if report.replicas.is_empty() {
+        return;
+    }
+    page.title(BOLD, "Replicas");
+    let head = ["address", "requests", "lag", "rate limit", "findings"].map(str::to_owned);
+    let rows = report.replicas.iter().map(|replica| {
+        let (lag, counter) = (replica.lag_shown(), replica.counter_shown(report));
+        [replica.base_url.clone(), replica.requests.to_string(), lag, counter, replica.findings_shown()]
+    });
+    let rows: Vec<[String; 5]> = std::iter::once(head).chain(rows).collect();
+    let widest = |column: usize| rows.iter().map(|row| width(&row[column])).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..4).map(widest).collect();
+    for row in &rows {
+        let [address, cells @ .., findings] = row;
+        let padded = |text: &str, wide: usize| format!("{text}{}", " ".repeat(wide.saturating_sub(width(text))));
+        let cells = cells.iter().zip(&widths[1..]).map(|(cell, wide)| padded(cell, *wide) + "  ");
+        let line = cells.collect::<String>() + findings;
+        page.entry(2, (&padded(address, widths[0]), PLAIN), (&line, DIM));
+    }
+}
+
 /// The likely causes, and what each explains.
 pub(super) fn causes(page: &mut Page, report: &Report) {
     if report.causes.is_empty() {

@@ -47,6 +47,7 @@ pub fn render_with_files(report: &Report, detail: Detail, columns: usize, files:
     if detail != Detail::Quiet {
         lists::partly_seen(&mut page, report);
         lists::known_failing(&mut page, report, detail);
+        lists::replicas(&mut page, report);
         lists::choices(&mut page, report, detail);
         match detail {
             Detail::Verbose => lists::requirements(&mut page, report),

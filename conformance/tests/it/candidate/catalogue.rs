@@ -7,9 +7,9 @@ use super::{Animal, Inner, Reply, Shared};
 use crate::faults::Fault;
 
 impl Shared {
-    pub(super) fn store(&self, inner: &mut Inner, mut pet: Map<String, Value>) -> Map<String, Value> {
-        inner.created += 1;
-        let number = inner.created;
+    pub(super) fn store(&self, inner: &mut Inner<'_>, mut pet: Map<String, Value>) -> Map<String, Value> {
+        inner.stock.created += 1;
+        let number = self.nature.ids_after + inner.stock.created;
         let id = match self.nature.fault {
             Some(Fault::ReusesIds) => i64::try_from(number % 5).expect("small"),
             // The odd one scatters its ids over all of int64.
@@ -21,7 +21,7 @@ impl Shared {
             pet.entry("status").or_insert(json!("pending"));
             pet.insert("createdAt".to_owned(), json!("2026-01-01T00:00:00Z"));
         }
-        inner.animals.push(Animal { pet: pet.clone(), born: self.clock.now() });
+        inner.stock.animals.push(Animal { pet: pet.clone(), born: self.clock.now(), home: self.place });
         pet
     }
 
@@ -65,7 +65,7 @@ impl Shared {
         Ok(pet)
     }
 
-    pub(super) fn create(&self, inner: &mut Inner, headers: &HeaderMap, body: &[u8]) -> Reply {
+    pub(super) fn create(&self, inner: &mut Inner<'_>, headers: &HeaderMap, body: &[u8]) -> Reply {
         let is_json =
             headers.get("content-type").is_some_and(|value| value.as_bytes().starts_with(b"application/json"));
         if !is_json && !self.nature.odd {
@@ -77,7 +77,7 @@ impl Shared {
         }
     }
 
-    pub(super) fn list(&self, inner: &mut Inner, query: &str) -> Reply {
+    pub(super) fn list(&self, inner: &mut Inner<'_>, query: &str) -> Reply {
         let parameter = |name: &str| query.split('&').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='));
         let limit = match parameter("limit").map(str::parse::<usize>) {
             None if self.has(Fault::Defaults50) => 50,
@@ -98,7 +98,8 @@ impl Shared {
         let lags = self.read_lags(inner);
         self.meddle(inner);
         let seen = self.seen_by_lagging_reads();
-        let visible = inner.animals.iter().filter(|animal| !lags || animal.born < seen);
+        let visible =
+            inner.stock.animals.iter().filter(|animal| (!lags || animal.born < seen) && self.has_arrived(animal));
         let mut pets: Vec<Map<String, Value>> = visible.map(|animal| animal.pet.clone()).collect();
         if self.nature.odd {
             fastrand::shuffle(&mut pets);
@@ -111,23 +112,26 @@ impl Shared {
     }
 
     /// Whether this read does not show what is new.
-    fn read_lags(&self, inner: &mut Inner) -> bool {
-        inner.reads += 1;
-        self.nature.odd || self.nature.replicas_lag && inner.reads.is_multiple_of(2)
+    fn read_lags(&self, inner: &mut Inner<'_>) -> bool {
+        inner.stock.reads += 1;
+        self.nature.odd || self.nature.replicas_lag && inner.stock.reads.is_multiple_of(2)
     }
 
     /// What somebody else does to the animals of the stock between two lists.
-    fn meddle(&self, inner: &mut Inner) {
-        if self.nature.is_busy && inner.reads.is_multiple_of(3) && inner.created as usize > self.nature.stock {
-            inner.animals.remove(0);
-            for animal in inner.animals.iter_mut().take(5) {
-                let status = ["available", "pending", "sold"][inner.reads as usize % 3];
+    fn meddle(&self, inner: &mut Inner<'_>) {
+        if self.nature.is_busy
+            && inner.stock.reads.is_multiple_of(3)
+            && inner.stock.created as usize > self.nature.stock
+        {
+            inner.stock.animals.remove(0);
+            let status = ["available", "pending", "sold"][inner.stock.reads as usize % 3];
+            for animal in inner.stock.animals.iter_mut().take(5) {
                 animal.pet.insert("status".to_owned(), json!(status));
             }
         }
     }
 
-    pub(super) fn get(&self, inner: &mut Inner, id: &str) -> Reply {
+    pub(super) fn get(&self, inner: &mut Inner<'_>, id: &str) -> Reply {
         let Ok(id) = id.parse::<i64>() else {
             return Reply::error(if self.nature.odd { 400 } else { 404 });
         };
@@ -135,9 +139,9 @@ impl Shared {
             return Reply::error(410);
         }
         let lags = self.read_lags(inner) || self.nature.fetches_lag;
-        let found = inner.animals.iter().find(|animal| animal.pet.get("id") == Some(&json!(id)));
+        let found = inner.stock.animals.iter().find(|animal| animal.pet.get("id") == Some(&json!(id)));
         let seen = self.seen_by_lagging_reads();
-        match found.filter(|animal| !lags || animal.born < seen) {
+        match found.filter(|animal| (!lags || animal.born < seen) && self.has_arrived(animal)) {
             Some(animal) => {
                 let mut pet = animal.pet.clone();
                 if self.has(Fault::GetsAnotherAnimal) {

@@ -21,43 +21,45 @@ impl Shared {
     }
 
     /// Counts a request with a valid key, and says whether it is within the limit.
-    pub(super) fn admit(&self, inner: &mut Inner) -> bool {
+    pub(super) fn admit(&self, inner: &mut Inner<'_>) -> bool {
         let time = self.now();
-        let stays = self.has(Fault::NeverRecovers) && inner.refused_before;
-        if time >= inner.window_ends && !stays {
+        let stays = self.has(Fault::NeverRecovers) && inner.count.refused_before;
+        if time >= inner.count.window_ends && !stays {
             // The odd one begins a window with its first request, the other on the clock.
-            inner.window_ends = if self.has(Fault::WindowsOfSeconds) {
+            inner.count.window_ends = if self.has(Fault::WindowsOfSeconds) {
                 time + 2
             } else if self.nature.odd {
                 time + MINUTE
             } else {
                 time - time % MINUTE + MINUTE
             };
-            inner.used = 0;
-            inner.refused = 0;
+            inner.count.used = 0;
+            inner.count.refused = 0;
         }
-        if inner.used >= self.nature.limit {
-            inner.refused_before = true;
+        if inner.count.used >= self.nature.limit {
+            inner.count.refused_before = true;
             return false;
         }
-        inner.used += 1;
-        inner.used_today += 1;
+        inner.count.used += 1;
+        inner.count.used_today += 1;
         true
     }
 
-    pub(super) fn metered(&self, inner: &mut Inner, mut reply: Reply, remaining: Option<u64>) -> Reply {
+    pub(super) fn metered(&self, inner: &mut Inner<'_>, mut reply: Reply, remaining: Option<u64>) -> Reply {
         let (limit, remaining, reset) = match remaining {
             Some(_) if self.nature.reports_day => {
-                (PER_DAY, PER_DAY - inner.used_today, self.now() - self.now() % 86_400 + 86_400)
+                (PER_DAY, PER_DAY - inner.count.used_today, self.now() - self.now() % 86_400 + 86_400)
             }
-            Some(remaining) => (self.nature.limit, remaining, inner.window_ends),
+            Some(remaining) => (self.nature.limit, remaining, inner.count.window_ends),
             None if self.nature.odd => (10, 9, self.now() + 60),
             None => (0, 0, self.now() - self.now() % 60 + 60),
         };
         let shown = if self.has(Fault::NothingRemains) { 0 } else { remaining };
         reply.headers.push(("x-ratelimit-limit", limit.to_string()));
         reply.headers.push(("x-ratelimit-remaining", shown.to_string()));
-        reply.headers.push(("x-ratelimit-reset", reset.to_string()));
+        if !self.has(Fault::NoReset) {
+            reply.headers.push(("x-ratelimit-reset", reset.to_string()));
+        }
         reply.headers.push(("date", http_date(self.now())));
         reply
     }

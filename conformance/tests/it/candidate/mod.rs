@@ -69,6 +69,14 @@ pub(crate) struct Nature {
     pub(crate) first_window: u64,
     /// Animals that exist from the start.
     pub(crate) stock: usize,
+    /// How long its reads lag what was created at another replica.
+    pub(crate) lag_of_others: Duration,
+    /// What its ids begin after.
+    pub(crate) ids_after: u64,
+    /// Whether it shares no animals with the other replicas.
+    pub(crate) stores_apart: bool,
+    /// Whether it counts the requests of the key by itself.
+    pub(crate) counts_apart: bool,
 }
 
 impl Default for Nature {
@@ -88,6 +96,10 @@ impl Default for Nature {
             limit: 100_000,
             first_window: MINUTE,
             stock: 0,
+            lag_of_others: Duration::ZERO,
+            ids_after: 0,
+            stores_apart: false,
+            counts_apart: false,
         }
     }
 }
@@ -95,12 +107,21 @@ impl Default for Nature {
 struct Animal {
     pet: Map<String, Value>,
     born: Timestamp,
+    /// The place of the replica that it was created at.
+    home: usize,
 }
 
+/// The animals.
 #[derive(Default)]
-struct Inner {
+struct Stock {
     animals: Vec<Animal>,
     created: u64,
+    reads: u64,
+}
+
+/// What was counted for the key.
+#[derive(Default)]
+struct Count {
     window_ends: u64,
     used: u64,
     used_today: u64,
@@ -108,7 +129,12 @@ struct Inner {
     /// Refusals in this window.
     refused: u64,
     banned_until: u64,
-    reads: u64,
+}
+
+/// What a request needs to itself.
+struct Inner<'s> {
+    stock: MutexGuard<'s, Stock>,
+    count: MutexGuard<'s, Count>,
 }
 
 /// A running candidate. It ends with the runtime.
@@ -122,7 +148,10 @@ pub(crate) struct Candidate {
 struct Shared {
     nature: Nature,
     clock: Clock,
-    inner: Mutex<Inner>,
+    /// Its place among the replicas of a fleet.
+    place: usize,
+    stock: Arc<Mutex<Stock>>,
+    count: Arc<Mutex<Count>>,
     /// Whose turn it is, where requests are dealt with one by one.
     turn: tokio::sync::Mutex<()>,
 }
@@ -134,32 +163,37 @@ impl Candidate {
     }
 
     /// Starts a candidate on this port.
-    pub(crate) fn serve(listener: TcpListener, mut nature: Nature) -> Candidate {
+    pub(crate) fn serve(listener: TcpListener, nature: Nature) -> Candidate {
+        let shared = Shared::new(nature, Clock::stepping());
+        shared.open();
+        Candidate::begin(listener, shared)
+    }
+
+    /// Starts replicas of one service on free loopback ports, on one clock.
+    pub(crate) async fn start_fleet(natures: &[Nature]) -> Vec<Candidate> {
         let clock = Clock::stepping();
-        if !nature.odd {
-            // A window on the clock ends when the clock says so.
-            let late = MINUTE.saturating_sub(nature.first_window);
-            nature.clock_off += late.cast_signed() - clock.now().as_second().rem_euclid(60);
+        let first = Shared::new(natures[0], clock.clone());
+        first.open();
+        let mut fleet = Vec::new();
+        for (place, nature) in natures.iter().enumerate() {
+            let mut shared = Shared { place, ..Shared::new(*nature, clock.clone()) };
+            shared.nature.clock_off = first.nature.clock_off;
+            if !nature.stores_apart {
+                shared.stock = Arc::clone(&first.stock);
+            }
+            if !nature.counts_apart {
+                shared.count = Arc::clone(&first.count);
+            }
+            let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+            fleet.push(Candidate::begin(listener, shared));
         }
+        fleet
+    }
+
+    fn begin(listener: TcpListener, shared: Shared) -> Candidate {
         let base_url = format!("http://{}{BASE_PATH}", listener.local_addr().expect("an address"));
-        let shared = Arc::new(Shared {
-            inner: Mutex::new(Inner::default()),
-            turn: tokio::sync::Mutex::default(),
-            clock: clock.clone(),
-            nature,
-        });
-        {
-            let mut inner = shared.inner();
-            if shared.nature.odd {
-                // A window that begins with a request was begun by one that came before the judge's.
-                inner.window_ends = shared.now() + shared.nature.first_window;
-            }
-            for number in 0..shared.nature.stock {
-                let pet = json!({"name": format!("Stock {number}"), "categoryId": 1, "status": "available"});
-                shared.store(&mut inner, pet.as_object().expect("an object").clone());
-            }
-        }
-        let app = Router::new().fallback(handle).with_state(shared);
+        let clock = shared.clock.clone();
+        let app = Router::new().fallback(handle).with_state(Arc::new(shared));
         tokio::spawn(async move { axum::serve(listener, app).await });
         Candidate { base_url, clock }
     }
@@ -229,8 +263,38 @@ fn http_date(unix: u64) -> String {
 }
 
 impl Shared {
-    fn inner(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().expect("no panic while it was held")
+    fn new(mut nature: Nature, clock: Clock) -> Shared {
+        if !nature.odd {
+            // A window on the clock ends when the clock says so.
+            let late = MINUTE.saturating_sub(nature.first_window);
+            nature.clock_off += late.cast_signed() - clock.now().as_second().rem_euclid(60);
+        }
+        let (stock, count, turn) = Default::default();
+        Shared { nature, clock, place: 0, stock, count, turn }
+    }
+
+    /// Begins its first window, and makes the animals that exist from the start.
+    fn open(&self) {
+        let mut inner = self.inner();
+        if self.nature.odd {
+            // A window that begins with a request was begun by one that came before the judge's.
+            inner.count.window_ends = self.now() + self.nature.first_window;
+        }
+        for number in 0..self.nature.stock {
+            let pet = json!({"name": format!("Stock {number}"), "categoryId": 1, "status": "available"});
+            self.store(&mut inner, pet.as_object().expect("an object").clone());
+        }
+    }
+
+    fn inner(&self) -> Inner<'_> {
+        let held = "no panic while it was held";
+        Inner { stock: self.stock.lock().expect(held), count: self.count.lock().expect(held) }
+    }
+
+    /// Whether an animal has arrived here, if it was created at another replica.
+    fn has_arrived(&self, animal: &Animal) -> bool {
+        let lag = SignedDuration::try_from(self.nature.lag_of_others).expect("short");
+        animal.home == self.place || lag.is_zero() || self.clock.now().duration_since(animal.born) >= lag
     }
 
     /// The candidate's own clock.
@@ -251,22 +315,23 @@ impl Shared {
     fn answer(&self, method: &Method, path: &str, query: &str, headers: &HeaderMap, body: &[u8]) -> Reply {
         let mut inner = self.inner();
         if !self.is_authentic(method, headers) {
-            return self.metered(&mut inner, Reply::error(401), None);
+            let status = if self.has(Fault::Forbids) { 403 } else { 401 };
+            return self.metered(&mut inner, Reply::error(status), None);
         }
-        let admitted = self.now() >= inner.banned_until && self.admit(&mut inner);
+        let admitted = self.now() >= inner.count.banned_until && self.admit(&mut inner);
         if !admitted {
-            let banned = self.now() < inner.banned_until;
+            let banned = self.now() < inner.count.banned_until;
             let status = match self.nature.bans_with {
                 Some(status) if banned => status,
                 _ => 429,
             };
             let mut reply =
                 if self.nature.odd { Reply { body: Vec::new(), ..Reply::error(status) } } else { Reply::error(status) };
-            let end = if banned { inner.banned_until } else { inner.window_ends };
+            let end = if banned { inner.count.banned_until } else { inner.count.window_ends };
             let wait = end.saturating_sub(self.now()).max(1);
-            inner.refused += 1;
-            if self.nature.bans_with.is_some() && inner.refused == 2 {
-                inner.banned_until = self.now() + BAN;
+            inner.count.refused += 1;
+            if self.nature.bans_with.is_some() && inner.count.refused == 2 {
+                inner.count.banned_until = self.now() + BAN;
             }
             let retry_after = if self.nature.odd { http_date(self.now() + wait) } else { wait.to_string() };
             reply.headers.push(("retry-after", retry_after));
@@ -284,11 +349,11 @@ impl Shared {
             _ => Reply::error(404),
         };
         if self.nature.failures_are_free && reply.status >= 400 {
-            inner.used -= 1;
-            inner.used_today -= 1;
+            inner.count.used -= 1;
+            inner.count.used_today -= 1;
         }
         let late = u64::from(self.nature.counts_late);
-        let remaining = (self.nature.limit + late).saturating_sub(inner.used).min(self.nature.limit);
+        let remaining = (self.nature.limit + late).saturating_sub(inner.count.used).min(self.nature.limit);
         self.metered(&mut inner, reply, Some(remaining))
     }
 }

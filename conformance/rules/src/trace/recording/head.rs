@@ -26,6 +26,9 @@ pub struct Head {
     pub extent: Extent,
     /// The base URL, without a trailing slash.
     pub base_url: String,
+    /// Further addresses of the same service.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub replicas: Vec<String>,
     /// The pseudonyms of the keys that are known to be valid. The first is that of the main one.
     pub keys: Vec<String>,
     /// The limits of the keys' plan, if they are known.
@@ -87,6 +90,7 @@ impl Head {
             catalogue: catalogue().digest().to_owned(),
             extent: context.extent,
             base_url: context.base_url.clone(),
+            replicas: context.replicas.clone(),
             keys: context.keys.iter().map(|key| key.reveal().to_owned()).collect(),
             plan_limits: context.plan_limits.map(|PlanLimits { per_minute, per_day }| Limits { per_minute, per_day }),
             category_id: context.category_id,
@@ -113,6 +117,7 @@ impl Head {
         Ok(Context {
             extent: self.extent,
             base_url: self.base_url.clone(),
+            replicas: self.replicas.clone(),
             keys: keys.collect::<Result<_, _>>()?,
             plan_limits: self.plan_limits.map(|Limits { per_minute, per_day }| PlanLimits { per_minute, per_day }),
             category_id: self.category_id,

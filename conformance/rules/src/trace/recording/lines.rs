@@ -56,6 +56,9 @@ struct Asked {
     /// Whether it was sent on the connection that is kept open for such requests.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     kept: bool,
+    /// Which address of the service it was sent to, where there are several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    replica: Option<usize>,
 }
 
 #[derive(Deserialize, Serialize)]
@@ -131,6 +134,7 @@ pub fn line(exchange: &Exchange) -> String {
             body,
             body_base64,
             kept: request.connection == Connection::Kept,
+            replica: request.replica,
         },
         response,
         failure,
@@ -197,7 +201,8 @@ fn next_line(text: &mut impl BufRead, line: &mut Vec<u8>, at: usize) -> Result<b
 }
 
 fn exchange(number: usize, line: Line) -> Result<Exchange, String> {
-    let Asked { method, path, query, authorization, headers, content_type, body, body_base64, kept } = line.request;
+    let Asked { method, path, query, authorization, headers, content_type, body, body_base64, kept, replica } =
+        line.request;
     let connection = if kept { Connection::Kept } else { Connection::Own };
     let sent = bytes(body, body_base64)?;
     let body = content_type.map(|content_type| Body { content_type, bytes: sent });
@@ -215,7 +220,7 @@ fn exchange(number: usize, line: Line) -> Result<Exchange, String> {
         probe: line.probe.into(),
         step: line.step,
         case: line.case,
-        request: Request { method, path, query, authorization, headers, body, connection },
+        request: Request { method, path, query, authorization, headers, body, connection, replica },
         outcome,
         sent_at: time(&line.sent_at)?,
         received_at: time(&line.received_at)?,
@@ -247,10 +252,13 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_back_as_it_was() {
-        let list = Request::new("GET", "/pets").query("limit=5").header("X-Api-Key", "key-1");
+        let list = Request::new("GET", "/pets").query("limit=5").header("X-Api-Key", "key-1").at(Some(1));
         let broken = Request::new("POST", "/pets").json(b"{\"name\":\"\xff\"}".to_vec());
-        let builder =
-            TraceBuilder::new().create(7).ask(list, 200, "[\"\u{1}\"]".to_owned()).ask(broken, 400, String::new());
+        let builder = TraceBuilder::new().fleet(2).create(7).ask(list, 200, "[\"\u{1}\"]".to_owned()).ask(
+            broken,
+            400,
+            String::new(),
+        );
         let mut trace = builder.elsewhere().trace();
         trace.exchanges[0].known.withheld.insert(Fact::ResponseBody);
         trace.exchanges[2].known.precision = SignedDuration::from_millis(10);
@@ -260,6 +268,7 @@ mod tests {
         assert_eq!(exchanges, trace.exchanges);
         let context = head.context().expect("a context");
         assert_eq!((context.base_url, context.keys), (trace.context.base_url, trace.context.keys));
+        assert_eq!(context.replicas, trace.context.replicas);
     }
 
     #[test]

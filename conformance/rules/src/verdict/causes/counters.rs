@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Broken, Cause};
+use crate::fleet::Fleet;
 use crate::limiter::{Answer, KeyLimits};
 use crate::tolerance::Tolerance;
 
@@ -13,7 +14,7 @@ const SEVERAL: usize = 3;
 const MAX_STEP: u64 = 4;
 
 /// What several counters break.
-const BROKEN_BY_IT: [&str; 7] = [
+pub(in crate::verdict) const BROKEN_BY_IT: [&str; 7] = [
     "headers.remaining-falls",
     "headers.remaining-never-rises",
     "headers.reset-time",
@@ -26,7 +27,7 @@ const BROKEN_BY_IT: [&str; 7] = [
 /// The Remaining of a key interleaves several series, each of which falls.
 pub(super) fn several(broken: &Broken<'_, '_>) -> Option<Cause> {
     let explained = broken.explained(&BROKEN_BY_IT, |_| true);
-    if explained.is_empty() {
+    if explained.is_empty() || of_replicas(broken).is_some() {
         return None;
     }
     broken.facts.limiter.keys().iter().find_map(|key| {
@@ -46,6 +47,24 @@ pub(super) fn several(broken: &Broken<'_, '_>) -> Option<Cause> {
         let shown = disorder.iter().take(2).flatten().map(|answer| answer.entry);
         Cause::shown_by("several-counters", sentence, explained.clone(), shown)
     })
+}
+
+/// Replicas that count the requests of a key for themselves.
+pub(super) fn of_replicas(broken: &Broken<'_, '_>) -> Option<Cause> {
+    let fleet = Fleet::of(broken.facts)?;
+    let apart = fleet.counting_apart();
+    let addresses: Vec<&str> = broken.facts.history.context.addresses().collect();
+    let subject = match apart[..] {
+        [] => return None,
+        _ if !fleet.shares_a_counter() => "each replica".to_owned(),
+        [one] => format!("the replica {}", addresses[one]),
+        _ => format!("each of {} replicas", apart.len()),
+    };
+    let explained = broken.explained(&BROKEN_BY_IT, |_| true);
+    let sentence = format!("{subject} counts the requests of a key for itself, and admits the whole limit");
+    let shown = broken.verdicts().filter(|verdict| explained.contains(&verdict.requirement.id.as_str()));
+    let shown: Vec<_> = shown.flat_map(|verdict| verdict.failures.iter().take(1)).collect();
+    Cause::shown_by("counter-per-replica", sentence, explained, shown.into_iter().flat_map(|f| broken.entries_of(f)))
 }
 
 /// The successes of a key, each complete before the next was sent.

@@ -5,6 +5,7 @@
 
 mod answers;
 mod cache;
+mod catalogues;
 mod counters;
 mod units;
 
@@ -12,6 +13,7 @@ use crate::facts::Facts;
 use crate::history::Entry;
 use crate::rules::Failure;
 use crate::verdict::{RequirementVerdict, Status};
+pub(super) use counters::BROKEN_BY_IT as BROKEN_BY_COUNTERS;
 
 /// A likely cause of findings.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -45,6 +47,8 @@ pub fn causes(facts: &Facts<'_>, verdicts: &[RequirementVerdict]) -> Vec<Cause> 
         answers::another_refusal,
         answers::without_headers,
         cache::repeats_answers,
+        catalogues::of_replicas,
+        counters::of_replicas,
         counters::several,
         units::of_reset,
         units::of_retry_after,

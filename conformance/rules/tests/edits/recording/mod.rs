@@ -33,6 +33,7 @@ fn read(name: &str) -> Trace {
     let context = Context {
         extent: Extent::Run,
         base_url: head.base_url,
+        replicas: Vec::new(),
         keys: head.keys.iter().map(|key| ApiKey::new(key).expect("a usable key")).collect(),
         plan_limits: Some(PlanLimits { per_minute: head.per_minute, per_day: head.per_day }),
         category_id: head.category_id,
@@ -60,7 +61,7 @@ fn exchange(number: usize, line: Line) -> Exchange {
         probe: "recorded".into(),
         step: line.step,
         case: None,
-        request: Request { method, path, query, authorization, headers, body, connection },
+        request: Request { method, path, query, authorization, headers, body, connection, replica: None },
         outcome: Outcome::Response(Response { status, headers: fields, body: text.into_bytes(), cut: false }),
         sent_at: line.sent_at.parse().expect("a time"),
         received_at: line.received_at.parse().expect("a time"),

@@ -106,6 +106,7 @@ pub(super) fn exchange(entry: &Entry, path: String, query: Option<String>) -> Re
             headers: needed.filter(|(name, _)| sample::is_needed(name)).collect(),
             body: body.flatten(),
             connection: Connection::default(),
+            replica: None,
         },
         outcome: Outcome::Response(Response {
             status,

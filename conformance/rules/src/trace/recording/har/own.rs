@@ -16,7 +16,7 @@ pub(super) fn exchange(head: &Head, entry: &Entry) -> Result<Exchange, Unreadabl
         text.as_deref().and_then(|text| text.parse().ok()).ok_or_else(|| wrong(what))
     };
     let mut withheld = FactSet::NONE;
-    let target = entry.request.url.strip_prefix(&head.base_url).ok_or_else(|| wrong("another address"))?;
+    let (replica, target) = address_of(head, &entry.request.url).ok_or_else(|| wrong("another address"))?;
     let (path, query) = match target.split_once('?') {
         Some((path, query)) => (path, Some(query.to_owned())),
         None => (target, None),
@@ -63,12 +63,22 @@ pub(super) fn exchange(head: &Head, entry: &Entry) -> Result<Exchange, Unreadabl
             headers: further.map(|(_, field)| (field.name.clone(), field.value.clone())).collect(),
             body,
             connection: if entry.kept { Connection::Kept } else { Connection::Own },
+            replica,
         },
         outcome,
         sent_at: time(&entry.started_date_time, "startedDateTime is not a time")?,
         received_at: time(&entry.received_at, "_receivedAt is not a time")?,
         known: Knowledge { withheld, ..Knowledge::default() },
     })
+}
+
+/// To which address of the service a request was sent, where there are several, and the rest of its URL. An address may be the
+/// beginning of another one.
+fn address_of<'u>(head: &Head, url: &'u str) -> Option<(Option<usize>, &'u str)> {
+    let addresses = std::iter::once(&head.base_url).chain(&head.replicas).enumerate();
+    let found = addresses.filter_map(|(at, address)| Some((at, url.strip_prefix(address.as_str())?)));
+    let (at, target) = found.min_by_key(|(_, target)| target.len())?;
+    Some(((!head.replicas.is_empty()).then_some(at), target))
 }
 
 fn sent(data: &PostData) -> Option<Vec<u8>> {

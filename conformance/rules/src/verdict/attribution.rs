@@ -1,0 +1,297 @@
+//! Attribution: which replicas of a service with several addresses show a finding, and whether any of them shows it by itself.
+//!
+//! A finding is attributed only where the trace supports it: where other replicas answered such requests without it, or where the
+//! exchanges of each replica, judged alone, do not show it. It changes no verdict.
+
+use std::collections::BTreeSet;
+
+use super::causes::BROKEN_BY_COUNTERS;
+use super::findings::Likeness;
+use crate::facts::Facts;
+use crate::fleet::{Fleet, replica_of};
+use crate::history::{Entry, History};
+use crate::request::{Operation, PetId};
+use crate::rules::{Failure, Judgement, Rule};
+use crate::trace::exchange::Exchange;
+use crate::trace::{Context, Trace};
+
+/// So many differences between answers are more than chance.
+const SEVERAL: usize = 3;
+
+/// Which replicas show a finding, as places among the addresses of the service.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Attribution {
+    /// Some replicas alone.
+    Only {
+        /// Which.
+        replicas: Vec<usize>,
+        /// How many requests to them show it.
+        broken: usize,
+        /// How many such requests were sent to them.
+        requests: usize,
+        /// How many such requests the other replicas answered without it.
+        others: usize,
+    },
+    /// None by itself: it shows only between answers of several replicas.
+    Across {
+        /// Those that one end of each such difference is at, where they are not all of them.
+        replicas: Vec<usize>,
+        /// Whether the replicas concerned count the requests of a key for themselves.
+        counts_apart: bool,
+    },
+}
+
+impl Attribution {
+    /// The attribution as the end of a sentence.
+    #[must_use]
+    pub fn sentence(&self, context: &Context) -> String {
+        let named = |places: &[usize]| {
+            let address = |at: &usize| context.addresses().nth(*at).unwrap_or_default().to_owned();
+            places.iter().map(address).collect::<Vec<_>>().join(" and ")
+        };
+        match self {
+            Attribution::Only { replicas, broken, requests, others } => format!(
+                "only at {}, in {broken} of {requests} requests; the others answered {others} such requests without it",
+                named(replicas)
+            ),
+            Attribution::Across { replicas, counts_apart: true } if replicas.is_empty() => {
+                "only across replicas: each of them counts for itself".to_owned()
+            }
+            Attribution::Across { replicas, counts_apart: true } => {
+                let count = if replicas.len() == 1 { "counts for itself" } else { "count for themselves" };
+                format!("only across replicas: {} {count}", named(replicas))
+            }
+            Attribution::Across { replicas, counts_apart: false } if replicas.is_empty() => {
+                "only across replicas: none of them shows it by itself".to_owned()
+            }
+            Attribution::Across { replicas, counts_apart: false } => {
+                format!("only between {} and the others: none of them shows it by itself", named(replicas))
+            }
+        }
+    }
+
+    /// The replicas that it names.
+    #[must_use]
+    pub fn replicas(&self) -> &[usize] {
+        match self {
+            Attribution::Only { replicas, .. } | Attribution::Across { replicas, .. } => replicas,
+        }
+    }
+}
+
+/// Attributes the findings of one trace.
+pub(super) struct Attributor<'h> {
+    history: &'h History<'h>,
+    fleet: Fleet,
+    addresses: usize,
+    /// For each replica: the requirements that its exchanges break if they are judged alone.
+    alone: Vec<BTreeSet<&'static str>>,
+}
+
+impl<'h> Attributor<'h> {
+    /// Attributes what is broken by these rules; nothing of a service with one address, or of a sample.
+    pub(super) fn new(facts: &Facts<'h>, broken: &[Rule]) -> Option<Attributor<'h>> {
+        let history = facts.history;
+        if broken.is_empty() || history.is_sample() {
+            return None;
+        }
+        let fleet = Fleet::of(facts)?;
+        let addresses = fleet.reads.len();
+        let alone = (0..addresses).map(|replica| broken_alone(history, replica, broken)).collect();
+        Some(Attributor { history, fleet, addresses, alone })
+    }
+
+    /// The attribution of a finding: failures of one kind, of all those that a rule found.
+    pub(super) fn attribute(&self, id: &str, judgement: &Judgement, of_kind: &[&Failure]) -> Option<Attribution> {
+        let decisive: BTreeSet<usize> =
+            of_kind.iter().filter_map(|failure| failure.exchanges.first().copied()).collect();
+        let shown_at: BTreeSet<usize> =
+            decisive.iter().filter_map(|number| self.entry(*number)).map(replica_of).collect();
+        if shown_at.is_empty() {
+            return None;
+        }
+        if shown_at.iter().all(|replica| self.alone.get(*replica).is_some_and(|broken| broken.contains(id))) {
+            return self.only(judgement, &decisive, &shown_at);
+        }
+        // Between replicas, what is found depends on which of them was asked first: all that the rule found counts.
+        let all: Vec<&Failure> = judgement.failures.iter().collect();
+        if is_of_limits(id) {
+            let apart = self.fleet.counting_apart();
+            if !apart.is_empty() && BROKEN_BY_COUNTERS.contains(&id) {
+                let replicas = if self.fleet.shares_a_counter() { apart } else { Vec::new() };
+                return Some(Attribution::Across { replicas, counts_apart: true });
+            }
+            // Where all count together, which replica a limit was exceeded at is a matter of chance.
+            let is_between = all.len() >= SEVERAL && all.iter().all(|failure| failure.exchanges.len() > 1);
+            let common = self.at_one_end(&all).filter(|_| is_between)?;
+            return Some(Attribution::Across { replicas: vec![common], counts_apart: false });
+        }
+        // What is wrong although each replica shows what the others have created is as wrong in one of them.
+        if self.fleet.lagging().is_empty() {
+            return None;
+        }
+        self.some_do_not_show(&all).or_else(|| {
+            let replicas = self.at_one_end(&all).into_iter().collect();
+            Some(Attribution::Across { replicas, counts_apart: false })
+        })
+    }
+
+    /// What some replicas show by themselves, if others answered such requests without it.
+    fn only(
+        &self,
+        judgement: &Judgement,
+        decisive: &BTreeSet<usize>,
+        shown_at: &BTreeSet<usize>,
+    ) -> Option<Attribution> {
+        let examples: Vec<&Entry<'_>> = decisive.iter().filter_map(|number| self.entry(*number)).collect();
+        let operations: BTreeSet<&str> = examples.iter().map(|entry| entry.operation.name()).collect();
+        let broken: BTreeSet<usize> =
+            judgement.failures.iter().filter_map(|failure| failure.exchanges.first().copied()).collect();
+        let judged = judgement.exchanges.iter().filter_map(|number| self.entry(*number));
+        let judged: Vec<&Entry<'_>> = judged.filter(|entry| operations.contains(entry.operation.name())).collect();
+        let is_at_others = |entry: &&&Entry<'_>| !shown_at.contains(&replica_of(entry));
+        // A rule that does not name the exchanges in which it held is about requests like those in which it did not.
+        let such = if judged.iter().any(|entry| is_at_others(&entry)) {
+            judged
+        } else {
+            let likenesses: Vec<Likeness> = examples.iter().map(|entry| Likeness::of(self.history, entry)).collect();
+            let is_alike = |entry: &&Entry<'_>| likenesses.contains(&Likeness::of(self.history, entry));
+            self.history.entries.iter().filter(is_alike).collect()
+        };
+        let is_broken = |entry: &Entry<'_>| broken.contains(&entry.exchange.number);
+        let others = such.iter().filter(is_at_others).filter(|entry| !is_broken(entry)).count();
+        let there: Vec<&Entry<'_>> = such.into_iter().filter(|entry| shown_at.contains(&replica_of(entry))).collect();
+        let attribution = Attribution::Only {
+            replicas: shown_at.iter().copied().collect(),
+            broken: there.iter().filter(|entry| is_broken(entry)).count(),
+            requests: there.len(),
+            others,
+        };
+        (shown_at.len() < self.addresses && others > 0).then_some(attribution)
+    }
+
+    /// The replicas that alone do not show what was created at other ones, while those do.
+    fn some_do_not_show(&self, failures: &[&Failure]) -> Option<Attribution> {
+        let broken: BTreeSet<usize> =
+            failures.iter().filter_map(|failure| failure.exchanges.first().copied()).collect();
+        let shown_at: BTreeSet<usize> =
+            broken.iter().filter_map(|number| self.entry(*number)).map(replica_of).collect();
+        let sound = |is_one: &dyn Fn(&usize) -> bool| {
+            (0..self.addresses).filter(is_one).map(|replica| self.fleet.reads[replica].answers).sum::<usize>()
+        };
+        let others = sound(&|replica| !shown_at.contains(replica));
+        let attribution = Attribution::Only {
+            broken: broken.len(),
+            requests: broken.len() + sound(&|replica| shown_at.contains(replica)),
+            others,
+            replicas: shown_at.iter().copied().collect(),
+        };
+        (shown_at.len() < self.addresses && others > 0).then_some(attribution)
+    }
+
+    /// The replica that every one of several failures has to do with, if there are more than two and it is the only one.
+    fn at_one_end(&self, of_kind: &[&Failure]) -> Option<usize> {
+        let mut concerned = of_kind.iter().map(|failure| self.concerned(failure));
+        let first = concerned.next()?;
+        let common = concerned.fold(first, |common, next| &common & &next);
+        (self.addresses > 2 && of_kind.len() > 1 && common.len() == 1).then(|| common.into_iter().next())?
+    }
+
+    /// The replicas that a failure has to do with: those of its exchanges, and that at which the animal was created.
+    fn concerned(&self, failure: &Failure) -> BTreeSet<usize> {
+        let entries: Vec<&Entry<'_>> = failure.exchanges.iter().filter_map(|number| self.entry(*number)).collect();
+        let created = entries.iter().filter_map(|entry| match entry.operation {
+            Operation::Get(PetId::Int64(id)) => self.history.creation(id).map(|made| &self.history.entries[made.entry]),
+            _ => None,
+        });
+        entries.iter().copied().chain(created).map(replica_of).collect()
+    }
+
+    fn entry(&self, number: usize) -> Option<&'h Entry<'h>> {
+        self.history.entries.get(number.checked_sub(1)?)
+    }
+}
+
+/// Whether a requirement is about what the answers to a key say of its limit.
+fn is_of_limits(id: &str) -> bool {
+    (id.starts_with("headers.") || id.starts_with("quota.")) && id != "quota.refused-stores-nothing"
+}
+
+/// The requirements that the exchanges of one replica break if they are judged alone.
+fn broken_alone(history: &History<'_>, replica: usize, rules: &[Rule]) -> BTreeSet<&'static str> {
+    let own = history.entries.iter().filter(|entry| replica_of(entry) == replica);
+    let exchanges = own.enumerate().map(|(at, entry)| Exchange { number: at + 1, ..entry.exchange.clone() });
+    let trace = Trace { context: history.context.clone(), exchanges: exchanges.collect() };
+    let history = History::new(&trace);
+    let facts = Facts::new(&history);
+    rules.iter().filter(|rule| !rule.judge(&facts).failures.is_empty()).map(|rule| rule.id).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalogue::scope::Scope;
+    use crate::trace::exchange::Request;
+    use crate::trace_builder::TraceBuilder;
+    use crate::verdict::judge_facts;
+
+    /// How the findings of a requirement are attributed.
+    fn attributed(builder: TraceBuilder, id: &str) -> Vec<String> {
+        let trace = builder.trace();
+        let history = History::new(&trace);
+        let verdicts = judge_facts(&Facts::new(&history), &Scope::default());
+        let verdict = verdicts.into_iter().find(|verdict| verdict.requirement.id == id).expect("a requirement");
+        assert!(!verdict.findings.is_empty(), "{id} holds");
+        let attributions = verdict.findings.into_iter().map(|finding| finding.attribution);
+        attributions.map(|found| found.map_or_else(String::new, |found| found.sentence(&trace.context))).collect()
+    }
+
+    /// Lists at these replicas, answered with a status.
+    fn lists(replicas: usize, answers: &[(usize, u16)]) -> TraceBuilder {
+        let ask = |builder: TraceBuilder, (at, status): &(usize, u16)| {
+            let body = if *status == 200 { "[]" } else { "" };
+            builder.ask(Request::new("GET", "/pets"), *status, body.to_owned()).replica(*at)
+        };
+        answers.iter().fold(TraceBuilder::new().fleet(replicas), ask)
+    }
+
+    #[test]
+    fn what_one_replica_shows_by_itself_is_attributed_to_it() {
+        let one = lists(3, &[(0, 200), (1, 200), (2, 500), (0, 200), (2, 500), (1, 200), (2, 200)]);
+        let expected =
+            "only at http://127.0.0.1:3/v1, in 2 of 3 requests; the others answered 4 such requests without it";
+        assert_eq!(attributed(one, "list.success"), [expected]);
+        assert_eq!(attributed(lists(2, &[(0, 500), (1, 500)]), "list.success"), [""], "all show it");
+        assert_eq!(attributed(lists(2, &[(0, 500)]), "list.success"), [""], "the other one was not asked");
+    }
+
+    #[test]
+    fn what_none_shows_by_itself_is_attributed_to_several() {
+        let own = (0..16).fold(TraceBuilder::new().fleet(2), |builder, at| {
+            builder.list(200, 59 - at as u64 / 2, 60).replica([0, 1, 1, 0][at % 4])
+        });
+        let own = attributed(own, "quota.every-operation");
+        assert!(
+            own.iter().all(|sentence| sentence == "only across replicas: each of them counts for itself"),
+            "{own:?}"
+        );
+        let stores = TraceBuilder::new().fleet(2).create(7).replica(0).create(8).replica(1).wait(6);
+        let stores = stores.get(7, None).replica(1).get(8, None).replica(0);
+        let expected = "only across replicas: none of them shows it by itself";
+        assert_eq!(attributed(stores, "get.success"), [expected]);
+    }
+
+    #[test]
+    fn a_replica_that_does_not_show_what_the_others_do_is_named() {
+        let created =
+            || TraceBuilder::new().fleet(3).create(7).replica(0).create(8).replica(1).create(9).replica(2).wait(6);
+        let sound = || created().get(7, Some("sold")).replica(1).get(8, Some("sold")).replica(0);
+        let blind = sound().get(7, None).replica(2).get(8, None).replica(2);
+        let expected =
+            "only at http://127.0.0.1:3/v1, in 2 of 2 requests; the others answered 2 such requests without it";
+        assert_eq!(attributed(blind, "get.success"), [expected]);
+        let apart = created().get(7, None).replica(2).get(9, None).replica(0).get(9, None).replica(1);
+        let expected = "only between http://127.0.0.1:3/v1 and the others: none of them shows it by itself";
+        assert_eq!(attributed(apart, "get.success"), [expected]);
+    }
+}

@@ -1,0 +1,241 @@
+//! What a run shows of each address of a service with several: a row of a table, in the words that every format uses.
+
+use jiff::SignedDuration;
+use serde::{Deserialize, Serialize};
+
+use super::Report;
+use super::presentation::Presentation;
+use animal_store_rules::fleet::{Counter, Fleet, Reads};
+use animal_store_rules::trace::Trace;
+use animal_store_rules::trace::exchange::Exchange;
+use animal_store_rules::verdict::RequirementVerdict;
+use animal_store_rules::verdict::attribution;
+
+/// What the run shows of one address.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct Replica {
+    /// The address.
+    pub base_url: String,
+    /// How many requests were sent to it.
+    pub requests: usize,
+    /// How many of them came with a key, and so may count against it.
+    pub requests_with_key: usize,
+    /// How many animals were created at it.
+    pub created: usize,
+    /// The requirements that its responses break.
+    pub findings: Vec<String>,
+    /// Those of them that no response of another address breaks, although such requests were sent there.
+    pub only_here: Vec<String>,
+    /// What it shows of the animals that were created at other addresses.
+    pub reads: ReadsElsewhere,
+    /// The other addresses that count the requests of a key together with it: none if it counts for itself. Null if the run does not
+    /// show it.
+    pub counts_with: Option<Vec<String>>,
+}
+
+/// What an address shows of the animals that were created at other ones.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct ReadsElsewhere {
+    /// How many of these animals it has shown.
+    pub shown: usize,
+    /// How many of them it was asked for and has never shown.
+    pub never_shown: usize,
+    /// The longest time after a creation at which a read did not show the animal, in milliseconds.
+    pub missing_ms: Option<u64>,
+    /// How long after a creation a read showed the animal first, in milliseconds: the longest time of those that were missing before,
+    /// else the shortest.
+    pub shown_ms: Option<u64>,
+}
+
+/// Which addresses of the service show a finding.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case", tag = "scope")]
+#[non_exhaustive]
+pub enum Attribution {
+    /// Some of them alone.
+    Only {
+        /// Which.
+        replicas: Vec<String>,
+        /// How many requests to them show it.
+        broken: usize,
+        /// How many such requests were sent to them.
+        requests: usize,
+        /// How many such requests the others answered without it.
+        others: usize,
+        /// The same as the end of a sentence.
+        sentence: String,
+    },
+    /// None by itself: it shows between responses of several.
+    Across {
+        /// Those that one end of each difference is at, where they are not all of them.
+        replicas: Vec<String>,
+        /// The same as the end of a sentence.
+        sentence: String,
+    },
+}
+
+impl Attribution {
+    /// The attribution of a finding, presented.
+    pub(super) fn of(presentation: &Presentation<'_>, trace: &Trace, found: &attribution::Attribution) -> Attribution {
+        let addresses = addresses(presentation, trace);
+        let replicas = found.replicas().iter().filter_map(|at| addresses.get(*at).cloned()).collect();
+        let sentence = presentation.own(&found.sentence(&trace.context));
+        match *found {
+            attribution::Attribution::Only { broken, requests, others, .. } => {
+                Attribution::Only { replicas, broken, requests, others, sentence }
+            }
+            attribution::Attribution::Across { .. } => Attribution::Across { replicas, sentence },
+        }
+    }
+
+    /// The attribution as the end of a sentence.
+    #[must_use]
+    pub fn sentence(&self) -> &str {
+        match self {
+            Attribution::Only { sentence, .. } | Attribution::Across { sentence, .. } => sentence,
+        }
+    }
+}
+
+impl Replica {
+    /// How many requirements its responses break, and which of them it breaks alone.
+    #[must_use]
+    pub fn findings_shown(&self) -> String {
+        let count = match self.findings.len() {
+            0 => "no findings".to_owned(),
+            1 => "1 finding".to_owned(),
+            count => format!("{count} findings"),
+        };
+        if self.only_here.is_empty() { count } else { format!("{count}, only here: {}", self.only_here.join(", ")) }
+    }
+
+    /// When it showed what was created elsewhere.
+    #[must_use]
+    pub fn lag_shown(&self) -> String {
+        let ReadsElsewhere { shown, never_shown, missing_ms, shown_ms } = self.reads;
+        let seconds = |time: u64| format!("{}.{:03} s", time / 1_000, time % 1_000);
+        let first = match (shown_ms.filter(|_| shown > 0), missing_ms) {
+            (None, None) => return "not observed".to_owned(),
+            (Some(time), None) => format!("none seen: first shown after {}", seconds(time)),
+            (Some(time), Some(missing)) => {
+                format!("first shown after {}, missing after {}", seconds(time), seconds(missing))
+            }
+            (None, Some(missing)) => format!("nothing shown after {}", seconds(missing)),
+        };
+        if shown > 0 && never_shown > 0 { format!("{first}; {never_shown} never shown") } else { first }
+    }
+
+    /// With which others it counts the requests of a key.
+    #[must_use]
+    pub fn counter_shown(&self, report: &Report) -> String {
+        match self.counts_with.as_deref() {
+            None => "not observed".to_owned(),
+            Some([]) => "its own".to_owned(),
+            Some(others) if others.len() + 1 == report.replicas.len() => "shared by all".to_owned(),
+            Some(others) => format!("shared with {}", others.join(", ")),
+        }
+    }
+}
+
+impl Report {
+    /// The part of a URL below the base URL; of a service with several addresses, the whole, which says where a request went.
+    #[must_use]
+    pub(crate) fn shown_target<'u>(&self, url: &'u str) -> &'u str {
+        if self.replicas.is_empty() { url.strip_prefix(&self.target.base_url).unwrap_or(url) } else { url }
+    }
+}
+
+/// A row for each address of the service, if there are several.
+pub(super) fn replicas(
+    trace: &Trace,
+    fleet: Option<&Fleet>,
+    verdicts: &[RequirementVerdict],
+    presentation: &Presentation<'_>,
+) -> Vec<Replica> {
+    let Some(fleet) = fleet else { return Vec::new() };
+    let addresses = addresses(presentation, trace);
+    let rows = fleet.counters.iter().zip(&fleet.reads).enumerate().map(|(at, (counter, reads))| {
+        let is_here = |exchange: &&Exchange| exchange.request.replica.unwrap_or_default() == at;
+        let sent: Vec<&Exchange> = trace.exchanges.iter().filter(is_here).collect();
+        let is_creation =
+            |exchange: &&&Exchange| exchange.request.method == "POST" && exchange.status() == Some(201);
+        let is_broken_here = |verdict: &&RequirementVerdict| {
+            let decisive = verdict.failures.iter().filter_map(|failure| failure.exchanges.first());
+            verdict.selected && decisive.into_iter().any(|number| is_numbered(&sent, *number))
+        };
+        let is_only_here = |verdict: &&RequirementVerdict| {
+            let is_one = |found: &attribution::Attribution| {
+                matches!(found, attribution::Attribution::Only { replicas, .. } if *replicas == [at])
+            };
+            let found = verdict.findings.iter().map(|finding| finding.attribution.as_ref());
+            !verdict.findings.is_empty() && found.into_iter().all(|found| found.is_some_and(is_one))
+        };
+        let id = |verdict: &RequirementVerdict| verdict.requirement.id.clone();
+        let broken = verdicts.iter().filter(is_broken_here);
+        Replica {
+            base_url: addresses[at].clone(),
+            requests: sent.len(),
+            requests_with_key: sent.iter().filter(|exchange| presentation.comes_with_key(exchange)).count(),
+            created: sent.iter().filter(is_creation).count(),
+            findings: broken.clone().map(id).collect(),
+            only_here: broken.filter(is_only_here).map(id).collect(),
+            reads: reads_elsewhere(reads),
+            counts_with: match counter {
+                Counter::Unknown => None,
+                Counter::With(others) => Some(others.iter().map(|other| addresses[*other].clone()).collect()),
+            },
+        }
+    });
+    rows.collect()
+}
+
+fn is_numbered(sent: &[&Exchange], number: usize) -> bool {
+    sent.binary_search_by_key(&number, |exchange| exchange.number).is_ok()
+}
+
+fn addresses(presentation: &Presentation<'_>, trace: &Trace) -> Vec<String> {
+    trace.context.addresses().map(|address| presentation.own(address)).collect()
+}
+
+fn reads_elsewhere(reads: &Reads) -> ReadsElsewhere {
+    let milliseconds = |time: SignedDuration| u64::try_from(time.as_millis()).unwrap_or_default();
+    ReadsElsewhere {
+        shown: reads.shown,
+        never_shown: reads.never_shown,
+        missing_ms: reads.missing_for.map(milliseconds),
+        shown_ms: reads.shown_after.map(milliseconds),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn when_a_replica_showed_what_was_created_elsewhere_is_in_words() {
+        let lag = |shown, never_shown, missing_ms, shown_ms| {
+            let reads = ReadsElsewhere { shown, never_shown, missing_ms, shown_ms };
+            let replica = Replica {
+                base_url: "http://h/v1".to_owned(),
+                requests: 1,
+                requests_with_key: 1,
+                created: 0,
+                findings: Vec::new(),
+                only_here: Vec::new(),
+                reads,
+                counts_with: None,
+            };
+            replica.lag_shown()
+        };
+        assert_eq!(lag(0, 0, None, None), "not observed");
+        assert_eq!(lag(3, 0, None, Some(12)), "none seen: first shown after 0.012 s");
+        assert_eq!(lag(3, 0, Some(1_600), Some(3_210)), "first shown after 3.210 s, missing after 1.600 s");
+        assert_eq!(lag(3, 2, Some(6_000), Some(12)), "first shown after 0.012 s, missing after 6.000 s; 2 never shown");
+        assert_eq!(lag(0, 2, Some(6_000), None), "nothing shown after 6.000 s");
+    }
+}

@@ -1,0 +1,406 @@
+//! A service with several addresses: what only several replicas get wrong is caught and attributed, and no lawful fleet is accused.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use animal_store_conformance::probes::preflight::Unusable;
+use animal_store_conformance::recorded::{Terms, judge as judge_recorded};
+use animal_store_conformance::report::text::Detail;
+use animal_store_conformance::report::{Evidence, Replica, Report, har, html, json, markdown};
+use animal_store_conformance::{Judge, Options, RunError};
+use animal_store_rules::catalogue::scope::Profile;
+use animal_store_rules::trace::exchange::Connection;
+use animal_store_rules::verdict::{Status, Verdict};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::process::Command;
+
+use crate::candidate::{Candidate, KEY, Nature, PER_DAY};
+use crate::command_line::text;
+use crate::faults::Fault;
+use crate::{broken, options};
+
+/// A limit that the tour nearly exhausts, late enough in a window to see it end.
+fn small() -> Nature {
+    Nature { limit: 90, first_window: 15, ..Nature::default() }
+}
+
+/// Options for these addresses.
+fn options_for(addresses: &[&str], profile: Profile) -> Options {
+    let mut options = options(addresses[0], profile);
+    addresses[1..].iter().for_each(|replica| options.add_replica(replica).expect("another address"));
+    options.plan = Some(format!("enterprise=90,{PER_DAY}").parse().expect("a plan"));
+    options.strict = true;
+    options.max_duration = Options::MAX_DURATION;
+    options
+}
+
+fn addresses(fleet: &[Candidate]) -> Vec<&str> {
+    fleet.iter().map(|candidate| candidate.base_url.as_str()).collect()
+}
+
+/// Judges a fleet by a full run.
+async fn report_on(natures: &[Nature]) -> Report {
+    let fleet = Candidate::start_fleet(natures).await;
+    let report = fleet[0].judge(options_for(&addresses(&fleet), Profile::Full)).await.expect("a verdict");
+    let listed: Vec<&str> = report.replicas.iter().map(|replica| replica.base_url.as_str()).collect();
+    assert_eq!(listed, addresses(&fleet));
+    assert_eq!(report.replicas.iter().map(|replica| replica.requests).sum::<usize>(), report.requests);
+    report
+}
+
+fn assert_conforms(report: &Report) {
+    let missed: Vec<_> =
+        report.requirements.iter().filter(|r| r.status == Status::NotExercised).map(|r| (&r.id, &r.reason)).collect();
+    assert_eq!(report.verdict, Verdict::Conforms, "broken: {:#?}, not exercised: {missed:#?}", broken(report));
+}
+
+/// The findings of a requirement.
+fn evidence<'r>(report: &'r Report, id: &str) -> &'r [Evidence] {
+    let requirement = report.requirements.iter().find(|requirement| requirement.id == id).expect("a requirement");
+    assert!(!requirement.evidence.is_empty(), "{id} holds; broken: {:#?}", broken(report));
+    &requirement.evidence
+}
+
+/// How the findings of a requirement are attributed.
+fn attributed<'r>(report: &'r Report, id: &str) -> Vec<&'r str> {
+    let sentence = |evidence: &'r Evidence| evidence.attribution.as_ref().map_or("", |found| found.sentence());
+    evidence(report, id).iter().map(sentence).collect()
+}
+
+fn with_whom(replica: &Replica) -> Option<usize> {
+    replica.counts_with.as_ref().map(Vec::len)
+}
+
+#[tokio::test]
+async fn replicas_that_share_all_conform_and_cost_no_more_requests_than_one() {
+    let alone = Candidate::start(small()).await;
+    let mut one = options_for(&[&alone.base_url], Profile::Full);
+    one.seed = 7;
+    let one = alone.judge(one).await.expect("a verdict");
+    assert!(one.replicas.is_empty() && !json::render(&one).contains("replica"), "one address is no fleet");
+    for replicas in [2, 3, 5] {
+        let report = report_on(&vec![small(); replicas]).await;
+        assert_conforms(&report);
+        assert!(report.requests <= one.requests, "{replicas}: {} and not {}", report.requests, one.requests);
+        for replica in &report.replicas {
+            let fair = report.requests / replicas;
+            assert!((fair / 2..fair * 2).contains(&replica.requests), "{replicas}: {:#?}", report.replicas);
+            assert_eq!((replica.findings.len(), with_whom(replica)), (0, Some(replicas - 1)), "{replica:#?}");
+            assert!(replica.reads.shown > 0 && replica.reads.missing_ms.is_none(), "{replica:#?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn every_seed_spreads_a_lawful_fleet_without_an_accusation() {
+    for seed in 0..8 {
+        let fleet = Candidate::start_fleet(&[small(); 3]).await;
+        let mut options = options_for(&addresses(&fleet), Profile::Full);
+        options.seed = seed;
+        assert_conforms(&fleet[0].judge(options).await.expect("a verdict"));
+    }
+}
+
+#[tokio::test]
+async fn what_is_created_at_one_replica_is_read_at_another_one() {
+    let fleet = Candidate::start_fleet(&[small(); 2]).await;
+    let options = options_for(&addresses(&fleet), Profile::Functional);
+    let (trace, _) = Judge::new(options).clock(fleet[0].clock()).probe().await.expect("a trace");
+    let created: Vec<(String, Option<usize>)> = trace
+        .exchanges
+        .iter()
+        .filter(|exchange| exchange.request.method == "POST" && exchange.status() == Some(201))
+        .filter_map(|exchange| {
+            let pet: serde_json::Value = serde_json::from_slice(&exchange.response()?.body).ok()?;
+            Some((format!("/pets/{}", pet["id"]), exchange.request.replica))
+        })
+        .collect();
+    let reads = trace.exchanges.iter().filter(|exchange| exchange.request.method == "GET");
+    let mut seen = 0;
+    for read in reads.filter(|read| read.request.connection == Connection::Own && read.status() == Some(200)) {
+        if let Some((_, at)) = created.iter().find(|(path, _)| *path == read.request.path) {
+            assert_ne!(read.request.replica, *at, "{}", read.request.path);
+            seen += 1;
+        }
+    }
+    assert!(seen > 3, "{seen} reads");
+}
+
+#[tokio::test]
+async fn replicas_that_count_for_themselves_are_caught_and_named_as_such() {
+    for replicas in [2, 3] {
+        let report = report_on(&vec![Nature { counts_apart: true, ..small() }; replicas]).await;
+        assert_eq!(report.verdict, Verdict::Violates);
+        for id in ["quota.not-exceeded", "headers.remaining-never-rises"] {
+            let attributed = attributed(&report, id);
+            assert!(
+                attributed.iter().all(|at| *at == "only across replicas: each of them counts for itself"),
+                "{attributed:?}"
+            );
+        }
+        assert!(report.replicas.iter().all(|replica| with_whom(replica) == Some(0)), "{:#?}", report.replicas);
+        let cause = report.causes.first().expect("a cause");
+        assert_eq!(cause.id, "counter-per-replica", "{:#?}", report.causes);
+        assert!(
+            broken(&report).iter().all(|line| line.starts_with("quota.") || line.starts_with("headers.")),
+            "{:#?}",
+            broken(&report)
+        );
+    }
+}
+
+#[tokio::test]
+async fn one_replica_that_counts_or_stores_by_itself_is_named() {
+    let apart = Nature { counts_apart: true, ..small() };
+    let report = report_on(&[small(), small(), apart]).await;
+    let third = &report.replicas[2];
+    let expected = format!("only across replicas: {} counts for itself", third.base_url);
+    for id in ["quota.not-exceeded", "headers.remaining-never-rises"] {
+        assert!(attributed(&report, id).iter().all(|at| *at == expected), "{:?}", attributed(&report, id));
+    }
+    assert_eq!(with_whom(third), Some(0));
+    let apart = Nature { stores_apart: true, ids_after: 1_000_000, ..small() };
+    let report = report_on(&[small(), small(), apart]).await;
+    let third = &report.replicas[2];
+    let expected = format!("only between {} and the others: none of them shows it by itself", third.base_url);
+    assert!(attributed(&report, "get.success").iter().all(|at| *at == expected), "{:?}", broken(&report));
+    assert!(report.causes[0].sentence.contains(&format!("{} shows nothing", third.base_url)), "{:?}", report.causes);
+}
+
+#[tokio::test]
+async fn a_replica_whose_headers_differ_from_those_of_the_others_is_named() {
+    let odd = Nature { fault: Some(Fault::NothingRemains), ..small() };
+    let report = report_on(&[small(), odd, small()]).await;
+    let second = &report.replicas[1].base_url;
+    let attributed = attributed(&report, "headers.remaining-never-rises");
+    assert!(attributed.iter().all(|at| at.starts_with(&format!("only between {second} and"))), "{attributed:?}");
+}
+
+#[tokio::test]
+async fn a_catalogue_for_each_replica_is_caught_whatever_its_ids_are() {
+    for ids_after in [0, 1_000_000] {
+        let first = Nature { stores_apart: true, ..small() };
+        let report = report_on(&[first, Nature { ids_after, ..first }]).await;
+        assert_eq!(report.verdict, Verdict::Violates);
+        for id in ["get.success", "list.complete"] {
+            let is_broken = report.requirements.iter().any(|r| r.id == id && r.failures > 0);
+            if is_broken || ids_after > 0 {
+                let attributed = attributed(&report, id);
+                assert!(
+                    attributed.iter().all(|at| *at == "only across replicas: none of them shows it by itself"),
+                    "{attributed:?}"
+                );
+            }
+        }
+        assert!(report.causes.iter().any(|cause| cause.id == "catalogue-per-replica"), "{:#?}", report.causes);
+        assert!(report.replicas.iter().all(|replica| replica.reads.shown == 0), "{:#?}", report.replicas);
+        assert!(report.replicas.iter().all(|replica| replica.lag_shown().starts_with("nothing shown after")));
+    }
+}
+
+#[tokio::test]
+async fn one_broken_replica_of_three_is_named_with_how_often_it_shows() {
+    for (fault, id) in [(Fault::NoReset, "headers.reset"), (Fault::Forbids, "auth.invalid-key")] {
+        let report = report_on(&[small(), small(), Nature { fault: Some(fault), ..small() }]).await;
+        assert_eq!(report.verdict, Verdict::Violates, "{fault:?}");
+        let third = &report.replicas[2];
+        for evidence in evidence(&report, id) {
+            let sentence = evidence.attribution.as_ref().map_or("", |found| found.sentence());
+            let (named, counted) = sentence.split_once(", in ").unwrap_or((sentence, ""));
+            assert_eq!(named, format!("only at {}", third.base_url), "{fault:?}: {evidence:#?}");
+            let numbers: Vec<usize> = counted.split(' ').filter_map(|word| word.parse().ok()).collect();
+            assert!(numbers[0] == numbers[1] && numbers[2] > 0, "{fault:?}: {sentence}");
+            assert!(evidence.finding().ends_with(sentence) && evidence.intermittent.is_none());
+            assert_eq!(evidence.exchanges[0].replica.as_deref(), Some(third.base_url.as_str()));
+            assert!(evidence.exchanges[0].curl.contains(&third.base_url), "{}", evidence.exchanges[0].curl);
+        }
+        assert!(third.only_here.contains(&id.to_owned()), "{third:#?}");
+        assert!(report.replicas[..2].iter().all(|replica| replica.findings.is_empty()), "{:#?}", report.replicas);
+    }
+}
+
+#[tokio::test]
+async fn reads_that_lag_by_three_seconds_are_lawful_and_reported() {
+    for natures in [&[true, true][..], &[false, true, false]] {
+        let lagging = |lags: &bool| Nature { lag_of_others: Duration::from_secs(if *lags { 3 } else { 0 }), ..small() };
+        let fleet: Vec<Nature> = natures.iter().map(lagging).collect();
+        let report = report_on(&fleet).await;
+        assert_conforms(&report);
+        for (replica, lags) in report.replicas.iter().zip(natures) {
+            assert_eq!(replica.reads.missing_ms.is_some(), *lags, "{replica:#?}");
+            assert!(!lags || replica.reads.shown_ms.is_some_and(|time| time >= 3_000), "{replica:#?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_replica_that_lags_too_long_is_named() {
+    let slow = Nature { lag_of_others: Duration::from_mins(10), ..small() };
+    let report = report_on(&[small(), small(), slow]).await;
+    assert_eq!(report.verdict, Verdict::Violates);
+    let third = &report.replicas[2];
+    let is_named = |id: &str| {
+        let start = format!("only at {}, in ", third.base_url);
+        attributed(&report, id).iter().all(|sentence| sentence.starts_with(&start))
+    };
+    let broken: Vec<&str> = report.requirements.iter().filter(|r| r.failures > 0).map(|r| r.id.as_str()).collect();
+    assert!(!broken.is_empty() && broken.iter().all(|id| is_named(id)), "{:#?}", self::broken(&report));
+    assert!(third.lag_shown().starts_with("nothing shown after"), "{}", third.lag_shown());
+}
+
+/// How a balancer picks the server of a connection.
+#[derive(Clone, Copy, Debug)]
+enum Balance {
+    /// Each in turn.
+    RoundRobin,
+    /// All connections of a client go to one.
+    Sticky,
+}
+
+/// A balancer with one address before these servers, which passes connections on.
+async fn balancer(servers: &[Candidate], balance: Balance) -> String {
+    let backends: Vec<String> = servers
+        .iter()
+        .map(|server| server.base_url.trim_start_matches("http://").trim_end_matches("/v1").to_owned())
+        .collect();
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let address = listener.local_addr().expect("an address");
+    let next = Arc::new(AtomicUsize::new(0));
+    tokio::spawn(async move {
+        while let Ok((mut client, peer)) = listener.accept().await {
+            let place = match balance {
+                Balance::RoundRobin => next.fetch_add(1, Ordering::Relaxed),
+                Balance::Sticky => usize::from(peer.is_ipv4()),
+            };
+            let backend = backends[place % backends.len()].clone();
+            tokio::spawn(async move {
+                if let Ok(mut server) = TcpStream::connect(backend).await {
+                    let _ended = tokio::io::copy_bidirectional(&mut client, &mut server).await;
+                }
+            });
+        }
+    });
+    format!("http://{address}/v1")
+}
+
+#[tokio::test]
+async fn a_balancer_before_replicas_that_share_all_is_one_lawful_server() {
+    for balance in [Balance::RoundRobin, Balance::Sticky] {
+        let fleet = Candidate::start_fleet(&[small(); 2]).await;
+        let address = balancer(&fleet, balance).await;
+        let report = fleet[0].judge(options_for(&[&address], Profile::Full)).await.expect("a verdict");
+        assert_conforms(&report);
+        // Several balancers before one service are addresses of it as well.
+        let other = balancer(&fleet, Balance::RoundRobin).await;
+        let report = fleet[0].judge(options_for(&[&address, &other], Profile::Functional)).await.expect("a verdict");
+        assert_conforms(&report);
+    }
+}
+
+#[tokio::test]
+async fn behind_a_balancer_only_what_can_be_seen_is_held_against_replicas() {
+    let (counting, storing) = (Nature { counts_apart: true, ..small() }, Nature { stores_apart: true, ..small() });
+    for (nature, id) in [(counting, "quota.not-exceeded"), (storing, "pet.unique-id")] {
+        let fleet = Candidate::start_fleet(&[nature; 2]).await;
+        let address = balancer(&fleet, Balance::RoundRobin).await;
+        let report = fleet[0].judge(options_for(&[&address], Profile::Full)).await.expect("a verdict");
+        assert!(evidence(&report, id).iter().all(|evidence| evidence.attribution.is_none()), "there is one address");
+        let fleet = Candidate::start_fleet(&[nature; 2]).await;
+        let address = balancer(&fleet, Balance::Sticky).await;
+        assert_conforms(&fleet[0].judge(options_for(&[&address], Profile::Full)).await.expect("a verdict"));
+    }
+}
+
+#[tokio::test]
+async fn a_replica_that_cannot_be_reached_ends_the_run_and_is_named() {
+    let fleet = Candidate::start_fleet(&[small(); 2]).await;
+    let socket = TcpSocket::new_v4().expect("a socket");
+    socket.bind(SocketAddr::from(([127, 0, 0, 1], 0))).expect("a free port");
+    let silent = format!("http://{}/v1", socket.local_addr().expect("an address"));
+    let mut addresses = addresses(&fleet);
+    addresses.push(&silent);
+    let error = fleet[0].judge(options_for(&addresses, Profile::Full)).await.expect_err("one does not listen");
+    assert!(matches!(error, RunError::Unusable(Unusable::Replica(_))), "{error}");
+    let text = error.to_string();
+    assert!(text.starts_with(&format!("cannot connect to {silent}: connection refused")), "{text}");
+    assert!(text.contains("the host and port of --replica") && !text.contains("--base-url"), "{text}");
+
+    let nowhere = fleet[1].base_url.replace("/v1", "/v2");
+    let addresses = [fleet[0].base_url.as_str(), &nowhere];
+    let elsewhere = fleet[0].judge(options_for(&addresses, Profile::Functional)).await;
+    match elsewhere {
+        Ok(report) => assert_eq!(report.verdict, Verdict::Violates),
+        Err(error) => assert!(error.to_string().contains(&nowhere), "{error}"),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_recorded_run_of_a_fleet_gives_the_same_report() {
+    let broken = Nature { fault: Some(Fault::NoReset), ..small() };
+    let fleet = Candidate::start_fleet(&[small(), broken]).await;
+    let options = options_for(&addresses(&fleet), Profile::Full);
+    let (report, trace) = Judge::new(options).clock(fleet[0].clock()).run_and_record().await.expect("a verdict");
+    assert!(!trace.contains(KEY) && trace.contains(r#""replica":1"#));
+    let folder = tempfile::tempdir().expect("a folder");
+    let judged = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).expect("a writable folder");
+        judge_recorded(&[path], &Terms::default()).expect("a report")
+    };
+    assert_eq!(json::render(&judged("run.jsonl", &trace)), json::render(&report));
+    let archive = judged("run.har", &har::render(&report));
+    assert_eq!(attributed(&archive, "headers.reset"), attributed(&report, "headers.reset"));
+    let requests = |report: &Report| report.replicas.iter().map(|replica| replica.requests).collect::<Vec<_>>();
+    assert_eq!(requests(&archive), requests(&report));
+}
+
+#[tokio::test]
+async fn every_format_has_the_table_of_the_replicas_and_names_the_one_that_is_broken() {
+    let broken = Nature { fault: Some(Fault::NoReset), ..small() };
+    let report = report_on(&[small(), broken]).await;
+    let second = &report.replicas[1].base_url;
+    let attribution = format!("only at {second}, in ");
+    let plain = animal_store_conformance::report::text::render(&report, Detail::Normal, usize::MAX);
+    assert!(plain.contains("Replicas") && plain.contains(&attribution) && plain.contains("shared by all"), "{plain}");
+    let page = html::render(&report);
+    assert!(page.contains("id=\"replicas-title\"") && page.contains("(only here)") && page.contains(&attribution));
+    let summary = markdown::render(&report);
+    assert!(summary.contains("### Replicas") && summary.contains("1 finding, only here"), "{summary}");
+    let document: serde_json::Value = serde_json::from_str(&json::render(&report)).expect("JSON");
+    assert_eq!(document["replicas"][1]["only_here"][0], "headers.reset", "{}", document["replicas"]);
+    assert!(report.rerun_command.contains(&format!(" --replica {second} ")), "{}", report.rerun_command);
+    let schema: serde_json::Value =
+        serde_json::from_str(include_str!("../../../fixtures/report.schema.json")).expect("a schema");
+    let validator = jsonschema::validator_for(&schema).expect("a valid schema");
+    let errors: Vec<String> = validator.iter_errors(&document).map(|error| error.to_string()).collect();
+    assert!(errors.is_empty(), "{errors:#?}");
+}
+
+#[tokio::test]
+async fn the_program_takes_replicas_and_refuses_one_address_twice() {
+    let nature = Nature::default();
+    let fleet = Candidate::start_fleet(&[nature; 2]).await;
+    let [first, second] = [0, 1].map(|at| fleet[at].base_url.as_str());
+    let conform = |args: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_conform"));
+        command.args(["--no-config", "--profile", "functional", "--cases", "0", "--seed", "7"]).args(args);
+        command.env("CONFORM_API_KEY", KEY).output()
+    };
+    let output = conform(&["--base-url", first, "--replica", second]).await.expect("the program starts");
+    let shown = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{shown}{}", text(&output.stderr));
+    assert!(shown.contains("Replicas") && shown.contains(second) && !shown.contains(KEY), "{shown}");
+    for (args, problem) in [
+        (&["--base-url", first, "--replica", first][..], "is given twice"),
+        (&["--replica", second], "--replica needs --base-url"),
+        (&["--base-url", first, "--replica", "127.0.0.1"], "is not a base URL"),
+    ] {
+        let output = conform(args).await.expect("the program starts");
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        assert!(text(&output.stderr).contains(problem), "{}", text(&output.stderr));
+    }
+    let output = conform(&["--base-url", first, "--replica", second, "--dry-run"]).await.expect("the program starts");
+    assert!(text(&output.stdout).starts_with(&format!("{first} and 1 replica · ")), "{}", text(&output.stdout));
+}
