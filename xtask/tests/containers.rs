@@ -28,6 +28,7 @@ fn images_of_the_products_judge_and_are_judged_and_leave_nothing_behind() {
     site.an_interrupted_run_leaves_no_container();
     site.without_an_engine_a_sentence_is_all();
     site.the_judges_image_judges_the_references_on_a_private_network();
+    site.the_image_gets_healthy_as_the_compose_file_runs_it();
 }
 
 fn engine_answers() -> bool {
@@ -165,6 +166,25 @@ impl Site {
         // After SIGTERM it ends in good order; killed, it would leave another code.
         docker(["stop", "--time", "60", server]);
         assert_eq!(docker(["inspect", "--format", "{{.State.ExitCode}}", server]).trim(), "0");
+    }
+
+    fn the_image_gets_healthy_as_the_compose_file_runs_it(&self) {
+        let yaml = include_str!("../../fixtures/compose.yaml");
+        let lines: Vec<(&str, &str)> = yaml.lines().filter_map(|line| line.trim().split_once(": ")).collect();
+        let member = |name: &str| lines.iter().find(|(known, _)| *known == name).expect(name).1;
+        let words = |name: &str| serde_json::from_str::<Vec<String>>(member(name)).expect("an array in one line");
+        assert_eq!(member("read_only"), "true");
+        let mut line = vec!["run".to_owned(), "--detach".to_owned(), "--read-only".to_owned()];
+        line.extend(words("tmpfs").into_iter().map(|folder| format!("--tmpfs={folder}")));
+        line.extend(
+            ["TMPDIR", "ANIMAL_STORE_KEYS"].map(|name| format!("--env={name}={}", member(name).trim_matches('"'))),
+        );
+        line.push(self.seeded.clone());
+        line.extend(words("command"));
+        let server = docker(line);
+        wait_until("the service of the compose file is healthy", || {
+            docker(["inspect", "--format", "{{.State.Health.Status}}", server.trim()]).trim() == "healthy"
+        });
     }
 
     /// The containers that judges have started here and not removed.
