@@ -9,8 +9,12 @@ use clap::Args;
 
 use crate::cargo;
 
-/// The test of the container images. It waits for the engine most of the time, and takes longer than any other.
-const IMAGES: &str = "images_of_the_products_judge_and_are_judged_and_leave_nothing_behind";
+/// The tests that wait most of the time, for a limit in real time and for the container engine, each with the test program that it
+/// belongs to.
+const WAITING: [(&str, &str); 2] = [
+    ("it", "reference::the_reference_conforms_on_a_free_key_within_its_budget"),
+    ("containers", "images_of_the_products_judge_and_are_judged_and_leave_nothing_behind"),
+];
 
 /// The arguments of `cargo xtask test`.
 #[derive(Debug, Args)]
@@ -41,22 +45,24 @@ pub(crate) fn run(args: &[OsString]) -> anyhow::Result<ExitCode> {
 
 const NO_CARGO: &str = "could not start cargo; is it on the path?";
 
-/// Runs the test of the images at the same time as all others, and prints its output after theirs. All select the whole workspace, so
-/// that they share what is built.
+/// Runs the tests that wait at the same time as all others, and prints their output afterwards. All select the whole workspace, so that
+/// they share what is built.
 fn run_everything() -> anyhow::Result<ExitCode> {
     let built = cargo_test().args(["--workspace", "--no-run"]).status().context(NO_CARGO)?;
     if !built.success() {
         return Ok(cargo::exit_code(built));
     }
-    let mut images = cargo_test();
-    images.args(["--workspace", "--test", "containers"]).stdin(Stdio::null());
-    let images = std::thread::spawn(move || images.output());
-    let others = cargo_test().args(["--workspace", "--", "--skip", IMAGES]).status().context(NO_CARGO);
-    let images = images.join().expect("a thread that only waits").context(NO_CARGO)?;
-    std::io::stderr().write_all(&images.stderr)?;
-    std::io::stdout().write_all(&images.stdout)?;
+    let (mut waiting, mut others) = (cargo_test(), cargo_test());
+    waiting.arg("--workspace").args(WAITING.iter().flat_map(|(program, _)| ["--test", program]));
+    waiting.arg("--").args(WAITING.map(|(_, test)| test)).stdin(Stdio::null());
+    others.args(["--workspace", "--"]).args(WAITING.iter().flat_map(|(_, test)| ["--skip", test]));
+    let waiting = std::thread::spawn(move || waiting.output());
+    let others = others.status().context(NO_CARGO);
+    let waiting = waiting.join().expect("a thread that only waits").context(NO_CARGO)?;
+    std::io::stderr().write_all(&waiting.stderr)?;
+    std::io::stdout().write_all(&waiting.stdout)?;
     let others = others?;
-    Ok(cargo::exit_code(if others.success() { images.status } else { others }))
+    Ok(cargo::exit_code(if others.success() { waiting.status } else { others }))
 }
 
 fn cargo_test() -> Command {
@@ -77,8 +83,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_test_of_the_images_has_the_name_that_is_left_out() {
-        let source = include_str!("../tests/containers.rs");
-        assert!(source.contains(&format!("#[test]\nfn {IMAGES}()")));
+    fn the_tests_that_wait_have_the_names_that_are_left_out() {
+        let sources = [include_str!("../../conformance/tests/it/reference.rs"), include_str!("../tests/containers.rs")];
+        for ((_, test), source) in WAITING.into_iter().zip(sources) {
+            let name = test.rsplit("::").next().expect("a name");
+            assert!(source.contains(&format!("fn {name}()")), "{test}");
+        }
     }
 }
