@@ -128,7 +128,11 @@ pub(crate) const SPECIFICATION_FILE: &str = ".github/docs/specification.md";
 /// The address of that page; none until who publishes the project has put a name into the address of the repository.
 #[cfg(feature = "cli")]
 pub(crate) fn specification_page() -> Option<String> {
-    let repository = env!("CARGO_PKG_REPOSITORY");
+    page_in(env!("CARGO_PKG_REPOSITORY"))
+}
+
+#[cfg(feature = "cli")]
+fn page_in(repository: &str) -> Option<String> {
     (!repository.contains("YOUR_ORG")).then(|| format!("{repository}/blob/main/{SPECIFICATION_FILE}"))
 }
 
@@ -177,5 +181,13 @@ mod tests {
         let learnt = Implementation { name: Some("pets".to_owned()), version, ..Implementation::default() };
         assert_eq!(given.or(learnt).title().as_deref(), Some("Pets 1.2"));
         assert_eq!(Implementation::default().title(), None);
+    }
+
+    #[cfg(feature = "cli")]
+    #[test]
+    fn reports_link_to_a_page_once_the_project_has_an_address() {
+        assert_eq!(page_in("https://github.com/YOUR_ORG/judge"), None);
+        let page = page_in("https://github.com/acme/judge");
+        assert_eq!(page.as_deref(), Some("https://github.com/acme/judge/blob/main/.github/docs/specification.md"));
     }
 }
