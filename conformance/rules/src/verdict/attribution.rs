@@ -10,13 +10,12 @@ use super::findings::Likeness;
 use crate::facts::Facts;
 use crate::fleet::{Fleet, replica_of};
 use crate::history::{Entry, History};
-use crate::request::{Operation, PetId};
 use crate::rules::{Failure, Judgement, Rule};
 use crate::trace::exchange::Exchange;
 use crate::trace::{Context, Trace};
 
-/// So many differences between answers are more than chance.
-const SEVERAL: usize = 3;
+/// That one of three replicas has to do with so many differences between two answers is hardly chance.
+const MANY: usize = 10;
 
 /// Which replicas show a finding, as places among the addresses of the service.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -122,8 +121,7 @@ impl<'h> Attributor<'h> {
                 return Some(Attribution::Across { replicas, counts_apart: true });
             }
             // Where all count together, which replica a limit was exceeded at is a matter of chance.
-            let is_between = all.len() >= SEVERAL && all.iter().all(|failure| failure.exchanges.len() > 1);
-            let common = self.at_one_end(&all).filter(|_| is_between)?;
+            let common = self.at_one_end(&all)?;
             return Some(Attribution::Across { replicas: vec![common], counts_apart: false });
         }
         // What is wrong although each replica shows what the others have created is as wrong in one of them.
@@ -131,7 +129,8 @@ impl<'h> Attributor<'h> {
             return None;
         }
         self.some_do_not_show(&all).or_else(|| {
-            let replicas = self.at_one_end(&all).into_iter().collect();
+            let apart = self.fleet.storing_apart();
+            let replicas = if apart.len() < self.addresses { apart } else { Vec::new() };
             Some(Attribution::Across { replicas, counts_apart: false })
         })
     }
@@ -189,22 +188,17 @@ impl<'h> Attributor<'h> {
         (shown_at.len() < self.addresses && others > 0).then_some(attribution)
     }
 
-    /// The replica that every one of several failures has to do with, if there are more than two and it is the only one.
-    fn at_one_end(&self, of_kind: &[&Failure]) -> Option<usize> {
-        let mut concerned = of_kind.iter().map(|failure| self.concerned(failure));
-        let first = concerned.next()?;
-        let common = concerned.fold(first, |common, next| &common & &next);
-        (self.addresses > 2 && of_kind.len() > 1 && common.len() == 1).then(|| common.into_iter().next())?
-    }
-
-    /// The replicas that a failure has to do with: those of its exchanges, and that at which the animal was created.
-    fn concerned(&self, failure: &Failure) -> BTreeSet<usize> {
-        let entries: Vec<&Entry<'_>> = failure.exchanges.iter().filter_map(|number| self.entry(*number)).collect();
-        let created = entries.iter().filter_map(|entry| match entry.operation {
-            Operation::Get(PetId::Int64(id)) => self.history.creation(id).map(|made| &self.history.entries[made.entry]),
-            _ => None,
-        });
-        entries.iter().copied().chain(created).map(replica_of).collect()
+    /// The replica that one of the two answers was from each time, where many pairs of answers do not agree, and the other was from
+    /// several.
+    fn at_one_end(&self, failures: &[&Failure]) -> Option<usize> {
+        let replicas = |failure: &&Failure| -> BTreeSet<usize> {
+            failure.exchanges.iter().filter_map(|number| self.entry(*number)).map(replica_of).collect()
+        };
+        let mut pairs = failures.iter().map(replicas);
+        let first = pairs.next()?;
+        let (common, all) = pairs.fold((first.clone(), first), |(common, all), pair| (&common & &pair, &all | &pair));
+        let is_certain = failures.len() >= MANY && all.len() > 2 && common.len() == 1;
+        common.into_iter().next().filter(|_| is_certain)
     }
 
     fn entry(&self, number: usize) -> Option<&'h Entry<'h>> {
@@ -290,8 +284,24 @@ mod tests {
         let expected =
             "only at http://127.0.0.1:3/v1, in 2 of 2 requests; the others answered 2 such requests without it";
         assert_eq!(attributed(blind, "get.success"), [expected]);
-        let apart = created().get(7, None).replica(2).get(9, None).replica(0).get(9, None).replica(1);
+        let apart = sound().get(7, None).replica(2).get(9, None).replica(0).get(9, None).replica(1);
         let expected = "only between http://127.0.0.1:3/v1 and the others: none of them shows it by itself";
         assert_eq!(attributed(apart, "get.success"), [expected]);
+    }
+
+    #[test]
+    fn a_replica_whose_answers_agree_with_none_of_the_others_is_named() {
+        let answers = |count: usize| {
+            (0..count).fold(TraceBuilder::new().fleet(3), |builder, at| {
+                let replica = [0, 2, 1, 2][at % 4];
+                let left = if replica == 2 { 3 } else { 59 - at as u64 };
+                builder.list(200, left, 60).replica(replica)
+            })
+        };
+        let expected = "only between http://127.0.0.1:3/v1 and the others: none of them shows it by itself";
+        let many = attributed(answers(24), "headers.remaining-never-rises");
+        assert!(many.iter().all(|sentence| sentence == expected), "{many:?}");
+        let few = attributed(answers(12), "headers.remaining-never-rises");
+        assert!(few.iter().all(String::is_empty), "it may be chance: {few:?}");
     }
 }

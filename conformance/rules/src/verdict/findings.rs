@@ -63,8 +63,11 @@ pub(super) fn findings(
         .filter_map(|(_, of_kind)| {
             let example = *of_kind.iter().min_by_key(|failure| size(history, failure))?;
             let attribution = attribute(&of_kind);
-            // What one replica shows each time shows only now and then in all answers.
-            let is_explained = attribution.is_some();
+            // What one replica shows often shows only now and then in all answers.
+            let is_explained = match &attribution {
+                Some(Attribution::Only { broken, requests, .. }) => 3 * broken > *requests,
+                other => other.is_some(),
+            };
             Some(Finding {
                 example: example.clone(),
                 count: of_kind.len(),

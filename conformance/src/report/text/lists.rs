@@ -160,20 +160,15 @@ pub(super) fn replicas(page: &mut Page, report: &Report) {
         return;
     }
     page.title(BOLD, "Replicas");
-    let head = ["address", "requests", "lag", "rate limit", "findings"].map(str::to_owned);
-    let rows = report.replicas.iter().map(|replica| {
-        let (lag, counter) = (replica.lag_shown(), replica.counter_shown(report));
-        [replica.base_url.clone(), replica.requests.to_string(), lag, counter, replica.findings_shown()]
-    });
-    let rows: Vec<[String; 5]> = std::iter::once(head).chain(rows).collect();
-    let widest = |column: usize| rows.iter().map(|row| width(&row[column])).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..4).map(widest).collect();
-    for row in &rows {
-        let [address, cells @ .., findings] = row;
-        let padded = |text: &str, wide: usize| format!("{text}{}", " ".repeat(wide.saturating_sub(width(text))));
-        let cells = cells.iter().zip(&widths[1..]).map(|(cell, wide)| padded(cell, *wide) + "  ");
-        let line = cells.collect::<String>() + findings;
-        page.entry(2, (&padded(address, widths[0]), PLAIN), (&line, DIM));
+    let addresses = report.replicas.iter().map(|replica| width(&replica.base_url));
+    let widest = addresses.max().unwrap_or(0);
+    let digits = report.replicas.iter().map(|replica| replica.requests.to_string().len()).max().unwrap_or(0);
+    for replica in &report.replicas {
+        let address = format!("{}{}", replica.base_url, " ".repeat(widest.saturating_sub(width(&replica.base_url))));
+        let counts = format!("{:>digits$} requests, {}", replica.requests, replica.findings_shown());
+        page.entry(2, (&address, PLAIN), (&counts, PLAIN));
+        let observed = format!("lag: {}; rate limit: {}", replica.lag_shown(), replica.counter_shown(report));
+        page.text(4, DIM, &observed);
     }
 }
 
