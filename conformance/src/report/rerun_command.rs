@@ -180,6 +180,24 @@ mod tests {
     }
 
     #[test]
+    fn a_generated_request_is_replayed_at_the_replica_that_got_it() {
+        let mut options = Options::new("http://h/v1", "sk-main-4711").unwrap();
+        options.add_replica("http://h:2/v1").unwrap();
+        (options.seed, options.scope.only) = (7, vec!["list".to_owned()]);
+        let context = crate::run::judge::context(&options);
+        let trace = animal_store_rules::trace::Trace { context, exchanges: Vec::new() };
+        let report = crate::report::assemble(&trace, &[], &options, crate::report::Remarks::default());
+        let replayed = |replica| report.replay_command("list.array", "--seed 7 --replay 12", replica);
+        let command = |address: &str| {
+            format!(
+                "conform --base-url {address} --api-key \"$CONFORM_API_KEY\" --seed 7 --only list.array --replay 12"
+            )
+        };
+        assert_eq!(replayed(Some("http://h:2/v1")), command("http://h:2/v1"));
+        assert_eq!(replayed(None), command("http://h/v1"));
+    }
+
+    #[test]
     fn curl_reaches_the_target_as_the_judge_does() {
         let expected =
             ["--cacert", "ca.pem", "-x", "http://(hidden)@proxy:3128", "-H", "X-Tenant: a b"].map(str::to_owned);

@@ -336,6 +336,34 @@ async fn a_replica_that_cannot_be_reached_ends_the_run_and_is_named() {
     }
 }
 
+#[tokio::test]
+async fn a_replica_that_redirects_ends_the_run_and_no_key_goes_where_it_points() {
+    let fleet = Candidate::start_fleet(&[small()]).await;
+    let elsewhere = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let place = elsewhere.local_addr().expect("an address");
+    let redirect = move || async move {
+        let location = format!("http://{place}/v1/pets");
+        (axum::http::StatusCode::TEMPORARY_REDIRECT, [("location", location)])
+    };
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let replica = format!("http://{}/v1", listener.local_addr().expect("an address"));
+    tokio::spawn(async move { axum::serve(listener, axum::Router::new().fallback(redirect)).await });
+    let options = options_for(&[&fleet[0].base_url, &replica], Profile::Full);
+    let error = fleet[0].judge(options).await.expect_err("a redirect is no answer").to_string();
+    assert!(error.starts_with(&format!("{replica} is not the base URL of the API")), "{error}");
+    let visited = tokio::time::timeout(Duration::from_millis(50), elsewhere.accept()).await;
+    assert!(visited.is_err(), "the redirect was followed");
+}
+
+#[tokio::test]
+async fn a_replica_that_does_not_know_the_key_is_judged_and_named() {
+    let strict = Nature { fault: Some(Fault::RefusesKeyOnCreate), ..small() };
+    let report = report_on(&[small(), small(), strict]).await;
+    let named = format!("only at {}, in ", report.replicas[2].base_url);
+    let attributed = attributed(&report, "create.success");
+    assert!(attributed.iter().all(|sentence| sentence.starts_with(&named)), "{attributed:?}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_recorded_run_of_a_fleet_gives_the_same_report() {
     let broken = Nature { fault: Some(Fault::NoReset), ..small() };
