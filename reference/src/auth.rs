@@ -91,7 +91,7 @@ pub struct KeyRing {
     store: Arc<Store>,
     /// The store's change mark that `keys` is known to be current for.
     current_for: AtomicU64,
-    /// By their hashes. How long a look takes may tell something of a stored hash, from which no key can be derived.
+    /// By their hashes. How long a search takes may reveal something of a stored hash, from which no key can be derived.
     keys: RwLock<HashMap<[u8; 32], Arc<Key>>>,
     /// The generation of `keys`; held while they are renewed.
     generation: Mutex<i64>,

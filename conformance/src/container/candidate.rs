@@ -141,7 +141,7 @@ impl Candidate {
         })
     }
 
-    /// What the image says of itself, and its digest; nothing when the engine does not tell.
+    /// What the image says of itself, and its digest; nothing when the engine does not know.
     pub(crate) async fn identity(&self, image: &ImageName) -> Implementation {
         match self.docker.inspect_image(&image.to_string()).await {
             Ok(inspected) => identity::of(inspected),

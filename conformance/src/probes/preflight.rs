@@ -196,13 +196,13 @@ pub fn unusable_replica(session: &Session<'_>, from: usize) -> Option<Unusable> 
         if is_unreachable(exchange) && first.next().is_some_and(|first| first.number == exchange.number) {
             return target.doubt(exchange).map(|doubt| Unusable::Replica(Box::new(doubt)));
         }
-        let is_telling = |other: &&Exchange| {
+        let is_significant = |other: &&Exchange| {
             is_one(other)
                 && ["/pets", "/store/orders"].contains(&other.request.path.as_str())
                 && !credential_of(other, &session.trace.context).is_invalid()
         };
-        let mut telling = exchanges.iter().filter(is_telling).take(2);
-        let (one, other) = (telling.next()?, telling.next().filter(|other| other.number == exchange.number)?);
+        let mut significant = exchanges.iter().filter(is_significant).take(2);
+        let (one, other) = (significant.next()?, significant.next().filter(|other| other.number == exchange.number)?);
         let is_elsewhere = |doubt: &Unusable| !matches!(doubt, Unusable::KeyRefused { .. });
         let doubt = target.doubt(one).filter(is_elsewhere)?;
         target.doubt(other).filter(is_elsewhere).map(|_| Unusable::Replica(Box::new(doubt)))

@@ -76,7 +76,7 @@ async fn a_server_whose_other_animals_change_and_go_conforms() {
 
 #[tokio::test]
 async fn a_server_that_bans_after_a_second_refusal_conforms() {
-    // Told before counting, Remaining leaves open which request is the last, so there a second one goes over the limit.
+    // Read before counting, Remaining leaves open which request is the last, so there a second one goes over the limit.
     for counts_late in [false, true] {
         for status in [403, 429] {
             conforms(small(Nature { bans_with: Some(status), counts_late, ..Nature::default() })).await;

@@ -35,14 +35,14 @@ pub enum Failures {
     Count,
     /// Nothing.
     AreFree,
-    /// One by what their own answer tells, which is given back afterwards.
+    /// One by what their own answer reports, which is given back afterwards.
     AreRefunded,
 }
 
 /// What is wrong with a limiter.
 #[derive(Clone, Copy, Debug)]
 pub enum Flaw {
-    /// It admits so many more, or fewer, than the limit that it tells.
+    /// It admits so many more, or fewer, than the limit that it reports.
     OffBy(i64),
     /// It counts each operation by itself.
     PerOperation,
@@ -52,7 +52,7 @@ pub enum Flaw {
     Exempts(fn(&Request) -> bool),
     /// Some requests are counted and never refused.
     Spares(fn(&Request) -> bool),
-    /// It tells and never refuses.
+    /// It reports a limit and never refuses.
     NeverRefuses,
     /// It answers this status instead of 429.
     Status(u16),
@@ -60,11 +60,11 @@ pub enum Flaw {
     CarriesOut,
     /// The count is never set back.
     NeverResets,
-    /// The count is set back after so many seconds, whatever it tells.
+    /// The count is set back after so many seconds, whatever it reports.
     ResetsAfter(i64),
     /// The count is set back after so many requests, as when a process is restarted.
     ForgetsAfter(u64),
-    /// It refuses for so many seconds more than it tells.
+    /// It refuses for so many seconds more than it reports.
     RefusesLonger(i64),
     /// It writes the count back when it answers: of requests at the same time, one is counted.
     Races,
@@ -83,9 +83,9 @@ pub enum Flaw {
 pub struct Policy {
     /// Where a minute begins.
     pub anchor: Anchor,
-    /// Whether the headers tell the day.
+    /// Whether the headers report the day.
     pub reports_day: bool,
-    /// Whether Remaining is told before the request is counted.
+    /// Whether Remaining is read before the request is counted.
     pub counts_late: bool,
     /// What requests that fail use up.
     pub failures: Failures,
@@ -99,7 +99,7 @@ pub struct Policy {
     pub ban: Option<i64>,
     /// At which request of the key, and for how many seconds, it is banned for what somebody else has done with it.
     pub banned: Option<(u64, i64)>,
-    /// Whether callers are told apart by their address, so that requests without a key use up the same.
+    /// Whether callers are distinguished by their address, so that requests without a key use up the same.
     pub by_address: bool,
     /// Every so many requests, somebody else sends one with the same key.
     pub others: Option<u64>,
@@ -153,7 +153,7 @@ struct Count {
 }
 
 #[derive(Clone, Copy)]
-struct Told {
+struct Reported {
     bucket: Bucket,
     limits: Limits,
     refused: bool,
@@ -169,7 +169,7 @@ type Bucket = (i64, u64);
 #[derive(Default)]
 struct Ledger {
     counts: HashMap<Bucket, Count>,
-    told: HashMap<u64, Told>,
+    reported: HashMap<u64, Reported>,
     /// The key that was used last, and its limits.
     caller: Option<(i64, Limits)>,
 }
@@ -186,7 +186,7 @@ pub fn limiter(policy: Policy) -> Layer {
             policy.decide(&mut ledger.lock().unwrap_or_else(PoisonError::into_inner), request, server)
         })
         .after(move |request, response, server| {
-            policy.tell(&mut same.lock().unwrap_or_else(PoisonError::into_inner), request, response, server);
+            policy.report(&mut same.lock().unwrap_or_else(PoisonError::into_inner), request, response, server);
         })
 }
 
@@ -219,7 +219,7 @@ impl Policy {
             (count.used, count.banned_until) = (limits.per_minute, now + server.scaled(seconds));
         }
         let exempt = matches!(self.flaw, Some(Flaw::Exempts(which)) if which(request));
-        // Whoever has no key is told so, and nothing else.
+        // Whoever has no key gets 401 and nothing else.
         let refused = self.refuses(count, limits, request, now) && !exempt && is_known;
         if !refused && !exempt {
             let others = u64::from(self.others.is_some_and(|every| count.seen.is_multiple_of(every)));
@@ -234,13 +234,13 @@ impl Policy {
         }
         let (limit, used) =
             if self.shows_day() { (limits.per_day, count.used_today) } else { (limits.per_minute, count.used) };
-        let told = u64::from(self.counts_late && !refused && !exempt);
-        let remaining = (limit + told).saturating_sub(used).min(limit);
+        let reported = u64::from(self.counts_late && !refused && !exempt);
+        let remaining = (limit + reported).saturating_sub(used).min(limit);
         let day_ends = now - now.rem_euclid(DAY) + DAY;
         let reset = if self.reports_day { day_ends } else { count.ends.max(count.banned_until) };
         let is_answered = refused && !matches!(self.flaw, Some(Flaw::CarriesOut));
         let refusal = is_answered.then(|| self.refusal(count, now));
-        ledger.told.insert(request.number, Told { bucket, limits, refused, used, remaining, reset });
+        ledger.reported.insert(request.number, Reported { bucket, limits, refused, used, remaining, reset });
         if matches!(self.flaw, Some(Flaw::Races)) && !refused {
             count.used -= 1;
         }
@@ -344,26 +344,29 @@ impl Policy {
         response
     }
 
-    fn tell(&self, ledger: &mut Ledger, request: &Request, response: &mut Response, server: &ServerState) {
-        let Some(mut told) = ledger.told.remove(&request.number) else { return };
-        if told.refused && matches!(self.flaw, Some(Flaw::CarriesOut)) {
+    fn report(&self, ledger: &mut Ledger, request: &Request, response: &mut Response, server: &ServerState) {
+        let Some(mut reported) = ledger.reported.remove(&request.number) else { return };
+        if reported.refused && matches!(self.flaw, Some(Flaw::CarriesOut)) {
             let date = response.header("date").to_owned();
             response.refuse(429);
             response.set("date", date);
             response.set("retry-after", server.window());
-        } else if self.failures != Failures::Count && !told.refused && response.status >= 400 {
-            let count = ledger.counts.entry(told.bucket).or_default();
+        } else if self.failures != Failures::Count && !reported.refused && response.status >= 400 {
+            let count = ledger.counts.entry(reported.bucket).or_default();
             count.used = count.used.saturating_sub(1);
             count.minutes[1] = count.minutes[1].saturating_sub(1);
             count.log.pop_back();
             count.used_today = count.used_today.saturating_sub(1);
-            told.remaining += u64::from(!self.counts_late && self.failures == Failures::AreFree);
-        } else if matches!(self.flaw, Some(Flaw::Races)) && !told.refused {
-            ledger.counts.entry(told.bucket).or_default().used = told.used;
+            reported.remaining += u64::from(!self.counts_late && self.failures == Failures::AreFree);
+        } else if matches!(self.flaw, Some(Flaw::Races)) && !reported.refused {
+            ledger.counts.entry(reported.bucket).or_default().used = reported.used;
         }
-        response.set("x-ratelimit-limit", if self.shows_day() { told.limits.per_day } else { told.limits.per_minute });
-        response.set("x-ratelimit-remaining", told.remaining);
-        response.set("x-ratelimit-reset", told.reset);
+        response.set(
+            "x-ratelimit-limit",
+            if self.shows_day() { reported.limits.per_day } else { reported.limits.per_minute },
+        );
+        response.set("x-ratelimit-remaining", reported.remaining);
+        response.set("x-ratelimit-reset", reported.reset);
     }
 }
 

@@ -185,7 +185,7 @@ fn the_log_is_a_trace_with_the_members_that_the_judge_writes_and_without_keys() 
     assert_eq!(answer.header("content-type"), Some("application/x-ndjson"));
     assert!(!answer.body.contains(KEY) && !answer.body.contains("wrong-key-of-somebody"), "{}", answer.body);
     let lines: Vec<Value> = answer.body.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
-    let told: Vec<String> = lines[1..]
+    let listed: Vec<String> = lines[1..]
         .iter()
         .map(|line| {
             let (request, response) = (&line["request"], &line["response"]);
@@ -195,7 +195,7 @@ fn the_log_is_a_trace_with_the_members_that_the_judge_writes_and_without_keys() 
         })
         .collect();
     assert_eq!(
-        told,
+        listed,
         [
             "POST /pets - Bearer sk-Recorded-Key-0001 201",
             "GET /pets limit=2&api_key=sk-Recorded-Key-0001 Bearer sk-Recorded-Key-0001 200",

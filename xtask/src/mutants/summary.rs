@@ -133,7 +133,7 @@ fn row(f: &mut fmt::Formatter<'_>, plan_limits: &PlanLimits, name: &str) -> fmt:
     writeln!(f, "{caught:>7} {timeout:>7} {unviable:>9} {explained:>9} {unexplained:>11}  {name}")
 }
 
-/// Tells of survivors in the form in which they stand in the list.
+/// Lists survivors in the form in which they stand in the list.
 fn report(f: &mut fmt::Formatter<'_>, survivors: &[impl Serialize], what: &str) -> fmt::Result {
     if survivors.is_empty() {
         return Ok(());

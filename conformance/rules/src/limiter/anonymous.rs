@@ -16,7 +16,7 @@ pub struct Anonymous {
 }
 
 /// So many requests with a key between two answers to callers without one show whether both are counted together.
-const TELLING: u64 = 3;
+const CONCLUSIVE: u64 = 3;
 
 impl Anonymous {
     /// Reads a history.
@@ -72,7 +72,7 @@ fn shares_the_keys_count(history: &History<'_>, callers: &[&Entry<'_>]) -> bool 
         let (Some(first), Some(second)) = (window(pair[0]), window(pair[1])) else { return false };
         let between = pair[0].exchange.number..pair[1].exchange.number.saturating_sub(1);
         let keyed = history.entries.get(between).unwrap_or_default().len() as u64;
-        first.is_same(second) && keyed >= TELLING && first.remaining.checked_sub(second.remaining) == Some(keyed + 1)
+        first.is_same(second) && keyed >= CONCLUSIVE && first.remaining.checked_sub(second.remaining) == Some(keyed + 1)
     })
 }
 

@@ -13,7 +13,7 @@ use super::breaking::{Breaking, breaking_edits};
 use super::lawful::{Lawful, lawful_edits};
 use super::{TRACES, recording};
 
-/// Told by a red test, and the same in every run.
+/// Printed by a red test, and the same in every run.
 const SEED: u64 = 20_301_205;
 
 /// A runner that draws so many cases.

@@ -4,7 +4,7 @@ use crate::history::{History, Retry, Seen};
 
 pub(crate) struct Lie {
     pub(crate) name: &'static str,
-    /// Tells the lie, from the exchange that a number picks. Whether anything could be changed.
+    /// Applies the lie, beginning with the exchange that a number picks. Whether anything could be changed.
     pub(crate) report: fn(&mut History, usize) -> bool,
 }
 

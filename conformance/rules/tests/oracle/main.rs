@@ -23,7 +23,7 @@
 //! requests is held against the limiter by the rules in [`UNSEEN`], as is stated there. What rules are known to hold against lawful
 //! limiters beyond that is left out where the histories are judged, each with its reason; of 188 seeds that were tried, five show
 //! others: 145 (a date in Retry-After by a clock that is off, in a history whose answers have all lost their Dates), 167 and 169 (counters
-//! that slide and show it too late), 178 and 186 (a minute of which no header tells, in the last minute of the day that they report).
+//! that slide and show it too late), 178 and 186 (a minute that no header reports, in the last minute of the day that they report).
 //!
 //! `ORACLE_TIMES=100` tries a hundred times as many cases, `ORACLE_SEED` (0 to 255) others, and `ORACLE_RULE` asks for one rule only.
 

@@ -30,7 +30,7 @@ fn is_list_refused(session: &Session<'_>) -> bool {
     session.trace.exchanges.iter().filter(is_list).any(|exchange| exchange.status() == Some(429))
 }
 
-/// Whoever has no key has to be told so first, also while a key is exhausted.
+/// Whoever has no key has to get 401 first, also while a key is exhausted.
 pub(super) async fn without_a_key(session: &mut Session<'_>) -> Result<(), Stop> {
     let unknown = format!("Bearer conform-unknown-{:016x}", session.random.u64(..));
     let requests = [

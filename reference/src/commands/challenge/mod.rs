@@ -73,7 +73,7 @@ async fn challenge(args: &ChallengeArgs, subjects: &mut VecDeque<Subject>) -> Re
     };
     if plain.verdict != Verdict::Accepted {
         return Err(Failure::Failed(format!(
-            "COMMAND {} on the plain reference, so it could not tell a broken server from it (its key is on the {plan} \
+            "COMMAND {} on the plain reference, so it could not distinguish a broken server from it (its key is on the {plan} \
              plan, {} requests a minute; --plan gives it another). Its output:\n{}",
             plain.verdict,
             plan.limits().per_minute,

@@ -1,11 +1,11 @@
-//! Choices about limits: where a window begins, what counts, what the headers tell, and what a refusal asks for.
+//! Choices about limits: where a window begins, what counts, what the headers report, and what a refusal asks for.
 
 use super::{Choice, circumstance, other, own};
 use crate::lab::Layer;
 use crate::lab::limiter::{Anchor, Failures};
 use crate::rate_limit::BanPolicy;
 
-/// What a caller without a valid key is told.
+/// What the headers report to a caller without a valid key.
 fn anonymous(limit: i64) -> Layer {
     Layer::default().after(move |_, response, server| {
         if response.status == 401 {
@@ -79,11 +79,11 @@ pub const CHOICES: &[Choice] = &[
         "a meter that is corrected when the response is known",
         |b| b.limit(|policy| policy.failures = Failures::AreRefunded),
     ),
-    own("headers.anonymous", "nothing", "A caller without a key is told of a limit of 0."),
-    other("headers.anonymous", "small", "A caller without a key is told of an allowance of 10.", "a guest", |b| {
+    own("headers.anonymous", "nothing", "A caller without a key gets a limit of 0."),
+    other("headers.anonymous", "small", "A caller without a key gets an allowance of 10.", "a guest", |b| {
         b.layer(anonymous(10));
     }),
-    other("headers.anonymous", "large", "A caller without a key is told of an allowance of 5,000.", "a proxy", |b| {
+    other("headers.anonymous", "large", "A caller without a key gets an allowance of 5,000.", "a proxy", |b| {
         b.layer(anonymous(5_000));
     }),
     own("headers.anonymous/counted", "counted-apart", "Requests without a key use nothing up."),

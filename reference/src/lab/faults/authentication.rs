@@ -198,7 +198,7 @@ fn inexact() -> Vec<Fault> {
             "any-case-keys",
             "A key in another case is accepted.",
             &["auth.exact-key"],
-            "a collation that does not tell cases apart",
+            "a collation that does not distinguish cases",
             |request, key| request.token().is_some_and(|token| token.eq_ignore_ascii_case(key)),
         ),
     ]

@@ -48,7 +48,7 @@ fn answers() -> Vec<Fault> {
             "created-is-200",
             "A creation is answered with 200.",
             &["create.success"],
-            "the status that a framework answers unless told otherwise",
+            "the status that a framework answers unless another one is set",
         )
         .after(|_, response, _| {
             if response.status == 201 {

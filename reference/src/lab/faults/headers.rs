@@ -14,8 +14,8 @@ pub(super) fn faults() -> Vec<Fault> {
     [absent(), plan_limits(), times()].into_iter().flatten().collect()
 }
 
-/// A fault that tells its limits otherwise.
-fn telling(
+/// A fault that reports its limits otherwise.
+fn reporting(
     name: &'static str,
     does: &'static str,
     targets: &'static [&'static str],
@@ -34,7 +34,7 @@ fn without(
     status: u16,
     fields: &'static [&'static str],
 ) -> Fault {
-    telling(name, does, targets, like, move |response, _| {
+    reporting(name, does, targets, like, move |response, _| {
         if response.status == status {
             fields.iter().for_each(|field| response.remove(field));
         }
@@ -109,7 +109,7 @@ fn absent() -> Vec<Fault> {
             401,
             &[RESET],
         ),
-        telling(
+        reporting(
             "limit-with-policy",
             "X-RateLimit-Limit is followed by a policy.",
             &["headers.limit"],
@@ -118,7 +118,7 @@ fn absent() -> Vec<Fault> {
                 response.set(LIMIT, format!("{}, 60;w=60", response.header(LIMIT)));
             },
         ),
-        telling(
+        reporting(
             "limits-twice",
             "There are two X-RateLimit-Limit.",
             &["headers.limit"],
@@ -127,7 +127,7 @@ fn absent() -> Vec<Fault> {
                 response.headers.append(LIMIT, HeaderValue::from_static("1000"));
             },
         ),
-        telling(
+        reporting(
             "remaining-as-double",
             "X-RateLimit-Remaining has a decimal point.",
             &["headers.remaining"],
@@ -136,16 +136,16 @@ fn absent() -> Vec<Fault> {
                 response.set(REMAINING, format!("{}.0", response.header(REMAINING)));
             },
         ),
-        telling(
+        reporting(
             "reset-as-date",
             "X-RateLimit-Reset is a date.",
             &["headers.reset"],
-            "a reset told as a date",
+            "a reset written as a date",
             |response, _| {
                 response.set(RESET, "2026-06-01T12:01:00Z");
             },
         ),
-        telling(
+        reporting(
             "reset-with-fraction",
             "X-RateLimit-Reset has a fraction.",
             &["headers.reset"],
@@ -159,7 +159,7 @@ fn absent() -> Vec<Fault> {
 
 fn plan_limits() -> Vec<Fault> {
     vec![
-        telling(
+        reporting(
             "limit-of-the-library",
             "X-RateLimit-Limit is 100, whatever the plan is.",
             &["headers.limit-figure"],
@@ -168,11 +168,11 @@ fn plan_limits() -> Vec<Fault> {
                 response.set(LIMIT, 100);
             },
         ),
-        telling(
+        reporting(
             "limit-falls",
             "X-RateLimit-Limit is what X-RateLimit-Remaining is.",
             &["headers.limit-figure"],
-            "what remains, told as the limit",
+            "what remains, reported as the limit",
             |response, _| {
                 response.set(LIMIT, response.header(REMAINING).to_owned());
             },
@@ -189,7 +189,7 @@ fn plan_limits() -> Vec<Fault> {
                 response.set(REMAINING, response.number_of(REMAINING) + 10);
             }
         }),
-        telling(
+        reporting(
             "one-below-nought",
             "X-RateLimit-Remaining is -1 with a 429.",
             &["headers.remaining-range"],
@@ -200,7 +200,7 @@ fn plan_limits() -> Vec<Fault> {
                 }
             },
         ),
-        telling(
+        reporting(
             "more-than-all",
             "X-RateLimit-Remaining can be larger than the limit.",
             &["headers.remaining-range"],
@@ -211,7 +211,7 @@ fn plan_limits() -> Vec<Fault> {
                 }
             },
         ),
-        telling(
+        reporting(
             "constant",
             "X-RateLimit-Remaining is always the limit.",
             &["headers.remaining-falls"],
@@ -220,7 +220,7 @@ fn plan_limits() -> Vec<Fault> {
                 response.set(REMAINING, response.header(LIMIT).to_owned());
             },
         ),
-        telling(
+        reporting(
             "used-instead",
             "X-RateLimit-Remaining is the number of requests used.",
             &["headers.remaining-never-rises"],
@@ -229,7 +229,7 @@ fn plan_limits() -> Vec<Fault> {
                 response.set(REMAINING, response.number_of(LIMIT) - response.number_of(REMAINING));
             },
         ),
-        telling(
+        reporting(
             "never-counted",
             "X-RateLimit-Remaining is always one less than the limit on success.",
             &["headers.remaining-falls"],
@@ -240,17 +240,17 @@ fn plan_limits() -> Vec<Fault> {
                 }
             },
         ),
-        telling(
+        reporting(
             "refills",
             "X-RateLimit-Remaining rises by one every second.",
             &["headers.remaining-never-rises"],
-            "a bucket that gets a request back every second, told as a window",
+            "a bucket that gets a request back every second, reported as a window",
             |response, server| {
                 let refilled = response.number_of(REMAINING) + (server.now() - 45).rem_euclid(server.window());
                 response.set(REMAINING, refilled.min(response.number_of(LIMIT)));
             },
         ),
-        telling(
+        reporting(
             "estimated",
             "X-RateLimit-Remaining jitters.",
             &["headers.remaining-never-rises"],
@@ -266,7 +266,7 @@ fn plan_limits() -> Vec<Fault> {
 fn times() -> Vec<Fault> {
     let target: &[&str] = &["headers.reset-time"];
     vec![
-        telling(
+        reporting(
             "milliseconds",
             "X-RateLimit-Reset is in milliseconds.",
             target,
@@ -275,7 +275,7 @@ fn times() -> Vec<Fault> {
                 response.set(RESET, response.number_of(RESET) * 1_000);
             },
         ),
-        telling(
+        reporting(
             "delay",
             "X-RateLimit-Reset is the number of seconds left.",
             target,
@@ -284,7 +284,7 @@ fn times() -> Vec<Fault> {
                 response.set(RESET, response.number_of(RESET) - server.now());
             },
         ),
-        telling(
+        reporting(
             "moving-reset",
             "X-RateLimit-Reset is always a minute ahead.",
             target,
@@ -293,7 +293,7 @@ fn times() -> Vec<Fault> {
                 response.set(RESET, server.now() + server.window());
             },
         ),
-        telling(
+        reporting(
             "reset-of-the-start",
             "X-RateLimit-Reset is the beginning of the window.",
             target,
@@ -302,7 +302,7 @@ fn times() -> Vec<Fault> {
                 response.set(RESET, response.number_of(RESET) - server.window());
             },
         ),
-        telling(
+        reporting(
             "local-time",
             "X-RateLimit-Reset is two hours ahead.",
             target,
@@ -311,7 +311,7 @@ fn times() -> Vec<Fault> {
                 response.set(RESET, response.number_of(RESET) + 7_200);
             },
         ),
-        telling(
+        reporting(
             "reset-is-now",
             "X-RateLimit-Reset is the time of the response.",
             target,
@@ -325,7 +325,7 @@ fn times() -> Vec<Fault> {
             "a log whose length was taken from another plan",
         )
         .limiter(Policy { anchor: Anchor::Log(30), ..PLAIN }),
-        telling(
+        reporting(
             "now-on-404",
             "X-RateLimit-Reset is the time of the response with a 404.",
             target,

@@ -153,7 +153,7 @@ fn filters() -> Vec<Fault> {
             "any-case-filter",
             "A status parameter in another case is understood.",
             &["list.status-filter"],
-            "a collation that does not tell cases apart",
+            "a collation that does not distinguish cases",
         )
         .edit(|request, _| {
             if let Some(status) = request.parameter("status").map(str::to_lowercase) {

@@ -223,7 +223,7 @@ fn ends() -> Vec<Fault> {
         "The count starts again after half a minute, before the Reset.",
         &["headers.remaining-never-rises"],
         Flaw::ResetsAfter(30),
-        "a count that expires sooner than the window it tells of",
+        "a count that expires sooner than the window it reports",
     );
     // Early in a minute, so that half of one passes within it.
     half_windows.variation.setting.start_at = Some("2026-06-01T12:00:05Z");
@@ -240,7 +240,7 @@ fn ends() -> Vec<Fault> {
             "A key is refused for 45 seconds more than the headers say.",
             &["quota.recovers"],
             Flaw::RefusesLonger(45),
-            "a window that is longer than it is told to be",
+            "a window that is longer than it is said to be",
         ),
         half_windows,
         limited(
@@ -251,7 +251,7 @@ fn ends() -> Vec<Fault> {
             "a process that is started anew under load",
         ),
         refusing(
-            "told-too-short",
+            "announced-too-short",
             "A 429 asks for a wait of one second, which is too short.",
             &["quota.recovers"],
             "a wait of one second and a reset that is now",

@@ -122,7 +122,7 @@ pub(super) fn faults() -> Vec<Fault> {
             "ids-of-seconds",
             "Animals that are created in the same second have the same id.",
             &["pet.unique-id"],
-            "ids made of the time, told to the second",
+            "ids made of the time in seconds",
         )
         .after(|request, response, server| {
             if request.is_create() {

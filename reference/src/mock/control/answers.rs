@@ -84,7 +84,7 @@ pub(super) struct Prepared {
     delay: Duration,
 }
 
-/// What is told of an answer: not its key.
+/// What is reported of an answer: not its key.
 #[derive(Serialize)]
 pub(super) struct Waiting {
     times: u64,
@@ -150,13 +150,13 @@ impl Answers {
     }
 
     pub(super) fn list(&self) -> Vec<Waiting> {
-        let told = |prepared: &Prepared| Waiting {
+        let reported = |prepared: &Prepared| Waiting {
             times: prepared.times,
             operation: prepared.operation,
             for_one_key: prepared.key.is_some(),
             status: prepared.status.as_u16(),
         };
-        self.waiting().iter().map(told).collect()
+        self.waiting().iter().map(reported).collect()
     }
 
     /// The first answer that waits for such a request, and how long it is held back.

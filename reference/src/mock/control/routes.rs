@@ -104,8 +104,8 @@ async fn reset(State(control): Shared) -> Answer {
 
 async fn snapshots(State(control): Shared) -> Response {
     let kept = control.snapshots();
-    let told = |(name, snapshot): (&String, &super::Snapshot)| json!({"name": name, "animals": snapshot.catalogue.animals.len()});
-    done(&Value::Array(kept.iter().map(told).collect()))
+    let described = |(name, snapshot): (&String, &super::Snapshot)| json!({"name": name, "animals": snapshot.catalogue.animals.len()});
+    done(&Value::Array(kept.iter().map(described).collect()))
 }
 
 async fn keep(State(control): Shared, Path(name): Path<String>) -> Answer {

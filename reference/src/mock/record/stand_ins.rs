@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 /// A key that is shorter is only replaced where it is presented: elsewhere it may just be a word.
-const TELLING: usize = 8;
+const LONG_ENOUGH: usize = 8;
 
 /// What stands for each credential that was presented.
 #[derive(Debug, Default)]
@@ -40,8 +40,8 @@ impl StandIns {
 
     /// A text in which no credential is shown that was presented.
     pub(super) fn redact(&self, text: &str) -> String {
-        let telling = self.by_credential.iter().filter(|(credential, _)| credential.len() >= TELLING);
-        let mut found: Vec<_> = telling.filter(|(credential, _)| text.contains(credential.as_str())).collect();
+        let long = self.by_credential.iter().filter(|(credential, _)| credential.len() >= LONG_ENOUGH);
+        let mut found: Vec<_> = long.filter(|(credential, _)| text.contains(credential.as_str())).collect();
         // A credential may contain another.
         found.sort_by_key(|(credential, _)| std::cmp::Reverse(credential.len()));
         found.iter().fold(text.to_owned(), |text, (credential, stand_in)| text.replace(credential.as_str(), stand_in))

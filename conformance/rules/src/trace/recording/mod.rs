@@ -1,7 +1,7 @@
 //! Recorded traffic: read from text, and written as text.
 //!
 //! Two formats are read as a stream, an exchange at a time: the judge's own, JSON Lines ([`lines`]), and HTTP Archives of version 1.2
-//! ([`har`]); [`format()`] tells them apart.
+//! ([`har`]); [`format()`] distinguishes them.
 //! What a recording of somebody else's clients withholds is derived by [`sample`].
 
 pub mod har;
@@ -72,7 +72,7 @@ pub enum Format {
     Har,
 }
 
-/// Tells the format by the beginning of the text, of which only a byte order mark and white space are consumed.
+/// Recognises the format by the beginning of the text, of which only a byte order mark and white space are consumed.
 ///
 /// # Errors
 ///

@@ -24,7 +24,7 @@ const KEY_FIELDS: [&str; 4] = ["api-key", "apikey", "x-api-key", "x-auth-token"]
 const OMITTED: &str = "omitted";
 
 impl Pseudonyms {
-    /// No pseudonyms yet. The salt tells those of different recordings apart: letters and digits.
+    /// No pseudonyms yet. The salt distinguishes those of different recordings: letters and digits.
     #[must_use]
     pub fn new(salt: impl Into<String>) -> Pseudonyms {
         Pseudonyms { salt: salt.into(), of_keys: HashMap::new() }

@@ -241,7 +241,7 @@ fn operation_with(status: u16) -> impl Fn(&Entry<'_>) -> bool {
     }
 }
 
-/// Tells another Reset on every answer to the key, made of the right one and of the time.
+/// Reports another Reset on every answer to the key, made of the right one and of the time.
 fn reset(trace: &mut Trace, change: impl Fn(i64, i64) -> i64) {
     all(
         trace,

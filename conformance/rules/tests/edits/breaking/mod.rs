@@ -68,7 +68,7 @@ fn every_breaking_edit_is_caught_by_its_rule_and_by_no_unrelated_one() {
     let (mut problems, mut caught) = (Vec::new(), BTreeSet::new());
     for edit in breaking_edits() {
         let mut trace = recording::load(edit.trace);
-        // An edit that finds nothing to edit is told by its name, and the others are tried all the same.
+        // An edit that finds nothing to edit is reported by its name, and the others are tried all the same.
         if catch_unwind(AssertUnwindSafe(|| (edit.apply)(&mut trace))).is_err() {
             problems.push(format!("{} ({}): there is nothing to edit", edit.name, edit.trace));
             continue;
