@@ -100,6 +100,19 @@ pub enum Side {
 }
 
 impl Side {
+    /// Every side.
+    pub const ALL: [Side; 3] = [Side::Server, Side::Client, Side::Both];
+
+    /// The name of the side, as the command line and reports use it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Side::Server => "server",
+            Side::Client => "client",
+            Side::Both => "both",
+        }
+    }
+
     /// Whether a party is on this side.
     #[must_use]
     pub fn has(self, party: Party) -> bool {
@@ -108,6 +121,20 @@ impl Side {
             Side::Client => party == Party::Client,
             Side::Both => true,
         }
+    }
+}
+
+/// A name that no side has.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("no side is called {0}: use server, client or both")]
+pub struct UnknownSide(String);
+
+impl FromStr for Side {
+    type Err = UnknownSide;
+
+    fn from_str(name: &str) -> Result<Side, UnknownSide> {
+        let named = Side::ALL.into_iter().find(|side| side.as_str() == name);
+        named.ok_or_else(|| UnknownSide(name.to_owned()))
     }
 }
 

@@ -105,7 +105,7 @@ impl<'t> History<'t> {
                 }
             }
         }
-        if context.extent == Extent::Sample {
+        if context.extent < Extent::Complete {
             bans::withhold(&mut entries);
         } else {
             bans::mark(&mut entries, context.keys.len());
@@ -200,10 +200,10 @@ impl<'t> History<'t> {
         self.context.extent == Extent::Run
     }
 
-    /// Whether some requests may be missing from the trace.
+    /// Whether requests may be missing from the trace that were sent with its keys.
     #[must_use]
     pub fn is_sample(&self) -> bool {
-        self.context.extent == Extent::Sample
+        self.context.extent < Extent::Complete
     }
 
     /// The lawful answers to a request, given everything that the trace shows.

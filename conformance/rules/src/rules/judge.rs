@@ -3,8 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Judgement, Rule};
+use crate::catalogue::Party;
 use crate::facts::Facts;
 use crate::history::{Entry, History};
+use crate::request::{self, Credential};
 use crate::trace::exchange::Exchange;
 use crate::trace::knowledge::{Extent, Fact, FactSet};
 use crate::trace::{Context, Trace};
@@ -12,17 +14,52 @@ use crate::trace::{Context, Trace};
 /// Judges by these rules.
 ///
 /// Keys may have scopes, of which the specification says nothing: what one key sees is not compared with what another one sees, unless
-/// the judge chose both.
+/// the judge chose both. Nor are the clients that use them the same.
 #[must_use]
 pub fn judge(rules: &[Rule], facts: &Facts<'_>) -> BTreeMap<&'static str, Judgement> {
+    let (servers, clients): (Vec<Rule>, Vec<Rule>) = rules.iter().partition(|rule| rule.party == Party::Server);
+    let mut judgements = judge_servers(&servers, facts);
+    if !clients.is_empty() {
+        judgements.extend(judge_by_key(&clients, facts, |entry| sent_with(facts.history, entry)));
+    }
+    judgements
+}
+
+/// What the server did not answer says nothing of it, and what it answered besides is a sample.
+fn judge_servers(rules: &[Rule], facts: &Facts<'_>) -> BTreeMap<&'static str, Judgement> {
     let history = facts.history;
-    let keys: BTreeSet<Option<usize>> = history.entries.iter().map(Entry::key).collect();
+    let is_served = |entry: &Entry<'_>| !entry.exchange.known.is_unserved;
+    if history.entries.iter().all(is_served) {
+        return judge_by_key(rules, facts, |entry| entry.key());
+    }
+    let part = Part::of(history, Extent::Sample, is_served);
+    let history = History::new(&part.trace);
+    let judgements = judge_by_key(rules, &Facts::new(&history), |entry| entry.key());
+    judgements.into_iter().map(|(id, judgement)| (id, part.numbered(judgement))).collect()
+}
+
+/// The key that a request was sent with, also where the key may have been banned or revoked by then.
+fn sent_with(history: &History<'_>, entry: &Entry<'_>) -> Option<usize> {
+    entry.key().or_else(|| match request::credential(&entry.exchange.request, history.context) {
+        Credential::Valid(key) => Some(key),
+        _ => None,
+    })
+}
+
+/// Judges by these rules what was sent with each key, unless the judge chose the keys.
+fn judge_by_key(
+    rules: &[Rule],
+    facts: &Facts<'_>,
+    key_of: impl Fn(&Entry<'_>) -> Option<usize>,
+) -> BTreeMap<&'static str, Judgement> {
+    let history = facts.history;
+    let keys: BTreeSet<Option<usize>> = history.entries.iter().map(&key_of).collect();
     if !history.is_sample() || keys.len() < 2 {
         return judge_part(rules, facts);
     }
     let mut judgements = BTreeMap::new();
     for key in keys {
-        let part = Part::of(history, history.context.extent, |entry| entry.key() == key);
+        let part = Part::of(history, history.context.extent, |entry| key_of(entry) == key);
         let history = History::new(&part.trace);
         for (id, judgement) in judge_part(rules, &Facts::new(&history)) {
             merge(judgements.entry(id).or_default(), part.numbered(judgement));
@@ -68,6 +105,7 @@ fn judge_known(rule: &Rule, facts: &Facts<'_>) -> Judgement {
         Extent::Run => {
             "it can be judged of requests that the judge chose, with names and keys that it knows to be new or valid"
         }
+        Extent::Conversation => "it can be judged only of everything that a client sent and received, with exact times",
         _ => "it can be judged only of every request of a key, with exact times",
     };
     Judgement { withheld: Some(withheld.to_owned()), ..Judgement::default() }
@@ -88,6 +126,7 @@ fn merge(judgement: &mut Judgement, other: Judgement) {
     judgement.failures.extend(other.failures);
     judgement.exchanges.extend(other.exchanges);
     judgement.withheld = judgement.withheld.take().or(other.withheld);
+    judgement.unseen = judgement.unseen.take().or(other.unseen).filter(|_| judgement.judged == 0);
 }
 
 /// Some exchanges of a trace, numbered anew.

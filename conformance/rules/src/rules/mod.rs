@@ -35,6 +35,8 @@ pub struct Rule {
     pub is_excused_by_lag: bool,
     /// What has to be known for it to judge.
     needs: Needs,
+    /// Whom it judges.
+    party: Party,
 }
 
 /// What a rule applies to, with the function that judges it.
@@ -49,14 +51,19 @@ enum Applies {
 }
 
 impl Rule {
+    /// A rule about servers that needs nothing but statuses.
+    const fn applying(id: &'static str, applies: Applies) -> Rule {
+        Rule { id, applies, is_excused_by_lag: false, needs: Needs::NOTHING, party: Party::Server }
+    }
+
     /// A rule that looks at the trace as a whole.
     pub(crate) const fn new(id: &'static str, judge: fn(&Facts<'_>, &mut Judgement)) -> Rule {
-        Rule { id, applies: Applies::Trace(judge), is_excused_by_lag: false, needs: Needs::NOTHING }
+        Rule::applying(id, Applies::Trace(judge))
     }
 
     /// A rule that looks at each key by itself.
     pub(crate) const fn of_keys(id: &'static str, judge: fn(&Facts<'_>, &KeyLimits<'_>, &mut Judgement)) -> Rule {
-        Rule { id, applies: Applies::Keys(judge), is_excused_by_lag: false, needs: Needs::NOTHING }
+        Rule::applying(id, Applies::Keys(judge))
     }
 
     /// A rule that looks at each exchange that a condition picks.
@@ -65,7 +72,7 @@ impl Rule {
         condition: fn(&Entry<'_>) -> bool,
         judge: fn(&Facts<'_>, &Entry<'_>, &mut Judgement),
     ) -> Rule {
-        Rule { id, applies: Applies::Entries(condition, judge), is_excused_by_lag: false, needs: Needs::NOTHING }
+        Rule::applying(id, Applies::Entries(condition, judge))
     }
 
     /// The same rule, which holds nothing against a read that may lag.
@@ -76,6 +83,11 @@ impl Rule {
     /// The same rule, which judges only what is known so far.
     pub(crate) const fn needing(self, needs: Needs) -> Rule {
         Rule { needs, ..self }
+    }
+
+    /// The same rule, about clients.
+    pub(crate) const fn about_clients(self) -> Rule {
+        Rule { party: Party::Client, ..self }
     }
 
     /// Judges a trace of which everything is known that the rule needs. [`judge`] looks after that.
@@ -155,7 +167,7 @@ pub struct Judgement {
     pub exchanges: BTreeSet<usize>,
     /// What the recording withholds of that which the rule needs, if anything.
     pub withheld: Option<String>,
-    /// What the trace could not show, although the rule was applied and held.
+    /// What the trace could not show: although the rule was applied and held, or so that it could not be applied.
     pub unseen: Option<String>,
 }
 

@@ -110,6 +110,8 @@ impl fmt::Debug for FactSet {
 pub enum Extent {
     /// Some requests of some clients. What came before, between and after them is unknown.
     Sample,
+    /// Everything that some clients sent and received while it was recorded, in order. Others may use the same keys.
+    Conversation,
     /// Every request that was sent with its keys while it was recorded, in order.
     Complete,
     /// The same, and the judge chose the requests: the keys are valid, the names of new animals are new, and nobody else changes
@@ -125,6 +127,10 @@ pub struct Knowledge {
     pub withheld: FactSet,
     /// By how much each of the two times may be off.
     pub precision: SignedDuration,
+    /// Whether something between client and server answered instead of the server, or lost its answer. It says nothing of the server.
+    pub is_unserved: bool,
+    /// With this exchange a part of the recording begins that is judged by itself, and is this much.
+    pub begins: Option<Extent>,
 }
 
 impl Knowledge {
@@ -148,6 +154,7 @@ mod tests {
 
     #[test]
     fn a_run_contains_more_than_a_sample() {
-        assert!(Extent::Run > Extent::Complete && Extent::Complete > Extent::Sample);
+        let extents = [Extent::Sample, Extent::Conversation, Extent::Complete, Extent::Run];
+        assert!(extents.is_sorted());
     }
 }

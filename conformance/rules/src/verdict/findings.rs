@@ -82,7 +82,8 @@ pub(super) fn findings(
 }
 
 /// What distinguishes kinds of failures: what was found, without the values that differ from case to case.
-fn kind(failure: &Failure) -> String {
+#[must_use]
+pub fn kind(failure: &Failure) -> String {
     let mut kind = String::with_capacity(failure.found.len());
     let mut chars = failure.found.chars().peekable();
     let mut is_first = true;

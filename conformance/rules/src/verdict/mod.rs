@@ -151,7 +151,10 @@ pub fn judge_facts(facts: &Facts<'_>, scope: &Scope) -> Vec<RequirementVerdict> 
                 };
                 verdict.failures = judgement.failures;
                 verdict.reason = match verdict.status {
-                    Status::NotExercised => judgement.withheld,
+                    // What one key's requests do not show says more than what another's withhold.
+                    Status::NotExercised => {
+                        judgement.unseen.filter(|_| requirement.party == Party::Client).or(judgement.withheld)
+                    }
                     Status::Pass => judgement.unseen,
                     _ => None,
                 };
@@ -176,6 +179,7 @@ fn reason(context: &Context, scope: &Scope, requirement: &Requirement, withheld:
         .map_or_else(
             || match requirement.level {
                 _ if withheld.is_some() => withheld.unwrap_or_default(),
+                _ if requirement.party == Party::Client => "the clients did nothing that this applies to".to_owned(),
                 Level::Inferred => "the candidate shows nothing that this applies to".to_owned(),
                 _ => "no exchange of this run allows a judgement".to_owned(),
             },

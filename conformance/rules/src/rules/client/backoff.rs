@@ -7,10 +7,11 @@
 use super::{of_key, waiting};
 use crate::facts::Facts;
 use crate::history::Entry;
+use crate::rules::needs::Needs;
 use crate::rules::{Judgement, Rule};
 use crate::tolerance::Tolerance;
 
-pub(crate) const RULES: &[Rule] = &[Rule::new("client.backoff", backoff)];
+pub(crate) const RULES: &[Rule] = &[Rule::new("client.backoff", backoff).needing(Needs::WAITS)];
 
 /// A client with full jitter is accused less often than this, over all the refusals of a key.
 const UNLIKELY: f64 = 1e-5;
@@ -19,10 +20,18 @@ const UNLIKELY: f64 = 1e-5;
 const RESOLUTION: f64 = 0.002;
 
 fn backoff(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
+    // Who retries after other errors as well may have come to a cap before the first refusal. Where the trace begins, it shows no
+    // more than that, unless it has everything that was sent with the key.
+    let begins = !history.is_sample();
     for key in 0..history.context.keys.len() {
         let entries = of_key(history, key);
+        // Where a client is seen to have several requests under way at a time, each may back off by itself, and the waits between
+        // their refusals are nobody's.
+        if !entries.is_sorted_by(|one, next| one.precedes(next)) {
+            continue;
+        }
         let runs: Vec<(&[&Entry<'_>], Vec<f64>)> =
-            refusals(&entries).into_iter().filter_map(|run| waits(run).map(|waits| (run, waits))).collect();
+            refusals(&entries, begins).into_iter().filter_map(|run| waits(run).map(|waits| (run, waits))).collect();
         let likelihoods = runs.iter().map(|(_, waits)| likelihood(waits)).collect::<Vec<_>>();
         // One wait that grew shows that the client backs off, whatever jitter did to the others.
         if runs.iter().any(|(_, waits)| grows(waits)) {
@@ -37,15 +46,30 @@ fn backoff(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
             );
         }
     }
+    if judgement.judged == 0 {
+        let unseen =
+            "the clients received no three 429 in a row, one request at a time, between which they chose the waits";
+        judgement.unseen = Some(unseen.to_owned());
+    }
 }
 
 /// Three or more refusals in a row, each received before the next request was sent. Where several requests are under way at a
-/// time, it is not known which wait belongs to which.
-fn refusals<'e, 'h, 't>(entries: &'e [&'h Entry<'t>]) -> Vec<&'e [&'h Entry<'t>]> {
-    entries
+/// time, it is not known which wait belongs to which. The first of them follows an answer that nobody retries after, or begins the
+/// trace, where that counts.
+fn refusals<'e, 'h, 't>(entries: &'e [&'h Entry<'t>], begins: bool) -> Vec<&'e [&'h Entry<'t>]> {
+    let mut end = 0;
+    let runs = entries
         .chunk_by(|one, next| one.status() == Some(429) && next.status() == Some(429) && one.precedes(next))
-        .filter(|run| run.len() >= 3 && run[0].status() == Some(429))
-        .collect()
+        .map(|run| {
+            end += run.len();
+            (end - run.len(), run)
+        });
+    let is_first = |at: usize| match at.checked_sub(1) {
+        None => begins,
+        Some(before) => matches!(entries[before].status(), Some(200..=428 | 430..=499)),
+    };
+    let runs = runs.filter(|(at, run)| run.len() >= 3 && run[0].status() == Some(429) && is_first(*at));
+    runs.map(|(_, run)| run).collect()
 }
 
 /// The waits between the refusals in seconds, beyond what `Retry-After` dictates. A client that does not wait for it chooses

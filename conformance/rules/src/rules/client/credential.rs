@@ -3,11 +3,12 @@
 use crate::facts::Facts;
 use crate::history::{Entry, History};
 use crate::request;
+use crate::rules::needs::Needs;
 use crate::rules::{Judgement, Rule};
 use crate::trace::exchange::Request;
 use crate::trace::json::Json;
 
-pub(crate) const RULES: &[Rule] = &[Rule::new("client.key-in-header", key_in_header)];
+pub(crate) const RULES: &[Rule] = &[Rule::new("client.key-in-header", key_in_header).needing(Needs::REQUEST)];
 
 fn key_in_header(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     for entry in &history.entries {

@@ -2,9 +2,10 @@
 
 use crate::facts::Facts;
 use crate::history::Era;
+use crate::rules::needs::Needs;
 use crate::rules::{Judgement, Rule};
 
-pub(crate) const RULES: &[Rule] = &[Rule::new("client.removed-operation", removed_operation)];
+pub(crate) const RULES: &[Rule] = &[Rule::new("client.removed-operation", removed_operation).needing(Needs::HEADERS)];
 
 fn removed_operation(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     // Before the day of removal, 410 is about the animal that was asked for.

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use crate::facts::Facts;
 use crate::request::PetId;
+use crate::rules::needs::Needs;
 use crate::rules::{Judgement, Rule};
 
-pub(crate) const RULES: &[Rule] = &[Rule::new("client.exact-ids", exact_ids)];
+pub(crate) const RULES: &[Rule] = &[Rule::new("client.exact-ids", exact_ids).needing(Needs::CONVERSATION)];
 
 fn exact_ids(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     // What each shown id that does not survive becomes, with the entry that showed it first.

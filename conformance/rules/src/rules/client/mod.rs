@@ -1,7 +1,8 @@
 //! What the specification asks of clients: a file for each matter.
 //!
 //! A client is judged by the requests that it sends, in the light of the responses that it had received by then. A request
-//! that was under way when a response came was sent without knowing it.
+//! that was under way when a response came was sent without knowing it. A rule about what a client did not receive, or did not wait
+//! for, needs everything that the client sent and received; one about what it sent twice does not.
 
 mod backoff;
 mod credential;
@@ -11,7 +12,6 @@ mod refused_requests;
 mod waiting;
 
 use super::Rule;
-use super::needs::Needs;
 use crate::history::{Entry, History};
 use crate::request::{self, Credential};
 
@@ -25,8 +25,7 @@ pub(crate) fn rules() -> Vec<Rule> {
         identifiers::RULES,
         deprecation::RULES,
     ];
-    // What a client did is judged by what it had received, and of that nothing may be missing.
-    rules.concat().into_iter().map(|rule| rule.needing(Needs::CONVERSATION)).collect()
+    rules.concat().into_iter().map(Rule::about_clients).collect()
 }
 
 /// The requests of one key, in the order of sending. A key that may be banned is still the key that the client sends.
@@ -37,3 +36,6 @@ fn of_key<'h, 't>(history: &'h History<'t>, key: usize) -> Vec<&'h Entry<'t>> {
     };
     history.entries.iter().filter(sent_with).collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,11 +5,13 @@
 use crate::facts::Facts;
 use crate::history::Entry;
 use crate::request::{CreateBody, Operation, Parameter};
+use crate::rules::needs::Needs;
 use crate::rules::{Judgement, Rule};
 use crate::trace::exchange::Request;
 
 pub(crate) const RULES: &[Rule] = &[
-    Rule::new("client.new-pet", |facts, judgement| learns(facts, judgement, is_no_new_pet, "a body that is no NewPet")),
+    Rule::new("client.new-pet", |facts, judgement| learns(facts, judgement, is_no_new_pet, "a body that is no NewPet"))
+        .needing(Needs::REQUEST_BODY),
     Rule::new("client.list-parameters", |facts, judgement| {
         learns(facts, judgement, has_bad_parameters, "a limit or status outside its range");
     }),

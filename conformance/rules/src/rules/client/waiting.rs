@@ -8,27 +8,37 @@ use jiff::Timestamp;
 use super::of_key;
 use crate::facts::Facts;
 use crate::history::Entry;
+use crate::rules::needs::Needs;
 use crate::rules::{Judgement, Rule};
 use crate::tolerance::Tolerance;
 use crate::trace::retry_after::{self, RetryAfter};
 
-pub(crate) const RULES: &[Rule] =
-    &[Rule::new("client.retry-after-date", date), Rule::new("client.retry-after-seconds", seconds)];
+pub(crate) const RULES: &[Rule] = &[
+    Rule::new("client.retry-after-date", date).needing(Needs::WAITS),
+    Rule::new("client.retry-after-seconds", seconds).needing(Needs::WAITS),
+];
 
 fn date(facts: &Facts<'_>, judgement: &mut Judgement) {
-    waits(facts, judgement, |form| matches!(form, RetryAfter::Date(_)));
+    waits(facts, judgement, |form| matches!(form, RetryAfter::Date(_)), "a date");
 }
 
 fn seconds(facts: &Facts<'_>, judgement: &mut Judgement) {
-    waits(facts, judgement, |form| matches!(form, RetryAfter::Seconds(_)));
+    waits(facts, judgement, |form| matches!(form, RetryAfter::Seconds(_)), "a number of seconds");
 }
 
-fn waits(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement, is_of_form: fn(RetryAfter) -> bool) {
+fn waits(
+    &Facts { history, .. }: &Facts<'_>,
+    judgement: &mut Judgement,
+    is_of_form: fn(RetryAfter) -> bool,
+    described: &str,
+) {
+    let mut is_met = false;
     for key in 0..history.context.keys.len() {
         let entries = of_key(history, key);
         for (at, entry) in entries.iter().enumerate() {
             let Some(form) = form(entry).filter(|form| is_of_form(*form)) else { continue };
             let Some(until) = earliest_return(&entries, at) else { continue };
+            is_met = true;
             // The next request that could know of this response, unless a later response is the one to go by.
             let next =
                 entries[at + 1..].iter().find(|next| entry.precedes(next) && !is_in_the_wake(entry, next, &entries));
@@ -47,6 +57,13 @@ fn waits(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement, is_of_fo
                 None => {}
             }
         }
+    }
+    if judgement.judged == 0 {
+        judgement.unseen = Some(if is_met {
+            format!("after the last 429 with {described} in Retry-After, the clients sent nothing more")
+        } else {
+            format!("the clients received no 429 with {described} in Retry-After")
+        });
     }
 }
 

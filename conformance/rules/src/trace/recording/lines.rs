@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{FORMAT, Head, MAX_LINE, Unreadable};
 use crate::trace::exchange::{Body, Connection, Exchange, Failure, FailureKind, Outcome, Request, Response};
-use crate::trace::knowledge::{Fact, FactSet, Knowledge};
+use crate::trace::knowledge::{Extent, Fact, FactSet, Knowledge};
 
 #[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -28,6 +28,12 @@ struct Line {
     precision_us: Option<u64>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     withheld: Vec<Fact>,
+    /// Whether something between client and server answered instead of the server, or lost its answer.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    unserved: bool,
+    /// With this exchange a part begins that is judged by itself, and is this much.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    begins: Option<Extent>,
     request: Asked,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     response: Option<Answered>,
@@ -124,6 +130,8 @@ pub fn line(exchange: &Exchange) -> String {
         received_at: received_at.to_string(),
         precision_us: u64::try_from(known.precision.as_micros()).ok().filter(|precision| *precision > 0),
         withheld: known.withheld.iter().collect(),
+        unserved: known.is_unserved,
+        begins: known.begins,
         request: Asked {
             method: request.method.clone(),
             path: request.path.clone(),
@@ -224,7 +232,12 @@ fn exchange(number: usize, line: Line) -> Result<Exchange, String> {
         outcome,
         sent_at: time(&line.sent_at)?,
         received_at: time(&line.received_at)?,
-        known: Knowledge { withheld: FactSet::of(&line.withheld), precision: SignedDuration::from_micros(precision) },
+        known: Knowledge {
+            withheld: FactSet::of(&line.withheld),
+            precision: SignedDuration::from_micros(precision),
+            is_unserved: line.unserved,
+            begins: line.begins,
+        },
     })
 }
 
@@ -262,6 +275,8 @@ mod tests {
         let mut trace = builder.elsewhere().trace();
         trace.exchanges[0].known.withheld.insert(Fact::ResponseBody);
         trace.exchanges[2].known.precision = SignedDuration::from_millis(10);
+        trace.exchanges[1].known.is_unserved = true;
+        trace.exchanges[1].known.begins = Some(Extent::Conversation);
         trace.exchanges[3].outcome =
             Outcome::Failed(Failure { kind: FailureKind::Timeout, detail: "no response".to_owned() });
         let (head, exchanges) = read_back(&recorded(&trace)).expect("a recording");

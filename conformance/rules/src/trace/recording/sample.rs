@@ -3,9 +3,9 @@
 //! Nobody says which keys are valid. A key is, if a request with it succeeded. All keys, and whatever else may be a secret, are replaced
 //! by pseudonyms here; nothing of a pseudonym is derived from its key.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
-use crate::trace::exchange::{Exchange, Request};
+use crate::trace::exchange::{Exchange, Outcome, Request};
 use crate::trace::keys::ApiKey;
 use crate::trace::knowledge::{Extent, Fact, Knowledge};
 use crate::trace::{Context, Trace};
@@ -51,13 +51,16 @@ pub fn trace(mut context: Context, mut exchanges: Vec<Exchange>, pseudonyms: &mu
     }
     // Pseudonyms come in the order of the keys, which makes them the same each time.
     exchanges.iter().filter_map(|exchange| token(&exchange.request)).for_each(|key| drop(pseudonyms.of(key)));
+    let keys: BTreeSet<String> =
+        exchanges.iter().filter_map(|exchange| token(&exchange.request).map(str::to_owned)).collect();
     let mut valid: Vec<String> = Vec::new();
     for exchange in exchanges.iter().filter(|exchange| is_served(exchange)) {
         let pseudonym = token(&exchange.request).and_then(|key| pseudonyms.known(key));
         valid.extend(pseudonym.filter(|pseudonym| !valid.iter().any(|key| key == pseudonym)).map(str::to_owned));
     }
     // Where no request shows a key, the program that recorded them may leave keys out, as browsers do.
-    let shows_keys = exchanges.iter().any(|exchange| exchange.request.authorization.is_some());
+    let shows_keys =
+        context.extent > Extent::Sample || exchanges.iter().any(|exchange| exchange.request.authorization.is_some());
     for (at, exchange) in exchanges.iter_mut().enumerate() {
         exchange.number = at + 1;
         let is_known = match &exchange.request.authorization {
@@ -69,6 +72,7 @@ pub fn trace(mut context: Context, mut exchanges: Vec<Exchange>, pseudonyms: &mu
         }
         hide_keys(&mut exchange.request, pseudonyms);
     }
+    hide_in_texts(&mut exchanges, &keys, pseudonyms);
     context.keys = valid.into_iter().filter_map(|key| ApiKey::new(key).ok()).collect();
     Trace { context, exchanges }
 }
@@ -116,8 +120,57 @@ fn hide_keys(request: &mut Request, pseudonyms: &Pseudonyms) {
     });
 }
 
+/// A key that is shorter, or has no letter, may stand in another text by chance.
+const LEAST_DISTINCT: usize = 8;
+
+/// Puts pseudonyms in place of keys in bodies and response headers: clients put keys there by mistake, and servers may repeat them. A
+/// body with a key that may stand there by chance is withheld.
+fn hide_in_texts(exchanges: &mut [Exchange], keys: &BTreeSet<String>, pseudonyms: &Pseudonyms) {
+    // A key that begins another one is replaced after it.
+    for key in keys.iter().rev() {
+        let Some(pseudonym) = pseudonyms.known(key).filter(|pseudonym| *pseudonym != key.as_str()) else { continue };
+        let is_distinct = key.len() >= LEAST_DISTINCT && key.bytes().any(|byte| byte.is_ascii_alphabetic());
+        for Exchange { request, outcome, known, .. } in &mut *exchanges {
+            let mut hide = |body: &mut Vec<u8>, fact| {
+                if !is_distinct && find(body, key.as_bytes()).is_some() {
+                    body.clear();
+                    known.withheld.insert(fact);
+                } else if is_distinct {
+                    replace(body, key.as_bytes(), pseudonym.as_bytes());
+                }
+            };
+            if let Some(body) = &mut request.body {
+                hide(&mut body.bytes, Fact::RequestBody);
+            }
+            if let Outcome::Response(response) = outcome {
+                hide(&mut response.body, Fact::ResponseBody);
+                let fields =
+                    response.headers.iter_mut().filter(|(_, value)| is_distinct && value.contains(key.as_str()));
+                fields.for_each(|(_, value)| *value = value.replace(key.as_str(), pseudonym));
+            }
+        }
+    }
+}
+
+/// Where a text stands in another one first.
+fn find(text: &[u8], part: &[u8]) -> Option<usize> {
+    let first = *part.first()?;
+    let starts = text.iter().enumerate().filter(|(_, byte)| **byte == first).map(|(at, _)| at);
+    starts.into_iter().find(|at| text[*at..].starts_with(part))
+}
+
+/// Replaces a text wherever it stands.
+fn replace(text: &mut Vec<u8>, part: &[u8], by: &[u8]) {
+    let mut done = 0;
+    while let Some(at) = find(&text[done..], part) {
+        text.splice(done + at..done + at + part.len(), by.iter().copied());
+        done += at + by.len();
+    }
+}
+
 /// Whether a header field of a request is needed for judging, given in lower case.
-pub(super) fn is_needed(name: &str) -> bool {
+#[must_use]
+pub fn is_needed(name: &str) -> bool {
     KEY_FIELDS.contains(&name)
         || name == crate::trace::conditions::ACCEPT
         || crate::trace::conditions::FIELDS.contains(&name)
@@ -137,7 +190,8 @@ mod tests {
             builder = builder.ask(request, status, String::new());
             builder = builder.change_last(|exchange| exchange.request.authorization = authorization);
         }
-        let Trace { context, exchanges } = builder.trace();
+        let Trace { mut context, exchanges } = builder.trace();
+        context.extent = Extent::Sample;
         trace(context, exchanges, &mut Pseudonyms::new("ab12"))
     }
 
@@ -191,5 +245,19 @@ mod tests {
         assert_eq!(request.authorization.as_deref(), Some("Bearer key-1-ab12"));
         assert_eq!(request.query.as_deref(), Some("limit=5&token=omitted&key=key-1-ab12&x"));
         assert_eq!(request.headers, [("x-api-key".to_owned(), "omitted".to_owned())]);
+    }
+
+    #[test]
+    fn a_key_in_a_body_is_replaced_and_a_body_with_one_that_may_stand_there_by_chance_is_withheld() {
+        let sent = |key: &str, body: &str| {
+            let request = Request::new("POST", "/pets").authorization(format!("Bearer {key}")).json(body);
+            let exchange = sampled(vec![(request, 200)]).exchanges.remove(0);
+            let body = exchange.request.body.map(|body| String::from_utf8(body.bytes).expect("text"));
+            (body.unwrap_or_default(), exchange.known.withheld.contains(Fact::RequestBody))
+        };
+        let (key, body) = ("sk-secret-1", r#"{"a":"sk-secret-1","b":["xsk-secret-1sk-secret-1"]}"#);
+        assert_eq!(sent(key, body), (body.replace(key, "key-1-ab12"), false));
+        assert_eq!(sent("12345678", r#"{"id":123456789}"#), (String::new(), true));
+        assert_eq!(sent("12345678", r#"{"id":7}"#), (r#"{"id":7}"#.to_owned(), false));
     }
 }

@@ -116,7 +116,7 @@ pub(super) fn exchange(entry: &Entry, path: String, query: Option<String>) -> Re
         }),
         sent_at,
         received_at,
-        known: Knowledge { withheld, precision },
+        known: Knowledge { withheld, precision, ..Knowledge::default() },
     })
 }
 

@@ -1,0 +1,288 @@
+//! Whole clients on a clock that does not go by itself: a thousand lawful ones of which none is accused, and saboteurs of which each is
+//! named by its rule.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+
+use fastrand::Rng;
+use jiff::{SignedDuration, Timestamp};
+
+use crate::catalogue::Party;
+use crate::facts::Facts;
+use crate::history::History;
+use crate::rules::{self, Judgement};
+use crate::trace::exchange::{Exchange, Outcome, Request, Response};
+use crate::trace::keys::ApiKey;
+use crate::trace::knowledge::{Extent, Knowledge};
+use crate::trace::{Context, Trace};
+
+/// What a server says in `Retry-After`.
+#[derive(Clone, Copy, Debug)]
+enum Announced {
+    Seconds,
+    Date,
+    Nothing,
+}
+
+/// How a client makes its own waits irregular.
+#[derive(Clone, Copy, Debug)]
+enum Jitter {
+    None,
+    Full,
+    Equal,
+    Decorrelated,
+}
+
+/// What a client does about refusals. Times are in milliseconds.
+#[derive(Clone, Debug)]
+struct Policy {
+    base: f64,
+    cap: f64,
+    jitter: Jitter,
+    attempts: u32,
+    /// Whether its own wait comes on top of what `Retry-After` says.
+    adds: bool,
+    /// Whether it takes a date by the server's `Date` rather than by its own clock.
+    by_server: bool,
+    /// Requests at the same time.
+    threads: usize,
+    requests: u32,
+    /// The time between an answer and the next request.
+    pause: f64,
+    /// Whether it heeds `Retry-After` at all.
+    waits: bool,
+}
+
+impl Policy {
+    fn lawful(rng: &mut Rng) -> Policy {
+        let base = 50.0 + 950.0 * rng.f64();
+        let jitter = [Jitter::None, Jitter::Full, Jitter::Equal, Jitter::Decorrelated][rng.usize(..4)];
+        // The first wait of decorrelated jitter is up to three times the base: with a cap below that, it would not grow.
+        let least = if matches!(jitter, Jitter::Decorrelated) { 8_u32 } else { 2 };
+        Policy {
+            base,
+            cap: base * f64::from(least << rng.u32(..6)),
+            jitter,
+            attempts: rng.u32(2..12),
+            adds: rng.bool(),
+            by_server: rng.bool(),
+            threads: if rng.bool() { 1 } else { rng.usize(2..6) },
+            requests: rng.u32(20..120),
+            pause: 30.0 * rng.f64(),
+            waits: true,
+        }
+    }
+
+    /// The wait before the next attempt, of which there were so many, the last after this wait.
+    fn backoff(&self, attempt: u32, last: f64, rng: &mut Rng) -> f64 {
+        let bound = (self.base * 2_f64.powi(attempt.cast_signed() - 1)).min(self.cap);
+        match self.jitter {
+            Jitter::None => bound,
+            Jitter::Full => bound * rng.f64(),
+            Jitter::Equal => bound * f64::midpoint(1.0, rng.f64()),
+            Jitter::Decorrelated => (self.base + (3.0 * last - self.base).max(0.0) * rng.f64()).min(self.cap),
+        }
+    }
+}
+
+/// The one thread of a client.
+#[derive(Clone, Debug)]
+struct Worker {
+    client: usize,
+    left: u32,
+    attempt: u32,
+    last_wait: f64,
+}
+
+/// A server, its clients, and what passes between them.
+struct World {
+    rng: Rng,
+    announced: Announced,
+    limit: u32,
+    /// How far the server's clock is ahead, in milliseconds.
+    ahead: i64,
+    /// How many requests of each client a minute has had.
+    counts: BTreeMap<(usize, i64), u32>,
+    /// When a refusal was received, by client, and until when it asks to wait.
+    gates: Vec<(usize, i64, i64)>,
+    exchanges: Vec<Exchange>,
+}
+
+/// The noon at which a world begins.
+fn at(milliseconds: i64) -> Timestamp {
+    "2026-06-01T12:00:00Z".parse::<Timestamp>().expect("a time") + SignedDuration::from_millis(milliseconds)
+}
+
+fn date(time: Timestamp) -> String {
+    httpdate::fmt_http_date(std::time::SystemTime::from(time))
+}
+
+impl World {
+    fn new(seed: u64) -> World {
+        let mut rng = Rng::with_seed(seed);
+        let announced = [Announced::Seconds, Announced::Date, Announced::Nothing][rng.usize(..3)];
+        let (limit, ahead) = (rng.u32(5..40), rng.i64(-90_000..90_000));
+        World { rng, announced, limit, ahead, counts: BTreeMap::new(), gates: Vec::new(), exchanges: Vec::new() }
+    }
+
+    /// Lets clients send until they are done.
+    fn run(&mut self, policies: &[Policy]) {
+        let mut workers = Vec::new();
+        let mut wakes = BinaryHeap::new();
+        for (client, policy) in policies.iter().enumerate() {
+            for _ in 0..policy.threads {
+                wakes.push(Reverse((self.rng.i64(0..50_000), workers.len())));
+                workers.push(Worker { client, left: policy.requests, attempt: 0, last_wait: policy.base });
+            }
+        }
+        while let Some(Reverse((now, worker))) = wakes.pop() {
+            let policy = &policies[workers[worker].client];
+            if let Some(next) = self.wake(now, &mut workers[worker], policy) {
+                wakes.push(Reverse((next, worker)));
+            }
+        }
+        self.exchanges.sort_by_key(|exchange| exchange.sent_at);
+    }
+
+    /// A worker may send; when it wants to again.
+    fn wake(&mut self, now: i64, worker: &mut Worker, policy: &Policy) -> Option<i64> {
+        let known = self.gates.iter().filter(|(client, received, _)| *client == worker.client && *received <= now);
+        let until = known.map(|(.., until)| *until).max().unwrap_or_default();
+        if policy.waits && now < until {
+            return Some(until + self.rng.i64(0..200));
+        }
+        let (refused, received) = self.send(now, worker.client, policy);
+        if !refused {
+            worker.left -= 1;
+            worker.attempt = 0;
+            worker.last_wait = policy.base;
+            return (worker.left > 0).then(|| received + (policy.pause * self.rng.f64()) as i64);
+        }
+        worker.attempt += 1;
+        if worker.attempt >= policy.attempts {
+            return None;
+        }
+        let wait = policy.backoff(worker.attempt, worker.last_wait, &mut self.rng);
+        worker.last_wait = wait;
+        let announced = self.gates.iter().filter(|(client, at, _)| *client == worker.client && *at == received);
+        let until = announced.map(|(.., until)| *until).max().filter(|_| policy.waits).unwrap_or(received);
+        Some(if policy.adds { until + wait as i64 } else { until.max(received + wait as i64) })
+    }
+
+    /// Sends a request; whether it was refused, and when the answer was complete.
+    fn send(&mut self, now: i64, client: usize, policy: &Policy) -> (bool, i64) {
+        let arrived = now + self.rng.i64(1..40);
+        let received = arrived + self.rng.i64(1..40);
+        let minute = (arrived + self.ahead).div_euclid(60_000);
+        let count = self.counts.entry((client, minute)).or_default();
+        *count += 1;
+        let refused = *count > self.limit;
+        let by_server = at(arrived + self.ahead);
+        let mut headers = vec![("date".to_owned(), date(by_server))];
+        let reset = (minute + 1) * 60_000;
+        let left = (reset - arrived - self.ahead).div_euclid(1_000) + 1;
+        if refused {
+            let value = match self.announced {
+                Announced::Seconds => Some((left.to_string(), received + left * 1_000)),
+                Announced::Date => {
+                    // `Date` has whole seconds, and so has the difference to it.
+                    let relative = received + reset - (arrived + self.ahead).div_euclid(1_000) * 1_000;
+                    Some((date(at(reset)), if policy.by_server { relative } else { reset }))
+                }
+                Announced::Nothing => None,
+            };
+            if let Some((value, until)) = value {
+                headers.push(("retry-after".to_owned(), value));
+                self.gates.push((client, received, until));
+            }
+        }
+        let (status, body) = if refused { (429, "") } else { (200, "[]") };
+        self.exchanges.push(Exchange {
+            number: 0,
+            probe: "".into(),
+            step: String::new(),
+            case: None,
+            request: Request::new("GET", "/pets").authorization(format!("Bearer sk-{client}")),
+            outcome: Outcome::Response(Response { status, headers, body: body.into(), cut: false }),
+            sent_at: at(now),
+            received_at: at(received),
+            known: Knowledge::default(),
+        });
+        (refused, received)
+    }
+
+    /// What the rules make of it.
+    fn judged(mut self, clients: usize) -> BTreeMap<&'static str, Judgement> {
+        self.exchanges.iter_mut().enumerate().for_each(|(at, exchange)| exchange.number = at + 1);
+        let keys = (0..clients).map(|client| ApiKey::new(format!("sk-{client}")).expect("a usable key"));
+        let context = Context { extent: Extent::Conversation, keys: keys.collect(), ..Context::for_test() };
+        judge(&Trace { context, exchanges: self.exchanges })
+    }
+}
+
+fn judge(trace: &Trace) -> BTreeMap<&'static str, Judgement> {
+    let history = History::new(trace);
+    rules::judge(&rules::rules_of(Party::Client), &Facts::new(&history))
+}
+
+fn broken(judgements: &BTreeMap<&'static str, Judgement>) -> Vec<String> {
+    let failures = judgements.iter().flat_map(|(id, judgement)| judgement.failures.iter().map(move |it| (id, it)));
+    failures.map(|(id, failure)| format!("{id}: {}", failure.found)).collect()
+}
+
+#[test]
+fn of_a_thousand_lawful_clients_none_is_accused() {
+    let mut judged: BTreeMap<&str, usize> = BTreeMap::new();
+    for seed in 0..1_000 {
+        let mut world = World::new(seed);
+        let policies: Vec<Policy> = (0..world.rng.usize(1..4)).map(|_| Policy::lawful(&mut world.rng)).collect();
+        world.run(&policies);
+        let announced = world.announced;
+        let judgements = world.judged(policies.len());
+        assert_eq!(broken(&judgements), [""; 0], "seed {seed}: {announced:?}, {policies:#?}");
+        judgements.iter().for_each(|(id, judgement)| *judged.entry(id).or_default() += judgement.judged);
+    }
+    for id in ["client.retry-after-seconds", "client.retry-after-date", "client.backoff", "client.key-in-header"] {
+        assert!(judged[id] > 100, "{id} was judged {} times", judged[id]);
+    }
+}
+
+/// What is held against a client that does this about refusals, and on how many of 50 servers that announce waits like this.
+fn sabotage(announced: Announced, change: impl Fn(&mut Policy)) -> BTreeMap<String, usize> {
+    let mut named: BTreeMap<String, usize> = BTreeMap::new();
+    for seed in 0..50 {
+        let mut world = World::new(seed);
+        world.announced = announced;
+        // By a clock that is ahead of the server's, its dates are over before they have come.
+        world.ahead = world.ahead.abs();
+        let mut policy = Policy { threads: 1, requests: 200, attempts: 8, ..Policy::lawful(&mut world.rng) };
+        change(&mut policy);
+        world.run(std::slice::from_ref(&policy));
+        let judgements = world.judged(1);
+        let broken = judgements.into_iter().filter(|(_, judgement)| !judgement.failures.is_empty());
+        broken.for_each(|(id, _)| *named.entry(id.to_owned()).or_default() += 1);
+    }
+    named
+}
+
+#[test]
+fn a_client_that_does_not_wait_is_named_on_every_server() {
+    let impatient = |policy: &mut Policy| *policy = Policy { waits: false, base: 100.0, cap: 400.0, ..policy.clone() };
+    assert_eq!(sabotage(Announced::Seconds, impatient)["client.retry-after-seconds"], 50);
+    assert_eq!(sabotage(Announced::Date, impatient)["client.retry-after-date"], 50);
+}
+
+#[test]
+fn a_client_that_retries_after_the_same_time_each_time_is_named() {
+    let constant = |policy: &mut Policy| {
+        *policy = Policy { base: 700.0, cap: 700.0, jitter: Jitter::None, ..policy.clone() };
+    };
+    let named = sabotage(Announced::Nothing, constant);
+    assert_eq!(named.keys().collect::<Vec<_>>(), ["client.backoff"]);
+    // Another wait of 700 ms differs by as much as the network does.
+    assert!(named["client.backoff"] > 40, "{named:?}");
+    let hammering = |policy: &mut Policy| {
+        *policy = Policy { base: 0.0, cap: 0.0, jitter: Jitter::None, waits: false, attempts: 60, ..policy.clone() };
+    };
+    assert_eq!(sabotage(Announced::Nothing, hammering)["client.backoff"], 50);
+}
