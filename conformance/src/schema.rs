@@ -37,6 +37,19 @@ pub(crate) enum Profile {
     ReadOnly,
 }
 
+/// Which parties of the traffic are judged.
+#[derive(schemars::JsonSchema)]
+#[schemars(rename_all = "lowercase")]
+#[expect(dead_code, reason = "described, never constructed")]
+pub(crate) enum Side {
+    /// The server. In a run the judge itself is the client.
+    Server,
+    /// The clients, in recorded traffic.
+    Client,
+    /// Both, in recorded traffic.
+    Both,
+}
+
 /// The level of a requirement, which determines what breaking it means.
 #[derive(schemars::JsonSchema)]
 #[schemars(rename_all = "lowercase")]

@@ -5,14 +5,14 @@ use std::path::PathBuf;
 use super::output::{could_not_run, usage};
 use super::report_files::ReportFiles;
 use super::run::deliver;
-use super::to_options::{known_failing, scope_of};
+use super::to_options::{known_failing, scope_has, scope_of};
 use super::usage_error::UsageError;
 use super::values::{self, Color, Printed, ReportFile};
 use crate::exit_code::ExitCode;
 use crate::recorded::{self, Terms};
 use crate::report::text::Detail;
 use animal_store_rules::catalogue::plan::Plan;
-use animal_store_rules::catalogue::scope::{Profile, Scope};
+use animal_store_rules::catalogue::scope::{Profile, Scope, Side};
 
 /// Judge recorded traffic, without sending a request
 ///
@@ -34,6 +34,10 @@ pub(super) struct Arguments {
     /// Plan of the keys: free, pro, business, enterprise or enterprise=RPM,RPD
     #[arg(long, value_name = "PLAN")]
     pub plan: Option<Plan>,
+
+    /// Which side to judge [default: the server, or what the proxy judged that recorded the trace]
+    #[arg(long, value_parser = values::side(), env = "CONFORM_SIDE")]
+    pub side: Option<Side>,
 
     /// Judge only the requirements with this ID or ID prefix (repeatable)
     #[arg(long, value_name = "ID", value_parser = values::requirement, value_delimiter = ',')]
@@ -96,13 +100,15 @@ impl Arguments {
 
     fn terms(&self, program: String) -> Result<Terms, UsageError> {
         let selects = !self.only.is_empty() || !self.skip.is_empty();
-        let scope =
-            Scope { profile: Profile::Full, only: self.only.clone(), skip: self.skip.clone(), ..Scope::default() };
+        // Of which side the recorded traffic is judged shows in the traffic, if it is not said here.
+        let side = self.side.unwrap_or(Side::Both);
+        let scope = Scope { profile: Profile::Full, only: self.only.clone(), skip: self.skip.clone(), side };
         let known = self.known_failing.as_ref();
         Ok(Terms {
             base_url: self.base_url.clone(),
             plan: self.plan.clone(),
-            scope: selects.then(|| scope_of(scope)).transpose()?,
+            scope: selects.then(|| scope_of(scope.clone())).transpose()?,
+            side: self.side.or_else(|| (selects && !scope_has(&scope, Side::Server)).then_some(Side::Client)),
             strict: self.strict.then_some(true),
             known_failing: known.map(|path| known_failing(path).map(|list| (list, path.clone()))).transpose()?,
             program,

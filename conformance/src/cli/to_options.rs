@@ -8,8 +8,8 @@ use super::rerun::Rerun;
 use super::usage_error::UsageError;
 use crate::options::{Options, UnusableOptions};
 use crate::report::Implementation;
-use animal_store_rules::catalogue::scope::Scope;
-use animal_store_rules::catalogue::{Party, catalogue};
+use animal_store_rules::catalogue::catalogue;
+use animal_store_rules::catalogue::scope::{Scope, Side};
 use animal_store_rules::trace::keys::ApiKey;
 use animal_store_rules::verdict::known_failing::KnownFailing;
 
@@ -94,11 +94,12 @@ pub(super) fn known_failing(path: &Path) -> Result<KnownFailing, UsageError> {
 
 /// A scope that selects something.
 pub(super) fn scope_of(scope: Scope) -> Result<Scope, UsageError> {
-    if catalogue().of(Party::Server).any(|requirement| scope.selects(&requirement.id)) {
-        Ok(scope)
-    } else {
-        Err(UsageError::NothingSelected)
-    }
+    if scope_has(&scope, scope.side) { Ok(scope) } else { Err(UsageError::NothingSelected) }
+}
+
+/// Whether a scope selects a requirement of a side.
+pub(super) fn scope_has(scope: &Scope, side: Side) -> bool {
+    catalogue().requirements.iter().any(|requirement| side.has(requirement.party) && scope.selects(&requirement.id))
 }
 
 #[cfg(test)]

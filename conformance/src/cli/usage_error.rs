@@ -65,7 +65,7 @@ pub(super) enum UsageError {
     )]
     NoSubject,
     /// No requirement is selected.
-    #[error("no requirement is selected by --only, --skip and --profile together")]
+    #[error("no requirement is selected by --only, --skip, --profile and --side together")]
     NothingSelected,
     /// The CA file cannot be read.
     #[error("--ca-cert {path}: {}\n  Name a PEM file with the certificate of the certificate authority. Nothing was sent.", of_file(.source))]

@@ -13,7 +13,7 @@ use jiff::tz::TimeZone;
 use crate::options::{UnusableOptions, normal_base_url};
 use crate::report::formats::{self, FORMATS, Format};
 use animal_store_rules::catalogue::catalogue;
-use animal_store_rules::catalogue::scope::Profile;
+use animal_store_rules::catalogue::scope::{Profile, Side};
 
 /// An output format.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, ValueEnum)]
@@ -58,6 +58,18 @@ pub(super) fn profile() -> impl TypedValueParser<Value = Profile> {
         })
     };
     PossibleValuesParser::new(Profile::ALL.map(value)).try_map(|name| name.parse::<Profile>())
+}
+
+/// Reads a side by its name.
+pub(super) fn side() -> impl TypedValueParser<Value = Side> {
+    let value = |side: Side| {
+        PossibleValue::new(side.as_str()).help(match side {
+            Side::Server => "What the server does with requests",
+            Side::Client => "What its clients do: waiting after a 429, backoff, the place of the key",
+            Side::Both => "Both",
+        })
+    };
+    PossibleValuesParser::new(Side::ALL.map(value)).try_map(|name| name.parse::<Side>())
 }
 
 /// A key. `Debug` does not show it.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::options::{Invoked, Options};
 use crate::report::Implementation;
 use animal_store_rules::catalogue::plan::Plan;
-use animal_store_rules::catalogue::scope::{Profile, Scope};
+use animal_store_rules::catalogue::scope::{Profile, Scope, Side};
 use animal_store_rules::trace::Context;
 use animal_store_rules::trace::keys::ApiKey;
 use animal_store_rules::verdict::known_failing::KnownFailing;
@@ -120,6 +120,11 @@ impl RunOptions {
         };
         Ok(options)
     }
+}
+
+/// The side that a proxy judged, as the recording of what went through it says.
+pub(super) fn side_of(options: &serde_json::Value) -> Option<Side> {
+    options.get("side")?.as_str()?.parse().ok()
 }
 
 /// The option of a container with this name.

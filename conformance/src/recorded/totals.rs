@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use animal_store_rules::catalogue::scope::Scope;
 use animal_store_rules::request::credential_of;
 use animal_store_rules::trace::Trace;
 use animal_store_rules::trace::exchange::{Exchange, Outcome};
-use animal_store_rules::verdict::{self, RequirementVerdict, Status};
+use animal_store_rules::verdict::findings::kind;
+use animal_store_rules::verdict::{RequirementVerdict, Status};
 use jiff::Timestamp;
 
 /// So many bytes of exchanges are kept for the report; of larger recordings, only those that show a failure.
@@ -14,6 +14,9 @@ const MAX_KEPT: usize = 16 * 1024 * 1024;
 
 /// So many failures of a requirement are kept; all are counted.
 const MAX_FAILURES: usize = 200;
+
+/// So many kinds of failures of a requirement are kept.
+const MAX_KINDS: usize = 50;
 
 /// What the parts that were judged so far show.
 #[derive(Default)]
@@ -37,10 +40,9 @@ pub(super) struct Totals {
 }
 
 impl Totals {
-    /// Judges another part.
-    pub(super) fn add(&mut self, trace: Trace, scope: &Scope) {
+    /// Adds the verdicts on another part.
+    pub(super) fn add(&mut self, trace: Trace, mut verdicts: Vec<RequirementVerdict>) {
         let offset = self.exchanges;
-        let mut verdicts = verdict::judge(&trace, scope);
         for verdict in &mut verdicts {
             let examples = verdict.findings.iter_mut().map(|finding| &mut finding.example);
             let failures = verdict.failures.iter_mut().chain(examples);
@@ -86,6 +88,7 @@ impl Totals {
         };
         let shown: BTreeSet<usize> = self.verdicts.iter().flat_map(shown).collect();
         self.kept.retain(|exchange| shown.contains(&exchange.number));
+        self.verdicts.iter_mut().for_each(|verdict| verdict.exchanges.retain(|number| shown.contains(number)));
         self.kept_bytes = self.kept.iter().map(size).sum();
     }
 
@@ -105,10 +108,12 @@ fn merge(verdict: &mut RequirementVerdict, other: RequirementVerdict) {
     verdict.failures.extend(other.failures);
     verdict.exchanges.extend(other.exchanges);
     for finding in other.findings {
-        let is_same = |known: &&mut verdict::findings::Finding| known.example.found == finding.example.found;
-        match verdict.findings.iter_mut().find(is_same) {
+        let of_kind = kind(&finding.example);
+        let has_room = verdict.findings.len() < MAX_KINDS;
+        match verdict.findings.iter_mut().find(|known| of_kind == kind(&known.example)) {
             Some(known) => known.count += finding.count,
-            None => verdict.findings.push(finding),
+            None if has_room => verdict.findings.push(finding),
+            None => {}
         }
     }
     verdict.status = match (verdict.status, other.status) {

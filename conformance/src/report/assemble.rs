@@ -69,6 +69,7 @@ pub(crate) fn assemble(trace: &Trace, verdicts: &[RequirementVerdict], options: 
         seed: options.seed,
         rerun_command: rerun_command::command(options, presentation.redactor()),
         profile: options.scope.profile,
+        side: options.scope.side,
         strict: options.strict,
         started_at: first.map(|time| time.to_string()),
         requests: trace.exchanges.len(),

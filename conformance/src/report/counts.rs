@@ -2,6 +2,7 @@
 
 use super::{Report, RequirementReport, Tally};
 use animal_store_rules::catalogue::Level;
+use animal_store_rules::catalogue::scope::Side;
 use animal_store_rules::verdict::Status;
 
 impl Report {
@@ -13,6 +14,15 @@ impl Report {
             total.add(tally);
         }
         total
+    }
+
+    /// Which side was judged, to follow the profile in a line; nothing of a run's only one.
+    pub(super) fn side_judged(&self) -> &'static str {
+        match self.side {
+            Side::Server => "",
+            Side::Client => ", side client",
+            Side::Both => ", both sides",
+        }
     }
 }
 

@@ -47,6 +47,7 @@ pub fn render(report: &Report) -> String {
             ("verdict", report.verdict.as_str().into()),
             ("seed", report.seed.into()),
             ("profile", report.profile.as_str().into()),
+            ("side", report.side.as_str().into()),
             ("strict", report.strict.into()),
             ("requests", report.requests.into()),
             ("created", report.created.into()),

@@ -70,6 +70,7 @@ fn configuration(report: &Report) -> [Value; 2] {
         ("verdict".to_owned(), report.verdict.as_str().into()),
         ("target".to_owned(), report.target.base_url.clone().into()),
         ("profile".to_owned(), report.profile.as_str().into()),
+        ("side".to_owned(), report.side.as_str().into()),
         ("strict".to_owned(), report.strict.into()),
         ("seed".to_owned(), report.seed.into()),
         ("started_at".to_owned(), report.started_at.clone().into()),

@@ -37,7 +37,8 @@ fn write(out: &mut String, report: &Report) -> std::fmt::Result {
     writeln!(out, "{counts}.\n")?;
     let plan = report.target.plan.as_ref().map_or_else(String::new, |plan| format!(", plan {}", text(plan)));
     let strict = if report.strict { ", strict" } else { "" };
-    writeln!(out, "{}; profile {}{plan}{strict}, seed {}.", cost(report), report.profile.as_str(), report.seed)?;
+    let scope = format!("profile {}{}{plan}{strict}", report.profile.as_str(), report.side_judged());
+    writeln!(out, "{}; {scope}, seed {}.", cost(report), report.seed)?;
     if let Some(reason) = &report.ended_early {
         writeln!(out, "\n> The run ended early: {}", text(reason))?;
     }

@@ -8,7 +8,7 @@ use super::fleet::{Attribution, Replica};
 use super::identity::{CatalogueVersion, Implementation};
 use super::recorded_exchange::RecordedExchange;
 use animal_store_rules::catalogue::Level;
-use animal_store_rules::catalogue::scope::Profile;
+use animal_store_rules::catalogue::scope::{Profile, Side};
 use animal_store_rules::verdict::{Status, Verdict};
 
 /// The version of the report's schema.
@@ -44,6 +44,10 @@ pub struct Report {
     /// The profile.
     #[cfg_attr(test, schemars(with = "crate::schema::Profile"))]
     pub profile: Profile,
+    /// The side that was judged: that of the server, of its clients, or both.
+    #[serde(default)]
+    #[cfg_attr(test, schemars(with = "crate::schema::Side"))]
+    pub side: Side,
     /// Whether a broken inferred requirement is a violation.
     pub strict: bool,
     /// When the first request was sent, RFC 3339 in UTC.

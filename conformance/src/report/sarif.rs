@@ -40,6 +40,7 @@ pub fn render(report: &Report) -> String {
         "properties": {
             "verdict": report.verdict.as_str(),
             "target": report.target.base_url,
+            "side": report.side.as_str(),
             "seed": report.seed,
             "causes": report.causes,
             "identity": report.identity().into_iter().collect::<BTreeMap<_, _>>(),

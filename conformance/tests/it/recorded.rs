@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use animal_store_conformance::recorded::{Terms, judge, verify};
 use animal_store_conformance::report::{Report, har, json};
 use animal_store_conformance::{Judge, Verdict};
-use animal_store_rules::catalogue::scope::Profile;
+use animal_store_rules::catalogue::scope::{Profile, Scope, Side};
 use animal_store_rules::verdict::Status;
 
 use crate::candidate::{Candidate, KEY, Nature};
@@ -104,6 +104,38 @@ fn an_archive_of_a_browser_is_judged_as_far_as_it_goes() {
     assert_eq!(broken.verdict, Verdict::Violates);
     let text = json::render(&broken);
     assert!(statuses(&broken)["pet.status-values"].0 == Status::Fail && !text.contains("live-4711"), "{text}");
+}
+
+#[test]
+fn of_an_archive_the_side_is_judged_that_was_asked_for() {
+    let refused = r#", {"startedDateTime": "2026-06-01T12:00:02.000Z", "time": 20,
+ "request": {"method": "GET", "url": "https://api.example.com/v1/pets?limit=500&key=live-4711-secret", "httpVersion": "h2", "headers": [
+  {"name": ":authority", "value": "api.example.com"}, {"name": "authorization", "value": "Bearer live-4711-secret"}]},
+ "response": {"status": 400, "headers": [{"name": "date", "value": "Mon, 01 Jun 2026 12:00:02 GMT"}], "content": {}}, "cache": {}}"#;
+    let again = refused.replace("12:00:02", "12:00:07");
+    let text = SESSION.replace("STATUS", "sold").replace("\"size\": 59", "\"size\": 54");
+    let text = text.replace("\n]}}", &format!("{refused}{again}\n]}}}}"));
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = written(folder.path(), "session.har", &text);
+    let judged = |side, only: &str| {
+        let scope = (!only.is_empty()).then(|| Scope { only: vec![only.to_owned()], ..Scope::default() });
+        judge(std::slice::from_ref(&file), &Terms { side, scope, ..Terms::default() })
+    };
+    let clients = judged(Some(Side::Client), "").expect("a report");
+    assert_eq!((clients.side, clients.verdict), (Side::Client, Verdict::Violates));
+    assert_eq!(statuses(&clients)["client.key-in-header"].0, Status::Fail);
+    assert_eq!(statuses(&clients)["client.list-parameters"].0, Status::Fail);
+    assert!(!statuses(&clients).contains_key("list.array") && !json::render(&clients).contains("live-4711"));
+    let waits = clients.requirements.iter().find(|r| r.id == "client.retry-after-date").expect("a verdict");
+    let reason = waits.reason.as_deref().unwrap_or_default();
+    assert!(waits.status == Status::NotExercised && reason.contains("the exact time of 3 of 3"), "{reason}");
+    let server = judged(None, "").expect("a report");
+    assert!(server.side == Side::Server && !statuses(&server).contains_key("client.key-in-header"));
+    assert!(server.notes.iter().any(|note| note.starts_with("side judged: the server")), "{:?}", server.notes);
+    let both = judged(Some(Side::Both), "").expect("a report");
+    assert!(statuses(&both).contains_key("client.key-in-header") && statuses(&both).contains_key("list.array"));
+    let nothing = judged(None, "client").expect_err("nothing to judge").to_string();
+    assert!(nothing.contains("no requirement of the side `server`"), "{nothing}");
 }
 
 #[test]

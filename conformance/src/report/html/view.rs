@@ -13,6 +13,7 @@ use crate::report::{
     Choice, Evidence, Report, ReportedExchange, RequirementReport, SPECIFICATION_FILE, specification_page,
 };
 use animal_store_rules::catalogue::Level;
+use animal_store_rules::catalogue::scope::Side;
 use animal_store_rules::verdict::{Status, Verdict};
 
 /// The levels, in the order of their weight.
@@ -378,6 +379,9 @@ fn facts(report: &Report) -> Vec<(&'static str, String)> {
         ("Duration", duration),
         ("Profile", report.profile.as_str().to_owned()),
     ];
+    if report.side != Side::Server {
+        facts.push(("Side judged", report.side.as_str().to_owned()));
+    }
     facts.extend(report.target.plan.iter().map(|plan| ("Plan", plan.clone())));
     facts.push(("Seed", report.seed.to_string()));
     facts.push(("Strict", if report.strict { "yes" } else { "no" }.to_owned()));

@@ -7,6 +7,7 @@ use super::{Detail, failures, mark};
 use crate::layout::{cut, width};
 use crate::report::{Choice, Report, RequirementReport, Tally};
 use animal_store_rules::catalogue::Level;
+use animal_store_rules::catalogue::scope::Side;
 use animal_store_rules::verdict::Status;
 
 /// The stated requirements that were not exercised, by reason.
@@ -59,7 +60,12 @@ pub(super) fn choices(page: &mut Page, report: &Report, detail: Detail) {
     if choices.is_empty() {
         return;
     }
-    page.title(BOLD, "Choices of this server that the specification leaves open");
+    let whose = match report.side {
+        Side::Server => "of this server",
+        Side::Client => "of the clients",
+        Side::Both => "of both sides",
+    };
+    page.title(BOLD, &format!("Choices {whose} that the specification leaves open"));
     let widest = choices.iter().map(|choice| width(&choice.id)).max().unwrap_or(0);
     for choice in choices {
         let observed = choice.observed.as_deref().unwrap_or("not observed").replace('\n', " ");

@@ -79,7 +79,7 @@ fn head(page: &mut Page, report: &Report) {
     page.text(0, PLAIN, &counts(report));
     let plan = report.target.plan.as_ref().map_or_else(String::new, |plan| format!(", plan {plan}"));
     let strict = if report.strict { ", strict" } else { "" };
-    page.text(0, DIM, &format!("profile {}{plan}{strict}", report.profile.as_str()));
+    page.text(0, DIM, &format!("profile {}{}{plan}{strict}", report.profile.as_str(), report.side_judged()));
     let implementation = &report.target.implementation;
     if let Some(title) = implementation.title() {
         let url = implementation.url.as_ref().map_or_else(String::new, |url| format!(", {url}"));

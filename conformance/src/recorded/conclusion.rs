@@ -1,0 +1,141 @@
+//! What the parts of recorded traffic show together: their verdicts, added up, and the report.
+
+use std::collections::BTreeMap;
+
+use animal_store_rules::catalogue::plan::Plan;
+use animal_store_rules::catalogue::scope::{Scope, Side};
+use animal_store_rules::trace::knowledge::Extent;
+use animal_store_rules::trace::{Context, Trace};
+use animal_store_rules::verdict::{self, RequirementVerdict};
+use jiff::tz::TimeZone;
+
+use super::judge::{Terms, apply};
+use super::totals::Totals;
+use crate::options::Options;
+use crate::report::{self, Recording, Remarks, Report};
+
+/// Parts of recorded traffic that were judged, and what is to be said of them.
+pub(crate) struct Conclusion {
+    terms: Terms,
+    /// Fixed with the first part: verdicts on different sides cannot be added up.
+    side: Option<Side>,
+    pub(super) totals: Totals,
+    notes: Vec<String>,
+    base_urls: Vec<String>,
+}
+
+impl Conclusion {
+    /// Nothing judged yet.
+    pub(crate) fn new(terms: Terms) -> Conclusion {
+        let side = terms.side;
+        Conclusion { terms, side, totals: Totals::default(), notes: Vec::new(), base_urls: Vec::new() }
+    }
+
+    /// The terms.
+    pub(super) fn terms(&self) -> &Terms {
+        &self.terms
+    }
+
+    /// The side that is judged. Where nobody has said it yet, it is this.
+    pub(super) fn side_or(&mut self, side: Side) {
+        self.side.get_or_insert(side);
+    }
+
+    /// What is judged.
+    pub(crate) fn scope(&self) -> Scope {
+        let scope = self.terms.scope.clone().unwrap_or_default();
+        Scope { side: self.side.unwrap_or_default(), ..scope }
+    }
+
+    /// The context of traffic of which nothing else is known.
+    pub(crate) fn context(&self, base_url: &str, extent: Extent) -> Context {
+        Context {
+            extent,
+            base_url: base_url.to_owned(),
+            replicas: Vec::new(),
+            keys: Vec::new(),
+            plan_limits: self.terms.plan.as_ref().and_then(Plan::plan_limits),
+            category_id: Options::CATEGORY_ID,
+            name_mark: None,
+            assumed_date: None,
+            left_out: Vec::new(),
+            unfinished: Vec::new(),
+        }
+    }
+
+    /// Adds a note to the report.
+    pub(crate) fn note(&mut self, note: String) {
+        self.notes.push(note);
+    }
+
+    /// The latest note.
+    pub(super) fn latest_note(&self) -> Option<&str> {
+        self.notes.last().map(String::as_str)
+    }
+
+    /// Notes the address of a recording.
+    pub(crate) fn recorded_at(&mut self, base_url: &str) {
+        self.base_urls.push(base_url.to_owned());
+    }
+
+    /// Judges a part; the verdicts on it.
+    pub(crate) fn add(&mut self, trace: Trace) -> Vec<RequirementVerdict> {
+        let verdicts = verdict::judge(&trace, &self.scope());
+        self.totals.add(trace, verdicts.clone());
+        verdicts
+    }
+
+    /// How many exchanges were judged.
+    pub(crate) fn exchanges(&self) -> usize {
+        self.totals.exchanges
+    }
+
+    /// The report on all parts.
+    pub(crate) fn report(mut self, rerun_command: String) -> Report {
+        let base_url = self.base_urls.first().cloned().unwrap_or_default();
+        if self.base_urls.iter().any(|other| *other != base_url) {
+            self.notes.push(format!("recordings of several addresses: {}", self.base_urls.join(", ")));
+        }
+        if self.totals.is_thinned() {
+            self.notes
+                .push("the recording is long: the report contains only the exchanges that show a failure".to_owned());
+        }
+        self.notes.push(
+            "recorded traffic of which requests may be missing: what cannot be judged of it is not exercised"
+                .to_owned(),
+        );
+        let side = self.side.unwrap_or_default();
+        self.notes.push(match side {
+            Side::Server => "side judged: the server, not its clients (--side client)".to_owned(),
+            Side::Client => "side judged: the clients, not the server (--side server)".to_owned(),
+            Side::Both => "sides judged: the server and its clients".to_owned(),
+        });
+        // Nothing of it is sent, and no rerun command shows it.
+        let mut options = Options::new("http://recorded.invalid/v1", "recorded-traffic")
+            .unwrap_or_else(|_| unreachable!("a constant address and a constant key"));
+        options.transport.base_url.clone_from(&base_url);
+        options.seed = 0;
+        options.invoked.program.clone_from(&self.terms.program);
+        apply(&mut options, &self.terms);
+        options.scope.side = side;
+        let first = self.totals.first;
+        let mut recording = Recording {
+            requests: self.totals.exchanges,
+            requests_with_key: self.totals.with_key,
+            created: self.totals.created,
+            first: self.totals.first,
+            last: self.totals.last,
+            dropped: BTreeMap::new(),
+            rerun_command,
+        };
+        let context = self.context(&base_url, Extent::Sample);
+        let (mut verdicts, exchanges, dropped) = self.totals.into_parts();
+        recording.dropped = dropped;
+        if let Some(first) = first {
+            options.known_failing.apply(&mut verdicts, first.to_zoned(TimeZone::UTC).date());
+        }
+        let trace = Trace { context, exchanges };
+        let remarks = Remarks { notes: self.notes, ..Remarks::default() };
+        report::assemble_recorded(&trace, &verdicts, &options, remarks, recording)
+    }
+}

@@ -1,0 +1,131 @@
+//! The parts of one recording: each is judged by itself, so that a recording of any length takes bounded memory.
+
+use animal_store_rules::catalogue::scope::Side;
+use animal_store_rules::trace::exchange::Exchange;
+use animal_store_rules::trace::json::{MAX_VALUES, count_values};
+use animal_store_rules::trace::knowledge::Extent;
+use animal_store_rules::trace::recording::Head;
+use animal_store_rules::trace::recording::sample::{self, Pseudonyms};
+use animal_store_rules::trace::{Context, Trace};
+
+use super::conclusion::Conclusion;
+use super::judge::{Run, Unusable};
+use super::options::{RunOptions, side_of};
+use super::totals::size;
+
+/// So much of a recording is judged at once, in bytes of memory. A run receives no more than it can judge at once; of a longer recording,
+/// the parts are samples, and so is each part of a sample.
+pub(crate) const PART: usize = 16 * 1024 * 1024;
+
+/// So many exchanges of a sample are judged at once: the time that rules take grows faster than their number.
+pub(crate) const PART_EXCHANGES: usize = 1_000;
+
+/// A proxy divides what it records where no request is under way, so its parts are up to so many times as large.
+pub(crate) const LONGEST_PART: usize = 4;
+
+/// A run that was recorded is judged as a whole up to this size.
+const WHOLE_RUN: usize = 512 * 1024 * 1024;
+
+/// The parts of one recording.
+pub(super) struct Parts<'c> {
+    conclusion: &'c mut Conclusion,
+    pending: Vec<Exchange>,
+    bytes: usize,
+    is_divided: bool,
+    /// How much the present part is, where the recording says so.
+    extent: Option<Extent>,
+    pseudonyms: Pseudonyms,
+}
+
+impl<'c> Parts<'c> {
+    pub(super) fn new(conclusion: &'c mut Conclusion) -> Parts<'c> {
+        let pseudonyms = pseudonyms();
+        Parts { conclusion, pending: Vec::new(), bytes: 0, is_divided: false, extent: None, pseudonyms }
+    }
+
+    pub(super) fn conclusion(&mut self) -> &mut Conclusion {
+        self.conclusion
+    }
+
+    /// Whether a part was judged before the end.
+    pub(super) fn is_divided(&self) -> bool {
+        self.is_divided
+    }
+
+    /// Takes an exchange; judges what has come together, once it is much.
+    pub(super) fn take(&mut self, head: Option<&Head>, base_url: &str, exchange: Exchange) -> Result<(), Unusable> {
+        let context = |parts: &Parts<'_>| match head {
+            Some(head) => head.context(),
+            None => Ok(parts.conclusion.context(base_url, Extent::Sample)),
+        };
+        if self.pending.is_empty() && !self.is_divided {
+            let side = head.and_then(|head| side_of(&head.options)).unwrap_or(Side::Server);
+            self.conclusion.side_or(side);
+        }
+        if let Some(begins) = exchange.known.begins {
+            if !self.pending.is_empty() {
+                let context = context(self)?;
+                self.judge(&context);
+                self.is_divided = true;
+            }
+            self.extent = Some(begins);
+        }
+        self.bytes += weight(&exchange);
+        self.pending.push(exchange);
+        let is_much = match head.map(|head| head.extent) {
+            Some(Extent::Run) if !self.is_divided => self.bytes > WHOLE_RUN,
+            Some(Extent::Conversation) => self.exceeds(LONGEST_PART),
+            _ => self.exceeds(1),
+        };
+        if is_much {
+            self.is_divided = true;
+            self.extent = None;
+            let context = context(self)?;
+            self.judge(&context);
+        }
+        Ok(())
+    }
+
+    fn exceeds(&self, parts: usize) -> bool {
+        self.bytes > parts * PART || self.pending.len() >= parts * PART_EXCHANGES
+    }
+
+    /// Judges what has come together as what the recording says that it is. Of a recording that says nothing of its parts, a part is a
+    /// sample.
+    pub(super) fn judge(&mut self, context: &Context) {
+        let mut context = context.clone();
+        context.extent = match self.extent {
+            Some(extent) => extent.min(context.extent),
+            None if self.is_divided => Extent::Sample,
+            None => context.extent,
+        };
+        if !self.pending.is_empty() {
+            let trace = sample::trace(context, std::mem::take(&mut self.pending), &mut self.pseudonyms);
+            self.bytes = 0;
+            let _added = self.conclusion.add(trace);
+        }
+    }
+
+    /// The run that was recorded.
+    pub(super) fn run(self, head: &Head, context: Context, name: &str) -> Result<Run, Unusable> {
+        let wrong = |problem: String| Unusable::Options(name.to_owned(), problem);
+        let options: RunOptions =
+            serde_json::from_value(head.options.clone()).map_err(|error| wrong(error.to_string()))?;
+        let (ended_early, took) = (options.ended_early.clone(), options.took());
+        let options = options.restore(&context).map_err(wrong)?;
+        let exchanges = super::pseudonyms::restored(self.pending, &options);
+        Ok(Run { trace: Trace { context, exchanges }, options, ended_early, took })
+    }
+}
+
+/// About how much memory an exchange takes while it is judged.
+pub(crate) fn weight(exchange: &Exchange) -> usize {
+    let values = exchange.response().map_or(0, |response| count_values(&response.body).min(MAX_VALUES));
+    size(exchange) + 64 * values
+}
+
+/// Pseudonyms that differ from those of other recordings.
+pub(crate) fn pseudonyms() -> Pseudonyms {
+    let mut rng = fastrand::Rng::new();
+    Pseudonyms::new((0..4).map(|_| rng.lowercase()).collect::<String>())
+}
