@@ -70,6 +70,9 @@ pub mod explain;
 pub mod http;
 #[doc(hidden)]
 pub mod probes;
+#[cfg(feature = "cli")]
+#[doc(hidden)]
+pub mod proxy;
 #[doc(hidden)]
 pub mod recorded;
 #[doc(hidden)]

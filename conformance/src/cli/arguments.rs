@@ -11,7 +11,7 @@ use jiff::Timestamp;
 
 use super::container::ContainerArguments;
 use super::values::{self, Color, HeaderField, Key, Printed, ReportFile};
-use super::{compare, completions, diff, init, judge, man, rules, verify};
+use super::{compare, completions, diff, init, judge, man, proxy, rules, verify};
 use crate::options::Options;
 use crate::report::Digest;
 use animal_store_rules::catalogue::plan::Plan;
@@ -223,6 +223,8 @@ pub(super) enum Command {
     Init(init::Arguments),
     /// Judge recorded traffic, without sending a request
     Judge(judge::Arguments),
+    /// Pass traffic on to a server, and judge it
+    Proxy(Box<proxy::Arguments>),
     /// List the requirements, or explain one
     Rules(rules::Arguments),
     /// Print the completions for a shell

@@ -16,6 +16,7 @@ mod man;
 mod output;
 mod parse;
 mod progress;
+mod proxy;
 mod report_files;
 mod rerun;
 mod rules;

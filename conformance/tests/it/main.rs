@@ -25,6 +25,7 @@ mod lawful;
 mod mistakes;
 mod preflight;
 mod progress;
+mod proxy;
 mod record;
 mod recorded;
 mod reference;

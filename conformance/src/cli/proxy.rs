@@ -1,0 +1,301 @@
+//! `proxy`: passes traffic on to a server, and judges it.
+
+use std::ffi::OsString;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use futures_util::future::OptionFuture;
+use tokio::process::{Child, Command};
+
+use super::output::{could_not_run, say, usage};
+use super::report_files::ReportFiles;
+use super::run::deliver;
+use super::signals::Signals;
+use super::to_options::{known_failing, scope_of};
+use super::usage_error::UsageError;
+use super::values::{self, Color, Printed, ReportFile};
+use crate::exit_code::ExitCode;
+use crate::http::clock::Clock;
+use crate::interrupt::Interrupt;
+use crate::proxy::{Outcome, Proxy, Settings};
+use crate::recorded::{Terms, rerun_command};
+use crate::redaction::Redactor;
+use crate::report::shell::word;
+use crate::report::text::Detail;
+use animal_store_rules::catalogue::plan::Plan;
+use animal_store_rules::catalogue::scope::{Profile, Scope, Side};
+
+/// The variable in which the command finds the base URL to use.
+const URL: &str = "CONFORM_PROXY_URL";
+
+/// How long a command may take to end when the proxy has ended first.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// Pass traffic on to a server, and judge it
+///
+/// Clients use the base URL that the proxy prints, or COMMAND finds in the variable CONFORM_PROXY_URL. Requests and responses are passed
+/// on unchanged and judged meanwhile: the server, its clients, or both. The proxy ends with COMMAND, with Ctrl-C or at a limit. Others may
+/// use the same keys, so limits are not judged, and a requirement that the traffic does not show is not exercised.
+///
+/// Exit codes: 0 conforms · 1 violates · 2 usage error · 3 no request went through, COMMAND failed although nothing else did, or a report
+/// could not be written · 4 incomplete: nothing failed, but a stated requirement was not exercised
+#[derive(Clone, Debug, clap::Args)]
+pub(super) struct Arguments {
+    /// Base URL of the server, with the version segment
+    #[arg(long, value_name = "URL", value_parser = values::base_url)]
+    pub to: String,
+
+    /// Address to listen on; port 0 is a free one
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0")]
+    pub listen: SocketAddr,
+
+    /// A command to run; the proxy ends with it
+    #[arg(value_name = "COMMAND", last = true)]
+    pub command: Vec<OsString>,
+
+    /// Which side to judge
+    #[arg(long, value_parser = values::side(), env = "CONFORM_SIDE", default_value = "both")]
+    pub side: Side,
+
+    /// Write the traffic to the service to this file, without keys; `conform judge` reads it
+    #[arg(long, value_name = "FILE")]
+    pub record: Option<PathBuf>,
+
+    /// End after so many requests
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
+    pub max_requests: Option<u32>,
+
+    /// End after so many seconds
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
+    pub max_duration: Option<u64>,
+
+    /// How long the server may take to accept a connection, and to begin a response, in seconds
+    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = clap::value_parser!(u64).range(1..))]
+    pub timeout: u64,
+
+    /// PEM file with certificates to trust in addition to the system's
+    #[arg(long, value_name = "FILE")]
+    pub ca_cert: Option<PathBuf>,
+
+    /// Plan of the keys: free, pro, business, enterprise or enterprise=RPM,RPD
+    #[arg(long, value_name = "PLAN")]
+    pub plan: Option<Plan>,
+
+    /// Judge only the requirements with this ID or ID prefix (repeatable)
+    #[arg(long, value_name = "ID", value_parser = values::requirement, value_delimiter = ',')]
+    pub only: Vec<String>,
+
+    /// Skip the requirements with this ID or ID prefix (repeatable)
+    #[arg(long, value_name = "ID", value_parser = values::requirement, value_delimiter = ',')]
+    pub skip: Vec<String>,
+
+    /// Count a broken inferred requirement as a violation
+    #[arg(long)]
+    pub strict: bool,
+
+    /// TOML file that lists requirements known to fail
+    #[arg(long, value_name = "FILE")]
+    pub known_failing: Option<PathBuf>,
+
+    #[arg(long, value_name = "FORMAT=PATH", help = values::report_help())]
+    pub report: Vec<ReportFile>,
+
+    /// Format of the report on standard output
+    #[arg(long, value_parser = values::printed(), default_value = "text")]
+    pub format: Printed,
+
+    /// Print only the verdict and the violations, and no finding while the proxy runs
+    #[arg(short, long)]
+    pub quiet: bool,
+
+    /// Print every requirement, and the exchanges of each failure
+    #[arg(short, long, conflicts_with = "quiet")]
+    pub verbose: bool,
+
+    /// When to use colours
+    #[arg(long, value_enum, default_value_t)]
+    pub color: Color,
+}
+
+impl Arguments {
+    /// Passes traffic on, prints the report and writes the report files; the exit code.
+    pub(super) fn run(&self, program: String) -> ExitCode {
+        let runtime = match tokio::runtime::Runtime::new() {
+            Ok(runtime) => runtime,
+            Err(error) => return could_not_run(&format!("cannot start the asynchronous runtime: {error}")),
+        };
+        let code = runtime.block_on(self.proxy(program));
+        // Connections that changed their protocol may still be open.
+        runtime.shutdown_background();
+        code
+    }
+
+    async fn proxy(&self, program: String) -> ExitCode {
+        self.color.apply();
+        let (terms, ca_certificates) = match self.terms(program).and_then(|terms| Ok((terms, self.certificates()?))) {
+            Ok(usable) => usable,
+            Err(error) => return usage(&error),
+        };
+        let files = ReportFiles::check(&self.report).and_then(|files| files.with_trace(self.record.as_deref()));
+        let files = match files {
+            Ok(files) => files,
+            Err(error) => return could_not_run(&error),
+        };
+        let mut trace = match files.open_trace() {
+            Ok(trace) => trace,
+            Err(problem) => return could_not_run(&problem),
+        };
+        let quiet = self.quiet;
+        let settings = Settings {
+            to: self.to.clone(),
+            ca_certificates,
+            timeout: Duration::from_secs(self.timeout),
+            max_requests: self.max_requests.map(|requests| requests as usize),
+            rerun_command: self.rerun_command(&terms),
+            terms,
+            record: trace.as_mut().and_then(|trace| trace.writer()),
+            on_finding: Box::new(move |line| {
+                if !quiet {
+                    say(&format!("finding: {line}"));
+                }
+            }),
+            clock: Clock::system(),
+        };
+        let proxy = match Proxy::listen(self.listen, settings).await {
+            Ok(proxy) => proxy,
+            Err(error) => return usage(&error),
+        };
+        let base_url = proxy.base_url();
+        say(&format!("proxy: {base_url} passes requests on to {}", self.to));
+        let child = match self.start(&base_url, files.use_standard_output()) {
+            Ok(child) => child,
+            Err(error) => {
+                let program = self.command.first().map(|program| program.display().to_string()).unwrap_or_default();
+                return usage(&std::io::Error::new(error.kind(), format!("cannot run {program}: {error}")));
+            }
+        };
+        let (outcome, status, signal) = self.until_ended(proxy, child).await;
+        let unwritten = outcome.unwritten.map(|error| format!("cannot write the trace: {error}"));
+        let unwritten = unwritten.or_else(|| trace.and_then(|trace| trace.finish().err()));
+        let Some(mut report) = outcome.report else {
+            files.remove_earlier();
+            return could_not_run(&format!(
+                "no request to {} went through the proxy, so nothing was judged\n  Let clients use {base_url}, which COMMAND \
+                 finds in {URL}.",
+                self.to
+            ));
+        };
+        report.notes.extend(status.map(|status| format!("the command ended with {}", described(status))));
+        let detail = match (self.quiet, self.verbose) {
+            (true, _) => Detail::Quiet,
+            (_, true) => Detail::Verbose,
+            _ => Detail::Normal,
+        };
+        let code = deliver(&report, self.format, detail, &files);
+        match (unwritten, signal, status) {
+            (Some(problem), ..) => could_not_run(&problem),
+            // It ended a command that was to run to its end.
+            (_, Some(signal), Some(_)) => signal,
+            (_, _, Some(status)) if !status.success() && code == ExitCode::Success => {
+                could_not_run(&format!("the command ended with {}", described(status)))
+            }
+            _ => code,
+        }
+    }
+
+    /// Runs the proxy to its end, which is that of the command, a signal or a limit. How the command ended, and the exit code of the
+    /// signal.
+    async fn until_ended(&self, proxy: Proxy, child: Option<Child>) -> (Outcome, Option<ExitStatus>, Option<ExitCode>) {
+        let interrupt = Interrupt::default();
+        let signals =
+            Signals::watch(interrupt.clone(), || say("interrupted: the traffic until now is judged"), async {});
+        let proxying = async {
+            let outcome = proxy.run(&interrupt).await;
+            interrupt.raise();
+            outcome
+        };
+        let commanded = OptionFuture::from(child.map(|child| async {
+            let status = waited_for(child, &interrupt).await;
+            interrupt.raise();
+            status
+        }));
+        let limit = self.max_duration.map(Duration::from_secs);
+        let timed = OptionFuture::from(limit.map(|limit| {
+            let interrupt = &interrupt;
+            async move {
+                tokio::select! {
+                    () = tokio::time::sleep(limit) => interrupt.raise(),
+                    () = interrupt.raised() => {}
+                }
+            }
+        }));
+        let (outcome, status, _) = tokio::join!(proxying, commanded, timed);
+        (outcome, status.flatten(), signals.code())
+    }
+
+    /// Starts the command, if there is one. Standard output is not its own where a report is to stand there.
+    fn start(&self, base_url: &str, is_report_there: bool) -> std::io::Result<Option<Child>> {
+        let Some((program, args)) = self.command.split_first() else { return Ok(None) };
+        let mut command = Command::new(program);
+        command.args(args).env(URL, base_url).kill_on_drop(true);
+        if is_report_there || !matches!(self.format, Printed::Text) {
+            command.stdout(Stdio::from(std::io::stderr()));
+        }
+        command.spawn().map(Some)
+    }
+
+    fn certificates(&self) -> Result<Vec<u8>, UsageError> {
+        let Some(path) = &self.ca_cert else { return Ok(Vec::new()) };
+        std::fs::read(path).map_err(|source| UsageError::CaCert { path: path.display().to_string(), source })
+    }
+
+    fn terms(&self, program: String) -> Result<Terms, UsageError> {
+        let scope = Scope { profile: Profile::Full, only: self.only.clone(), skip: self.skip.clone(), side: self.side };
+        let known = self.known_failing.as_ref();
+        Ok(Terms {
+            base_url: None,
+            plan: self.plan.clone(),
+            scope: Some(scope_of(scope)?),
+            side: Some(self.side),
+            strict: Some(self.strict),
+            known_failing: known.map(|path| known_failing(path).map(|list| (list, path.clone()))).transpose()?,
+            program,
+        })
+    }
+
+    /// The command that judges the same again: the recorded traffic, or else the same traffic once more.
+    fn rerun_command(&self, terms: &Terms) -> String {
+        let redactor = Redactor::default();
+        if let Some(file) = self.record.as_ref().filter(|file| file.as_os_str() != "-") {
+            return rerun_command(std::slice::from_ref(file), terms);
+        }
+        let mut words = vec![terms.program.clone(), "proxy --to".to_owned(), word(&self.to, &redactor)];
+        words.extend(["--side".to_owned(), self.side.as_str().to_owned()]);
+        if !self.command.is_empty() {
+            words.push("--".to_owned());
+            words.extend(self.command.iter().map(|part| word(&part.to_string_lossy(), &redactor)));
+        }
+        words.join(" ")
+    }
+}
+
+/// Waits for a command to end. When the proxy ends first, the command is given a moment and then killed.
+async fn waited_for(mut child: Child, interrupt: &Interrupt) -> Option<ExitStatus> {
+    let ended = tokio::select! {
+        ended = child.wait() => Some(ended),
+        () = interrupt.raised() => tokio::time::timeout(GRACE, child.wait()).await.ok(),
+    };
+    match ended {
+        Some(ended) => ended.ok(),
+        None => {
+            let _killed = child.kill().await;
+            child.wait().await.ok()
+        }
+    }
+}
+
+fn described(status: ExitStatus) -> String {
+    status.code().map_or_else(|| "a signal".to_owned(), |code| format!("exit code {code}"))
+}

@@ -1,0 +1,144 @@
+//! What concerns one connection only, and what RFC 9110 section 7.6 demands of whoever forwards a message. Everything else is passed on
+//! as it is.
+
+use hyper::header::{CONNECTION, HOST, HeaderMap, HeaderName, HeaderValue, MAX_FORWARDS, UPGRADE, VIA};
+use hyper::http::request;
+use hyper::{Method, StatusCode, Uri, Version};
+
+/// Fields that concern one connection, beside those that `Connection` names.
+const OF_CONNECTION: [&str; 6] = ["connection", "keep-alive", "proxy-connection", "te", "transfer-encoding", "upgrade"];
+
+/// Fields that concern the whole way, whatever `Connection` says.
+const OF_WHOLE_WAY: [&str; 4] = ["authorization", "cache-control", "content-length", "host"];
+
+/// The name of the proxy in `Via`.
+const RECEIVED_BY: &str = "conform-proxy";
+
+/// Removes what concerns the connection that a message was received on. The protocol that it asks to change to, or changes to.
+fn without_connection(headers: &mut HeaderMap) -> Option<HeaderValue> {
+    let options: Vec<HeaderName> = headers
+        .get_all(CONNECTION)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .filter_map(|option| HeaderName::from_bytes(option.trim().as_bytes()).ok())
+        .collect();
+    let protocol = options.contains(&UPGRADE).then(|| headers.get(UPGRADE).cloned()).flatten();
+    for name in options.iter().map(HeaderName::as_str).filter(|name| !OF_WHOLE_WAY.contains(name)).chain(OF_CONNECTION)
+    {
+        headers.remove(name);
+    }
+    protocol
+}
+
+/// Makes a request one to the server at this authority; whether it asks to change the protocol.
+///
+/// # Errors
+///
+/// The status of the answer, when the proxy is where the request ends.
+pub(super) fn to_server(parts: &mut request::Parts, authority: &HeaderValue) -> Result<bool, StatusCode> {
+    if parts.method == Method::CONNECT {
+        return Err(StatusCode::NOT_IMPLEMENTED);
+    }
+    if [Method::OPTIONS, Method::TRACE].contains(&parts.method)
+        && let Some(left) = parts.headers.get(MAX_FORWARDS).and_then(|value| value.to_str().ok()?.parse::<u64>().ok())
+    {
+        let is_options = parts.method == Method::OPTIONS;
+        let last = if is_options { StatusCode::OK } else { StatusCode::METHOD_NOT_ALLOWED };
+        let left = left.checked_sub(1).ok_or(last)?;
+        parts.headers.insert(MAX_FORWARDS, left.into());
+    }
+    let protocol = without_connection(&mut parts.headers);
+    if let Some(protocol) = &protocol {
+        parts.headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
+        parts.headers.insert(UPGRADE, protocol.clone());
+    }
+    let version = if parts.version == Version::HTTP_10 { "1.0" } else { "1.1" };
+    if let Ok(via) = HeaderValue::from_str(&format!("{version} {RECEIVED_BY}")) {
+        parts.headers.append(VIA, via);
+    }
+    parts.headers.insert(HOST, authority.clone());
+    parts.version = Version::HTTP_11;
+    if parts.uri.authority().is_some() {
+        let target = parts.uri.path_and_query().cloned();
+        parts.uri = target.map_or_else(|| Uri::from_static("/"), Uri::from);
+    }
+    Ok(protocol.is_some())
+}
+
+/// Makes a response one to the client.
+pub(super) fn to_client(status: StatusCode, headers: &mut HeaderMap) {
+    let protocol = without_connection(headers);
+    if let Some(protocol) = protocol.filter(|_| status == StatusCode::SWITCHING_PROTOCOLS) {
+        headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
+        headers.insert(UPGRADE, protocol);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hyper::Request;
+
+    use super::*;
+
+    fn parts(method: &str, uri: &str, headers: &[(&'static str, &'static str)]) -> request::Parts {
+        let builder = Request::builder().method(method).uri(uri);
+        let builder = headers.iter().fold(builder, |builder, (name, value)| builder.header(*name, *value));
+        builder.body(()).expect("a request").into_parts().0
+    }
+
+    fn forwarded(parts: &request::Parts) -> Vec<(&str, &str)> {
+        parts.headers.iter().map(|(name, value)| (name.as_str(), value.to_str().expect("text"))).collect()
+    }
+
+    fn forward(parts: &mut request::Parts) -> Result<bool, StatusCode> {
+        to_server(parts, &HeaderValue::from_static("api.example.com"))
+    }
+
+    #[test]
+    fn what_concerns_the_connection_is_removed_and_all_else_is_kept() {
+        let headers = [
+            ("host", "127.0.0.1:1"),
+            ("connection", "close, X-Hop, authorization"),
+            ("x-hop", "1"),
+            ("keep-alive", "timeout=5"),
+            ("te", "trailers"),
+            ("authorization", "Bearer k"),
+            ("x-end", "2"),
+            ("via", "1.0 other"),
+        ];
+        let mut parts = parts("PATCH", "http://127.0.0.1:1/v1/pets?limit=%20+", &headers);
+        assert_eq!(forward(&mut parts), Ok(false));
+        let mut kept = forwarded(&parts);
+        kept.sort_unstable();
+        assert_eq!(
+            kept,
+            [
+                ("authorization", "Bearer k"),
+                ("host", "api.example.com"),
+                ("via", "1.0 other"),
+                ("via", "1.1 conform-proxy"),
+                ("x-end", "2"),
+            ]
+        );
+        assert_eq!(parts.uri.to_string(), "/v1/pets?limit=%20+");
+    }
+
+    #[test]
+    fn a_change_of_the_protocol_is_asked_for_again() {
+        let mut parts = parts("GET", "/v1/chat", &[("connection", "Upgrade, x-hop"), ("upgrade", "websocket")]);
+        assert_eq!(forward(&mut parts), Ok(true));
+        assert_eq!(parts.headers[CONNECTION], "upgrade");
+        assert_eq!(parts.headers[UPGRADE], "websocket");
+    }
+
+    #[test]
+    fn a_request_that_may_not_go_further_ends_here() {
+        let mut last = parts("TRACE", "/v1", &[("max-forwards", "0")]);
+        assert_eq!(forward(&mut last), Err(StatusCode::METHOD_NOT_ALLOWED));
+        let mut one = parts("OPTIONS", "/v1", &[("max-forwards", "1")]);
+        assert_eq!(forward(&mut one), Ok(false));
+        assert_eq!(one.headers[MAX_FORWARDS], "0");
+        assert_eq!(forward(&mut parts("CONNECT", "h:1", &[])), Err(StatusCode::NOT_IMPLEMENTED));
+    }
+}

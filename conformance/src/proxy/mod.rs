@@ -1,0 +1,173 @@
+//! A reverse proxy that passes traffic on unchanged and judges it: both sides, while it runs.
+//!
+//! ```text
+//!  client ─▶ forward ─▶ upstream        bodies stream both ways; of each, a copy up to a bound is kept
+//!               │
+//!            capture ─▶ session         a thread judges the exchanges, in parts where no request is under way
+//! ```
+//!
+//! What goes through the proxy is everything that its clients send, but others may use the same keys: the trace is a conversation. What
+//! the server did not answer (it is down, or the connection broke) is answered with 502 or 504, and says nothing of the server.
+
+mod budget;
+mod capture;
+mod forward;
+mod hop;
+mod part;
+mod session;
+mod tee;
+mod traffic;
+mod upstream;
+
+use std::io::Write;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpListener;
+use tokio::task::JoinSet;
+
+use self::forward::{Connection, Forwarder};
+use self::session::Session;
+pub use self::upstream::UnusableUpstream;
+use self::upstream::Upstream;
+use crate::http::clock::Clock;
+use crate::interrupt::Interrupt;
+use crate::recorded::Terms;
+use crate::report::Report;
+
+/// How long requests that are under way at the end may still take.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// What a proxy is asked for.
+pub struct Settings {
+    /// The base URL of the server, without a trailing slash.
+    pub to: String,
+    /// PEM certificates to trust in addition to the system's.
+    pub ca_certificates: Vec<u8>,
+    /// How long the server may take to connect, and to begin an answer.
+    pub timeout: Duration,
+    /// After so many requests the proxy ends.
+    pub max_requests: Option<usize>,
+    /// What is judged.
+    pub terms: Terms,
+    /// The command that judges the same again.
+    pub rerun_command: String,
+    /// Where the trace is written to.
+    pub record: Option<Box<dyn Write + Send>>,
+    /// What is done with the line for each new finding.
+    pub on_finding: Box<dyn Fn(&str) + Send>,
+    /// The clock.
+    pub clock: Clock,
+}
+
+/// Why no proxy can be started.
+#[derive(Debug, thiserror::Error)]
+pub enum Unstartable {
+    /// The address cannot be listened on.
+    #[error("cannot listen on {0}: {1}")]
+    Listen(SocketAddr, std::io::Error),
+    /// The server cannot be reached with these settings.
+    #[error(transparent)]
+    Upstream(#[from] UnusableUpstream),
+    /// The thread that judges cannot be started.
+    #[error("cannot start a thread: {0}")]
+    Thread(std::io::Error),
+}
+
+/// What went through a proxy.
+pub struct Outcome {
+    /// The report; none if no request to the service went through.
+    pub report: Option<Report>,
+    /// Why the trace could not be written, if it could not.
+    pub unwritten: Option<std::io::Error>,
+}
+
+/// A proxy that listens.
+pub struct Proxy {
+    listener: TcpListener,
+    address: SocketAddr,
+    forwarder: Arc<Forwarder>,
+    session: Session,
+}
+
+impl Proxy {
+    /// Listens on an address.
+    ///
+    /// # Errors
+    ///
+    /// [`Unstartable`], when it cannot.
+    pub async fn listen(address: SocketAddr, settings: Settings) -> Result<Proxy, Unstartable> {
+        let unusable = |error| Unstartable::Listen(address, error);
+        let listener = TcpListener::bind(address).await.map_err(unusable)?;
+        let address = listener.local_addr().map_err(unusable)?;
+        let upstream = Upstream::new(&settings.to, &settings.ca_certificates, settings.timeout)?;
+        let max_requests = settings.max_requests;
+        let (session, log) = Session::start(settings).map_err(Unstartable::Thread)?;
+        let forwarder = Arc::new(Forwarder::new(upstream, log, max_requests));
+        Ok(Proxy { listener, address, forwarder, session })
+    }
+
+    /// The base URL that clients use.
+    #[must_use]
+    pub fn base_url(&self) -> String {
+        format!("http://{}{}", self.address, self.forwarder.base_path())
+    }
+
+    /// Passes requests on until the interrupt is raised or the limit is reached, and judges them.
+    pub async fn run(self, interrupt: &Interrupt) -> Outcome {
+        let mut connections = JoinSet::new();
+        let stop = Interrupt::default();
+        loop {
+            tokio::select! {
+                accepted = self.listener.accept() => match accepted {
+                    Ok((stream, _)) => {
+                        let _without_delay = stream.set_nodelay(true);
+                        connections.spawn(serve(stream, Arc::clone(&self.forwarder), stop.clone()));
+                    }
+                    // Too many open files, for example: the connections that are open go on.
+                    Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
+                },
+                Some(_) = connections.join_next() => {}
+                () = self.forwarder.exhausted() => break,
+                () = interrupt.raised() => break,
+            }
+        }
+        drop(self.listener);
+        stop.raise();
+        let ended = async { while connections.join_next().await.is_some() {} };
+        if tokio::time::timeout(GRACE, ended).await.is_err() {
+            connections.shutdown().await;
+        }
+        let notes = self.forwarder.notes();
+        drop(self.forwarder);
+        self.session.end(notes).await
+    }
+}
+
+/// Serves one connection of a client, until either side closes it, or after its last answer once this stops.
+async fn serve(stream: impl AsyncStream, forwarder: Arc<Forwarder>, stop: Interrupt) {
+    let connection = Arc::new(Connection::new(forwarder));
+    let service = service_fn(move |request| {
+        let connection = Arc::clone(&connection);
+        async move { Ok::<_, std::convert::Infallible>(connection.forward(request).await) }
+    });
+    let mut builder = hyper::server::conn::http1::Builder::new();
+    builder.preserve_header_case(true).auto_date_header(false).header_read_timeout(None);
+    let mut serving = std::pin::pin!(builder.serve_connection(TokioIo::new(stream), service).with_upgrades());
+    tokio::select! {
+        // A client that sends no HTTP, or goes away, is no matter of the proxy.
+        _ended = serving.as_mut() => {}
+        () = stop.raised() => {
+            serving.as_mut().graceful_shutdown();
+            let _ended = serving.await;
+        }
+    }
+}
+
+/// A connection.
+trait AsyncStream: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin + Send + 'static {}
+
+impl<T: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin + Send + 'static> AsyncStream for T {}

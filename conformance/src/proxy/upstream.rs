@@ -1,0 +1,180 @@
+//! The server behind the proxy: connections to it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::client::conn::http1::{self, SendRequest};
+use hyper::header::HeaderValue;
+use hyper_util::rt::TokioIo;
+use rustls::client::danger::ServerCertVerifier;
+use rustls::crypto::CryptoProvider;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, RootCertStore};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+
+use super::AsyncStream;
+use super::tee::Tee;
+use crate::http::errors;
+use animal_store_rules::trace::exchange::{Failure, FailureKind};
+
+/// A server that cannot be reached with these settings.
+#[derive(Debug, thiserror::Error)]
+pub enum UnusableUpstream {
+    /// The address is not that of a server.
+    #[error("--to {0}: not an address such as https://api.example.com/v1")]
+    Address(String),
+    /// The file has no usable certificate.
+    #[error(
+        "--ca-cert: the file contains no valid PEM certificate\n  A PEM file begins with -----BEGIN CERTIFICATE-----."
+    )]
+    Certificates,
+    /// TLS cannot be set up.
+    #[error("cannot set up TLS: {0}")]
+    Tls(#[from] rustls::Error),
+}
+
+/// How to reach the server.
+pub(super) struct Upstream {
+    host: String,
+    port: u16,
+    /// The value of `Host`.
+    authority: HeaderValue,
+    /// The path of the service, without a trailing slash.
+    base_path: String,
+    tls: Option<(TlsConnector, ServerName<'static>)>,
+    pub(super) timeout: Duration,
+}
+
+impl Upstream {
+    /// The server of a base URL.
+    pub(super) fn new(base_url: &str, ca_certificates: &[u8], timeout: Duration) -> Result<Upstream, UnusableUpstream> {
+        let unusable = || UnusableUpstream::Address(base_url.to_owned());
+        let url = reqwest::Url::parse(base_url).map_err(|_| unusable())?;
+        let bracketed = url.host_str().ok_or_else(unusable)?;
+        let host = bracketed.trim_start_matches('[').trim_end_matches(']').to_owned();
+        let authority = match url.port() {
+            Some(port) => format!("{bracketed}:{port}"),
+            None => bracketed.to_owned(),
+        };
+        let tls = match url.scheme() {
+            "https" => {
+                let name = ServerName::try_from(host.clone()).map_err(|_| unusable())?;
+                Some((TlsConnector::from(Arc::new(configuration(ca_certificates)?)), name))
+            }
+            _ => None,
+        };
+        Ok(Upstream {
+            port: url.port_or_known_default().ok_or_else(unusable)?,
+            authority: HeaderValue::from_str(&authority).map_err(|_| unusable())?,
+            base_path: url.path().trim_end_matches('/').to_owned(),
+            host,
+            tls,
+            timeout,
+        })
+    }
+
+    pub(super) fn authority(&self) -> &HeaderValue {
+        &self.authority
+    }
+
+    pub(super) fn base_path(&self) -> &str {
+        &self.base_path
+    }
+
+    /// Opens a connection.
+    pub(super) async fn connect(&self) -> Result<SendRequest<Tee>, Failure> {
+        let connecting = async {
+            let addresses = tokio::net::lookup_host((self.host.as_str(), self.port)).await;
+            let addresses: Vec<_> = addresses.map_err(|_| unresolved())?.collect();
+            let stream = TcpStream::connect(addresses.as_slice()).await.map_err(|error| failed(&error))?;
+            let _without_delay = stream.set_nodelay(true);
+            match &self.tls {
+                None => handshake(stream).await,
+                Some((connector, name)) => {
+                    let stream = connector.connect(name.clone(), stream).await.map_err(|error| failed(&error))?;
+                    handshake(stream).await
+                }
+            }
+        };
+        let late = |_| Failure { kind: FailureKind::Timeout, detail: "no connection within the timeout".to_owned() };
+        tokio::time::timeout(self.timeout, connecting).await.map_err(late)?
+    }
+}
+
+fn unresolved() -> Failure {
+    Failure { kind: FailureKind::Unresolved, detail: "the host name does not resolve".to_owned() }
+}
+
+fn failed(error: &std::io::Error) -> Failure {
+    let (kind, detail) = errors::of(error);
+    Failure { kind: kind.unwrap_or(FailureKind::Connect), detail }
+}
+
+/// Why a request got no answer on a connection.
+pub(super) fn broken(error: &hyper::Error) -> Failure {
+    let (kind, detail) = errors::of(error);
+    Failure { kind: kind.unwrap_or(FailureKind::Broken), detail }
+}
+
+async fn handshake(stream: impl AsyncStream) -> Result<SendRequest<Tee>, Failure> {
+    let mut builder = http1::Builder::new();
+    builder.preserve_header_case(true);
+    let (sender, connection) = builder.handshake(TokioIo::new(stream)).await.map_err(|error| broken(&error))?;
+    // It ends with the sender, or when the server closes it.
+    tokio::spawn(connection.with_upgrades());
+    Ok(sender)
+}
+
+/// TLS as the judge itself uses it: with the certificates of the system, or where there are none with those that are compiled in.
+fn configuration(ca_certificates: &[u8]) -> Result<ClientConfig, UnusableUpstream> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let extra: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(ca_certificates).collect();
+    let extra: Vec<CertificateDer<'static>> = extra.map_err(|_| UnusableUpstream::Certificates)?;
+    if extra.is_empty() && !ca_certificates.is_empty() {
+        return Err(UnusableUpstream::Certificates);
+    }
+    let builder = ClientConfig::builder_with_provider(Arc::clone(&provider)).with_safe_default_protocol_versions()?;
+    let builder = match verifier(&extra, provider) {
+        Ok(verifier) => builder.dangerous().with_custom_certificate_verifier(verifier),
+        Err(_) => {
+            let mut roots = RootCertStore::empty();
+            roots.add_parsable_certificates(webpki_root_certs::TLS_SERVER_ROOT_CERTS.iter().cloned().chain(extra));
+            builder.with_root_certificates(roots)
+        }
+    };
+    let mut configuration = builder.with_no_client_auth();
+    configuration.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(configuration)
+}
+
+fn verifier(
+    extra: &[CertificateDer<'static>],
+    provider: Arc<CryptoProvider>,
+) -> Result<Arc<dyn ServerCertVerifier>, rustls::Error> {
+    #[cfg(any(all(unix, not(target_os = "android")), windows))]
+    let verifier = rustls_platform_verifier::Verifier::new_with_extra_roots(extra.iter().cloned(), provider)?;
+    #[cfg(not(any(all(unix, not(target_os = "android")), windows)))]
+    let verifier = rustls_platform_verifier::Verifier::new(provider)?;
+    Ok(Arc::new(verifier))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_is_known_by_its_authority_and_the_path_of_its_service() {
+        let upstream = |url: &str| Upstream::new(url, &[], Duration::from_secs(1)).expect("an address");
+        let plain = upstream("http://[::1]:8080/shop/v1");
+        assert_eq!((plain.host.as_str(), plain.port, plain.base_path()), ("::1", 8080, "/shop/v1"));
+        assert_eq!((plain.authority.to_str().ok(), plain.tls.is_some()), (Some("[::1]:8080"), false));
+        let secure = upstream("https://api.example.com");
+        assert_eq!((secure.port, secure.base_path(), secure.tls.is_some()), (443, "", true));
+        assert!(matches!(
+            Upstream::new("https://h/v1", b"no PEM", Duration::from_secs(1)),
+            Err(UnusableUpstream::Certificates)
+        ));
+    }
+}
