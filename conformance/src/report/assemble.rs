@@ -239,10 +239,13 @@ fn window_point(presentation: &Presentation<'_>, exchange: &Exchange) -> Option<
 fn coverage(requirements: &[RequirementReport]) -> Vec<SectionCoverage> {
     let mut coverage: Vec<SectionCoverage> = Vec::new();
     for requirement in requirements {
-        if coverage.last().is_none_or(|last| last.section != requirement.section) {
+        // What a section asks of clients does not follow what it asks of servers.
+        let is_same = |known: &SectionCoverage| known.section == requirement.section;
+        let at = coverage.iter().position(is_same).unwrap_or_else(|| {
             coverage.push(SectionCoverage { section: requirement.section.clone(), tallies: Vec::new() });
-        }
-        let Some(last) = coverage.last_mut() else { continue };
+            coverage.len() - 1
+        });
+        let last = &mut coverage[at];
         if !last.tallies.iter().any(|tally| tally.level == requirement.level) {
             last.tallies.push(Tally::new(requirement.level));
         }

@@ -212,11 +212,35 @@ impl World {
     }
 
     /// What the rules make of it.
-    fn judged(mut self, clients: usize) -> BTreeMap<&'static str, Judgement> {
-        self.exchanges.iter_mut().enumerate().for_each(|(at, exchange)| exchange.number = at + 1);
+    fn judged(self, clients: usize) -> BTreeMap<&'static str, Judgement> {
+        World::judge(self.exchanges, clients, Extent::Conversation)
+    }
+
+    /// What is after a moment at which no request was under way: a part of what a proxy sees.
+    fn after_a_division(&mut self) -> Vec<Exchange> {
+        let from = self.rng.usize(..self.exchanges.len());
+        let (mut received, mut at) = (Timestamp::MIN, 0);
+        for (place, exchange) in self.exchanges.iter().enumerate() {
+            if place >= from && received <= exchange.sent_at {
+                at = place;
+                break;
+            }
+            received = received.max(exchange.received_at);
+        }
+        self.exchanges[at..].to_vec()
+    }
+
+    /// Some of the exchanges.
+    fn sample(&mut self) -> Vec<Exchange> {
+        let share = self.rng.f64();
+        self.exchanges.iter().filter(|_| self.rng.f64() < share).cloned().collect()
+    }
+
+    fn judge(mut exchanges: Vec<Exchange>, clients: usize, extent: Extent) -> BTreeMap<&'static str, Judgement> {
+        exchanges.iter_mut().enumerate().for_each(|(at, exchange)| exchange.number = at + 1);
         let keys = (0..clients).map(|client| ApiKey::new(format!("sk-{client}")).expect("a usable key"));
-        let context = Context { extent: Extent::Conversation, keys: keys.collect(), ..Context::for_test() };
-        judge(&Trace { context, exchanges: self.exchanges })
+        let context = Context { extent, keys: keys.collect(), ..Context::for_test() };
+        judge(&Trace { context, exchanges })
     }
 }
 
@@ -238,6 +262,11 @@ fn of_a_thousand_lawful_clients_none_is_accused() {
         let policies: Vec<Policy> = (0..world.rng.usize(1..4)).map(|_| Policy::lawful(&mut world.rng)).collect();
         world.run(&policies);
         let announced = world.announced;
+        let (part, sample) = (world.after_a_division(), world.sample());
+        for (exchanges, extent) in [(part, Extent::Conversation), (sample, Extent::Sample)] {
+            let judgements = World::judge(exchanges, policies.len(), extent);
+            assert_eq!(broken(&judgements), [""; 0], "seed {seed}, {extent:?}: {announced:?}, {policies:#?}");
+        }
         let judgements = world.judged(policies.len());
         assert_eq!(broken(&judgements), [""; 0], "seed {seed}: {announced:?}, {policies:#?}");
         judgements.iter().for_each(|(id, judgement)| *judged.entry(id).or_default() += judgement.judged);
