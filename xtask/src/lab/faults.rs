@@ -1,0 +1,83 @@
+//! Whether each fault of the laboratory is caught, whatever the seed of the judge.
+
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use animal_store_reference::Plan;
+use animal_store_reference::lab::faults::{Fault, faults};
+
+use super::Options;
+use super::judging::{self, Run};
+
+/// The fault that shows only between two keys.
+const NEEDS_TWO_KEYS: &str = "quota.not-early.one-count-for-all";
+
+/// The verdict on one fault by one seed.
+struct Outcome {
+    fault: usize,
+    seed: u64,
+    /// The requirements that the fault breaks, and that were not found broken; or why there is no verdict.
+    missed: Vec<String>,
+}
+
+/// Judges each fault whose name contains `text` by each seed, as on a Free key.
+pub(super) fn run(options: &Options, text: &str) -> anyhow::Result<ExitCode> {
+    let begun = Instant::now();
+    let chosen: Vec<Fault> = faults().into_iter().filter(|fault| fault.name.contains(text)).collect();
+    anyhow::ensure!(!chosen.is_empty(), "no fault's name contains `{text}`; `reference faults` lists them");
+    let names: Vec<String> = chosen.iter().map(|fault| fault.name.clone()).collect();
+    let (from, count) = (options.from, names.len() as u64);
+    let all = options.for_each(count * options.seeds, move |runtime, number| {
+        let (fault, seed) = ((number % count) as usize, from + number / count);
+        let missed = runtime.block_on(missed(&chosen[fault], seed))?;
+        Ok(Outcome { fault, seed, missed })
+    })?;
+
+    let mut missed: BTreeMap<(&str, String), Vec<u64>> = BTreeMap::new();
+    for outcome in all.iter().filter(|outcome| !outcome.missed.is_empty()) {
+        let what = outcome.missed.join(" ");
+        missed.entry((&names[outcome.fault], what)).or_default().push(outcome.seed);
+    }
+    for ((name, what), seeds) in &mut missed {
+        seeds.sort_unstable();
+        println!("{name}: not caught by {what}, with {} of the seeds: {}", seeds.len(), first(seeds));
+    }
+    println!(
+        "{} runs, of {} faults with up to {} seeds each, in {:.0} s; {} were not caught as they must be",
+        all.len(),
+        names.len(),
+        options.seeds,
+        begun.elapsed().as_secs_f64(),
+        missed.values().map(Vec::len).sum::<usize>()
+    );
+    Ok(if missed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// What of a fault one run does not find.
+async fn missed(fault: &Fault, seed: u64) -> anyhow::Result<Vec<String>> {
+    let run = Run { plan: Plan::Free, seed, two_keys: fault.name == NEEDS_TWO_KEYS };
+    let report = match judging::judge(&run, fault.variation.clone()).await? {
+        Ok(report) => report,
+        Err(error) => return Ok(vec![format!("any requirement, for there is no verdict ({error})")]),
+    };
+    let is_found = |target: &str| report.requirements.iter().any(|found| found.id == target && found.failures > 0);
+    Ok(fault.targets.iter().filter(|target| !is_found(target)).map(ToString::to_string).collect())
+}
+
+/// The first few of many seeds.
+fn first(seeds: &[u64]) -> String {
+    let shown: Vec<String> = seeds.iter().take(8).map(u64::to_string).collect();
+    let more = if seeds.len() > shown.len() { " …" } else { "" };
+    format!("{}{more}", shown.join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_fault_that_needs_two_keys_exists() {
+        assert!(faults().iter().any(|fault| fault.name == NEEDS_TWO_KEYS));
+    }
+}

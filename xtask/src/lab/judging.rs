@@ -1,0 +1,46 @@
+//! One run of the judge against a variation of the reference.
+
+use std::time::Duration;
+
+use animal_store_conformance::http::clock::Clock;
+
+use animal_store_conformance::{Judge, Options, Report};
+use animal_store_reference::lab::Variation;
+use animal_store_reference::rate_limit::BanPolicy;
+use animal_store_reference::{Embedded, EmbeddedOptions, Plan};
+use animal_store_rules::trace::keys::ApiKey;
+
+/// The clock that the judge's own tests share with the servers that they judge.
+#[path = "../../../conformance/tests/it/laboratory.rs"]
+mod laboratory;
+
+/// Late in a minute, so that a run sees one end early.
+const START_AT: &str = "2026-06-01T12:00:45Z";
+
+/// How a server is judged.
+pub(super) struct Run {
+    /// The plan of the keys.
+    pub(super) plan: Plan,
+    /// The seed of the judge.
+    pub(super) seed: u64,
+    /// Whether it gets a second key.
+    pub(super) two_keys: bool,
+}
+
+/// Judges a variation strictly; why there is no verdict, if there is none.
+pub(super) async fn judge(run: &Run, mut variation: Variation) -> anyhow::Result<Result<Report, String>> {
+    let clock = Clock::stepping();
+    variation.setting.ban.get_or_insert(BanPolicy { after: 0, seconds: 0 });
+    let server_clock = laboratory::beside(&clock, variation.setting.start_at.unwrap_or(START_AT));
+    let server = Embedded::start_as(EmbeddedOptions { plan: run.plan, clock: server_clock }, variation).await?;
+    let mut options = Options::new(server.base_url(), server.api_key())?;
+    options.quota_key = if run.two_keys { Some(ApiKey::new(server.second_api_key())?) } else { None };
+    options.plan = Some(run.plan.name().parse()?);
+    options.strict = true;
+    options.seed = run.seed;
+    // A slow server with a ban takes its time, which is none here.
+    options.max_duration = Duration::from_hours(1);
+    let outcome = Judge::new(options).clock(clock).run().await;
+    server.shutdown().await;
+    Ok(outcome.map_err(|error| error.to_string()))
+}

@@ -1,0 +1,162 @@
+//! Whether any lawful server is accused: the reference with the lawful choices of many seeds, judged strictly.
+
+use std::collections::HashSet;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use animal_store_conformance::Verdict;
+use animal_store_conformance::report::RequirementReport;
+use animal_store_reference::Plan;
+use animal_store_reference::lab::choices::{Build, Choice, Drawn, Maker, choices, lawful};
+use animal_store_rules::catalogue::Level;
+use animal_store_rules::verdict::Status;
+
+use super::Options;
+use super::judging::{self, Run};
+
+/// Judges the server of each seed.
+pub(super) fn run(options: &Options) -> anyhow::Result<ExitCode> {
+    let begun = Instant::now();
+    let (from, simplify) = (options.from, options.simplify);
+    let judged = options.for_each(options.seeds, move |runtime, number| {
+        let seed = from + number;
+        let choices = lawful(seed, Drawn::ChoicesAndCircumstances);
+        let Some(problem) = runtime.block_on(judge(seed, &choices))? else { return Ok((seed, None)) };
+        let (choices, problem) =
+            if simplify { runtime.block_on(simplest(seed, choices, problem))? } else { (choices, problem) };
+        Ok((seed, Some((problem.outcome, describe(seed, &choices, &problem)))))
+    })?;
+    let mut problems: Vec<&(Outcome, String)> = judged.iter().filter_map(|(_, problem)| problem.as_ref()).collect();
+    problems.sort();
+    for (_, description) in &problems {
+        println!("{description}\n");
+    }
+    let number_of = |outcome| problems.iter().filter(|(of, _)| *of == outcome).count();
+    let (accused, incomplete) = (problems.len() - number_of(Outcome::Incomplete), number_of(Outcome::Incomplete));
+    let seeds: Vec<u64> = judged.iter().map(|(seed, _)| *seed).collect();
+    let covered = coverage(&seeds);
+    println!(
+        "{} of {} seeds were judged in {:.0} s: {} conform, {incomplete} are incomplete, {accused} are accused",
+        judged.len(),
+        options.seeds,
+        begun.elapsed().as_secs_f64(),
+        judged.len() - problems.len()
+    );
+    println!(
+        "pairs of choices on different axes: {} of {} ({:.1} %)",
+        covered.found,
+        covered.all,
+        100.0 * covered.found as f64 / covered.all as f64
+    );
+    Ok(if accused == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// How a run ended that did not find a lawful server to conform.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+enum Outcome {
+    Accused,
+    NoVerdict,
+    /// A key that is banned for longer than the judge waits, for example: nobody is accused.
+    Incomplete,
+}
+
+/// Such an outcome, and what was found.
+struct Problem {
+    outcome: Outcome,
+    found: String,
+}
+
+/// The plan of a seed's key.
+fn plan(seed: u64) -> Plan {
+    if seed.is_multiple_of(2) { Plan::Free } else { Plan::Pro }
+}
+
+/// Judges the server of a seed strictly; what is wrong with the verdict, if anything.
+async fn judge(seed: u64, choices: &[Choice]) -> anyhow::Result<Option<Problem>> {
+    let run = Run { plan: plan(seed), seed, two_keys: false };
+    let report = match judging::judge(&run, Build::new(choices).finish()).await? {
+        Ok(report) => report,
+        Err(found) => return Ok(Some(Problem { outcome: Outcome::NoVerdict, found })),
+    };
+    if report.verdict == Verdict::Conforms {
+        return Ok(None);
+    }
+    let unseen = |requirement: &&RequirementReport| {
+        requirement.status == Status::NotExercised && requirement.level == Level::Stated
+    };
+    let broken = report.requirements.iter().filter(|requirement| requirement.failures > 0).map(|requirement| {
+        let sentence = requirement.evidence.first().map_or("", |evidence| evidence.sentence.as_str());
+        format!("{}: {sentence}", requirement.id)
+    });
+    let unseen = report.requirements.iter().filter(unseen).map(|requirement| {
+        format!("{} not exercised: {}", requirement.id, requirement.reason.as_deref().unwrap_or_default())
+    });
+    let unfinished = (!report.unfinished.is_empty()).then(|| format!("unfinished: {}", report.unfinished.join(", ")));
+    let ended = report.ended_early.as_ref().map(|reason| format!("ended early: {reason}"));
+    let found: Vec<String> = broken.chain(unseen).chain(unfinished).chain(ended).collect();
+    let outcome = if report.verdict == Verdict::Incomplete { Outcome::Incomplete } else { Outcome::Accused };
+    Ok(Some(Problem { outcome, found: found.join("\n    ") }))
+}
+
+/// Choices of these without any of which the verdict is another, and what is wrong with it. Halves are left out before single ones.
+async fn simplest(seed: u64, choices: Vec<Choice>, problem: Problem) -> anyhow::Result<(Vec<Choice>, Problem)> {
+    let differs = |choice: &Choice| choice.maker != Maker::Reference;
+    let (mut kept, mut problem): (Vec<Choice>, Problem) = (choices.into_iter().filter(differs).collect(), problem);
+    let mut size = kept.len().div_ceil(2);
+    loop {
+        let mut at = 0;
+        while at < kept.len() {
+            let fewer = [&kept[..at], &kept[kept.len().min(at + size)..]].concat();
+            match judge(seed, &fewer).await? {
+                Some(still) if still.outcome == problem.outcome => (kept, problem) = (fewer, still),
+                _ => at += size,
+            }
+        }
+        if size <= 1 {
+            return Ok((kept, problem));
+        }
+        size = size.div_ceil(2);
+    }
+}
+
+fn describe(seed: u64, choices: &[Choice], problem: &Problem) -> String {
+    let names: Vec<String> =
+        choices.iter().filter(|choice| choice.maker != Maker::Reference).map(Choice::name).collect();
+    let Problem { outcome, found } = problem;
+    format!("seed {seed} on a {} key: {outcome:?}\n    {found}\n    {}", plan(seed), names.join(" "))
+}
+
+/// How many pairs of choices on different axes there are, and how many of them some seed has made together.
+struct Coverage {
+    found: usize,
+    all: usize,
+}
+
+fn coverage(seeds: &[u64]) -> Coverage {
+    let table = choices();
+    let mut all = 0;
+    for (at, one) in table.iter().enumerate() {
+        all += table[at + 1..].iter().filter(|other| other.axis() != one.axis()).count();
+    }
+    let mut found = HashSet::new();
+    for seed in seeds {
+        let names: Vec<String> = lawful(*seed, Drawn::ChoicesAndCircumstances).iter().map(Choice::name).collect();
+        for (at, one) in names.iter().enumerate() {
+            found.extend(names[at + 1..].iter().map(|other| (one.clone(), other.clone())));
+        }
+    }
+    Coverage { found: found.len(), all }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_seeds_cover_more_pairs_and_a_thousand_nearly_all() {
+        let covered = |seeds: u64| coverage(&(0..seeds).collect::<Vec<_>>());
+        let (few, many) = (covered(5), covered(1_000));
+        assert!(few.found < many.found && few.all == many.all && many.found <= many.all);
+        assert!(many.found * 100 > many.all * 95, "{} of {}", many.found, many.all);
+    }
+}

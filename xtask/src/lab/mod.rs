@@ -1,0 +1,94 @@
+//! `cargo xtask lab`: judges many servers of the laboratory, on a clock on which nothing is waited for: the lawful choices of many
+//! seeds, or each fault by many seeds of the judge.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::anyhow;
+use clap::Args;
+use tokio::runtime::{Builder, Runtime};
+
+mod faults;
+mod judging;
+mod lawful;
+
+/// The arguments of `cargo xtask lab`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  cargo xtask lab --seeds 1000                 no lawful server of a thousand is accused
+  cargo xtask lab --faults --seeds 30          each fault is caught, whatever the seed of the judge
+  cargo xtask lab --faults=quota. --seeds 30   those whose name contains `quota.`
+
+Exit codes: 0 every lawful server conforms, or every fault is caught; 1 not so.
+
+Each is judged in the time that computing takes: judge and server share a clock on which nothing is waited for. `--release` after
+`cargo` makes it several times faster: cargo run --release --package xtask -- lab")]
+pub(crate) struct Options {
+    /// How many seeds
+    #[arg(long, value_name = "COUNT", default_value_t = 1_000)]
+    seeds: u64,
+
+    /// The first seed
+    #[arg(long, value_name = "SEED", default_value_t = 0)]
+    from: u64,
+
+    /// Judge the faults whose name contains this text, each by every seed of the judge, instead of lawful servers
+    #[arg(long, value_name = "TEXT", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    faults: Option<String>,
+
+    /// Servers to judge at a time [default: the number of processors]
+    #[arg(long, value_name = "COUNT")]
+    jobs: Option<usize>,
+
+    /// Begin no further run after so many seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 3_600)]
+    max_duration: u64,
+
+    /// Report the fewest choices of a seed that show a problem, which takes many more runs
+    #[arg(long, conflicts_with = "faults")]
+    simplify: bool,
+}
+
+/// Judges what is asked for.
+pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
+    match &options.faults {
+        Some(text) => faults::run(options, text),
+        None => lawful::run(options),
+    }
+}
+
+impl Options {
+    /// Does `work` for each number below `count`, several at a time, until the time is over. The results, in no order.
+    fn for_each<T: Send + 'static>(
+        &self,
+        count: u64,
+        work: impl Fn(&Runtime, u64) -> anyhow::Result<T> + Send + Sync + 'static,
+    ) -> anyhow::Result<Vec<T>> {
+        let jobs = self.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(2, usize::from)).max(1);
+        let until = Instant::now() + Duration::from_secs(self.max_duration);
+        let (next, work) = (Arc::new(AtomicU64::new(0)), Arc::new(work));
+        let worker = || {
+            let (next, work) = (Arc::clone(&next), Arc::clone(&work));
+            std::thread::spawn(move || {
+                let runtime = Builder::new_current_thread().enable_all().build()?;
+                let mut done = Vec::new();
+                while Instant::now() < until {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    if number >= count {
+                        break;
+                    }
+                    done.push(work(&runtime, number)?);
+                }
+                anyhow::Ok(done)
+            })
+        };
+        let workers: Vec<_> = (0..jobs).map(|_| worker()).collect();
+        let mut all = Vec::new();
+        for worker in workers {
+            all.extend(worker.join().map_err(|_| anyhow!("a worker panicked"))??);
+        }
+        Ok(all)
+    }
+}
