@@ -265,19 +265,16 @@ impl Arguments {
         })
     }
 
-    /// The command that judges the same again: the recorded traffic, or else the same traffic once more.
+    /// The command that judges the same again: the recorded traffic, or else the same traffic once more. COMMAND may contain keys, so it
+    /// is not repeated.
     fn rerun_command(&self, terms: &Terms) -> String {
         let redactor = Redactor::default();
         if let Some(file) = self.record.as_ref().filter(|file| file.as_os_str() != "-") {
             return rerun_command(std::slice::from_ref(file), terms);
         }
-        let mut words = vec![terms.program.clone(), "proxy --to".to_owned(), word(&self.to, &redactor)];
-        words.extend(["--side".to_owned(), self.side.as_str().to_owned()]);
-        if !self.command.is_empty() {
-            words.push("--".to_owned());
-            words.extend(self.command.iter().map(|part| word(&part.to_string_lossy(), &redactor)));
-        }
-        words.join(" ")
+        let words = [terms.program.clone(), "proxy --to".to_owned(), word(&self.to, &redactor)];
+        let side = ["--side".to_owned(), self.side.as_str().to_owned()];
+        words.into_iter().chain(side).collect::<Vec<_>>().join(" ")
     }
 }
 

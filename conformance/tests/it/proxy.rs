@@ -417,7 +417,8 @@ async fn a_command_gets_the_address_and_the_proxy_ends_with_it() {
     let program = env!("CARGO_BIN_EXE_conform");
     let args =
         ["proxy", "--to", server.base_url(), "--side", "server", "--format", "json", "--", "sh", "-c", judged, program];
-    let output = command(&args).env("KEY", server.api_key()).output().await.expect("the program starts");
+    let output =
+        command(&args).arg(server.api_key()).env("KEY", server.api_key()).output().await.expect("the program starts");
     let (out, err) = (text(&output.stdout), text(&output.stderr));
     let report: serde_json::Value = serde_json::from_str(&out).unwrap_or_else(|error| panic!("{error}: {out}{err}"));
     assert_eq!((output.status.code(), &report["verdict"]), (Some(4), &"incomplete".into()), "{err}");

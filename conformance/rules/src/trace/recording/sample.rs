@@ -123,8 +123,8 @@ fn hide_keys(request: &mut Request, pseudonyms: &Pseudonyms) {
 /// A key that is shorter, or has no letter, may stand in another text by chance.
 const LEAST_DISTINCT: usize = 8;
 
-/// Puts pseudonyms in place of keys in bodies and response headers: clients put keys there by mistake, and servers may repeat them. A
-/// body with a key that may stand there by chance is withheld.
+/// Puts pseudonyms in place of keys in targets, bodies and response headers: clients put keys there by mistake, and servers may repeat
+/// them. A body with a key that may stand there by chance is withheld.
 fn hide_in_texts(exchanges: &mut [Exchange], keys: &BTreeSet<String>, pseudonyms: &Pseudonyms) {
     // A key that begins another one is replaced after it.
     for key in keys.iter().rev() {
@@ -139,6 +139,10 @@ fn hide_in_texts(exchanges: &mut [Exchange], keys: &BTreeSet<String>, pseudonyms
                     replace(body, key.as_bytes(), pseudonym.as_bytes());
                 }
             };
+            let target = std::iter::once(&mut request.path).chain(&mut request.query);
+            for text in target.filter(|text| is_distinct && text.contains(key.as_str())) {
+                *text = text.replace(key.as_str(), pseudonym);
+            }
             if let Some(body) = &mut request.body {
                 hide(&mut body.bytes, Fact::RequestBody);
             }
@@ -245,6 +249,14 @@ mod tests {
         assert_eq!(request.authorization.as_deref(), Some("Bearer key-1-ab12"));
         assert_eq!(request.query.as_deref(), Some("limit=5&token=omitted&key=key-1-ab12&x"));
         assert_eq!(request.headers, [("x-api-key".to_owned(), "omitted".to_owned())]);
+    }
+
+    #[test]
+    fn a_key_in_a_path_or_in_the_name_of_a_parameter_is_replaced() {
+        let request =
+            Request::new("GET", "/pets/sk-secret-1").authorization("Bearer sk-secret-1").query("sk-secret-1&x=1");
+        let request = &sampled(vec![(request, 200)]).exchanges[0].request;
+        assert_eq!(request.target(), "/pets/key-1-ab12?key-1-ab12&x=omitted");
     }
 
     #[test]
