@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::io::Write;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -91,6 +91,8 @@ impl Log {
 pub(super) struct Session {
     thread: JoinHandle<(Conclusion, Option<std::io::Error>, Vec<String>)>,
     rerun_command: String,
+    /// Whether nothing more is expected, even if somebody still has a log.
+    is_closing: Arc<AtomicBool>,
 }
 
 impl Session {
@@ -100,6 +102,7 @@ impl Session {
         let traffic = Arc::new(Traffic::new(clock));
         let (queue, received) = channel();
         let lost = Arc::new(AtomicUsize::new(0));
+        let is_closing = Arc::new(AtomicBool::new(false));
         let log = Log { traffic: Arc::clone(&traffic), budget: Budget::default(), queue, lost: Arc::clone(&lost) };
         let mut conclusion = Conclusion::new(terms);
         conclusion.recorded_at(&base_url);
@@ -109,6 +112,7 @@ impl Session {
             pseudonyms: pseudonyms(),
             traffic,
             lost,
+            is_closing: Arc::clone(&is_closing),
             pending: Vec::new(),
             bytes: 0,
             looked_at: 0,
@@ -126,12 +130,13 @@ impl Session {
             let notes = judge.notes();
             (judge.conclusion, judge.record.error, notes)
         })?;
-        Ok((Session { thread, rerun_command }, log))
+        Ok((Session { thread, rerun_command, is_closing }, log))
     }
 
-    /// Judges what is left, once every log is gone.
+    /// Judges what is left.
     pub(super) async fn end(self, notes: Vec<String>) -> Outcome {
-        let Session { thread, rerun_command } = self;
+        let Session { thread, rerun_command, is_closing } = self;
+        is_closing.store(true, Ordering::SeqCst);
         let joined = tokio::task::spawn_blocking(move || thread.join()).await;
         let (mut conclusion, unwritten, of_judge) = match joined {
             Ok(Ok(ended)) => ended,
@@ -171,6 +176,7 @@ struct Judge {
     traffic: Arc<Traffic>,
     /// Exchanges for which there was no memory since the last look.
     lost: Arc<AtomicUsize>,
+    is_closing: Arc<AtomicBool>,
     /// The exchanges of the present part, in the order of sending.
     pending: Vec<Exchange>,
     bytes: usize,
@@ -193,6 +199,7 @@ impl Judge {
             let wait = next_look.saturating_duration_since(Instant::now());
             let first = match received.recv_timeout(wait) {
                 Ok(captured) => Some(captured),
+                Err(RecvTimeoutError::Timeout) if self.is_closing.load(Ordering::SeqCst) => break,
                 Err(RecvTimeoutError::Timeout) => None,
                 Err(RecvTimeoutError::Disconnected) => break,
             };
