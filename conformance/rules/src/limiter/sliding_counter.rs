@@ -16,6 +16,9 @@ const MINUTE: i64 = Tolerance::MINUTE.seconds();
 
 const SLACK: i64 = Tolerance::CLOCK_SLACK.seconds();
 
+/// In milliseconds: of a server that calculates in whole seconds, that much decays at once.
+const WHOLE_SECOND: u64 = 1_000;
+
 /// The answers of one window, in order.
 struct Minute<'m, 'h> {
     answers: &'m [Answer<'h>],
@@ -133,7 +136,7 @@ impl Minute<'_, '_> {
         let counted_before = self.own.iter().filter(|own| own.precedes(before)).count() as u64;
         let weight = used(before.window).saturating_sub(counted_before);
         let elapsed = after.entry.exchange.received_at.duration_since(before.entry.exchange.sent_at);
-        let elapsed = elapsed.as_millis().max(0) as u64;
+        let elapsed = elapsed.as_millis().max(0) as u64 + WHOLE_SECOND;
         let left = before.ahead().map_or(0, |ahead| ahead - SLACK).max(0) as u64;
         let decayed = if left * 1_000 <= elapsed { weight } else { ((weight + 1) * elapsed).div_ceil(left * 1_000) };
         let between = self.own.iter().filter(|own| before.precedes(own) && own.precedes(after)).count() as u64;
@@ -179,6 +182,7 @@ mod tests {
             !is_sliding_counter(five().list(200, 1, 6).list(200, 1, 6).list(200, 1, 6)),
             "nothing decays in no time"
         );
+        assert!(is_sliding_counter(five().list(200, 1, 6).list(200, 1, 6)), "but for a second that ends in between");
     }
 
     #[test]
