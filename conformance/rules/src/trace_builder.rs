@@ -176,6 +176,12 @@ impl TraceBuilder {
         self
     }
 
+    /// Takes the rate-limit headers from the last answer.
+    pub(crate) fn without_rate_limit(mut self) -> TraceBuilder {
+        self.last().headers.retain(|(name, _)| ![LIMIT, REMAINING, RESET].contains(&name.as_str()));
+        self
+    }
+
     /// Makes these exchanges, counted from 1, end together: they were under way at the same time.
     pub(crate) fn together(mut self, numbers: std::ops::RangeInclusive<usize>) -> TraceBuilder {
         let end = self.trace.exchanges[numbers.end() - 1].received_at;

@@ -10,14 +10,26 @@ use crate::trace::rate_limit::{RateHeaders, Window};
 
 impl<'h> KeyLimits<'h> {
     /// Whether a request may be counted against the key in a window: one with the key, one whose credential is ambiguous, and one
-    /// without a key where the same window is reported to it, since callers may be distinguished by their address.
+    /// without a key where the same window is reported to it, or nothing while others get the same, since callers may be
+    /// distinguished by their address.
     #[must_use]
     pub fn may_count(&self, entry: &Entry<'_>, window: Window) -> bool {
-        let reported_alike =
-            || entry.rate.as_ref().and_then(RateHeaders::window).is_some_and(|other| other.is_same(window));
+        let counts_without_key = || match entry.rate.as_ref().and_then(RateHeaders::window) {
+            Some(reported) => reported.is_same(window),
+            None => self.counts_by_address(),
+        };
         entry.key() == Some(self.index)
             || entry.credential.is_open()
-            || entry.credential.is_invalid() && reported_alike()
+            || entry.credential.is_invalid() && counts_without_key()
+    }
+
+    /// Whether a window of the key was reported to a request without a key.
+    fn counts_by_address(&self) -> bool {
+        *self.by_address.get_or_init(|| {
+            let without_key = self.history.entries.iter().filter(|entry| entry.credential.is_invalid());
+            let mut reported = without_key.filter_map(|entry| entry.rate.as_ref()?.window());
+            reported.any(|window| self.answers().iter().any(|answer| answer.window.is_same(window)))
+        })
     }
 
     /// Whether Remaining is certain to be reported after the request was counted: the first answer of a new window shows one less

@@ -232,5 +232,12 @@ mod tests {
             !decided(59, |builder| builder.key("unknown").list(401, 5, 60), 0),
             "who has no key is counted by himself"
         );
+        // Where nothing is reported, as many ways are open as the other answers show.
+        fn silent(builder: TraceBuilder) -> TraceBuilder {
+            builder.key("unknown").list(401, 940, 1_000).without_rate_limit()
+        }
+        assert!(!decided(58, silent, 0));
+        assert!(decided(58, |builder| silent(builder).list(401, 940, 1_000), 0), "one address");
+        assert!(!decided(58, |builder| silent(builder).list(401, 5, 60), 0));
     }
 }

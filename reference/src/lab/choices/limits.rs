@@ -1,21 +1,8 @@
 //! Choices about limits: where a window begins, what counts, what the headers report, and what a refusal asks for.
 
 use super::{Choice, circumstance, other, own};
-use crate::lab::Layer;
 use crate::lab::limiter::{Anchor, Failures};
 use crate::rate_limit::BanPolicy;
-
-/// What the headers report to a caller without a valid key.
-fn anonymous(limit: i64) -> Layer {
-    Layer::default().after(move |_, response, server| {
-        if response.status == 401 {
-            let used = (server.count() % limit.unsigned_abs()).cast_signed();
-            response.set("x-ratelimit-limit", limit);
-            response.set("x-ratelimit-remaining", limit - 1 - used);
-            response.set("x-ratelimit-reset", server.now() + 30);
-        }
-    })
-}
 
 /// Choices about limits, whose outcome depends on the plan of a key.
 pub const CHOICES: &[Choice] = &[
@@ -78,21 +65,6 @@ pub const CHOICES: &[Choice] = &[
         "Requests that fail are given back after they were reported.",
         "a meter that is corrected when the response is known",
         |b| b.limit(|policy| policy.failures = Failures::AreRefunded),
-    ),
-    own("headers.anonymous", "nothing", "A caller without a key gets a limit of 0."),
-    other("headers.anonymous", "small", "A caller without a key gets an allowance of 10.", "a guest", |b| {
-        b.layer(anonymous(10));
-    }),
-    other("headers.anonymous", "large", "A caller without a key gets an allowance of 5,000.", "a proxy", |b| {
-        b.layer(anonymous(5_000));
-    }),
-    own("headers.anonymous/counted", "counted-apart", "Requests without a key use nothing up."),
-    other(
-        "headers.anonymous/counted",
-        "counted-by-address",
-        "Requests without a key use up the limit of the key that was used last.",
-        "a limiter that knows callers by their address",
-        |b| b.limit(|policy| policy.by_address = true),
     ),
     own("quota.retry-after-form/wait", "waits-until-reset", "Retry-After ends with the window."),
     other(

@@ -9,6 +9,7 @@ use super::limiter::{PLAIN, Policy, limiter};
 use super::{Layer, Setting, Variation};
 
 mod animals;
+mod anonymous;
 mod answers;
 mod bodies;
 mod connections;
@@ -103,7 +104,8 @@ const fn circumstance(axis: &'static str, short: &'static str, does: &'static st
 /// Every choice, those on one axis in a row.
 #[must_use]
 pub fn choices() -> Vec<Choice> {
-    [animals::CHOICES, answers::CHOICES, bodies::CHOICES, connections::CHOICES, limits::CHOICES].concat()
+    [animals::CHOICES, anonymous::CHOICES, answers::CHOICES, bodies::CHOICES, connections::CHOICES, limits::CHOICES]
+        .concat()
 }
 
 /// The choices by their axes, in the order of the table.
