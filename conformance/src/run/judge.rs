@@ -54,7 +54,7 @@ use animal_store_rules::verdict::{self, RequirementVerdict, Verdict};
 #[derive(Clone)]
 pub struct Judge {
     options: Options,
-    listener: Arc<Listener>,
+    listener: Option<Arc<Listener>>,
     clock: Clock,
     interrupt: Interrupt,
 }
@@ -81,13 +81,13 @@ impl Judge {
     /// A judge with these options.
     #[must_use]
     pub fn new(options: Options) -> Judge {
-        Judge { options, listener: Arc::new(|_: &Event| {}), clock: Clock::system(), interrupt: Interrupt::default() }
+        Judge { options, listener: None, clock: Clock::system(), interrupt: Interrupt::default() }
     }
 
     /// Sends the events of the run to this listener.
     #[must_use]
     pub fn listener(mut self, listener: impl Fn(&Event) + Send + Sync + 'static) -> Judge {
-        self.listener = Arc::new(listener);
+        self.listener = Some(Arc::new(listener));
         self
     }
 
@@ -147,17 +147,18 @@ impl Judge {
     /// [`RunError`] when there is nothing to judge.
     pub async fn probe(&self) -> Result<(Trace, Option<String>), RunError> {
         let options = &self.options;
+        let listener: &Listener = self.listener.as_deref().unwrap_or(&|_: &Event| {});
         let client = Client::new(options.transport.clone())?;
         if !options.wait.is_zero() {
             tokio::select! {
                 () = self.interrupt.raised() => return Err(RunError::Stopped(Stop::Interrupted)),
-                () = preflight::await_server(&client, options.wait, &*self.listener) => {}
+                () = preflight::await_server(&client, options.wait, listener) => {}
             }
         }
         let budget = Budget { requests: options.max_requests, time: options.max_duration };
         let mut session = Session::new(
             &client,
-            &*self.listener,
+            listener,
             self.clock.clone(),
             context(options),
             redactor(options),
@@ -173,11 +174,15 @@ impl Judge {
                     if let Some(contradiction) = another_plan(&limiter, options) {
                         return Err(RunError::AnotherPlan(contradiction));
                     }
-                    notes(&limiter, options).into_iter().for_each(|note| (self.listener)(&Event::Note(note)));
+                    notes(&limiter, options).into_iter().for_each(|note| listener(&Event::Note(note)));
                 }
                 {
                     let mut known = BTreeSet::new();
-                    let after_each = |session: &Session<'_>| broken::report_broken(session, options, &mut known);
+                    // It takes as long as judging the run, so it is done only for somebody.
+                    let is_asked_for = self.listener.is_some() || options.fail_fast;
+                    let after_each = |session: &Session<'_>| {
+                        if is_asked_for { broken::report_broken(session, options, &mut known) } else { Ok(()) }
+                    };
                     probes::run(&mut session, options, after_each).await.err()
                 }
             }
