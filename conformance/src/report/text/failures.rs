@@ -39,7 +39,7 @@ pub(super) fn failure(page: &mut Page, report: &Report, requirement: &Requiremen
         "{} · {} · details: {} rules {}",
         requirement.section,
         requirement.level.as_str(),
-        program(report),
+        program(&report.rerun_command),
         requirement.id
     );
     page.text(4, DIM, &clause);
@@ -77,9 +77,10 @@ fn expected(page: &mut Page, requirement: &RequirementReport) {
     }
 }
 
-/// The rerun command without its options.
-fn program(report: &Report) -> &str {
-    report.rerun_command.split(" --").next().unwrap_or_default()
+/// The program of a rerun command: what stands before its options, and before the files of `judge`.
+fn program(rerun_command: &str) -> &str {
+    let end = [" --", " judge "].iter().filter_map(|end| rerun_command.find(end)).min();
+    &rerun_command[..end.unwrap_or(rerun_command.len())]
 }
 
 fn finding(page: &mut Page, report: &Report, requirement: &RequirementReport, evidence: &Evidence, detail: Detail) {
@@ -152,5 +153,17 @@ fn whole(page: &mut Page, exchange: &ReportedExchange) {
     }
     if let Some(failure) = &exchange.failure {
         line("<", &format!("no response: {failure}"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::program;
+
+    #[test]
+    fn the_program_stands_before_the_options_and_the_files() {
+        assert_eq!(program("cargo xtask conform"), "cargo xtask conform");
+        assert_eq!(program("conform --base-url http://127.0.0.1:1/v1 --strict"), "conform");
+        assert_eq!(program("cargo xtask conform judge run.jsonl --side both"), "cargo xtask conform");
     }
 }
