@@ -3,7 +3,7 @@
 
 use animal_store_conformance::Judge;
 use animal_store_reference::Plan;
-use animal_store_reference::lab::choices::{Build, Choice, Drawn, LIMITS, Maker, choices, lawful};
+use animal_store_reference::lab::choices::{ANONYMOUS, Build, Choice, Drawn, LIMITS, Maker, choices, lawful};
 use animal_store_rules::catalogue::scope::Profile;
 use animal_store_rules::catalogue::{Level, Party, catalogue};
 use animal_store_rules::trace::keys::ApiKey;
@@ -44,12 +44,10 @@ pub(crate) fn trials() -> Vec<Trial> {
     };
     let differs = |choice: &Choice| choice.maker != Maker::Reference;
     let free = choices().into_iter().filter(differs).map(alone(Plan::Free));
-    let pro = LIMITS.iter().copied().filter(differs).map(alone(Plan::Pro));
+    let of_limits = || LIMITS.iter().chain(ANONYMOUS).copied().filter(differs);
+    let pro = of_limits().map(alone(Plan::Pro));
     let table = |kind, variants: Vec<(String, Variant)>| Table::new(kind, variants, |v| block_on(conforms(v))).trials();
-    let two_keys = LIMITS
-        .iter()
-        .copied()
-        .filter(differs)
+    let two_keys = of_limits()
         .map(alone(Plan::Free))
         .map(|(name, variant)| (format!("{name} with two keys"), Variant { has_two_keys: true, ..variant }));
     let together = (1..=SEEDS).map(|seed| {

@@ -44,7 +44,8 @@ fn allowance(b: &mut Build) {
     }));
 }
 
-pub(super) const CHOICES: &[Choice] = &[
+/// Choices about callers without a key.
+pub const CHOICES: &[Choice] = &[
     own("headers.anonymous", "nothing", "A caller without a key gets a limit of 0, and uses nothing up."),
     other("headers.anonymous", "small", "A caller without a key gets an allowance of 10.", "a guest", |b| {
         b.layer(anonymous(10));

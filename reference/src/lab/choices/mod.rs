@@ -16,6 +16,8 @@ mod connections;
 mod limits;
 mod view;
 
+/// Choices about callers without a key.
+pub use anonymous::CHOICES as ANONYMOUS;
 /// Choices about limits, whose outcome depends on the plan of a key.
 pub use limits::CHOICES as LIMITS;
 use view::View;
