@@ -18,6 +18,7 @@ mod lawful;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   cargo xtask lab --seeds 1000                 no lawful server of a thousand is accused
+  cargo xtask lab --circumstances              nor where others use its keys, or bans were earned before
   cargo xtask lab --faults --seeds 30          each fault is caught, whatever the seed of the judge
   cargo xtask lab --faults=quota. --seeds 30   those whose name contains `quota.`
 
@@ -33,6 +34,10 @@ pub(crate) struct Options {
     /// The first seed
     #[arg(long, value_name = "SEED", default_value_t = 0)]
     from: u64,
+
+    /// Let happen to the servers what nobody chooses as well: traffic of others, bans that were earned before, times of day
+    #[arg(long, conflicts_with = "faults")]
+    circumstances: bool,
 
     /// Judge the faults whose name contains this text, each by every seed of the judge, instead of lawful servers
     #[arg(long, value_name = "TEXT", num_args = 0..=1, require_equals = true, default_missing_value = "")]
