@@ -72,6 +72,9 @@ enum Command {
     /// The bare server that `bench` compares with
     #[command(hide = true)]
     BenchBare(bench::bare::Options),
+    /// The bare proxy that `bench` compares with
+    #[command(hide = true)]
+    BenchProxy(bench::bare_proxy::Options),
 }
 
 fn main() -> ExitCode {
@@ -101,6 +104,7 @@ fn run(command: &Command) -> anyhow::Result<ExitCode> {
         Command::Dist(options) => dist::run(options),
         Command::Image(options) => image::run(options),
         Command::BenchBare(options) => bench::bare::run(options),
+        Command::BenchProxy(options) => bench::bare_proxy::run(options),
     }
 }
 

@@ -4,10 +4,12 @@
 //! kind, in rounds that alternate between the two, and what counts is the median of the rounds' ratios.
 
 pub(crate) mod bare;
+pub(crate) mod bare_proxy;
 mod disk;
 mod load;
 mod machine;
 mod message;
+mod proxy;
 mod rates;
 mod reference;
 mod rounds;
@@ -62,6 +64,9 @@ pub(crate) struct Options {
     folder: Option<PathBuf>,
 }
 
+/// How many clients read at once.
+const READERS: usize = 32;
+
 /// What can be measured by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Part {
@@ -69,6 +74,8 @@ enum Part {
     Read,
     /// GET of a filtered list of many animals against few
     List,
+    /// GET through the judging proxy against a bare proxy
+    Proxy,
     /// Durable POST against the disk
     Create,
     /// The judge's functional verdict on the embedded server
@@ -142,6 +149,10 @@ fn measure(session: &Session, options: &Options) -> anyhow::Result<Vec<table::Ro
             eprintln!("reading lists …");
             rates.push(catalogues.list_row(session)?);
         }
+    }
+    if wants(Part::Proxy) {
+        eprintln!("reading through proxies …");
+        rates.push(proxy::proxy_row(session)?);
     }
     rates.extend(creates);
     rates.extend(times);

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use anyhow::{Context, ensure};
 
-use super::Session;
 use super::disk::{self, Place};
 use super::load::{self, Extent, Outcome, Script};
 use super::machine::{Cores, Work};
@@ -15,9 +14,8 @@ use super::rounds::{Rounds, Sample};
 use super::server::Server;
 use super::stats::{Bound, percentile};
 use super::table::Row;
+use super::{READERS, Session};
 
-/// How many clients read at once.
-const READERS: usize = 32;
 /// The size of the short catalogue.
 const FEW: u64 = 1_000;
 /// How many animals of the long catalogue are read by id.
@@ -189,7 +187,7 @@ impl Rounds {
 
 impl Session {
     /// Lets the readers loose on `server`.
-    fn read(&self, server: &Server, script: &Arc<Script>, turn: Duration) -> anyhow::Result<Sample> {
+    pub(super) fn read(&self, server: &Server, script: &Arc<Script>, turn: Duration) -> anyhow::Result<Sample> {
         let extent = Extent { connections: READERS, requests: u64::MAX, duration: turn };
         Ok(self.send(server, script, extent)?.1)
     }
@@ -204,7 +202,8 @@ impl Session {
     }
 }
 
-fn paths_of(ids: &[i64]) -> Vec<String> {
+/// Where these animals are.
+pub(super) fn paths_of(ids: &[i64]) -> Vec<String> {
     ids.iter().map(|id| format!("{PETS}/{id}")).collect()
 }
 

@@ -23,7 +23,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Starts `command` and waits for its line `listening on http://ADDRESS`.
+    /// Starts `command` and waits for its line `listening on http://ADDRESS` or `proxy: http://ADDRESS`.
     pub(crate) fn start(mut command: Command) -> anyhow::Result<Server> {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().with_context(|| format!("could not start {command:?}"))?;
@@ -86,9 +86,9 @@ fn follow(pipe: impl Read, found: &mpsc::Sender<SocketAddr>, lines: &Mutex<VecDe
     }
 }
 
-/// The address in a line such as `… listening on http://127.0.0.1:40123/v1 …`.
+/// The address in a line such as `… listening on http://127.0.0.1:40123/v1 …`, or that of a proxy.
 fn listening_on(line: &str) -> Option<SocketAddr> {
-    let (_, rest) = line.split_once("listening on http://")?;
+    let (_, rest) = ["listening on http://", "proxy: http://"].iter().find_map(|before| line.split_once(before))?;
     let end = rest.find(|c: char| !(c.is_ascii_hexdigit() || ".:[]".contains(c))).unwrap_or(rest.len());
     rest[..end].trim_end_matches('.').parse().ok()
 }
@@ -103,6 +103,7 @@ mod tests {
         for line in [
             "listening on http://127.0.0.1:40123",
             "2026-11-20T20:00:00Z INFO listening on http://127.0.0.1:40123/v1, base path /v1",
+            "proxy: http://127.0.0.1:40123/v1 passes requests on to http://127.0.0.1:8080/v1",
             "The server is listening on http://127.0.0.1:40123.",
         ] {
             assert_eq!(listening_on(line), Some(expected), "{line}");
