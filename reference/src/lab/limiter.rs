@@ -219,9 +219,10 @@ impl Policy {
             (count.used, count.banned_until) = (limits.per_minute, now + server.scaled(seconds));
         }
         let exempt = matches!(self.flaw, Some(Flaw::Exempts(which)) if which(request));
-        // Whoever has no key gets 401 and nothing else.
-        let refused = self.refuses(count, limits, request, now) && !exempt && is_known;
-        if !refused && !exempt {
+        let is_over = self.refuses(count, limits, request, now) && !exempt;
+        // Whoever has no key gets 401 and nothing else, and what is over the limit is not counted.
+        let refused = is_over && is_known;
+        if !is_over && !exempt {
             let others = u64::from(self.others.is_some_and(|every| count.seen.is_multiple_of(every)));
             let doubled = u64::from(matches!(self.flaw, Some(Flaw::Doubles(which)) if which(request)));
             self.count(count, now, 1 + others + doubled);
