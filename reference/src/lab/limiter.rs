@@ -157,6 +157,7 @@ struct Reported {
     bucket: Bucket,
     limits: Limits,
     refused: bool,
+    counted: bool,
     /// The count with this request in it.
     used: u64,
     remaining: u64,
@@ -221,8 +222,8 @@ impl Policy {
         let exempt = matches!(self.flaw, Some(Flaw::Exempts(which)) if which(request));
         let is_over = self.refuses(count, limits, request, now) && !exempt;
         // Whoever has no key gets 401 and nothing else, and what is over the limit is not counted.
-        let refused = is_over && is_known;
-        if !is_over && !exempt {
+        let (refused, counted) = (is_over && is_known, !is_over && !exempt);
+        if counted {
             let others = u64::from(self.others.is_some_and(|every| count.seen.is_multiple_of(every)));
             let doubled = u64::from(matches!(self.flaw, Some(Flaw::Doubles(which)) if which(request)));
             self.count(count, now, 1 + others + doubled);
@@ -235,13 +236,13 @@ impl Policy {
         }
         let (limit, used) =
             if self.shows_day() { (limits.per_day, count.used_today) } else { (limits.per_minute, count.used) };
-        let reported = u64::from(self.counts_late && !refused && !exempt);
+        let reported = u64::from(self.counts_late && counted);
         let remaining = (limit + reported).saturating_sub(used).min(limit);
         let day_ends = now - now.rem_euclid(DAY) + DAY;
         let reset = if self.reports_day { day_ends } else { count.ends.max(count.banned_until) };
         let is_answered = refused && !matches!(self.flaw, Some(Flaw::CarriesOut));
         let refusal = is_answered.then(|| self.refusal(count, now));
-        ledger.reported.insert(request.number, Reported { bucket, limits, refused, used, remaining, reset });
+        ledger.reported.insert(request.number, Reported { bucket, limits, refused, counted, used, remaining, reset });
         if matches!(self.flaw, Some(Flaw::Races)) && !refused {
             count.used -= 1;
         }
@@ -352,7 +353,7 @@ impl Policy {
             response.refuse(429);
             response.set("date", date);
             response.set("retry-after", server.window());
-        } else if self.failures != Failures::Count && !reported.refused && response.status >= 400 {
+        } else if self.failures != Failures::Count && reported.counted && response.status >= 400 {
             let count = ledger.counts.entry(reported.bucket).or_default();
             count.used = count.used.saturating_sub(1);
             count.minutes[1] = count.minutes[1].saturating_sub(1);
