@@ -84,7 +84,6 @@ async fn serve(args: &ServeArgs, stopped: oneshot::Receiver<&'static str>) -> Re
     let base_url = server.base_url().map_err(Failure::cannot_start)?;
     let mut mock = mock::around(&args.mock, args.lab.lawful);
     mock.control = test_clock.map(|clock| {
-        let lab = lab.map(|lab| (lab, vector.clone()));
         let (delay, base_url) = (mock.delay.clone(), base_url.clone());
         Arc::new(Control::new(Parts { app, lab, clock, delay, start: catalogue, base_url }))
     });

@@ -10,6 +10,8 @@ type Before = dyn Fn(&mut Request, &ServerState) -> Option<Response> + Send + Sy
 type After = dyn Fn(&Request, &mut Response, &ServerState) + Send + Sync;
 
 /// What happens to a request before the reference sees it, and to the response afterwards.
+///
+/// A layer remembers nothing itself, since several servers can have it: what it remembers, it leaves with the [`ServerState`].
 #[derive(Clone, Default)]
 pub struct Layer {
     pub(super) before: Option<Arc<Before>>,

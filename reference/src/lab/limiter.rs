@@ -3,7 +3,7 @@
 //! The reference behind it counts nothing, so that this one alone decides.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use super::response::error_body;
@@ -178,16 +178,16 @@ struct Ledger {
 /// The layer of a policy.
 #[must_use]
 pub fn limiter(policy: Policy) -> Layer {
-    let ledger = Arc::new(Mutex::new(Ledger::default()));
-    let same = Arc::clone(&ledger);
     let takes = if matches!(policy.flaw, Some(Flaw::Races)) { RACE } else { Duration::ZERO };
     Layer::default()
         .taking(takes)
         .before(move |request, server| {
+            let ledger = server.own::<Mutex<Ledger>>();
             policy.decide(&mut ledger.lock().unwrap_or_else(PoisonError::into_inner), request, server)
         })
         .after(move |request, response, server| {
-            policy.report(&mut same.lock().unwrap_or_else(PoisonError::into_inner), request, response, server);
+            let ledger = server.own::<Mutex<Ledger>>();
+            policy.report(&mut ledger.lock().unwrap_or_else(PoisonError::into_inner), request, response, server);
         })
 }
 
@@ -294,7 +294,7 @@ impl Policy {
             while count.log.front().is_some_and(|came| came + kept <= now) {
                 count.log.pop_front();
             }
-            // Like a window, a log remembers for so long that it has refused.
+            // A second log, of refusals: only whether there is an earlier one in it matters.
             if count.refused_at + kept <= now {
                 count.refused = 0;
             }

@@ -31,14 +31,15 @@ impl Lab {
     }
 
     /// Begins anew with the animals that are stored now. What its layers remember is forgotten, but for the keys that are
-    /// known. The variation must be made anew as well, because its layers may remember something themselves.
+    /// known.
     ///
     /// # Errors
     ///
     /// [`StoreError`] when the animals cannot be read or created; it goes on as before.
-    pub async fn restart(&self, variation: Variation) -> Result<(), StoreError> {
-        let running = Running::start(Arc::clone(&self.app), variation).await?;
-        running.know_keys_of(&self.running());
+    pub async fn restart(&self) -> Result<(), StoreError> {
+        let last = self.running();
+        let running = Running::start(Arc::clone(&self.app), last.variation.clone()).await?;
+        running.know_keys_of(&last);
         *self.running.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(running);
         Ok(())
     }

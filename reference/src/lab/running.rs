@@ -31,7 +31,7 @@ const MAX_BODY: usize = 2 * 1024 * 1024;
 /// A variation at work.
 pub(super) struct Running {
     app: Arc<App>,
-    variation: Variation,
+    pub(super) variation: Variation,
     state: ServerState,
     requests: AtomicU64,
 }
@@ -184,12 +184,14 @@ async fn passed_on(entrance: Entrance, request: HttpRequest) -> HttpResponse {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use crate::app::{AppOptions, RequestLimits};
     use crate::clock::Clock;
     use crate::keys;
-    use crate::lab::Layer;
-    use crate::lab::choices::{Build, Drawn, lawful};
+    use crate::lab::choices::{ANONYMOUS, Build, Drawn, LIMITS, lawful};
+    use crate::lab::{ConnectionNumber, Layer};
     use crate::plan::Plan;
     use crate::rate_limit::BanPolicy;
     use crate::router::router;
@@ -257,6 +259,36 @@ mod tests {
 
     fn breaking(response: &mut Response) {
         response.refuse(500);
+    }
+
+    /// The statuses of a server of this variation: enough for a limiter that counts the requests of two such servers.
+    async fn statuses(variation: Variation) -> Vec<Option<u16>> {
+        let (app, lab, key) = lab(variation).await;
+        let mut statuses = Vec::new();
+        for number in 0..64 {
+            let (method, body) = match number % 7 {
+                0 => ("POST", r#"{"name":"Rex","categoryId":1,"status":"lost"}"#),
+                1 => ("POST", r#"{"name":"Rex","categoryId":1}"#),
+                _ => ("GET", ""),
+            };
+            let key = if number % 2 == 0 { "ask_1_wrong" } else { key.reveal() };
+            let mut request = request(method, "/v1/pets", key, body);
+            request.extensions_mut().insert(ConnectionNumber(number));
+            let answer = tokio::time::timeout(Duration::from_mins(5), lab.answer(router(&app), request)).await;
+            statuses.push(answer.ok().map(|response| response.expect("a response").status().as_u16()));
+        }
+        statuses
+    }
+
+    #[tokio::test]
+    async fn servers_of_one_variation_share_nothing_that_is_remembered() {
+        let faults = crate::lab::faults::faults().into_iter().map(|fault| (fault.name, fault.variation));
+        // Of the choices, those that count something.
+        let choices = LIMITS.iter().chain(ANONYMOUS).map(|choice| (choice.name(), Build::new(&[*choice]).finish()));
+        for (name, variation) in faults.chain(choices) {
+            let (first, second) = (statuses(variation.clone()).await, statuses(variation).await);
+            assert_eq!(first, second, "{name}");
+        }
     }
 
     #[tokio::test]

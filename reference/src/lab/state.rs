@@ -1,5 +1,6 @@
 //! What the layers of one server share.
 
+use std::any::{Any, TypeId};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -16,6 +17,7 @@ pub struct ServerState {
     app: Arc<App>,
     window: i64,
     memory: Mutex<Memory>,
+    own: Mutex<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>,
 }
 
 /// What layers remember.
@@ -40,7 +42,7 @@ pub struct Memory {
 impl ServerState {
     pub(super) fn new(app: Arc<App>, setting: &Setting) -> ServerState {
         let window = i64::from(setting.window.unwrap_or(MINUTE).max(1));
-        ServerState { app, window, memory: Mutex::default() }
+        ServerState { app, window, memory: Mutex::default(), own: Mutex::default() }
     }
 
     /// The path below which the API lives.
@@ -95,6 +97,15 @@ impl ServerState {
         let mut memory = self.memory();
         memory.count += 1;
         memory.count
+    }
+
+    /// What a layer remembers for itself, in a type of its own. It is empty when the server starts.
+    #[must_use]
+    pub fn own<T: Default + Send + Sync + 'static>(&self) -> Arc<T> {
+        let mut own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
+        let value = own.entry(TypeId::of::<T>()).or_insert_with(|| Arc::new(T::default()));
+        // Each type stands for itself, so it is found again under its number.
+        Arc::clone(value).downcast().unwrap_or_default()
     }
 
     /// The key that a request presents, if it is in force.

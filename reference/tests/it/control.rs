@@ -320,3 +320,20 @@ fn on_a_clock_that_stands_a_seed_answers_the_same_requests_with_the_same_bytes_a
         }
     }
 }
+
+#[test]
+fn a_log_remembers_a_refusal_for_as_long_as_a_request() {
+    let choices = ["--choose", "headers.window.sliding-log", "--choose", "quota.ban.five-minutes"];
+    // The second refusal bans the key for five minutes; a first one asks for a wait until the log has room.
+    for (later, wait) in [(59, 300), (60, 60)] {
+        let controlled = controlled(&[&choices[..], &["--key", "free=key-of-a-log"]].concat());
+        let list = || controlled.server.ask("GET", "/v1/pets", "key-of-a-log");
+        let until_refused = || std::iter::repeat_with(list).find(|answer| answer.status == 429).expect("a refusal");
+        controlled.freeze("2030-01-01T12:00:00Z");
+        assert!((0..30).all(|_| list().status == 200));
+        controlled.done("POST", "/clock/advance", r#"{"seconds":30}"#);
+        assert_eq!(until_refused().number("retry-after"), 30);
+        controlled.done("POST", "/clock/advance", &json!({"seconds": later}).to_string());
+        assert_eq!(until_refused().number("retry-after"), wait, "{later} s later");
+    }
+}

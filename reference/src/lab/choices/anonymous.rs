@@ -20,11 +20,14 @@ fn anonymous(limit: i64) -> Layer {
     })
 }
 
+/// A minute, and how many requests without a valid key it has seen.
+#[derive(Default)]
+struct Allowance(Mutex<(i64, u64)>);
+
 /// Counts requests without a valid key by themselves, and refuses those beyond an allowance.
 fn allowance(b: &mut Build) {
     const MINUTE: i64 = 60;
-    let used: Mutex<(i64, u64)> = Mutex::default();
-    b.layer(Layer::default().after(move |request, response, server| {
+    b.layer(Layer::default().after(|request, response, server| {
         let is_open =
             request.authorization().split_once(' ').is_some_and(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
         if response.status != 401 || is_open && server.key_of(request).is_some() {
@@ -32,7 +35,8 @@ fn allowance(b: &mut Build) {
         }
         let now = server.now();
         let minute = now - now.rem_euclid(MINUTE);
-        let mut used = used.lock().unwrap_or_else(PoisonError::into_inner);
+        let allowance = server.own::<Allowance>();
+        let mut used = allowance.0.lock().unwrap_or_else(PoisonError::into_inner);
         *used = if used.0 == minute { (minute, used.1 + 1) } else { (minute, 1) };
         if used.1 > ALLOWANCE {
             response.refuse(429);

@@ -1,25 +1,32 @@
 //! What goes wrong between the requests of one connection, and how bodies are framed and encoded.
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::{Fault, fault};
 use crate::lab::{ConnectionNumber, Delivery, Response};
 
-/// Connections that a fault remembers.
+/// Connections that have carried a key.
 #[derive(Default)]
-struct Connections(Mutex<HashSet<ConnectionNumber>>);
+struct Authenticated(Mutex<HashSet<ConnectionNumber>>);
 
-impl Connections {
-    fn known(&self) -> MutexGuard<'_, HashSet<ConnectionNumber>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+/// Connections on which a request was served.
+#[derive(Default)]
+struct Served(Mutex<HashSet<ConnectionNumber>>);
+
+/// Connections on which a body was not read.
+#[derive(Default)]
+struct Unread(Mutex<HashSet<ConnectionNumber>>);
+
+/// Connections on which an error was answered.
+#[derive(Default)]
+struct Refused(Mutex<HashSet<ConnectionNumber>>);
+
+fn known(connections: &Mutex<HashSet<ConnectionNumber>>) -> MutexGuard<'_, HashSet<ConnectionNumber>> {
+    connections.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 pub(super) fn faults() -> Vec<Fault> {
-    let [authenticated, served, refused] = [(); 3].map(|()| Connections::default());
-    let unread = Arc::new(Connections::default());
-    let left = Arc::clone(&unread);
     vec![
         fault(
             "connection-remembers-key",
@@ -27,11 +34,12 @@ pub(super) fn faults() -> Vec<Fault> {
             &["auth.missing-key"],
             "a session that belongs to the connection",
         )
-        .edit(move |request, server| {
+        .edit(|request, server| {
+            let authenticated = server.own::<Authenticated>();
             if server.key_of(request).is_some() {
-                authenticated.known().insert(request.connection);
+                known(&authenticated.0).insert(request.connection);
             } else if request.authorization().is_empty()
-                && authenticated.known().contains(&request.connection)
+                && known(&authenticated.0).contains(&request.connection)
                 && let Some(key) = server.keys().first()
             {
                 request.authorize(key);
@@ -43,8 +51,8 @@ pub(super) fn faults() -> Vec<Fault> {
             &["service.complete-answer"],
             "a worker that serves one request and keeps the connection open",
         )
-        .after(move |request, response, _| {
-            if !served.known().insert(request.connection) {
+        .after(|request, response, server| {
+            if !known(&server.own::<Served>().0).insert(request.connection) {
                 response.delivery = Delivery::Never;
             }
         }),
@@ -54,17 +62,17 @@ pub(super) fn faults() -> Vec<Fault> {
             &["get.not-found"],
             "a body that is not read when the key is refused, and is taken for the start of the next request",
         )
-        .before(move |request, _| {
-            if unread.known().remove(&request.connection) {
+        .before(|request, server| {
+            if known(&server.own::<Unread>().0).remove(&request.connection) {
                 let mut response = Response::new(400);
                 response.refuse(400);
                 return Some(response);
             }
             None
         })
-        .after(move |request, response, _| {
+        .after(|request, response, server| {
             if response.status == 401 && !request.body.is_empty() {
-                left.known().insert(request.connection);
+                known(&server.own::<Unread>().0).insert(request.connection);
             }
         }),
         fault(
@@ -73,11 +81,12 @@ pub(super) fn faults() -> Vec<Fault> {
             &["service.complete-answer"],
             "a worker that is replaced after an error",
         )
-        .after(move |request, response, _| {
-            if refused.known().contains(&request.connection) {
+        .after(|request, response, server| {
+            let refused = server.own::<Refused>();
+            if known(&refused.0).contains(&request.connection) {
                 response.delivery = Delivery::Dropped;
             } else if response.status >= 400 {
-                refused.known().insert(request.connection);
+                known(&refused.0).insert(request.connection);
             }
         }),
         fault(

@@ -1,7 +1,6 @@
 //! Limits that go wrong at certain times, for certain requests, or for one key because of another.
 
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use serde_json::Value;
 
@@ -12,6 +11,18 @@ use crate::lab::{Request, Response, ServerState};
 const RESET: &str = "x-ratelimit-reset";
 const REMAINING: &str = "x-ratelimit-remaining";
 const MINUTE: i64 = 60;
+
+/// A second, and how many requests it has seen.
+#[derive(Default)]
+struct Burst(Mutex<(i64, u32)>);
+
+/// The end of the window that was reported first.
+#[derive(Default)]
+struct FirstReset(OnceLock<i64>);
+
+/// The minute in which a key was refused last.
+#[derive(Default)]
+struct Exhausted(Mutex<Option<i64>>);
 
 pub(super) fn faults() -> Vec<Fault> {
     [early(), times(), costs(), unreported(), stored()].into_iter().flatten().collect()
@@ -40,7 +51,6 @@ fn refusing(
 }
 
 fn early() -> Vec<Fault> {
-    let exhausted = Arc::new(AtomicI64::new(i64::MIN));
     vec![
         refusing(
             "one-in-twelve",
@@ -54,14 +64,11 @@ fn early() -> Vec<Fault> {
             "More than five requests in a second are answered with 429.",
             "a proxy that allows five requests a second, whatever the plan",
             1,
-            {
-                let burst = Mutex::new((0, 0));
-                move |_, server| {
-                    let mut burst = burst.lock().unwrap_or_else(PoisonError::into_inner);
-                    let now = server.now();
-                    *burst = if burst.0 == now { (now, burst.1 + 1) } else { (now, 1) };
-                    burst.1 > 5
-                }
+            |_, server| {
+                let (burst, now) = (server.own::<Burst>(), server.now());
+                let mut burst = burst.0.lock().unwrap_or_else(PoisonError::into_inner);
+                *burst = if burst.0 == now { (now, burst.1 + 1) } else { (now, 1) };
+                burst.1 > 5
             },
         ),
         refusing(
@@ -77,11 +84,12 @@ fn early() -> Vec<Fault> {
             &["auth.before-all-else"],
             "a limiter by address that stands before the check of the key",
         )
-        .after(move |request, response, server| {
-            let minute = server.now().div_euclid(MINUTE);
+        .after(|request, response, server| {
+            let (exhausted, minute) = (server.own::<Exhausted>(), server.now().div_euclid(MINUTE));
+            let mut exhausted = exhausted.0.lock().unwrap_or_else(PoisonError::into_inner);
             if response.status == 429 && server.key_of(request).is_some() {
-                exhausted.store(minute, Ordering::Relaxed);
-            } else if response.status == 401 && exhausted.load(Ordering::Relaxed) == minute {
+                *exhausted = Some(minute);
+            } else if response.status == 401 && *exhausted == Some(minute) {
                 response.refuse(429);
                 response.set("retry-after", MINUTE);
             }
@@ -98,7 +106,6 @@ fn early() -> Vec<Fault> {
 
 fn times() -> Vec<Fault> {
     let target: &[&str] = &["headers.reset-time"];
-    let first = AtomicI64::new(0);
     let day = Flaw::DayEndsWithMinute;
     vec![
         fault(
@@ -119,11 +126,9 @@ fn times() -> Vec<Fault> {
             target,
             "an end that is computed when the process starts",
         )
-        .after(move |request, response, server| {
+        .after(|request, response, server| {
             if server.key_of(request).is_some() {
-                let reset = response.number_of(RESET);
-                let kept = first.compare_exchange(0, reset, Ordering::Relaxed, Ordering::Relaxed).err();
-                response.set(RESET, kept.unwrap_or(reset));
+                response.set(RESET, *server.own::<FirstReset>().0.get_or_init(|| response.number_of(RESET)));
             }
         }),
         fault(
@@ -196,7 +201,6 @@ fn oldest_first(fault: Fault) -> Fault {
 }
 
 fn stored() -> Vec<Fault> {
-    let number = AtomicU64::new(0);
     let invalid = fault(
         "out-of-sight",
         "A creation that is refused with 400 stores the animal, and lists begin with the oldest.",
@@ -216,7 +220,7 @@ fn stored() -> Vec<Fault> {
         "a limiter that only replaces the response",
     );
     vec![
-        oldest_first(invalid.edit(move |request, _| {
+        oldest_first(invalid.edit(|request, _| {
             // What is refused for its status is stored without one, and refused afterwards.
             let is_unknown = |pet: &serde_json::Map<String, Value>| {
                 let status = pet.get("status").and_then(Value::as_str);
@@ -224,7 +228,7 @@ fn stored() -> Vec<Fault> {
             };
             if request.is_create() && request.object().is_some_and(|pet| is_unknown(&pet) && pet.contains_key("name")) {
                 request.edit_object(|pet| drop(pet.remove("status")));
-                request.headers.insert("x-checked-late", number.fetch_add(1, Ordering::Relaxed).into());
+                request.headers.insert("x-checked-late", 1.into());
             }
         }))
         .after_inner(|request, response| {

@@ -2,6 +2,7 @@
 
 mod answers;
 mod openapi;
+mod paths;
 mod routes;
 
 use std::collections::{BTreeMap, HashMap};
@@ -15,7 +16,6 @@ use super::delay::Delay;
 use super::record::Recording;
 use crate::app::App;
 use crate::lab::Lab;
-use crate::lab::vector::Vector;
 use crate::rate_limit::Usage;
 use crate::store::{Catalogue, StoreError};
 
@@ -50,8 +50,8 @@ struct Snapshot {
 pub struct Parts {
     /// The application, which must be a changing one (see [`App::changing`]).
     pub app: Arc<App>,
-    /// The laboratory, if any, and what it is made of.
-    pub lab: Option<(Arc<Lab>, Vector)>,
+    /// The laboratory, if any.
+    pub lab: Option<Arc<Lab>>,
     /// The clock of the application.
     pub clock: TestClock,
     /// What delays its answers.
@@ -128,8 +128,8 @@ impl Control {
         let app = &self.parts.app;
         app.store().replace(snapshot.catalogue.clone()).await?;
         app.keys().set_usage(&snapshot.usage);
-        if let Some((lab, vector)) = &self.parts.lab {
-            lab.restart(vector.variation()).await?;
+        if let Some(lab) = &self.parts.lab {
+            lab.restart().await?;
         }
         Ok(snapshot.catalogue.animals.len())
     }

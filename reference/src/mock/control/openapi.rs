@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::routes::{
+use super::paths::{
     ANSWERS, CLOCK, CLOCK_ADVANCE, CLOCK_FREEZE, CLOCK_RUN, CLOCK_SET, LOG, OPENAPI, RESET, RESTORE, SNAPSHOT,
     SNAPSHOTS,
 };

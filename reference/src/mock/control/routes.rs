@@ -17,6 +17,10 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::answers::Wanted;
+use super::paths::{
+    ANSWERS, CLOCK, CLOCK_ADVANCE, CLOCK_FREEZE, CLOCK_RUN, CLOCK_SET, LOG, OPENAPI, RESET, RESTORE, SNAPSHOT,
+    SNAPSHOTS,
+};
 use super::{Control, MOST_SNAPSHOTS, SnapshotError, openapi};
 use crate::clock::TimeSource;
 use crate::error::ApiError;
@@ -27,20 +31,6 @@ const FARTHEST: i64 = 31_556_952_000;
 
 /// The longest name of a snapshot.
 const LONGEST_NAME: usize = 100;
-
-/// The description, and what of it each path does.
-pub(super) const OPENAPI: &str = "/openapi.json";
-pub(super) const RESET: &str = "/reset";
-pub(super) const SNAPSHOTS: &str = "/snapshots";
-pub(super) const SNAPSHOT: &str = "/snapshots/{name}";
-pub(super) const RESTORE: &str = "/snapshots/{name}/restore";
-pub(super) const CLOCK: &str = "/clock";
-pub(super) const CLOCK_SET: &str = "/clock/set";
-pub(super) const CLOCK_ADVANCE: &str = "/clock/advance";
-pub(super) const CLOCK_FREEZE: &str = "/clock/freeze";
-pub(super) const CLOCK_RUN: &str = "/clock/run";
-pub(super) const ANSWERS: &str = "/answers";
-pub(super) const LOG: &str = "/log";
 
 type Shared = State<Arc<Control>>;
 type Answer = Result<Response, ApiError>;
