@@ -208,7 +208,9 @@ impl Report {
             let _ = writeln!(out, "interrupted       what was not tried is not counted");
         }
         let width = self.requirements.iter().map(|row| row.requirement.len()).max().unwrap_or(0).max(11);
-        let _ = writeln!(out, "\n{:width$}  faults  noticed", "requirement");
+        if !self.requirements.is_empty() {
+            let _ = writeln!(out, "\n{:width$}  faults  noticed", "requirement");
+        }
         for row in &self.requirements {
             let _ = writeln!(out, "{:width$}  {:6}  {:7}", row.requirement, row.faults, row.noticed);
         }
@@ -283,6 +285,13 @@ pub(super) mod tests {
             assert!(text.contains(part), "{part} is not in:\n{text}");
         }
         assert!(!text.contains("list.limit-default.ten"), "it was noticed, if only by taking for ever");
+    }
+
+    #[test]
+    fn the_text_has_no_table_before_a_fault_was_tried() {
+        let report = Report::new(&["true".into()], None, Plan::Free, &trial(Subject::plain(), Verdict::Accepted));
+        assert!(!report.text().contains("requirement"), "{}", report.text());
+        assert!(sample().text().contains("requirement"));
     }
 
     #[test]
