@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::fs::File;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -25,6 +26,16 @@ pub(crate) fn pack(folder: &Path, archive: &Path, unix_time: u64) -> anyhow::Res
         tar.append_data(&mut header, Path::new(root).join(&path), content.as_slice())?;
     }
     tar.into_inner()?.finish()?;
+    Ok(())
+}
+
+/// Compresses a file to one whose header names no time and no file.
+pub(crate) fn compress(file: &Path, to: &Path) -> anyhow::Result<()> {
+    let content = std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
+    let out = File::create(to).with_context(|| format!("cannot write {}", to.display()))?;
+    let mut gzip = GzBuilder::new().mtime(0).write(out, Compression::best());
+    gzip.write_all(&content)?;
+    gzip.finish()?;
     Ok(())
 }
 

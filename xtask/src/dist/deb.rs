@@ -34,7 +34,8 @@ pub(super) fn make(
     cargo::run(command)
 }
 
-/// Copies the folder to where the assets are looked for: beside the program that was built.
+/// Copies the folder to where the assets are looked for: beside the program that was built. Man pages are compressed, as Debian's
+/// policy asks for: cargo-deb does not compress what lies there, because it takes that for built.
 fn stage(folder: &Path, to: &Path) -> anyhow::Result<()> {
     if to.exists() {
         std::fs::remove_dir_all(to).with_context(|| format!("cannot empty {}", to.display()))?;
@@ -42,7 +43,11 @@ fn stage(folder: &Path, to: &Path) -> anyhow::Result<()> {
     for name in archive::files(folder)? {
         let path = to.join(&name);
         std::fs::create_dir_all(path.parent().unwrap_or(to))?;
-        std::fs::copy(folder.join(&name), &path).with_context(|| format!("cannot write {}", path.display()))?;
+        if name.starts_with("man") {
+            archive::compress(&folder.join(&name), &to.join(&name).with_added_extension("gz"))?;
+        } else {
+            std::fs::copy(folder.join(&name), &path).with_context(|| format!("cannot write {}", path.display()))?;
+        }
     }
     Ok(())
 }
@@ -65,4 +70,31 @@ fn program(metadata: &Metadata) -> anyhow::Result<OsString> {
     command.arg("--quiet").arg("--root").arg(&tools).arg("--target-dir").arg(tools.join("build"));
     cargo::run(command).context("cargo-deb could not be installed; without Debian packages: --no-deb")?;
     Ok(installed.into_os_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use flate2::read::GzDecoder;
+
+    use super::*;
+
+    #[test]
+    fn man_pages_are_staged_compressed_and_the_rest_as_it_is() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let (folder, to) = (dir.path().join("thing"), dir.path().join("deb"));
+        std::fs::create_dir_all(folder.join("man")).expect("a folder");
+        for name in ["thing", "man/thing.1"] {
+            std::fs::write(folder.join(name), name).expect("written");
+        }
+        stage(&folder, &to).expect("staged");
+        assert_eq!(archive::files(&to).expect("files"), ["man/thing.1.gz", "thing"].map(PathBuf::from));
+        assert_eq!(std::fs::read_to_string(to.join("thing")).expect("a file"), "thing");
+        let mut page = String::new();
+        let compressed = std::fs::read(to.join("man/thing.1.gz")).expect("a file");
+        GzDecoder::new(compressed.as_slice()).read_to_string(&mut page).expect("gzip");
+        assert_eq!(page, "man/thing.1");
+        assert_eq!(compressed[3..8], [0; 5], "neither a name nor a time");
+    }
 }
