@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use animal_store_conformance::http::clock::Clock;
 
-use animal_store_conformance::{Judge, Options, Report};
+use animal_store_conformance::{Event, Judge, Options, Report};
 use animal_store_reference::lab::Variation;
 use animal_store_reference::rate_limit::BanPolicy;
 use animal_store_reference::{Embedded, EmbeddedOptions, Plan};
 use animal_store_rules::trace::keys::ApiKey;
+use jiff::SignedDuration;
 
 /// The clock that the judge's own tests share with the servers that they judge.
 #[path = "../../../conformance/tests/it/laboratory.rs"]
@@ -25,6 +26,8 @@ pub(super) struct Run {
     pub(super) seed: u64,
     /// Whether it gets a second key.
     pub(super) two_keys: bool,
+    /// Whether each request and wait is printed.
+    pub(super) verbose: bool,
 }
 
 /// Judges a variation strictly; why there is no verdict, if there is none.
@@ -40,7 +43,21 @@ pub(super) async fn judge(run: &Run, mut variation: Variation) -> anyhow::Result
     options.seed = run.seed;
     // A slow server with a ban takes its time, which is none here.
     options.max_duration = Duration::from_hours(1);
-    let outcome = Judge::new(options).clock(clock).run().await;
+    let judge = Judge::new(options).clock(clock.clone());
+    let begun = clock.now();
+    let print = move |event: &Event| print(clock.now().duration_since(begun), event);
+    let outcome = if run.verbose { judge.listener(print).run().await } else { judge.run().await };
     server.shutdown().await;
     Ok(outcome.map_err(|error| error.to_string()))
+}
+
+/// Prints what happens in a run, and how long after its beginning.
+fn print(elapsed: SignedDuration, event: &Event) {
+    let at = elapsed.as_secs_f64();
+    match event {
+        Event::Probe(name) | Event::Aside(name) => println!("{name}"),
+        Event::Exchange { number, request, outcome, .. } => println!("{at:8.2}  #{number} {request}: {outcome}"),
+        Event::Waiting { time, reason } => println!("{at:8.2}  waits {:.1} s for {reason}", time.as_secs_f64()),
+        _ => {}
+    }
 }

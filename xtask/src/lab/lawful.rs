@@ -17,13 +17,13 @@ use super::judging::{self, Run};
 /// Judges the server of each seed.
 pub(super) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     let begun = Instant::now();
-    let (from, simplify) = (options.from, options.simplify);
+    let (from, simplify, verbose) = (options.from, options.simplify, options.verbose);
     // Without circumstances, seed 7 is the server of `reference serve --lawful 7`.
     let drawn = if options.circumstances { Drawn::ChoicesAndCircumstances } else { Drawn::Choices };
     let judged = options.for_each(options.seeds, move |runtime, number| {
         let seed = from + number;
         let choices = lawful(seed, drawn);
-        let Some(problem) = runtime.block_on(judge(seed, &choices))? else { return Ok((seed, None)) };
+        let Some(problem) = runtime.block_on(judge(seed, &choices, verbose))? else { return Ok((seed, None)) };
         let (choices, problem) =
             if simplify { runtime.block_on(simplest(seed, choices, problem))? } else { (choices, problem) };
         Ok((seed, Some((problem.outcome, describe(seed, &choices, &problem)))))
@@ -74,8 +74,8 @@ fn plan(seed: u64) -> Plan {
 }
 
 /// Judges the server of a seed strictly; what is wrong with the verdict, if anything.
-async fn judge(seed: u64, choices: &[Choice]) -> anyhow::Result<Option<Problem>> {
-    let run = Run { plan: plan(seed), seed, two_keys: false };
+async fn judge(seed: u64, choices: &[Choice], verbose: bool) -> anyhow::Result<Option<Problem>> {
+    let run = Run { plan: plan(seed), seed, two_keys: false, verbose };
     let report = match judging::judge(&run, Build::new(choices).finish()).await? {
         Ok(report) => report,
         Err(found) => return Ok(Some(Problem { outcome: Outcome::NoVerdict, found })),
@@ -109,7 +109,7 @@ async fn simplest(seed: u64, choices: Vec<Choice>, problem: Problem) -> anyhow::
         let mut at = 0;
         while at < kept.len() {
             let fewer = [&kept[..at], &kept[kept.len().min(at + size)..]].concat();
-            match judge(seed, &fewer).await? {
+            match judge(seed, &fewer, false).await? {
                 Some(still) if still.outcome == problem.outcome => (kept, problem) = (fewer, still),
                 _ => at += size,
             }

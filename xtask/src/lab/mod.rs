@@ -54,6 +54,10 @@ pub(crate) struct Options {
     /// Report the fewest choices of a seed that show a problem, which takes many more runs
     #[arg(long, conflicts_with = "faults")]
     simplify: bool,
+
+    /// Print each request and each wait; for one server at a time
+    #[arg(long)]
+    verbose: bool,
 }
 
 /// Judges what is asked for.
@@ -71,7 +75,8 @@ impl Options {
         count: u64,
         work: impl Fn(&Runtime, u64) -> anyhow::Result<T> + Send + Sync + 'static,
     ) -> anyhow::Result<Vec<T>> {
-        let jobs = self.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(2, usize::from)).max(1);
+        let at_once = || std::thread::available_parallelism().map_or(2, usize::from);
+        let jobs = if self.verbose { 1 } else { self.jobs.unwrap_or_else(at_once).max(1) };
         let until = Instant::now() + Duration::from_secs(self.max_duration);
         let (next, work) = (Arc::new(AtomicU64::new(0)), Arc::new(work));
         let worker = || {
