@@ -5,7 +5,7 @@
 
 use super::replica_of;
 use crate::facts::Facts;
-use crate::history::History;
+use crate::history::{Entry, History};
 use crate::limiter::{Answer, KeyLimits};
 use crate::tolerance::Tolerance;
 
@@ -29,7 +29,8 @@ struct Fall {
     by: Option<u64>,
     /// Requests that are counted.
     counted: Vec<u64>,
-    /// Requests that may be counted: those that failed, or whose credential is ambiguous.
+    /// Requests that may be counted: those that failed, whose credential is ambiguous, or that were under way at the same time as
+    /// one of the two.
     uncertain: Vec<u64>,
 }
 
@@ -84,16 +85,17 @@ fn fall(
     let end = before.window.reset - Tolerance::CLOCK_SLACK.seconds();
     let is_over = after.entry.server_time().is_some_and(|time| time.as_second() >= end);
     let between = history.entries.get(before.entry.exchange.number..after.entry.exchange.number - 1)?;
-    let is_certain = before.precedes(after)
-        && before.window.is_same(after.window)
-        && !is_over
-        && history.sent_between(before.entry, after.entry) == between.len() as u64 + 1;
-    if !is_certain {
+    if !before.precedes(after) || !before.window.is_same(after.window) || is_over {
         return None;
     }
+    let aside = history.meanwhile(before.entry).chain(history.meanwhile(after.entry));
+    let mut sent: Vec<&Entry<'_>> = between.iter().chain(aside).collect();
+    sent.sort_unstable_by_key(|entry| entry.exchange.number);
+    sent.dedup_by_key(|entry| entry.exchange.number);
     let (mut counted, mut uncertain) = (vec![0; addresses], vec![0; addresses]);
-    for entry in between.iter().filter(|entry| key.may_count(entry, before.window)) {
-        let is_counted = entry.key() == Some(key.index()) && entry.succeeded();
+    for entry in sent.into_iter().filter(|entry| key.may_count(entry, before.window)) {
+        let is_between = before.entry.precedes(entry) && entry.precedes(after.entry);
+        let is_counted = is_between && entry.key() == Some(key.index()) && entry.succeeded();
         *(if is_counted { &mut counted } else { &mut uncertain }).get_mut(replica_of(entry))? += 1;
     }
     Some(Fall { by: before.window.remaining.checked_sub(after.window.remaining), counted, uncertain })
@@ -106,12 +108,18 @@ mod tests {
     use crate::trace_builder::TraceBuilder;
 
     /// Lists at these replicas that leave so much.
-    fn counters_of(replicas: usize, answers: &[(usize, u64)]) -> Vec<Counter> {
+    fn lists(replicas: usize, answers: &[(usize, u64)]) -> TraceBuilder {
         let builder = TraceBuilder::new().fleet(replicas);
-        let trace =
-            answers.iter().fold(builder, |builder, (at, left)| builder.list(200, *left, 60).replica(*at)).trace();
-        let history = History::new(&trace);
-        Fleet::of(&Facts::new(&history)).expect("several addresses").counters
+        answers.iter().fold(builder, |builder, (at, left)| builder.list(200, *left, 60).replica(*at))
+    }
+
+    fn seen_in(builder: TraceBuilder) -> Vec<Counter> {
+        let trace = builder.trace();
+        Fleet::of(&Facts::new(&History::new(&trace))).expect("several addresses").counters
+    }
+
+    fn counters_of(replicas: usize, answers: &[(usize, u64)]) -> Vec<Counter> {
+        seen_in(lists(replicas, answers))
     }
 
     fn with(others: &[usize]) -> Counter {
@@ -140,6 +148,17 @@ mod tests {
             })
             .collect();
         assert_eq!(counters_of(3, &answers), [with(&[1]), with(&[0]), with(&[])]);
+    }
+
+    #[test]
+    fn requests_that_were_sent_together_may_be_counted_in_any_order() {
+        // The last one was counted first.
+        let together =
+            lists(2, &[(0, 59), (1, 58), (0, 57), (1, 56), (0, 55), (1, 53), (1, 52), (0, 54)]).together(6..=8);
+        assert_eq!(seen_in(together), [with(&[1]), with(&[0])]);
+        // What lies around them is seen all the same.
+        let around = lists(2, &[(0, 58), (1, 59), (0, 57), (1, 56), (0, 55), (1, 54), (0, 53)]).together(1..=2);
+        assert_eq!(seen_in(around), [with(&[1]), with(&[0])]);
     }
 
     #[test]
