@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::request::{self, CreateBody, Draft, Existence, Expectation, Operation, PetId};
 use crate::tolerance::Tolerance;
-use crate::trace::knowledge::Extent;
+use crate::trace::knowledge::{Extent, Fact};
 use crate::trace::{Context, Trace};
 
 pub(crate) mod bans;
@@ -290,7 +290,7 @@ impl<'t> History<'t> {
 
     /// Where an exchange stands in the life of `GET /pets/{petId}`: by the assumed date, else by the response's `Date`,
     /// else by the judge's clock. An assumed date means that the day of removal has come. Of recorded traffic without a `Date` nothing
-    /// is known: neither whose clock its times are from nor whether that clock was right.
+    /// is known: neither whose clock its times are from nor whether that clock was right. Nor is it where that time is withheld.
     #[must_use]
     pub fn era(&self, entry: &Entry<'_>) -> Era {
         /// 2030-12-05T00:00:00Z
@@ -299,7 +299,7 @@ impl<'t> History<'t> {
             return if assumed < REMOVAL { Era::Before } else { Era::After };
         }
         let now = match entry.server_time() {
-            None if self.is_sample() => return Era::OnTheDay,
+            None if self.is_sample() || entry.exchange.known.withheld.contains(Fact::Times) => return Era::OnTheDay,
             time => time.unwrap_or(entry.exchange.received_at),
         };
         if now < REMOVAL {

@@ -81,6 +81,17 @@ fn the_operation_lives_until_the_day_of_removal_and_either_way_on_it() {
 }
 
 #[test]
+fn without_a_date_and_an_exact_time_the_operation_may_live_or_be_removed() {
+    for (dated, expected) in [(true, Era::Before), (false, Era::OnTheDay)] {
+        let builder = TraceBuilder::new().get(7, None);
+        let mut trace = if dated { builder } else { builder.dateless() }.trace();
+        trace.exchanges[0].known.withheld.insert(Fact::Times);
+        let history = History::new(&trace);
+        assert_eq!(history.era(&history.entries[0]), expected, "with a Date: {dated}");
+    }
+}
+
+#[test]
 fn an_exchange_that_took_no_time_by_a_coarse_clock_does_not_precede_itself() {
     let mut trace = TraceBuilder::new().list(200, 5, 7).list(200, 4, 7).trace();
     let at = trace.exchanges[0].sent_at;
