@@ -52,16 +52,12 @@ fn of_value(value: &str, context: &Context) -> Credential {
     if !scheme.eq_ignore_ascii_case("bearer") {
         return Credential::Invalid(if holds_any(value, context) { Defect::NotBearer } else { Defect::Unknown });
     }
-    for (index, key) in context.keys.iter().enumerate() {
-        let key = key.reveal();
-        if token == key {
-            return if scheme == "Bearer" { Credential::Valid(index) } else { Credential::Ambiguous };
-        }
-        if token.trim() == key {
-            return Credential::Ambiguous;
-        }
+    // No key has space around it.
+    let (sent, token) = (token, token.trim());
+    if let Some(index) = context.keys.iter().position(|key| key.reveal() == token) {
+        let is_as_described = scheme == "Bearer" && sent == token;
+        return if is_as_described { Credential::Valid(index) } else { Credential::Ambiguous };
     }
-    let token = token.trim();
     let differs_at_the_end = |key: &str| {
         let ends = [token, key].map(|text| text.char_indices().last().map_or(0, |(at, _)| at));
         token.len() == key.len() && ends[0] == ends[1] && token[..ends[0]] == key[..ends[1]]

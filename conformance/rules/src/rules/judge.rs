@@ -28,11 +28,12 @@ pub fn judge(rules: &[Rule], facts: &Facts<'_>) -> BTreeMap<&'static str, Judgem
 /// What the server did not answer says nothing of it, and what it answered besides is a sample.
 fn judge_servers(rules: &[Rule], facts: &Facts<'_>) -> BTreeMap<&'static str, Judgement> {
     let history = facts.history;
-    let is_served = |entry: &Entry<'_>| !entry.exchange.known.is_unserved;
-    if history.entries.iter().all(is_served) {
+    let exchanges = history.entries.iter().map(|entry| entry.exchange);
+    let served: Vec<&Exchange> = exchanges.filter(|exchange| !exchange.known.is_unserved).collect();
+    if served.len() == history.entries.len() {
         return judge_by_key(rules, facts, |entry| entry.key());
     }
-    let part = Part::of(history, Extent::Sample, is_served);
+    let part = Part::of(history.context, Extent::Sample, served);
     let history = History::new(&part.trace);
     let judgements = judge_by_key(rules, &Facts::new(&history), |entry| entry.key());
     judgements.into_iter().map(|(id, judgement)| (id, part.numbered(judgement))).collect()
@@ -53,13 +54,14 @@ fn judge_by_key(
     key_of: impl Fn(&Entry<'_>) -> Option<usize>,
 ) -> BTreeMap<&'static str, Judgement> {
     let history = facts.history;
-    let keys: BTreeSet<Option<usize>> = history.entries.iter().map(&key_of).collect();
-    if !history.is_sample() || keys.len() < 2 {
+    let mut by_key: BTreeMap<Option<usize>, Vec<&Exchange>> = BTreeMap::new();
+    history.entries.iter().for_each(|entry| by_key.entry(key_of(entry)).or_default().push(entry.exchange));
+    if !history.is_sample() || by_key.len() < 2 {
         return judge_part(rules, facts);
     }
     let mut judgements = BTreeMap::new();
-    for key in keys {
-        let part = Part::of(history, history.context.extent, |entry| key_of(entry) == key);
+    for sent in by_key.into_values() {
+        let part = Part::of(history.context, history.context.extent, sent);
         let history = History::new(&part.trace);
         for (id, judgement) in judge_part(rules, &Facts::new(&history)) {
             merge(judgements.entry(id).or_default(), part.numbered(judgement));
@@ -81,9 +83,10 @@ fn judge_part(rules: &[Rule], facts: &Facts<'_>) -> BTreeMap<&'static str, Judge
             judgements.extend(rules.map(|rule| (rule.id, judge_known(rule, facts))));
             continue;
         }
-        let is_known = |entry: &Entry<'_>| entry.exchange.known.withheld.intersection(missing).is_empty();
+        let exchanges = history.entries.iter().map(|entry| entry.exchange);
+        let known = exchanges.filter(|exchange| exchange.known.withheld.intersection(missing).is_empty());
         // What is missing may have been anything, so what is left is a sample.
-        let part = Part::of(history, Extent::Sample, is_known);
+        let part = Part::of(history.context, Extent::Sample, known);
         let seen = History::new(&part.trace);
         let facts = Facts::new(&seen);
         for rule in rules {
@@ -137,13 +140,13 @@ struct Part {
 }
 
 impl Part {
-    fn of(history: &History<'_>, extent: Extent, picks: impl Fn(&Entry<'_>) -> bool) -> Part {
-        let picked: Vec<&Exchange> =
-            history.entries.iter().filter(|entry| picks(entry)).map(|entry| entry.exchange).collect();
-        let exchanges = picked.iter().enumerate();
-        let exchanges = exchanges.map(|(at, exchange)| Exchange { number: at + 1, ..(*exchange).clone() }).collect();
-        let context = Context { extent, ..history.context.clone() };
-        Part { trace: Trace { context, exchanges }, numbers: picked.iter().map(|exchange| exchange.number).collect() }
+    fn of<'e>(context: &Context, extent: Extent, picked: impl IntoIterator<Item = &'e Exchange>) -> Part {
+        let (mut exchanges, mut numbers) = (Vec::new(), Vec::new());
+        for exchange in picked {
+            numbers.push(exchange.number);
+            exchanges.push(Exchange { number: numbers.len(), ..exchange.clone() });
+        }
+        Part { trace: Trace { context: Context { extent, ..context.clone() }, exchanges }, numbers }
     }
 
     /// The judgement with the numbers that the exchanges have in the whole trace.

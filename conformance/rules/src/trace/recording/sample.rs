@@ -5,6 +5,8 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use aho_corasick::{AhoCorasick, MatchKind};
+
 use crate::trace::exchange::{Exchange, Outcome, Request};
 use crate::trace::keys::ApiKey;
 use crate::trace::knowledge::{Extent, Fact, Knowledge};
@@ -126,50 +128,44 @@ const LEAST_DISTINCT: usize = 8;
 /// Puts pseudonyms in place of keys in targets, bodies and response headers: clients put keys there by mistake, and servers may repeat
 /// them. A body with a key that may stand there by chance is withheld.
 fn hide_in_texts(exchanges: &mut [Exchange], keys: &BTreeSet<String>, pseudonyms: &Pseudonyms) {
-    // A key that begins another one is replaced after it.
-    for key in keys.iter().rev() {
-        let Some(pseudonym) = pseudonyms.known(key).filter(|pseudonym| *pseudonym != key.as_str()) else { continue };
-        let is_distinct = key.len() >= LEAST_DISTINCT && key.bytes().any(|byte| byte.is_ascii_alphabetic());
-        for Exchange { request, outcome, known, .. } in &mut *exchanges {
-            let mut hide = |body: &mut Vec<u8>, fact| {
-                if !is_distinct && find(body, key.as_bytes()).is_some() {
-                    body.clear();
-                    known.withheld.insert(fact);
-                } else if is_distinct {
-                    replace(body, key.as_bytes(), pseudonym.as_bytes());
-                }
-            };
-            let target = std::iter::once(&mut request.path).chain(&mut request.query);
-            for text in target.filter(|text| is_distinct && text.contains(key.as_str())) {
-                *text = text.replace(key.as_str(), pseudonym);
-            }
-            if let Some(body) = &mut request.body {
-                hide(&mut body.bytes, Fact::RequestBody);
-            }
-            if let Outcome::Response(response) = outcome {
-                hide(&mut response.body, Fact::ResponseBody);
-                let fields =
-                    response.headers.iter_mut().filter(|(_, value)| is_distinct && value.contains(key.as_str()));
-                fields.for_each(|(_, value)| *value = value.replace(key.as_str(), pseudonym));
-            }
+    let replaced = keys.iter().filter_map(|key| Some((key.as_str(), pseudonyms.known(key)?)));
+    let (distinct, others): (Vec<_>, Vec<_>) = replaced
+        .filter(|(key, pseudonym)| key != pseudonym)
+        .partition(|(key, _)| key.len() >= LEAST_DISTINCT && key.bytes().any(|byte| byte.is_ascii_alphabetic()));
+    let (keys, replacements): (Vec<&str>, Vec<&str>) = distinct.into_iter().unzip();
+    let (keys, others) = (search(&keys), search(&others.into_iter().map(|(key, _)| key).collect::<Vec<_>>()));
+    let hide_in_text = |text: &mut String| {
+        if keys.is_match(text.as_str()) {
+            *text = keys.replace_all(text, &replacements);
         }
+    };
+    for Exchange { request, outcome, known, .. } in exchanges {
+        let mut hide_in_body = |body: &mut Vec<u8>, fact| {
+            if keys.is_match(body.as_slice()) {
+                *body = keys.replace_all_bytes(body, &replacements);
+            }
+            if others.is_match(body.as_slice()) {
+                body.clear();
+                known.withheld.insert(fact);
+            }
+        };
+        if let Some(body) = &mut request.body {
+            hide_in_body(&mut body.bytes, Fact::RequestBody);
+        }
+        if let Outcome::Response(response) = outcome {
+            hide_in_body(&mut response.body, Fact::ResponseBody);
+            response.headers.iter_mut().for_each(|(_, value)| hide_in_text(value));
+        }
+        std::iter::once(&mut request.path).chain(&mut request.query).for_each(hide_in_text);
     }
 }
 
-/// Where a text stands in another one first.
-fn find(text: &[u8], part: &[u8]) -> Option<usize> {
-    let first = *part.first()?;
-    let starts = text.iter().enumerate().filter(|(_, byte)| **byte == first).map(|(at, _)| at);
-    starts.into_iter().find(|at| text[*at..].starts_with(part))
-}
-
-/// Replaces a text wherever it stands.
-fn replace(text: &mut Vec<u8>, part: &[u8], by: &[u8]) {
-    let mut done = 0;
-    while let Some(at) = find(&text[done..], part) {
-        text.splice(done + at..done + at + part.len(), by.iter().copied());
-        done += at + by.len();
-    }
+/// A search for all of these texts at once. Of one that begins another one, the longer is found.
+fn search(texts: &[&str]) -> AhoCorasick {
+    let search = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(texts);
+    search.unwrap_or_else(|_| {
+        unreachable!("the keys of a part are by far fewer than two billion, and so are their bytes")
+    })
 }
 
 /// Whether a header field of a request is needed for judging, given in lower case.
@@ -271,5 +267,14 @@ mod tests {
         assert_eq!(sent(key, body), (body.replace(key, "key-1-ab12"), false));
         assert_eq!(sent("12345678", r#"{"id":123456789}"#), (String::new(), true));
         assert_eq!(sent("12345678", r#"{"id":7}"#), (r#"{"id":7}"#.to_owned(), false));
+    }
+
+    #[test]
+    fn of_a_key_that_begins_another_one_the_longer_is_replaced() {
+        let list = |key: &str| list().authorization(format!("Bearer {key}")).query("echo");
+        let echo = Request::new("POST", "/pets").authorization("Bearer sk-secret-1").json("sk-secret-12sk-secret-1");
+        let trace = sampled(vec![(list("sk-secret-1"), 200), (list("sk-secret-12"), 200), (echo, 400)]);
+        let body = trace.exchanges[2].request.body.as_ref().expect("a body");
+        assert_eq!(String::from_utf8_lossy(&body.bytes), "key-2-ab12key-1-ab12");
     }
 }
