@@ -1,0 +1,85 @@
+//! What `cargo xtask` starts. `cargo run` shows either the progress of a build together with the command line that it starts, in
+//! which a key may stand, or nothing at all. This program is built in no time and quietly; it lets cargo build the project's own
+//! commands, in sight if they have never been built, and runs them with the arguments that it was given.
+
+use std::env;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+/// The package of the project's own commands, and its program.
+const COMMANDS: &str = "xtask";
+
+fn main() -> ExitCode {
+    match launch() {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("error: cargo xtask: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn launch() -> io::Result<ExitCode> {
+    let program = beside(&env::current_exe()?);
+    let mut build = build(program.exists());
+    if !build.status()?.success() {
+        // Cargo has said why.
+        return Ok(ExitCode::FAILURE);
+    }
+    run(Command::new(program).args(env::args_os().skip(1)))
+}
+
+/// The program of the commands, which cargo puts into the folder of this one.
+fn beside(launcher: &Path) -> PathBuf {
+    launcher.with_file_name(COMMANDS).with_extension(env::consts::EXE_EXTENSION)
+}
+
+/// The build of the commands in the profile of this program.
+fn build(was_built: bool) -> Command {
+    let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.args(["build", "--package", COMMANDS]);
+    if was_built {
+        cargo.arg("--quiet");
+    } else {
+        eprintln!("The first build takes some minutes.");
+    }
+    if !cfg!(debug_assertions) {
+        cargo.arg("--release");
+    }
+    cargo
+}
+
+/// Becomes the command, so that it gets signals as if it had been started itself.
+#[cfg(unix)]
+fn run(command: &mut Command) -> io::Result<ExitCode> {
+    Err(std::os::unix::process::CommandExt::exec(command))
+}
+
+#[cfg(not(unix))]
+fn run(command: &mut Command) -> io::Result<ExitCode> {
+    let code = command.status()?.code();
+    Ok(code.and_then(|code| u8::try_from(code).ok()).map_or(ExitCode::FAILURE, ExitCode::from))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arguments(was_built: bool) -> Vec<String> {
+        build(was_built).get_args().map(|argument| argument.to_string_lossy().into_owned()).collect()
+    }
+
+    #[test]
+    fn only_the_first_build_is_shown() {
+        assert!(!arguments(false).contains(&"--quiet".to_owned()));
+        assert!(arguments(true).contains(&"--quiet".to_owned()));
+    }
+
+    #[test]
+    fn the_program_is_looked_for_where_cargo_puts_it() {
+        let launcher = Path::new("target").join("debug").join(format!("xtask-launcher{}", env::consts::EXE_SUFFIX));
+        let program = Path::new("target").join("debug").join(format!("xtask{}", env::consts::EXE_SUFFIX));
+        assert_eq!(beside(&launcher), program);
+    }
+}
