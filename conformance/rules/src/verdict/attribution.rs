@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use super::causes::BROKEN_BY_COUNTERS;
-use super::findings::Likeness;
+use super::likeness::Likeness;
 use crate::facts::Facts;
 use crate::fleet::{Fleet, replica_of};
 use crate::history::{Entry, History};

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 
 use crate::facts::Facts;
 use crate::history::{Entry, History};
-use crate::request::{CreateBody, Operation, PetId};
 use crate::rules::Failure;
 use crate::verdict::attribution::Attribution;
+use crate::verdict::likeness::Likeness;
 
 /// The maximum number of subjects that a finding names.
 const MAX_SUBJECTS: usize = 6;
@@ -166,31 +166,6 @@ fn share(history: &History<'_>, broken: &BTreeSet<usize>, failure: &Failure) -> 
     let held_later = alike.iter().any(|&other| other > number && !broken.contains(&other));
     let is_rare = alike.len() >= MIN_ALIKE && 3 * broken_ones <= alike.len();
     (is_rare && held_later && broken_ones > 0).then_some(Share { broken: broken_ones, alike: alike.len() })
-}
-
-/// What two requests have in common that any server has to treat alike.
-#[derive(Eq, PartialEq)]
-pub(super) struct Likeness {
-    method: String,
-    what: String,
-    credential: String,
-}
-
-impl Likeness {
-    pub(super) fn of(history: &History<'_>, entry: &Entry<'_>) -> Likeness {
-        let request = &entry.exchange.request;
-        let what = match &entry.operation {
-            Operation::Get(PetId::Int64(id)) => {
-                format!("an animal, known: {}", history.known(*id, entry).is_some())
-            }
-            Operation::Create(CreateBody::Faulty(faults, _)) => format!("a creation with {faults:?}"),
-            Operation::Create(CreateBody::NewPet(draft, ambiguities)) => {
-                format!("a creation with the status {:?} and {ambiguities:?}", draft.status)
-            }
-            _ => request.target(),
-        };
-        Likeness { method: request.method.clone(), what, credential: format!("{:?}", entry.credential) }
-    }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::LeftOut;
-use super::message::{self, Content, Field, PostData};
+use super::message::{self, ReceivedResponse, SentRequest};
 use crate::trace::exchange::{Connection, Exchange, FailureKind, Outcome, Request, Response};
 use crate::trace::knowledge::{Fact, FactSet, Knowledge};
 use crate::trace::recording::sample;
@@ -40,29 +40,6 @@ pub(super) struct Entry {
     pub(super) received_at: Option<String>,
     #[serde(rename = "_failure")]
     pub(super) failure: Option<FailureKind>,
-}
-
-/// The request of an entry.
-#[derive(Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub(super) struct SentRequest {
-    pub(super) method: String,
-    pub(super) url: String,
-    pub(super) http_version: Option<String>,
-    pub(super) headers: Vec<Field>,
-    pub(super) post_data: Option<PostData>,
-}
-
-/// The response of an entry.
-#[derive(Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub(super) struct ReceivedResponse {
-    pub(super) status: f64,
-    pub(super) headers: Vec<Field>,
-    pub(super) content: Content,
-    pub(super) body_size: Option<f64>,
-    #[serde(rename = "_error")]
-    pub(super) error: Option<String>,
 }
 
 /// Times of other people's clocks are not compared more exactly than this.

@@ -6,10 +6,32 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use serde::{Deserialize, Deserializer};
 
-use super::entry::{ReceivedResponse, SentRequest};
 use crate::trace::exchange::{Body, MAX_BODY};
 use crate::trace::rate_limit::{LIMIT, REMAINING, RESET};
 use crate::trace::retry_after::RETRY_AFTER;
+
+/// The request of an entry.
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct SentRequest {
+    pub(super) method: String,
+    pub(super) url: String,
+    pub(super) http_version: Option<String>,
+    pub(super) headers: Vec<Field>,
+    pub(super) post_data: Option<PostData>,
+}
+
+/// The response of an entry.
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct ReceivedResponse {
+    pub(super) status: f64,
+    pub(super) headers: Vec<Field>,
+    pub(super) content: Content,
+    pub(super) body_size: Option<f64>,
+    #[serde(rename = "_error")]
+    pub(super) error: Option<String>,
+}
 
 /// A header field.
 #[derive(Default, Deserialize)]
