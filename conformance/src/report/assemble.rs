@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 
 use super::findings::at_most;
-use super::fleet::{self, Attribution};
+use super::fleet;
 use super::identity::{CatalogueVersion, Implementation};
 use super::model::{
     Choice, Evidence, Intermittent, LikelyCause, Report, ReportedExchange, RequirementReport, SCHEMA_VERSION,
@@ -13,6 +13,7 @@ use super::model::{
 };
 use super::presentation::Presentation;
 use super::recorded_exchange::RecordedExchange;
+use super::replica::Attribution;
 use super::rerun_command;
 use crate::options::Options;
 use animal_store_rules::catalogue::{Level, catalogue};

@@ -45,11 +45,13 @@ mod curl;
 mod findings;
 mod fleet;
 mod identity;
+mod key_alias;
 mod limits;
 mod model;
 mod presentation;
 mod printable;
 mod recorded_exchange;
+mod replica;
 mod rerun_command;
 #[cfg(feature = "cli")]
 mod summary;
@@ -57,15 +59,16 @@ mod summary;
 pub(crate) mod shell;
 
 pub(crate) use assemble::{Recording, Remarks, assemble, assemble_recorded};
-pub use fleet::{Attribution, ReadsElsewhere, Replica};
 pub use identity::{CatalogueVersion, Digest, Implementation, UnusableDigest};
 #[cfg(feature = "cli")]
 pub(crate) use identity::{SPECIFICATION_FILE, specification_page};
+pub use key_alias::KeyAlias;
 pub use model::{
-    Choice, Evidence, Intermittent, KeyAlias, LikelyCause, Report, ReportedExchange, ReportedRequest, ReportedResponse,
+    Choice, Evidence, Intermittent, LikelyCause, Report, ReportedExchange, ReportedRequest, ReportedResponse,
     RequirementReport, SCHEMA_VERSION, SectionCoverage, Tally, Target, Tool, WindowPoint,
 };
 pub(crate) use presentation::without_its_value;
 pub use recorded_exchange::{RecordedBody, RecordedExchange, RecordedResponse};
+pub use replica::{Attribution, ReadsElsewhere, Replica};
 #[cfg(feature = "cli")]
 pub(crate) use {findings::at_most, presentation::Presentation, printable::printable};

@@ -4,9 +4,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::fleet::{Attribution, Replica};
 use super::identity::{CatalogueVersion, Implementation};
+use super::key_alias::KeyAlias;
 use super::recorded_exchange::RecordedExchange;
+use super::replica::{Attribution, Replica};
 use animal_store_rules::catalogue::Level;
 use animal_store_rules::catalogue::scope::{Profile, Side};
 use animal_store_rules::verdict::{Status, Verdict};
@@ -372,34 +373,6 @@ pub struct WindowPoint {
     pub remaining: Option<i64>,
     /// `X-RateLimit-Reset`, a Unix time in seconds by the candidate's clock.
     pub reset: Option<i64>,
-}
-
-/// The key of a request, by its role.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "lowercase")]
-pub enum KeyAlias {
-    /// The main key, as a bearer token.
-    Main,
-    /// The key that the run may exhaust, as a bearer token.
-    Quota,
-    /// No credential at all.
-    None,
-    /// Anything else: a wrong key, or a key in another form or place.
-    Other,
-}
-
-impl KeyAlias {
-    /// The name of the role in reports.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            KeyAlias::Main => "main",
-            KeyAlias::Quota => "quota",
-            KeyAlias::None => "none",
-            KeyAlias::Other => "other",
-        }
-    }
 }
 
 #[cfg(test)]

@@ -5,7 +5,8 @@
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 
-use super::model::{KeyAlias, ReportedExchange, ReportedRequest, ReportedResponse};
+use super::key_alias::KeyAlias;
+use super::model::{ReportedExchange, ReportedRequest, ReportedResponse};
 use super::printable::printable;
 use super::recorded_exchange::{RecordedBody, RecordedExchange, RecordedResponse};
 use super::{curl, rerun_command};

@@ -1,6 +1,6 @@
 //! Exchanges of a run as archives show them: whole, redacted, with bodies up to a bound. Other formats show evidence only.
 
-use super::model::KeyAlias;
+use super::key_alias::KeyAlias;
 use animal_store_rules::trace::exchange::FailureKind;
 
 /// An exchange of the run, keys redacted, with its bodies up to a bound.
