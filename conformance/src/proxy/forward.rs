@@ -13,10 +13,11 @@ use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 
 use super::capture::{Asked, Head};
+use super::failure::broken;
 use super::hop;
 use super::session::Log;
 use super::tee::{Copied, End, Finish, Slot, Tee};
-use super::upstream::{Upstream, broken};
+use super::upstream::Upstream;
 use crate::interrupt::Interrupt;
 use animal_store_rules::trace::exchange::{Failure, FailureKind};
 

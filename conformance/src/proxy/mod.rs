@@ -11,6 +11,7 @@
 
 mod budget;
 mod capture;
+mod failure;
 mod forward;
 mod hop;
 mod part;

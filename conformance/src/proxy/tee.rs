@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
 
 use super::budget::{Budget, Reserved};
-use super::upstream::broken;
+use super::failure::broken;
 use animal_store_rules::trace::exchange::{Failure, MAX_BODY};
 
 /// A copy of a body.

@@ -15,8 +15,8 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
 use super::AsyncStream;
+use super::failure::{broken, failed, unresolved};
 use super::tee::Tee;
-use crate::http::errors;
 use animal_store_rules::trace::exchange::{Failure, FailureKind};
 
 /// A server that cannot be reached with these settings.
@@ -101,21 +101,6 @@ impl Upstream {
         let late = |_| Failure { kind: FailureKind::Timeout, detail: "no connection within the timeout".to_owned() };
         tokio::time::timeout(self.timeout, connecting).await.map_err(late)?
     }
-}
-
-fn unresolved() -> Failure {
-    Failure { kind: FailureKind::Unresolved, detail: "the host name does not resolve".to_owned() }
-}
-
-fn failed(error: &std::io::Error) -> Failure {
-    let (kind, detail) = errors::of(error);
-    Failure { kind: kind.unwrap_or(FailureKind::Connect), detail }
-}
-
-/// Why a request got no answer on a connection.
-pub(super) fn broken(error: &hyper::Error) -> Failure {
-    let (kind, detail) = errors::of(error);
-    Failure { kind: kind.unwrap_or(FailureKind::Broken), detail }
 }
 
 async fn handshake(stream: impl AsyncStream) -> Result<SendRequest<Tee>, Failure> {
