@@ -176,7 +176,7 @@ pub(super) struct Arguments {
     #[arg(long, action = ArgAction::Set, default_value_t, env = "CONFORM_PRUNE_KNOWN_FAILING", help_heading = "Repetition")]
     pub prune_known_failing: bool,
 
-    #[arg(long, value_name = "FORMAT=PATH", env = "CONFORM_REPORT", value_delimiter = '\n', help = values::report_help(), help_heading = "Output")]
+    #[arg(long, value_name = "FORMAT=PATH", env = "CONFORM_REPORT", value_delimiter = '\n', help = values::report_help("repeatable; in the variable, one per line"), help_heading = "Output")]
     pub report: Vec<ReportFile>,
 
     /// Write the trace of the run to this file, without keys; `conform judge` and `conform verify` read it

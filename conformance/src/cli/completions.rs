@@ -2,8 +2,6 @@
 
 use clap_complete::Shell;
 
-use super::arguments::command;
-
 /// Print the completions for a shell
 ///
 /// For bash: `conform completions bash > ~/.local/share/bash-completion/completions/conform`
@@ -15,9 +13,9 @@ pub(super) struct Arguments {
 }
 
 impl Arguments {
-    /// The text to print.
-    pub(super) fn output(&self) -> String {
-        let (mut definition, mut text) = (command(), Vec::new());
+    /// The text to print, for this command line.
+    pub(super) fn output(&self, mut definition: clap::Command) -> String {
+        let mut text = Vec::new();
         let name = definition.get_name().to_owned();
         clap_complete::generate(self.shell, &mut definition, name, &mut text);
         String::from_utf8_lossy(&text).into_owned()
@@ -28,12 +26,13 @@ impl Arguments {
 mod tests {
     use clap::ValueEnum;
 
+    use super::super::arguments::command;
     use super::*;
 
     #[test]
     fn every_shell_learns_the_options_and_the_commands() {
         for shell in Shell::value_variants() {
-            let text = Arguments { shell: *shell }.output();
+            let text = Arguments { shell: *shell }.output(command());
             for word in ["known-failing", "rules", "completions"] {
                 assert!(text.contains(word), "{shell} does not learn {word}");
             }

@@ -2,17 +2,14 @@
 
 use std::path::PathBuf;
 
+use super::delivery::deliver;
 use super::output::{could_not_run, usage};
 use super::report_files::ReportFiles;
-use super::run::deliver;
-use super::to_options::{known_failing, scope_has, scope_of};
-use super::usage_error::UsageError;
-use super::values::{self, Color, Printed, ReportFile};
+use super::traffic::TrafficArguments;
+use super::values;
 use crate::exit_code::ExitCode;
-use crate::recorded::{self, Terms};
-use crate::report::text::Detail;
-use animal_store_rules::catalogue::plan::Plan;
-use animal_store_rules::catalogue::scope::{Profile, Scope, Side};
+use crate::recorded;
+use animal_store_rules::catalogue::scope::Side;
 
 /// Judge recorded traffic, without sending a request
 ///
@@ -31,87 +28,30 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "URL", value_parser = values::base_url)]
     pub base_url: Option<String>,
 
-    /// Plan of the keys: free, pro, business, enterprise or enterprise=RPM,RPD
-    #[arg(long, value_name = "PLAN")]
-    pub plan: Option<Plan>,
-
     /// Which side to judge [default: the server, or what the proxy judged that recorded the trace]
     #[arg(long, value_parser = values::side(), env = "CONFORM_SIDE")]
     pub side: Option<Side>,
 
-    /// Judge only the requirements with this ID or ID prefix (repeatable)
-    #[arg(long, value_name = "ID", value_parser = values::requirement, value_delimiter = ',')]
-    pub only: Vec<String>,
-
-    /// Skip the requirements with this ID or ID prefix (repeatable)
-    #[arg(long, value_name = "ID", value_parser = values::requirement, value_delimiter = ',')]
-    pub skip: Vec<String>,
-
-    /// Count a broken inferred requirement as a violation
-    #[arg(long)]
-    pub strict: bool,
-
-    /// TOML file that lists requirements known to fail
-    #[arg(long, value_name = "FILE")]
-    pub known_failing: Option<PathBuf>,
-
-    #[arg(long, value_name = "FORMAT=PATH", help = values::report_help())]
-    pub report: Vec<ReportFile>,
-
-    /// Format of the report on standard output
-    #[arg(long, value_parser = values::printed(), default_value = "text")]
-    pub format: Printed,
-
-    /// Print only the verdict and the violations
-    #[arg(short, long)]
-    pub quiet: bool,
-
-    /// Print every requirement, and the exchanges of each failure
-    #[arg(short, long, conflicts_with = "quiet")]
-    pub verbose: bool,
-
-    /// When to use colours
-    #[arg(long, value_enum, default_value_t)]
-    pub color: Color,
+    /// What to judge of it, and how to report it.
+    #[command(flatten)]
+    pub traffic: TrafficArguments,
 }
 
 impl Arguments {
     /// Judges, prints the report and writes the report files; the exit code.
     pub(super) fn run(&self, program: String) -> ExitCode {
-        self.color.apply();
-        let terms = match self.terms(program) {
+        self.traffic.color.apply();
+        let terms = match self.traffic.terms(self.base_url.clone(), self.side, program) {
             Ok(terms) => terms,
             Err(error) => return usage(&error),
         };
-        let files = match ReportFiles::check(&self.report) {
+        let files = match ReportFiles::check(&self.traffic.report) {
             Ok(files) => files,
             Err(error) => return could_not_run(&error),
         };
-        let detail = match (self.quiet, self.verbose) {
-            (true, _) => Detail::Quiet,
-            (_, true) => Detail::Verbose,
-            _ => Detail::Normal,
-        };
         match recorded::judge(&self.files, &terms) {
-            Ok(report) => deliver(&report, self.format, detail, &files),
+            Ok(report) => deliver(&report, self.traffic.format, self.traffic.detail(), &files),
             Err(error) => usage(&error),
         }
-    }
-
-    fn terms(&self, program: String) -> Result<Terms, UsageError> {
-        let selects = !self.only.is_empty() || !self.skip.is_empty();
-        // Of which side the recorded traffic is judged shows in the traffic, if it is not said here.
-        let side = self.side.unwrap_or(Side::Both);
-        let scope = Scope { profile: Profile::Full, only: self.only.clone(), skip: self.skip.clone(), side };
-        let known = self.known_failing.as_ref();
-        Ok(Terms {
-            base_url: self.base_url.clone(),
-            plan: self.plan.clone(),
-            scope: selects.then(|| scope_of(scope.clone())).transpose()?,
-            side: self.side.or_else(|| (selects && !scope_has(&scope, Side::Server)).then_some(Side::Client)),
-            strict: self.strict.then_some(true),
-            known_failing: known.map(|path| known_failing(path).map(|list| (list, path.clone()))).transpose()?,
-            program,
-        })
     }
 }

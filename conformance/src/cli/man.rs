@@ -3,7 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::arguments::command;
+use clap::Command;
+
 use super::output::{could_not_run, print};
 use crate::exit_code::ExitCode;
 
@@ -18,14 +19,14 @@ pub(super) struct Arguments {
 }
 
 impl Arguments {
-    /// Prints the page, or writes all; the exit code.
-    pub(super) fn run(&self) -> ExitCode {
+    /// Prints the page of this command line, or writes all; the exit code.
+    pub(super) fn run(&self, definition: Command) -> ExitCode {
         match &self.out {
-            None => match page() {
+            None => match page(definition) {
                 Ok(page) => print(&page, ExitCode::Success),
                 Err(error) => could_not_run(&error),
             },
-            Some(folder) => match write(folder) {
+            Some(folder) => match write(definition, folder) {
                 Ok(()) => ExitCode::Success,
                 Err(error) => could_not_run(&format!("cannot write man pages to {}: {error}", folder.display())),
             },
@@ -34,32 +35,33 @@ impl Arguments {
 }
 
 /// The page of the program, in roff.
-fn page() -> io::Result<String> {
+fn page(definition: Command) -> io::Result<String> {
     let mut page = Vec::new();
-    clap_mangen::Man::new(command()).render(&mut page)?;
+    clap_mangen::Man::new(definition).render(&mut page)?;
     Ok(String::from_utf8_lossy(&page).into_owned())
 }
 
 /// Writes a page for the program and for each command.
-fn write(folder: &Path) -> io::Result<()> {
+fn write(definition: Command, folder: &Path) -> io::Result<()> {
     std::fs::create_dir_all(folder)?;
-    clap_mangen::generate_to(command(), folder)
+    clap_mangen::generate_to(definition, folder)
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::arguments::command;
     use super::*;
 
     #[test]
     fn the_page_describes_options_with_their_variables() {
-        let page = page().expect("a page");
+        let page = page(command()).expect("a page");
         assert!(page.contains("SYNOPSIS") && page.contains("base\\-url") && page.contains("CONFORM_API_KEY"), "{page}");
     }
 
     #[test]
     fn every_command_has_a_page() {
         let folder = tempfile::tempdir().expect("a folder");
-        write(&folder.path().join("man1")).expect("pages");
+        write(command(), &folder.path().join("man1")).expect("pages");
         for command in command().get_subcommands() {
             let page = folder.path().join(format!("man1/conform-{}.1", command.get_name()));
             assert!(page.exists(), "{}", page.display());

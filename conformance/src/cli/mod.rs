@@ -5,6 +5,7 @@ mod compare;
 mod completions;
 mod config;
 mod container;
+mod delivery;
 mod diff;
 mod dry_run;
 #[cfg_attr(not(feature = "containers"), path = "no_image_run.rs")]
@@ -21,8 +22,10 @@ mod report_files;
 mod rerun;
 mod rules;
 mod run;
+mod selection;
 mod signals;
 mod to_options;
+mod traffic;
 mod usage_error;
 mod values;
 mod verify;

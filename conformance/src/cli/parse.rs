@@ -65,14 +65,14 @@ fn program(line: &[OsString]) -> String {
 fn run(command: &Command, program: String) -> ExitCode {
     match command {
         Command::Compare(compare) => compare.run(),
-        Command::Completions(completions) => print(&completions.output(), ExitCode::Success),
+        Command::Completions(completions) => print(&completions.output(super::arguments::command()), ExitCode::Success),
         Command::Diff(diff) => diff.run(),
         Command::Init(init) => match init.write() {
             Ok(text) => print(&text, ExitCode::Success),
             Err(error @ NotWritten::Exists(_)) => usage(&error),
             Err(error) => could_not_run(&error),
         },
-        Command::Man(man) => man.run(),
+        Command::Man(man) => man.run(super::arguments::command()),
         Command::Judge(judge) => judge.run(program),
         Command::Proxy(proxy) => proxy.run(program),
         Command::Verify(verify) => verify.run(),

@@ -9,23 +9,21 @@ use std::time::Duration;
 use futures_util::future::OptionFuture;
 use tokio::process::{Child, Command};
 
+use super::delivery::deliver;
 use super::output::{could_not_run, say, usage};
 use super::report_files::ReportFiles;
-use super::run::deliver;
 use super::signals::Signals;
-use super::to_options::{known_failing, scope_of};
+use super::traffic::TrafficArguments;
 use super::usage_error::UsageError;
-use super::values::{self, Color, Printed, ReportFile};
+use super::values::{self, Printed};
 use crate::exit_code::ExitCode;
 use crate::http::clock::Clock;
 use crate::interrupt::Interrupt;
 use crate::proxy::{Outcome, Proxy, Settings};
-use crate::recorded::{Terms, rerun_command};
+use crate::recorded::Terms;
 use crate::redaction::Redactor;
 use crate::report::shell::word;
-use crate::report::text::Detail;
-use animal_store_rules::catalogue::plan::Plan;
-use animal_store_rules::catalogue::scope::{Profile, Scope, Side};
+use animal_store_rules::catalogue::scope::Side;
 
 /// The variable in which the command finds the base URL to use.
 const URL: &str = "CONFORM_PROXY_URL";
@@ -36,8 +34,9 @@ const GRACE: Duration = Duration::from_secs(5);
 /// Pass traffic on to a server, and judge it
 ///
 /// Clients use the base URL that the proxy prints, or COMMAND finds in the variable CONFORM_PROXY_URL. Requests and responses are passed
-/// on unchanged and judged meanwhile: the server, its clients, or both. The proxy ends with COMMAND, with Ctrl-C or at a limit. Others may
-/// use the same keys, so limits are not judged, and a requirement that the traffic does not show is not exercised.
+/// on unchanged and judged meanwhile: the server, its clients, or both. Each new finding gets a line on standard error, unless --quiet. The
+/// proxy ends with COMMAND, with Ctrl-C or at a limit. Others may use the same keys, so limits are not judged, and a requirement that the
+/// traffic does not show is not exercised.
 ///
 /// Exit codes: 0 conforms · 1 violates · 2 usage error · 3 no request went through, COMMAND failed although nothing else did, or a report
 /// could not be written · 4 incomplete: nothing failed, but a stated requirement was not exercised
@@ -79,44 +78,9 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "FILE")]
     pub ca_cert: Option<PathBuf>,
 
-    /// Plan of the keys: free, pro, business, enterprise or enterprise=RPM,RPD
-    #[arg(long, value_name = "PLAN")]
-    pub plan: Option<Plan>,
-
-    /// Judge only the requirements with this ID or ID prefix (repeatable)
-    #[arg(long, value_name = "ID", value_parser = values::requirement, value_delimiter = ',')]
-    pub only: Vec<String>,
-
-    /// Skip the requirements with this ID or ID prefix (repeatable)
-    #[arg(long, value_name = "ID", value_parser = values::requirement, value_delimiter = ',')]
-    pub skip: Vec<String>,
-
-    /// Count a broken inferred requirement as a violation
-    #[arg(long)]
-    pub strict: bool,
-
-    /// TOML file that lists requirements known to fail
-    #[arg(long, value_name = "FILE")]
-    pub known_failing: Option<PathBuf>,
-
-    #[arg(long, value_name = "FORMAT=PATH", help = values::report_help())]
-    pub report: Vec<ReportFile>,
-
-    /// Format of the report on standard output
-    #[arg(long, value_parser = values::printed(), default_value = "text")]
-    pub format: Printed,
-
-    /// Print only the verdict and the violations, and no finding while the proxy runs
-    #[arg(short, long)]
-    pub quiet: bool,
-
-    /// Print every requirement, and the exchanges of each failure
-    #[arg(short, long, conflicts_with = "quiet")]
-    pub verbose: bool,
-
-    /// When to use colours
-    #[arg(long, value_enum, default_value_t)]
-    pub color: Color,
+    /// What to judge of it, and how to report it.
+    #[command(flatten)]
+    pub traffic: TrafficArguments,
 }
 
 impl Arguments {
@@ -133,12 +97,16 @@ impl Arguments {
     }
 
     async fn proxy(&self, program: String) -> ExitCode {
-        self.color.apply();
-        let (terms, ca_certificates) = match self.terms(program).and_then(|terms| Ok((terms, self.certificates()?))) {
+        self.traffic.color.apply();
+        let (terms, ca_certificates) = match self
+            .traffic
+            .terms(None, Some(self.side), program)
+            .and_then(|terms| Ok((terms, self.certificates()?)))
+        {
             Ok(usable) => usable,
             Err(error) => return usage(&error),
         };
-        let files = ReportFiles::check(&self.report).and_then(|files| files.with_trace(self.record.as_deref()));
+        let files = ReportFiles::check(&self.traffic.report).and_then(|files| files.with_trace(self.record.as_deref()));
         let files = match files {
             Ok(files) => files,
             Err(error) => return could_not_run(&error),
@@ -147,7 +115,7 @@ impl Arguments {
             Ok(trace) => trace,
             Err(problem) => return could_not_run(&problem),
         };
-        let quiet = self.quiet;
+        let quiet = self.traffic.quiet;
         let settings = Settings {
             to: self.to.clone(),
             ca_certificates,
@@ -188,12 +156,7 @@ impl Arguments {
             ));
         };
         report.notes.extend(status.map(|status| format!("the command ended with {}", described(status))));
-        let detail = match (self.quiet, self.verbose) {
-            (true, _) => Detail::Quiet,
-            (_, true) => Detail::Verbose,
-            _ => Detail::Normal,
-        };
-        let code = deliver(&report, self.format, detail, &files);
+        let code = deliver(&report, self.traffic.format, self.traffic.detail(), &files);
         match (unwritten, signal, status) {
             (Some(problem), ..) => could_not_run(&problem),
             // It ended a command that was to run to its end.
@@ -240,7 +203,7 @@ impl Arguments {
         let Some((program, args)) = self.command.split_first() else { return Ok(None) };
         let mut command = Command::new(program);
         command.args(args).env(URL, base_url).kill_on_drop(true);
-        if is_report_there || !matches!(self.format, Printed::Text) {
+        if is_report_there || !matches!(self.traffic.format, Printed::Text) {
             command.stdout(Stdio::from(std::io::stderr()));
         }
         command.spawn().map(Some)
@@ -251,26 +214,12 @@ impl Arguments {
         std::fs::read(path).map_err(|source| UsageError::CaCert { path: path.display().to_string(), source })
     }
 
-    fn terms(&self, program: String) -> Result<Terms, UsageError> {
-        let scope = Scope { profile: Profile::Full, only: self.only.clone(), skip: self.skip.clone(), side: self.side };
-        let known = self.known_failing.as_ref();
-        Ok(Terms {
-            base_url: None,
-            plan: self.plan.clone(),
-            scope: Some(scope_of(scope)?),
-            side: Some(self.side),
-            strict: Some(self.strict),
-            known_failing: known.map(|path| known_failing(path).map(|list| (list, path.clone()))).transpose()?,
-            program,
-        })
-    }
-
     /// The command that judges the same again: the recorded traffic, or else the same traffic once more. COMMAND may contain keys, so it
     /// is not repeated.
     fn rerun_command(&self, terms: &Terms) -> String {
         let redactor = Redactor::default();
         if let Some(file) = self.record.as_ref().filter(|file| file.as_os_str() != "-") {
-            return rerun_command(std::slice::from_ref(file), terms);
+            return terms.rerun_command(std::slice::from_ref(file));
         }
         let words = [terms.program.clone(), "proxy --to".to_owned(), word(&self.to, &redactor)];
         let side = ["--side".to_owned(), self.side.as_str().to_owned()];

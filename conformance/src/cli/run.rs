@@ -7,6 +7,7 @@ use futures_util::FutureExt;
 use futures_util::future::OptionFuture;
 
 use super::arguments::Arguments;
+use super::delivery::deliver;
 use super::image_run::ImageRun;
 use super::output::{could_not_run, print, say, usage};
 use super::progress::{Progress, Verbosity};
@@ -19,8 +20,8 @@ use crate::exit_code::ExitCode;
 use crate::interrupt::Interrupt;
 use crate::options::Options;
 use crate::probes::session::Stop;
+use crate::report::Report;
 use crate::report::text::Detail;
-use crate::report::{self, Report};
 use crate::run::judge::{Judge, RunError};
 use animal_store_rules::catalogue::plan::Plan;
 use animal_store_rules::catalogue::scope::Profile;
@@ -237,31 +238,4 @@ impl Invocation {
         });
         Ok(())
     }
-}
-
-/// Prints a report and writes the report files; the exit code.
-pub(super) fn deliver(report: &Report, format: Printed, detail: Detail, files: &ReportFiles<'_>) -> ExitCode {
-    let text = match format {
-        Printed::Text => report::text::render_with_files(report, detail, columns(), &files.names()),
-        Printed::Report(format) => (format.render)(report),
-    };
-    // What is asked for on standard output stands there alone.
-    let code = if files.use_standard_output() {
-        say(text.trim_end());
-        report.verdict.into()
-    } else {
-        print(&text, report.verdict.into())
-    };
-    let missing = files.write(report);
-    missing.iter().for_each(|problem| say(&format!("error: {problem}")));
-    if missing.is_empty() { code } else { ExitCode::CouldNotRun }
-}
-
-/// The width that `COLUMNS` names, else that of the terminal, up to what is easy to read. Where standard output is no terminal, lines
-/// are not wrapped: a file or another program has no width.
-fn columns() -> usize {
-    const WIDEST: usize = 100;
-    let named = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).filter(|columns| *columns > 0);
-    let size = || terminal_size::terminal_size_of(std::io::stdout());
-    named.or_else(|| size().map(|(width, _)| usize::from(width.0).min(WIDEST))).unwrap_or(usize::MAX)
 }

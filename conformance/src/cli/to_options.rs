@@ -1,15 +1,14 @@
 //! From arguments to the options of a run.
 
-use std::path::Path;
 use std::time::Duration;
 
 use super::arguments::Arguments;
 use super::rerun::Rerun;
+use super::selection::{known_failing, scope_of};
 use super::usage_error::UsageError;
 use crate::options::{Options, UnusableOptions};
 use crate::report::Implementation;
-use animal_store_rules::catalogue::catalogue;
-use animal_store_rules::catalogue::scope::{Scope, Side};
+use animal_store_rules::catalogue::scope::Scope;
 use animal_store_rules::trace::keys::ApiKey;
 use animal_store_rules::verdict::known_failing::KnownFailing;
 
@@ -82,24 +81,6 @@ impl Arguments {
         let (profile, only, skip) = (self.profile, self.only.clone(), self.skip.clone());
         scope_of(Scope { profile, only, skip, ..Scope::default() })
     }
-}
-
-/// The list of known failures in a file.
-pub(super) fn known_failing(path: &Path) -> Result<KnownFailing, UsageError> {
-    let shown = || path.display().to_string();
-    let text =
-        std::fs::read_to_string(path).map_err(|source| UsageError::KnownFailingFile { path: shown(), source })?;
-    KnownFailing::parse(&text).map_err(|source| UsageError::KnownFailing { path: shown(), source })
-}
-
-/// A scope that selects something.
-pub(super) fn scope_of(scope: Scope) -> Result<Scope, UsageError> {
-    if scope_has(&scope, scope.side) { Ok(scope) } else { Err(UsageError::NothingSelected) }
-}
-
-/// Whether a scope selects a requirement of a side.
-pub(super) fn scope_has(scope: &Scope, side: Side) -> bool {
-    catalogue().requirements.iter().any(|requirement| side.has(requirement.party) && scope.selects(&requirement.id))
 }
 
 #[cfg(test)]

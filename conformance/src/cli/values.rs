@@ -139,8 +139,8 @@ pub(super) fn printed() -> impl TypedValueParser<Value = Printed> {
 }
 
 /// The help of `--report`.
-pub(super) fn report_help() -> String {
-    format!("Write a report to a file (repeatable; in the variable, one per line); formats: {}", formats::names())
+pub(super) fn report_help(several: &str) -> String {
+    format!("Write a report to a file ({several}); formats: {}", formats::names())
 }
 
 /// A report file to write.

@@ -9,7 +9,7 @@ use animal_store_rules::trace::{Context, Trace};
 use animal_store_rules::verdict::{self, RequirementVerdict};
 use jiff::tz::TimeZone;
 
-use super::judge::{Terms, apply};
+use super::terms::Terms;
 use super::totals::Totals;
 use crate::options::Options;
 use crate::report::{self, Recording, Remarks, Report};
@@ -116,7 +116,7 @@ impl Conclusion {
         options.transport.base_url.clone_from(&base_url);
         options.seed = 0;
         options.invoked.program.clone_from(&self.terms.program);
-        apply(&mut options, &self.terms);
+        self.terms.apply_to(&mut options);
         options.scope.side = side;
         let first = self.totals.first;
         let mut recording = Recording {

@@ -2,68 +2,15 @@
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use animal_store_rules::catalogue::plan::Plan;
-use animal_store_rules::catalogue::scope::{Scope, Side};
-use animal_store_rules::trace::Trace;
 use animal_store_rules::trace::knowledge::Extent;
-use animal_store_rules::trace::recording::{self, Format, Unreadable, har, lines};
-use animal_store_rules::verdict::known_failing::KnownFailing;
+use animal_store_rules::trace::recording::{self, Format, har, lines};
 
 use super::conclusion::Conclusion;
-use super::parts::Parts;
-use crate::options::Options;
-use crate::redaction::Redactor;
+use super::parts::{Parts, Run};
+use super::terms::Terms;
+use super::unusable::Unusable;
 use crate::report::Report;
-use crate::report::shell::word;
-use crate::run::judge::conclude_run;
-
-/// What recorded traffic is judged by. What is not given is as in the run that was recorded, if one was.
-#[derive(Clone, Debug, Default)]
-pub struct Terms {
-    /// The base URL of the service, where an archive has requests to several.
-    pub base_url: Option<String>,
-    /// The plan of the keys.
-    pub plan: Option<Plan>,
-    /// The requirements to judge.
-    pub scope: Option<Scope>,
-    /// The side to judge: that of the server, of its clients, or both. Of traffic that nobody said it of, that of the server.
-    pub side: Option<Side>,
-    /// Whether a broken inferred requirement is a violation.
-    pub strict: Option<bool>,
-    /// The requirements that are known to fail, and the file that lists them.
-    pub known_failing: Option<(KnownFailing, PathBuf)>,
-    /// The program, for the rerun command.
-    pub program: String,
-}
-
-/// Why recorded traffic cannot be judged.
-#[derive(Debug, thiserror::Error)]
-pub enum Unusable {
-    /// A file cannot be opened.
-    #[error("{0}: {1}\n  Name a file that exists and can be read, or `-` for standard input.")]
-    File(String, std::io::Error),
-    /// A file cannot be read.
-    #[error("{0}: {1}\n  Nothing was judged.")]
-    Unreadable(String, Unreadable),
-    /// A run in a recording does not say what it was asked for.
-    #[error("{0}: the options of the recorded run cannot be read: {1}\n  Nothing was judged.")]
-    Options(String, String),
-    /// What was asked for is not judged of this side.
-    #[error("no requirement of the side `{0}` is selected by --only and --skip\n  Choose another side with --side.")]
-    NothingSelected(&'static str),
-    /// There is nothing to judge.
-    #[error("{0}: no request to an Animal Store was recorded{1}")]
-    Nothing(String, String),
-}
-
-impl From<Unreadable> for Unusable {
-    fn from(error: Unreadable) -> Unusable {
-        // The name is added where it is known.
-        Unusable::Unreadable(String::new(), error)
-    }
-}
 
 /// Judges recorded traffic: traces that `--record` wrote, and HTTP Archives. `-` is standard input.
 ///
@@ -82,38 +29,11 @@ pub fn judge(files: &[PathBuf], terms: &Terms) -> Result<Report, Unusable> {
             None => {}
         }
     }
-    let report = report.unwrap_or_else(|| conclusion.report(rerun_command(files, terms)));
+    let report = report.unwrap_or_else(|| conclusion.report(terms.rerun_command(files)));
     if report.requirements.iter().any(|requirement| requirement.selected) {
         Ok(report)
     } else {
         Err(Unusable::NothingSelected(report.side.as_str()))
-    }
-}
-
-/// A run that was recorded.
-pub(super) struct Run {
-    pub(super) trace: Trace,
-    pub(super) options: Options,
-    pub(super) ended_early: Option<String>,
-    pub(super) took: Option<Duration>,
-}
-
-impl Run {
-    fn conclude(mut self, terms: &Terms) -> Report {
-        apply(&mut self.options, terms);
-        conclude_run(&self.trace, &self.options, self.ended_early, self.took)
-    }
-}
-
-/// Puts what was asked for in place of what the run was asked for.
-pub(super) fn apply(options: &mut Options, terms: &Terms) {
-    let side = terms.side.unwrap_or(options.scope.side);
-    options.scope = Scope { side, ..terms.scope.clone().unwrap_or_else(|| options.scope.clone()) };
-    options.strict = terms.strict.unwrap_or(options.strict);
-    options.plan = terms.plan.clone().or_else(|| options.plan.clone());
-    if let Some((known_failing, path)) = &terms.known_failing {
-        options.known_failing = known_failing.clone();
-        options.invoked.known_failing = Some(path.clone());
     }
 }
 
@@ -184,13 +104,4 @@ fn describe(conclusion: &mut Conclusion, summary: &har::Summary, name: &str) {
         summary.left_out.iter().map(|(reason, count)| format!("{count} {}", reason.as_str())).collect();
     let left_out: usize = summary.left_out.values().sum();
     conclusion.note(format!("{name}: {left_out} of {} entries left out: {}", summary.entries, reasons.join(", ")));
-}
-
-/// The command that judges the same files on the same side.
-pub(crate) fn rerun_command(files: &[PathBuf], terms: &Terms) -> String {
-    let redactor = Redactor::default();
-    let files = files.iter().map(|file| word(&file.display().to_string(), &redactor));
-    let side = terms.side.map(|side| format!("--side {}", side.as_str()));
-    let command = [terms.program.clone(), "judge".to_owned()];
-    command.into_iter().chain(files).chain(side).collect::<Vec<_>>().join(" ")
 }

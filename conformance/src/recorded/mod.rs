@@ -6,16 +6,18 @@ mod options;
 mod parts;
 mod pseudonyms;
 mod record;
+mod terms;
 mod totals;
+mod unusable;
 mod verify;
 
 #[cfg(feature = "cli")]
 pub(crate) use conclusion::Conclusion;
-#[cfg(feature = "cli")]
-pub(crate) use judge::rerun_command;
-pub use judge::{Terms, Unusable, judge};
+pub use judge::judge;
 #[cfg(feature = "cli")]
 pub(crate) use parts::{LONGEST_PART, PART, PART_EXCHANGES, pseudonyms, weight};
 pub(crate) use record::head;
 pub use record::record;
+pub use terms::Terms;
+pub use unusable::Unusable;
 pub use verify::{Unverifiable, Verification, verify};

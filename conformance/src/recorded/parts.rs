@@ -1,5 +1,7 @@
 //! The parts of one recording: each is judged by itself, so that a recording of any length takes bounded memory.
 
+use std::time::Duration;
+
 use animal_store_rules::catalogue::scope::Side;
 use animal_store_rules::trace::exchange::Exchange;
 use animal_store_rules::trace::json::{MAX_VALUES, count_values};
@@ -9,9 +11,13 @@ use animal_store_rules::trace::recording::sample::{self, Pseudonyms};
 use animal_store_rules::trace::{Context, Trace};
 
 use super::conclusion::Conclusion;
-use super::judge::{Run, Unusable};
 use super::options::{RunOptions, side_of};
+use super::terms::Terms;
 use super::totals::size;
+use super::unusable::Unusable;
+use crate::options::Options;
+use crate::report::Report;
+use crate::run::judge::conclude_run;
 
 /// So much of a recording is judged at once, in bytes of memory. A run receives no more than it can judge at once; of a longer recording,
 /// the parts are samples, and so is each part of a sample.
@@ -115,6 +121,22 @@ impl<'c> Parts<'c> {
         let options = options.restore(&context).map_err(wrong)?;
         let exchanges = super::pseudonyms::restored(self.pending, &options);
         Ok(Run { trace: Trace { context, exchanges }, options, ended_early, took })
+    }
+}
+
+/// A run that was recorded.
+pub(super) struct Run {
+    pub(super) trace: Trace,
+    pub(super) options: Options,
+    pub(super) ended_early: Option<String>,
+    pub(super) took: Option<Duration>,
+}
+
+impl Run {
+    /// The report of the run on these terms.
+    pub(super) fn conclude(mut self, terms: &Terms) -> Report {
+        terms.apply_to(&mut self.options);
+        conclude_run(&self.trace, &self.options, self.ended_early, self.took)
     }
 }
 

@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::judge::{Terms, Unusable, judge};
+use super::judge::judge;
+use super::terms::Terms;
+use super::unusable::Unusable;
 
 /// So many differences are shown; all are counted.
 const MAX_SHOWN: usize = 20;

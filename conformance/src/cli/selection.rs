@@ -1,0 +1,26 @@
+//! What is judged, and what is known to fail.
+
+use std::path::Path;
+
+use super::usage_error::UsageError;
+use animal_store_rules::catalogue::catalogue;
+use animal_store_rules::catalogue::scope::{Scope, Side};
+use animal_store_rules::verdict::known_failing::KnownFailing;
+
+/// The list of known failures in a file.
+pub(super) fn known_failing(path: &Path) -> Result<KnownFailing, UsageError> {
+    let shown = || path.display().to_string();
+    let text =
+        std::fs::read_to_string(path).map_err(|source| UsageError::KnownFailingFile { path: shown(), source })?;
+    KnownFailing::parse(&text).map_err(|source| UsageError::KnownFailing { path: shown(), source })
+}
+
+/// A scope that selects something.
+pub(super) fn scope_of(scope: Scope) -> Result<Scope, UsageError> {
+    if scope_has(&scope, scope.side) { Ok(scope) } else { Err(UsageError::NothingSelected) }
+}
+
+/// Whether a scope selects a requirement of a side.
+pub(super) fn scope_has(scope: &Scope, side: Side) -> bool {
+    catalogue().requirements.iter().any(|requirement| side.has(requirement.party) && scope.selects(&requirement.id))
+}

@@ -1,0 +1,53 @@
+//! What recorded traffic is judged by.
+
+use std::path::PathBuf;
+
+use animal_store_rules::catalogue::plan::Plan;
+use animal_store_rules::catalogue::scope::{Scope, Side};
+use animal_store_rules::verdict::known_failing::KnownFailing;
+
+use crate::options::Options;
+use crate::redaction::Redactor;
+use crate::report::shell::word;
+
+/// What recorded traffic is judged by. What is not given is as in the run that was recorded, if one was.
+#[derive(Clone, Debug, Default)]
+pub struct Terms {
+    /// The base URL of the service, where an archive has requests to several.
+    pub base_url: Option<String>,
+    /// The plan of the keys.
+    pub plan: Option<Plan>,
+    /// The requirements to judge.
+    pub scope: Option<Scope>,
+    /// The side to judge: that of the server, of its clients, or both. Of traffic that nobody said it of, that of the server.
+    pub side: Option<Side>,
+    /// Whether a broken inferred requirement is a violation.
+    pub strict: Option<bool>,
+    /// The requirements that are known to fail, and the file that lists them.
+    pub known_failing: Option<(KnownFailing, PathBuf)>,
+    /// The program, for the rerun command.
+    pub program: String,
+}
+
+impl Terms {
+    /// Puts what was asked for in place of what the run was asked for.
+    pub(super) fn apply_to(&self, options: &mut Options) {
+        let side = self.side.unwrap_or(options.scope.side);
+        options.scope = Scope { side, ..self.scope.clone().unwrap_or_else(|| options.scope.clone()) };
+        options.strict = self.strict.unwrap_or(options.strict);
+        options.plan = self.plan.clone().or_else(|| options.plan.clone());
+        if let Some((known_failing, path)) = &self.known_failing {
+            options.known_failing = known_failing.clone();
+            options.invoked.known_failing = Some(path.clone());
+        }
+    }
+
+    /// The command that judges the same files on the same side.
+    pub(crate) fn rerun_command(&self, files: &[PathBuf]) -> String {
+        let redactor = Redactor::default();
+        let files = files.iter().map(|file| word(&file.display().to_string(), &redactor));
+        let side = self.side.map(|side| format!("--side {}", side.as_str()));
+        let command = [self.program.clone(), "judge".to_owned()];
+        command.into_iter().chain(files).chain(side).collect::<Vec<_>>().join(" ")
+    }
+}

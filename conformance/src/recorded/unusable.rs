@@ -1,0 +1,30 @@
+//! Why recorded traffic cannot be judged.
+
+use animal_store_rules::trace::recording::Unreadable;
+
+/// Why recorded traffic cannot be judged.
+#[derive(Debug, thiserror::Error)]
+pub enum Unusable {
+    /// A file cannot be opened.
+    #[error("{0}: {1}\n  Name a file that exists and can be read, or `-` for standard input.")]
+    File(String, std::io::Error),
+    /// A file cannot be read.
+    #[error("{0}: {1}\n  Nothing was judged.")]
+    Unreadable(String, Unreadable),
+    /// A run in a recording does not say what it was asked for.
+    #[error("{0}: the options of the recorded run cannot be read: {1}\n  Nothing was judged.")]
+    Options(String, String),
+    /// What was asked for is not judged of this side.
+    #[error("no requirement of the side `{0}` is selected by --only and --skip\n  Choose another side with --side.")]
+    NothingSelected(&'static str),
+    /// There is nothing to judge.
+    #[error("{0}: no request to an Animal Store was recorded{1}")]
+    Nothing(String, String),
+}
+
+impl From<Unreadable> for Unusable {
+    fn from(error: Unreadable) -> Unusable {
+        // The name is added where it is known.
+        Unusable::Unreadable(String::new(), error)
+    }
+}
