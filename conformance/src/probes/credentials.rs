@@ -4,7 +4,7 @@
 //! first. None of these counts against the key.
 
 use super::session::{Session, Stop};
-use super::tour::filled;
+use super::steps::filled;
 use crate::http::key_forms::{basic, basic_user, toggle_case, with_another_end};
 use animal_store_rules::catalogue::scope::Profile;
 use animal_store_rules::trace::exchange::Request;
@@ -145,6 +145,12 @@ const SECOND: &[(Target, Form)] = &[
     (Get, BasicUser),
     (Orders, BasicUser),
     (Create, BasicUser),
+    (Get, Empty),
+    (Orders, Empty),
+    (Create, Empty),
+    (List, Token),
+    (Orders, Token),
+    (Create, Token),
     (List, Twice),
     (Create, Twice),
     (Get, Elsewhere),

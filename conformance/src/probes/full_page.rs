@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::session::{Session, Stop, created_id};
-use super::tour::{ask, filled, listed_ids};
+use super::steps::{ask, filled, listed_ids};
 use animal_store_rules::trace::exchange::Request;
 
 /// So many animals show whether a list ends at the maximum.

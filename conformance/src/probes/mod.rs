@@ -6,6 +6,7 @@
 pub mod plan;
 pub mod preflight;
 pub mod session;
+pub mod target;
 
 mod credentials;
 mod full_page;
@@ -17,6 +18,7 @@ mod properties;
 mod quota;
 mod second_look;
 mod sequence;
+mod steps;
 mod tour;
 
 use crate::options::Options;

@@ -6,7 +6,7 @@ use futures_util::future::join_all;
 use jiff::Timestamp;
 
 use super::pace::Pace;
-use super::preflight::{self, Unusable};
+use super::target::{self, Unusable};
 use crate::events::{Event, Listener};
 use crate::http::client::Client;
 use crate::http::clock::Clock;
@@ -296,7 +296,7 @@ impl<'r> Session<'r> {
             self.record(request, outcome, sent_at, received_at);
         }
         if self.spread.is_some()
-            && let Some(unusable) = preflight::unusable_replica(self, before)
+            && let Some(unusable) = target::unusable_replica(&self.trace, self.proxy(), &self.key(), before)
         {
             return Err(Stop::Replica(Box::new(unusable)));
         }

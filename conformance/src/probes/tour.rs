@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use super::credentials;
 use super::needs::Part;
-use super::plan::TOUR_KEYED;
 use super::quota::watch;
 use super::session::{MAY_BE_A_DAY, Session, Stop, created_id};
+use super::steps::{ask, create, digits, filled, listed_ids};
 use animal_store_rules::catalogue::scope::Scope;
 use animal_store_rules::request::STATUSES;
 use animal_store_rules::tolerance::Tolerance;
@@ -56,23 +56,34 @@ const UNUSUAL: [&str; 7] = [
     r#"{"name":"@NAME@","categoryId":@CATEGORY@.0}"#,
 ];
 
+/// Lists of an empty catalogue, before anything is created.
+const AT_FIRST: [&str; 2] = ["status=available", "status=sold"];
+
+/// Asked for while there may be animals but none of this status, and again when there are some, in the same minute: that shows a
+/// filter that returns everything where nothing matches, and a list that is kept for longer than reads may lag.
+const PENDING: &str = "status=pending&limit=100";
+
 /// Lists that are requested concurrently.
-const TOGETHER: [&str; 3] = ["status=available&limit=2", "status=pending&limit=100", "status=sold&limit=3"];
+const TOGETHER: [&str; 3] = ["status=available&limit=2", PENDING, "status=sold&limit=3"];
 
 /// Further lists of every kind; the long ones first.
 const LISTS: [&str; 7] = ["", "limit=1", "limit=0", "limit=1000", "limit=ten", "status=lost", "status=SOLD"];
+
+/// The maximum number of requests with the key in preflight and tour, when reads do not lag and no unusual animal is rejected: each
+/// rejected one is replaced by another.
+const KEYED: usize = 58;
 
 /// How many requests with the key a run of this scope sends in preflight and tour, at most.
 pub(super) fn keyed(scope: &Scope) -> usize {
     let of_lists = 1 + TOGETHER.len() + LISTS.len() + 1;
     let others = [
-        (Part::FirstLists, STATUSES.len()),
+        (Part::FirstLists, AT_FIRST.len() + 1),
         (Part::Orders, 1),
         (Part::Fetches, 3),
         (Part::OtherIds, 4),
         (Part::Lists, of_lists),
     ];
-    let creations = TOUR_KEYED - 1 - others.iter().map(|(_, count)| count).sum::<usize>();
+    let creations = KEYED - 1 - others.iter().map(|(_, count)| count).sum::<usize>();
     let needed = others.into_iter().chain([(Part::Creations, creations)]).filter(|(part, _)| part.is_needed(scope));
     1 + needed.map(|(_, count)| count).sum::<usize>()
 }
@@ -82,26 +93,27 @@ pub(super) async fn run(session: &mut Session<'_>, scope: &Scope, concurrency: u
     let (profile, needs) = (scope.profile, |part: Part| part.is_needed(scope));
     session.begin("tour");
     let mut ids = listed_ids(session.trace.exchanges.first());
-    // Before anything is created: on an empty catalogue, the empty result of each filter.
-    let filters = match is_empty(session.trace.exchanges.first()) {
-        _ if !needs(Part::FirstLists) => &[],
-        true => &STATUSES[..],
-        false => &["sold"],
-    };
-    for status in filters {
-        let step = format!("GET /pets?status={status}, at first");
-        ask(session, Request::new("GET", "/pets").query(format!("status={status}")), &step).await?;
+    if needs(Part::FirstLists) && is_empty(session.trace.exchanges.first()) {
+        for filter in AT_FIRST {
+            ask_at_first(session, filter).await?;
+        }
     }
     if needs(Part::Orders) {
         ask(session, Request::new("GET", "/store/orders"), "GET /store/orders").await?;
     }
-    if profile.creates() && needs(Part::Creations) {
+    let creates = profile.creates() && needs(Part::Creations);
+    if creates {
         for template in REFUSED {
             create(session, template).await?;
         }
         for template in UNUSUAL {
             create(session, template).await?;
         }
+    }
+    if needs(Part::FirstLists) {
+        ask_at_first(session, PENDING).await?;
+    }
+    if creates {
         let (_, body) = filled(session, r#"{"name":"@NAME@","categoryId":@CATEGORY@}"#);
         ask(session, Request::new("POST", "/pets").body("text/plain", body), "POST /pets as text/plain").await?;
         ids = creations(session, ids, concurrency).await?;
@@ -110,16 +122,12 @@ pub(super) async fn run(session: &mut Session<'_>, scope: &Scope, concurrency: u
         session
             .leave_out("versioning.lifetime", "there was no animal to fetch, and the profile read-only creates none");
     }
-    // Of several replicas, the moments after a write show how far each lags.
-    let reads_at_once = !session.trace.context.replicas.is_empty();
-    if reads_at_once && needs(Part::Fetches) {
+    // Before an animal changes by itself, and while replicas may still lag.
+    if needs(Part::Fetches) {
         read_back(session, &ids, concurrency).await?;
     }
     if needs(Part::Exhaustion) {
         watch::pause(session).await?;
-    }
-    if !reads_at_once && needs(Part::Fetches) {
-        read_back(session, &ids, concurrency).await?;
     }
     if needs(Part::OtherIds) {
         other_ids(session).await?;
@@ -144,10 +152,10 @@ pub(super) async fn run(session: &mut Session<'_>, scope: &Scope, concurrency: u
     sent
 }
 
-/// Sends a request with the key, as this step of the tour.
-pub(super) async fn ask<'s>(session: &'s mut Session<'_>, request: Request, step: &str) -> Result<&'s Exchange, Stop> {
-    session.step(step);
-    session.ask(request).await
+/// Lists the animals of a status, before any of this status is created.
+async fn ask_at_first(session: &mut Session<'_>, filter: &str) -> Result<(), Stop> {
+    ask(session, Request::new("GET", "/pets").query(filter), &format!("GET /pets?{filter}, at first")).await?;
+    Ok(())
 }
 
 /// Sends reads with the key concurrently; one after the other where the headers do not show that the minute has room for them:
@@ -165,42 +173,6 @@ async fn ask_at_once(session: &mut Session<'_>, requests: Vec<Request>, concurre
         }
     }
     Ok(())
-}
-
-/// A number that is new as a name.
-fn digits(session: &mut Session<'_>) -> String {
-    session.random.u64(1_000_000_000..1_000_000_000_000).to_string()
-}
-
-/// A template without its marks, and with a fresh name or digits, the category and a foreign id for them.
-pub(super) fn filled(session: &mut Session<'_>, template: &str) -> (String, String) {
-    let step = template.replace('@', "");
-    let mut body = template.replace("@CATEGORY@", &session.trace.context.category_id.to_string());
-    if body.contains("@NAME@") {
-        body = body.replace("@NAME@", &session.fresh_name());
-    }
-    if body.contains("@DIGITS@") {
-        body = body.replace("@DIGITS@", &digits(session));
-    }
-    if body.contains("@FOREIGN@") {
-        body = body.replace("@FOREIGN@", &session.random.i64(1 << 61..1 << 62).to_string());
-    }
-    (step, body)
-}
-
-pub(super) async fn create(session: &mut Session<'_>, template: &str) -> Result<(), Stop> {
-    let (step, body) = filled(session, template);
-    ask(session, Request::new("POST", "/pets").json(body), &format!("POST /pets {step}")).await?;
-    Ok(())
-}
-
-/// The ids in the response to a list.
-pub(super) fn listed_ids(exchange: Option<&Exchange>) -> Vec<i64> {
-    let body = exchange.and_then(Exchange::response).map_or(&[][..], |response| &response.body);
-    match Json::parse_foreign(body) {
-        Ok(Json::Array(items)) => items.iter().filter_map(|item| item.get("id")?.as_int64()).collect(),
-        _ => Vec::new(),
-    }
 }
 
 /// Whether the response is a list without animals.

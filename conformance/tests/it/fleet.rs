@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use animal_store_conformance::probes::preflight::Unusable;
+use animal_store_conformance::probes::target::Unusable;
 use animal_store_conformance::recorded::{Terms, judge as judge_recorded};
 use animal_store_conformance::report::text::Detail;
 use animal_store_conformance::report::{Evidence, Replica, Report, har, html, json, markdown};
@@ -22,7 +22,7 @@ use crate::faults::Fault;
 use crate::{broken, options};
 
 /// A limit that the tour nearly exhausts, late enough in a window to see it end.
-fn small() -> Nature {
+pub(crate) fn small() -> Nature {
     Nature { limit: 90, first_window: 15, ..Nature::default() }
 }
 
@@ -41,7 +41,7 @@ fn addresses(fleet: &[Candidate]) -> Vec<&str> {
 }
 
 /// Judges a fleet by a full run.
-async fn report_on(natures: &[Nature]) -> Report {
+pub(crate) async fn report_on(natures: &[Nature]) -> Report {
     let fleet = Candidate::start_fleet(natures).await;
     let report = fleet[0].judge(options_for(&addresses(&fleet), Profile::Full)).await.expect("a verdict");
     let listed: Vec<&str> = report.replicas.iter().map(|replica| replica.base_url.as_str()).collect();
@@ -94,12 +94,17 @@ async fn replicas_that_share_all_conform_and_cost_no_more_requests_than_one() {
 }
 
 #[tokio::test]
-async fn every_seed_spreads_a_lawful_fleet_without_an_accusation() {
-    for seed in 0..8 {
-        let fleet = Candidate::start_fleet(&[small(); 3]).await;
+async fn every_seed_spreads_a_lawful_fleet_without_an_accusation_and_shows_the_common_counter() {
+    let odd = Nature { odd: true, ..small() };
+    for (seed, fleet) in (0..8).flat_map(|seed| [(seed, vec![small(); 3]), (seed, vec![odd; 5])]) {
+        let others = fleet.len() - 1;
+        let fleet = Candidate::start_fleet(&fleet).await;
         let mut options = options_for(&addresses(&fleet), Profile::Full);
         options.seed = seed;
-        assert_conforms(&fleet[0].judge(options).await.expect("a verdict"));
+        let report = fleet[0].judge(options).await.expect("a verdict");
+        assert_conforms(&report);
+        let counters: Vec<_> = report.replicas.iter().map(with_whom).collect();
+        assert!(counters.iter().all(|with| *with == Some(others)), "seed {seed}: {counters:?}");
     }
 }
 

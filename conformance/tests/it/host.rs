@@ -8,7 +8,7 @@ use animal_store_reference::{Embedded, EmbeddedOptions, Plan};
 use crate::laboratory::beside;
 
 /// Late in a minute, so that a run sees one end early.
-const START_AT: &str = "2026-06-01T12:00:45Z";
+pub(crate) const START_AT: &str = "2026-06-01T12:00:45Z";
 
 /// A running server. It stops when it is dropped.
 pub(crate) struct Host {

@@ -21,6 +21,10 @@ const SEEDS: u64 = 50;
 /// reason.
 const BANNED: [u64; 1] = [2];
 
+/// Choices about limits that show something only together.
+const TOGETHER: [[&str; 2]; 2] =
+    [["headers.window.sliding-log", "quota.ban.two-minutes"], ["headers.window.sliding-log", "quota.ban.five-minutes"]];
+
 /// Some lawful choices of a server, on a plan.
 struct Variant {
     plan: Plan,
@@ -58,8 +62,12 @@ pub(crate) fn trials() -> Vec<Trial> {
             Variant { plan, may_be_banned: BANNED.contains(&seed), has_two_keys: false, choices },
         )
     });
+    let pairs = TOGETHER.iter().map(|names| {
+        let choices = choices().into_iter().filter(|choice| names.contains(&choice.name().as_str())).collect();
+        (names.join(" "), Variant { plan: Plan::Free, may_be_banned: false, has_two_keys: false, choices })
+    });
     let mut trials = table("variant", free.chain(pro).chain(two_keys).collect());
-    trials.extend(table("combination", together.collect()));
+    trials.extend(table("combination", pairs.chain(together).collect()));
     trials.push(plain!("choices", every_choice_belongs_to_a_requirement_and_every_open_one_has_two));
     trials
 }

@@ -71,8 +71,12 @@ async fn send(
 ) -> Result<(BTreeSet<&'static str>, Option<usize>), Stop> {
     let (request, keyed) = case.request(session);
     let request = request.at(replica);
-    let exchange = if keyed { session.ask(request).await? } else { session.send(request).await? };
-    let (exchanges, replica) = (vec![exchange.clone()], exchange.request.replica);
+    let exchange =
+        if keyed { Some(session.ask(request).await?.clone()) } else { session.ask_without_key(request).await? };
+    // Nothing is judged of what callers without a key may not ask now.
+    let Some(exchange) = exchange else { return Ok((BTreeSet::new(), replica)) };
+    let replica = exchange.request.replica;
+    let exchanges = vec![exchange];
     Ok((rules::broken(&Trace { context: session.trace.context.clone(), exchanges }), replica))
 }
 

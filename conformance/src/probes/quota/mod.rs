@@ -90,7 +90,7 @@ async fn exhaust(
     session: &mut Session<'_>,
     turn: Turn,
     concurrency: usize,
-    over: &[Request; 2],
+    over: &[Request],
     mut refused: Option<Request>,
     most: u64,
 ) -> Result<bool, Stop> {
@@ -104,7 +104,7 @@ async fn exhaust(
         }
         if turn == Turn::First && session.last_answer_to(&key).is_some_and(shows_the_last) {
             keys::ask_with_the_other(session).await?;
-            // Only one request over the limit: a second could cause a ban, and the rest would show less.
+            // Only one request over the limit, the creation: a second could cause a ban, and the rest would show less.
             if session.send(over[1].clone()).await?.status() == Some(429) {
                 over::without_a_key(session).await?;
                 keys::ask_with_the_other(session).await?;
@@ -162,18 +162,24 @@ async fn exhaust(
         sent += 1;
         step += 1;
     }
-    // The second and last request over the limit, for another operation: it too must get 429, and must not create an animal.
+    // Further requests over the limit, for other operations: they too must get 429, and must not create an animal.
     let is_other = |request: &&Request| !refused.as_ref().is_some_and(|refused| is_alike(refused, request));
-    let last = over.iter().rev().find(is_other).unwrap_or(&over[1]).clone();
+    let others: Vec<Request> = over.iter().filter(is_other).cloned().collect();
     let mut is_refused = refused.is_some();
-    for _ in 0..LAST_ATTEMPTS {
-        if session.send(last.clone()).await?.status() == Some(429) {
-            is_refused = true;
-            break;
+    if turn == Turn::Second {
+        for other in others {
+            is_refused |= session.send(other).await?.status() == Some(429);
         }
-        // What drops out of a log may have made room for this one.
-        if turn == Turn::Second || !is_refused {
-            break;
+    } else if let Some(last) = others.last().or(over.last()) {
+        for _ in 0..LAST_ATTEMPTS {
+            if session.send(last.clone()).await?.status() == Some(429) {
+                is_refused = true;
+                break;
+            }
+            // What drops out of a log may have made room for this one.
+            if !is_refused {
+                break;
+            }
         }
     }
     over::without_a_key(session).await?;

@@ -1,4 +1,4 @@
-//! What is sent while a window is exhausted: two requests over its limit, and some without a valid key.
+//! What is sent while a window is exhausted: two or three requests over its limit, and some without a valid key.
 
 use super::bearing;
 use crate::probes::plan::Turn;
@@ -6,23 +6,26 @@ use crate::probes::session::{Session, Stop};
 use animal_store_rules::trace::exchange::{Exchange, Request};
 use animal_store_rules::trace::keys::ApiKey;
 
-/// The two requests that are sent over the limit, the first only where nothing shows which request is the last of the window.
-pub(super) fn requests(session: &mut Session<'_>, turn: Turn, key: &ApiKey) -> [Request; 2] {
+/// The requests that are sent over the limit. In the first turn they are two, the first only where nothing shows which request is the
+/// last of the window. In the second turn the other operations follow: nothing is sent with the key after them, so that they may cause a
+/// ban.
+pub(super) fn requests(session: &mut Session<'_>, turn: Turn, key: &ApiKey) -> Vec<Request> {
     let list = Request::new("GET", "/pets").query("limit=1");
-    let pair = match turn {
+    let over = match turn {
         Turn::First => {
             let (name, category) = (session.fresh_name(), session.trace.context.category_id);
             let body = format!(r#"{{"name":"{name}","categoryId":{category}}}"#);
-            [list, Request::new("POST", "/pets").json(body)]
+            vec![list, Request::new("POST", "/pets").json(body)]
         }
         Turn::Second => {
             // This id does not exist, which shows whether the limit is checked last.
             let fetch = Request::new("GET", format!("/pets/{}", session.random.i64(-(1 << 62)..-(1 << 61))));
+            let orders = Request::new("GET", "/store/orders");
             // A list may have been refused in the first turn. Orders come last: their lawful responses are open until then.
-            if is_list_refused(session) { [fetch, Request::new("GET", "/store/orders")] } else { [list, fetch] }
+            if is_list_refused(session) { vec![fetch, orders] } else { vec![list, fetch, orders] }
         }
     };
-    pair.map(|request| bearing(request, key))
+    over.into_iter().map(|request| bearing(request, key)).collect()
 }
 
 fn is_list_refused(session: &Session<'_>) -> bool {

@@ -60,6 +60,8 @@ async fn all_operations(session: &mut Session<'_>, key: &ApiKey) -> Result<(), S
         if session.refusals(key) > 0 {
             break;
         }
+        // Of a log, only the first place may be free again, and a second refusal may cause a ban.
+        session.make_room(key, 1).await?;
         session.send(request).await?;
     }
     Ok(())

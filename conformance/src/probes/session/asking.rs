@@ -152,9 +152,14 @@ impl Session<'_> {
     }
 
     /// Waits for the window's reset when it has no room for this many requests.
-    async fn make_room(&mut self, key: &ApiKey, requests: usize) -> Result<(), Stop> {
+    ///
+    /// # Errors
+    ///
+    /// [`Stop`] when the wait is too long, or longer than the run may take.
+    pub(in crate::probes) async fn make_room(&mut self, key: &ApiKey, requests: usize) -> Result<(), Stop> {
         let Some(last) = self.last_answer_to(key) else { return Ok(()) };
-        let (number, advice) = (last.number, pacing::before_many(last, requests));
+        let (number, is_refused) = (last.number, last.status() == Some(429));
+        let advice = pacing::before_many(last, requests);
         if !matches!(advice, Advice::Go) {
             // Exhausted right after the reset: Remaining is unreliable, so from now on only a 429 causes a wait.
             if self.waited_before == Some(number) {
@@ -165,6 +170,7 @@ impl Session<'_> {
             }
             self.waited_before = Some(self.trace.exchanges.len() + 1);
         }
+        let advice = if is_refused { self.until_a_ban_ends(key, advice) } else { advice };
         self.follow(advice, "the window of the key to reset").await
     }
 
@@ -198,3 +204,6 @@ impl Session<'_> {
         window.filter(|window| is_running(window) && is_minute(window)).map_or(0, |window| window.remaining)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -14,19 +14,20 @@ const LOST: usize = 2;
 
 impl Session<'_> {
     /// Sends a request without a valid key. Where callers without one have an allowance of their own, which this one has exhausted, waits
-    /// as announced and retries; after some such waits, nothing more is sent without a key.
+    /// as announced and retries; after some such waits, nothing more is sent without a key. The exchange, unless it was refused for that.
     ///
     /// # Errors
     ///
     /// [`Stop`] when the budget is exhausted.
-    pub async fn ask_without_key(&mut self, request: Request) -> Result<(), Stop> {
+    pub async fn ask_without_key(&mut self, request: Request) -> Result<Option<Exchange>, Stop> {
         while self.allowances > 0 {
             let jitter = self.random.f64();
-            let exchange = self.send(request.clone()).await?;
-            let refused = (exchange.status() == Some(429)).then(|| exchange.clone());
-            let Some(refused) = refused.filter(|refused| self.is_over_allowance(refused)) else { return Ok(()) };
+            let exchange = self.send(request.clone()).await?.clone();
+            if exchange.status() != Some(429) || !self.is_over_allowance(&exchange) {
+                return Ok(Some(exchange));
+            }
             self.allowances -= 1;
-            match pacing::after_refusal(&refused, 0, jitter) {
+            match pacing::after_refusal(&exchange, 0, jitter) {
                 Advice::Wait(time) if self.allowances > 0 && time < self.time_left() => {
                     self.wait(time, "the allowance of callers without a key to reset").await?;
                 }
@@ -39,7 +40,7 @@ impl Session<'_> {
                 }
             }
         }
-        Ok(())
+        Ok(None)
     }
 
     /// Whether callers without a key have an allowance, which this last request was refused for.

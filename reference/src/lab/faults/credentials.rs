@@ -39,6 +39,13 @@ fn tokens() -> Vec<Fault> {
             |request, _| request.is_orders() && request.token() == Some("null"),
         ),
         admitting(
+            "scheme-alone-for-orders",
+            "Orders are shown to the scheme without a token.",
+            INVALID,
+            "an empty token that is taken for the key of the public page",
+            |request, _| request.is_orders() && request.authorization().trim() == "Bearer",
+        ),
+        admitting(
             "undefined-for-fetches",
             "Animals can be fetched with the token undefined.",
             INVALID,
@@ -115,6 +122,13 @@ fn schemes() -> Vec<Fault> {
             HEADER,
             "whatever comes after the scheme",
             |request, key| request.is_list() && request.authorization() == format!("Basic {key}"),
+        ),
+        admitting(
+            "another-scheme-for-creations",
+            "The key under the scheme Token creates animals.",
+            HEADER,
+            "a route that takes the second word, whatever the first one is",
+            |request, key| request.is_create() && request.authorization() == format!("Token {key}"),
         ),
         admitting(
             "user-for-creations",

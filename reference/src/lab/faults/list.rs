@@ -172,6 +172,23 @@ fn filters() -> Vec<Fault> {
             }
         }),
         fault(
+            "all-where-none-matches",
+            "A filter that nothing matches lists all animals.",
+            &["list.status-filter"],
+            "an empty result that is taken for no filter",
+        )
+        .after(|request, response, server| {
+            if request.parameter("status").is_some() {
+                let limit = limit_of(request).unwrap_or(20);
+                response.edit_list(request, |pets| {
+                    if pets.is_empty() {
+                        *pets = server.newest();
+                        pets.truncate(limit);
+                    }
+                });
+            }
+        }),
+        fault(
             "none-counts-as-available",
             "A filter for available lists animals without a status too.",
             &["list.status-filter"],

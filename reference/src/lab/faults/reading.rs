@@ -174,6 +174,18 @@ fn failing_readers() -> Vec<Fault> {
             413,
             |request| request.body.len() > 1024,
         ),
+        fault(
+            "comma-at-the-end",
+            "A comma after the last member is allowed.",
+            &["create.malformed-json"],
+            "a parser for configuration files",
+        )
+        .edit(|request, _| {
+            if request.is_create() && request.body.ends_with(b",}") {
+                request.body.truncate(request.body.len() - 2);
+                request.body.push(b'}');
+            }
+        }),
         failing(
             "text-crash",
             "A body labelled as text is answered with 500.",

@@ -1,0 +1,48 @@
+//! Requests of fixed probes: each is a step that reports name, and bodies come from templates.
+
+use super::session::{Session, Stop};
+use animal_store_rules::trace::exchange::{Exchange, Request};
+use animal_store_rules::trace::json::Json;
+
+/// Sends a request with the key, as this step.
+pub(super) async fn ask<'s>(session: &'s mut Session<'_>, request: Request, step: &str) -> Result<&'s Exchange, Stop> {
+    session.step(step);
+    session.ask(request).await
+}
+
+/// A number that is new as a name.
+pub(super) fn digits(session: &mut Session<'_>) -> String {
+    session.random.u64(1_000_000_000..1_000_000_000_000).to_string()
+}
+
+/// A template without its marks, and with a fresh name or digits, the category and a foreign id for them.
+pub(super) fn filled(session: &mut Session<'_>, template: &str) -> (String, String) {
+    let step = template.replace('@', "");
+    let mut body = template.replace("@CATEGORY@", &session.trace.context.category_id.to_string());
+    if body.contains("@NAME@") {
+        body = body.replace("@NAME@", &session.fresh_name());
+    }
+    if body.contains("@DIGITS@") {
+        body = body.replace("@DIGITS@", &digits(session));
+    }
+    if body.contains("@FOREIGN@") {
+        body = body.replace("@FOREIGN@", &session.random.i64(1 << 61..1 << 62).to_string());
+    }
+    (step, body)
+}
+
+/// Sends a creation with the key, as the step that its template describes.
+pub(super) async fn create(session: &mut Session<'_>, template: &str) -> Result<(), Stop> {
+    let (step, body) = filled(session, template);
+    ask(session, Request::new("POST", "/pets").json(body), &format!("POST /pets {step}")).await?;
+    Ok(())
+}
+
+/// The ids in the response to a list.
+pub(super) fn listed_ids(exchange: Option<&Exchange>) -> Vec<i64> {
+    let body = exchange.and_then(Exchange::response).map_or(&[][..], |response| &response.body);
+    match Json::parse_foreign(body) {
+        Ok(Json::Array(items)) => items.iter().filter_map(|item| item.get("id")?.as_int64()).collect(),
+        _ => Vec::new(),
+    }
+}

@@ -1,0 +1,259 @@
+//! What the first responses of an address show: whether the API is there, and accepts the key.
+
+use std::time::Duration;
+
+use crate::redaction::without_password;
+use animal_store_rules::request::credential_of;
+use animal_store_rules::trace::exchange::{Exchange, Failure, FailureKind, Outcome, Request};
+use animal_store_rules::trace::keys::ApiKey;
+use animal_store_rules::trace::{Context, Trace};
+
+/// Why the target cannot be judged.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Unusable {
+    /// The connection failed.
+    #[error(
+        "cannot connect to {base_url}{}: {detail}\n  Check that the server is running, and the host and port of --base-url.{}",
+        after(.waited), advice(.waited)
+    )]
+    NothingThere {
+        /// The base URL.
+        base_url: String,
+        /// The error of the client.
+        detail: String,
+        /// How long the run waited for the server.
+        waited: Duration,
+    },
+    /// The name of the host is unknown.
+    #[error(
+        "cannot connect to {base_url}{}: {detail}\n  Check the spelling of the host name, and that this machine can resolve it.",
+        after(.waited)
+    )]
+    Unresolved {
+        /// The base URL.
+        base_url: String,
+        /// The error of the client.
+        detail: String,
+        /// How long the run waited for the server.
+        waited: Duration,
+    },
+    /// The proxy cannot be reached.
+    #[error(
+        "cannot connect to the proxy {proxy}: {detail}\n  Check --proxy (or CONFORM_PROXY); without a proxy, the judge connects directly."
+    )]
+    NoProxy {
+        /// The URL of the proxy.
+        proxy: String,
+        /// The error of the client.
+        detail: String,
+    },
+    /// The TLS handshake failed.
+    #[error("TLS handshake with {base_url} failed: {detail}\n  {hint}")]
+    Tls {
+        /// The base URL.
+        base_url: String,
+        /// The error of the client.
+        detail: String,
+        /// A remedy.
+        hint: String,
+    },
+    /// There is a connection, but no HTTP response.
+    #[error("no HTTP response from {base_url}: {detail}\n  {hint}")]
+    NoAnswer {
+        /// The base URL.
+        base_url: String,
+        /// The error of the client.
+        detail: String,
+        /// A remedy.
+        hint: String,
+    },
+    /// The key is rejected on every request.
+    #[error(
+        "the key was rejected with 401\n  Check that --api-key (or CONFORM_API_KEY) is complete, issued for this environment, and not revoked.{hint}"
+    )]
+    KeyRefused {
+        /// What looks wrong about the key, if anything.
+        hint: &'static str,
+    },
+    /// The key remains rate-limited.
+    #[error(
+        "every response was 429: {reason}\n  Rerun when the limit of the key has reset and nothing else uses the key, or use another key."
+    )]
+    Limited {
+        /// Why the run ended.
+        reason: String,
+    },
+    /// The same of another address of the service.
+    #[error("{}", .0.to_string().replace("--base-url", "--replica"))]
+    Replica(Box<Unusable>),
+    /// The base URL is not that of the API.
+    #[error("{base_url} is not the base URL of the API: {detail}\n  {hint}")]
+    AnotherPlace {
+        /// The base URL.
+        base_url: String,
+        /// What the response shows.
+        detail: String,
+        /// A remedy.
+        hint: String,
+    },
+}
+
+fn after(waited: &Duration) -> String {
+    if waited.is_zero() { String::new() } else { format!(" within {} s", waited.as_secs()) }
+}
+
+fn advice(waited: &Duration) -> &'static str {
+    if waited.is_zero() { " If it is still starting, use --wait SECONDS." } else { "" }
+}
+
+/// Whether there was no connection, so that nothing else need be tried.
+pub(super) fn is_unreachable(exchange: &Exchange) -> bool {
+    let is_final = |kind| !matches!(kind, FailureKind::Timeout | FailureKind::Broken);
+    matches!(&exchange.outcome, Outcome::Failed(failure) if is_final(failure.kind))
+}
+
+/// Why another address than the base URL cannot be judged, if the exchanges from this place on show it. The first requests of the run that
+/// are sent to an address are its preflight, so that it costs none of its own. What accepts no key may still be judged: others accept it.
+#[must_use]
+pub(super) fn unusable_replica(trace: &Trace, proxy: Option<&str>, key: &ApiKey, from: usize) -> Option<Unusable> {
+    let exchanges = &trace.exchanges;
+    exchanges[from..].iter().find_map(|exchange| {
+        let replica = exchange.request.replica.filter(|replica| *replica > 0)?;
+        let is_one = |other: &&Exchange| other.request.replica == Some(replica);
+        let mut first = exchanges.iter().filter(is_one);
+        let target = Target::of(&trace.context, &exchange.request, proxy, key.clone(), Duration::ZERO);
+        if is_unreachable(exchange) && first.next().is_some_and(|first| first.number == exchange.number) {
+            return target.doubt(exchange).map(|doubt| Unusable::Replica(Box::new(doubt)));
+        }
+        let is_significant = |other: &&Exchange| {
+            is_one(other)
+                && ["/pets", "/store/orders"].contains(&other.request.path.as_str())
+                && !credential_of(other, &trace.context).is_invalid()
+        };
+        let mut significant = exchanges.iter().filter(is_significant).take(2);
+        let (one, other) = (significant.next()?, significant.next().filter(|other| other.number == exchange.number)?);
+        let is_elsewhere = |doubt: &Unusable| !matches!(doubt, Unusable::KeyRefused { .. });
+        let doubt = target.doubt(one).filter(is_elsewhere)?;
+        target.doubt(other).filter(is_elsewhere).map(|_| Unusable::Replica(Box::new(doubt)))
+    })
+}
+
+/// The options that an error message may contain.
+pub(super) struct Target {
+    base_url: String,
+    proxy: Option<String>,
+    key: ApiKey,
+    waited: Duration,
+}
+
+impl Target {
+    /// The address that a request was sent to.
+    pub(super) fn of(
+        context: &Context,
+        request: &Request,
+        proxy: Option<&str>,
+        key: ApiKey,
+        waited: Duration,
+    ) -> Target {
+        Target { base_url: context.address_of(request).to_owned(), proxy: proxy.map(without_password), key, waited }
+    }
+
+    /// Why a response is inconclusive, if it is.
+    pub(super) fn doubt(&self, exchange: &Exchange) -> Option<Unusable> {
+        let response = match &exchange.outcome {
+            Outcome::Response(response) => response,
+            Outcome::Failed(failure) => return Some(self.unreachable(failure)),
+        };
+        let has_limits = response.headers.iter().any(|(name, _)| name.starts_with("x-ratelimit-"));
+        let media_type = response.media_type().unwrap_or_default();
+        let versioned = self.base_url.ends_with("/v1");
+        let another = |detail: &str| Some(self.another(detail.to_owned()));
+        match response.status {
+            401 => Some(Unusable::KeyRefused { hint: oddity(self.key.reveal()) }),
+            300..=399 => {
+                let place = response.header("location").unwrap_or("no location");
+                another(&format!("the response redirects to {place}, and the judge follows no redirects"))
+            }
+            404 if !has_limits || !versioned => another("the response is 404"),
+            400 if !has_limits && media_type != "application/json" => {
+                another("the response is 400; the server may require https://")
+            }
+            _ if media_type == "text/html" && !has_limits => another("the response is HTML instead of JSON"),
+            _ => None,
+        }
+    }
+
+    fn unreachable(&self, failure: &Failure) -> Unusable {
+        let (base_url, detail, waited) = (self.base_url.clone(), failure.detail.clone(), self.waited);
+        let tls =
+            |hint: &str| Unusable::Tls { base_url: base_url.clone(), detail: detail.clone(), hint: hint.to_owned() };
+        match (failure.kind, &self.proxy) {
+            (FailureKind::Connect | FailureKind::Unresolved, Some(proxy)) => {
+                Unusable::NoProxy { proxy: proxy.clone(), detail }
+            }
+            (FailureKind::Connect, None) => Unusable::NothingThere { base_url, detail, waited },
+            (FailureKind::Unresolved, None) => Unusable::Unresolved { base_url, detail, waited },
+            (FailureKind::NotTls, _) => {
+                tls(&format!("If the server uses plain HTTP, use --base-url {}", in_scheme(&base_url, "http")))
+            }
+            (FailureKind::Untrusted, _) => tls("To trust it, name a PEM file with --ca-cert FILE."),
+            (FailureKind::Tls, _) => {
+                tls("Check that the certificate is valid for the host name in --base-url, and has not expired.")
+            }
+            (FailureKind::Timeout, _) => {
+                let hint = "Check that this is an HTTP server. If it is slow, increase --timeout.".to_owned();
+                Unusable::NoAnswer { base_url, detail, hint }
+            }
+            (FailureKind::Broken, _) => {
+                let hint = if base_url.starts_with("https:") {
+                    "Check that this is an HTTP server.".to_owned()
+                } else {
+                    format!("If the server uses TLS, use --base-url {}", in_scheme(&base_url, "https"))
+                };
+                Unusable::NoAnswer { base_url, detail, hint }
+            }
+        }
+    }
+
+    /// The error for a base URL that is not that of the API, with a suggestion.
+    fn another(&self, detail: String) -> Unusable {
+        let base_url = self.base_url.clone();
+        let hint = match base_url.find("/v1") {
+            Some(at) if base_url.len() == at + 3 => "Check the host, port and path of --base-url.".to_owned(),
+            Some(at) if base_url[at + 3..].starts_with('/') => {
+                format!("The base URL of the API ends in /v1: did you mean {}?", &base_url[..at + 3])
+            }
+            _ => format!("The base URL of the API ends in /v1: did you mean {}/v1?", without_version(&base_url)),
+        };
+        Unusable::AnotherPlace { base_url, detail, hint }
+    }
+}
+
+/// The URL without a trailing version segment.
+fn without_version(base_url: &str) -> &str {
+    match base_url.rsplit_once('/') {
+        Some((rest, last))
+            if last.len() > 1 && last.starts_with('v') && last[1..].bytes().all(|b| b.is_ascii_digit()) =>
+        {
+            rest
+        }
+        _ => base_url,
+    }
+}
+
+fn in_scheme(base_url: &str, scheme: &str) -> String {
+    let rest = base_url.split_once(':').map_or(base_url, |(_, rest)| rest);
+    format!("{scheme}:{rest}")
+}
+
+/// What looks wrong about a rejected key.
+fn oddity(key: &str) -> &'static str {
+    if key.starts_with(['"', '\'']) {
+        " It begins with a quotation mark."
+    } else if key.starts_with(['$', '<', '{']) {
+        " It looks like a variable or a placeholder."
+    } else {
+        ""
+    }
+}
