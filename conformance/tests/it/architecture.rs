@@ -8,7 +8,7 @@ fn root() -> PathBuf {
 }
 
 /// Every Rust file below a folder of the workspace, with its path from the root.
-fn sources(folder: &str) -> Vec<(String, String)> {
+pub(crate) fn sources(folder: &str) -> Vec<(String, String)> {
     let mut files = Vec::new();
     let mut folders = vec![root().join(folder)];
     while let Some(folder) = folders.pop() {

@@ -18,7 +18,8 @@ fn caught() -> BTreeMap<String, usize> {
     caught
 }
 
-fn read(path: &str) -> String {
+/// A file of the repository.
+pub(crate) fn read(path: &str) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace");
     std::fs::read_to_string(root.join(path)).expect("a readable file")
 }

@@ -107,6 +107,32 @@ fn an_archive_of_a_browser_is_judged_as_far_as_it_goes() {
 }
 
 #[test]
+fn exports_of_other_programs_accuse_nobody_and_show_what_is_broken() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let archives = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace").join("fixtures/archives");
+    for (name, requests) in [("mitmproxy.har", 12), ("playwright-chromium.har", 9)] {
+        let lawful = judge(&[archives.join(name)], &Terms::default()).expect("a report");
+        let broken: Vec<_> = lawful.requirements.iter().filter(|requirement| requirement.failures > 0).collect();
+        assert!(broken.is_empty(), "{name}: {broken:#?}");
+        assert_eq!((lawful.verdict, lawful.requests, lawful.created), (Verdict::Incomplete, requests, 2), "{name}");
+        for id in ["list.array", "list.status-filter", "create.echo", "create.category-required", "get.not-found"] {
+            assert_eq!(statuses(&lawful)[id].0, Status::Pass, "{name}: {id}");
+        }
+        for id in ["orders.exists", "auth.missing-key", "errors.shape", "headers.limit", "versioning.lifetime"] {
+            assert_eq!(statuses(&lawful)[id].0, Status::Pass, "{name}: {id}");
+        }
+        assert!(!json::render(&lawful).contains("sk-test-key-4711"), "{name}: the report contains the key");
+        let text = std::fs::read_to_string(archives.join(name)).expect("a readable file");
+        let shouted = text.replace(
+            r#"31,\"name\":\"Rex\",\"categoryId\":1,\"status\":\"sold\""#,
+            r#"31,\"name\":\"Rex\",\"categoryId\":1,\"status\":\"Sold\""#,
+        );
+        let broken = judge(&[written(folder.path(), name, &shouted)], &Terms::default()).expect("a report");
+        assert_eq!(statuses(&broken)["pet.status-values"].0, Status::Fail, "{name}");
+    }
+}
+
+#[test]
 fn of_an_archive_the_side_is_judged_that_was_asked_for() {
     let refused = r#", {"startedDateTime": "2026-06-01T12:00:02.000Z", "time": 20,
  "request": {"method": "GET", "url": "https://api.example.com/v1/pets?limit=500&key=live-4711-secret", "httpVersion": "h2", "headers": [

@@ -54,6 +54,8 @@ impl Browser {
         };
         let page = page.replacen(policy, admitted, 1);
         let axe = &self.axe;
+        // An error in a script is one more thing that is wrong.
+        let script = format!("try {{\n{script}\n}} catch (error) {{ is('no error', error.stack, ''); }}");
         let script = format!(
             "<script nonce=\"test\">{axe}\n(async () => {{\n{LOOK}\n{script}\nawait finish();\n}})();</script></body>"
         );

@@ -1,0 +1,169 @@
+//! Archives of ordinary sessions: how many faults of the laboratory they still show, and that they accuse no lawful server.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::Path;
+
+use animal_store_conformance::recorded::{Terms, judge};
+use animal_store_conformance::report::har;
+use animal_store_reference::Plan;
+use animal_store_reference::lab::Variation;
+use animal_store_reference::lab::choices::{Build, Drawn, lawful};
+use animal_store_reference::lab::faults::{Fault, faults};
+use animal_store_rules::trace::Context;
+use animal_store_rules::trace::exchange::Exchange;
+use animal_store_rules::trace::knowledge::Extent;
+use animal_store_rules::trace::recording::{Head, Writer, lines};
+use libtest_mimic::Trial;
+use serde_json::Value;
+
+use crate::broken;
+use crate::figures::read;
+use crate::host::Host;
+use crate::session::session;
+use crate::trials::{Outcome, Table, block_on, plain};
+
+/// The snapshot of what each fault's archives show.
+const SNAPSHOT: &str = "archives";
+
+/// So many seeds of lawful servers have a session.
+const SEEDS: u64 = 50;
+
+/// A store that is in use has more animals than one page shows.
+const STOCK: usize = 30;
+
+/// Takes something from an entry of an archive.
+type LeaveOut = fn(&mut Value);
+
+/// What an exporter leaves out of an archive, and its name in the table.
+const LEFT_OUT: [(&str, LeaveOut); 3] =
+    [("complete", |_| {}), ("without Authorization", leave_out_keys), ("without bodies", leave_out_bodies)];
+
+/// What stands for no requirement.
+const NOTHING: &str = "nothing";
+
+/// The table of the faults, and a test for each lawful server.
+pub(crate) fn trials() -> Vec<Trial> {
+    let faults = faults().into_iter().map(|fault| (fault.name.clone(), fault));
+    let faults = Table::new("archive", faults, |fault| block_on(row(fault)));
+    let seeds = (0..=SEEDS).map(|seed| (format!("seed {seed}"), seed));
+    let mut trials = Table::new("archive", seeds, |seed| block_on(nobody_is_accused(*seed))).trials();
+    trials.push(faults.snapshot(SNAPSHOT));
+    trials.push(plain!("archives", the_figures_of_the_page_are_those_of_the_snapshot));
+    trials
+}
+
+/// What of a session with a fault its archives show.
+async fn row(fault: &Fault) -> Outcome {
+    let mut row = format!("{}\n", fault.name);
+    for (what, caught) in caught(fault.variation.clone()).await {
+        let caught = if caught.is_empty() { NOTHING.to_owned() } else { caught.join(" ") };
+        writeln!(row, "    {what}: {caught}").expect("memory");
+    }
+    Ok(row)
+}
+
+/// A lawful server of a seed, or the plain reference of 0.
+async fn nobody_is_accused(seed: u64) -> Outcome {
+    let choices = if seed == 0 { Vec::new() } else { lawful(seed, Drawn::ChoicesAndCircumstances) };
+    let accused: Vec<_> =
+        caught(Build::new(&choices).finish()).await.into_iter().filter(|(_, broken)| !broken.is_empty()).collect();
+    if accused.is_empty() { Ok(String::new()) } else { Err(format!("{accused:#?}")) }
+}
+
+/// What is broken in a session with a server, by what its archive lacks.
+async fn caught(mut variation: Variation) -> Vec<(&'static str, Vec<String>)> {
+    variation.setting.stock = variation.setting.stock.max(STOCK);
+    let host = Host::start(Plan::Free, variation).await;
+    let exchanges = session(&host).await;
+    let folder = tempfile::tempdir().expect("a folder");
+    let archive = archive(folder.path(), &host, &exchanges);
+    let judged = LEFT_OUT.map(|(what, leave_out)| {
+        let mut archive = archive.clone();
+        archive["log"]["entries"].as_array_mut().expect("entries").iter_mut().for_each(leave_out);
+        let path = folder.path().join("session.har");
+        std::fs::write(&path, archive.to_string()).expect("a writable folder");
+        let terms = Terms {
+            base_url: Some(host.base_url.clone()),
+            plan: "free".parse().ok(),
+            strict: Some(true),
+            ..Terms::default()
+        };
+        let report = judge(&[path], &terms).expect("a report");
+        (what, broken(&report).into_iter().map(|line| line.split(':').next().unwrap_or_default().to_owned()).collect())
+    });
+    judged.into()
+}
+
+/// The archive of a session, as the judge writes one of traffic that is not its own.
+fn archive(folder: &Path, host: &Host, exchanges: &[Exchange]) -> Value {
+    let context = Context {
+        extent: Extent::Sample,
+        base_url: host.base_url.clone(),
+        replicas: Vec::new(),
+        keys: Vec::new(),
+        plan_limits: None,
+        category_id: 1,
+        name_mark: None,
+        assumed_date: None,
+        left_out: Vec::new(),
+        unfinished: Vec::new(),
+    };
+    let writer = Writer { name: "session".to_owned(), version: String::new() };
+    let head = lines::head_line(&Head::of(&context, writer));
+    let text: String = std::iter::once(head).chain(exchanges.iter().map(lines::line)).collect();
+    let path = folder.join("session.jsonl");
+    std::fs::write(&path, text).expect("a writable folder");
+    let report = judge(&[path], &Terms::default()).expect("a report");
+    serde_json::from_str(&har::render(&report)).expect("JSON")
+}
+
+fn leave_out_keys(entry: &mut Value) {
+    entry["request"]["headers"].as_array_mut().expect("fields").retain(|field| field["name"] != "authorization");
+}
+
+fn leave_out_bodies(entry: &mut Value) {
+    if let Some(data) = entry["request"]["postData"].as_object_mut() {
+        data.remove("text");
+    }
+    entry["response"]["content"].as_object_mut().expect("a body").remove("text");
+}
+
+/// How many faults each kind of archive shows, by the area of the requirement that a fault is named after.
+fn figures() -> String {
+    let mut areas: BTreeMap<&str, (usize, [usize; LEFT_OUT.len()])> = BTreeMap::new();
+    let snapshot = read(&format!("snapshots/{SNAPSHOT}.snap"));
+    let mut area = "";
+    for line in snapshot.lines().skip_while(|line| !line.contains(':')).skip(1) {
+        match line.trim_start().split_once(": ").filter(|_| line.starts_with(' ')) {
+            None if line.contains('.') => {
+                area = line.split('.').next().unwrap_or_default();
+                areas.entry(area).or_default().0 += 1;
+            }
+            None => {}
+            Some((what, caught)) => {
+                let at = LEFT_OUT.iter().position(|(name, _)| *name == what).expect("a kind of archive");
+                areas.entry(area).or_default().1[at] += usize::from(caught != NOTHING);
+            }
+        }
+    }
+    let mut all = (0, [0; LEFT_OUT.len()]);
+    for (faults, caught) in areas.values() {
+        all.0 += faults;
+        all.1.iter_mut().zip(caught).for_each(|(sum, caught)| *sum += caught);
+    }
+    let head = LEFT_OUT.map(|(name, _)| name).join(" | ");
+    let mut text = format!("| requirements | faults | {head} |\n|---|---|---|---|---|\n");
+    for (area, (faults, caught)) in
+        areas.into_iter().map(|(area, row)| (format!("`{area}`"), row)).chain([("all".to_owned(), all)])
+    {
+        writeln!(text, "| {area} | {faults} | {} |", caught.map(|caught| caught.to_string()).join(" | "))
+            .expect("memory");
+    }
+    text
+}
+
+fn the_figures_of_the_page_are_those_of_the_snapshot() {
+    let (figures, page) = (figures(), read(".github/docs/recorded.md"));
+    assert!(page.contains(&figures), "the figures in .github/docs/recorded.md are stale; they should be:\n{figures}");
+}
