@@ -48,7 +48,9 @@ async fn serve(answers: &[Answer], clock: Clock) -> String {
             }
             let window = |remaining: u64, left: i64| {
                 let (limit, reset) = (LIMITS.per_minute, clock.now().as_second() + left);
-                format!("X-RateLimit-Limit: {limit}\r\nX-RateLimit-Remaining: {remaining}\r\nX-RateLimit-Reset: {reset}")
+                format!(
+                    "X-RateLimit-Limit: {limit}\r\nX-RateLimit-Remaining: {remaining}\r\nX-RateLimit-Reset: {reset}"
+                )
             };
             let lines = match answer {
                 Admitted(remaining, left) => format!("200 OK\r\n{}", window(remaining, left)),
