@@ -13,6 +13,7 @@ use animal_store_rules::trace::exchange::{Connection, Exchange, Request};
 use animal_store_rules::trace::keys::ApiKey;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
+use jiff::Timestamp;
 
 use crate::candidate::{Candidate, Nature, PER_DAY};
 use crate::laboratory::beside;
@@ -45,7 +46,10 @@ async fn record_the_traces() {
     );
     let small = Nature { limit: 90, first_window: 15, ..Nature::default() };
     save("odd", "every other lawful choice", candidate(Nature { odd: true, ..small }).await);
-    save("day", "headers that report the day", candidate(Nature { reports_day: true, ..small }).await);
+    // At noon, at whatever time it is recorded: a day that ends in some hours.
+    let minute = Timestamp::now().as_second().div_euclid(60) * 60;
+    let clock_off = 12 * 3_600 - minute.rem_euclid(24 * 3_600);
+    save("day", "headers that report the day", candidate(Nature { reports_day: true, clock_off, ..small }).await);
 }
 
 async fn reference(plan: Plan, stated: &str, profile: Profile, cases: Option<usize>, start_at: &str) -> Trace {
