@@ -39,6 +39,10 @@ const MAX_LINES: usize = 5;
 /// The maximum length of such a line.
 const MAX_LINE: usize = 400;
 
+/// The nice value of the thread that judges.
+#[cfg(target_os = "linux")]
+const LEAST_PRIORITY: i32 = 19;
+
 /// A rule that takes back what it held against a client when the client does better later: it counts once the part is complete.
 const TAKEN_BACK: &str = "client.backoff";
 
@@ -115,6 +119,7 @@ impl Session {
             is_closing: Arc::clone(&is_closing),
             pending: Vec::new(),
             bytes: 0,
+            divisible: (PART_EXCHANGES, PART),
             looked_at: 0,
             extent: Extent::Conversation,
             parts: 0,
@@ -125,6 +130,7 @@ impl Session {
             on_finding,
         };
         let thread = std::thread::Builder::new().name("judge".to_owned()).spawn(move || {
+            go_last();
             judge.record_head();
             judge.run(&received);
             let notes = judge.notes();
@@ -151,6 +157,17 @@ impl Session {
         Outcome { report, unwritten }
     }
 }
+
+/// Lets the traffic go first where processors are scarce. What there is no memory for by then is passed on unjudged, and counted.
+#[cfg(target_os = "linux")]
+fn go_last() {
+    // Where that is not allowed, the thread has the priority of all others.
+    let _ = rustix::process::setpriority_process(Some(rustix::thread::gettid()), LEAST_PRIORITY);
+}
+
+/// Elsewhere, the priority of a single thread is not for every program to set.
+#[cfg(not(target_os = "linux"))]
+fn go_last() {}
 
 /// The trace that is written.
 struct Recorder {
@@ -180,6 +197,8 @@ struct Judge {
     /// The exchanges of the present part, in the order of sending.
     pending: Vec<Exchange>,
     bytes: usize,
+    /// From how many exchanges, or bytes, on it is worth looking for a place to divide them again.
+    divisible: (usize, usize),
     /// How many of them were judged before the part is complete.
     looked_at: usize,
     extent: Extent,
@@ -213,7 +232,7 @@ impl Judge {
             self.count_lost();
             // Where more are in the queue, some of them may have been sent before the horizon.
             let horizon = if is_whole { horizon } else { Timestamp::MIN };
-            while self.exceeds(1) && self.divide(horizon) {}
+            while self.is_divisible() && self.divide(horizon) {}
             if Instant::now() >= next_look {
                 let begun = Instant::now();
                 self.look(horizon);
@@ -244,6 +263,10 @@ impl Judge {
         self.bytes > parts * PART || self.pending.len() >= parts * PART_EXCHANGES
     }
 
+    fn is_divisible(&self) -> bool {
+        self.pending.len() >= self.divisible.0 || self.bytes >= self.divisible.1
+    }
+
     /// Judges a part, if there is a place to divide what is there; whether there was one.
     fn divide(&mut self, horizon: Timestamp) -> bool {
         let (at, is_calm) = divided(&self.pending, horizon);
@@ -257,6 +280,8 @@ impl Judge {
             self.extent = Extent::Sample;
             true
         } else {
+            // Looking takes time with each exchange that is there, so it is not done for each that comes.
+            self.divisible = (self.pending.len() + PART_EXCHANGES / 8, self.bytes + PART / 8);
             false
         }
     }
@@ -270,6 +295,7 @@ impl Judge {
         let mut part = std::mem::replace(&mut self.pending, rest);
         self.bytes = self.pending.iter().map(weight).sum();
         self.looked_at = 0;
+        self.divisible = (PART_EXCHANGES, PART);
         part[0].known.begins = Some(self.extent);
         self.parts += 1;
         self.samples += usize::from(self.extent == Extent::Sample);
