@@ -7,7 +7,7 @@ use animal_store_rules::limiter::Anonymous;
 use animal_store_rules::trace::exchange::{Connection, Exchange, FailureKind, Outcome, Request};
 
 /// How often callers without a key may exhaust an allowance of theirs. The run waits for all but the last of them.
-pub(super) const ALLOWANCES: usize = 3;
+pub(super) const ALLOWANCES: usize = 5;
 
 /// How many requests may be lost with the connection that was kept for them, before all others get one of their own.
 const LOST: usize = 2;
@@ -37,6 +37,7 @@ impl Session<'_> {
                         "auth.",
                         "callers without a key have an allowance of their own, which was exhausted",
                     );
+                    self.leave_unfinished("the requests without a key");
                 }
             }
         }
