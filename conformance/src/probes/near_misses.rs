@@ -59,7 +59,7 @@ pub(super) const OTHER_IDS: usize = 3;
 
 /// Bodies that may be accepted or rejected.
 const UNUSUAL: [&str; 4] = [
-    r#"{"name":"","categoryId":@CATEGORY@}"#,
+    r#"{"name":"","categoryId":@CATEGORY@e0}"#,
     r#"{"name":"@NAME@\u0000 and more","categoryId":@CATEGORY@}"#,
     r#"{"name":"@NAME@","categoryId":0}"#,
     r#"{"name":"@NAME@","categoryId":-9223372036854775808}"#,

@@ -30,7 +30,7 @@ pub(crate) fn trials() -> Vec<Trial> {
 }
 
 /// The saboteurs that break something between two keys.
-const NEED_TWO_KEYS: [&str; 1] = ["quota.not-early.one-count-for-all"];
+const NEED_TWO_KEYS: [&str; 2] = ["quota.not-early.one-count-for-all", "quota.enforced.spares-the-first-key"];
 
 /// The saboteurs that show only where one key is watched over two Resets: with two keys a run is over sooner.
 const NEED_TWO_RESETS: [&str; 2] = ["headers.reset-time.day-ends-with-minute", "quota.not-early.fetches-at-times"];

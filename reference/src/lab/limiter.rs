@@ -52,6 +52,8 @@ pub enum Flaw {
     Exempts(fn(&Request) -> bool),
     /// Some requests are counted and never refused.
     Spares(fn(&Request) -> bool),
+    /// The requests of the key that was used first are counted and never refused.
+    SparesTheFirstKey,
     /// It reports a limit and never refuses.
     NeverRefuses,
     /// It answers this status instead of 429.
@@ -171,6 +173,8 @@ type Bucket = (i64, u64);
 struct Ledger {
     counts: HashMap<Bucket, Count>,
     reported: HashMap<u64, Reported>,
+    /// The key that was used first.
+    first: Option<i64>,
     /// The key that was used last, and its limits.
     caller: Option<(i64, Limits)>,
 }
@@ -196,6 +200,7 @@ impl Policy {
         let key = server.key_of(request);
         let is_known = key.is_some();
         if let Some(key) = key {
+            ledger.first.get_or_insert(key.id);
             ledger.caller = Some((key.id, key.limits()));
         } else if !self.by_address {
             return None;
@@ -220,7 +225,8 @@ impl Policy {
             (count.used, count.banned_until) = (limits.per_minute, now + server.scaled(seconds));
         }
         let exempt = matches!(self.flaw, Some(Flaw::Exempts(which)) if which(request));
-        let is_over = self.refuses(count, limits, request, now) && !exempt;
+        let is_spared = matches!(self.flaw, Some(Flaw::SparesTheFirstKey)) && ledger.first == Some(caller);
+        let is_over = self.refuses(count, limits, request, now) && !exempt && !is_spared;
         // Whoever has no key gets 401 and nothing else, and what is over the limit is not counted.
         let (refused, counted) = (is_over && is_known, !is_over && !exempt);
         if counted {

@@ -10,8 +10,8 @@ use animal_store_reference::lab::faults::{Fault, faults};
 use super::Options;
 use super::judging::{self, Run};
 
-/// The fault that shows only between two keys.
-const NEEDS_TWO_KEYS: &str = "quota.not-early.one-count-for-all";
+/// The faults that show only between two keys.
+const NEED_TWO_KEYS: [&str; 2] = ["quota.not-early.one-count-for-all", "quota.enforced.spares-the-first-key"];
 
 /// The verdict on one fault by one seed.
 struct Outcome {
@@ -56,7 +56,7 @@ pub(super) fn run(options: &Options, text: &str) -> anyhow::Result<ExitCode> {
 
 /// What of a fault one run does not find.
 async fn missed(fault: &Fault, seed: u64, verbose: bool) -> anyhow::Result<Vec<String>> {
-    let run = Run { plan: Plan::Free, seed, two_keys: fault.name == NEEDS_TWO_KEYS, verbose };
+    let run = Run { plan: Plan::Free, seed, two_keys: NEED_TWO_KEYS.contains(&fault.name.as_str()), verbose };
     let report = match judging::judge(&run, fault.variation.clone()).await? {
         Ok(report) => report,
         Err(error) => return Ok(vec![format!("any requirement, for there is no verdict ({error})")]),
@@ -77,7 +77,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_fault_that_needs_two_keys_exists() {
-        assert!(faults().iter().any(|fault| fault.name == NEEDS_TWO_KEYS));
+    fn the_faults_that_need_two_keys_exist() {
+        let names: Vec<String> = faults().into_iter().map(|fault| fault.name).collect();
+        assert!(NEED_TWO_KEYS.iter().all(|name| names.iter().any(|fault| fault == name)));
     }
 }

@@ -197,6 +197,26 @@ fn doors() -> Vec<Fault> {
             }
         }),
         fault(
+            "stored-with-a-slash",
+            "Without a key, a creation at /pets/ is refused and stores the animal.",
+            &["auth.refused-stores-nothing"],
+            "a handler that runs before the check of the key, for the path with a slash alone",
+        )
+        .edit(|request, server| {
+            if request.path == "/pets/" && request.method == Method::POST && server.key_of(request).is_none() {
+                "/pets".clone_into(&mut request.path);
+                request.headers.insert("x-checked-late", 1.into());
+                if let Some(key) = server.keys().first() {
+                    request.authorize(key);
+                }
+            }
+        })
+        .after_inner(|request, response| {
+            if request.headers.contains_key("x-checked-late") {
+                response.refuse(401);
+            }
+        }),
+        fault(
             "short-cache",
             "Without a key, the last list is shown to the next caller who asks for the same.",
             &["auth.missing-key"],

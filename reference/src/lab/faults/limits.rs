@@ -50,6 +50,14 @@ fn refusing(
     fault(short, does, &["quota.not-early"], like).before(refuses)
 }
 
+/// Whether at least five requests of this second came before this one.
+fn is_sixth(server: &ServerState) -> bool {
+    let (burst, now) = (server.own::<Burst>(), server.now());
+    let mut burst = burst.0.lock().unwrap_or_else(PoisonError::into_inner);
+    *burst = if burst.0 == now { (now, burst.1 + 1) } else { (now, 1) };
+    burst.1 > 5
+}
+
 fn early() -> Vec<Fault> {
     vec![
         refusing(
@@ -64,13 +72,24 @@ fn early() -> Vec<Fault> {
             "More than five requests in a second are answered with 429.",
             "a proxy that allows five requests a second, whatever the plan",
             1,
-            |_, server| {
-                let (burst, now) = (server.own::<Burst>(), server.now());
-                let mut burst = burst.0.lock().unwrap_or_else(PoisonError::into_inner);
-                *burst = if burst.0 == now { (now, burst.1 + 1) } else { (now, 1) };
-                burst.1 > 5
-            },
+            |_, server| is_sixth(server),
         ),
+        fault(
+            "shield-with-reset-now",
+            "More than five requests in a second are answered with 429, whose Reset is now.",
+            &["quota.not-early"],
+            "a second limiter, per second, which reports its own window",
+        )
+        .before(|request, server| {
+            server.key_of(request)?;
+            is_sixth(server).then(|| {
+                let mut response = shield(1);
+                response.set("x-ratelimit-limit", 5);
+                response.set(REMAINING, 0);
+                response.set(RESET, server.now());
+                response
+            })
+        }),
         refusing(
             "fetches-at-times",
             "Fetches are answered with 429 for half of every minute.",
@@ -172,6 +191,20 @@ fn costs() -> Vec<Fault> {
             "a fetch that counts, and is served all the same",
         )
         .limiter(flawed(Flaw::Spares(Request::is_get))),
+        fault(
+            "spares-orders",
+            "Store orders are counted and never refused.",
+            &["quota.enforced"],
+            "an operation that counts, and is served all the same",
+        )
+        .limiter(flawed(Flaw::Spares(Request::is_orders))),
+        fault(
+            "spares-the-first-key",
+            "The key that was used first is counted and never refused.",
+            &["quota.enforced"],
+            "a key of the administrator, which no limit holds for",
+        )
+        .limiter(flawed(Flaw::SparesTheFirstKey)),
     ]
 }
 
@@ -185,7 +218,19 @@ fn unreported() -> Vec<Fault> {
     )
     .after(|_, response, _| FIELDS.iter().for_each(|field| response.remove(field)));
     silent.variation.setting.counts_in_layer = true;
-    vec![silent]
+    let silent_lists = fault(
+        "silent-on-lists",
+        "There is a limit in the headers alone, and lists have none of them.",
+        &["quota.enforced"],
+        "headers from a filter that one route leaves out, without a limiter behind them",
+    )
+    .limiter(flawed(Flaw::NeverRefuses))
+    .after(|request, response, _| {
+        if request.is_list() {
+            FIELDS.iter().for_each(|field| response.remove(field));
+        }
+    });
+    vec![silent, silent_lists]
 }
 
 /// Lists that begin with the oldest animals: of a long catalogue, a new one never reaches a page.

@@ -187,6 +187,34 @@ fn failing_readers() -> Vec<Fault> {
             }
         }),
         failing(
+            "nought-crash",
+            "An animal of the category 0 is answered with 500.",
+            &["create.success"],
+            "a foreign key that no row has, and an exception that nobody catches",
+            500,
+            |request| request.object().is_some_and(|pet| pet.get("categoryId") == Some(&json!(0))),
+        ),
+        failing(
+            "negative-crash",
+            "An animal of a negative category is answered with 500.",
+            &["create.success"],
+            "a column without a sign, and an exception that nobody catches",
+            500,
+            |request| {
+                request
+                    .object()
+                    .is_some_and(|pet| pet.get("categoryId").and_then(Value::as_i64).is_some_and(i64::is_negative))
+            },
+        ),
+        failing(
+            "exponent-crash",
+            "A number with an exponent is answered with 500.",
+            &["create.success"],
+            "a conversion of digits, whose exception nobody catches",
+            500,
+            move |request| holds(request, "1e0"),
+        ),
+        failing(
             "text-crash",
             "A body labelled as text is answered with 500.",
             &["create.malformed-json"],

@@ -17,6 +17,17 @@ pub(super) fn faults() -> Vec<Fault> {
             }
         }),
         fault(
+            "drops-large-bodies",
+            "The connection ends without a response when a body has more than 64 KiB.",
+            &["service.complete-answer"],
+            "a proxy that closes the connection where a body exceeds its buffer",
+        )
+        .after(|request, response, _| {
+            if request.body.len() > 64 * 1024 {
+                response.delivery = Delivery::Dropped;
+            }
+        }),
+        fault(
             "cuts-long-lists",
             "A list of more than 1,000 bytes breaks off in the middle.",
             &["service.complete-answer"],

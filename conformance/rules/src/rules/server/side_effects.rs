@@ -4,20 +4,23 @@ use std::collections::{HashMap, HashSet};
 
 use crate::facts::Facts;
 use crate::history::{Animal, Entry, History};
-use crate::request::{CreateBody, Operation};
+use crate::request::Operation;
 use crate::rules::needs::Needs;
 use crate::rules::{Judgement, Rule};
+use crate::trace::json::Json;
 
 pub(crate) const RULES: &[Rule] = &[
-    Rule::new("create.refused-stores-nothing", |d, j| stores_nothing(d, j, "400", |c| c.status() == Some(400)))
-        .needing(Needs::BODIES.of_run()),
-    // Whatever the status: without a valid key nothing may be created. A lawful status is another rule's concern.
+    Rule::new("create.refused-stores-nothing", |d, j| {
+        stores_nothing(d, j, "400", |c| is_creation(c) && c.status() == Some(400));
+    })
+    .needing(Needs::BODIES.of_run()),
+    // Whatever the status, and at whatever path: without a valid key nothing may be created. A lawful status is another rule's concern.
     Rule::new("auth.refused-stores-nothing", |d, j| {
         stores_nothing(d, j, "no valid key", |c| c.credential.is_invalid());
     })
     .needing(Needs::BODIES.of_run()),
     Rule::new("quota.refused-stores-nothing", |d, j| {
-        stores_nothing(d, j, "429", |c| c.status() == Some(429) && !c.credential.is_invalid());
+        stores_nothing(d, j, "429", |c| is_creation(c) && c.status() == Some(429) && !c.credential.is_invalid());
     })
     .needing(Needs::BODIES.of_run()),
 ];
@@ -28,24 +31,21 @@ fn stores_nothing(
     why: &str,
     is_refused: fn(&Entry<'_>) -> bool,
 ) {
-    let refusals: Vec<(&Entry<'_>, &str)> = history
-        .creates()
-        .filter(|(entry, _)| is_refused(entry))
-        .filter_map(|(entry, body)| Some((entry, name(body)?)))
-        .collect();
+    let refused = history.entries.iter().filter(|entry| is_refused(entry));
+    let refusals: Vec<(&Entry<'_>, String)> = refused.filter_map(|entry| Some((entry, name_in(entry)?))).collect();
     if refusals.is_empty() {
         return;
     }
-    let elsewhere: HashSet<&str> =
-        history.creates().filter(|(entry, _)| !is_refused(entry)).filter_map(|(_, body)| name(body)).collect();
+    let elsewhere: HashSet<String> =
+        history.entries.iter().filter(|entry| !is_refused(entry)).filter_map(name_in).collect();
     let mut showings: HashMap<&str, Vec<&Entry<'_>>> = HashMap::new();
     for entry in &history.entries {
         for shown in entry.animals().into_iter().filter_map(Animal::name) {
             showings.entry(shown).or_default().push(entry);
         }
     }
-    for (refused, name) in refusals {
-        let shown = showings.get(name).map_or(&[][..], Vec::as_slice);
+    for (refused, name) in &refusals {
+        let shown = showings.get(name.as_str()).map_or(&[][..], Vec::as_slice);
         let existed = shown.iter().any(|entry| entry.precedes(refused));
         if elsewhere.contains(name) || existed {
             continue;
@@ -62,8 +62,20 @@ fn stores_nothing(
     }
 }
 
-fn name(body: &CreateBody) -> Option<&str> {
-    body.draft().and_then(|draft| draft.name.as_deref())
+fn is_creation(entry: &Entry<'_>) -> bool {
+    matches!(entry.operation, Operation::Create(_))
+}
+
+/// The name of the animal that a request would create, also at another path, such as `/pets/`.
+fn name_in(entry: &Entry<'_>) -> Option<String> {
+    let request = &entry.exchange.request;
+    match &entry.operation {
+        Operation::Create(body) => body.draft()?.name.clone(),
+        Operation::Elsewhere if request.method == "POST" => {
+            Json::parse(&request.body.as_ref()?.bytes).ok()?.get("name")?.as_str().map(str::to_owned)
+        }
+        _ => None,
+    }
 }
 
 /// Whether animals were shown after a request. Where nothing was shown, nothing was seen to hold either; an empty list is a

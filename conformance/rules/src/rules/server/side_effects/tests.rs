@@ -1,4 +1,5 @@
 use super::*;
+use crate::trace::exchange::Request;
 use crate::trace_builder::TraceBuilder;
 
 const NONE: [[usize; 0]; 0] = [];
@@ -28,4 +29,22 @@ fn that_nothing_was_stored_is_seen_where_animals_were_looked_for_afterwards() {
     assert_eq!(judged(refused().list(200, 6, 7).together(1..=2)), 0);
     let other = TraceBuilder::new().refused_create(400).get(7, Some("sold"));
     assert_eq!(judged(other), 1);
+}
+
+#[test]
+fn without_a_valid_key_nothing_is_created_at_any_path() {
+    let judge: fn(&Facts<'_>, &mut Judgement) = |facts, judgement| {
+        stores_nothing(facts, judgement, "no valid key", |entry| entry.credential.is_invalid());
+    };
+    let sent = |builder: TraceBuilder, path: &str| {
+        let request = Request::new("POST", path).json(r#"{"name":"Rex 1","categoryId":1}"#);
+        builder.ask(request, 404, String::new())
+    };
+    let keyless = |path: &str| sent(TraceBuilder::new(), path).change_last(|sent| sent.request.authorization = None);
+    for path in ["/pets", "/pets/"] {
+        assert_eq!(keyless(path).get(7, Some("sold")).failing(judge), [[2, 1]], "{path}");
+        assert_eq!(keyless(path).create(7).get(7, Some("sold")).failing(judge), NONE, "{path}: then with a key");
+    }
+    assert_eq!(sent(keyless("/pets/"), "/pets/").get(7, Some("sold")).failing(judge), NONE, "there with a key, too");
+    assert_eq!(keyless("/pets/").get(7, None).failing(judge), NONE);
 }
