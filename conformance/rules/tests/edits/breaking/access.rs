@@ -1,12 +1,13 @@
 //! Keys that are refused although valid, and callers without one that are let in or reported something else than 401.
 
 use animal_store_rules::history::Entry;
-use animal_store_rules::request::{Credential, Defect, Operation};
+use animal_store_rules::request::{CreateBody, Credential, Defect, Operation};
 use animal_store_rules::trace::Trace;
+use animal_store_rules::trace::exchange::Connection;
 use serde_json::json;
 
 use super::Breaking;
-use crate::tools::{answer, empty, last, limited, listed_by, places, refuse, set_json};
+use crate::tools::{answer, empty, keyed, last, limited, listed_by, places, refuse, set_json};
 
 pub(super) const EDITS: &[Breaking] = &[
     Breaking {
@@ -76,6 +77,30 @@ pub(super) const EDITS: &[Breaking] = &[
         },
     },
     Breaking {
+        rule: "auth.missing-key",
+        name: "a connection that was kept after a request with the key needs none",
+        trace: "free",
+        also: &[],
+        apply: |trace| {
+            as_with_the_key(trace, |entry| {
+                let kept = entry.exchange.request.connection == Connection::Kept;
+                kept && is(entry, Defect::Absent) && entry.operation.is_certainly_valid()
+            });
+        },
+    },
+    Breaking {
+        rule: "auth.missing-key",
+        name: "animals are listed without a key at /pets/",
+        trace: "free",
+        also: &[],
+        apply: |trace| {
+            let_in(trace, |entry| {
+                let request = &entry.exchange.request;
+                (request.method.as_str(), request.path.as_str()) == ("GET", "/pets/") && is(entry, Defect::Absent)
+            });
+        },
+    },
+    Breaking {
         rule: "auth.invalid-key",
         name: "a made-up key gets a list",
         trace: "pro",
@@ -131,6 +156,19 @@ pub(super) const EDITS: &[Breaking] = &[
         apply: |trace| let_in(trace, |entry| lacks(entry, Defect::Inexact) && credential(entry).len() == 27),
     },
     Breaking {
+        rule: "auth.exact-key",
+        name: "a key with another last letter is taken",
+        trace: "pro",
+        also: &[],
+        apply: |trace| {
+            let_in(trace, |entry| {
+                lacks(entry, Defect::Inexact)
+                    && credential(entry).starts_with("Bearer sk-")
+                    && credential(entry).len() == 27
+            });
+        },
+    },
+    Breaking {
         rule: "auth.bearer-header",
         name: "a key without a scheme is taken",
         trace: "free",
@@ -143,6 +181,26 @@ pub(super) const EDITS: &[Breaking] = &[
         trace: "odd",
         also: &[],
         apply: |trace| let_in(trace, |entry| is(entry, Defect::NotBearer) && credential(entry).starts_with("Basic ")),
+    },
+    Breaking {
+        rule: "auth.bearer-header",
+        name: "a key is taken as the user of Basic authentication",
+        trace: "free",
+        also: &[],
+        apply: |trace| {
+            as_with_the_key(trace, |entry| {
+                matches!(entry.operation, Operation::Get(_))
+                    && is(entry, Defect::NotBearer)
+                    && credential(entry).starts_with("Basic ")
+            });
+        },
+    },
+    Breaking {
+        rule: "auth.bearer-header",
+        name: "the second of two Authorization fields is taken, a key under Basic",
+        trace: "free",
+        also: &[],
+        apply: |trace| let_in(trace, |entry| lacks(entry, Defect::Repeated)),
     },
     Breaking {
         rule: "auth.bearer-header",
@@ -179,7 +237,36 @@ pub(super) const EDITS: &[Breaking] = &[
         name: "a body is looked at before the key",
         trace: "odd",
         also: &[],
-        apply: |trace| unsound(trace, |operation| matches!(operation, Operation::Create(_)), 400),
+        apply: |trace| {
+            let other_media = Operation::Create(CreateBody::OtherMedia);
+            let with_body =
+                |operation: &Operation| matches!(operation, Operation::Create(_)) && *operation != other_media;
+            unsound(trace, with_body, 400);
+        },
+    },
+    Breaking {
+        rule: "auth.before-all-else",
+        name: "a media type is a bad request before the key is looked at",
+        trace: "odd",
+        also: &[],
+        apply: |trace| unsound(trace, |operation| *operation == Operation::Create(CreateBody::OtherMedia), 400),
+    },
+    Breaking {
+        rule: "auth.before-all-else",
+        name: "a media type is unsupported before the key is looked at",
+        trace: "free",
+        also: &[],
+        apply: |trace| unsound(trace, |operation| *operation == Operation::Create(CreateBody::OtherMedia), 415),
+    },
+    Breaking {
+        rule: "auth.before-all-else",
+        name: "a caller without a key is refused for the rate, and has no allowance",
+        trace: "free",
+        also: &[],
+        apply: |trace| {
+            let sound = |entry: &Entry<'_>| is(entry, Defect::Absent) && entry.operation.is_certainly_valid();
+            last(trace, sound, |response| refuse(response, 429));
+        },
     },
 ];
 
@@ -211,7 +298,22 @@ fn let_in(trace: &mut Trace, pick: impl Fn(&Entry<'_>) -> bool) {
     response.body = body;
 }
 
-fn unsound(trace: &mut Trace, operation: fn(&Operation) -> bool, status: u16) {
+/// Answers the requests that are picked as the same ones with the key were.
+fn as_with_the_key(trace: &mut Trace, pick: impl Fn(&Entry<'_>) -> bool) {
+    let picked = places(trace, pick);
+    assert!(!picked.is_empty(), "there is nothing to edit");
+    for at in picked {
+        let target = trace.exchanges[at].request.target();
+        let shown = places(trace, |entry| keyed(entry, 200) && entry.exchange.request.target() == target);
+        let earlier = *shown.iter().rfind(|shown| **shown < at).expect("the same with the key");
+        let body = trace.exchanges[earlier].response().expect("an answer").body.clone();
+        let response = answer(&mut trace.exchanges[at]);
+        response.status = 200;
+        response.body = body;
+    }
+}
+
+fn unsound(trace: &mut Trace, operation: impl Fn(&Operation) -> bool, status: u16) {
     let pick = |entry: &Entry<'_>| {
         entry.credential.is_invalid() && operation(&entry.operation) && !entry.operation.is_certainly_valid()
     };

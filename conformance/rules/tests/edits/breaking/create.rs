@@ -240,20 +240,6 @@ pub(super) const EDITS: &[Breaking] = &[
         also: &[],
         apply: |trace| last(trace, malformed, accept),
     },
-    Breaking {
-        rule: "create.malformed-json",
-        name: "an animal with something after it gets 200",
-        trace: "free",
-        also: &[],
-        apply: |trace| {
-            let unclear = |entry: &Entry<'_>| {
-                entry.operation == Operation::Create(CreateBody::Unclear)
-                    && entry.key().is_some()
-                    && entry.status() == Some(400)
-            };
-            last(trace, unclear, |response| response.status = 200);
-        },
-    },
 ];
 
 /// A valid creation that was answered with the animal, and not fetched afterwards.

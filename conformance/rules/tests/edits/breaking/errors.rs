@@ -1,7 +1,7 @@
 //! Errors of another shape, with another status in the body, or under another label.
 
 use animal_store_rules::history::Entry;
-use animal_store_rules::request::Operation;
+use animal_store_rules::request::{CreateBody, Operation};
 use animal_store_rules::trace::exchange::Response;
 use serde_json::{Value, json};
 
@@ -90,6 +90,15 @@ pub(super) const EDITS: &[Breaking] = &[
         },
     },
     Breaking {
+        rule: "errors.shape",
+        name: "a plain 404 is labelled as gzip",
+        trace: "odd",
+        also: &[],
+        apply: |trace| {
+            last(trace, |entry| described(entry, 404), |response| set(response, "content-encoding", "gzip"));
+        },
+    },
+    Breaking {
         rule: "errors.status-member",
         name: "404 says 400",
         trace: "free",
@@ -156,7 +165,16 @@ pub(super) const EDITS: &[Breaking] = &[
         name: "a body is refused with a status that the tables do not list, and without an Error",
         trace: "day",
         also: &[],
-        apply: |trace| last(trace, |entry| keyed(entry, 415), |response| set_json(response, &Value::Null)),
+        apply: |trace| {
+            let other_media = Operation::Create(CreateBody::OtherMedia);
+            let is_refused = |entry: &Entry<'_>| {
+                entry.operation == other_media && entry.key().is_some() && matches!(entry.status(), Some(400..=415))
+            };
+            last(trace, is_refused, |response| {
+                response.status = 415;
+                set_json(response, &Value::Null);
+            });
+        },
     },
     Breaking {
         rule: "errors.elsewhere",

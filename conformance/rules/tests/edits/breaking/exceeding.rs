@@ -179,6 +179,13 @@ pub(super) const EDITS: &[Breaking] = &[
         },
     },
     Breaking {
+        rule: "quota.not-early",
+        name: "creations stay refused when the key has recovered for lists",
+        trace: "free",
+        also: &[],
+        apply: refuse_a_creation_again,
+    },
+    Breaking {
         rule: "quota.error-body",
         name: "429 brings a web page",
         trace: "free",
@@ -302,5 +309,22 @@ fn never_recover(trace: &mut Trace) {
         set(response, "date", date);
         trace.exchanges.push(again);
     }
+    renumber(trace);
+}
+
+/// Sends a creation that was refused for the rate again, as soon as something else has got an answer. It is refused until the end of the
+/// new window.
+fn refuse_a_creation_again(trace: &mut Trace) {
+    let refused = places(trace, |entry| limited(entry) && matches!(entry.operation, Operation::Create(_)))[0];
+    let recovered = places(trace, |entry| entry.key().is_some() && entry.succeeded());
+    let at = *recovered.iter().find(|at| **at > refused).expect("an answer after the wait");
+    let mut again = trace.exchanges[at].clone();
+    again.request = trace.exchanges[refused].request.clone();
+    again.sent_at = again.received_at;
+    let response = answer(&mut again);
+    let wait = window(response).reset - server_time(response);
+    refuse(response, 429);
+    set(response, "retry-after", wait);
+    trace.exchanges.insert(at + 1, again);
     renumber(trace);
 }

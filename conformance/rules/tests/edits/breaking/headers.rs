@@ -3,11 +3,13 @@
 use animal_store_rules::history::Entry;
 use animal_store_rules::request::Operation;
 use animal_store_rules::trace::Trace;
+use animal_store_rules::trace::exchange::{Exchange, Response};
 use jiff::SignedDuration;
 
 use super::Breaking;
 use crate::tools::{
-    all, answer, created, fetched, http_date, keyed, last, limited, listed, places, remove, server_time, set, window,
+    all, answer, created, fetched, http_date, keyed, last, limited, listed, places, remove, renumber, server_time, set,
+    window,
 };
 
 const LIMIT: &str = "x-ratelimit-limit";
@@ -193,6 +195,20 @@ pub(super) const EDITS: &[Breaking] = &[
     },
     Breaking {
         rule: "headers.reset-time",
+        name: "every Reset is twenty seconds early",
+        trace: "free",
+        also: &[],
+        apply: |trace| reset(trace, |reset, _| reset - 20),
+    },
+    Breaking {
+        rule: "headers.reset-time",
+        name: "the figures of the day come with the end of the minute",
+        trace: "free",
+        also: &[],
+        apply: report_the_day,
+    },
+    Breaking {
+        rule: "headers.reset-time",
         name: "the figure of a minute comes with the end of the day",
         trace: "odd",
         also: &[],
@@ -212,12 +228,7 @@ pub(super) const EDITS: &[Breaking] = &[
         also: &[],
         apply: |trace| {
             let half = trace.exchanges.len() / 2;
-            for exchange in &mut trace.exchanges[half..] {
-                exchange.sent_at += SignedDuration::from_secs(10);
-                exchange.received_at += SignedDuration::from_secs(10);
-                let response = answer(exchange);
-                set(response, "date", http_date(server_time(response) + 10));
-            }
+            delay(&mut trace.exchanges[half..], 10);
             reset(trace, |_, now| now + 1);
         },
     },
@@ -253,7 +264,40 @@ fn reset(trace: &mut Trace, change: impl Fn(i64, i64) -> i64) {
     );
 }
 
-fn set_reset(response: &mut animal_store_rules::trace::exchange::Response, later: i64) {
+fn set_reset(response: &mut Response, later: i64) {
     let reset = window(response).reset;
     set(response, RESET, reset + later);
+}
+
+/// Reports the limit of the day, and what remains of it, and leaves the Reset as it is. Nothing is refused, and some seconds of each window
+/// have passed when its first request is sent.
+fn report_the_day(trace: &mut Trace) {
+    const DAY: u64 = 1_000;
+    trace.exchanges.retain(|exchange| exchange.status() != Some(429));
+    renumber(trace);
+    let (mut end, mut base, mut latest) = (0, 0, 0);
+    for at in places(trace, |entry| !entry.credential.is_invalid() && entry.operation != Operation::Elsewhere) {
+        let window = window(answer(&mut trace.exchanges[at]));
+        let used = window.limit - window.remaining;
+        // Ends so close to each other are those of one window, rounded.
+        if window.reset > end + 2 {
+            (end, base) = (window.reset, latest + 1 - used);
+            delay(&mut trace.exchanges[at..], 5);
+        }
+        latest = latest.max(base + used);
+        let response = answer(&mut trace.exchanges[at]);
+        set(response, LIMIT, DAY);
+        set(response, REMAINING, DAY - base - used);
+    }
+}
+
+/// Lets exchanges happen so many seconds later.
+fn delay(exchanges: &mut [Exchange], seconds: i64) {
+    for exchange in exchanges {
+        exchange.sent_at += SignedDuration::from_secs(seconds);
+        exchange.received_at += SignedDuration::from_secs(seconds);
+        let response = answer(exchange);
+        let date = http_date(server_time(response) + seconds);
+        set(response, "date", date);
+    }
 }

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use animal_store_rules::history::Entry;
 use animal_store_rules::trace::Trace;
+use animal_store_rules::trace::exchange::Response;
 use animal_store_rules::trace::rate_limit::RateHeaders;
 
 use super::Breaking;
-use crate::tools::{answer, created, keyed, places, recount, refuse, renumber, server_time, set, window};
+use crate::tools::{answer, created, keyed, places, recount, refuse, remove, renumber, server_time, set, window};
 
 pub(super) const EDITS: &[Breaking] = &[
     Breaking {
@@ -15,14 +16,31 @@ pub(super) const EDITS: &[Breaking] = &[
         name: "a 429 with a window of its own comes between two answers",
         trace: "free",
         also: &[],
-        apply: interrupt,
+        apply: |trace| interrupt(trace, ends_now),
     },
     Breaking {
         rule: "quota.not-early",
         name: "a 429 comes between two answers of another server",
         trace: "odd",
         also: &[],
-        apply: interrupt,
+        apply: |trace| interrupt(trace, ends_now),
+    },
+    Breaking {
+        rule: "quota.not-early",
+        name: "a 429 without rate-limit headers comes between two answers",
+        trace: "free",
+        also: &[
+            ("headers.limit", "the 429 has none"),
+            ("headers.remaining", "the 429 has none"),
+            ("headers.reset", "the 429 has none"),
+        ],
+        apply: |trace| {
+            interrupt(trace, |refusal| {
+                for name in ["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"] {
+                    remove(refusal, name);
+                }
+            });
+        },
     },
     Breaking {
         rule: "quota.every-operation",
@@ -38,8 +56,8 @@ fn has_window(entry: &Entry<'_>) -> bool {
     entry.rate.as_ref().and_then(RateHeaders::window).is_some()
 }
 
-/// Puts a refusal that reports a window which ends now between two answers that promise many more.
-fn interrupt(trace: &mut Trace) {
+/// Puts a refusal between two answers that promise many more.
+fn interrupt(trace: &mut Trace, report: fn(&mut Response)) {
     const MANY: u64 = 20;
     let lists = places(trace, |entry| keyed(entry, 200) && has_window(entry));
     let is_free = |at: &&usize| {
@@ -53,12 +71,17 @@ fn interrupt(trace: &mut Trace) {
     (refusal.sent_at, refusal.received_at) = (refusal.received_at, refusal.received_at);
     let response = answer(&mut refusal);
     refuse(response, 429);
+    set(response, "retry-after", 1);
+    report(response);
+    trace.exchanges.insert(at + 1, refusal);
+    renumber(trace);
+}
+
+/// Reports an exhausted window which ends now.
+fn ends_now(response: &mut Response) {
     let now = server_time(response);
     set(response, "x-ratelimit-remaining", 0);
     set(response, "x-ratelimit-reset", now);
-    set(response, "retry-after", 1);
-    trace.exchanges.insert(at + 1, refusal);
-    renumber(trace);
 }
 
 /// Counts every creation twice, in each window by itself.

@@ -225,6 +225,21 @@ pub(super) const EDITS: &[Breaking] = &[
         },
     },
     Breaking {
+        rule: "list.agrees",
+        name: "an animal is listed under a second id",
+        trace: "free",
+        also: &[],
+        apply: |trace| {
+            let mark = trace.context.name_mark.clone().expect("a mark");
+            with_list(trace, "limit=100", |pets| {
+                let is_own = |pet: &&Value| pet["name"].as_str().is_some_and(|name| name.contains(&mark));
+                let mut again = pets.iter().find(is_own).expect("an animal of this run").clone();
+                again["id"] = json!(777_777);
+                pets.push(again);
+            });
+        },
+    },
+    Breaking {
         rule: "list.bad-parameters",
         name: "limit=0 makes the server fail",
         trace: "free",

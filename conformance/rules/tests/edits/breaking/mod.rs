@@ -1,6 +1,7 @@
 //! Breaking edits: for every rule, answers that no lawful server gives. The rule must catch them, and no unrelated rule may.
 
 mod access;
+mod bodies;
 mod create;
 mod errors;
 mod exceeding;
@@ -50,6 +51,7 @@ pub(super) fn breaking_edits() -> impl Iterator<Item = &'static Breaking> {
         resources::EDITS,
         lists::EDITS,
         create::EDITS,
+        bodies::EDITS,
         side_effects::EDITS,
         get::EDITS,
         access::EDITS,

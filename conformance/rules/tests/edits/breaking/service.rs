@@ -3,7 +3,7 @@
 use animal_store_rules::history::Entry;
 use animal_store_rules::request::Operation;
 use animal_store_rules::trace::Trace;
-use animal_store_rules::trace::exchange::{Failure, FailureKind, Outcome};
+use animal_store_rules::trace::exchange::{Connection, Failure, FailureKind, Outcome};
 
 use super::Breaking;
 use crate::tools::{all, created, fetched, last, listed, listed_by, places, remove, set};
@@ -22,6 +22,17 @@ pub(super) const EDITS: &[Breaking] = &[
         trace: "odd",
         also: &[],
         apply: |trace| fail(trace, FailureKind::Timeout, created),
+    },
+    Breaking {
+        rule: "service.complete-answer",
+        name: "two requests on connections that were kept get nothing",
+        trace: "free",
+        also: &[],
+        apply: |trace| {
+            for _ in 0..2 {
+                fail(trace, FailureKind::Broken, |entry| entry.exchange.request.connection == Connection::Kept);
+            }
+        },
     },
     Breaking {
         rule: "service.complete-answer",
@@ -57,6 +68,13 @@ pub(super) const EDITS: &[Breaking] = &[
         trace: "odd",
         also: &[],
         apply: |trace| last(trace, listed_by("status=lost"), |response| response.body.clear()),
+    },
+    Breaking {
+        rule: "service.json",
+        name: "a plain list is labelled as gzip",
+        trace: "pro",
+        also: &[],
+        apply: |trace| last(trace, listed, |response| set(response, "content-encoding", "gzip")),
     },
     Breaking {
         rule: "service.json",

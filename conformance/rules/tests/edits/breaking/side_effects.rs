@@ -17,6 +17,13 @@ pub(super) const EDITS: &[Breaking] = &[
         apply: |trace| list_what_was_sent(trace, |entry| keyed(entry, 400)),
     },
     Breaking {
+        rule: "create.refused-stores-nothing",
+        name: "a creation that got 400 is fetched",
+        trace: "free",
+        also: &[],
+        apply: |trace| fetch_what_was_sent(trace, |entry| keyed(entry, 400)),
+    },
+    Breaking {
         rule: "auth.refused-stores-nothing",
         name: "a creation without a key is listed",
         trace: "free",
@@ -28,17 +35,7 @@ pub(super) const EDITS: &[Breaking] = &[
         name: "a creation without a key is fetched",
         trace: "free",
         also: &[],
-        apply: |trace| {
-            let name = name_of(trace, |entry| entry.credential.is_invalid());
-            last(
-                trace,
-                |entry| keyed(entry, 404) && entry.exchange.request.path == "/pets/0",
-                |response| {
-                    response.status = 200;
-                    set_json(response, &json!({"id": 0, "name": name, "categoryId": 1}));
-                },
-            );
-        },
+        apply: |trace| fetch_what_was_sent(trace, |entry| entry.credential.is_invalid()),
     },
     Breaking {
         rule: "quota.refused-stores-nothing",
@@ -54,6 +51,13 @@ pub(super) const EDITS: &[Breaking] = &[
         also: &[],
         apply: |trace| list_what_was_sent(trace, limited),
     },
+    Breaking {
+        rule: "quota.refused-stores-nothing",
+        name: "a creation over the limit is fetched",
+        trace: "free",
+        also: &[],
+        apply: |trace| fetch_what_was_sent(trace, limited),
+    },
 ];
 
 /// The name of a creation that is picked.
@@ -66,6 +70,16 @@ fn name_of(trace: &Trace, pick: fn(&Entry<'_>) -> bool) -> String {
     let body = trace.exchanges[at].request.body.as_ref().expect("a body");
     let body: serde_json::Value = serde_json::from_slice(&body.bytes).expect("JSON");
     body["name"].as_str().expect("a name").to_owned()
+}
+
+/// Shows the animal of a refused creation to whoever fetches an id that nobody has.
+fn fetch_what_was_sent(trace: &mut Trace, pick: fn(&Entry<'_>) -> bool) {
+    let name = name_of(trace, pick);
+    let of_nobody = |entry: &Entry<'_>| keyed(entry, 404) && entry.exchange.request.path == "/pets/0";
+    last(trace, of_nobody, |response| {
+        response.status = 200;
+        set_json(response, &json!({"id": 0, "name": name, "categoryId": 1}));
+    });
 }
 
 /// Puts the animal of a refused creation into the last long list.
