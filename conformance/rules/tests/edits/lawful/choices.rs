@@ -2,13 +2,15 @@
 
 use animal_store_rules::history::{Entry, History};
 use animal_store_rules::limiter::Limiter;
-use animal_store_rules::request::{CreateBody, Credential, Operation, Parameter, PetId};
+use animal_store_rules::request::{Ambiguity, CreateBody, Credential, Defect, Fault, Operation, Parameter, PetId};
 use animal_store_rules::trace::Trace;
 use fastrand::Rng;
 use serde_json::json;
 
 use super::Lawful;
-use crate::tools::{each, empty, every, fetched, http_date, keyed, limited, recount, refuse, remove, set, set_json};
+use crate::tools::{
+    each, empty, every, fetched, http_date, keyed, limited, places, recount, refuse, remove, renumber, set, set_json,
+};
 
 pub(super) const EDITS: &[Lawful] = &[
     Lawful { name: "optional headers are left out", hides: None, apply: fewer_headers },
@@ -22,6 +24,11 @@ pub(super) const EDITS: &[Lawful] = &[
     Lawful { name: "what is no int64 gets 400 or 404", hides: None, apply: malformed_id },
     Lawful { name: "JSON under another label is refused in another way", hides: None, apply: other_media },
     Lawful { name: "what is no JSON is refused in another way", hides: None, apply: malformed_json },
+    Lawful { name: "a number of 5,000 digits is refused in another way", hides: None, apply: many_digits },
+    Lawful { name: "a body of 65 KiB is refused in another way", hides: None, apply: large_body },
+    Lawful { name: "half of a surrogate pair is refused in another way", hides: None, apply: half_a_pair },
+    Lawful { name: "two Authorization fields make a request malformed", hides: None, apply: two_credentials },
+    Lawful { name: "bodies are labelled as not encoded", hides: None, apply: not_encoded },
     Lawful { name: "store orders answers in any other way", hides: None, apply: orders },
     Lawful { name: "unknown paths and methods are answered in any way", hides: None, apply: elsewhere },
     Lawful { name: "a lower-case scheme is refused", hides: None, apply: scheme_case },
@@ -34,6 +41,11 @@ pub(super) const EDITS: &[Lawful] = &[
         name: "a 429 has an Error",
         hides: None,
         apply: |trace, _| each(trace, limited, |response| refuse(response, 429)),
+    },
+    Lawful {
+        name: "one more request goes over each limit",
+        hides: Some("after repeated refusals there may be a ban"),
+        apply: once_more_over_the_limit,
     },
     Lawful { name: "Retry-After comes in its other form", hides: None, apply: retry_after_form },
     Lawful { name: "Retry-After is a few seconds longer", hides: None, apply: longer_retry_after },
@@ -180,6 +192,48 @@ fn malformed_json(trace: &mut Trace, random: &mut Rng) {
     each(trace, pick, |response| refuse(response, random.choice([400, 413, 422]).expect("there are three")));
 }
 
+/// Refuses what is refused with one of the statuses of those who take no such body.
+fn refuse_otherwise(trace: &mut Trace, random: &mut Rng, pick: fn(&CreateBody) -> bool) {
+    let picked = |entry: &Entry<'_>| {
+        matches!(&entry.operation, Operation::Create(body) if pick(body)) && (keyed(entry, 400) || keyed(entry, 413))
+    };
+    each(trace, picked, |response| refuse(response, random.choice([400, 413, 422]).expect("there are three")));
+}
+
+fn many_digits(trace: &mut Trace, random: &mut Rng) {
+    refuse_otherwise(
+        trace,
+        random,
+        |body| matches!(body, CreateBody::Faulty(faults, _) if faults.contains(&Fault::CategoryDigits)),
+    );
+}
+
+fn large_body(trace: &mut Trace, random: &mut Rng) {
+    refuse_otherwise(
+        trace,
+        random,
+        |body| matches!(body, CreateBody::NewPet(_, ambiguities) if ambiguities.contains(&Ambiguity::Size)),
+    );
+}
+
+fn half_a_pair(trace: &mut Trace, random: &mut Rng) {
+    refuse_otherwise(trace, random, |body| *body == CreateBody::Unclear);
+}
+
+fn two_credentials(trace: &mut Trace, _: &mut Rng) {
+    let pick = |entry: &Entry<'_>| {
+        entry.operation != Operation::Elsewhere && entry.credential == Credential::Invalid(Defect::Repeated)
+    };
+    each(trace, pick, |response| refuse(response, 400));
+}
+
+fn not_encoded(trace: &mut Trace, random: &mut Rng) {
+    every(trace, |response| {
+        let label = random.choice(["identity", "Identity", ""]).expect("there are three");
+        set(response, "content-encoding", label);
+    });
+}
+
 fn orders(trace: &mut Trace, random: &mut Rng) {
     let pick = |entry: &Entry<'_>| entry.operation == Operation::Orders && entry.key().is_some() && !limited(entry);
     each(trace, pick, |response| match random.u8(0..6) {
@@ -220,6 +274,18 @@ fn elsewhere(trace: &mut Trace, random: &mut Rng) {
 
 fn scheme_case(trace: &mut Trace, _: &mut Rng) {
     each(trace, |entry| entry.credential == Credential::Ambiguous, |response| refuse(response, 401));
+}
+
+/// The last request of each series that was refused for the rate is sent again at once, and gets the same answer.
+fn once_more_over_the_limit(trace: &mut Trace, _: &mut Rng) {
+    let refused = places(trace, limited);
+    for at in refused.iter().rev().filter(|at| !refused.contains(&(**at + 1))) {
+        let mut again = trace.exchanges[*at].clone();
+        (again.sent_at, again.received_at) = (again.received_at, again.received_at);
+        again.step.clear();
+        trace.exchanges.insert(at + 1, again);
+    }
+    renumber(trace);
 }
 
 fn retry_after_form(trace: &mut Trace, _: &mut Rng) {

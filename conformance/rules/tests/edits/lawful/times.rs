@@ -22,6 +22,7 @@ pub(super) const EDITS: &[Lawful] = &[
         apply: slow,
     },
     Lawful { name: "Reset is rounded now up, now down", hides: None, apply: rounded_reset },
+    Lawful { name: "Reset is rounded down by a second", hides: None, apply: early_reset },
     Lawful { name: "Date is a second old", hides: None, apply: old_date },
     Lawful { name: "the run ended early", hides: Some("what was to be edited may be missing"), apply: ended_early },
     Lawful {
@@ -87,6 +88,10 @@ fn rounded_reset(trace: &mut Trace, random: &mut Rng) {
     every(trace, |response| {
         recount(response, "x-ratelimit-reset", |reset| reset + i64::from(random.bool()));
     });
+}
+
+fn early_reset(trace: &mut Trace, _: &mut Rng) {
+    every(trace, |response| recount(response, "x-ratelimit-reset", |reset| reset - 1));
 }
 
 fn old_date(trace: &mut Trace, random: &mut Rng) {
