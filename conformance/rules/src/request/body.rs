@@ -269,6 +269,8 @@ mod tests {
             r#"{"name":"Heron 1","categoryId":1,"status":null}"#,
             r#"{"name":"Heron 1","categoryId":1,"id":5}"#,
             r#"{"name":"Heron 1","categoryId":1,"colour":"grey"}"#,
+            r#"{"name":"Heron 1","Name":"Heron 2","categoryId":1}"#,
+            r#"{"Name":5,"name":"Heron 1","categoryId":1,"CategoryId":"x","Status":"lost"}"#,
             r#"{"name":5,"name":"Heron 1","categoryId":1}"#,
         ] {
             assert!(

@@ -40,6 +40,8 @@ fn every_kind_of_request_with_a_valid_key_has_the_answers_that_the_specification
         (create(r#"{"name":"Rex","categoryId":1}"#), vec![201], "201 Pet"),
         (create(r#"{"name":"","categoryId":1}"#), created.clone(), "201 Pet, or any 4xx"),
         (create(r#"{"name":"Rex","categoryId":2}"#), vec![201, 400], "201 Pet, or 400 Error"),
+        (create(r#"{"name":"Rex","categoryId":1e0}"#), vec![201, 400], "201 Pet, or 400 Error"),
+        (create(r#"{"name":"Rex","Name":5,"categoryId":1}"#), vec![201, 400], "201 Pet, or 400 Error"),
         (create("{}").body("text/plain", "{}"), created.clone(), "201 Pet, or any 4xx"),
         (get("/pets/7"), vec![200, 404], "200 Pet, or 404 Error"),
         (get("/pets/seven"), vec![400, 404], "400 or 404 Error"),

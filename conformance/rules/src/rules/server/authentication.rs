@@ -118,7 +118,37 @@ fn before_all_else(facts: &Facts<'_>, judgement: &mut Judgement) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace_builder::TraceBuilder;
+    use crate::trace::exchange::Request;
+    use crate::trace_builder::{TraceBuilder, animal};
+
+    const NONE: [[usize; 0]; 0] = [];
+
+    /// What `/pets/` shows to a caller without a valid key, after the animal 7 was created.
+    fn shown_elsewhere(status: u16, body: impl Into<String>) -> TraceBuilder {
+        TraceBuilder::new().create(7).key("sk-Unknown").ask(Request::new("GET", "/pets/"), status, body.into())
+    }
+
+    #[test]
+    fn animals_of_this_run_are_shown_at_no_path_without_a_key() {
+        let list = |pet: String| format!("[{pet}]");
+        assert_eq!(shown_elsewhere(200, list(animal(7, "sold"))).failing(missing_key), [[2]]);
+        assert_eq!(shown_elsewhere(200, animal(7, "sold")).failing(missing_key), [[2]], "alone");
+        assert_eq!(shown_elsewhere(401, list(animal(7, "sold"))).failing(missing_key), NONE, "refused");
+        assert_eq!(shown_elsewhere(200, "[]").failing(missing_key), NONE);
+        assert_eq!(shown_elsewhere(200, "<h1>pets</h1>").failing(missing_key), NONE);
+    }
+
+    #[test]
+    fn what_else_stands_elsewhere_is_open() {
+        assert_eq!(shown_elsewhere(200, animal(8, "sold")).failing(missing_key), NONE, "somebody else's");
+        let renamed = animal(7, "sold").replace("Rex 1", "Max 1");
+        assert_eq!(shown_elsewhere(200, renamed).failing(missing_key), NONE, "something else with this number");
+        let together = shown_elsewhere(200, animal(7, "sold")).together(1..=2);
+        assert_eq!(together.failing(missing_key), NONE, "it was not created yet");
+        let elsewhere = Request::new("GET", "/pets/");
+        let with_key = TraceBuilder::new().create(7).ask(elsewhere, 200, animal(7, "sold"));
+        assert_eq!(with_key.failing(missing_key), NONE, "with a key");
+    }
 
     #[test]
     fn a_limiter_before_authentication_is_one_finding_and_hides_no_hole() {

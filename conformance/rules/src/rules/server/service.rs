@@ -80,3 +80,43 @@ fn json(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::exchange::Failure;
+    use crate::trace_builder::TraceBuilder;
+
+    const NONE: [[usize; 0]; 0] = [];
+
+    /// A list is asked for, and the request fails.
+    fn failed(builder: TraceBuilder, connection: Connection, kind: FailureKind) -> TraceBuilder {
+        builder.list(200, 9, 10).change_last(|exchange| {
+            exchange.request.connection = connection;
+            exchange.outcome = Outcome::Failed(Failure { kind, detail: String::new() });
+        })
+    }
+
+    fn lost(builder: TraceBuilder) -> TraceBuilder {
+        failed(builder, Connection::Kept, FailureKind::Broken)
+    }
+
+    #[test]
+    fn one_connection_that_was_kept_may_end_and_no_second_one() {
+        let first = || TraceBuilder::new().list(200, 9, 10);
+        assert_eq!(lost(first()).failing(complete_answer), NONE);
+        assert_eq!(lost(lost(first())).failing(complete_answer), [[2], [3]]);
+        assert_eq!(lost(lost(first()).list(200, 8, 10)).failing(complete_answer), [[2], [4]]);
+    }
+
+    #[test]
+    fn any_other_failure_is_no_coincidence() {
+        let first = || TraceBuilder::new().list(200, 9, 10);
+        let own = failed(first(), Connection::Own, FailureKind::Broken);
+        assert_eq!(own.failing(complete_answer), [[2]]);
+        let late = failed(first(), Connection::Kept, FailureKind::Timeout);
+        assert_eq!(late.failing(complete_answer), [[2]]);
+        let beside = failed(lost(first()), Connection::Own, FailureKind::Broken);
+        assert_eq!(beside.failing(complete_answer), [[3]], "the lost one is still the only one");
+    }
+}
