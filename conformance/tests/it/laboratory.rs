@@ -7,10 +7,6 @@ use animal_store_conformance::http::clock::Clock;
 use animal_store_reference::clock::{Clock as ServerClock, TimeSource};
 use jiff::{SignedDuration, Timestamp};
 
-/// The clock of a run jumps to the end of a wait at once. Of requests that were sent together, each waits from its arrival, so the jump
-/// is put off for as long, by the machine's clock, as they may take to arrive.
-const GATHERING: Duration = Duration::from_millis(2);
-
 /// The judge's time, so far ahead.
 struct Shared {
     clock: Clock,
@@ -23,11 +19,7 @@ impl TimeSource for Shared {
     }
 
     fn sleep(&self, duration: Duration) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
-        Box::pin(async move {
-            let until = self.clock.instant() + duration;
-            tokio::time::sleep(GATHERING).await;
-            self.clock.sleep(until.saturating_duration_since(self.clock.instant())).await;
-        })
+        Box::pin(self.clock.sleep(duration))
     }
 }
 

@@ -1,15 +1,9 @@
 //! Exceeding the limit.
 
-use std::sync::{Mutex, PoisonError};
-
 use super::create::{keep, show_kept};
 use super::{Fault, fault};
 use crate::lab::limiter::{Flaw, flawed};
 use crate::lab::{Request, Response, ServerState};
-
-/// Until when creations are refused.
-#[derive(Default)]
-struct Punished(Mutex<i64>);
 
 pub(super) fn faults() -> Vec<Fault> {
     [counts(), refusals(), ends()].into_iter().flatten().collect()
@@ -256,29 +250,6 @@ fn ends() -> Vec<Fault> {
             Flaw::ForgetsAfter(25),
             "a process that is started anew under load",
         ),
-        fault(
-            "creations-stay-refused",
-            "After a 429, creations are answered with 429 for two minutes more than the headers say.",
-            &["quota.recovers"],
-            "a second limiter on writes, which punishes whoever was refused",
-        )
-        .before(|request, server| {
-            let until = *server.own::<Punished>().0.lock().unwrap_or_else(PoisonError::into_inner);
-            let is_punished = request.is_create() && server.key_of(request).is_some() && server.now() < until;
-            is_punished.then(|| {
-                let mut response = Response::new(429);
-                response.refuse(429);
-                response.set("retry-after", until - server.now());
-                response
-            })
-        })
-        .after(|request, response, server| {
-            // Its own refusals have no Reset.
-            let reset = response.number_of("x-ratelimit-reset");
-            if response.status == 429 && reset > 0 && server.key_of(request).is_some() {
-                *server.own::<Punished>().0.lock().unwrap_or_else(PoisonError::into_inner) = reset + 120;
-            }
-        }),
         refusing(
             "announced-too-short",
             "A 429 asks for a wait of one second, which is too short.",
