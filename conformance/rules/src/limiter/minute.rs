@@ -20,8 +20,23 @@ impl<'h> KeyLimits<'h> {
         let Some(plan_limits) = self.plan_limits() else { return true };
         // Of requests at the same time, any may have been counted first.
         let may_be_before = |entry: &Entry<'_>| !std::ptr::eq(entry, limited) && !limited.precedes(entry);
-        let ages = self.ages(may_be_before, window, limited.exchange.received_at);
-        most_counted(&ages) >= plan_limits.per_minute
+        let until = limited.exchange.received_at;
+        let ages = self.ages(may_be_before, window, until);
+        most_counted(&ages) + self.used_by_others(ages.len() as u64, window, until) >= plan_limits.per_minute
+    }
+
+    /// How much of the day others may have used in the time in which requests count against the minute that ends now, of which this run
+    /// sent so many.
+    fn used_by_others(&self, sent: u64, day: Window, until: Timestamp) -> u64 {
+        let is_recent = |entry: &Entry<'_>| until.duration_since(entry.exchange.received_at) <= longest_age();
+        // A refusal may say that nothing remains whatever there was.
+        let says_nothing = |answer: &Answer<'_>| answer.entry.is_limited() && answer.window.remaining == 0;
+        let reported = || self.answers().iter().filter(|answer| answer.window.is_same(day) && !says_nothing(answer));
+        let before = reported().rev().find(|answer| !is_recent(answer.entry));
+        let recent = reported().filter(|answer| is_recent(answer.entry) && answer.entry.exchange.sent_at <= until);
+        let remaining: Vec<u64> = before.into_iter().chain(recent).map(|answer| answer.window.remaining).collect();
+        let fell = remaining.iter().max().zip(remaining.iter().min()).map_or(0, |(most, least)| most - least);
+        fell.saturating_sub(sent * self.cost())
     }
 
     /// How many requests of this run may count against the minute that ends now, given the window of the last answer.
@@ -33,11 +48,10 @@ impl<'h> KeyLimits<'h> {
 
     /// How long ago requests were sent that may count against the minute, or weigh in it.
     fn ages(&self, is_asked_for: impl Fn(&Entry<'_>) -> bool, window: Window, until: Timestamp) -> Vec<SignedDuration> {
-        let longest = Tolerance::LONGEST_MINUTE.duration() + Tolerance::MINUTE.duration();
         let counts = |entry: &&Entry<'_>| is_asked_for(entry) && self.may_count(entry, window);
         let entries = self.history.entries.iter().filter(counts);
         let ages = entries.map(|entry| until.duration_since(entry.exchange.sent_at));
-        ages.filter(|age| *age <= longest).collect()
+        ages.filter(|age| *age <= longest_age()).collect()
     }
 
     /// The limit of the minute, where the last answer reports the day and the plan is known.
@@ -91,6 +105,11 @@ impl<'h> KeyLimits<'h> {
         let left = SignedDuration::from_secs(last.left().saturating_sub(since.as_secs()));
         (!left.is_negative()).then_some(left)
     }
+}
+
+/// How long a request counts against the minute, or weighs in the next one.
+fn longest_age() -> SignedDuration {
+    Tolerance::LONGEST_MINUTE.duration() + Tolerance::MINUTE.duration()
 }
 
 /// The most that requests sent so long ago can count for, wherever a minute begins: of a counter that slides, those of the minute before
@@ -208,7 +227,7 @@ mod tests {
     fn where_the_day_is_reported_the_minute_behind_it_is_exhausted_by_as_many_as_its_limit() {
         let decided = |lists: u64, others: fn(TraceBuilder) -> TraceBuilder, wait: i64| {
             let builder = (0..lists).fold(TraceBuilder::new().window(3_600), |s, at| s.list(200, 999 - at, 1_000));
-            others(builder).key("sk-Key1").wait(wait).list(429, 900, 1_000).main_key(|key| {
+            others(builder).key("sk-Key1").wait(wait).list(429, 1_000 - lists, 1_000).main_key(|key| {
                 let limited = key.answers()[lists as usize];
                 key.minute_is_exhausted(limited.entry, limited.window)
             })
@@ -239,5 +258,21 @@ mod tests {
         assert!(!decided(58, silent, 0));
         assert!(decided(58, |builder| silent(builder).list(401, 940, 1_000), 0), "one address");
         assert!(!decided(58, |builder| silent(builder).list(401, 5, 60), 0));
+    }
+
+    #[test]
+    fn what_others_used_of_the_day_counts_against_the_minute_behind_it() {
+        let decided = |remaining: u64, refusal: u64, wait: i64| {
+            let builder = TraceBuilder::new().window(3_600).list(200, 999, 1_000).wait(wait);
+            builder.list(200, remaining, 1_000).list(429, refusal, 1_000).plan(FREE).main_key(|key| {
+                let limited = key.answers()[2];
+                key.minute_is_exhausted(limited.entry, limited.window)
+            })
+        };
+        assert!(decided(939, 939, 0), "58 by others");
+        assert!(!decided(940, 940, 0), "57 by others");
+        assert!(decided(998, 939, 0), "the refusal shows it");
+        assert!(!decided(998, 0, 0), "a refusal may say that nothing remains");
+        assert!(decided(939, 939, 200), "in that time, it is unknown when");
     }
 }

@@ -1,18 +1,18 @@
 //! Other traffic on a key, and what a request costs: whether Remaining fell by more than the run's own requests explain.
 
-use super::key::KeyLimits;
+use super::key::{Answer, KeyLimits};
 
-impl KeyLimits<'_> {
+impl<'h> KeyLimits<'h> {
     /// Whether Remaining ever fell by more than this run's own requests explain, at whatever each of them costs.
     #[must_use]
     pub fn has_other_traffic(&self) -> bool {
         /// So much used is hardly what others happen to have used of the next window as well, and nothing else of it.
         const SOME: u64 = 2;
         *self.other_traffic.get_or_init(|| {
-            self.pairs().any(|[before, after]| {
+            self.in_turn().any(|[before, after]| {
                 let (earlier, later) = (before.window, after.window);
                 // A refusal may say that nothing remains whatever there was.
-                if !before.precedes(&after) || earlier.limit != later.limit || after.entry.is_limited() {
+                if earlier.limit != later.limit || after.entry.is_limited() {
                     return false;
                 }
                 let fell = if earlier.is_same(later) {
@@ -31,6 +31,14 @@ impl KeyLimits<'_> {
                 };
                 fell > self.cost() * self.history.sent_between(before.entry, after.entry)
             })
+        })
+    }
+
+    /// Each answer with the first one to a request that was sent after it; of those that overlap, others come in between.
+    fn in_turn(&self) -> impl Iterator<Item = [Answer<'h>; 2]> {
+        self.answers().iter().enumerate().filter_map(|(at, before)| {
+            let after = self.answers()[at..].iter().find(|after| before.precedes(after))?;
+            Some([*before, *after])
         })
     }
 
@@ -124,6 +132,17 @@ mod tests {
         assert!(shared(
             TraceBuilder::new().lists(60, &[(200, 9), (200, 5), (200, 8), (200, 7), (200, 4)]).together(2..=4)
         ));
+    }
+
+    #[test]
+    fn of_requests_that_overlap_each_is_compared_with_the_first_that_was_sent_after_its_answer() {
+        let overlapping = |last| {
+            let answers = [(200, 9), (200, 8), (200, last)];
+            shared(TraceBuilder::new().lists(60, &answers).together(1..=2).together(2..=3))
+        };
+        assert!(!overlapping(7));
+        assert!(!overlapping(9), "in whatever order");
+        assert!(overlapping(6), "the second request and the third used two");
     }
 
     /// So many successes, each of which uses up `cost`.

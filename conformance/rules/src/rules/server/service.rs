@@ -6,6 +6,7 @@ use crate::request::Operation;
 use crate::rules::needs::Needs;
 use crate::rules::{Judgement, Rule, answered};
 use crate::trace::exchange::{Connection, FailureKind, MAX_BODY, Outcome};
+use crate::trace::knowledge::Fact;
 
 pub(crate) const RULES: &[Rule] =
     &[Rule::new("service.complete-answer", complete_answer), Rule::new("service.json", json).needing(Needs::RESPONSE)];
@@ -53,7 +54,9 @@ fn is_described_success(entry: &Entry<'_>) -> bool {
 
 /// What is wrong with `Content-Encoding`, where it names a coding that the body is not in: whoever decodes it gets nothing.
 pub(crate) fn false_coding(entry: &Entry<'_>) -> Option<String> {
-    let coding = entry.response()?.content_coding()?;
+    // A value that the recording leaves out is no coding.
+    let is_known = !entry.exchange.known.withheld.contains(Fact::ResponseHeaders);
+    let coding = entry.response()?.content_coding().filter(|_| is_known)?;
     matches!(entry.json, Some(Ok(_))).then(|| format!("Content-Encoding: {coding}, and a body that is not encoded"))
 }
 
@@ -84,6 +87,7 @@ fn json(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::history::History;
     use crate::trace::exchange::Failure;
     use crate::trace_builder::TraceBuilder;
 
@@ -118,5 +122,15 @@ mod tests {
         assert_eq!(late.failing(complete_answer), [[2]]);
         let beside = failed(lost(first()), Connection::Own, FailureKind::Broken);
         assert_eq!(beside.failing(complete_answer), [[3]], "the lost one is still the only one");
+    }
+
+    #[test]
+    fn a_coding_is_judged_only_where_the_headers_are_known() {
+        let coded = |value: &str| TraceBuilder::new().list(200, 9, 10).header("content-encoding", value);
+        let redacted =
+            coded("[redacted]").change_last(|exchange| exchange.known.withheld.insert(Fact::ResponseHeaders));
+        let is_false = |builder: TraceBuilder| false_coding(&History::new(&builder.trace()).entries[0]).is_some();
+        assert!(is_false(coded("gzip")) && !is_false(coded("identity")));
+        assert!(!is_false(redacted));
     }
 }
