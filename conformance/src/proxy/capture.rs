@@ -1,9 +1,11 @@
 //! From messages that pass to exchanges that rules judge.
 
-use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap};
+use hyper::Method;
+use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderName};
 use hyper::http::{request, response};
 
 use super::budget::Reserved;
+use super::fields::Fields;
 use super::tee::Copied;
 use super::traffic::Ticket;
 use animal_store_rules::trace::exchange::{Body, Exchange, Failure, Outcome, Request, Response};
@@ -11,18 +13,36 @@ use animal_store_rules::trace::knowledge::{Fact, Knowledge};
 use animal_store_rules::trace::recording::sample::is_needed;
 use jiff::{SignedDuration, Timestamp};
 
-/// A request that has passed, and what is known of it.
+/// A request that has passed: what is kept of it, its body apart.
 pub(super) struct Asked {
-    request: Request,
-    content_type: Option<String>,
-    known: Knowledge,
+    method: Method,
+    path: String,
+    query: Option<String>,
+    fields: Fields,
     pub(super) ticket: Ticket,
 }
 
-/// An exchange, and the memory that it takes until it is judged.
+/// What is kept of a response, its body apart.
+pub(super) struct Head {
+    status: u16,
+    fields: Fields,
+}
+
+/// What came of a request.
+enum Answer {
+    /// A response with its body, if a whole copy of it was kept.
+    Response(Head, Option<Vec<u8>>),
+    /// No response of the server: something between client and server answered instead, or lost the answer.
+    None(Failure),
+}
+
+/// Both messages as they passed, and the memory that they take until they are judged.
 pub(super) struct Captured {
-    pub(super) exchange: Exchange,
-    pub(super) ticket: Ticket,
+    asked: Asked,
+    /// The body of the request, if a whole copy of it was kept.
+    sent: Option<Vec<u8>>,
+    answer: Answer,
+    received_at: Timestamp,
     pub(super) reserved: Reserved,
 }
 
@@ -40,103 +60,128 @@ pub(super) fn below<'t>(target: &'t str, base_path: &str) -> Option<(&'t str, Op
 }
 
 impl Asked {
-    /// What is kept of a request to the service, its body apart.
+    /// What is kept of a request to the service; none of a request to another path.
     pub(super) fn new(parts: &request::Parts, base_path: &str, begin: impl FnOnce() -> Ticket) -> Option<Asked> {
         let target = parts.uri.path_and_query().map_or("/", |target| target.as_str());
         let (path, query) = below(target, base_path)?;
-        let mut request = Request::new(parts.method.as_str(), path);
-        request.query = query.map(str::to_owned);
-        let mut known = Knowledge { precision: SignedDuration::ZERO, ..Knowledge::default() };
-        let mut credentials = parts.headers.get_all(AUTHORIZATION).iter();
-        match (credentials.next().map(|value| value.to_str()), credentials.next()) {
-            (None, _) => {}
-            (Some(Ok(value)), None) => request.authorization = Some(value.to_owned()),
-            // Which of several counts, nobody knows.
-            _ => known.withheld.insert(Fact::Credential),
-        }
-        request.headers = fields(&parts.headers).filter(|(name, _)| is_needed(name)).collect();
-        let content_type = parts.headers.get(CONTENT_TYPE);
-        let content_type = content_type.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
-        Some(Asked { request, content_type, known, ticket: begin() })
+        let is_kept = |name: &HeaderName| [AUTHORIZATION, CONTENT_TYPE].contains(name) || is_needed(name.as_str());
+        Some(Asked {
+            method: parts.method.clone(),
+            path: path.to_owned(),
+            query: query.map(str::to_owned),
+            fields: Fields::of(&parts.headers, is_kept),
+            ticket: begin(),
+        })
     }
 
-    /// Puts in the body, if a whole copy of it was kept. What is unknown of it is withheld.
-    fn with_body(&mut self, body: Option<Copied>, reserved: &mut Reserved) {
-        let body = body.and_then(|copied| {
+    /// The exchange with the response of the server.
+    pub(super) fn answered(self, head: Head, sent: Option<Copied>, received: Copied, at: Timestamp) -> Captured {
+        let (body, reserved) = received.into_parts();
+        self.concluded(Answer::Response(head, body), sent, at, reserved)
+    }
+
+    /// The exchange without one.
+    pub(super) fn unserved(self, failure: Failure, sent: Option<Copied>, at: Timestamp, none: Reserved) -> Captured {
+        self.concluded(Answer::None(failure), sent, at, none)
+    }
+
+    fn concluded(
+        self,
+        answer: Answer,
+        sent: Option<Copied>,
+        received_at: Timestamp,
+        mut reserved: Reserved,
+    ) -> Captured {
+        let sent = sent.and_then(|copied| {
             let (body, memory) = copied.into_parts();
             reserved.absorb(memory);
             body
         });
-        match (body, self.content_type.take()) {
-            (Some(bytes), _) if bytes.is_empty() => {}
-            (Some(bytes), Some(content_type)) => self.request.body = Some(Body { content_type, bytes }),
-            _ => self.known.withheld.insert(Fact::RequestBody),
-        }
+        Captured { asked: self, sent, answer, received_at, reserved }
+    }
+}
+
+impl Head {
+    pub(super) fn new(parts: &response::Parts) -> Head {
+        Head { status: parts.status.as_u16(), fields: Fields::of(&parts.headers, |_| true) }
+    }
+}
+
+impl Captured {
+    pub(super) fn ticket(&self) -> Ticket {
+        self.asked.ticket
     }
 
-    /// The exchange with the response of the server.
-    pub(super) fn answered(mut self, parts: &Head, sent: Option<Copied>, received: Copied, at: Timestamp) -> Captured {
-        let (body, mut reserved) = received.into_parts();
-        self.with_body(sent, &mut reserved);
-        let mut response =
-            Response { status: parts.status, headers: parts.headers.clone(), body: Vec::new(), cut: false };
-        match body {
-            // What is in a content coding is not decoded here.
-            Some(body) if response.content_coding().is_none() => response.body = body,
-            _ => self.known.withheld.insert(Fact::ResponseBody),
-        }
-        self.concluded(Outcome::Response(response), at, reserved)
-    }
-
-    /// The exchange without one: something between client and server answered instead, or lost the answer.
-    pub(super) fn unserved(
-        mut self,
-        failure: Failure,
-        sent: Option<Copied>,
-        at: Timestamp,
-        mut reserved: Reserved,
-    ) -> Captured {
-        self.with_body(sent, &mut reserved);
-        self.known.is_unserved = true;
-        self.concluded(Outcome::Failed(failure), at, reserved)
-    }
-
-    fn concluded(self, outcome: Outcome, received_at: Timestamp, reserved: Reserved) -> Captured {
-        let Asked { request, known, ticket, .. } = self;
-        let exchange = Exchange {
+    /// The exchange, and what is known of it.
+    pub(super) fn into_exchange(self) -> Exchange {
+        let Captured { asked, sent, answer, received_at, .. } = self;
+        let mut known = Knowledge { precision: SignedDuration::ZERO, ..Knowledge::default() };
+        let sent_at = asked.ticket.sent_at;
+        let request = asked.request(sent, &mut known);
+        let outcome = match answer {
+            Answer::Response(head, body) => Outcome::Response(head.response(body, &mut known)),
+            Answer::None(failure) => {
+                known.is_unserved = true;
+                Outcome::Failed(failure)
+            }
+        };
+        Exchange {
             number: 0,
             probe: "".into(),
             step: String::new(),
             case: None,
             request,
             outcome,
-            sent_at: ticket.sent_at,
+            sent_at,
             received_at,
             known,
-        };
-        Captured { exchange, ticket, reserved }
+        }
     }
 }
 
-/// What is kept of a response, its body apart.
-pub(super) struct Head {
-    status: u16,
-    headers: Vec<(String, String)>,
+impl Asked {
+    fn request(self, body: Option<Vec<u8>>, known: &mut Knowledge) -> Request {
+        let mut request = Request::new(self.method.as_str(), self.path);
+        request.query = self.query;
+        let (mut credentials, mut content_types) = (Vec::new(), Vec::new());
+        for (name, value) in self.fields.texts() {
+            if name == AUTHORIZATION.as_str() {
+                credentials.push(value);
+            } else if name == CONTENT_TYPE.as_str() {
+                content_types.push(value);
+            } else {
+                request.headers.push((name, value));
+            }
+        }
+        match <[String; 1]>::try_from(credentials) {
+            Ok([value]) if value.is_ascii() => request.authorization = Some(value),
+            Err(none) if none.is_empty() => {}
+            // Which of several counts, nobody knows.
+            _ => known.withheld.insert(Fact::Credential),
+        }
+        match (body, content_types.into_iter().next()) {
+            (Some(bytes), _) if bytes.is_empty() => {}
+            (Some(bytes), Some(content_type)) => request.body = Some(Body { content_type, bytes }),
+            _ => known.withheld.insert(Fact::RequestBody),
+        }
+        request
+    }
 }
 
 impl Head {
-    pub(super) fn new(parts: &response::Parts) -> Head {
-        let mut headers: Vec<(String, String)> = fields(&parts.headers).collect();
+    fn response(self, body: Option<Vec<u8>>, known: &mut Knowledge) -> Response {
+        let mut headers: Vec<(String, String)> = self.fields.texts().collect();
         for (_, value) in headers.iter_mut().filter(|(name, _)| name == "set-cookie") {
             *value = crate::report::without_its_value(value);
         }
-        Head { status: parts.status.as_u16(), headers }
+        let mut response = Response { status: self.status, headers, body: Vec::new(), cut: false };
+        match body {
+            // What is in a content coding is not decoded here.
+            Some(body) if response.content_coding().is_none() => response.body = body,
+            _ => known.withheld.insert(Fact::ResponseBody),
+        }
+        response
     }
-}
-
-fn fields(headers: &HeaderMap) -> impl Iterator<Item = (String, String)> {
-    let text = |value: &[u8]| String::from_utf8_lossy(value).into_owned();
-    headers.iter().map(move |(name, value)| (name.as_str().to_owned(), text(value.as_bytes())))
 }
 
 #[cfg(test)]

@@ -164,7 +164,7 @@ impl Connection {
         }
         let head = Head::new(&parts);
         let copied = self.forwarder.log.copy();
-        let finish: Finish = Box::new(move |copied, end| pending.finish(&head, copied, end));
+        let finish: Finish = Box::new(move |copied, end| pending.finish(head, copied, end));
         Response::from_parts(parts, Either::Left(Tee::new(body, copied, finish)))
     }
 }
@@ -194,7 +194,7 @@ impl Pending {
     }
 
     /// The body of the response has ended.
-    fn finish(&mut self, head: &Head, copied: Copied, end: &End) {
+    fn finish(&mut self, head: Head, copied: Copied, end: &End) {
         match end {
             End::Whole => {
                 if let Some(asked) = self.asked.take() {

@@ -12,6 +12,7 @@
 mod budget;
 mod capture;
 mod failure;
+mod fields;
 mod forward;
 mod hop;
 mod part;

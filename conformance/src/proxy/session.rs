@@ -81,7 +81,7 @@ impl Log {
 
     /// An exchange is complete.
     pub(super) fn take(&self, mut captured: Captured) {
-        let ticket = captured.ticket;
+        let ticket = captured.ticket();
         let has_room = captured.reserved.grow(BESIDE_BODIES);
         if !has_room || self.queue.send(captured).is_err() {
             self.lost.fetch_add(1, Ordering::SeqCst);
@@ -224,7 +224,7 @@ impl Judge {
             };
             // Before the queue is emptied: what is complete by then is in it.
             let horizon = self.traffic.horizon();
-            let taken = first.into_iter().chain(received.try_iter()).map(|captured| captured.exchange);
+            let taken = first.into_iter().chain(received.try_iter()).map(Captured::into_exchange);
             // No more at a time than can be judged at a time.
             let taken: Vec<Exchange> = taken.take(PART_EXCHANGES).collect();
             let is_whole = taken.len() < PART_EXCHANGES;

@@ -1,0 +1,55 @@
+//! Header fields as they were, copied in one go: what they mean is looked at where there is time.
+
+use hyper::header::{HeaderMap, HeaderName};
+
+/// Lines of a name in lower case, a colon and a value. No name has a colon, and no value a line feed.
+#[derive(Debug)]
+pub(super) struct Fields(Vec<u8>);
+
+impl Fields {
+    /// Copies the fields that are kept. A slice of a message would keep all of its buffer alive.
+    pub(super) fn of(headers: &HeaderMap, is_kept: impl Fn(&HeaderName) -> bool) -> Fields {
+        let kept = || headers.iter().filter(|(name, _)| is_kept(name));
+        let length = kept().map(|(name, value)| name.as_str().len() + value.len() + 2).sum();
+        let mut lines = Vec::with_capacity(length);
+        for (name, value) in kept() {
+            lines.extend_from_slice(name.as_str().as_bytes());
+            lines.push(b':');
+            lines.extend_from_slice(value.as_bytes());
+            lines.push(b'\n');
+        }
+        Fields(lines)
+    }
+
+    /// Names and values; characters that are not UTF-8 are replaced.
+    pub(super) fn texts(&self) -> impl Iterator<Item = (String, String)> {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let lines = self.0.split(|byte| *byte == b'\n');
+        lines.filter_map(move |line| {
+            let colon = line.iter().position(|byte| *byte == b':')?;
+            Some((text(&line[..colon]), text(&line[colon + 1..])))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hyper::header::HeaderValue;
+
+    use super::*;
+
+    #[test]
+    fn the_fields_that_are_kept_are_the_same_after_they_were_copied() {
+        let mut headers = HeaderMap::new();
+        headers.append("x-empty", HeaderValue::from_static(""));
+        headers.append("x-time", HeaderValue::from_static("12:30:00 and more: a"));
+        headers.append("x-time", HeaderValue::from_static("again"));
+        headers.append("x-bytes", HeaderValue::from_bytes(b"a\xffb").expect("a value"));
+        headers.append("x-left-out", HeaderValue::from_static("b"));
+        let fields: Vec<(String, String)> = Fields::of(&headers, |name| name != "x-left-out").texts().collect();
+        let shown: Vec<(&str, &str)> = fields.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        let expected =
+            [("x-empty", ""), ("x-time", "12:30:00 and more: a"), ("x-time", "again"), ("x-bytes", "a\u{fffd}b")];
+        assert_eq!(shown, expected);
+    }
+}
