@@ -13,6 +13,22 @@ impl<'h> KeyLimits<'h> {
     /// Whether the headers report the day, and this run alone may have exhausted the minute behind it.
     #[must_use]
     pub fn minute_is_exhausted(&self, limited: &Entry<'_>, window: Window) -> bool {
+        self.is_behind_an_exhausted_minute(limited, window, |_| 0)
+    }
+
+    /// Whether the headers report the day, and this run and others together may have exhausted the minute behind it.
+    #[must_use]
+    pub fn minute_may_be_exhausted(&self, limited: &Entry<'_>, window: Window) -> bool {
+        self.is_behind_an_exhausted_minute(limited, window, |sent| self.used_by_others(sent, window, limited))
+    }
+
+    /// Both, given how much others used beside so many requests of this run.
+    fn is_behind_an_exhausted_minute(
+        &self,
+        limited: &Entry<'_>,
+        window: Window,
+        by_others: impl Fn(u64) -> u64,
+    ) -> bool {
         if !self.reports_day(limited, window) {
             return self.may_end_with_the_day(window);
         }
@@ -20,23 +36,26 @@ impl<'h> KeyLimits<'h> {
         let Some(plan_limits) = self.plan_limits() else { return true };
         // Of requests at the same time, any may have been counted first.
         let may_be_before = |entry: &Entry<'_>| !std::ptr::eq(entry, limited) && !limited.precedes(entry);
-        let until = limited.exchange.received_at;
-        let ages = self.ages(may_be_before, window, until);
-        most_counted(&ages) + self.used_by_others(ages.len() as u64, window, until) >= plan_limits.per_minute
+        let ages = self.ages(may_be_before, window, limited.exchange.received_at);
+        most_counted(&ages) + by_others(ages.len() as u64) >= plan_limits.per_minute
     }
 
     /// How much of the day others may have used in the time in which requests count against the minute that ends now, of which this run
     /// sent so many.
-    fn used_by_others(&self, sent: u64, day: Window, until: Timestamp) -> u64 {
+    fn used_by_others(&self, sent: u64, day: Window, limited: &Entry<'_>) -> u64 {
+        let until = limited.exchange.received_at;
         let is_recent = |entry: &Entry<'_>| until.duration_since(entry.exchange.received_at) <= longest_age();
         // A refusal may say that nothing remains whatever there was.
-        let says_nothing = |answer: &Answer<'_>| answer.entry.is_limited() && answer.window.remaining == 0;
-        let reported = || self.answers().iter().filter(|answer| answer.window.is_same(day) && !says_nothing(answer));
+        let reported = || {
+            let of_day = |answer: &&Answer<'_>| answer.window.is_same(day) && !answer.entry.is_limited();
+            self.answers().iter().filter(of_day)
+        };
         let before = reported().rev().find(|answer| !is_recent(answer.entry));
-        let recent = reported().filter(|answer| is_recent(answer.entry) && answer.entry.exchange.sent_at <= until);
-        let remaining: Vec<u64> = before.into_iter().chain(recent).map(|answer| answer.window.remaining).collect();
-        let fell = remaining.iter().max().zip(remaining.iter().min()).map_or(0, |(most, least)| most - least);
-        fell.saturating_sub(sent * self.cost())
+        let recent = reported().filter(|answer| is_recent(answer.entry) && !limited.precedes(answer.entry));
+        let Some(least) = recent.map(|answer| answer.window.remaining).min() else { return 0 };
+        // What was used before the first answer may have been used just before it.
+        let most = before.map_or(day.limit, |answer| answer.window.remaining);
+        most.saturating_sub(least).saturating_sub(sent * self.cost())
     }
 
     /// How many requests of this run may count against the minute that ends now, given the window of the last answer.
@@ -262,17 +281,17 @@ mod tests {
 
     #[test]
     fn what_others_used_of_the_day_counts_against_the_minute_behind_it() {
-        let decided = |remaining: u64, refusal: u64, wait: i64| {
-            let builder = TraceBuilder::new().window(3_600).list(200, 999, 1_000).wait(wait);
-            builder.list(200, remaining, 1_000).list(429, refusal, 1_000).plan(FREE).main_key(|key| {
+        let decided = |first: u64, second: u64, wait: i64| {
+            let builder = TraceBuilder::new().window(3_600).list(200, first, 1_000).wait(wait);
+            builder.list(200, second, 1_000).list(429, 0, 1_000).plan(FREE).main_key(|key| {
                 let limited = key.answers()[2];
-                key.minute_is_exhausted(limited.entry, limited.window)
+                key.minute_may_be_exhausted(limited.entry, limited.window)
             })
         };
-        assert!(decided(939, 939, 0), "58 by others");
-        assert!(!decided(940, 940, 0), "57 by others");
-        assert!(decided(998, 939, 0), "the refusal shows it");
-        assert!(!decided(998, 0, 0), "a refusal may say that nothing remains");
-        assert!(decided(939, 939, 200), "in that time, it is unknown when");
+        assert!(decided(999, 940, 0), "58 by others");
+        assert!(!decided(999, 941, 0), "57 by others");
+        assert!(decided(600, 599, 0), "by whoever used 399 before");
+        assert!(!decided(600, 599, 200), "those were not in this minute");
+        assert!(decided(600, 540, 200), "59 in this time, it is unknown when");
     }
 }

@@ -32,7 +32,7 @@ impl<'h> KeyLimits<'h> {
                 return None;
             }
             let promised = self.least_promised(&limited) > last + self.used_meanwhile(&limited, &before);
-            let by_others = || self.has_other_traffic() || self.minute_is_exhausted(limited.entry, limited.window);
+            let by_others = || self.has_other_traffic() || self.minute_may_be_exhausted(limited.entry, limited.window);
             Some(Refusal { limited, before, is_early: promised && !by_others() })
         })
     }

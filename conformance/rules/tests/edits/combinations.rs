@@ -60,6 +60,29 @@ fn lawful_edits_are_lawful_together() {
     outcome.unwrap_or_else(|error| panic!("{error}"));
 }
 
+/// Each two different ones in either order, on each trace, several times.
+#[test]
+#[ignore = "takes minutes"]
+fn lawful_edits_are_lawful_in_pairs() {
+    const TIMES: u64 = 4;
+    let traces = TRACES.map(recording::load);
+    let edits: Vec<&Lawful> = lawful_edits().collect();
+    let pairs = (0..edits.len()).flat_map(|first| (0..edits.len()).map(move |second| [first, second]));
+    let pairs = pairs.filter(|[first, second]| first != second);
+    let mut accused = Vec::new();
+    for ([first, second], times) in pairs.flat_map(|pair| (0..TIMES).map(move |times| (pair, times))) {
+        for (at, trace) in traces.iter().enumerate() {
+            let mut trace = trace.clone();
+            let reported = apply(&edits, &[(first, SEED + times), (second, SEED - times)], &mut trace);
+            let broken = broken(&trace);
+            if !broken.is_empty() {
+                accused.push(format!("{} breaks {broken:?}; {reported}", TRACES[at]));
+            }
+        }
+    }
+    assert!(accused.is_empty(), "{} are accused:\n{}", accused.len(), accused.join("\n"));
+}
+
 #[test]
 fn a_breaking_edit_is_caught_among_lawful_ones() {
     let breaking: Vec<&Breaking> = breaking_edits().collect();

@@ -138,7 +138,7 @@ fn a_refusal_with_nothing_remaining_is_early_where_that_is_so_in_two_windows() {
 #[test]
 fn behind_a_day_a_refusal_that_asks_for_more_than_a_minute_may_be_a_ban() {
     let refused = |wait: &str| {
-        let day = TraceBuilder::new().window(3_600).lists(1_000, &[(200, 900), (429, 900)]);
+        let day = TraceBuilder::new().window(3_600).lists(1_000, &[(200, 999), (429, 999)]);
         let plan_limits = PlanLimits { per_minute: 60, per_day: 1_000 };
         day.retry_after(wait).plan(Some(plan_limits)).failures_of("quota.not-early")
     };
