@@ -61,6 +61,7 @@ pub async fn run(
     }
     if !Part::Exhaustion.is_needed(&options.scope) {
         second_look::run(session).await?;
+        second_look::at_once(session).await?;
     }
     Ok(())
 }
@@ -124,6 +125,7 @@ async fn carry_out(session: &mut Session<'_>, options: &Options, probe: Probe) -
             // The second turn does not wait, so this is the last opportunity.
             if turn == Turn::Second {
                 second_look::run(session).await?;
+                second_look::at_once(session).await?;
             }
             quota::run(session, turn, options.concurrency).await?;
             if turn == Turn::First {

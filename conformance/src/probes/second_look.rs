@@ -1,19 +1,20 @@
-//! The second look: reads that did not show a new animal are repeated when reads may not lag any more.
+//! The second look: reads that did not show a new animal are repeated when reads may not lag any more, and reads that broke a rule
+//! which nearly all like them kept are repeated once, which shows whether that is so now and then or from some moment on.
 //!
-//! For a server whose reads never lag, it sends nothing.
+//! For a server whose reads never lag and break no rule, it sends nothing.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use super::session::{Session, Stop};
-use animal_store_rules::rules;
+use super::session::{Session, Stop, bearing};
+use animal_store_rules::rules::{self, alike};
 use animal_store_rules::tolerance::Tolerance;
 use animal_store_rules::trace::exchange::Request;
 
 /// The maximum number of requests that are repeated: more would show the same.
 const MOST: usize = 8;
 
-/// Repeats these reads, each at the replica that it was sent to, which may lag by itself. A list of everything follows, which shows that a missing animal was not removed.
+/// Repeats lagging reads, each at the replica that it was sent to, which may lag by itself. A list of everything follows, which shows that a missing animal was not removed.
 ///
 /// # Errors
 ///
@@ -23,24 +24,45 @@ pub(super) async fn run(session: &mut Session<'_>) -> Result<(), Stop> {
     if doubtful.is_empty() {
         return Ok(());
     }
-    session.begin_aside("second look");
-    session.step("");
-    let mut targets = BTreeSet::new();
-    let exchanges = &session.trace.exchanges;
-    let read = |number: &usize| exchanges.get(number.checked_sub(1)?).map(|exchange| exchange.request.clone());
-    let requests: Vec<Request> = doubtful
-        .iter()
-        .rev()
-        .filter_map(read)
-        .filter(|request| targets.insert((request.replica, request.target())))
-        .take(MOST)
-        .collect();
+    let requests = again(session, &doubtful);
     session.wait(Tolerance::READ_LAG.unsigned() + MARGIN, "new animals to be visible to every read").await?;
     for request in requests {
         session.ask(request).await?;
     }
     session.ask(Request::new("GET", "/pets").query("limit=100")).await?;
     Ok(())
+}
+
+/// Repeats the reads of which one more shows whether they break a rule now and then.
+///
+/// # Errors
+///
+/// [`Stop`] when the budget is exhausted.
+pub(super) async fn at_once(session: &mut Session<'_>) -> Result<(), Stop> {
+    let undecided = alike::undecided(&session.trace);
+    if undecided.is_empty() {
+        return Ok(());
+    }
+    for request in again(session, &undecided) {
+        let mut keys = session.trace.context.keys.iter();
+        if keys.any(|key| request.authorization == bearing(request.clone(), key).authorization) {
+            session.ask(request).await?;
+        } else {
+            session.send(request).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Begins to send these requests again: the latest first, and each target once.
+fn again(session: &mut Session<'_>, numbers: &BTreeSet<usize>) -> Vec<Request> {
+    session.begin_aside("second look");
+    session.step("");
+    let mut targets = BTreeSet::new();
+    let exchanges = &session.trace.exchanges;
+    let read = |number: &usize| exchanges.get(number.checked_sub(1)?).map(|exchange| exchange.request.clone());
+    let requests = numbers.iter().rev().filter_map(read);
+    requests.filter(|request| targets.insert((request.replica, request.target()))).take(MOST).collect()
 }
 
 /// Added to the lag, because times are rounded.

@@ -18,11 +18,11 @@ use super::rerun_command;
 use crate::options::Options;
 use animal_store_rules::catalogue::{Level, catalogue};
 use animal_store_rules::fleet::Fleet;
+use animal_store_rules::rules::alike::Share;
 use animal_store_rules::trace::Trace;
 use animal_store_rules::trace::exchange::Exchange;
 use animal_store_rules::trace::rate_limit;
 use animal_store_rules::verdict::causes::Cause;
-use animal_store_rules::verdict::findings::Share;
 use animal_store_rules::verdict::{RequirementVerdict, Status, overall};
 
 /// The maximum number of kinds of failures of a requirement that are reported with an example; all are counted.

@@ -1,18 +1,94 @@
-//! Requests that any server has to treat alike.
+//! Requests that any server has to treat alike, and how many of them break a rule: each time, from some moment on, or now and then.
 
+use std::collections::BTreeSet;
+
+use crate::facts::Facts;
 use crate::history::{Entry, History};
 use crate::request::{CreateBody, Operation, PetId};
+use crate::rules::{self, Failure};
+use crate::trace::Trace;
+
+/// At least so many like requests have to be known before one that stands out is called intermittent.
+const MIN_ALIKE: usize = 4;
+
+/// So many of so many.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Share {
+    /// The requests that show it.
+    pub broken: usize,
+    /// All requests alike.
+    pub alike: usize,
+}
+
+/// The requests that are like that of a failure.
+pub(crate) struct Alike {
+    pub(crate) share: Share,
+    /// Whether one after it does not show the failure.
+    pub(crate) held_later: bool,
+}
+
+impl Alike {
+    /// Given the numbers of all exchanges that show a failure of the rule.
+    pub(crate) fn to(history: &History<'_>, broken: &BTreeSet<usize>, failure: &Failure) -> Option<Alike> {
+        let &[number] = failure.exchanges.as_slice() else { return None };
+        let likeness = Likeness::of(history, decisive(history, failure)?);
+        let is_alike = |entry: &&Entry<'_>| entry.status() != Some(429) && Likeness::of(history, entry) == likeness;
+        let alike: Vec<usize> = history.entries.iter().filter(is_alike).map(|entry| entry.exchange.number).collect();
+        let broken_ones = alike.iter().filter(|number| broken.contains(number)).count();
+        let held_later = alike.iter().any(|&other| other > number && !broken.contains(&other));
+        Some(Alike { share: Share { broken: broken_ones, alike: alike.len() }, held_later })
+    }
+
+    /// Whether only a few of many show the failure.
+    pub(crate) fn is_rare(&self) -> bool {
+        let Share { broken, alike } = self.share;
+        alike >= MIN_ALIKE && 3 * broken <= alike && broken > 0
+    }
+}
+
+/// The exchange that shows a failure.
+pub(crate) fn decisive<'h>(history: &'h History<'_>, failure: &Failure) -> Option<&'h Entry<'h>> {
+    history.entries.get(failure.exchanges.first()?.checked_sub(1)?)
+}
+
+/// The numbers of the exchanges that show a failure by themselves.
+pub(crate) fn decisive_numbers(failures: &[Failure]) -> BTreeSet<usize> {
+    failures.iter().filter(|failure| failure.exchanges.len() == 1).map(|failure| failure.exchanges[0]).collect()
+}
+
+/// The lists and fetches that broke a rule which nearly all like requests kept, where no like one was sent later: sent once more, they
+/// show whether it breaks from some moment on or now and then.
+#[must_use]
+pub fn undecided(trace: &Trace) -> BTreeSet<usize> {
+    let history = History::new(trace);
+    let judgements = rules::judge(&rules::rules(), &Facts::new(&history));
+    judgements.values().flat_map(|judgement| undecided_of(&history, &judgement.failures)).collect()
+}
+
+fn undecided_of(history: &History<'_>, failures: &[Failure]) -> Vec<usize> {
+    let numbers = decisive_numbers(failures);
+    // More than a few of all requests are not a few of those alike.
+    if 3 * numbers.len() > history.entries.len() {
+        return Vec::new();
+    }
+    let is_undecided = |failure: &&Failure| {
+        let is_read = decisive(history, failure).is_some_and(|entry| entry.exchange.request.method == "GET");
+        let alike = Alike::to(history, &numbers, failure).filter(|_| is_read);
+        alike.is_some_and(|alike| alike.is_rare() && !alike.held_later)
+    };
+    failures.iter().filter(is_undecided).filter_map(|failure| failure.exchanges.first().copied()).collect()
+}
 
 /// What two requests have in common that any server has to treat alike.
 #[derive(Eq, PartialEq)]
-pub(super) struct Likeness {
+pub(crate) struct Likeness {
     method: String,
     what: String,
     credential: String,
 }
 
 impl Likeness {
-    pub(super) fn of(history: &History<'_>, entry: &Entry<'_>) -> Likeness {
+    pub(crate) fn of(history: &History<'_>, entry: &Entry<'_>) -> Likeness {
         let request = &entry.exchange.request;
         let what = match &entry.operation {
             Operation::Get(PetId::Int64(id)) => {
@@ -25,5 +101,25 @@ impl Likeness {
             _ => request.target(),
         };
         Likeness { method: request.method.clone(), what, credential: format!("{:?}", entry.credential) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace_builder::TraceBuilder;
+
+    #[test]
+    fn a_read_that_broke_last_of_many_alike_is_undecided_until_it_is_sent_again() {
+        let lists = |statuses: &[u16]| {
+            let builder = statuses.iter().fold(TraceBuilder::new(), |builder, status| builder.list(*status, 9, 60));
+            undecided(&builder.trace()).into_iter().collect::<Vec<usize>>()
+        };
+        assert_eq!(lists(&[200, 200, 200, 500]), [4]);
+        assert_eq!(lists(&[200, 200, 500, 200]), [0; 0], "now and then");
+        assert_eq!(lists(&[200, 200, 200, 500, 500]), [0; 0], "from then on");
+        assert_eq!(lists(&[200, 500]), [0; 0], "too few to say so");
+        let created = (0..3).fold(TraceBuilder::new(), |builder, id| builder.create(id)).refused_create(500);
+        assert!(undecided(&created.trace()).is_empty(), "no read");
     }
 }

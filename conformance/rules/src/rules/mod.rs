@@ -4,6 +4,7 @@
 //! themselves, sends nothing, sleeps never, and reads no clock and no file, so that it judges recorded traffic as well as
 //! its own. Open requirements have observers instead, which cannot fail a candidate: their type offers no way to.
 
+pub mod alike;
 pub(crate) mod client;
 pub(crate) mod needs;
 pub(crate) mod server;

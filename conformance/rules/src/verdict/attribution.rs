@@ -6,10 +6,10 @@
 use std::collections::BTreeSet;
 
 use super::causes::BROKEN_BY_COUNTERS;
-use super::likeness::Likeness;
 use crate::facts::Facts;
 use crate::fleet::{Fleet, replica_of};
 use crate::history::{Entry, History};
+use crate::rules::alike::Likeness;
 use crate::rules::{Failure, Judgement, Rule};
 use crate::trace::exchange::Exchange;
 use crate::trace::{Context, Trace};

@@ -6,14 +6,11 @@ use std::collections::BTreeSet;
 use crate::facts::Facts;
 use crate::history::{Entry, History};
 use crate::rules::Failure;
+use crate::rules::alike::{Alike, Share, decisive, decisive_numbers};
 use crate::verdict::attribution::Attribution;
-use crate::verdict::likeness::Likeness;
 
 /// The maximum number of subjects that a finding names.
 const MAX_SUBJECTS: usize = 6;
-
-/// At least so many like requests have to be known before one that stands out is called intermittent.
-const MIN_ALIKE: usize = 4;
 
 /// Failures of one kind.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -28,15 +25,6 @@ pub struct Finding {
     pub intermittent: Option<Share>,
     /// Which replicas of a service with several addresses show it, where the trace says more than that all do.
     pub attribution: Option<Attribution>,
-}
-
-/// So many of so many.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Share {
-    /// The requests that show it.
-    pub broken: usize,
-    /// All requests alike.
-    pub alike: usize,
 }
 
 /// The failures of a requirement by kind: the worst kind first, of equally bad ones the plainest. `attribute` says which replicas show
@@ -56,8 +44,7 @@ pub(super) fn findings(
             None => kinds.push((kind, vec![failure])),
         }
     }
-    let decisive: BTreeSet<usize> =
-        failures.iter().filter(|failure| failure.exchanges.len() == 1).map(|failure| failure.exchanges[0]).collect();
+    let decisive = decisive_numbers(failures);
     let mut findings: Vec<Finding> = kinds
         .into_iter()
         .filter_map(|(_, of_kind)| {
@@ -114,10 +101,6 @@ pub fn kind(failure: &Failure) -> String {
     kind
 }
 
-fn decisive<'h>(history: &'h History<'_>, failure: &Failure) -> Option<&'h Entry<'h>> {
-    history.entries.get(failure.exchanges.first()?.checked_sub(1)?)
-}
-
 /// The size of the decisive request: after shrinking, the smallest is the simplest counterexample.
 fn size(history: &History<'_>, failure: &Failure) -> usize {
     decisive(history, failure).map_or(0, |entry| {
@@ -157,15 +140,8 @@ fn subjects(failures: &[&Failure]) -> Vec<String> {
 /// How many of the requests that are like that of a failure show it, if few do and one after it does not: what depends on the state
 /// of the server breaks from some moment on, and what depends on the request breaks each time.
 fn share(history: &History<'_>, broken: &BTreeSet<usize>, failure: &Failure) -> Option<Share> {
-    let &[number] = failure.exchanges.as_slice() else { return None };
-    let example = decisive(history, failure)?;
-    let likeness = Likeness::of(history, example);
-    let is_alike = |entry: &&Entry<'_>| entry.status() != Some(429) && Likeness::of(history, entry) == likeness;
-    let alike: Vec<usize> = history.entries.iter().filter(is_alike).map(|entry| entry.exchange.number).collect();
-    let broken_ones = alike.iter().filter(|number| broken.contains(number)).count();
-    let held_later = alike.iter().any(|&other| other > number && !broken.contains(&other));
-    let is_rare = alike.len() >= MIN_ALIKE && 3 * broken_ones <= alike.len();
-    (is_rare && held_later && broken_ones > 0).then_some(Share { broken: broken_ones, alike: alike.len() })
+    let alike = Alike::to(history, broken, failure)?;
+    (alike.is_rare() && alike.held_later).then_some(alike.share)
 }
 
 #[cfg(test)]

@@ -5,8 +5,6 @@ pub mod causes;
 pub mod findings;
 pub mod known_failing;
 
-mod likeness;
-
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};

@@ -82,8 +82,8 @@ fn limit_maximum(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) 
     }
     let known = history.sightings.len();
     if known <= MAXIMUM {
-        let unseen = format!("only {known} animals were seen: whether a list with more than 100 is cut short was not");
-        judgement.unseen = Some(unseen);
+        let seen = if known == 1 { "1 animal was seen".to_owned() } else { format!("{known} animals were seen") };
+        judgement.unseen = Some(format!("only {seen}: whether a list with more than 100 is cut short was not"));
     }
 }
 

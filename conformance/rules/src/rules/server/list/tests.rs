@@ -108,5 +108,5 @@ fn that_no_list_could_have_shown_more_than_the_maximum_is_said_of_a_verdict_that
     let verdicts = judge(&trace, &Scope::default());
     let verdict = verdicts.iter().find(|verdict| verdict.requirement.id == "list.limit-maximum").expect("a verdict");
     assert_eq!(verdict.status, Status::Pass);
-    assert!(verdict.reason.as_deref().is_some_and(|reason| reason.contains("only 1 animals were seen")));
+    assert!(verdict.reason.as_deref().is_some_and(|reason| reason.contains("only 1 animal was seen")));
 }
