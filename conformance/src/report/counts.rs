@@ -24,6 +24,11 @@ impl Report {
             Side::Both => ", both sides",
         }
     }
+
+    /// The requirements that held although a part of them could not be seen, with what that is.
+    pub(super) fn partly_seen(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.requirements.iter().filter_map(|requirement| Some((requirement.id.as_str(), requirement.unseen()?)))
+    }
 }
 
 impl RequirementReport {
@@ -31,6 +36,12 @@ impl RequirementReport {
     #[must_use]
     pub fn is_warning(&self) -> bool {
         self.selected && self.status == Status::Fail && !self.violation
+    }
+
+    /// What the run could not see of it, although it held.
+    #[must_use]
+    pub fn unseen(&self) -> Option<&str> {
+        self.reason.as_deref().filter(|_| self.selected && self.status == Status::Pass)
     }
 
     /// Whether it makes the run incomplete.

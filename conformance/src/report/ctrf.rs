@@ -153,7 +153,7 @@ fn test<'r>(report: &Report, requirement: &'r RequirementReport) -> Test<'r> {
         suite: [&requirement.section],
         raw_status,
         tags: [requirement.level.as_str()],
-        message: (!held).then(|| sentence(requirement)),
+        message: if held { requirement.unseen().map(str::to_owned) } else { Some(sentence(requirement)) },
         trace: (!requirement.evidence.is_empty()).then(|| lines(report, requirement)),
     }
 }

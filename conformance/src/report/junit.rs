@@ -180,7 +180,10 @@ fn case(xml: &mut Xml, report: &Report, requirement: &RequirementReport) -> io::
             let details = match requirement.status {
                 Status::KnownFailing => lines(report, requirement),
                 Status::Fail if requirement.is_warning() => format!("warning: {}", lines(report, requirement)),
-                _ => format!("{} ({level}); judged {}", requirement.title, times(requirement.judged)),
+                _ => {
+                    let unseen = requirement.unseen().map_or_else(String::new, |unseen| format!("; {unseen}"));
+                    format!("{} ({level}); judged {}{unseen}", requirement.title, times(requirement.judged))
+                }
             };
             xml.create_element("system-out").write_text_content(BytesText::new(&details))?;
             Ok(())

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use super::findings::at_most;
-use super::summary::{cost, headline};
+use super::summary::{PARTLY_SEEN, cost, headline};
 use super::{Evidence, Report, RequirementReport, Tally};
 use animal_store_rules::catalogue::Level;
 use animal_store_rules::verdict::Status;
@@ -50,6 +50,7 @@ fn write(out: &mut String, report: &Report) -> std::fmt::Result {
     details(out, report, "Warnings", RequirementReport::is_warning)?;
     details(out, report, "Known to fail", is_known)?;
     gaps(out, report)?;
+    partly_seen(out, report)?;
     replicas(out, report)?;
     sections(out, report)?;
     choices(out, report)?;
@@ -149,6 +150,14 @@ fn gaps(out: &mut String, report: &Report) -> std::fmt::Result {
         by_reason.entry(requirement.reason.as_deref().unwrap_or_default()).or_default().push(code(&requirement.id));
     }
     by_reason.iter().try_for_each(|(reason, ids)| writeln!(out, "- {}: {}", text(reason), ids.join(", ")))
+}
+
+fn partly_seen(out: &mut String, report: &Report) -> std::fmt::Result {
+    let mut partly = report.partly_seen().peekable();
+    if partly.peek().is_some() {
+        writeln!(out, "\n### {PARTLY_SEEN}\n")?;
+    }
+    partly.try_for_each(|(id, unseen)| writeln!(out, "- {}: {}", code(id), text(unseen)))
 }
 
 fn replicas(out: &mut String, report: &Report) -> std::fmt::Result {

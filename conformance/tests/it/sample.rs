@@ -20,17 +20,18 @@ pub(crate) const AWKWARD: &str = "</script><img src=x onerror=alert(1)> &amp; | 
 /// The sample report.
 pub(crate) fn report() -> Report {
     let (trace, options) = run();
-    conclude(&trace, &options, Some("the budget of 7 requests (--max-requests) was spent".to_owned()))
+    conclude(&trace, &options, Some("the budget of 8 requests (--max-requests) was spent".to_owned()))
 }
 
 /// The sample report with few requirements, one of each kind, for formats that show each in detail.
 pub(crate) fn short_report() -> Report {
-    const KEPT: [&str; 9] = [
+    const KEPT: [&str; 10] = [
         "auth.exact-key",
         "create.category-required",
         "create.status-enum",
         "errors.codes",
         "errors.elsewhere",
+        "list.limit-maximum",
         "list.limit-minimum",
         "pet.members",
         "quota.error-body",
@@ -75,7 +76,7 @@ fn run() -> (Trace, Options) {
     let mut trace = Trace { exchanges: exchanges.collect(), context: context(&options) };
     trace.context.left_out.push(LeftOut {
         requirements: "".into(),
-        reason: "the budget of 7 requests (--max-requests) was spent".to_owned(),
+        reason: "the budget of 8 requests (--max-requests) was spent".to_owned(),
     });
     (trace, options)
 }
@@ -110,6 +111,10 @@ fn talk() -> Vec<(Request, Outcome)> {
                 .authorization(&bearer)
                 .json(r#"{"name":"Rex","categoryId":1,"status":"Sold"}"#),
             answer(201, 57, "application/json", r#"{"id":1,"name":"Rex","categoryId":1,"status":"Sold"}"#),
+        ),
+        (
+            Request::new("GET", "/pets").query("limit=100").authorization(&bearer),
+            answer(200, 56, "application/json", r#"[{"id":2,"name":"Ann","categoryId":1,"status":"sold"}]"#),
         ),
         (Request::new("GET", "/nowhere").authorization(&bearer), answer(404, 57, AWKWARD, AWKWARD)),
     ]

@@ -5,6 +5,7 @@ use anstyle::Style;
 use super::page::{BOLD, DIM, GREEN, PLAIN, Page, RED, YELLOW};
 use super::{Detail, failures, mark};
 use crate::layout::{cut, width};
+use crate::report::summary::PARTLY_SEEN;
 use crate::report::{Choice, Report, RequirementReport, Tally};
 use animal_store_rules::catalogue::Level;
 use animal_store_rules::catalogue::scope::Side;
@@ -112,14 +113,11 @@ fn worst(report: &Report, section: &str) -> (&'static str, Style) {
 
 /// What held as far as it could be seen.
 pub(super) fn partly_seen(page: &mut Page, report: &Report) {
-    let partly = |r: &&RequirementReport| r.selected && r.status == Status::Pass && r.reason.is_some();
-    let requirements: Vec<&RequirementReport> = report.requirements.iter().filter(partly).collect();
-    if !requirements.is_empty() {
-        page.title(BOLD, "Held, as far as this run could see");
+    let partly: Vec<(&str, &str)> = report.partly_seen().collect();
+    if !partly.is_empty() {
+        page.title(BOLD, PARTLY_SEEN);
     }
-    for requirement in requirements {
-        page.entry(2, (&requirement.id, PLAIN), (requirement.reason.as_deref().unwrap_or_default(), DIM));
-    }
+    partly.iter().for_each(|(id, unseen)| page.entry(2, (id, PLAIN), (unseen, DIM)));
 }
 
 /// A line for each requirement.
