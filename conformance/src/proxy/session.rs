@@ -33,6 +33,9 @@ const BESIDE_BODIES: usize = 2048;
 /// What is new is looked at after so long, and takes no more than a tenth of the time.
 const LOOK: Duration = Duration::from_millis(500);
 
+/// How long exchanges are gathered before they are taken: waking this thread for each of them would take time of the traffic.
+const GATHER: Duration = Duration::from_millis(20);
+
 /// So many kinds of findings of a requirement get a line while the proxy runs.
 const MAX_LINES: usize = 5;
 
@@ -176,9 +179,10 @@ struct Recorder {
 }
 
 impl Recorder {
-    fn write(&mut self, text: &str) {
+    /// Writes a text, which is made only if there is a trace to write.
+    fn write(&mut self, text: impl FnOnce() -> String) {
         if let Some(to) = &mut self.to
-            && let Err(error) = to.write_all(text.as_bytes()).and_then(|()| to.flush())
+            && let Err(error) = to.write_all(text().as_bytes()).and_then(|()| to.flush())
         {
             (self.to, self.error) = (None, Some(error));
         }
@@ -222,6 +226,9 @@ impl Judge {
                 Err(RecvTimeoutError::Timeout) => None,
                 Err(RecvTimeoutError::Disconnected) => break,
             };
+            if first.is_some() {
+                std::thread::sleep(GATHER);
+            }
             // Before the queue is emptied: what is complete by then is in it.
             let horizon = self.traffic.horizon();
             let taken = first.into_iter().chain(received.try_iter()).map(Captured::into_exchange);
@@ -302,7 +309,7 @@ impl Judge {
         let context = self.conclusion.context(&self.base_url, self.extent);
         self.extent = Extent::Conversation;
         let trace = sample::trace(context, part, &mut self.pseudonyms);
-        self.record.write(&trace.exchanges.iter().map(lines::line).collect::<String>());
+        self.record.write(|| trace.exchanges.iter().map(lines::line).collect());
         let verdicts = self.conclusion.add(trace);
         for (verdict, finding) in verdicts.iter().flat_map(of_finding) {
             self.show(verdict, finding);
@@ -343,7 +350,7 @@ impl Judge {
         let writer = Writer { name: env!("CARGO_PKG_NAME").to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() };
         let context = self.conclusion.context(&self.base_url, Extent::Conversation);
         let options = serde_json::json!({"side": self.conclusion.scope().side.as_str()});
-        self.record.write(&lines::head_line(&Head { options, ..Head::of(&context, writer) }));
+        self.record.write(|| lines::head_line(&Head { options, ..Head::of(&context, writer) }));
     }
 
     /// What dividing the traffic left unjudged.
