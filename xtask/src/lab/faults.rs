@@ -27,10 +27,11 @@ pub(super) fn run(options: &Options, text: &str) -> anyhow::Result<ExitCode> {
     let chosen: Vec<Fault> = faults().into_iter().filter(|fault| fault.name.contains(text)).collect();
     anyhow::ensure!(!chosen.is_empty(), "no fault's name contains `{text}`; `reference faults` lists them");
     let names: Vec<String> = chosen.iter().map(|fault| fault.name.clone()).collect();
-    let (from, count, verbose) = (options.from, names.len() as u64, options.verbose);
+    let (from, count) = (options.from, names.len() as u64);
+    let (two_keys, verbose) = (options.two_keys, options.verbose);
     let all = options.for_each(count * options.seeds, move |runtime, number| {
         let (fault, seed) = ((number % count) as usize, from + number / count);
-        let missed = runtime.block_on(missed(&chosen[fault], seed, verbose))?;
+        let missed = runtime.block_on(missed(&chosen[fault], seed, two_keys, verbose))?;
         Ok(Outcome { fault, seed, missed })
     })?;
 
@@ -55,8 +56,9 @@ pub(super) fn run(options: &Options, text: &str) -> anyhow::Result<ExitCode> {
 }
 
 /// What of a fault one run does not find.
-async fn missed(fault: &Fault, seed: u64, verbose: bool) -> anyhow::Result<Vec<String>> {
-    let run = Run { plan: Plan::Free, seed, two_keys: NEED_TWO_KEYS.contains(&fault.name.as_str()), verbose };
+async fn missed(fault: &Fault, seed: u64, two_keys: bool, verbose: bool) -> anyhow::Result<Vec<String>> {
+    let two_keys = two_keys || NEED_TWO_KEYS.contains(&fault.name.as_str());
+    let run = Run { plan: Plan::Free, seed, two_keys, verbose };
     let report = match judging::judge(&run, fault.variation.clone()).await? {
         Ok(report) => report,
         Err(error) => return Ok(vec![format!("any requirement, for there is no verdict ({error})")]),

@@ -17,15 +17,16 @@ use super::judging::{self, Run};
 /// Judges the server of each seed.
 pub(super) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     let begun = Instant::now();
-    let (from, simplify, verbose) = (options.from, options.simplify, options.verbose);
+    let (from, simplify) = (options.from, options.simplify);
+    let terms = Terms { two_keys: options.two_keys, verbose: options.verbose };
     // Without circumstances, seed 7 is the server of `reference serve --lawful 7`.
     let drawn = if options.circumstances { Drawn::ChoicesAndCircumstances } else { Drawn::Choices };
     let judged = options.for_each(options.seeds, move |runtime, number| {
         let seed = from + number;
         let choices = lawful(seed, drawn);
-        let Some(problem) = runtime.block_on(judge(seed, &choices, verbose))? else { return Ok((seed, None)) };
+        let Some(problem) = runtime.block_on(judge(seed, &choices, terms))? else { return Ok((seed, None)) };
         let (choices, problem) =
-            if simplify { runtime.block_on(simplest(seed, choices, problem))? } else { (choices, problem) };
+            if simplify { runtime.block_on(simplest(seed, choices, problem, terms))? } else { (choices, problem) };
         Ok((seed, Some((problem.outcome, describe(seed, &choices, &problem)))))
     })?;
     let mut problems: Vec<&(Outcome, String)> = judged.iter().filter_map(|(_, problem)| problem.as_ref()).collect();
@@ -53,6 +54,15 @@ pub(super) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     Ok(if accused == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
+/// How each server is judged.
+#[derive(Clone, Copy)]
+struct Terms {
+    /// Whether the judge gets a second key.
+    two_keys: bool,
+    /// Whether each request and wait is printed.
+    verbose: bool,
+}
+
 /// How a run ended that did not find a lawful server to conform.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 enum Outcome {
@@ -74,8 +84,9 @@ fn plan(seed: u64) -> Plan {
 }
 
 /// Judges the server of a seed strictly; what is wrong with the verdict, if anything.
-async fn judge(seed: u64, choices: &[Choice], verbose: bool) -> anyhow::Result<Option<Problem>> {
-    let run = Run { plan: plan(seed), seed, two_keys: false, verbose };
+async fn judge(seed: u64, choices: &[Choice], terms: Terms) -> anyhow::Result<Option<Problem>> {
+    let Terms { two_keys, verbose } = terms;
+    let run = Run { plan: plan(seed), seed, two_keys, verbose };
     let report = match judging::judge(&run, Build::new(choices).finish()).await? {
         Ok(report) => report,
         Err(found) => return Ok(Some(Problem { outcome: Outcome::NoVerdict, found })),
@@ -101,7 +112,13 @@ async fn judge(seed: u64, choices: &[Choice], verbose: bool) -> anyhow::Result<O
 }
 
 /// Choices of these without any of which the verdict is another, and what is wrong with it. Halves are left out before single ones.
-async fn simplest(seed: u64, choices: Vec<Choice>, problem: Problem) -> anyhow::Result<(Vec<Choice>, Problem)> {
+async fn simplest(
+    seed: u64,
+    choices: Vec<Choice>,
+    problem: Problem,
+    terms: Terms,
+) -> anyhow::Result<(Vec<Choice>, Problem)> {
+    let quietly = Terms { verbose: false, ..terms };
     let differs = |choice: &Choice| choice.maker != Maker::Reference;
     let (mut kept, mut problem): (Vec<Choice>, Problem) = (choices.into_iter().filter(differs).collect(), problem);
     let mut size = kept.len().div_ceil(2);
@@ -109,7 +126,7 @@ async fn simplest(seed: u64, choices: Vec<Choice>, problem: Problem) -> anyhow::
         let mut at = 0;
         while at < kept.len() {
             let fewer = [&kept[..at], &kept[kept.len().min(at + size)..]].concat();
-            match judge(seed, &fewer, false).await? {
+            match judge(seed, &fewer, quietly).await? {
                 Some(still) if still.outcome == problem.outcome => (kept, problem) = (fewer, still),
                 _ => at += size,
             }

@@ -21,6 +21,7 @@ mod lawful;
   cargo xtask lab --circumstances              nor where others use its keys, or bans were earned before
   cargo xtask lab --faults --seeds 30          each fault is caught, whatever the seed of the judge
   cargo xtask lab --faults=quota. --seeds 30   those whose name contains `quota.`
+  cargo xtask lab --two-keys                   the same for a judge with a second key, also with --faults
 
 Exit codes: 0 every lawful server conforms, or every fault is caught; 1 not so.
 
@@ -42,6 +43,10 @@ pub(crate) struct Options {
     /// Judge the faults whose name contains this text, each by every seed of the judge, instead of lawful servers
     #[arg(long, value_name = "TEXT", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     faults: Option<String>,
+
+    /// Give the judge a second key, as `--quota-key` does
+    #[arg(long)]
+    two_keys: bool,
 
     /// Servers to judge at a time [default: the number of processors]
     #[arg(long, value_name = "COUNT")]
