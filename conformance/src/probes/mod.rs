@@ -132,6 +132,7 @@ async fn carry_out(session: &mut Session<'_>, options: &Options, probe: Probe) -
                 // From now on with the other key, if there is one: what is sent anyway exhausts it.
                 session.ask_with(1);
                 gaps::run(session).await?;
+                quota::watch::later_with_the_second_key(session).await?;
             }
             Ok(())
         }

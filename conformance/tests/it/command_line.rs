@@ -65,6 +65,50 @@ async fn a_broken_server_gets_exit_code_1_with_evidence_that_shows_no_key() {
 }
 
 #[tokio::test]
+async fn a_plan_that_is_not_that_of_the_key_gets_exit_code_2_and_the_way_on() {
+    let candidate = Candidate::start(Nature { limit: 60, ..Nature::default() }).await;
+    let output = conform(&["--base-url", &candidate.base_url, "--api-key", KEY, "--plan", "pro"]).await;
+    let err = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{err}");
+    assert!(err.contains("is this a Free key?") && err.contains("Leave --plan out"), "{err}");
+    assert!(output.stdout.is_empty());
+}
+
+#[tokio::test]
+async fn lines_end_where_columns_says_and_nowhere_when_a_program_reads_them() {
+    let candidate = Candidate::start(Nature { fault: Some(Fault::TakesSuffixes), ..Nature::default() }).await;
+    let args = ["--base-url", &candidate.base_url, "--api-key", KEY, "--profile", "functional", "--quiet"];
+    let widest = async |columns: Option<&str>| {
+        let mut command = command(&args);
+        command.env_remove("COLUMNS").envs(columns.map(|columns| ("COLUMNS", columns)));
+        let shown = text(&command.output().await.expect("the program starts").stdout);
+        // Commands are whole, so that they can be copied.
+        let is_command = |line: &&str| line.contains("curl ") || line.contains("conform --base-url");
+        shown.lines().filter(|line| !is_command(line)).map(|line| line.chars().count()).max().unwrap_or(0)
+    };
+    let narrow = widest(Some("60")).await;
+    assert!((40..=60).contains(&narrow), "{narrow}");
+    let unwrapped = widest(None).await;
+    assert!(unwrapped > 100, "{unwrapped}");
+}
+
+#[tokio::test]
+async fn a_dry_run_says_what_the_selected_requirements_cost() {
+    let args = ["--base-url", "http://127.0.0.1:1/v1", "--api-key", KEY, "--dry-run"];
+    let planned = async |more: &[&str]| {
+        let output = conform(&[&args[..], more].concat()).await;
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        text(&output.stdout)
+    };
+    let (one, all) = (planned(&["--only", "get.not-found"]).await, planned(&[]).await);
+    let requests = |plan: &str| -> usize {
+        let line = plan.lines().find(|line| line.starts_with("At most")).expect("a line with their number");
+        line.split_whitespace().find_map(|word| word.parse().ok()).expect("a number")
+    };
+    assert!(requests(&one) <= 8 && requests(&all) > 100, "{one}\n{all}");
+}
+
+#[tokio::test]
 async fn wrong_usage_gets_exit_code_2_and_says_what_to_type() {
     for (args, hint) in [
         (&["--api-key", "k"][..], "--base-url URL"),

@@ -4,13 +4,14 @@ use animal_store_conformance::Judge;
 use animal_store_conformance::http::client::Client;
 use animal_store_conformance::http::clock::Clock;
 use animal_store_conformance::report::Report;
-use animal_store_reference::lab::Variation;
 use animal_store_reference::lab::faults::faults;
+use animal_store_reference::lab::{Layer, Request as Asked, Response, ServerState, Variation};
 use animal_store_reference::{Embedded, EmbeddedOptions, Plan};
 use animal_store_rules::catalogue::scope::Profile;
 use animal_store_rules::trace::exchange::Request;
 use animal_store_rules::trace::keys::ApiKey;
 use animal_store_rules::verdict::Verdict;
+use std::sync::Mutex;
 use std::time::Duration;
 
 use crate::laboratory::beside;
@@ -72,4 +73,35 @@ async fn a_day_that_is_used_up_before_the_run_could_exhaust_a_minute_is_asked_fo
     let fault = faults().into_iter().find(|fault| fault.name == "quota.enforced.never-refuses").expect("this fault");
     let unlimited = judged_as(965, fault.variation).await;
     assert_eq!(unlimited.verdict, Verdict::Violates, "{:?}", unlimited.ended_early);
+}
+
+/// Refuses callers without a key for the rest of a minute in which they have sent so many requests.
+fn allowing(most: u64) -> Layer {
+    const MINUTE: i64 = 60;
+    let used = Mutex::new((0, 0));
+    Layer::default().after(move |_: &Asked, response: &mut Response, server: &ServerState| {
+        if response.status != 401 {
+            return;
+        }
+        let end = server.now() - server.now().rem_euclid(MINUTE) + MINUTE;
+        let mut used = used.lock().expect("nobody panics with it");
+        *used = if used.0 == end { (end, used.1 + 1) } else { (end, 1) };
+        if used.1 > most {
+            response.refuse(429);
+            response.set("retry-after", end - server.now());
+        }
+        response.set("x-ratelimit-limit", most);
+        response.set("x-ratelimit-remaining", most.saturating_sub(used.1));
+        response.set("x-ratelimit-reset", end);
+    })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_allowance_without_a_key_that_is_too_small_for_the_run_leaves_it_incomplete() {
+    let with = |most| Variation { layers: vec![allowing(most)], ..Variation::default() };
+    let small = judged_as(0, with(5)).await;
+    assert_eq!(small.verdict, Verdict::Incomplete, "{:#?}", broken(&small));
+    assert_eq!(small.unfinished.first().map(String::as_str), Some("the requests without a key"));
+    let enough = judged_as(0, with(40)).await;
+    assert_eq!(enough.verdict, Verdict::Conforms, "{:?} {:?}", enough.unfinished, enough.ended_early);
 }

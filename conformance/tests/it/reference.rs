@@ -39,6 +39,24 @@ async fn the_reference_conforms_on_a_free_key_within_its_budget() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_second_key_makes_a_run_shorter() {
+    let run = |has_two_keys: bool| async move {
+        let clock = Clock::stepping();
+        let embedded = EmbeddedOptions { plan: Plan::Free, clock: beside(&clock, "2026-06-01T12:00:45Z") };
+        let server = Embedded::start(embedded).await.expect("a server");
+        let mut options = options(server.base_url(), Profile::Full);
+        options.api_key = ApiKey::new(server.api_key()).expect("a usable key");
+        options.quota_key = has_two_keys.then(|| ApiKey::new(server.second_api_key()).expect("a usable key"));
+        let report = Judge::new(options).clock(clock).run().await.expect("a verdict");
+        server.shutdown().await;
+        assert_eq!(report.verdict, Verdict::Conforms, "{:#?}", broken(&report));
+        report.duration_ms
+    };
+    let (one, two) = (run(false).await, run(true).await);
+    assert!(two < one, "{two} ms with two keys, {one} ms with one");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_reference_conforms_on_a_pro_and_on_a_business_key() {
     for (plan, stated) in [(Plan::Pro, "pro"), (Plan::Business, "business")] {
         let report = verdict_on(plan, stated, Profile::Full, "2026-06-01T12:00:45Z", Clock::stepping()).await;

@@ -32,14 +32,10 @@ pub(crate) fn trials() -> Vec<Trial> {
 /// The saboteurs that break something between two keys.
 const NEED_TWO_KEYS: [&str; 2] = ["quota.not-early.one-count-for-all", "quota.enforced.spares-the-first-key"];
 
-/// The saboteurs that show only where one key is watched over two Resets: with two keys a run is over sooner.
-const NEED_TWO_RESETS: [&str; 2] = ["headers.reset-time.day-ends-with-minute", "quota.not-early.fetches-at-times"];
-
 /// Whether it breaks something about limits, which a quota key must not hide.
 fn is_of_limits(fault: &Fault) -> bool {
     let is_of_limits = |target: &&str| target.starts_with("quota.") || target.starts_with("headers.re");
-    let is_left_out = [&NEED_TWO_KEYS[..], &NEED_TWO_RESETS].concat().contains(&fault.name.as_str());
-    !is_left_out && fault.targets.iter().any(is_of_limits)
+    !NEED_TWO_KEYS.contains(&fault.name.as_str()) && fault.targets.iter().any(is_of_limits)
 }
 
 /// With a second key, which the run exhausts as well, a saboteur is caught by the same requirements.

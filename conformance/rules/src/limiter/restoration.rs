@@ -39,7 +39,10 @@ impl<'h> KeyLimits<'h> {
     fn goes_on(&self, [before, after]: &[Answer<'_>; 2]) -> bool {
         let fell = before.window.remaining.checked_sub(after.window.remaining);
         let sent = self.history.sent_between(before.entry, after.entry);
-        after.entry.succeeded() && fell.is_some_and(|fell| (1..=sent).contains(&fell))
+        // What fails may cost nothing; a refusal may say that nothing remains whatever there was.
+        let least = u64::from(after.entry.succeeded());
+        let is_used = before.window.remaining < before.window.limit;
+        is_used && !after.entry.is_limited() && fell.is_some_and(|fell| (least..=sent).contains(&fell))
     }
 
     /// Whether Remaining fell within a window by more than the run's own requests explain.
@@ -98,6 +101,20 @@ mod tests {
         assert!(!never_restored([999, 998, 997, 996], 3), "so little decays slowly");
         assert!(!never_restored([940, 939, 937, 936], 3), "somebody else uses the key");
         assert!(!never_restored([940, 939, 938, 937], 2), "clocks are reported to the second");
+    }
+
+    #[test]
+    fn a_failure_shows_as_well_that_nothing_was_restored() {
+        let of_second = |status, remaining| {
+            let begun = TraceBuilder::new().list(200, 940, 1_000).wait(63).window(57).list(status, remaining, 1_000);
+            is_never_restored(begun.list(200, 939, 1_000).wait(60).window(60).list(200, 938, 1_000))
+        };
+        assert!(of_second(400, 940) && of_second(400, 939), "free or not");
+        assert!(!of_second(429, 939), "a refusal says nothing");
+        assert!(!of_second(400, 1_000), "restored");
+        let unused = TraceBuilder::new().list(200, 1_000, 1_000).wait(63).window(57).list(400, 1_000, 1_000);
+        let once = unused.list(200, 940, 1_000).wait(60).window(60).list(200, 939, 1_000);
+        assert!(!is_never_restored(once), "of what was not used nothing can be restored");
     }
 
     #[test]

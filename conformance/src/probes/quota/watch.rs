@@ -77,6 +77,26 @@ pub(in crate::probes) async fn pause(session: &mut Session<'_>) -> Result<(), St
     }
 }
 
+/// A fetch and a list later in the window of a second key, before most of it is used: the run does not wait for the end of that window,
+/// and a fetch that is refused between two other answers of it was refused at certain times only.
+///
+/// # Errors
+///
+/// [`Stop`] when the budget is exhausted.
+pub(in crate::probes) async fn later_with_the_second_key(session: &mut Session<'_>) -> Result<(), Stop> {
+    if session.other_key().is_none() || !may_exhaust(session) {
+        return Ok(());
+    }
+    let key = session.asking_key();
+    session.send(list_of(0, &key)).await?;
+    pause(session).await?;
+    if fetches_work(session) {
+        let fetch = fetch_of(session, 0, &key);
+        session.send(fetch).await?;
+    }
+    session.send(list_of(1, &key)).await.map(drop)
+}
+
 /// Spreads requests over the rest of the window, which the run waits for in any case: they show whether its Reset is constant, whether
 /// requests are restored too early, and whether any are refused at certain times.
 pub(super) async fn rest_of_window(session: &mut Session<'_>) -> Result<(), Stop> {

@@ -92,7 +92,7 @@ fn early() -> Vec<Fault> {
         }),
         refusing(
             "fetches-at-times",
-            "Fetches are answered with 429 for half of every minute.",
+            "Fetches are answered with 429 from the 10th to the 20th second of every minute.",
             "a job that runs every minute and keeps the table of one operation locked",
             5,
             |request, server| request.is_get() && (10..20).contains(&server.now().rem_euclid(MINUTE)),

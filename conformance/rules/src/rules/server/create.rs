@@ -77,8 +77,12 @@ fn alteration(animal: Animal<'_>, sent: &Draft) -> Option<String> {
 
 /// Whether a name is shown as it was sent. An unusual one may be trimmed and brought to normalisation form C.
 fn is_same_name(sent: &str, shown: &str) -> bool {
-    let normal = |name: &str| name.trim_matches(is_trimmed).nfc().collect::<String>();
-    sent == shown || !is_plain_name(sent) && normal(sent) == normal(shown)
+    sent == shown || !is_plain_name(sent) && normalised(sent) == normalised(shown)
+}
+
+/// A name as a server may store it: trimmed, and in normalisation form C.
+pub(super) fn normalised(name: &str) -> String {
+    name.trim_matches(is_trimmed).nfc().collect()
 }
 
 /// What one language or another trims: white space, control characters, and characters that take no room.

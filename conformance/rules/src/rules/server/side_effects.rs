@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::create::normalised;
 use crate::facts::Facts;
 use crate::history::{Animal, Entry, History};
 use crate::request::Operation;
@@ -36,8 +37,9 @@ fn stores_nothing(
     if refusals.is_empty() {
         return;
     }
-    let elsewhere: HashSet<String> =
-        history.entries.iter().filter(|entry| !is_refused(entry)).filter_map(name_in).collect();
+    let others = history.entries.iter().filter(|entry| !is_refused(entry)).filter_map(name_in);
+    // An animal that was sent as " " may be stored as "".
+    let elsewhere: HashSet<String> = others.flat_map(|name| [normalised(&name), name]).collect();
     let mut showings: HashMap<&str, Vec<&Entry<'_>>> = HashMap::new();
     for entry in &history.entries {
         for shown in entry.animals().into_iter().filter_map(Animal::name) {

@@ -19,6 +19,17 @@ fn an_animal_that_only_a_refused_request_named_does_not_show() {
 }
 
 #[test]
+fn an_animal_may_show_under_a_name_that_was_sent_with_spaces_around_it() {
+    let creation = |name: &str| Request::new("POST", "/pets").json(format!(r#"{{"name":"{name}","categoryId":1}}"#));
+    let shown = |name: &str| {
+        let refused = TraceBuilder::new().ask(creation("Rex 1"), 400, String::new());
+        refused.ask(creation(name), 201, String::new()).get(7, Some("sold")).failing(judge)
+    };
+    assert_eq!(shown(" Rex 1\\n"), NONE);
+    assert_eq!(shown("Rex  1"), [[3, 1]], "no server changes what is within a name");
+}
+
+#[test]
 fn that_nothing_was_stored_is_seen_where_animals_were_looked_for_afterwards() {
     let judged = |builder: TraceBuilder| builder.judged(judge).judged;
     let refused = || TraceBuilder::new().refused_create(400);
