@@ -29,6 +29,8 @@ async fn judged_as(used: usize, variation: Variation) -> Report {
     let server = Embedded::start_as(embedded, variation).await.expect("a server");
     let mut options = options(server.base_url(), Profile::Full);
     options.api_key = ApiKey::new(server.api_key()).expect("a usable key");
+    // Each wait is over at once.
+    options.max_duration = Duration::from_mins(10);
     let client = Client::new(options.transport.clone()).expect("a client");
     let request = Request::new("GET", "/pets").authorization(format!("Bearer {}", server.api_key()));
     for sent in 0..used {
