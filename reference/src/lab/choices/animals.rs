@@ -75,6 +75,14 @@ pub(super) const CHOICES: &[Choice] = &[
         "ids of 64 bits made of the time and a machine's number",
         |b| b.view.ids = (1 << 61) + 1,
     ),
+    own("pet.unique-id/refused", "no-gaps", "A refused creation uses up no id."),
+    other(
+        "pet.unique-id/refused",
+        "gaps-for-refused",
+        "A refused creation uses up an id.",
+        "a sequence that counts before a body is checked",
+        |b| b.view.has_gaps = true,
+    ),
     own("list.complete", "at-once", "A list shows a new animal at once."),
     other("list.complete", "300-ms-later", "A list shows a new animal 300 ms later.", "a replica for reads", |b| {
         b.view.list_lag = SignedDuration::from_millis(300);

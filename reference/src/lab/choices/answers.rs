@@ -263,6 +263,20 @@ pub(super) const CHOICES: &[Choice] = &[
             }));
         },
     ),
+    own("auth.missing-key/fields", "none-counts", "Of two Authorization fields none counts: 401."),
+    other(
+        "auth.missing-key/fields",
+        "two-are-a-bad-request",
+        "A request with two Authorization fields is answered with 400.",
+        "a field that may stand once only, which is checked before all else",
+        |b| {
+            b.layer(after(|request, response| {
+                if request.headers.get_all("authorization").iter().count() > 1 {
+                    response.refuse(400);
+                }
+            }));
+        },
+    ),
     own("orders.answer", "empty-array", "Store orders are an empty array."),
     other("orders.answer", "not-implemented", "Store orders are answered with 501.", "a stub", |b| {
         b.inside(after(|request, response| {

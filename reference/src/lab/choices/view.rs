@@ -1,5 +1,8 @@
 //! How lists and fetches look at the animals: in which order, how late, and under which ids.
 
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value, json};
 
@@ -32,6 +35,8 @@ pub(super) struct View {
     pub(super) counts_all: bool,
     /// What ids are multiplied by, modulo 2^64; odd, so that no two become the same. 0 leaves them alone.
     pub(super) ids: u64,
+    /// Whether refused creations use up ids.
+    pub(super) has_gaps: bool,
 }
 
 impl View {
@@ -41,7 +46,10 @@ impl View {
         if self.ids != 0 {
             layers.push(renumbered(self.ids));
         }
-        let plain = View { ids: self.ids, ..View::default() };
+        if self.has_gaps {
+            layers.push(gapped());
+        }
+        let plain = View { ids: self.ids, has_gaps: self.has_gaps, ..View::default() };
         if self != plain {
             layers.push(self.looked_at());
         }
@@ -142,6 +150,42 @@ fn renumbered(factor: u64) -> Layer {
             response.edit_pets(|pet| {
                 if let Some(id) = pet.get("id").and_then(Value::as_i64) {
                     pet.insert("id".to_owned(), json!(times(id, factor)));
+                }
+            });
+        })
+}
+
+/// The ids of created animals, by those of the reference, and how many creations were refused.
+#[derive(Default)]
+struct Gaps(Mutex<(i64, BTreeMap<i64, i64>)>);
+
+/// Ids that refused creations use up as well.
+fn gapped() -> Layer {
+    Layer::default()
+        .before(|request, server| {
+            if let Some(id) = request.id().filter(|_| request.is_get()) {
+                let gaps = server.own::<Gaps>();
+                let gaps = gaps.0.lock().unwrap_or_else(PoisonError::into_inner);
+                let (_, created) = &*gaps;
+                let is_of_stock = created.first_key_value().is_none_or(|(first, _)| id < *first);
+                let own = created.iter().find(|(_, shown)| **shown == id).map(|(own, _)| *own);
+                // What was used up is the id of no animal.
+                request.path = format!("/pets/{}", own.or(is_of_stock.then_some(id)).unwrap_or(i64::MAX));
+            }
+            None
+        })
+        .after(|request, response, server| {
+            let gaps = server.own::<Gaps>();
+            let mut gaps = gaps.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let (refused, created) = &mut *gaps;
+            let is_created = request.is_create() && response.status == 201;
+            *refused += i64::from(request.is_create() && response.status == 400);
+            response.edit_pets(|pet| {
+                if let Some(id) = pet.get("id").and_then(Value::as_i64) {
+                    if is_created {
+                        created.insert(id, id + *refused);
+                    }
+                    pet.insert("id".to_owned(), json!(created.get(&id).copied().unwrap_or(id)));
                 }
             });
         })
