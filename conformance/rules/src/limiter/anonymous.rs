@@ -50,7 +50,9 @@ impl Anonymous {
 /// Whether the answers to these callers have counted an allowance down to nothing.
 fn is_exhausted(callers: &[&Entry<'_>]) -> bool {
     let admitted = callers.iter().rev().filter(|other| other.status() != Some(429));
-    let mut reported = admitted.enumerate().filter_map(|(since, entry)| Some((since as u64, window(entry)?)));
+    // What is refused for another reason may have been answered before anything was counted, with figures of its own.
+    let of_key = |entry: &Entry<'_>| window(entry).filter(|_| entry.status() == Some(401));
+    let mut reported = admitted.enumerate().filter_map(|(since, entry)| Some((since as u64, of_key(entry)?)));
     let (last, before) = (reported.next(), reported.next().map(|(_, window)| window));
     last.is_some_and(|(since, last)| is_used_up(last, before, since))
 }
@@ -87,6 +89,18 @@ mod tests {
         let history = History::new(&trace);
         let anonymous = Anonymous::new(&history);
         history.entries.iter().map(|entry| anonymous.explains(entry)).collect()
+    }
+
+    #[test]
+    fn what_is_refused_otherwise_may_report_other_figures() {
+        let answers = |status: u16, limit: u64| {
+            let begun = TraceBuilder::new().key("nobody").lists(3, &[(401, 1), (401, 0)]);
+            let trace = begun.list(status, 0, limit).list(429, 0, 3).trace();
+            let history = History::new(&trace);
+            Anonymous::new(&history).explains(&history.entries[3])
+        };
+        assert!(answers(400, 0));
+        assert!(!answers(401, 0), "that is another limit");
     }
 
     #[test]
