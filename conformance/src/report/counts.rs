@@ -5,6 +5,9 @@ use animal_store_rules::catalogue::Level;
 use animal_store_rules::catalogue::scope::Side;
 use animal_store_rules::verdict::Status;
 
+/// The title of what held although a part of it could not be seen.
+pub(super) const PARTLY_SEEN: &str = "Held, as far as this run could see";
+
 impl Report {
     /// The requirements of one level, counted over all sections.
     #[must_use]

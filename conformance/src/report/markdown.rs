@@ -6,8 +6,9 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use super::counts::PARTLY_SEEN;
 use super::findings::at_most;
-use super::summary::{PARTLY_SEEN, cost, headline};
+use super::summary::{cost, headline};
 use super::{Evidence, Report, RequirementReport, Tally};
 use animal_store_rules::catalogue::Level;
 use animal_store_rules::verdict::Status;

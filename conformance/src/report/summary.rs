@@ -22,9 +22,6 @@ pub(super) fn headline(report: &Report) -> String {
     format!("{}: {}", report.verdict.as_str(), parts.join(", "))
 }
 
-/// The title of what held although a part of it could not be seen.
-pub(super) const PARTLY_SEEN: &str = "Held, as far as this run could see";
-
 /// What the run cost, in a line.
 pub(super) fn cost(report: &Report) -> String {
     let animals = if report.created == 1 { "animal" } else { "animals" };

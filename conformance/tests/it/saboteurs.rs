@@ -4,6 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use animal_store_conformance::Judge;
+use animal_store_conformance::recorded::{self, Terms};
+use animal_store_conformance::report::Report;
 use animal_store_reference::Plan;
 use animal_store_reference::lab::faults::{Fault, faults};
 use animal_store_rules::catalogue::scope::Profile;
@@ -55,10 +57,29 @@ async fn caught_by(fault: &Fault, has_two_keys: bool) -> Result<Vec<String>, Str
     // The fixed part of a run must catch every saboteur by itself.
     options.cases = Some(0);
     options.strict = true;
-    let report = Judge::new(options).clock(host.clock.clone()).run().await;
-    let report = report.map_err(|error| format!("no verdict: {error}"))?;
-    let failed = report.requirements.into_iter().filter(|requirement| requirement.failures > 0);
-    Ok(failed.map(|requirement| requirement.id).collect())
+    let outcome = Judge::new(options).clock(host.clock.clone()).run_and_record().await;
+    let (report, trace) = outcome.map_err(|error| format!("no verdict: {error}"))?;
+    let again = judge_again(&trace)?;
+    let differing = report.requirements.iter().zip(&again.requirements).find(|(run, file)| {
+        (&run.id, run.status, run.failures, &run.observed) != (&file.id, file.status, file.failures, &file.observed)
+    });
+    if let Some((run, _)) = differing {
+        return Err(format!("{} is judged otherwise from the recording", run.id));
+    }
+    Ok(broken_in(&report))
+}
+
+/// The report on a recording.
+fn judge_again(trace: &str) -> Result<Report, String> {
+    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let file = folder.path().join("run.jsonl");
+    std::fs::write(&file, trace).map_err(|error| error.to_string())?;
+    recorded::judge(&[file], &Terms::default()).map_err(|error| format!("the recording is not judged: {error}"))
+}
+
+fn broken_in(report: &Report) -> Vec<String> {
+    let failed = report.requirements.iter().filter(|requirement| requirement.failures > 0);
+    failed.map(|requirement| requirement.id.clone()).collect()
 }
 
 /// The saboteur's row of the matrix. It must be caught by every requirement that it names.

@@ -5,7 +5,7 @@ use anstyle::Style;
 use super::page::{BOLD, DIM, GREEN, PLAIN, Page, RED, YELLOW};
 use super::{Detail, failures, mark};
 use crate::layout::{cut, width};
-use crate::report::summary::PARTLY_SEEN;
+use crate::report::counts::PARTLY_SEEN;
 use crate::report::{Choice, Report, RequirementReport, Tally};
 use animal_store_rules::catalogue::Level;
 use animal_store_rules::catalogue::scope::Side;
