@@ -124,6 +124,11 @@ fn remaining_never_rises(&Facts { history, .. }: &Facts<'_>, key: &KeyLimits<'_>
         if earlier.limit != later.limit || !before.precedes(&after) {
             continue;
         }
+        // Of a window that ends at no possible time, which `headers.reset-time` says, it is unknown when it does.
+        let longest = if key.reports_day(before.entry, earlier) { Tolerance::DAY } else { Tolerance::LONGEST_MINUTE };
+        if before.left() > longest.seconds() + Tolerance::CLOCK_SLACK.seconds() {
+            continue;
+        }
         // What the last window weighs decays.
         if key.is_sliding_counter() && !key.reports_day(after.entry, later) {
             judgement.hold();

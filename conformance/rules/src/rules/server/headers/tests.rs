@@ -1,4 +1,5 @@
 use super::*;
+use crate::catalogue::plan::PlanLimits;
 use crate::trace_builder::TraceBuilder;
 
 const NONE: [[usize; 0]; 0] = [];
@@ -203,6 +204,19 @@ fn a_ban_may_go_with_a_limit_of_its_own() {
     assert_eq!(minute(minute(TraceBuilder::new(), 200), 200).failures_of("headers.limit-figure"), NONE);
     let other = |builder: TraceBuilder| builder.window(50).list(200, 5, 60).list(404, 5, 30).wait(70);
     assert_eq!(other(other(TraceBuilder::new())).failures_of("headers.limit-figure"), [[3, 4]]);
+}
+
+#[test]
+fn where_a_window_ends_at_no_possible_time_nothing_is_said_of_what_remains() {
+    let ending_in = |seconds: i64, limit: u64| {
+        let free = Some(PlanLimits { per_minute: 60, per_day: 1_000 });
+        let first = TraceBuilder::new().plan(free).window(seconds).list(200, 5, limit);
+        first.wait(1).list(200, 6, limit).failures_of("headers.remaining-never-rises")
+    };
+    assert_eq!(ending_in(64, 60), [[2, 1]]);
+    assert_eq!(ending_in(7_200, 60), NONE, "a time that was meant to be local");
+    assert_eq!(ending_in(7_200, 1_000), [[2, 1]], "a day");
+    assert_eq!(ending_in(1_780_000_000_000, 1_000), NONE, "milliseconds");
 }
 
 #[test]
