@@ -51,8 +51,8 @@ impl Anonymous {
 fn is_exhausted(callers: &[&Entry<'_>]) -> bool {
     let admitted = callers.iter().rev().filter(|other| other.status() != Some(429));
     // What is refused for another reason may have been answered before anything was counted, with figures of its own.
-    let of_key = |entry: &Entry<'_>| window(entry).filter(|_| entry.status() == Some(401));
-    let mut reported = admitted.enumerate().filter_map(|(since, entry)| Some((since as u64, of_key(entry)?)));
+    let counted = |entry: &Entry<'_>| window(entry).filter(|_| entry.status() == Some(401));
+    let mut reported = admitted.enumerate().filter_map(|(since, entry)| Some((since as u64, counted(entry)?)));
     let (last, before) = (reported.next(), reported.next().map(|(_, window)| window));
     last.is_some_and(|(since, last)| is_used_up(last, before, since))
 }

@@ -246,7 +246,7 @@ mod tests {
     fn where_the_day_is_reported_the_minute_behind_it_is_exhausted_by_as_many_as_its_limit() {
         let decided = |lists: u64, others: fn(TraceBuilder) -> TraceBuilder, wait: i64| {
             let builder = (0..lists).fold(TraceBuilder::new().window(3_600), |s, at| s.list(200, 999 - at, 1_000));
-            others(builder).key("sk-Key1").wait(wait).list(429, 1_000 - lists, 1_000).main_key(|key| {
+            others(builder).key("sk-Key1").wait(wait).list(429, 900, 1_000).main_key(|key| {
                 let limited = key.answers()[lists as usize];
                 key.minute_is_exhausted(limited.entry, limited.window)
             })
