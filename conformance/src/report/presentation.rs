@@ -19,8 +19,8 @@ use animal_store_rules::trace::{Context, Trace};
 /// The maximum number of characters of a body that a failure shows.
 const MAX_SHOWN: usize = 2_000;
 
-/// The maximum number of bytes of a body in the report.
-const MAX_RECORDED: usize = 64 * 1024;
+/// The maximum number of bytes of a body in the report. The longest body that a run sends is shorter.
+const MAX_RECORDED: usize = 128 * 1024;
 
 /// The maximum length of a sentence in characters: it may quote a response.
 const MAX_SENTENCE: usize = 1_000;
