@@ -54,7 +54,7 @@ pub(super) async fn at_once(session: &mut Session<'_>) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Begins to send these requests again: the latest first, and each target once.
+/// Begins to send these requests again: the latest first, and each target once with each credential.
 fn again(session: &mut Session<'_>, numbers: &BTreeSet<usize>) -> Vec<Request> {
     session.begin_aside("second look");
     session.step("");
@@ -62,7 +62,10 @@ fn again(session: &mut Session<'_>, numbers: &BTreeSet<usize>) -> Vec<Request> {
     let exchanges = &session.trace.exchanges;
     let read = |number: &usize| exchanges.get(number.checked_sub(1)?).map(|exchange| exchange.request.clone());
     let requests = numbers.iter().rev().filter_map(read);
-    requests.filter(|request| targets.insert((request.replica, request.target()))).take(MOST).collect()
+    requests
+        .filter(|request| targets.insert((request.replica, request.target(), request.authorization.clone())))
+        .take(MOST)
+        .collect()
 }
 
 /// Added to the lag, because times are rounded.

@@ -78,7 +78,7 @@ fn counts() -> Vec<Fault> {
         limited(
             "per-process",
             "Every second request is counted apart.",
-            &["quota.not-exceeded", "quota.every-operation"],
+            exceeded,
             Flaw::PerProcess(2),
             "a count in the memory of each of two processes",
         ),

@@ -174,13 +174,15 @@ fn every_operation(_: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement
         judgement.fail(&[after.entry, before.entry], "every successful request uses up one", found);
     }
     let pairs = key.successive();
-    // Where nothing ever falls, `headers.remaining-falls` says so once, and where it rises, `headers.remaining-never-rises`; in a log,
-    // another may just have dropped out, and of a counter that slides, some of the weight of its last window may have decayed.
+    // Where nothing ever falls, `headers.remaining-falls` says so once, and where it rises, `headers.remaining-never-rises`: what is
+    // added now and then may be added just when a request takes one away. In a log, another may just have dropped out, and of a counter
+    // that slides, some of the weight of its last window may have decayed.
+    let rises = |[before, after]: &[Answer<'_>; 2]| after.window.remaining > before.window.remaining;
     let slides = key.is_sliding_log() || key.is_sliding_counter();
-    let falls = pairs.iter().any(|pair| !is_flat(pair)) && !slides;
+    let falls = pairs.iter().any(|pair| !is_flat(pair)) && !pairs.iter().any(rises) && !slides;
     for pair in pairs {
         let [before, after] = pair;
-        if !is_flat(pair) || !falls || after.window.remaining > before.window.remaining {
+        if !is_flat(pair) || !falls {
             judgement.hold();
             continue;
         }

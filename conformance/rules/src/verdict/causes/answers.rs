@@ -52,6 +52,25 @@ pub(super) fn another_refusal(broken: &Broken<'_, '_>) -> Option<Cause> {
     Cause::shown_by("another-status-for-invalid-bodies", sentence, explained, refused)
 }
 
+/// What comes with nothing remaining is refused with one other status than 429.
+pub(super) fn limited_with_another_status(broken: &Broken<'_, '_>) -> Option<Cause> {
+    let is_spent = |entry: &Entry<'_>| {
+        entry.key().is_some() && entry.rate.as_ref().is_some_and(|rate| rate.remaining.integer() == Some(0))
+    };
+    let is_refused = |entry: &&Entry<'_>| {
+        let owes_success = entry.operation.is_certainly_valid() && matches!(entry.status(), Some(400..=599));
+        is_spent(entry) && owes_success
+    };
+    let refused: Vec<&Entry<'_>> = broken.entries().iter().filter(is_refused).collect();
+    let status = refused.first()?.status().filter(|status| *status != 429)?;
+    if refused.len() < SEVERAL || refused.iter().any(|entry| entry.status() != Some(status)) {
+        return None;
+    }
+    let explained = broken.explained_by(&[""], |entry| is_spent(entry) && entry.status() == Some(status));
+    let sentence = format!("answers {status} throughout where nothing remains and 429 is due");
+    Cause::shown_by("another-status-for-429", sentence, explained, refused)
+}
+
 /// All answers of a kind come without any of the three rate-limit headers.
 pub(super) fn without_headers(broken: &Broken<'_, '_>) -> Option<Cause> {
     let answers: Vec<&Entry<'_>> = broken
@@ -148,6 +167,22 @@ mod tests {
             String::new(),
         ));
         assert!(!partly[0].1.contains(&"create.name-required"), "a body that was accepted is another matter");
+    }
+
+    #[test]
+    fn one_other_status_where_429_is_due_is_one_cause() {
+        let spent = |statuses: [u16; 3]| {
+            statuses.iter().fold(TraceBuilder::new().list(200, 0, 60), |builder, status| builder.list(*status, 0, 60))
+        };
+        let causes = shown(spent([503, 503, 503]));
+        assert_eq!(causes[0].0, "answers 503 throughout where nothing remains and 429 is due");
+        assert_eq!(causes[0].1, ["list.success", "quota.enforced"]);
+        for statuses in [[429, 429, 429], [503, 429, 503], [503, 500, 503]] {
+            assert!(!ids(spent(statuses)).contains(&"another-status-for-429"), "{statuses:?}");
+        }
+        let earlier =
+            shown(TraceBuilder::new().list(503, 9, 60).lists(60, &[(503, 0), (503, 0), (503, 0)]).list(200, 0, 60));
+        assert!(!earlier[0].1.contains(&"list.success"), "{earlier:?}: with some remaining it is another matter");
     }
 
     #[test]

@@ -45,11 +45,13 @@ pub fn causes(facts: &Facts<'_>, verdicts: &[RequirementVerdict]) -> Vec<Cause> 
     let mut causes: Vec<Cause> = [
         answers::limiter_first,
         answers::another_refusal,
+        answers::limited_with_another_status,
         answers::without_headers,
-        cache::repeats_answers,
-        catalogues::of_replicas,
+        // Several counters repeat figures as a cache does, and a cache makes no series that fall; so they come first of equals.
         counters::of_replicas,
         counters::several,
+        cache::repeats_answers,
+        catalogues::of_replicas,
         units::of_reset,
         units::of_retry_after,
     ]
