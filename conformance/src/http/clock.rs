@@ -25,6 +25,9 @@ struct Stepping {
 /// The time that passes with each reading of a stepping clock, so that no two readings are equal.
 const STEP: Duration = Duration::from_millis(1);
 
+/// How long by the machine's clock those who wait at the same time have to begin.
+const TOGETHER: Duration = Duration::from_millis(2);
+
 impl Clock {
     /// The machine's clock.
     #[must_use]
@@ -32,8 +35,8 @@ impl Clock {
         Clock::default()
     }
 
-    /// A clock that starts now and does not run by itself: each reading advances it by a millisecond, and each wait by its
-    /// duration, at once. Clones share the time.
+    /// A clock that starts now and does not run by itself: each reading advances it by a millisecond, and a wait to its end, almost at
+    /// once. Waits that are begun at the same time pass at the same time. Clones share the time.
     #[must_use]
     pub fn stepping() -> Clock {
         Clock(Some(Stepping { since: Timestamp::now(), started: Instant::now(), passed: Arc::default() }))
@@ -62,7 +65,10 @@ impl Clock {
         match &self.0 {
             None => tokio::time::sleep(time).await,
             Some(clock) => {
-                clock.step(time);
+                let end = clock.step(Duration::ZERO) + time;
+                // Whoever begins to wait at the same time does so before this one goes on.
+                tokio::time::sleep(TOGETHER).await;
+                clock.advance_to(end);
             }
         }
     }
@@ -73,6 +79,11 @@ impl Stepping {
     fn step(&self, time: Duration) -> Duration {
         let nanoseconds = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         Duration::from_nanos(self.passed.fetch_add(nanoseconds, Ordering::SeqCst).saturating_add(nanoseconds))
+    }
+
+    /// Advances the clock to this time, unless it has passed.
+    fn advance_to(&self, time: Duration) {
+        self.passed.fetch_max(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX), Ordering::SeqCst);
     }
 }
 

@@ -105,7 +105,8 @@ async fn exhaust(
         if turn == Turn::First && session.last_answer_to(&key).is_some_and(shows_the_last) {
             keys::ask_with_the_other(session).await?;
             // Only one request over the limit, the creation: a second could cause a ban, and the rest would show less.
-            if session.send(over[1].clone()).await?.status() == Some(429) {
+            let creation = over::next(session, &over[1], &key);
+            if session.send(creation).await?.status() == Some(429) {
                 over::without_a_key(session).await?;
                 keys::ask_with_the_other(session).await?;
                 return Ok(true);
@@ -172,7 +173,8 @@ async fn exhaust(
         }
     } else if let Some(last) = others.last().or(over.last()) {
         for _ in 0..LAST_ATTEMPTS {
-            if session.send(last.clone()).await?.status() == Some(429) {
+            let last = over::next(session, last, &key);
+            if session.send(last).await?.status() == Some(429) {
                 is_refused = true;
                 break;
             }

@@ -12,11 +12,7 @@ use animal_store_rules::trace::keys::ApiKey;
 pub(super) fn requests(session: &mut Session<'_>, turn: Turn, key: &ApiKey) -> Vec<Request> {
     let list = Request::new("GET", "/pets").query("limit=1");
     let over = match turn {
-        Turn::First => {
-            let (name, category) = (session.fresh_name(), session.trace.context.category_id);
-            let body = format!(r#"{{"name":"{name}","categoryId":{category}}}"#);
-            vec![list, Request::new("POST", "/pets").json(body)]
-        }
+        Turn::First => vec![list, creation(session)],
         Turn::Second => {
             // This id does not exist, which shows whether the limit is checked last.
             let fetch = Request::new("GET", format!("/pets/{}", session.random.i64(-(1 << 62)..-(1 << 61))));
@@ -26,6 +22,19 @@ pub(super) fn requests(session: &mut Session<'_>, turn: Turn, key: &ApiKey) -> V
         }
     };
     over.into_iter().map(|request| bearing(request, key)).collect()
+}
+
+/// A request over the limit, to be sent now. A creation that was sent before, and was admitted, is not sent again but another one: which of
+/// the two had stored an animal would show nowhere.
+pub(super) fn next(session: &mut Session<'_>, request: &Request, key: &ApiKey) -> Request {
+    let was_sent = session.trace.exchanges.iter().rev().any(|exchange| exchange.request == *request);
+    if request.method == "POST" && was_sent { bearing(creation(session), key) } else { request.clone() }
+}
+
+/// A creation that is valid.
+fn creation(session: &mut Session<'_>) -> Request {
+    let (name, category) = (session.fresh_name(), session.trace.context.category_id);
+    Request::new("POST", "/pets").json(format!(r#"{{"name":"{name}","categoryId":{category}}}"#))
 }
 
 fn is_list_refused(session: &Session<'_>) -> bool {

@@ -66,7 +66,7 @@ impl View {
                     response.refuse(404);
                 }
                 response.edit_pets(|pet| {
-                    if self.is_sold(server, pet) {
+                    if self.is_sold(server, pet, server.timestamp()) {
                         pet.insert("status".to_owned(), json!("sold"));
                     }
                 });
@@ -106,11 +106,12 @@ impl View {
     }
 
     fn listed(self, server: &ServerState) -> Vec<Value> {
-        let seen = server.timestamp() - self.list_lag;
+        let now = server.timestamp();
+        let seen = now - self.list_lag;
         let born = |(_, born): &&(Value, Timestamp)| *born <= seen;
         let mut pets: Vec<Value> = server.memory().pets.iter().filter(born).map(|(pet, _)| pet.clone()).collect();
         for pet in pets.iter_mut().filter_map(Value::as_object_mut) {
-            if self.is_sold(server, pet) {
+            if self.is_sold(server, pet, now) {
                 pet.insert("status".to_owned(), json!("sold"));
             }
         }
@@ -123,11 +124,10 @@ impl View {
         pets
     }
 
-    fn is_sold(self, server: &ServerState, pet: &Map<String, Value>) -> bool {
+    fn is_sold(self, server: &ServerState, pet: &Map<String, Value>, now: Timestamp) -> bool {
         let Some(after) = self.sold_after else { return false };
         let read = pet.get("id").and_then(Value::as_i64).and_then(|id| server.memory().read.get(&id).copied());
-        pet.get("status") == Some(&json!("available"))
-            && read.is_some_and(|read| server.timestamp().duration_since(read) >= after)
+        pet.get("status") == Some(&json!("available")) && read.is_some_and(|read| now.duration_since(read) >= after)
     }
 
     fn is_too_new(self, server: &ServerState, id: i64) -> bool {
