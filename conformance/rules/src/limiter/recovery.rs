@@ -26,12 +26,13 @@ impl KeyLimits<'_> {
         SignedDuration::from_secs(limited.left())
     }
 
-    /// Whether it is certain how long a refusal asks to wait: for a number of seconds, or until a date that its own `Date` goes with. Where
-    /// no answer has a `Date`, the clocks are taken to agree.
+    /// The longest wait that a first refusal may ask for: the longest window there is. Where it asks for a date, and no `Date` goes with
+    /// it, the server's clock is unknown; it is taken to be less than a day off.
     #[must_use]
-    pub fn is_wait_certain(&self, limited: &Entry<'_>) -> bool {
-        let is_dated = |answer: &Answer<'_>| answer.entry.server_time().is_some();
-        asks_in_seconds(limited) || limited.server_time().is_some() || !self.answers().iter().any(is_dated)
+    pub fn longest_first_wait(limited: &Entry<'_>) -> SignedDuration {
+        let is_certain = asks_in_seconds(limited) || limited.server_time().is_some();
+        let off = if is_certain { SignedDuration::ZERO } else { Tolerance::DAY.duration() };
+        Tolerance::LONGEST_FIRST_WAIT.duration() + off
     }
 
     /// Whether a request came after a 429 when `Retry-After` and the reset had passed.

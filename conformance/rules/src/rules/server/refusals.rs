@@ -30,7 +30,7 @@ fn recovers(facts: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
     for (at, limited) in answers.iter().enumerate().filter(|(_, answer)| answer.entry.is_limited()) {
         let Some(wait) = wait_asked_for(limited.entry) else { continue };
         let is_first = at == 0 || !answers[at - 1].entry.is_limited();
-        if is_first && wait > Tolerance::LONGEST_FIRST_WAIT.duration() && key.is_wait_certain(limited.entry) {
+        if is_first && wait > KeyLimits::longest_first_wait(limited.entry) {
             let found = format!("a first 429 that asks for a wait of {} days", wait.as_secs() / 86_400);
             judgement.fail(&[limited.entry], "a Retry-After within the day, the longest window there is", found);
             continue;
