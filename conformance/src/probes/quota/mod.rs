@@ -194,7 +194,7 @@ fn read_of(session: &Session<'_>, step: usize, key: &ApiKey) -> Request {
     let is_in_vain = answers.all(|answer| matches!(answer.status(), Some(400..=599)));
     if is_in_vain {
         list_of(step, key)
-    } else if step % 2 == 0 {
+    } else if step.is_multiple_of(2) {
         // A different animal each time: one fetch does not show that the others work.
         fetch_next(session, step / 2, key)
     } else {
