@@ -8,6 +8,8 @@ use std::fmt;
 #[derive(Clone, Default)]
 pub struct Redactor {
     secrets: Vec<(String, String)>,
+    /// Whether a secret begins with the byte of this value; empty without secrets. Most of a text is passed over by it.
+    begins: Vec<bool>,
 }
 
 /// A shorter secret is not looked for in the judge's own words.
@@ -25,9 +27,12 @@ pub enum Piece<'t> {
 impl Redactor {
     /// Adds a secret and the shell expansion that replaces it, such as `${CONFORM_API_KEY}`.
     pub fn hide(&mut self, secret: &str, expansion: impl Into<String>) {
-        if secret.is_empty() || self.secrets.iter().any(|(known, _)| known == secret) {
+        let Some(first) = secret.bytes().next().filter(|_| !self.secrets.iter().any(|(known, _)| known == secret))
+        else {
             return;
-        }
+        };
+        self.begins.resize(usize::from(u8::MAX) + 1, false);
+        self.begins[usize::from(first)] = true;
         self.secrets.push((secret.to_owned(), expansion.into()));
         self.secrets.sort_by_key(|(known, _)| std::cmp::Reverse(known.len()));
     }
@@ -35,26 +40,28 @@ impl Redactor {
     /// The redactor for the judge's own words. What is shorter than this would be found in any sentence, and garble it.
     #[must_use]
     pub fn for_prose(&self) -> Redactor {
-        Redactor { secrets: self.secrets.iter().filter(|(secret, _)| secret.len() >= MIN_IN_PROSE).cloned().collect() }
+        let mut redactor = Redactor::default();
+        for (secret, expansion) in self.secrets.iter().filter(|(secret, _)| secret.len() >= MIN_IN_PROSE) {
+            redactor.hide(secret, &**expansion);
+        }
+        redactor
     }
 
     /// Splits a text into pieces, none of which contains a secret.
     #[must_use]
     pub fn pieces<'t>(&'t self, text: &'t str) -> Vec<Piece<'t>> {
         let mut pieces = Vec::new();
-        // The next position of each secret. Searching continues from there only, so the time is linear in the text.
-        let mut next: Vec<Option<usize>> = self.secrets.iter().map(|(secret, _)| text.find(secret)).collect();
-        let mut done = 0;
-        while let Some((at, index)) = next.iter().enumerate().filter_map(|(index, at)| Some(((*at)?, index))).min() {
-            let (secret, expansion) = &self.secrets[index];
-            if at > done {
-                pieces.push(Piece::Text(&text[done..at]));
-            }
-            pieces.push(Piece::Secret(expansion));
-            done = at + secret.len();
-            for (at, (secret, _)) in next.iter_mut().zip(&self.secrets) {
-                if at.is_some_and(|at| at < done) {
-                    *at = text[done..].find(secret).map(|further| done + further);
+        let (mut done, mut at) = (0, 0);
+        while let Some(&byte) = text.as_bytes().get(at) {
+            match self.secret_at(byte, &text.as_bytes()[at..]) {
+                None => at += 1,
+                Some((secret, expansion)) => {
+                    if at > done {
+                        pieces.push(Piece::Text(&text[done..at]));
+                    }
+                    pieces.push(Piece::Secret(expansion));
+                    at += secret.len();
+                    done = at;
                 }
             }
         }
@@ -62,6 +69,13 @@ impl Redactor {
             pieces.push(Piece::Text(&text[done..]));
         }
         pieces
+    }
+
+    /// The longest secret with which this rest of a text begins, whose first byte is `byte`.
+    fn secret_at(&self, byte: u8, rest: &[u8]) -> Option<&(String, String)> {
+        let may_begin = self.begins.get(usize::from(byte)).is_some_and(|begins| *begins);
+        let is_here = |(secret, _): &&(String, String)| rest.starts_with(secret.as_bytes());
+        if may_begin { self.secrets.iter().find(is_here) } else { None }
     }
 
     /// The text with every secret replaced.
