@@ -33,11 +33,18 @@ fn enforced(facts: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
         judgement.fail(&[last, first], expected, key.burst_text());
     }
     still_limited(facts, key, judgement);
-    for &Answer { entry, window } in key.answers() {
+    // The last request that a window admits may fail for itself, and report that it was the last. After it, 429 is due.
+    let mut last: Option<&Answer<'_>> = None;
+    for answer in key.answers().iter().filter(|answer| answer.window.remaining == 0) {
+        let &Answer { entry, window } = answer;
         let refused = matches!(entry.status(), Some(400..=599)) && !entry.is_limited();
         let owed_success = entry.operation.is_certainly_valid() && entry.operation.name() == "GET /pets";
-        if refused && owed_success && window.remaining == 0 {
-            judgement.fail(&[entry], expected, format!("{} with nothing remaining", answered(entry)));
+        let is_after = |last: &&Answer<'_>| last.window.is_same(window) && last.precedes(answer);
+        if let Some(last) = last.filter(is_after).filter(|_| refused && owed_success) {
+            judgement.fail(&[entry, last.entry], expected, format!("{} with nothing remaining", answered(entry)));
+        }
+        if !matches!(entry.status(), Some(500..=599)) {
+            last = Some(answer);
         }
     }
 }

@@ -289,6 +289,13 @@ fn a_limit_of_0_is_not_said_to_be_exceeded() {
 }
 
 #[test]
+fn a_request_after_the_last_gets_429_and_the_last_itself_may_fail() {
+    let failing = |answers: &[(u16, u64)]| TraceBuilder::new().lists(60, answers).failures_of("quota.enforced");
+    assert_eq!(failing(&[(200, 1), (500, 0), (500, 0)]), NONE, "the last may be given back");
+    assert_eq!(failing(&[(200, 1), (200, 0), (503, 0)]), [[3, 2]]);
+}
+
+#[test]
 fn a_reset_that_is_stuck_is_not_taken_for_a_window_that_admits_more() {
     let stuck = || TraceBuilder::new().lists(2, &[(200, 1), (200, 0)]).wait(64).lists(2, &[(200, 1), (200, 0)]);
     assert_eq!(stuck().failures_of("quota.not-exceeded"), NONE);
