@@ -102,6 +102,15 @@ mod tests {
         assert_eq!(twin.instant().duration_since(measured), Duration::from_millis(3_600_003));
     }
 
+    #[tokio::test]
+    async fn waits_that_begin_together_pass_together() {
+        let clock = Clock::stepping();
+        let first = clock.now();
+        let (hour, half) = (Duration::from_hours(1), Duration::from_mins(30));
+        tokio::join!(clock.sleep(hour), clock.sleep(half), clock.sleep(hour));
+        assert_eq!(clock.now().duration_since(first), SignedDuration::from_millis(3_600_001));
+    }
+
     #[test]
     fn the_system_clock_runs_by_itself() {
         let clock = Clock::system();
