@@ -27,10 +27,7 @@ pub(super) const EDITS: &[Breaking] = &[
         rule: "quota.enforced",
         name: "a list with nothing remaining gets 503",
         trace: "free",
-        also: &[
-            ("list.success", "a lawful list is not answered with 200"),
-            ("list.limit-minimum", "it asks for one"),
-        ],
+        also: &[("list.success", "a lawful list is not answered with 200"), ("list.limit-minimum", "it asks for one")],
         apply: |trace| {
             let is_list = |at: &usize| trace.exchanges[*at].request.target().starts_with("/pets?");
             let at = places(trace, limited).into_iter().find(is_list).expect("a list that got 429");
