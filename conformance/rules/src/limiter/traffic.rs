@@ -68,9 +68,8 @@ impl<'h> KeyLimits<'h> {
     fn costs(&self, cost: u64) -> bool {
         self.answers().iter().enumerate().all(|(at, before)| {
             let next = self.answers()[at..].iter().find(|after| before.precedes(after) && after.entry.succeeded());
-            // A refusal may say that nothing remains whatever there was; what a failure cost may have been given back.
-            let is_certain = before.entry.succeeded() || before.entry.is_limited() && before.window.remaining > 0;
-            next.filter(|after| is_certain && before.window.is_same(after.window))
+            // What a failure cost may have been given back, and a refusal may say that nothing remains whatever there was.
+            next.filter(|after| before.entry.succeeded() && before.window.is_same(after.window))
                 .is_none_or(|after| before.window.remaining.saturating_sub(after.window.remaining) >= cost)
         })
     }
@@ -161,5 +160,7 @@ mod tests {
         assert!(!shared(costly(11, 2).list(429, 80, 100).list(200, 78, 100)), "a refusal costs nothing");
         assert!(shared(refused.list(200, 78, 100).together(12..=13)), "of two at once neither can have cost two");
         assert!(!shared(costly(11, 2).list(404, 80, 100).list(200, 78, 100)), "a failure may cost nothing");
+        assert!(!shared(costly(11, 2).list(404, 78, 100).list(200, 78, 100)), "its cost may be given back");
+        assert!(!shared(costly(11, 2).wait(60).window(60).list(200, 98, 100)), "in a new window as in the last");
     }
 }

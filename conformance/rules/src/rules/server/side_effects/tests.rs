@@ -59,3 +59,14 @@ fn without_a_valid_key_nothing_is_created_at_any_path() {
     assert_eq!(sent(keyless("/pets/"), "/pets/").get(7, Some("sold")).failing(judge), NONE, "there with a key, too");
     assert_eq!(keyless("/pets/").get(7, None).failing(judge), NONE);
 }
+
+#[test]
+fn what_another_path_refuses_is_no_creation_that_was_refused() {
+    let refused = |path: &str| {
+        let request = Request::new("POST", path).json(r#"{"name":"Rex 1","categoryId":1}"#);
+        let refused = TraceBuilder::new().ask(request, 400, String::new());
+        refused.get(7, Some("sold")).failures_of("create.refused-stores-nothing")
+    };
+    assert_eq!(refused("/pets"), [[2, 1]]);
+    assert_eq!(refused("/pets/"), NONE);
+}
