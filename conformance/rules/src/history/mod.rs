@@ -288,6 +288,16 @@ impl<'t> History<'t> {
         later.take_while(|later| entry.precedes(later)).any(|later| later.animals_with(id).any(&like))
     }
 
+    /// The first answer, so long before a request that reads cannot lag any more, that shows the animal like this.
+    pub fn seen_before(&self, id: i64, entry: &Entry<'_>, like: impl Fn(Animal<'_>) -> bool) -> Option<&Entry<'t>> {
+        let earlier = self.sightings.get(&id).into_iter().flatten().map(|&index| &self.entries[index]);
+        let is_settled = |earlier: &&Entry<'_>| {
+            let passed = entry.exchange.sent_at.duration_since(earlier.exchange.received_at);
+            earlier.precedes(entry) && passed >= self.lag
+        };
+        earlier.take_while(is_settled).find(|earlier| earlier.animals_with(id).any(&like))
+    }
+
     /// Where an exchange stands in the life of `GET /pets/{petId}`: by the assumed date, else by the response's `Date`,
     /// else by the judge's clock. An assumed date means that the day of removal has come. Of recorded traffic without a `Date` nothing
     /// is known: neither whose clock its times are from nor whether that clock was right. Nor is it where that time is withheld.

@@ -26,13 +26,30 @@ impl KeyLimits<'_> {
         SignedDuration::from_secs(limited.left())
     }
 
-    /// The longest wait that a first refusal may ask for: the longest window there is. Where it asks for a date, and no `Date` goes with
-    /// it, the server's clock is unknown; it is taken to be less than a day off.
+    /// Whether it is certain how long a refusal asks to wait: for a number of seconds, or until a date that its own `Date` goes with.
+    #[must_use]
+    pub fn is_wait_certain(limited: &Entry<'_>) -> bool {
+        asks_in_seconds(limited) || limited.server_time().is_some()
+    }
+
+    /// The longest wait that a first refusal may ask for: the longest window there is. Where it is not certain, the server's clock is taken
+    /// to be less than a day off.
     #[must_use]
     pub fn longest_first_wait(limited: &Entry<'_>) -> SignedDuration {
-        let is_certain = asks_in_seconds(limited) || limited.server_time().is_some();
-        let off = if is_certain { SignedDuration::ZERO } else { Tolerance::DAY.duration() };
+        let off = if KeyLimits::is_wait_certain(limited) { SignedDuration::ZERO } else { Tolerance::DAY.duration() };
         Tolerance::LONGEST_FIRST_WAIT.duration() + off
+    }
+
+    /// The first success that comes in the first half of the wait that a first refusal asks for, although that outlasts any minute: neither
+    /// a day that is exhausted nor a ban ends so early.
+    #[must_use]
+    pub fn served_long_before(&self, at: usize) -> Option<&Answer<'_>> {
+        let (limited, later) = self.answers().get(at..)?.split_first()?;
+        let longest = Tolerance::LONGEST_MINUTE.duration() + Tolerance::LONGER_WAIT.duration();
+        let certain = Some(limited.entry).filter(|entry| KeyLimits::is_wait_certain(entry) && self.history.is_run());
+        let wait = wait_asked_for(certain?).filter(|wait| *wait > longest)?;
+        let waited = |next: &Answer<'_>| next.entry.exchange.received_at.duration_since(limited.entry.exchange.sent_at);
+        later.iter().find(|next| next.entry.succeeded() && limited.precedes(next) && waited(next) * 2 < wait)
     }
 
     /// Whether a request came after a 429 when `Retry-After` and the reset had passed.

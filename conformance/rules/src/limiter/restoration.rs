@@ -26,9 +26,13 @@ impl<'h> Limiter<'h> {
 }
 
 impl<'h> KeyLimits<'h> {
-    /// Answers to requests that followed each other, the second of which came after the Reset that the first reported.
+    /// Answers to requests that followed each other, but for refusals, which may report another limit; the second came after the Reset that
+    /// the first reported.
     fn passages(&self) -> impl Iterator<Item = [Answer<'h>; 2]> {
-        self.pairs().filter(|[before, after]| {
+        let admitted: Vec<Answer<'h>> =
+            self.answers().iter().filter(|answer| !answer.entry.is_limited()).copied().collect();
+        let pairs: Vec<[Answer<'h>; 2]> = admitted.windows(2).map(|pair| [pair[0], pair[1]]).collect();
+        pairs.into_iter().filter(|[before, after]| {
             let has_passed =
                 since_reset(before, after).is_some_and(|seconds| seconds > Tolerance::CLOCK_SLACK.seconds());
             has_passed && before.precedes(after) && before.window.limit == after.window.limit
@@ -39,10 +43,10 @@ impl<'h> KeyLimits<'h> {
     fn goes_on(&self, [before, after]: &[Answer<'_>; 2]) -> bool {
         let fell = before.window.remaining.checked_sub(after.window.remaining);
         let sent = self.history.sent_between(before.entry, after.entry);
-        // What fails may cost nothing; a refusal may say that nothing remains whatever there was.
+        // What fails may cost nothing.
         let least = u64::from(after.entry.succeeded());
         let is_used = before.window.remaining < before.window.limit;
-        is_used && !after.entry.is_limited() && fell.is_some_and(|fell| (least..=sent).contains(&fell))
+        is_used && fell.is_some_and(|fell| (least..=sent).contains(&fell))
     }
 
     /// Whether Remaining fell within a window by more than the run's own requests explain.
@@ -110,7 +114,7 @@ mod tests {
             is_never_restored(begun.list(200, 939, 1_000).wait(60).window(60).list(200, 938, 1_000))
         };
         assert!(of_second(400, 940) && of_second(400, 939), "free or not");
-        assert!(!of_second(429, 939), "a refusal says nothing");
+        assert!(of_second(429, 0), "a refusal says nothing, and the next answer does");
         assert!(!of_second(400, 1_000), "restored");
         let unused = TraceBuilder::new().list(200, 1_000, 1_000).wait(63).window(57).list(400, 1_000, 1_000);
         let once = unused.list(200, 940, 1_000).wait(60).window(60).list(200, 939, 1_000);

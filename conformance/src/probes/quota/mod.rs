@@ -36,8 +36,15 @@ const EARLY_REFUSALS: usize = 2;
 
 /// The requests that exhaust a window: lawful lists that the tour does not contain, and the default list again, when no read lags
 /// any more.
-const FILLERS: [&str; 6] =
-    ["status=sold&limit=100", "", "limit=2&status=sold", "status=pending", "limit=1", "limit=21"];
+const FILLERS: [&str; 7] = [
+    "status=sold&limit=100",
+    "",
+    "limit=2&status=sold",
+    "status=pending",
+    "limit=1",
+    "limit=21",
+    "status=available&limit=100",
+];
 
 /// Exhausts the key that requests are sent with, if the budget allows.
 ///
@@ -256,7 +263,10 @@ fn is_amid(promised: u64, early: &mut usize) -> bool {
 /// The fetch of an animal, counted backwards from the last created one.
 fn fetch_of(session: &Session<'_>, place: usize, key: &ApiKey) -> Request {
     let ids = session.known_ids();
-    let id = ids.iter().rev().cycle().nth(place).copied().unwrap_or(1);
+    fetch_animal(ids.iter().rev().cycle().nth(place).copied().unwrap_or(1), key)
+}
+
+fn fetch_animal(id: i64, key: &ApiKey) -> Request {
     bearing(Request::new("GET", format!("/pets/{id}")), key)
 }
 
@@ -265,8 +275,7 @@ fn fetch_of(session: &Session<'_>, place: usize, key: &ApiKey) -> Request {
 fn fetch_next(session: &Session<'_>, place: usize, key: &ApiKey) -> Request {
     let ids = session.known_ids();
     let first = session.created_as("sold").and_then(|sold| ids.iter().position(|id| *id == sold)).unwrap_or(0);
-    let id = ids.iter().cycle().nth(first + 1 + place).copied().unwrap_or(1);
-    bearing(Request::new("GET", format!("/pets/{id}")), key)
+    fetch_animal(ids.iter().cycle().nth(first + 1 + place).copied().unwrap_or(1), key)
 }
 
 /// How many requests certainly remain after the last responses, which were concurrent and have no order.

@@ -43,6 +43,16 @@ impl Session<'_> {
         self.trace.exchanges.iter().find(|exchange| named(exchange).is_some()).and_then(created_id)
     }
 
+    /// The id of the first animal that was created without a status.
+    #[must_use]
+    pub fn created_without_status(&self) -> Option<i64> {
+        let has_none = |exchange: &&Exchange| {
+            let body = exchange.request.body.as_ref().and_then(|body| Json::parse(&body.bytes).ok());
+            body.is_some_and(|body| body.get("status").is_none())
+        };
+        self.trace.exchanges.iter().filter(has_none).find_map(created_id)
+    }
+
     /// The id of the first animal whose creation has this text in its body.
     #[must_use]
     pub fn created_with(&self, text: &str) -> Option<i64> {

@@ -111,6 +111,19 @@ fn animals() -> Vec<Fault> {
             }
         }),
         fault(
+            "default-in-lists",
+            "An animal without a status is listed as available, and fetched without one.",
+            &["get.agrees"],
+            "a default that the query of lists fills in, and nothing else",
+        )
+        .after(|request, response, _| {
+            if request.is_list() {
+                response.edit_pets(|pet| {
+                    pet.entry("status").or_insert(json!("available"));
+                });
+            }
+        }),
+        fault(
             "fetched-as-available",
             "A fetched animal is available, whatever its status is.",
             &["get.agrees"],

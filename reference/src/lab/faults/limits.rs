@@ -164,6 +164,30 @@ fn times() -> Vec<Fault> {
             "the day's figures beside the minute's end",
         )
         .limiter(flawed(day)),
+        fault(
+            "day-ends-with-minute-but-refusals",
+            "Limit and Remaining are those of the day, and Reset is the end of the minute; a 429 has the minute's figures.",
+            target,
+            "the figures of the day in a filter of their own, and the end from the minute's limiter",
+        )
+        .limiter(flawed(day))
+        .after(|_, response, _| {
+            if response.status == 429 {
+                response.set("x-ratelimit-limit", 60);
+                response.set(REMAINING, 0);
+            }
+        }),
+        fault(
+            "refused-now",
+            "X-RateLimit-Reset of a 429 is the present time.",
+            target,
+            "an answer of its own for refusals, whose Reset is the time at which it is written",
+        )
+        .after(|_, response, server| {
+            if response.status == 429 {
+                response.set(RESET, server.now());
+            }
+        }),
     ]
 }
 

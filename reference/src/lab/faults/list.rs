@@ -318,6 +318,19 @@ fn contents() -> Vec<Fault> {
             }
         }),
         fault(
+            "default-in-fetches",
+            "An animal without a status is fetched as available, and listed without one.",
+            &["list.agrees"],
+            "a default that a mapping of its own fills in",
+        )
+        .after(|request, response, _| {
+            if request.is_get() {
+                response.edit_pets(|pet| {
+                    pet.entry("status").or_insert(json!("available"));
+                });
+            }
+        }),
+        fault(
             "category-not-loaded",
             "Listed animals have the category 0.",
             &["list.agrees"],

@@ -251,6 +251,23 @@ fn ends() -> Vec<Fault> {
             "a process that is started anew under load",
         ),
         refusing(
+            "an-hour-too-long",
+            "A 429 asks for an hour more than it takes.",
+            &["quota.recovers"],
+            "a wait for the hour of another plan",
+            |response, _| response.set("retry-after", response.number_of("retry-after") + 3_600),
+        ),
+        refusing(
+            "date-of-another-zone",
+            "A 429 asks to wait until a date that is an hour ahead.",
+            &["quota.recovers"],
+            "a local time that is written as if it were GMT",
+            |response, server| {
+                let end = server.now() + response.number_of("retry-after") + 3_600;
+                response.set("retry-after", crate::clock::http_date(end.unsigned_abs()).to_str().unwrap_or_default());
+            },
+        ),
+        refusing(
             "announced-too-short",
             "A 429 asks for a wait of one second, which is too short.",
             &["quota.recovers"],

@@ -121,7 +121,9 @@ fn remaining_falls(_: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement
 fn remaining_never_rises(&Facts { history, .. }: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
     for [before, after] in key.pairs() {
         let (earlier, later) = (before.window, after.window);
-        if earlier.limit != later.limit || !before.precedes(&after) {
+        // A 401 may report what callers without a key have left.
+        let is_unauthorized = [before, after].iter().any(|answer| answer.entry.status() == Some(401));
+        if earlier.limit != later.limit || !before.precedes(&after) || is_unauthorized {
             continue;
         }
         // Of a window that ends at no possible time, which `headers.reset-time` says, it is unknown when it does.
@@ -173,7 +175,7 @@ fn reset_time(facts: &Facts<'_>, judgement: &mut Judgement) {
             window_lengths(key.answers_outside_bans(), judgement);
             lies_ahead(key.answers_outside_bans(), judgement);
         }
-        stands_still(facts, key.answers_outside_bans(), judgement);
+        stands_still(facts, key, judgement);
     }
     if let Some([before, after]) = facts.limiter.never_restored() {
         let [earlier, later] = [before, after].map(|answer| answer.window.remaining);
@@ -217,15 +219,16 @@ fn within_its_window(facts: &Facts<'_>, entry: &Entry<'_>, judgement: &mut Judge
 }
 
 /// While a window runs, the end that was reported stands.
-fn stands_still(facts: &Facts<'_>, answers: &[Answer<'_>], judgement: &mut Judgement) {
+fn stands_still(facts: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
     let slack = Tolerance::CLOCK_SLACK.seconds();
-    for pair in answers.windows(2) {
+    let slides = key.is_sliding_log() || key.is_sliding_counter();
+    for pair in key.answers_outside_bans().windows(2) {
         let [before, after] = [pair[0], pair[1]];
         let (earlier, later) = (before.window, after.window);
         let Some(time) = after.entry.server_time() else { continue };
         let running = time.as_second() < earlier.reset - slack;
-        // A refusal may report the window that is exhausted where the other answers report the longer one.
-        let refused = before.entry.status() == Some(429) || after.entry.status() == Some(429);
+        // A refusal may report the end of a ban, or of what slides when there is room again.
+        let refused = before.entry.is_limited() || after.entry.is_limited() && slides;
         // Where failures cost nothing, or are refunded, or the request was counted in a window that ended meanwhile, none may have been
         // counted yet, and no window runs.
         let counted = earlier.limit.saturating_sub(earlier.remaining);

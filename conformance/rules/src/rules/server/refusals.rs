@@ -35,6 +35,17 @@ fn recovers(facts: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
             judgement.fail(&[limited.entry], "a Retry-After within the day, the longest window there is", found);
             continue;
         }
+        if let Some(served) = key.served_long_before(at).filter(|_| is_first) {
+            let waited = served.entry.exchange.sent_at.duration_since(limited.entry.exchange.received_at);
+            let found =
+                format!("it asks for {} s, and {} s later the key was served", wait.as_secs(), waited.as_secs());
+            judgement.fail(
+                &[limited.entry, served.entry],
+                "a Retry-After that ends about when the limit resets",
+                found,
+            );
+            continue;
+        }
         // What is decided is the first request after the last 429 of a series.
         let Some(next) = answers.get(at + 1) else { continue };
         let waited = next.entry.exchange.sent_at.duration_since(limited.entry.exchange.received_at);

@@ -108,3 +108,19 @@ fn of_requests_at_the_same_time_one_may_have_used_the_place_that_was_restored() 
     let other = limited("10", 10, 0).wait(20).list(429, 0, 7).key("sk-Other").list(200, 6, 7).together(2..=3);
     assert_eq!(other.failures_of("quota.recovers"), [[2, 1]], "another key");
 }
+
+#[test]
+fn a_first_429_does_not_ask_for_much_more_than_it_takes() {
+    let served = |asked: &str, after: i64, status: u16| {
+        let answers = limited(asked, 30, 0).wait(after).window(60).list(status, 6, 7);
+        answers.failures_of("quota.recovers")
+    };
+    assert_eq!(served("3600", 33, 200), [[1, 2]]);
+    assert_eq!(served("3600", 1_800, 200), NONE, "it may have been another limit");
+    assert_eq!(served("67", 31, 200), NONE, "some seconds more than a minute");
+    assert_eq!(served("3600", 33, 401), NONE, "a ban");
+    let second = limited("30", 30, 0).list(429, 0, 7).retry_after("3600").wait(33).window(60).list(200, 6, 7);
+    assert_eq!(second.failures_of("quota.recovers"), NONE, "a second one may ask for more");
+    let zone = limited("Mon, 01 Jun 2026 13:00:30 GMT", 30, 0).wait(33).window(60).list(200, 6, 7);
+    assert_eq!(zone.failures_of("quota.recovers"), [[1, 2]], "a date of another zone");
+}
