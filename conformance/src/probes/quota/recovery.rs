@@ -67,8 +67,9 @@ async fn asked_for_too_much(session: &mut Session<'_>, key: &ApiKey, request: Re
 async fn all_operations(session: &mut Session<'_>, key: &ApiKey) -> Result<(), Stop> {
     let (name, category) = (session.fresh_name(), session.trace.context.category_id);
     let body = format!(r#"{{"name":"{name}","categoryId":{category},"status":"pending"}}"#);
-    // An animal without a status, which lists have shown long ago: whether it still has none, shows now.
-    let unset = session.created_without_status();
+    // An animal without a status, which lists have shown long ago: whether it still has none, shows now. Of several replicas, the newest
+    // animal shows more.
+    let unset = session.created_without_status().filter(|_| session.trace.context.replicas.is_empty());
     let fetch = unset.map_or_else(|| fetch_of(session, 0, key), |id| fetch_animal(id, key));
     for request in [bearing(Request::new("POST", "/pets").json(body), key), fetch] {
         if session.refusals(key) > 0 {
