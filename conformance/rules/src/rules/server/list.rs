@@ -256,11 +256,13 @@ pub(crate) fn compare_with_known(
         ("status", !may_change && animal.status() != known.status()),
     ];
     // One that was filled in stays: each animal has a status.
-    if is_own && known.status().is_none() && animal.status().is_none() {
-        if let Some(given) = history.seen_before(id, entry, |shown| shown.status().is_some()) {
-            judgement.fail(&[entry, given], "the same animal as in earlier answers", "no status, where one was shown");
-            return;
-        }
+    if is_own
+        && known.status().is_none()
+        && animal.status().is_none()
+        && let Some(given) = history.seen_before(id, entry, |shown| shown.status().is_some())
+    {
+        judgement.fail(&[entry, given], "the same animal as in earlier answers", "no status, where one was shown");
+        return;
     }
     let difference = differences(differing, |member| animal.shown(member), |member| known.shown(member));
     match difference {
