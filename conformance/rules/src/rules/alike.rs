@@ -124,6 +124,7 @@ mod tests {
         let created = (0..3).fold(TraceBuilder::new(), |builder, id| builder.create(id)).refused_create(500);
         assert!(undecided(&created.trace()).is_empty(), "no read");
     }
+
     fn orders(builder: TraceBuilder, status: u16) -> TraceBuilder {
         builder.ask(Request::new("GET", "/store/orders"), status, "[]".to_owned()).with_rate_limit(9, 60)
     }
