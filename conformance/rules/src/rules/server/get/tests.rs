@@ -1,4 +1,5 @@
 use super::*;
+use crate::trace::exchange::Request;
 use crate::trace_builder::TraceBuilder;
 
 #[test]
@@ -28,4 +29,15 @@ fn before_it_is_there_an_animal_is_found_or_not_and_nothing_else() {
     }
     let there = TraceBuilder::new().get(7, Some("sold")).get(7, Some("sold"));
     assert_eq!(there.failing(not_found), [[0; 0]; 0], "somebody else's may have been there");
+}
+
+#[test]
+fn a_status_that_was_filled_in_stays() {
+    let body = |status: &str| format!(r#"{{"id":7,"name":"Rex 1","categoryId":1{status}}}"#);
+    let read = |builder: TraceBuilder, status| builder.ask(Request::new("GET", "/pets/7"), 200, body(status));
+    let creation = Request::new("POST", "/pets").json(r#"{"name":"Rex 1","categoryId":1}"#);
+    let filled = || read(TraceBuilder::new().ask(creation.clone(), 201, body("")), r#","status":"available""#);
+    assert_eq!(read(filled().wait(5), "").failures_of("get.agrees"), [[3, 2]]);
+    assert_eq!(read(filled().wait(4), "").failures_of("get.agrees"), [[0; 0]; 0], "the read may lag");
+    assert_eq!(read(filled().wait(5), r#","status":"sold""#).failures_of("get.agrees"), [[0; 0]; 0], "it has changed");
 }

@@ -259,3 +259,21 @@ fn a_reset_is_compared_with_no_time_that_is_withheld() {
     assert_eq!(dated_by_the_judge(false), 1);
     assert_eq!(dated_by_the_judge(true), 0);
 }
+
+#[test]
+fn a_429_reports_the_end_of_the_window_that_runs() {
+    let refused = |ahead| {
+        let last = TraceBuilder::new().window(30).lists(60, &[(200, 1), (200, 0)]);
+        last.window(ahead).list(429, 0, 60).failures_of("headers.reset-time")
+    };
+    assert_eq!(refused(30), NONE);
+    assert_eq!(refused(28), NONE, "rounded");
+    assert_eq!(refused(1), [[3, 2]]);
+}
+
+#[test]
+fn a_401_says_nothing_of_what_remains_for_the_key() {
+    let answers = |status| TraceBuilder::new().lists(60, &[(200, 27), (status, 60)]);
+    assert_eq!(answers(401).failures_of("headers.remaining-never-rises"), NONE);
+    assert_eq!(answers(404).failures_of("headers.remaining-never-rises"), [[2, 1]]);
+}
