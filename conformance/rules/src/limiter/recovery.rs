@@ -26,17 +26,11 @@ impl KeyLimits<'_> {
         SignedDuration::from_secs(limited.left())
     }
 
-    /// Whether it is certain how long a refusal asks to wait: for a number of seconds, or until a date that its own `Date` goes with.
-    #[must_use]
-    pub fn is_wait_certain(limited: &Entry<'_>) -> bool {
-        asks_in_seconds(limited) || limited.server_time().is_some()
-    }
-
     /// The longest wait that a first refusal may ask for: the longest window there is. Where it is not certain, the server's clock is taken
     /// to be less than a day off.
     #[must_use]
     pub fn longest_first_wait(limited: &Entry<'_>) -> SignedDuration {
-        let off = if KeyLimits::is_wait_certain(limited) { SignedDuration::ZERO } else { Tolerance::DAY.duration() };
+        let off = if is_wait_certain(limited) { SignedDuration::ZERO } else { Tolerance::DAY.duration() };
         Tolerance::LONGEST_FIRST_WAIT.duration() + off
     }
 
@@ -46,8 +40,8 @@ impl KeyLimits<'_> {
     pub fn served_long_before(&self, at: usize) -> Option<&Answer<'_>> {
         let (limited, later) = self.answers().get(at..)?.split_first()?;
         let longest = Tolerance::LONGEST_MINUTE.duration() + Tolerance::LONGER_WAIT.duration();
-        let certain = Some(limited.entry).filter(|entry| KeyLimits::is_wait_certain(entry) && self.history.is_run());
-        let wait = wait_asked_for(certain?).filter(|wait| *wait > longest)?;
+        let is_certain = self.history.is_run() && is_wait_certain(limited.entry);
+        let wait = wait_asked_for(limited.entry).filter(|wait| is_certain && *wait > longest)?;
         let waited = |next: &Answer<'_>| next.entry.exchange.received_at.duration_since(limited.entry.exchange.sent_at);
         later.iter().find(|next| next.entry.succeeded() && limited.precedes(next) && waited(next) * 2 < wait)
     }
@@ -91,6 +85,11 @@ impl KeyLimits<'_> {
         };
         wait_asked_for(limited.entry).is_some_and(|wait| wait > longest || ends_at_midnight(limited.entry, wait))
     }
+}
+
+/// Whether it is certain how long a refusal asks to wait: for a number of seconds, or until a date that its own `Date` goes with.
+fn is_wait_certain(limited: &Entry<'_>) -> bool {
+    asks_in_seconds(limited) || limited.server_time().is_some()
 }
 
 /// Whether a refusal asks to wait for a number of seconds, and not until a date.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Fault, fault};
+use super::{Fault, fault, fill_in_status};
 use crate::lab::{Request, Response, ServerState};
 
 pub(super) fn faults() -> Vec<Fault> {
@@ -118,9 +118,7 @@ fn animals() -> Vec<Fault> {
         )
         .after(|request, response, _| {
             if request.is_list() {
-                response.edit_pets(|pet| {
-                    pet.entry("status").or_insert(json!("available"));
-                });
+                fill_in_status(response);
             }
         }),
         fault(

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Fault, fault};
+use super::{Fault, fault, fill_in_status};
 use crate::lab::Request;
 
 /// The limit that a request gives.
@@ -325,9 +325,7 @@ fn contents() -> Vec<Fault> {
         )
         .after(|request, response, _| {
             if request.is_get() {
-                response.edit_pets(|pet| {
-                    pet.entry("status").or_insert(json!("available"));
-                });
+                fill_in_status(response);
             }
         }),
         fault(

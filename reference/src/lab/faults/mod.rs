@@ -38,6 +38,13 @@ pub struct Fault {
     pub variation: Variation,
 }
 
+/// Fills in a status where an animal has none.
+fn fill_in_status(response: &mut Response) {
+    response.edit_pets(|pet| {
+        pet.entry("status").or_insert(serde_json::json!("available"));
+    });
+}
+
 /// A fault that does nothing yet.
 fn fault(short: &'static str, does: &'static str, targets: &'static [&'static str], like: &'static str) -> Fault {
     Fault { name: format!("{}.{short}", targets[0]), does, like, targets, variation: Variation::default() }
