@@ -1,6 +1,6 @@
 //! Judges recorded traffic.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use animal_store_rules::trace::knowledge::Extent;
@@ -44,12 +44,12 @@ fn read(conclusion: &mut Conclusion, path: &Path) -> Result<Option<Run>, Unusabl
         Unusable::Unreadable(_, error) => Unusable::Unreadable(name.clone(), error),
         other => other,
     };
-    let opened: Box<dyn BufRead> = if path == Path::new("-") {
+    let opened: Box<dyn Read> = if path == Path::new("-") {
         Box::new(std::io::stdin().lock())
     } else {
-        let file = std::fs::File::open(path).map_err(|error| Unusable::File(name.clone(), error))?;
-        Box::new(BufReader::with_capacity(1 << 16, file))
+        Box::new(std::fs::File::open(path).map_err(|error| Unusable::File(name.clone(), error))?)
     };
+    let opened = BufReader::with_capacity(1 << 16, opened);
     let before = conclusion.exchanges();
     let run = read_text(conclusion, opened, &name).map_err(named)?;
     if run.as_ref().is_none_or(|run| run.trace.exchanges.is_empty()) && conclusion.exchanges() == before {
@@ -59,7 +59,11 @@ fn read(conclusion: &mut Conclusion, path: &Path) -> Result<Option<Run>, Unusabl
     Ok(run)
 }
 
-fn read_text(conclusion: &mut Conclusion, mut text: Box<dyn BufRead>, name: &str) -> Result<Option<Run>, Unusable> {
+fn read_text(
+    conclusion: &mut Conclusion,
+    mut text: BufReader<Box<dyn Read>>,
+    name: &str,
+) -> Result<Option<Run>, Unusable> {
     let format = recording::format(&mut text)?;
     let mut parts = Parts::new(conclusion);
     let (head, context) = match format {

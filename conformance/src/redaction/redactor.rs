@@ -5,11 +5,20 @@ use std::fmt;
 /// Replaces keys, and what was derived from them, by shell expansions.
 ///
 /// The longest secret is matched first, so that a key is not mistaken for a shortened form of itself.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct Redactor {
     secrets: Vec<(String, String)>,
-    /// Whether a secret begins with the byte of this value; empty without secrets. Most of a text is passed over by it.
-    begins: Vec<bool>,
+    /// Whether a secret begins with the byte of this value. Most of a text is passed over by it.
+    begins: Bytes,
+}
+
+/// For each byte, whether it is one of a kind.
+type Bytes = [bool; u8::MAX as usize + 1];
+
+impl Default for Redactor {
+    fn default() -> Redactor {
+        Redactor { secrets: Vec::new(), begins: [false; u8::MAX as usize + 1] }
+    }
 }
 
 /// A shorter secret is not looked for in the judge's own words.
@@ -31,7 +40,6 @@ impl Redactor {
         else {
             return;
         };
-        self.begins.resize(usize::from(u8::MAX) + 1, false);
         self.begins[usize::from(first)] = true;
         self.secrets.push((secret.to_owned(), expansion.into()));
         self.secrets.sort_by_key(|(known, _)| std::cmp::Reverse(known.len()));
@@ -51,9 +59,11 @@ impl Redactor {
     #[must_use]
     pub fn pieces<'t>(&'t self, text: &'t str) -> Vec<Piece<'t>> {
         let mut pieces = Vec::new();
+        let bytes = text.as_bytes();
         let (mut done, mut at) = (0, 0);
-        while let Some(&byte) = text.as_bytes().get(at) {
-            match self.secret_at(byte, &text.as_bytes()[at..]) {
+        while at < bytes.len() {
+            let found = if self.begins[bytes[at] as usize] { self.secret_at(&bytes[at..]) } else { None };
+            match found {
                 None => at += 1,
                 Some((secret, expansion)) => {
                     if at > done {
@@ -71,11 +81,9 @@ impl Redactor {
         pieces
     }
 
-    /// The longest secret with which this rest of a text begins, whose first byte is `byte`.
-    fn secret_at(&self, byte: u8, rest: &[u8]) -> Option<&(String, String)> {
-        let may_begin = self.begins.get(usize::from(byte)).is_some_and(|begins| *begins);
-        let is_here = |(secret, _): &&(String, String)| rest.starts_with(secret.as_bytes());
-        if may_begin { self.secrets.iter().find(is_here) } else { None }
+    /// The longest secret with which this rest of a text begins.
+    fn secret_at(&self, rest: &[u8]) -> Option<&(String, String)> {
+        self.secrets.iter().find(|(secret, _)| rest.starts_with(secret.as_bytes()))
     }
 
     /// The text with every secret replaced.

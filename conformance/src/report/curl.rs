@@ -44,7 +44,7 @@ pub(super) fn line(
     if let Some(body) = &request.body {
         header("Content-Type", &body.content_type);
         match std::str::from_utf8(&body.bytes) {
-            Ok(text) if text.chars().all(shell::is_plain) && text.len() <= LONGEST_ARGUMENT => {
+            Ok(text) if shell::is_plain(text) && text.len() <= LONGEST_ARGUMENT => {
                 words.extend(["--data-raw".to_owned(), word(text)]);
             }
             _ => {

@@ -3,6 +3,10 @@
 /// The text with everything escaped that could control a terminal, mislead a reader or break an XML document: control characters
 /// other than line breaks and tabs, line separators, bidirectional controls, and noncharacters.
 pub(crate) fn printable(text: &str) -> String {
+    // So is nearly every text.
+    if is_plain_ascii(text) {
+        return text.to_owned();
+    }
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         if is_printable(c) {
@@ -12,6 +16,11 @@ pub(crate) fn printable(text: &str) -> String {
         }
     }
     out
+}
+
+/// Whether a text has only letters, digits, signs and spaces of ASCII, all of which are shown as they are.
+pub(super) fn is_plain_ascii(text: &str) -> bool {
+    text.as_bytes().iter().all(|byte| matches!(byte, b' '..=b'~'))
 }
 
 /// Whether a character may be shown as it is.

@@ -1,7 +1,7 @@
 //! Quoting for any POSIX shell, also an interactive one. Secrets are replaced by the variables that hold them, and commands
 //! contain no terminal control characters.
 
-use super::printable::is_printable;
+use super::printable::{is_plain_ascii, is_printable};
 use crate::redaction::redactor::{Piece, Redactor};
 
 /// The text quoted as one word.
@@ -12,7 +12,7 @@ pub(crate) fn word(text: &str, redactor: &Redactor) -> String {
 /// A text in parts, each with the redactor for it, quoted as one word.
 pub(crate) fn word_in_parts(parts: &[(&str, &Redactor)]) -> String {
     let pieces: Vec<Piece<'_>> = parts.iter().flat_map(|(text, redactor)| redactor.pieces(text)).collect();
-    if !parts.iter().all(|(text, _)| text.chars().all(is_plain)) {
+    if !parts.iter().all(|(text, _)| is_plain(text)) {
         return format!(r#""$({})""#, printf_of(&pieces, true));
     }
     if pieces.iter().all(|piece| matches!(piece, Piece::Text(_))) {
@@ -48,7 +48,7 @@ fn printf_of(pieces: &[Piece<'_>], is_text: bool) -> String {
     let (mut format, mut arguments) = (String::new(), String::new());
     for piece in pieces {
         match piece {
-            Piece::Text(text) => text.chars().for_each(|c| format.push_str(&in_format(c, is_text))),
+            Piece::Text(text) => text.chars().for_each(|c| push_in_format(&mut format, c, is_text)),
             Piece::Secret(expansion) => {
                 format.push_str("%s");
                 arguments.push_str(&format!(" \"{expansion}\""));
@@ -58,21 +58,25 @@ fn printf_of(pieces: &[Piece<'_>], is_text: bool) -> String {
     format!("printf {}{arguments}", single_quoted(&format))
 }
 
-/// A character in the format of `printf`.
-fn in_format(c: char, is_text: bool) -> String {
+/// Adds a character to the format of `printf`.
+fn push_in_format(format: &mut String, c: char, is_text: bool) {
     match c {
-        '%' => "%%".to_owned(),
-        '\\' => r"\\".to_owned(),
-        '\n' => r"\n".to_owned(),
-        '\t' => r"\t".to_owned(),
-        c if is_plain(c) && (is_text || c.is_ascii()) => c.to_string(),
-        c if is_text => c.encode_utf8(&mut [0; 4]).bytes().map(|byte| format!(r"\{byte:03o}")).collect(),
-        c => format!(r"\{:03o}", u32::from(c)),
+        '%' => format.push_str("%%"),
+        '\\' => format.push_str(r"\\"),
+        '\n' => format.push_str(r"\n"),
+        '\t' => format.push_str(r"\t"),
+        c if needs_no_escape(c) && (is_text || c.is_ascii()) => format.push(c),
+        c if is_text => c.encode_utf8(&mut [0; 4]).bytes().for_each(|byte| format.push_str(&format!(r"\{byte:03o}"))),
+        c => format.push_str(&format!(r"\{:03o}", u32::from(c))),
     }
 }
 
-/// Whether a character needs no escape in a command.
-pub(crate) fn is_plain(c: char) -> bool {
+/// Whether a text needs no escape in a command.
+pub(crate) fn is_plain(text: &str) -> bool {
+    is_plain_ascii(text) || text.chars().all(needs_no_escape)
+}
+
+fn needs_no_escape(c: char) -> bool {
     is_printable(c) && !c.is_control()
 }
 

@@ -152,8 +152,8 @@ pub(super) const CHOICES: &[Choice] = &[
         "Some animals have a member that is nested a hundred levels deep.",
         "a tree that is written out whole",
         |b| {
-            b.layer(after(|_, response| {
-                let deep = (0..100).fold(json!(1), |inner, _| json!([inner]));
+            let deep = (0..100).fold(json!(1), |inner, _| Value::Array(vec![inner]));
+            b.layer(after(move |_, response| {
                 response.edit_pets(|pet| {
                     // Spread over lines, a hundred of them would take a mebibyte.
                     if pet["id"].as_i64().is_some_and(|id| id % 10 == 0) {
