@@ -297,15 +297,51 @@ impl Form {
     }
 }
 
-/// The key under the usual names of query parameters and header fields for keys, and in cookies, but not in Authorization.
+/// A part of a request that may carry a key.
+#[derive(Clone, Copy, Eq, PartialEq)]
+enum Part {
+    Query,
+    Field,
+    Cookie,
+}
+
+/// Where keys are, other than in Authorization, each with the name that it has there: what is seen most comes first.
+const PLACES: [(Part, &str); 15] = [
+    (Part::Field, "X-API-Key"),
+    (Part::Query, "api_key"),
+    (Part::Cookie, "api_key"),
+    (Part::Query, "access_token"),
+    (Part::Field, "Api-Key"),
+    (Part::Query, "apiKey"),
+    (Part::Query, "key"),
+    (Part::Field, "X-Auth-Token"),
+    (Part::Query, "token"),
+    (Part::Cookie, "token"),
+    (Part::Query, "apikey"),
+    (Part::Query, "api-key"),
+    (Part::Query, "auth"),
+    (Part::Field, "X-Credential-Token"),
+    (Part::Field, "Proxy-Authorization"),
+];
+
+/// The most bytes that copies of the key take in one request. A server may refuse a request whose URL or fields are longer than 8 KiB,
+/// whatever its key.
+const COPIES: usize = 4 * 1024;
+
+/// The key in the usual places, but not in Authorization. A long key is in the first of them only.
 fn elsewhere(request: Request, key: &str) -> Request {
-    let query = ["access_token", "api_key", "apiKey", "apikey", "api-key", "key", "token", "auth"]
-        .map(|name| format!("{name}={key}"))
-        .join("&");
-    ["X-API-Key", "Api-Key", "X-Auth-Token", "X-Credential-Token", "Proxy-Authorization"]
-        .into_iter()
-        .fold(request.query(query), |request, name| request.header(name, key))
-        .header("Cookie", format!("api_key={key}; token={key}"))
+    let places = &PLACES[..(COPIES / key.len()).clamp(1, PLACES.len())];
+    let names = |part: Part| places.iter().filter(move |place| place.0 == part).map(|place| place.1);
+    let pairs = |part: Part| names(part).map(|name| format!("{name}={key}")).collect::<Vec<_>>();
+    let request = names(Part::Field).fold(request, |request, name| request.header(name, key));
+    let request = match pairs(Part::Query) {
+        pairs if pairs.is_empty() => request,
+        pairs => request.query(pairs.join("&")),
+    };
+    match pairs(Part::Cookie) {
+        pairs if pairs.is_empty() => request,
+        pairs => request.header("Cookie", pairs.join("; ")),
+    }
 }
 
 #[cfg(test)]
@@ -355,6 +391,19 @@ mod tests {
                 assert!(read.is_invalid(), "{form:?} of {key:?} is {read:?}");
             }
         }
+    }
+
+    #[test]
+    fn a_key_elsewhere_is_in_every_place_and_a_long_one_in_as_many_as_no_server_refuses_for_their_length() {
+        let copies = |key: &str| {
+            let request = elsewhere(Request::new("GET", "/pets"), key);
+            let fields = request.headers.iter().map(|(_, value)| value.as_str());
+            fields.chain(request.query.as_deref()).map(|text| text.matches(key).count()).sum::<usize>()
+        };
+        assert_eq!(copies("sk-1"), PLACES.len());
+        assert_eq!(copies(&"k".repeat(273)), PLACES.len());
+        assert_eq!(copies(&"k".repeat(1_100)), 3);
+        assert_eq!(copies(&"k".repeat(5_000)), 1);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The session of a run with its target: sends requests, records exchanges, paces itself, and keeps to the budget.
 
+use std::borrow::Cow;
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
@@ -84,9 +85,9 @@ pub enum Stop {
         /// Why.
         reason: &'static str,
     },
-    /// Another address of the service cannot be judged.
+    /// Another address of the service, or the second key, cannot be used.
     #[error(transparent)]
-    Replica(Box<Unusable>),
+    Unusable(Box<Unusable>),
     /// Too many requests timed out.
     #[error("{SILENCES} requests timed out (--timeout)")]
     Silence,
@@ -234,12 +235,15 @@ impl<'r> Session<'r> {
     }
 
     /// How many of the wanted requests to send concurrently, so that a candidate that processes one at a time responds to all of
-    /// them within the timeout.
+    /// them within the timeout, and that few are refused: more than one refusal at a time could cause a ban.
     #[must_use]
     pub fn at_once(&self, wanted: usize) -> usize {
-        // More than one refusal at a time could cause a ban.
-        let wanted = if self.is_refused_in_bursts { wanted.min(1) } else { wanted };
-        self.pace.at_once(wanted, self.client.transport().timeout)
+        let room = match self.last_window(&self.asking_key()) {
+            _ if self.is_refused_in_bursts => 1,
+            Some(window) => pacing::room(window, self.follows_remaining),
+            None => usize::MAX,
+        };
+        self.pace.at_once(wanted.min(room), self.client.transport().timeout)
     }
 
     /// Records that a part of the plan is omitted.
@@ -247,8 +251,8 @@ impl<'r> Session<'r> {
         self.trace.context.left_out.push(LeftOut { requirements: requirements.into(), reason: reason.into() });
     }
 
-    /// Notes that a fixed part of the plan was not sent to its end.
-    pub fn leave_unfinished(&mut self, part: &'static str) {
+    /// Notes that a fixed part of the plan was not sent to its end, with the reason in parentheses where nothing else names it.
+    pub fn leave_unfinished(&mut self, part: impl Into<Cow<'static, str>>) {
         self.trace.context.unfinished.push(part.into());
     }
 
@@ -298,7 +302,7 @@ impl<'r> Session<'r> {
         if self.spread.is_some()
             && let Some(unusable) = target::unusable_replica(&self.trace, self.proxy(), &self.key(), before)
         {
-            return Err(Stop::Replica(Box::new(unusable)));
+            return Err(Stop::Unusable(Box::new(unusable)));
         }
         let sent = &self.trace.exchanges[before..];
         self.is_refused_in_bursts |= sent.iter().filter(|exchange| exchange.status() == Some(429)).count() > 1;

@@ -76,6 +76,14 @@ pub enum Unusable {
         /// What looks wrong about the key, if anything.
         hint: &'static str,
     },
+    /// The second key is rejected on every request.
+    #[error(
+        "the second key was rejected with 401\n  Check that --quota-key (or CONFORM_QUOTA_KEY) is complete, issued for this environment, and not revoked.{hint}"
+    )]
+    QuotaKeyRefused {
+        /// What looks wrong about the key, if anything.
+        hint: &'static str,
+    },
     /// The key remains rate-limited.
     #[error(
         "every response was 429: {reason}\n  Rerun when the limit of the key has reset and nothing else uses the key, or use another key."
@@ -137,6 +145,13 @@ pub(super) fn unusable_replica(trace: &Trace, proxy: Option<&str>, key: &ApiKey,
         let doubt = target.doubt(one).filter(is_elsewhere)?;
         target.doubt(other).filter(is_elsewhere).map(|_| Unusable::Replica(Box::new(doubt)))
     })
+}
+
+/// Why the second key cannot be used, if these answers to it show it.
+#[must_use]
+pub(super) fn unusable_quota_key(answers: &[Exchange], key: &ApiKey) -> Option<Unusable> {
+    let is_refused = !answers.is_empty() && answers.iter().all(|answer| answer.status() == Some(401));
+    is_refused.then(|| Unusable::QuotaKeyRefused { hint: oddity(key.reveal()) })
 }
 
 /// The options that an error message may contain.

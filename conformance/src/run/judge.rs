@@ -21,7 +21,7 @@ use crate::probes::target::Unusable;
 use crate::recorded;
 use crate::redaction::redactor;
 use crate::report::{self, Remarks, Report};
-use crate::run::notes::{another_plan, notes};
+use crate::run::notes::{another_plan, notes, unknown_category};
 use animal_store_rules::facts::Facts;
 use animal_store_rules::fleet::Fleet;
 use animal_store_rules::history::History;
@@ -188,7 +188,7 @@ impl Judge {
                 }
             }
             Err(Abort::Unusable(unusable)) => return Err(unusable.into()),
-            Err(Abort::Stop(Stop::Replica(unusable))) => return Err((*unusable).into()),
+            Err(Abort::Stop(Stop::Unusable(unusable))) => return Err((*unusable).into()),
             Err(Abort::Stop(stop)) if session.trace.exchanges.is_empty() => return Err(RunError::Stopped(stop)),
             Err(Abort::Stop(stop)) => Some(stop),
         };
@@ -199,7 +199,7 @@ impl Judge {
         }
         match stop {
             Some(stop @ Stop::NoSuchCase { .. }) => return Err(RunError::Stopped(stop)),
-            Some(Stop::Replica(unusable)) => return Err((*unusable).into()),
+            Some(Stop::Unusable(unusable)) => return Err((*unusable).into()),
             _ => {}
         }
         let mut trace = session.trace;
@@ -248,6 +248,7 @@ pub(crate) fn conclude_run(
         options.known_failing.apply(&mut verdicts, first.sent_at.to_zoned(TimeZone::UTC).date());
     }
     let mut notes = notes(&facts.limiter, options);
+    notes.extend(unknown_category(&history, options));
     notes.extend(options.replay.and_then(|case| replayed(case, options, &mut verdicts)));
     let head = recorded::head(trace, options, ended_early.as_deref(), took);
     let remarks = Remarks {

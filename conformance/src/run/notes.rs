@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use crate::options::Options;
 use animal_store_rules::catalogue::plan::{PLANS, Plan, PlanLimits};
+use animal_store_rules::history::{Entry, History};
 use animal_store_rules::limiter::Limiter;
+use animal_store_rules::request::CreateBody;
 
 /// The notes on a run, given its trace so far.
 #[must_use]
@@ -12,6 +14,23 @@ pub(super) fn notes(limiter: &Limiter<'_>, options: &Options) -> Vec<String> {
     let Some(plan) = &options.plan else { return Vec::new() };
     let unlike = limits(limiter).into_iter().find_map(|limit| contradiction(plan, limit));
     unlike.map(|contradiction| contradiction.text).into_iter().collect()
+}
+
+/// What to try where the category of the run's animals may be unknown to the service: it refuses every one of them.
+#[must_use]
+pub(super) fn unknown_category(history: &History<'_>, options: &Options) -> Option<String> {
+    let is_valid = |(entry, body): &(&Entry<'_>, &CreateBody)| {
+        let is_of_run = body.draft().is_some_and(|draft| draft.category_id == Some(options.category_id));
+        is_of_run && body.is_valid() && entry.key().is_some()
+    };
+    let answers: Vec<Option<u16>> = history.creates().filter(is_valid).map(|(entry, _)| entry.status()).collect();
+    let is_refused = answers.contains(&Some(400)) && !answers.contains(&Some(201));
+    is_refused.then(|| {
+        format!(
+            "every animal of category {} was refused, valid ones too: if only certain categories are known, name one of them with --category-id",
+            options.category_id
+        )
+    })
 }
 
 /// Why the plan that was named is not that of the key, if the headers report the limit of another one.

@@ -6,12 +6,17 @@ use std::time::{Duration, Instant};
 
 use animal_store_conformance::Event;
 use animal_store_conformance::probes::target::Unusable;
+use animal_store_conformance::report::Report;
 use animal_store_conformance::{Judge, RunError};
+use animal_store_reference::Plan;
+use animal_store_reference::lab::choices::{Build, Choice, choices};
 use animal_store_rules::catalogue::scope::Profile;
+use animal_store_rules::trace::keys::ApiKey;
 use animal_store_rules::verdict::{Status, Verdict};
 use tokio::net::TcpSocket;
 
 use crate::candidate::{Candidate, Nature};
+use crate::host::Host;
 use crate::{judge, options};
 
 /// A loopback port that is taken and refuses connections until somebody listens.
@@ -63,6 +68,33 @@ async fn what_time_does_not_mend_ends_the_wait() {
     options.wait = Duration::from_mins(10);
     let error = judge(options).await.expect_err("plain HTTP is no TLS");
     assert!(matches!(error, RunError::Unusable(Unusable::Tls { .. })), "{error}");
+}
+
+#[tokio::test]
+async fn a_second_key_that_is_not_accepted_ends_the_run_and_accuses_nobody() {
+    let candidate = Candidate::start(Nature::default()).await;
+    let mut options = options(&candidate.base_url, Profile::Full);
+    options.quota_key = Some(ApiKey::new("sk-of-another-environment").expect("a usable key"));
+    let error = judge(options).await.expect_err("the second key is unknown");
+    assert!(matches!(error, RunError::Unusable(Unusable::QuotaKeyRefused { .. })), "{error}");
+    assert!(error.to_string().contains("--quota-key"), "{error}");
+}
+
+#[tokio::test]
+async fn where_the_category_is_refused_a_note_names_the_option_for_another() {
+    let is_one = |choice: &Choice| choice.name() == "pet.categories.one";
+    let only_one: Vec<Choice> = choices().into_iter().filter(is_one).collect();
+    let host = Host::start(Plan::Free, Build::new(&only_one).finish()).await;
+    let hint = |report: &Report| report.notes.iter().any(|note| note.contains("--category-id"));
+    let run = async |category_id: i64| {
+        let mut options = options(&host.base_url, Profile::Functional);
+        options.api_key = ApiKey::new(&host.key).expect("a usable key");
+        options.category_id = category_id;
+        Judge::new(options).clock(host.clock.clone()).run().await.expect("a verdict")
+    };
+    assert!(hint(&run(2).await));
+    let known = run(1).await;
+    assert!(known.verdict == Verdict::Conforms && !hint(&known), "{:?}", known.notes);
 }
 
 #[tokio::test]

@@ -43,17 +43,20 @@ impl History<'_> {
         shown.iter().filter(|(_, shown)| differs(shown)).flat_map(of_one).collect()
     }
 
-    /// Whether an animal has changed between its creation, which is the first of these answers, and one of the others: a read in between
-    /// showed it as created, and none that was sent later showed it so again, apart from reads that lag. What never was as created, or
-    /// differs between lists and fetches, has not changed but is wrong.
+    /// Whether an animal has changed between its creation, which is the first of these answers, and one of the others: a read in between,
+    /// or under way at the same time, showed it as created, and none that was sent later showed it so again, apart from reads that lag.
+    /// What never was as created, or differs between lists and fetches, has not changed but is wrong.
     fn is_change(&self, shown: &[Shown<'_>], (entry, status): &Shown<'_>) -> bool {
         let Some((created, original)) = shown.first() else { return false };
         let lags = |read: &Entry<'_>| read.exchange.sent_at.duration_since(entry.exchange.received_at) < self.lag;
+        let may_precede = |read: &Entry<'_>| {
+            read.exchange.number != entry.exchange.number && read.exchange.sent_at < entry.exchange.received_at
+        };
         let mut as_created = shown[1..].iter().filter(|(_, status)| status == original).map(|(read, _)| *read);
         original.is_some()
             && status.is_some()
             && status != original
-            && as_created.clone().any(|read| created.precedes(read) && read.precedes(entry))
+            && as_created.clone().any(|read| created.precedes(read) && may_precede(read))
             && !as_created.any(|read| entry.precedes(read) && !lags(read))
     }
 }
@@ -76,6 +79,14 @@ mod tests {
     fn what_was_read_as_created_may_have_another_status_from_then_on() {
         assert_eq!(changes(&[(1, "sold"), (1, "pending"), (1, "pending")]), [false, true, true]);
         assert_eq!(changes(&[(1, "sold"), (1, "pending"), (9, "available")]), [false, true, true]);
+    }
+
+    #[test]
+    fn of_two_reads_at_the_same_time_either_may_have_been_first() {
+        let reads = || TraceBuilder::new().create(7).wait(1).get(7, Some("pending")).get(7, Some("sold"));
+        let changed = |builder: TraceBuilder| History::new(&builder.trace()).changes.contains(&(7, 2));
+        assert!(changed(reads().together(2..=3)));
+        assert!(!changed(reads()));
     }
 
     #[test]

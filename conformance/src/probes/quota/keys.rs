@@ -2,26 +2,41 @@
 
 use super::bearing;
 use crate::probes::session::{Session, Stop};
+use crate::probes::target::unusable_quota_key;
 use animal_store_rules::trace::exchange::Request;
 
 /// The requests of each key in turn at the start of a run, by the place of the key: between two of one, some of the other.
 const IN_TURN: [usize; 7] = [1, 1, 1, 0, 1, 0, 1];
 
-/// Sends lists with both keys in turn, which shows whether the requests of one are counted for the other.
+/// Sends lists with both keys in turn, which shows whether the requests of one are counted for the other, and whether the second is
+/// accepted at all.
 ///
 /// # Errors
 ///
-/// [`Stop`] when the budget is exhausted.
+/// [`Stop`] when the budget is exhausted, or the second key cannot be used.
 pub(in crate::probes) async fn in_turn(session: &mut Session<'_>) -> Result<(), Stop> {
-    session.begin("keys");
+    session.begin_aside("keys");
+    let mut of_second = Vec::new();
     for place in IN_TURN {
         session.ask_with(place);
-        let asked = session.ask(Request::new("GET", "/pets").query("limit=1")).await.map(drop);
+        let key = session.asking_key();
+        let asked = session.ask(Request::new("GET", "/pets").query("limit=1")).await.cloned();
         session.ask_with(0);
-        asked?;
+        let asked = asked?;
+        if place == 1 {
+            of_second.push(asked);
+            if of_second.len() == TO_BE_SURE
+                && let Some(unusable) = unusable_quota_key(&of_second, &key)
+            {
+                return Err(Stop::Unusable(Box::new(unusable)));
+            }
+        }
     }
     Ok(())
 }
+
+/// So many answers show whether the second key is accepted.
+const TO_BE_SURE: usize = 2;
 
 /// How many requests are sent with the key that is not being exhausted.
 const OF_THE_OTHER: usize = 2;

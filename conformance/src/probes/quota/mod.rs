@@ -72,7 +72,11 @@ pub(super) async fn run(session: &mut Session<'_>, turn: Turn, concurrency: usiz
         // What the first turn showed is judged, whether there is room for a second or not.
         match turn {
             Turn::First => session.leave_out("quota.", reason),
-            Turn::Second => Probe::Quota(turn).fixed_part().into_iter().for_each(|part| session.leave_unfinished(part)),
+            Turn::Second => {
+                if let Some(part) = Probe::Quota(turn).fixed_part() {
+                    session.leave_unfinished(format!("{part} ({reason})"));
+                }
+            }
         }
         return Ok(());
     }

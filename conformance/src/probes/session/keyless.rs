@@ -33,11 +33,9 @@ impl Session<'_> {
                 }
                 _ => {
                     self.allowances = 0;
-                    self.leave_out(
-                        "auth.",
-                        "callers without a key have an allowance of their own, which was exhausted",
-                    );
-                    self.leave_unfinished("the requests without a key");
+                    let reason = "callers without a key have an allowance of their own, which was exhausted";
+                    self.leave_out("auth.", reason);
+                    self.leave_unfinished(format!("the requests without a key ({reason})"));
                 }
             }
         }

@@ -183,12 +183,20 @@ fn gapped() -> Layer {
             response.edit_pets(|pet| {
                 if let Some(id) = pet.get("id").and_then(Value::as_i64) {
                     if is_created {
-                        created.insert(id, id + *refused);
+                        let shown = shown_as(id, *refused, created);
+                        created.insert(id, shown);
                     }
                     pet.insert("id".to_owned(), json!(created.get(&id).copied().unwrap_or(id)));
                 }
             });
         })
+}
+
+/// The id of a created animal that the reference gave this one, after so many refusals. Of creations at the same time the later may have
+/// been answered first: what was refused since then comes after both.
+fn shown_as(id: i64, refused: i64, created: &BTreeMap<i64, i64>) -> i64 {
+    let skipped_by_the_next = created.range(id..).next().map(|(next, shown)| shown - next);
+    id + skipped_by_the_next.map_or(refused, |skipped| refused.min(skipped))
 }
 
 fn times(id: i64, factor: u64) -> i64 {
@@ -203,6 +211,15 @@ fn inverse(factor: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_two_animals_get_one_id_in_whatever_order_their_creations_are_answered() {
+        let mut created = BTreeMap::new();
+        for (id, refused, shown) in [(3, 1, 4), (7, 1, 8), (6, 2, 7), (9, 2, 11), (8, 4, 10)] {
+            assert_eq!(shown_as(id, refused, &created), shown, "{id}");
+            created.insert(id, shown);
+        }
+    }
 
     #[test]
     fn ids_that_were_multiplied_are_found_again() {

@@ -92,7 +92,10 @@ const MAXIMUM: usize = 100;
 
 fn counted(entry: &Entry<'_>) -> String {
     match entry.status() {
-        Some(200) => format!("{} animals", entry.animals().len()),
+        Some(200) => match entry.animals().len() {
+            1 => "1 animal".to_owned(),
+            count => format!("{count} animals"),
+        },
         _ => answered(entry),
     }
 }

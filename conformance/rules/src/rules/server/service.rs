@@ -73,6 +73,8 @@ fn json(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
         }
         match (&entry.json, media_type.as_deref()) {
             (Some(Ok(_)), Some("application/json")) => judgement.hold(),
+            // What the judge left unread of a long body makes it end too early.
+            (Some(Err(_)), Some("application/json")) if entry.response().is_some_and(|response| response.cut) => {}
             (Some(Err(error)), _) => judgement.fail(&[entry], "a JSON body", format!("{}: {error}", answered(entry))),
             (None, _) => judgement.fail(&[entry], "a JSON body", format!("{} with an empty body", answered(entry))),
             (_, media_type) => judgement.fail(
@@ -122,6 +124,22 @@ mod tests {
         assert_eq!(late.failing(complete_answer), [[2]]);
         let beside = failed(lost(first()), Connection::Own, FailureKind::Broken);
         assert_eq!(beside.failing(complete_answer), [[3]], "the lost one is still the only one");
+    }
+
+    #[test]
+    fn a_body_of_which_the_judge_read_the_beginning_only_is_not_taken_for_broken_json() {
+        let list = |cut: bool| {
+            let request = crate::trace::exchange::Request::new("GET", "/pets");
+            let list =
+                TraceBuilder::new().ask(request, 200, "[{".to_owned()).header("content-type", "application/json");
+            list.change_last(|exchange| {
+                if let Outcome::Response(response) = &mut exchange.outcome {
+                    response.cut = cut;
+                }
+            })
+        };
+        assert_eq!((list(true).failing(json), list(false).failing(json)), (Vec::new(), vec![vec![1]]));
+        assert_eq!(list(true).failing(complete_answer), [[1]], "it goes on for longer than any list needs to");
     }
 
     #[test]
