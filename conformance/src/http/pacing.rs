@@ -50,29 +50,19 @@ fn advise(wait: Duration) -> Advice {
 pub fn before_many(exchange: &Exchange, count: usize) -> Advice {
     let Some(response) = exchange.response() else { return Advice::Go };
     let Some(window) = rate_limit::read(response).window() else { return Advice::Go };
-    // Every batch would wait for a reset.
-    if window.remaining > count as u64 || window.limit < 10 * count as u64 && is_small(window) {
+    // With a limit this small, every batch would wait for a reset.
+    if window.remaining > count as u64 || window.limit < 10 * count as u64 && window.limit < 60 {
         return Advice::Go;
     }
     let left = until(window.reset, exchange);
     if left.is_negative() { Advice::Go } else { advise(bounded(left) + MARGIN) }
 }
 
-/// How many concurrent requests fit into this window, which the last response reports, at least one. Any number does where
-/// [`before_many`] waits for the next window first, which it does not for a small limit. `is_reliable` is whether Remaining causes waits at
-/// all.
+/// How many concurrent requests to send where the last response reports this window, at least one: what remains. A reset that is waited for
+/// may restore one request of many, as where each is counted for a minute of its own.
 #[must_use]
-pub fn room(window: Window, is_reliable: bool) -> usize {
-    if is_small(window) || !is_reliable {
-        usize::try_from(window.remaining.max(1)).unwrap_or(usize::MAX)
-    } else {
-        usize::MAX
-    }
-}
-
-/// Whether a limit is smaller than the minute of any plan with a name.
-fn is_small(window: Window) -> bool {
-    window.limit < 60
+pub fn room(window: Window) -> usize {
+    usize::try_from(window.remaining.max(1)).unwrap_or(usize::MAX)
 }
 
 /// Reads a 429: wait as long as `Retry-After` says, by the reading that rules judge it by; else until the reset; else a moment at first,
@@ -126,10 +116,9 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_is_no_larger_than_what_remains_of_a_window_that_is_not_waited_for() {
-        let window = |limit, remaining| Window { limit, remaining, reset: 0 };
-        assert_eq!([room(window(45, 4), true), room(window(45, 0), true)], [4, 1]);
-        assert_eq!([room(window(300, 4), false), room(window(300, 4), true)], [4, usize::MAX]);
+    fn a_batch_is_no_larger_than_what_remains() {
+        let window = |remaining| Window { limit: 60, remaining, reset: 0 };
+        assert_eq!([room(window(20)), room(window(4)), room(window(0))], [20, 4, 1]);
     }
 
     #[test]

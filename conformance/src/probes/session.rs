@@ -240,7 +240,7 @@ impl<'r> Session<'r> {
     pub fn at_once(&self, wanted: usize) -> usize {
         let room = match self.last_window(&self.asking_key()) {
             _ if self.is_refused_in_bursts => 1,
-            Some(window) => pacing::room(window, self.follows_remaining),
+            Some(window) => pacing::room(window),
             None => usize::MAX,
         };
         self.pace.at_once(wanted.min(room), self.client.transport().timeout)

@@ -53,18 +53,24 @@ fn is_exhausted(callers: &[&Entry<'_>]) -> bool {
     // What is refused for another reason may have been answered before anything was counted, with figures of its own.
     let counted = |entry: &Entry<'_>| window(entry).filter(|_| entry.status() == Some(401));
     let mut reported = admitted.enumerate().filter_map(|(since, entry)| Some((since as u64, counted(entry)?)));
-    let (last, before) = (reported.next(), reported.next().map(|(_, window)| window));
-    last.is_some_and(|(since, last)| is_used_up(last, before, since))
+    reported.next().is_some_and(|(since, last)| {
+        let before: Vec<Window> =
+            reported.map(|(_, window)| window).take_while(|window| window.limit == last.limit).collect();
+        is_used_up(last, &before, since)
+    })
 }
 
 fn window(entry: &Entry<'_>) -> Option<Window> {
     entry.rate.as_ref().and_then(RateHeaders::window)
 }
 
-/// Whether an answer was the last of an allowance that falls. Remaining may be reported before the request is counted, and so many
-/// requests since, such as those to no operation, may have been counted and reported nothing.
-fn is_used_up(last: Window, before: Option<Window>, since: u64) -> bool {
-    let falls = before.is_some_and(|before| before.limit == last.limit && before.remaining > last.remaining);
+/// Whether an answer was the last of an allowance that falls, given those before, the latest first. Remaining may be reported before the
+/// request is counted, so many requests since, such as those to no operation, may have been counted and reported nothing, and what slides
+/// may have restored as many as were used.
+fn is_used_up(last: Window, before: &[Window], since: u64) -> bool {
+    let earlier = before.iter().map(|window| window.remaining);
+    let later = std::iter::once(last.remaining).chain(earlier.clone());
+    let falls = earlier.zip(later).any(|(earlier, later)| earlier > later);
     last.remaining <= 1 + since && (falls || last.limit == 1)
 }
 
@@ -115,6 +121,13 @@ mod tests {
             "counted late"
         );
         assert_eq!(explained(1, &[(401, 0), (429, 0), (401, 0), (429, 0)]), [false, true, false, true]);
+    }
+
+    #[test]
+    fn an_allowance_that_slides_may_have_restored_what_was_used() {
+        let refused = [false, false, true, false, true];
+        assert_eq!(explained(9, &[(401, 2), (401, 1), (429, 0), (401, 1), (429, 0)]), refused);
+        assert_eq!(explained(9, &[(401, 1), (401, 1), (429, 0), (401, 1), (429, 0)]), [false; 5], "it never falls");
     }
 
     #[test]
