@@ -157,6 +157,11 @@ impl<'t> Entry<'t> {
         self.shown().iter().map(Animal).filter(move |animal| animal.id() == Some(id))
     }
 
+    /// That in this place, from 0.
+    pub(super) fn animal_at(&self, place: usize) -> Option<Animal<'_>> {
+        self.shown().get(place).map(Animal)
+    }
+
     fn shown(&self) -> &[Json] {
         match (&self.operation, self.status(), self.value()) {
             (Operation::List(_), Some(200), Some(Json::Array(items))) => items,

@@ -14,6 +14,7 @@ use crate::trace::{Context, Trace};
 pub(crate) mod bans;
 mod changes;
 mod entry;
+mod sightings;
 
 use entry::Body;
 pub use entry::{Animal, Entry};
@@ -49,8 +50,8 @@ pub struct History<'t> {
     pub entries: Vec<Entry<'t>>,
     /// Every creation that was answered with 201 and an id.
     pub creations: Vec<Creation>,
-    /// For every id: the entries that show it, in order.
-    pub sightings: HashMap<i64, Vec<usize>>,
+    /// Where each animal is shown.
+    sightings: sightings::Sightings,
     /// For each entry, the time by which it and all entries before it had been answered.
     answered_by: Vec<Timestamp>,
     /// How long reads may lag.
@@ -92,19 +93,13 @@ impl<'t> History<'t> {
     #[must_use]
     pub fn of(context: &'t Context, mut entries: Vec<Entry<'t>>) -> History<'t> {
         let mut creations = Vec::new();
-        let mut sightings: HashMap<i64, Vec<usize>> = HashMap::new();
         for (index, entry) in entries.iter().enumerate() {
-            for animal in entry.animals() {
-                let Some(id) = animal.id() else { continue };
-                let seen = sightings.entry(id).or_default();
-                if seen.last() != Some(&index) {
-                    seen.push(index);
-                }
-                if let Operation::Create(body) = &entry.operation {
-                    creations.push(Creation { entry: index, id, sent: body.draft().cloned().unwrap_or_default() });
-                }
-            }
+            let Operation::Create(body) = &entry.operation else { continue };
+            let created = entry.animals().into_iter().filter_map(Animal::id);
+            let sent = || body.draft().cloned().unwrap_or_default();
+            creations.extend(created.map(|id| Creation { entry: index, id, sent: sent() }));
         }
+        let sightings = sightings::of(&entries);
         if context.extent < Extent::Complete {
             bans::withhold(&mut entries);
         } else {
@@ -152,16 +147,6 @@ impl<'t> History<'t> {
             Operation::Get(id) => Some((entry, id)),
             _ => None,
         })
-    }
-
-    /// What answers before `entry` show of the animal with this id: the earliest, which is its creation if the run made it.
-    #[must_use]
-    pub fn known(&self, id: i64, entry: &Entry<'_>) -> Option<(&Entry<'t>, Animal<'_>)> {
-        let first = self.entries.get(*self.sightings.get(&id)?.first()?)?;
-        if !first.precedes(entry) {
-            return None;
-        }
-        Some((first, first.animals_with(id).next()?))
     }
 
     /// The creation of the animal with this id.
@@ -232,13 +217,6 @@ impl<'t> History<'t> {
         }
     }
 
-    /// Whether another answer, earlier or later, shows the animal with this id.
-    #[must_use]
-    pub fn is_shown_elsewhere(&self, id: i64, entry: &Entry<'_>) -> bool {
-        let shown = self.sightings.get(&id).map_or(&[][..], Vec::as_slice);
-        shown.iter().any(|&index| !std::ptr::eq(&raw const self.entries[index], entry))
-    }
-
     /// Whether a request that failed was under way at the same time: what it used up may be given back afterwards.
     #[must_use]
     pub fn is_beside_a_failure(&self, entry: &Entry<'_>) -> bool {
@@ -279,23 +257,6 @@ impl<'t> History<'t> {
             let Some(id) = animal.id().filter(|id| !own.contains(id)) else { return false };
             *statuses.entry(id).or_insert(animal.status()) != animal.status()
         })
-    }
-
-    /// Whether an answer to a later request shows the animal like this.
-    #[must_use]
-    pub fn is_seen_after(&self, id: i64, entry: &Entry<'_>, like: impl Fn(Animal<'_>) -> bool) -> bool {
-        let later = self.sightings.get(&id).into_iter().flatten().rev().map(|&index| &self.entries[index]);
-        later.take_while(|later| entry.precedes(later)).any(|later| later.animals_with(id).any(&like))
-    }
-
-    /// The first answer, so long before a request that reads cannot lag any more, that shows the animal like this.
-    pub fn seen_before(&self, id: i64, entry: &Entry<'_>, like: impl Fn(Animal<'_>) -> bool) -> Option<&Entry<'t>> {
-        let earlier = self.sightings.get(&id).into_iter().flatten().map(|&index| &self.entries[index]);
-        let is_settled = |earlier: &&Entry<'_>| {
-            let passed = entry.exchange.sent_at.duration_since(earlier.exchange.received_at);
-            earlier.precedes(entry) && passed >= self.lag
-        };
-        earlier.take_while(is_settled).find(|earlier| earlier.animals_with(id).any(&like))
     }
 
     /// Where an exchange stands in the life of `GET /pets/{petId}`: by the assumed date, else by the response's `Date`,

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::facts::Facts;
+use crate::history::Entry;
 use crate::request::PetId;
 use crate::rules::needs::Needs;
 use crate::rules::{Judgement, Rule};
@@ -11,24 +12,23 @@ pub(crate) const RULES: &[Rule] = &[Rule::new("client.exact-ids", exact_ids).nee
 
 fn exact_ids(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     // What each shown id that does not survive becomes, with the entry that showed it first.
-    let mut altered: BTreeMap<i64, (i64, &'static str, usize)> = BTreeMap::new();
-    for (&shown, sightings) in &history.sightings {
-        let Some(&first) = sightings.first() else { continue };
+    let mut altered: BTreeMap<i64, (i64, &'static str, &Entry<'_>)> = BTreeMap::new();
+    for shown in history.ids() {
+        let Some((first, _)) = history.shown(shown).next() else { continue };
         for (other, how) in alterations(shown) {
             altered.entry(other).or_insert((shown, how, first));
         }
     }
     for (entry, id) in history.gets() {
         let PetId::Int64(id) = id else { continue };
-        if history.sightings.contains_key(&id) {
+        if history.is_shown(id) {
             // Whoever asks for an id that would have been altered has kept it.
             if !alterations(id).is_empty() {
                 judgement.hold();
             }
             continue;
         }
-        let Some(&(shown, how, first)) = altered.get(&id) else { continue };
-        let source = &history.entries[first];
+        let Some(&(shown, how, source)) = altered.get(&id) else { continue };
         // An animal that exists may be known from elsewhere.
         if source.precedes(entry) && entry.status() == Some(404) {
             judgement.fail(

@@ -80,7 +80,7 @@ fn limit_maximum(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) 
     for (entry, _, animals) in arrays(history) {
         judgement.require(entry, animals.len() <= MAXIMUM, "never more than 100 animals", || counted(entry));
     }
-    let known = history.sightings.len();
+    let known = history.ids().count();
     if known <= MAXIMUM {
         let seen = if known == 1 { "1 animal was seen".to_owned() } else { format!("{known} animals were seen") };
         judgement.unseen = Some(format!("only {seen}: whether a list with more than 100 is cut short was not"));
@@ -153,9 +153,7 @@ fn expected_among(history: &History<'_>, entry: &Entry<'_>, query: &ListQuery) -
     // Once an animal of this run has changed, each of them may have: it has its status as long as it is seen with it.
     let may_change = query.status != Parameter::Absent && history.own_change();
     history
-        .sightings
-        .keys()
-        .copied()
+        .ids()
         .filter(|&id| (!own_only || history.is_own(id)) && history.is_settled(id, entry))
         .filter(|&id| history.known(id, entry).is_some_and(|(_, animal)| matches(animal)))
         .filter(|&id| !may_change || !history.is_own(id) || history.is_seen_after(id, entry, matches))

@@ -83,8 +83,7 @@ fn unique_id(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
             judgement.fail(&[entry, &history.entries[owner]], expected, found);
             continue;
         }
-        let before =
-            history.sightings[&creation.id].iter().map(|&index| &history.entries[index]).find(|c| c.precedes(entry));
+        let before = history.shown(creation.id).map(|(shown, _)| shown).find(|shown| shown.precedes(entry));
         match before {
             Some(_) if history.is_sample() => {}
             Some(before) => {
