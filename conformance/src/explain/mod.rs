@@ -36,11 +36,7 @@ pub fn explain(requirement: &'static Requirement) -> Explanation {
     Explanation {
         requirement,
         statements: catalogue().statements_behind(&requirement.id).map(|statement| statement.gist.as_str()).collect(),
-        example: trace
-            .exchanges
-            .iter()
-            .map(|exchange| ReportedExchange::from(&presentation.exchange(exchange)))
-            .collect(),
+        example: trace.exchanges.iter().map(|exchange| presentation.evidence(exchange)).collect(),
     }
 }
 

@@ -8,8 +8,8 @@ use super::findings::at_most;
 use super::fleet;
 use super::identity::{CatalogueVersion, Implementation};
 use super::model::{
-    Choice, Evidence, Intermittent, LikelyCause, Report, ReportedExchange, RequirementReport, SCHEMA_VERSION,
-    SectionCoverage, Tally, Target, Tool, WindowPoint,
+    Choice, Evidence, Intermittent, LikelyCause, Report, RequirementReport, SCHEMA_VERSION, SectionCoverage, Tally,
+    Target, Tool, WindowPoint,
 };
 use super::presentation::Presentation;
 use super::recorded_exchange::RecordedExchange;
@@ -154,12 +154,11 @@ fn requirement(
     strict: bool,
 ) -> RequirementReport {
     // Of a long recording, only some exchanges are there.
-    let numbered =
-        |number: usize| recorded.binary_search_by_key(&number, |exchange| exchange.number).ok().map(|at| &recorded[at]);
+    let at = |number: &usize| trace.exchanges.binary_search_by_key(number, |exchange| exchange.number).ok();
     let hide = |text: &str| presentation.sentence(text);
     let evidence = verdict.findings.iter().take(MAX_EVIDENCE).map(|finding| {
         let example = &finding.example;
-        let exchanges = example.exchanges.iter().filter_map(|number| numbered(*number));
+        let exchanges = example.exchanges.iter().filter_map(at).map(|at| &trace.exchanges[at]);
         let (expected, found) = (hide(&example.expected), hide(&example.found));
         Evidence {
             sentence: format!("expected {expected}; found {found}"),
@@ -173,11 +172,11 @@ fn requirement(
                 .collect(),
             intermittent: finding.intermittent.map(|Share { broken, alike }| Intermittent { broken, alike }),
             attribution: finding.attribution.as_ref().map(|found| Attribution::of(presentation, trace, found)),
-            exchanges: exchanges.map(ReportedExchange::from).collect(),
+            exchanges: exchanges.map(|exchange| presentation.evidence(exchange)).collect(),
         }
     });
     let evidence = evidence.collect();
-    let judged_on = verdict.exchanges.iter().filter_map(|number| numbered(*number));
+    let judged_on = verdict.exchanges.iter().filter_map(at).map(|at| &recorded[at]);
     let duration = judged_on.map(|exchange| exchange.elapsed_us).sum::<u64>() / 1_000;
     RequirementReport {
         id: verdict.requirement.id.clone(),

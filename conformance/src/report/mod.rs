@@ -67,6 +67,7 @@ pub use model::{
     Choice, Evidence, Intermittent, LikelyCause, Report, ReportedExchange, ReportedRequest, ReportedResponse,
     RequirementReport, SCHEMA_VERSION, SectionCoverage, Tally, Target, Tool, WindowPoint,
 };
+pub use presentation::curl_lines;
 pub(crate) use presentation::without_its_value;
 pub use recorded_exchange::{RecordedBody, RecordedExchange, RecordedResponse};
 pub use replica::{Attribution, ReadsElsewhere, Replica};

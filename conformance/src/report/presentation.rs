@@ -119,8 +119,37 @@ impl<'t> Presentation<'t> {
             },
             case: exchange.case,
             kept: request.connection == Connection::Kept,
-            curl: curl::line(self.context.address_of(request), &self.curl_options, redactor, &self.prose, request),
         }
+    }
+
+    /// An exchange as evidence of a failure: with shortened bodies, and the command that repeats its request.
+    pub(crate) fn evidence(&self, exchange: &Exchange) -> ReportedExchange {
+        let recorded = self.exchange(exchange);
+        let request = &exchange.request;
+        ReportedExchange {
+            number: recorded.number,
+            replica: recorded.replica,
+            replay: recorded.replay,
+            sent_at: recorded.sent_at,
+            request: ReportedRequest {
+                method: recorded.method,
+                url: recorded.url,
+                headers: recorded.request_headers,
+                body: recorded.request_body.as_ref().map(shown),
+            },
+            response: recorded.response.map(|response| ReportedResponse {
+                status: response.status,
+                headers: response.headers,
+                body: shown(&response.body),
+            }),
+            failure: recorded.failure,
+            curl: self.curl(request),
+        }
+    }
+
+    /// The `curl` command that repeats a request.
+    fn curl(&self, request: &Request) -> String {
+        curl::line(self.context.address_of(request), &self.curl_options, &self.redactor, &self.prose, request)
     }
 
     /// Path and query. A key of a few letters would be found in any path, and is hidden only where one was sent.
@@ -165,29 +194,12 @@ impl<'t> Presentation<'t> {
     }
 }
 
-impl From<&RecordedExchange> for ReportedExchange {
-    /// The exchange as evidence of a failure, with shortened bodies.
-    fn from(recorded: &RecordedExchange) -> ReportedExchange {
-        ReportedExchange {
-            number: recorded.number,
-            replica: recorded.replica.clone(),
-            replay: recorded.replay.clone(),
-            sent_at: recorded.sent_at.clone(),
-            request: ReportedRequest {
-                method: recorded.method.clone(),
-                url: recorded.url.clone(),
-                headers: recorded.request_headers.clone(),
-                body: recorded.request_body.as_ref().map(shown),
-            },
-            response: recorded.response.as_ref().map(|response| ReportedResponse {
-                status: response.status,
-                headers: response.headers.clone(),
-                body: shown(&response.body),
-            }),
-            failure: recorded.failure.clone(),
-            curl: recorded.curl.clone(),
-        }
-    }
+/// The `curl` commands that repeat the requests of a run with these options, in the order of the trace. Keys come from
+/// `CONFORM_API_KEY` and `CONFORM_QUOTA_KEY`.
+#[must_use]
+pub fn curl_lines(trace: &Trace, options: &Options) -> Vec<String> {
+    let presentation = Presentation::of_run(trace, options);
+    trace.exchanges.iter().map(|exchange| presentation.curl(&exchange.request)).collect()
 }
 
 /// The value of a cookie is a credential; its name and attributes are not.

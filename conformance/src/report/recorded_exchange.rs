@@ -43,8 +43,6 @@ pub struct RecordedExchange {
     pub case: Option<usize>,
     /// Whether it was sent on the connection that is kept open for such requests.
     pub kept: bool,
-    /// A shell command that repeats the request; the key comes from `CONFORM_API_KEY`.
-    pub curl: String,
 }
 
 /// A response of the run.

@@ -4,7 +4,8 @@ use std::sync::{Arc, Mutex};
 
 use animal_store_conformance::Options;
 use animal_store_conformance::http::client::Client;
-use animal_store_conformance::run::judge::{conclude, context};
+use animal_store_conformance::report::curl_lines;
+use animal_store_conformance::run::judge::context;
 use animal_store_rules::catalogue::scope::Profile;
 use animal_store_rules::trace::Trace;
 use animal_store_rules::trace::exchange::{Exchange, Request};
@@ -104,7 +105,7 @@ async fn lines(options: &Options, requests: Vec<Request>) -> Vec<String> {
         };
         trace.exchanges.push(exchange);
     }
-    conclude(&trace, options, None).exchanges.into_iter().map(|exchange| exchange.curl).collect()
+    curl_lines(&trace, options)
 }
 
 /// The shells of this machine, if curl is there as well.

@@ -148,7 +148,7 @@ async fn exhaust(
         let request = match turn {
             // The last new animal has been fetched before. Over the limit, lists show most.
             Turn::First if step % 2 == 0 && remain > 1 && fetches_work(session) => {
-                fetch_of(session, step / 2 + 1, &key)
+                fetch_of(&session.known_ids(), step / 2 + 1, &key)
             }
             Turn::First => list_of(step / 2 + 1, &key),
             // A server that refuses these otherwise, as under a ban, would refuse more of them alike.
@@ -235,9 +235,11 @@ fn fillers(session: &Session<'_>, sent: usize, count: usize, key: &ApiKey) -> Ve
     let settled = session.now() - Tolerance::READ_LAG.duration();
     let exchanges = &session.trace.exchanges;
     let is_new = exchanges.iter().any(|exchange| exchange.received_at > settled && created_id(exchange).is_some());
-    let fetches = !is_new && fetches_work(session);
-    let request =
-        |at: usize| if fetches && at % 2 == 1 { fetch_of(session, at / 2, key) } else { list_of(at / 2, key) };
+    let fetched = (!is_new && fetches_work(session)).then(|| session.known_ids());
+    let request = |at: usize| match &fetched {
+        Some(ids) if at % 2 == 1 => fetch_of(ids, at / 2, key),
+        _ => list_of(at / 2, key),
+    };
     (sent..sent + count).map(request).collect()
 }
 
@@ -264,9 +266,8 @@ fn is_amid(promised: u64, early: &mut usize) -> bool {
     is_amid
 }
 
-/// The fetch of an animal, counted backwards from the last created one.
-fn fetch_of(session: &Session<'_>, place: usize, key: &ApiKey) -> Request {
-    let ids = session.known_ids();
+/// The fetch of one of these animals, counted backwards from the last created one.
+fn fetch_of(ids: &[i64], place: usize, key: &ApiKey) -> Request {
     fetch_animal(ids.iter().rev().cycle().nth(place).copied().unwrap_or(1), key)
 }
 

@@ -70,7 +70,7 @@ async fn all_operations(session: &mut Session<'_>, key: &ApiKey) -> Result<(), S
     // An animal without a status, which lists have shown long ago: whether it still has none, shows now. Of several replicas, the newest
     // animal shows more.
     let unset = session.created_without_status().filter(|_| session.trace.context.replicas.is_empty());
-    let fetch = unset.map_or_else(|| fetch_of(session, 0, key), |id| fetch_animal(id, key));
+    let fetch = unset.map_or_else(|| fetch_of(&session.known_ids(), 0, key), |id| fetch_animal(id, key));
     for request in [bearing(Request::new("POST", "/pets").json(body), key), fetch] {
         if session.refusals(key) > 0 {
             break;

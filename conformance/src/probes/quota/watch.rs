@@ -91,7 +91,7 @@ pub(in crate::probes) async fn later_with_the_second_key(session: &mut Session<'
     session.send(list_of(0, &key)).await?;
     pause(session).await?;
     if fetches_work(session) {
-        let fetch = fetch_of(session, 0, &key);
+        let fetch = fetch_of(&session.known_ids(), 0, &key);
         session.send(fetch).await?;
     }
     session.send(list_of(1, &key)).await.map(drop)
@@ -113,7 +113,7 @@ pub(super) async fn rest_of_window(session: &mut Session<'_>) -> Result<(), Stop
     for place in 0..count as usize {
         session.wait(interval, "a later response in the same window").await?;
         let fetch = place.is_multiple_of(2) && fetches_work(session);
-        let request = if fetch { fetch_of(session, place, &key) } else { list_of(place, &key) };
+        let request = if fetch { fetch_of(&session.known_ids(), place, &key) } else { list_of(place, &key) };
         // What is refused now is no end of the window, but shows as much as several would.
         if session.send(request).await?.status() == Some(429) {
             break;
