@@ -3,16 +3,18 @@
 use std::ffi::OsString;
 use std::io::Write;
 use std::process::{Command, ExitCode, Stdio};
+use std::{env, thread};
 
 use anyhow::Context;
 use clap::Args;
 
 use crate::cargo;
 
-/// The tests that wait most of the time, for a limit in real time and for the container engine, each with the test program that it
-/// belongs to.
-const WAITING: [(&str, &str); 2] = [
+/// The tests that wait most of the time, for a limit in real time, a slow server and the container engine, each with the test program
+/// that it belongs to.
+const WAITING: [(&str, &str); 3] = [
     ("it", "reference::the_reference_conforms_on_a_free_key_within_its_budget"),
+    ("it", "lawful::a_server_that_answers_one_request_at_a_time_is_not_sent_more_than_it_answers_in_time"),
     ("containers", "images_of_the_products_judge_and_are_judged_and_leave_nothing_behind"),
 ];
 
@@ -43,6 +45,12 @@ pub(crate) fn run(args: &[OsString]) -> anyhow::Result<ExitCode> {
     Ok(cargo::exit_code(status))
 }
 
+/// How many tests of a program run at a time; whoever sets it is heeded.
+const TEST_THREADS: &str = "RUST_TEST_THREADS";
+
+/// So many tests keep a processor busy.
+const TESTS_PER_PROCESSOR: usize = 2;
+
 const NO_CARGO: &str = "could not start cargo; is it on the path?";
 
 /// Runs the tests that wait at the same time as all others, and prints their output afterwards. All select the whole workspace, so that
@@ -56,7 +64,12 @@ fn run_everything() -> anyhow::Result<ExitCode> {
     waiting.arg("--workspace").args(WAITING.iter().flat_map(|(program, _)| ["--test", program]));
     waiting.arg("--").args(WAITING.map(|(_, test)| test)).stdin(Stdio::null());
     others.args(["--workspace", "--"]).args(WAITING.iter().flat_map(|(_, test)| ["--skip", test]));
-    let waiting = std::thread::spawn(move || waiting.output());
+    // Many tests wait for servers and programs that they have started.
+    if env::var_os(TEST_THREADS).is_none() {
+        let processors = thread::available_parallelism().map_or(1, usize::from);
+        others.env(TEST_THREADS, (TESTS_PER_PROCESSOR * processors).to_string());
+    }
+    let waiting = thread::spawn(move || waiting.output());
     let others = others.status().context(NO_CARGO);
     let waiting = waiting.join().expect("a thread that only waits").context(NO_CARGO)?;
     std::io::stderr().write_all(&waiting.stderr)?;
@@ -84,7 +97,11 @@ mod tests {
 
     #[test]
     fn the_tests_that_wait_have_the_names_that_are_left_out() {
-        let sources = [include_str!("../../conformance/tests/it/reference.rs"), include_str!("../tests/containers.rs")];
+        let sources = [
+            include_str!("../../conformance/tests/it/reference.rs"),
+            include_str!("../../conformance/tests/it/lawful.rs"),
+            include_str!("../tests/containers.rs"),
+        ];
         for ((_, test), source) in WAITING.into_iter().zip(sources) {
             let name = test.rsplit("::").next().expect("a name");
             assert!(source.contains(&format!("fn {name}()")), "{test}");

@@ -102,10 +102,11 @@ async fn a_server_whose_clock_is_an_hour_off_conforms() {
 
 #[tokio::test]
 async fn a_server_that_answers_one_request_at_a_time_is_not_sent_more_than_it_answers_in_time() {
-    let candidate = Candidate::start(Nature { one_by_one: Some(Duration::from_millis(60)), ..Nature::default() }).await;
+    let candidate =
+        Candidate::start(Nature { one_by_one: Some(Duration::from_millis(120)), ..Nature::default() }).await;
     let mut options = options(&candidate.base_url, Profile::Functional);
     // A burst of creations would take longer.
-    options.transport.timeout = Duration::from_millis(500);
+    options.transport.timeout = Duration::from_secs(1);
     options.cases = Some(0);
     let report = judge(options).await.expect("a verdict");
     assert_eq!(report.verdict, Verdict::Conforms, "{:#?}", broken(&report));
