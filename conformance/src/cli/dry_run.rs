@@ -67,6 +67,9 @@ fn line(probe: Probe, options: &Options) -> String {
             format!("  near misses  {} requests, each with one defect\n", plan::near_misses(&options.scope))
         }
         Probe::Credentials => format!("  credentials  {} requests without a valid key\n", plan::CREDENTIALS),
+        Probe::FurtherBodies => {
+            format!("  bodies       up to {} creations that lenient servers misread\n", plan::FURTHER_BODIES)
+        }
         Probe::FullPage => {
             format!("  full page    up to {} requests: more animals than a list may show\n", plan::FULL_PAGE)
         }

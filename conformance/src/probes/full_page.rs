@@ -9,8 +9,22 @@ use animal_store_rules::trace::exchange::Request;
 /// So many animals show whether a list ends at the maximum.
 const ENOUGH: usize = 101;
 
-/// Lists that must show a hundred animals at most, however many there are.
-const LISTS: [&str; 6] = ["limit=100", "limit=101", "limit=1000", "limit=0", "limit=-1", ""];
+/// Lists that must show a hundred animals at most, however many there are, and those of one status as many as their limit.
+const LISTS: [&str; 13] = [
+    "limit=100",
+    "limit=101",
+    "limit=1000",
+    "limit=0",
+    "limit=-1",
+    "",
+    "limit=",
+    "limit=ten",
+    "limit=1e3",
+    "limit=99",
+    "status=sold",
+    "status=sold&limit=100",
+    "status=sold&limit=99",
+];
 
 /// The maximum number of animals that it creates.
 pub(super) const ANIMALS: usize = ENOUGH;

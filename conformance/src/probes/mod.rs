@@ -10,6 +10,7 @@ pub mod target;
 
 mod credentials;
 mod full_page;
+mod further_bodies;
 mod gaps;
 mod near_misses;
 mod needs;
@@ -118,6 +119,7 @@ async fn carry_out(session: &mut Session<'_>, options: &Options, probe: Probe) -
             gaps::run(session).await
         }
         Probe::Credentials => credentials::run(session, profile).await,
+        Probe::FurtherBodies => further_bodies::run(session).await,
         Probe::FullPage => full_page::run(session, options.concurrency).await,
         Probe::Properties(cases) => properties::run(session, cases, options.replay, profile.creates()).await,
         Probe::Sequence(steps) => sequence::run(session, steps, profile.creates()).await,

@@ -4,7 +4,7 @@
 //! requests of its own. With a small limit they come after it, in the next window.
 
 use super::needs::Part;
-use super::{credentials, full_page, near_misses, tour};
+use super::{credentials, full_page, further_bodies, near_misses, tour};
 use crate::options::Options;
 use animal_store_rules::catalogue::plan::PlanLimits;
 use animal_store_rules::catalogue::scope::Scope;
@@ -16,10 +16,13 @@ pub const TOUR_KEYLESS: usize = credentials::IN_TOUR;
 /// The number of further requests without a valid key.
 pub const CREDENTIALS: usize = credentials::LATER;
 
+/// The maximum number of further creations with unusual bodies.
+pub const FURTHER_BODIES: usize = further_bodies::COUNT;
+
 /// The maximum number of requests for a page that is full.
 pub const FULL_PAGE: usize = full_page::COUNT;
 
-/// From this limit on there is room for a full page.
+/// From this limit on there is room for further bodies and a full page.
 const ROOMY: usize = 200;
 
 /// The number of animals that the tour creates in an empty catalogue.
@@ -50,6 +53,8 @@ pub enum Probe {
     NearMisses,
     /// Further requests without a valid key.
     Credentials,
+    /// Bodies that lenient readers take for others.
+    FurtherBodies,
     /// More animals than a list may show.
     FullPage,
     /// This many generated requests.
@@ -68,6 +73,7 @@ impl Probe {
             Probe::Tour => Some("the tour"),
             Probe::NearMisses => Some("the near misses"),
             Probe::Credentials => Some("the credentials"),
+            Probe::FurtherBodies => Some("the further bodies"),
             Probe::FullPage => Some("the full page"),
             Probe::Quota(Turn::First) => Some("the first exhaustion of the key"),
             Probe::Quota(Turn::Second) => Some("the second exhaustion of the key"),
@@ -126,17 +132,21 @@ pub fn plan(options: &Options, plan_limits: Option<PlanLimits>, window: Option<W
     let needs = |part: Part| part.is_needed(&options.scope);
     let fills_a_page = limit >= ROOMY && profile.creates() && needs(Part::FullPage);
     let near_misses = near_misses(&options.scope);
+    let has_further_bodies = limit >= ROOMY && profile.creates() && needs(Part::NearMisses);
     let generated = [
         (near_misses > 0).then_some(Probe::NearMisses),
         needs(Part::Credentials).then_some(Probe::Credentials),
         needs(Part::Generated).then_some(Probe::Properties(cases)),
         needs(Part::Generated).then_some(Probe::Sequence(cases / 3)),
+        has_further_bodies.then_some(Probe::FurtherBodies),
         fills_a_page.then_some(Probe::FullPage),
     ]
     .into_iter()
     .flatten();
     let cases = if needs(Part::Generated) { cases } else { 0 };
-    let generated_requests = near_misses + cases + cases / 3 + if fills_a_page { FULL_PAGE } else { 0 };
+    let further_bodies = if has_further_bodies { FURTHER_BODIES } else { 0 };
+    let generated_requests =
+        near_misses + cases + cases / 3 + further_bodies + if fills_a_page { FULL_PAGE } else { 0 };
     let (tour, keyless_of_tour) = of_tour(&options.scope);
     let credentials = if needs(Part::Credentials) { CREDENTIALS } else { 0 };
     let keyless = keyless_of_tour + credentials + if needs(Part::NearMisses) { near_misses::KEYLESS } else { 0 };
@@ -172,7 +182,7 @@ pub fn plan(options: &Options, plan_limits: Option<PlanLimits>, window: Option<W
         keyless: keyless.min(requests),
         // Two are exhausted, and a run may begin in the middle of another.
         windows: if exhausts { 3 } else { keyed.div_ceil(limit.max(1)) + 1 },
-        animals: animals(&options.scope, cases, fills_a_page),
+        animals: animals(&options.scope, cases, has_further_bodies, fills_a_page),
     }
 }
 
@@ -185,15 +195,16 @@ fn limit_per_minute(plan_limits: Option<PlanLimits>, window: Option<Window>) -> 
 }
 
 /// The maximum number of animals: nearly half of the generated requests and a fifth of the steps may create one.
-fn animals(scope: &Scope, cases: usize, fills_a_page: bool) -> usize {
+fn animals(scope: &Scope, cases: usize, has_further_bodies: bool, fills_a_page: bool) -> usize {
     if !scope.profile.creates() || !Part::Creations.is_needed(scope) {
         return 0;
     }
     let of_exhaustion = if Part::Exhaustion.is_needed(scope) { 2 } else { 0 };
     let near_misses = if Part::NearMisses.is_needed(scope) { near_misses::ANIMALS } else { 0 };
-    let fixed = TOUR_ANIMALS + near_misses + cases / 2 + cases / 15 + 1 + of_exhaustion;
+    let unusual = near_misses + if has_further_bodies { further_bodies::ANIMALS } else { 0 };
+    let fixed = TOUR_ANIMALS + unusual + cases / 2 + cases / 15 + 1 + of_exhaustion;
     // Those of the tour are there already.
-    if fills_a_page { fixed.max(full_page::ANIMALS + near_misses) } else { fixed }
+    if fills_a_page { fixed.max(full_page::ANIMALS + unusual) } else { fixed }
 }
 
 #[cfg(test)]

@@ -10,14 +10,15 @@ use animal_store_rules::trace::keys::ApiKey;
 /// last of the window. In the second turn the other operations follow: nothing is sent with the key after them, so that they may cause a
 /// ban.
 pub(super) fn requests(session: &mut Session<'_>, turn: Turn, key: &ApiKey) -> Vec<Request> {
-    let list = Request::new("GET", "/pets").query("limit=1");
     let over = match turn {
-        Turn::First => vec![list, creation(session)],
+        Turn::First => vec![Request::new("GET", "/pets").query("limit=1"), creation(session)],
         Turn::Second => {
             // This id does not exist, which shows whether the limit is checked last.
             let fetch = Request::new("GET", format!("/pets/{}", session.random.i64(-(1 << 62)..-(1 << 61))));
             let orders = Request::new("GET", "/store/orders");
-            // A list may have been refused in the first turn. Orders come last: their lawful responses are open until then.
+            // A list may have been refused in the first turn. One by status is refused where any is. Orders come last: their lawful
+            // responses are open until then.
+            let list = Request::new("GET", "/pets").query("status=sold&limit=1");
             if is_list_refused(session) { vec![fetch, orders] } else { vec![list, fetch, orders] }
         }
     };

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use crate::report::{RecordedExchange, Report};
 
 /// The maximum number of requests listed; the HAR report contains all.
-const MAX_LISTED: usize = 400;
+const MAX_LISTED: usize = 300;
 
 /// The maximum number of characters of a request body.
 const MAX_SENT: usize = 96;

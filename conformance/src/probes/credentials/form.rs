@@ -1,0 +1,274 @@
+//! The ways in which a request may lack the key.
+
+use crate::http::key_forms::{basic, basic_user, toggle_case, with_another_end};
+use animal_store_rules::trace::exchange::Request;
+
+/// In which way a request lacks the key.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Form {
+    /// There is no credential.
+    None,
+    /// A bearer token that nobody issued.
+    Unknown,
+    /// A long one.
+    LongUnknown,
+    /// The scheme alone.
+    Empty,
+    /// What a client sends that has no token.
+    Null,
+    /// The same, in another language.
+    Undefined,
+    /// The key and a letter more.
+    Longer,
+    /// The key after a letter.
+    Prefixed,
+    /// The key without its last letter.
+    Shorter,
+    /// The key without its first letter.
+    Headless,
+    /// The key with another last letter.
+    OtherEnd,
+    /// The key with the case of each letter inverted.
+    OtherCase,
+    /// The key in lower case.
+    LowerCase,
+    /// The key in upper case.
+    UpperCase,
+    /// The key twice.
+    Doubled,
+    /// The key and a fragment, as of a URL.
+    Fragment,
+    /// The key and a password, as under Basic.
+    Colon,
+    /// The scheme and the key without a space.
+    Glued,
+    /// What matches any text in SQL.
+    Wildcard,
+    /// The key and padding as in base64.
+    Padded,
+    /// The key in quotation marks.
+    Quoted,
+    /// The key and a word more.
+    AnotherWord,
+    /// The key without a scheme.
+    Bare,
+    /// The key under the scheme Token.
+    Token,
+    /// The bare key under Basic.
+    BasicBare,
+    /// The key as the user's name under Basic, without a password.
+    BasicUser,
+    /// The key as name and password under Basic.
+    BasicBoth,
+    /// The key in the query, in other header fields and in a cookie.
+    Elsewhere,
+    /// An unknown bearer token, and the key under Basic in a second field.
+    Twice,
+}
+
+use Form::{
+    AnotherWord, Bare, BasicBare, BasicBoth, BasicUser, Colon, Doubled, Elsewhere, Empty, Fragment, Glued, Headless,
+    LongUnknown, Longer, LowerCase, None, Null, OtherCase, OtherEnd, Padded, Prefixed, Quoted, Shorter, Token, Twice,
+    Undefined, Unknown, UpperCase, Wildcard,
+};
+
+impl Form {
+    /// Whether the key differs in case alone.
+    pub(super) fn is_of_case(self) -> bool {
+        matches!(self, OtherCase | LowerCase | UpperCase)
+    }
+
+    /// In words, for the step of a request.
+    pub(super) fn described(self) -> &'static str {
+        match self {
+            None => "without a key",
+            Unknown => "with an unknown key",
+            LongUnknown => "with a long unknown key",
+            Empty => "with an empty key",
+            Null => "with the key null",
+            Undefined => "with the key undefined",
+            Longer => "with the key and a letter more",
+            Prefixed => "with a letter and the key",
+            Shorter => "with the key and a letter less",
+            Headless => "with the key without its first letter",
+            OtherEnd => "with another last letter",
+            OtherCase => "with the key in another case",
+            LowerCase => "with the key in lower case",
+            UpperCase => "with the key in upper case",
+            Doubled => "with the key twice",
+            Fragment => "with the key and a fragment",
+            Colon => "with the key and a password",
+            Glued => "with the key and no space before it",
+            Wildcard => "with a wildcard",
+            Padded => "with the key and padding",
+            Quoted => "with the key in quotation marks",
+            AnotherWord => "with the key and a word more",
+            Bare => "with the key without a scheme",
+            Token => "with the key under Token",
+            BasicBare => "with the key under Basic",
+            BasicUser => "with the key under Basic, as the user",
+            BasicBoth => "with the key under Basic, encoded",
+            Elsewhere => "with the key elsewhere",
+            Twice => "with an unknown key and the key under Basic",
+        }
+    }
+
+    /// The request in this form, of this key or of one that nobody issued.
+    pub(super) fn apply(self, request: Request, key: &str, unknown: &str) -> Request {
+        let token = match self {
+            None => return request,
+            Elsewhere => return elsewhere(request, key),
+            Bare => return request.authorization(key),
+            Glued => return request.authorization(format!("Bearer{key}")),
+            Token => return request.authorization(format!("Token {key}")),
+            BasicBare => return request.authorization(format!("Basic {key}")),
+            BasicUser => return request.authorization(basic_user(key)),
+            BasicBoth => return request.authorization(basic(key)),
+            Empty => return request.authorization("Bearer"),
+            Twice => {
+                return request.authorization(format!("Bearer {unknown}")).header("Authorization", basic_user(key));
+            }
+            Unknown => unknown.to_owned(),
+            LongUnknown => format!("{unknown}{}", "-and-longer-than-others".repeat(12)),
+            Null => "null".to_owned(),
+            Undefined => "undefined".to_owned(),
+            Longer => format!("{key}x"),
+            Prefixed => format!("x{key}"),
+            Shorter => key[..key.len() - 1].to_owned(),
+            Headless => key[1..].to_owned(),
+            OtherEnd => with_another_end(key),
+            OtherCase => toggle_case(key),
+            LowerCase => another_case(key, key.to_ascii_lowercase()),
+            UpperCase => another_case(key, key.to_ascii_uppercase()),
+            Doubled => format!("{key}{key}"),
+            Fragment => format!("{key}#x"),
+            Colon => format!("{key}:x"),
+            Wildcard => "%".to_owned(),
+            Padded => format!("{key}="),
+            Quoted => format!("\"{key}\""),
+            AnotherWord => format!("{key} more"),
+        };
+        request.authorization(format!("Bearer {token}"))
+    }
+}
+
+/// The key in a case that is not its own: this, or else with each letter inverted.
+fn another_case(key: &str, changed: String) -> String {
+    if changed == key { toggle_case(key) } else { changed }
+}
+
+/// A part of a request that may carry a key.
+#[derive(Clone, Copy, Eq, PartialEq)]
+enum Part {
+    Query,
+    Field,
+    Cookie,
+}
+
+/// Where keys are, other than in Authorization, each with the name that it has there: what is seen most comes first.
+const PLACES: [(Part, &str); 15] = [
+    (Part::Field, "X-API-Key"),
+    (Part::Query, "api_key"),
+    (Part::Cookie, "api_key"),
+    (Part::Query, "access_token"),
+    (Part::Field, "Api-Key"),
+    (Part::Query, "apiKey"),
+    (Part::Query, "key"),
+    (Part::Field, "X-Auth-Token"),
+    (Part::Query, "token"),
+    (Part::Cookie, "token"),
+    (Part::Query, "apikey"),
+    (Part::Query, "api-key"),
+    (Part::Query, "auth"),
+    (Part::Field, "X-Credential-Token"),
+    (Part::Field, "Proxy-Authorization"),
+];
+
+/// The most bytes that copies of the key take in one request. A server may refuse a request whose URL or fields are longer than 8 KiB,
+/// whatever its key.
+const COPIES: usize = 4 * 1024;
+
+/// The key in the usual places, but not in Authorization. A long key is in the first of them only.
+fn elsewhere(request: Request, key: &str) -> Request {
+    let places = &PLACES[..(COPIES / key.len()).clamp(1, PLACES.len())];
+    let names = |part: Part| places.iter().filter(move |place| place.0 == part).map(|place| place.1);
+    let pairs = |part: Part| names(part).map(|name| format!("{name}={key}")).collect::<Vec<_>>();
+    let request = names(Part::Field).fold(request, |request, name| request.header(name, key));
+    let request = match pairs(Part::Query) {
+        pairs if pairs.is_empty() => request,
+        pairs => request.query(pairs.join("&")),
+    };
+    match pairs(Part::Cookie) {
+        pairs if pairs.is_empty() => request,
+        pairs => request.header("Cookie", pairs.join("; ")),
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use animal_store_rules::request::credential;
+    use animal_store_rules::trace::keys::ApiKey;
+
+    use super::*;
+    use crate::options::Options;
+    use crate::run::judge::context;
+
+    /// Every form.
+    pub(in super::super) const FORMS: [Form; 29] = [
+        None,
+        Unknown,
+        LongUnknown,
+        Empty,
+        Null,
+        Undefined,
+        Longer,
+        Prefixed,
+        Shorter,
+        Headless,
+        OtherEnd,
+        OtherCase,
+        LowerCase,
+        UpperCase,
+        Doubled,
+        Fragment,
+        Colon,
+        Padded,
+        Quoted,
+        AnotherWord,
+        Bare,
+        Glued,
+        Wildcard,
+        Token,
+        BasicBare,
+        BasicUser,
+        BasicBoth,
+        Elsewhere,
+        Twice,
+    ];
+
+    #[test]
+    fn no_form_is_a_valid_key_whatever_the_key_is() {
+        for key in ["sk-Key1", "k", "xX", "0000", "x.x", "null-key"] {
+            let mut options = Options::new("http://h/v1", "sk-1").expect("usable options");
+            options.api_key = ApiKey::new(key).expect("a usable key");
+            for form in FORMS.into_iter().filter(|form| !form.is_of_case() || toggle_case(key) != key) {
+                let request = form.apply(Request::new("GET", "/pets"), key, "conform-unknown-1");
+                let read = credential(&request, &context(&options));
+                assert!(read.is_invalid(), "{form:?} of {key:?} is {read:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_key_elsewhere_is_in_every_place_and_a_long_one_in_as_many_as_no_server_refuses_for_their_length() {
+        let copies = |key: &str| {
+            let request = elsewhere(Request::new("GET", "/pets"), key);
+            let fields = request.headers.iter().map(|(_, value)| value.as_str());
+            fields.chain(request.query.as_deref()).map(|text| text.matches(key).count()).sum::<usize>()
+        };
+        assert_eq!(copies("sk-1"), PLACES.len());
+        assert_eq!(copies(&"k".repeat(273)), PLACES.len());
+        assert_eq!(copies(&"k".repeat(1_100)), 3);
+        assert_eq!(copies(&"k".repeat(5_000)), 1);
+    }
+}

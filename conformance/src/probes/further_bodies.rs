@@ -1,0 +1,107 @@
+//! Further bodies, for which a Free key has no room: what lenient readers take for a valid creation, what strict ones refuse although it
+//! is one, names that are taken for something else, and creations that name an animal that is there.
+
+use super::session::{Session, Stop, created_id};
+use super::steps::{ask, create, filled};
+use animal_store_rules::trace::exchange::Request;
+
+/// The number of its requests.
+pub(super) const COUNT: usize = INVALID.len() + VALID.len() + NAMES.len() + 1 + WITH_ITS_ID.len() + TWICE;
+
+/// The number of animals that it may create.
+pub(super) const ANIMALS: usize = VALID.len() + NAMES.len() + WITH_ITS_ID.len() + TWICE;
+
+/// Invalid bodies with one defect each.
+const INVALID: [&str; 23] = [
+    // Values of another type, which a reader may convert.
+    r#"{"name":[],"categoryId":@CATEGORY@}"#,
+    r#"{"name":false,"categoryId":@CATEGORY@}"#,
+    r#"{"name":"@NAME@","categoryId":false}"#,
+    r#"{"name":"@NAME@","categoryId":{}}"#,
+    r#"{"name":"@NAME@","categoryId":{"id":@CATEGORY@}}"#,
+    r#"{"name":"@NAME@","categoryId":" @CATEGORY@ "}"#,
+    r#"{"name":"@NAME@","categoryId":"12345678901"}"#,
+    r#"{"name":"@NAME@","categoryId":0.5}"#,
+    r#"{"name":"@NAME@","categoryId":1e-5}"#,
+    r#"{"name":"@NAME@","categoryId":1e19}"#,
+    r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":{}}"#,
+    // What every object of some languages has.
+    r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":"toString"}"#,
+    // A required member that is missing, or has another name.
+    r#"{"name":"@NAME@","status":"sold"}"#,
+    r#"{"name":"@NAME@","category_id":@CATEGORY@}"#,
+    r#"{"name":"@NAME@","category":@CATEGORY@}"#,
+    r#"{"data":{"name":"@NAME@","categoryId":@CATEGORY@}}"#,
+    r#"{"pet":{"name":"@NAME@","categoryId":@CATEGORY@}}"#,
+    r#""{\"name\":\"@NAME@\",\"categoryId\":@CATEGORY@}""#,
+    // What is JSON in some dialects only.
+    r#"{"name":"@NAME@",/* the category */"categoryId":@CATEGORY@}"#,
+    r"{'name':'@NAME@','categoryId':@CATEGORY@}",
+    r#"{name:"@NAME@",categoryId:@CATEGORY@}"#,
+    r#"{"name":"@NAME@","categoryId":1.}"#,
+    r#"{"name":"@NAME@\q","categoryId":@CATEGORY@}"#,
+];
+
+/// Valid bodies that are written in another way.
+const VALID: [&str; 2] = [
+    r#"(line breaks){"name":"@NAME@","categoryId":@CATEGORY@}(line breaks)"#,
+    r#"{"n\u0061me":"@NAME@","categoryId":@CATEGORY@}"#,
+];
+
+/// Names that may be rejected, but must not be altered.
+const NAMES: [&str; 6] = [
+    r#"{"name":"constructor","categoryId":@CATEGORY@,"status":"sold"}"#,
+    r#"{"name":"12.00","categoryId":@CATEGORY@,"status":"sold"}"#,
+    r#"{"name":"@NAME@ $$ stra\u00dfe \ufb01 \u2019","categoryId":@CATEGORY@,"status":"sold"}"#,
+    r#"{"name":"@NAME@ a\tb\r\nc \u00a0 d\/e","categoryId":@CATEGORY@,"status":"sold"}"#,
+    r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":"sold","":1,"$set":{"a":1},"__proto__":{}}"#,
+    r#"{"name":"(1,100 letters)","categoryId":@CATEGORY@,"status":"sold"}"#,
+];
+
+/// A long name in a template.
+const LONG: &str = "(1,100 letters)";
+
+/// Blanks in a template.
+const BLANKS: &str = "(line breaks)";
+
+/// What an animal's own id is called in a creation that must not replace it.
+const WITH_ITS_ID: [&str; 2] = ["id", "petId"];
+
+/// A creation that is sent twice makes two animals.
+const TWICE: usize = 2;
+
+/// Sends them all.
+///
+/// # Errors
+///
+/// [`Stop`] when the budget is exhausted.
+pub(super) async fn run(session: &mut Session<'_>) -> Result<(), Stop> {
+    session.begin("bodies");
+    for template in INVALID {
+        create(session, template).await?;
+    }
+    for template in VALID.into_iter().chain(NAMES) {
+        let (step, body) = filled(session, template);
+        let body = body.replace(BLANKS, "\r\n\t").replace(LONG, &format!("{} end", "long ".repeat(220).trim_end()));
+        let creation = Request::new("POST", "/pets").json(body);
+        let id = created_id(ask(session, creation, &format!("POST /pets {step}")).await?);
+        if let Some(id) = id.filter(|_| template.contains(LONG)) {
+            ask(session, Request::new("GET", format!("/pets/{id}")), "GET /pets/{petId}").await?;
+        }
+    }
+    let animal = r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":"pending"}"#;
+    if let Some(id) = session.created_as("sold") {
+        for member in WITH_ITS_ID {
+            let (step, body) = filled(session, animal);
+            let with_id = |text: &str, id: &str| text.replacen('{', &format!(r#"{{"{member}":{id},"#), 1);
+            let creation = Request::new("POST", "/pets").json(with_id(&body, &id.to_string()));
+            ask(session, creation, &format!("POST /pets {}", with_id(&step, "(that of an animal)"))).await?;
+        }
+    }
+    let (step, body) = filled(session, animal);
+    for _ in 0..TWICE {
+        ask(session, Request::new("POST", "/pets").json(body.clone()), &format!("POST /pets {step}, twice")).await?;
+    }
+    session.step("");
+    Ok(())
+}
