@@ -2,6 +2,7 @@
 //! it is removed whatever happens.
 
 use std::future::Future;
+use std::pin::pin;
 
 use super::output::{could_not_run, say};
 use crate::container::{Candidate, Image, Running, StartError};
@@ -33,9 +34,20 @@ impl ImageRun {
     /// Starts the container and waits until it is ready; the base address of its API, or nothing when interrupted.
     pub(super) async fn start(&mut self, interrupt: &Interrupt) -> Result<Option<String>, StartError> {
         let clean = |text: &str| printable(&self.redactor.redact(text));
+        let mut creation = pin!(self.candidate.create(&self.image, clean));
+        let created = tokio::select! {
+            () = interrupt.raised() => {
+                // A pull may take minutes and ends with its request; a container that is being created is waited for.
+                if self.candidate.has(&self.image.name).await {
+                    drop(creation.await);
+                }
+                return Ok(None);
+            }
+            created = &mut creation => created?,
+        };
         let running = tokio::select! {
             () = interrupt.raised() => return Ok(None),
-            running = self.candidate.start(&self.image, clean) => running?,
+            running = self.candidate.wait(created, &self.image, clean) => running?,
         };
         let base_url = running.base_url.clone();
         self.running = Some(running);

@@ -1,6 +1,7 @@
 //! A candidate in a container: started for a run, and removed afterwards.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use testcontainers::bollard::models::PortBinding;
@@ -9,6 +10,7 @@ use testcontainers::bollard::{self, Docker};
 use testcontainers::core::IntoContainerPort;
 use testcontainers::runners::AsyncRunner;
 use testcontainers::{ContainerAsync, ContainerRequest, GenericImage, ImageExt, TestcontainersError};
+use tokio::sync::Mutex;
 
 use super::engine::{self, NoEngine};
 use super::ready::{self, NotReady};
@@ -20,6 +22,12 @@ const LABEL: &str = "animal-store.candidate";
 
 /// How long an engine may take to create and start a container; pulling the image is part of it.
 const START: Duration = Duration::from_mins(5);
+
+/// How long an engine may take to remove a container.
+const REMOVAL: Duration = Duration::from_secs(30);
+
+/// The interval between two attempts to remove a container that the engine is busy with.
+const INTERVAL: Duration = Duration::from_millis(50);
 
 /// Why the candidate could not be started.
 #[derive(Debug, thiserror::Error)]
@@ -83,7 +91,13 @@ impl std::fmt::Display for LastLines {
 pub(crate) struct Candidate {
     docker: Docker,
     name: String,
+    /// Held while the engine creates and starts the container, so that it is not removed before it exists.
+    creating: Arc<Mutex<()>>,
 }
+
+/// A container that was created and started, and may not be ready. Dropping it removes the container.
+#[derive(Debug)]
+pub(crate) struct Created(ContainerAsync<GenericImage>);
 
 /// A candidate that is ready. Dropping it removes the container; [`Candidate::remove`] makes sure of that.
 #[derive(Debug)]
@@ -101,20 +115,44 @@ impl Candidate {
     /// [`NoEngine`] when none responds.
     pub(crate) async fn prepare() -> Result<Candidate, NoEngine> {
         let name = format!("conform-{}-{:08x}", std::process::id(), fastrand::u32(..));
-        Ok(Candidate { docker: engine::connect().await?, name })
+        Ok(Candidate { docker: engine::connect().await?, name, creating: Arc::default() })
     }
 
-    /// Starts the image and waits until it is ready. `clean` makes its log printable.
+    /// Creates a container of the image and starts it, after pulling the image if it is not there. `clean` makes the
+    /// engine's messages printable.
+    ///
+    /// Poll it to its end unless the image is being pulled: an engine may go on creating the container after the request
+    /// was given up, and it could not be removed then.
     ///
     /// # Errors
     ///
     /// [`StartError`], after which there may still be a container to remove.
-    pub(crate) async fn start(&self, image: &Image, clean: impl Fn(&str) -> String) -> Result<Running, StartError> {
+    pub(crate) async fn create(&self, image: &Image, clean: impl Fn(&str) -> String) -> Result<Created, StartError> {
+        let _creating = self.creating.lock().await;
         let refused = |detail: String| StartError::Refused { image: image.name.clone(), detail: clean(&detail) };
-        let container = match tokio::time::timeout(START, self.request(image).start()).await {
-            Ok(started) => started.map_err(|error| refused(error.to_string()))?,
-            Err(_) => return Err(refused(format!("the container engine took longer than {} s", START.as_secs()))),
-        };
+        match tokio::time::timeout(START, self.request(image).start()).await {
+            Ok(started) => started.map(Created).map_err(|error| refused(error.to_string())),
+            Err(_) => Err(refused(format!("the container engine took longer than {} s", START.as_secs()))),
+        }
+    }
+
+    /// Whether the engine has the image, so that it need not be pulled.
+    pub(crate) async fn has(&self, image: &ImageName) -> bool {
+        self.docker.inspect_image(&image.to_string()).await.is_ok()
+    }
+
+    /// Waits until the container is ready. `clean` makes its log printable.
+    ///
+    /// # Errors
+    ///
+    /// [`StartError`], after which there may still be a container to remove.
+    pub(crate) async fn wait(
+        &self,
+        Created(container): Created,
+        image: &Image,
+        clean: impl Fn(&str) -> String,
+    ) -> Result<Running, StartError> {
+        let refused = |detail: String| StartError::Refused { image: image.name.clone(), detail: clean(&detail) };
         let not_ready = match origin(&container, image.port).await {
             Ok(origin) => match ready::wait(&self.docker, &self.name, image, &origin).await {
                 Ok(()) => {
@@ -160,12 +198,25 @@ impl Candidate {
     ///
     /// An error message, when the engine fails to.
     pub(crate) async fn remove(&self) -> Result<(), String> {
-        let options = RemoveContainerOptionsBuilder::new().force(true).v(true).build();
-        match self.docker.remove_container(&self.name, Some(options)).await {
-            // It does not exist, or is being removed already.
-            Ok(()) | Err(bollard::errors::Error::DockerResponseServerError { status_code: 404 | 409, .. }) => Ok(()),
-            Err(error) => Err(format!("cannot remove the container {}: {error}", self.name)),
-        }
+        let _created = self.creating.lock().await;
+        let removed = tokio::time::timeout(REMOVAL, async {
+            loop {
+                let options = RemoveContainerOptionsBuilder::new().force(true).v(true).build();
+                match self.docker.remove_container(&self.name, Some(options)).await {
+                    // Removed now, or it does not exist.
+                    Ok(()) | Err(bollard::errors::Error::DockerResponseServerError { status_code: 404, .. }) => {
+                        return Ok(());
+                    }
+                    // The engine is busy with it: it is being removed already, or has just been started.
+                    Err(bollard::errors::Error::DockerResponseServerError { status_code: 409, .. }) => {
+                        tokio::time::sleep(INTERVAL).await;
+                    }
+                    Err(error) => return Err(error.to_string()),
+                }
+            }
+        });
+        let removed = removed.await.unwrap_or_else(|_| Err(format!("it is still there after {} s", REMOVAL.as_secs())));
+        removed.map_err(|problem| format!("cannot remove the container {}: {problem}", self.name))
     }
 
     fn request(&self, image: &Image) -> ContainerRequest<GenericImage> {

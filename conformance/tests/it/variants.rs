@@ -2,7 +2,6 @@
 //! first seeds; `cargo xtask lab` judges many more.
 
 use animal_store_conformance::Judge;
-use animal_store_conformance::report::RequirementReport;
 use animal_store_reference::Plan;
 use animal_store_reference::lab::choices::{ANONYMOUS, Build, Choice, Drawn, LIMITS, Maker, choices, lawful};
 use animal_store_rules::catalogue::scope::Profile;
@@ -19,7 +18,7 @@ use crate::{broken, options};
 const SEEDS: u64 = 50;
 
 /// Those of them whose key others use, too, and which ban it again and again, for longer than the judge waits: a run may end with that
-/// reason, or without a judgement of the limits.
+/// reason.
 const BANNED: [u64; 1] = [2];
 
 /// Choices about limits that show something only together.
@@ -115,21 +114,10 @@ async fn accused(variant: &Variant) -> Option<String> {
     };
     let missed = report.requirements.iter().filter(|requirement| requirement.status == Status::NotExercised);
     let missed: Vec<_> = missed.map(|requirement| (&requirement.id, &requirement.reason)).collect();
-    let is_too_long = |reason: &str| reason.starts_with("the key is exhausted for another ");
-    // Or what is shown between two bans does not suffice for a judgement of the limits.
-    let is_left_open = |requirement: &RequirementReport| {
-        requirement.status != Status::NotExercised
-            || requirement.reason.as_deref() != Some("no exchange of this run allows a judgement")
-            || ["headers.", "quota."].iter().any(|area| requirement.id.starts_with(area))
-    };
-    let is_cut = match &report.ended_early {
-        Some(reason) => is_too_long(reason),
-        None => report.requirements.iter().all(is_left_open),
-    };
-    let is_banned = report.verdict == Verdict::Incomplete && is_cut;
+    let is_too_long = |reason: &String| reason.starts_with("the key is exhausted for another ");
+    let is_banned = report.verdict == Verdict::Incomplete && report.ended_early.as_ref().is_some_and(is_too_long);
     let is_judged = report.verdict == Verdict::Conforms || may_be_banned && is_banned;
-    let ends = (&report.ended_early, &report.unfinished);
-    (!is_judged).then(|| format!("broken: {:#?}, not exercised: {missed:#?}, ended early: {ends:#?}", broken(&report)))
+    (!is_judged).then(|| format!("broken: {:#?}, not exercised: {missed:#?}", broken(&report)))
 }
 
 /// Choices of these without any of which the server is no longer accused, and of what it is.
