@@ -18,7 +18,7 @@ use crate::{broken, options};
 const SEEDS: u64 = 50;
 
 /// Those of them whose key others use, too, and which ban it again and again, for longer than the judge waits: a run may end with that
-/// reason.
+/// reason, or no 429 can be compared with what remained before it.
 const BANNED: [u64; 1] = [2];
 
 /// Choices about limits that show something only together.
@@ -115,7 +115,15 @@ async fn accused(variant: &Variant) -> Option<String> {
     let missed = report.requirements.iter().filter(|requirement| requirement.status == Status::NotExercised);
     let missed: Vec<_> = missed.map(|requirement| (&requirement.id, &requirement.reason)).collect();
     let is_too_long = |reason: &String| reason.starts_with("the key is exhausted for another ");
-    let is_banned = report.verdict == Verdict::Incomplete && report.ended_early.as_ref().is_some_and(is_too_long);
+    let is_by_ban = |(id, reason): &(&String, &Option<String>)| {
+        let names = |text: &str| reason.as_ref().is_some_and(|reason| reason.contains(text));
+        *id == "quota.not-early" && names("as under a ban") || names("shows nothing that this applies to")
+    };
+    let is_cut = match &report.ended_early {
+        Some(reason) => is_too_long(reason),
+        None => missed.iter().all(is_by_ban),
+    };
+    let is_banned = report.verdict == Verdict::Incomplete && is_cut;
     let is_judged = report.verdict == Verdict::Conforms || may_be_banned && is_banned;
     (!is_judged).then(|| format!("broken: {:#?}, not exercised: {missed:#?}", broken(&report)))
 }
