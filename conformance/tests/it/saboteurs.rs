@@ -6,7 +6,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use animal_store_conformance::Judge;
 use animal_store_conformance::recorded::{self, Terms};
 use animal_store_conformance::report::{Report, har};
-use animal_store_reference::Plan;
 use animal_store_reference::lab::faults::{Fault, faults};
 use animal_store_rules::catalogue::scope::Profile;
 use animal_store_rules::catalogue::{Level, Party, catalogue};
@@ -47,13 +46,13 @@ async fn row_of_two_keys(fault: &Fault) -> Outcome {
     if missed.is_empty() { Ok(String::new()) } else { Err(format!("not caught by {missed:?}, only by {caught:?}")) }
 }
 
-/// The requirements that a saboteur is seen to break in one full run, as on a Free key, without generated requests.
+/// The requirements that a saboteur is seen to break in one full run, without generated requests.
 async fn caught_by(fault: &Fault, has_two_keys: bool) -> Result<Vec<String>, String> {
-    let host = Host::start(Plan::Free, fault.variation.clone()).await;
+    let host = Host::start(fault.plan, fault.variation.clone()).await;
     let mut options = options(&host.base_url, Profile::Full);
     options.api_key = ApiKey::new(&host.key).expect("a usable key");
     options.quota_key = has_two_keys.then(|| ApiKey::new(&host.quota_key).expect("a usable key"));
-    options.plan = "free".parse().ok();
+    options.plan = fault.plan.name().parse().ok();
     // The fixed part of a run must catch every saboteur by itself.
     options.cases = Some(0);
     options.strict = true;

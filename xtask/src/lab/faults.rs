@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use animal_store_reference::Plan;
 use animal_store_reference::lab::faults::{Fault, faults};
 
 use super::Options;
@@ -21,7 +20,7 @@ struct Outcome {
     missed: Vec<String>,
 }
 
-/// Judges each fault whose name contains `text` by each seed, as on a Free key.
+/// Judges each fault whose name contains `text` by each seed.
 pub(super) fn run(options: &Options, text: &str) -> anyhow::Result<ExitCode> {
     let begun = Instant::now();
     let chosen: Vec<Fault> = faults().into_iter().filter(|fault| fault.name.contains(text)).collect();
@@ -58,7 +57,7 @@ pub(super) fn run(options: &Options, text: &str) -> anyhow::Result<ExitCode> {
 /// What of a fault one run does not find.
 async fn missed(fault: &Fault, seed: u64, two_keys: bool, verbose: bool) -> anyhow::Result<Vec<String>> {
     let two_keys = two_keys || NEED_TWO_KEYS.contains(&fault.name.as_str());
-    let run = Run { plan: Plan::Free, seed, two_keys, verbose };
+    let run = Run { plan: fault.plan, seed, two_keys, verbose };
     let report = match judging::judge(&run, fault.variation.clone()).await? {
         Ok(report) => report,
         Err(error) => return Ok(vec![format!("any requirement, for there is no verdict ({error})")]),

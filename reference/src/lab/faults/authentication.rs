@@ -308,6 +308,30 @@ fn order() -> Vec<Fault> {
             },
         ),
         refusing(
+            "large-limit-first",
+            "Without a valid key, a limit over 100 is answered with 400.",
+            &["auth.before-all-else"],
+            "a bound on a parameter that is checked before the handler runs",
+            |request, response| {
+                if request.is_list() && request.number_of("limit").is_some_and(|limit| limit > 100) {
+                    response.refuse(400);
+                }
+            },
+        ),
+        refusing(
+            "category-first",
+            "Without a valid key, a category that is no number is answered with 400.",
+            &["auth.before-all-else"],
+            "a body that is deserialised before the handler runs",
+            |request, response| {
+                if request.is_create()
+                    && request.object().is_some_and(|pet| pet.get("categoryId").is_some_and(|id| !id.is_number()))
+                {
+                    response.refuse(400);
+                }
+            },
+        ),
+        refusing(
             "route-first",
             "Without a valid key, an id that is no int64 is answered with 404.",
             &["auth.before-all-else"],

@@ -104,6 +104,50 @@ fn tokens() -> Vec<Fault> {
             },
         ),
         admitting(
+            "lower-case-keys",
+            "The key in lower case is accepted.",
+            EXACT,
+            "keys that are folded to lower case where they are compared",
+            |request, key| request.token().is_some_and(|token| token == key.to_ascii_lowercase()),
+        ),
+        admitting(
+            "upper-case-keys",
+            "The key in upper case is accepted.",
+            EXACT,
+            "a database whose comparisons fold letters to upper case",
+            |request, key| request.token().is_some_and(|token| token == key.to_ascii_uppercase()),
+        ),
+        admitting(
+            "twice-the-key",
+            "The key written twice is accepted.",
+            EXACT,
+            "two header fields that a proxy joined, cut in half again",
+            |request, key| request.token() == Some(&key.repeat(2)),
+        ),
+        admitting(
+            "up-to-a-colon",
+            "What follows a colon behind the key is ignored.",
+            EXACT,
+            "a credential that is read as a user and a password",
+            |request, key| request.token().and_then(|token| token.split_once(':')).is_some_and(|(user, _)| user == key),
+        ),
+        admitting(
+            "up-to-a-fragment",
+            "What follows a number sign behind the key is ignored.",
+            EXACT,
+            "a token that is read as part of a URL",
+            |request, key| {
+                request.token().and_then(|token| token.split_once('#')).is_some_and(|(before, _)| before == key)
+            },
+        ),
+        admitting(
+            "wildcard",
+            "A wildcard is accepted as a key.",
+            INVALID,
+            "a pattern match where equality was meant",
+            |request, key| request.token() == Some("%") && !key.is_empty(),
+        ),
+        admitting(
             "suffix-for-fetches",
             "Anything that begins with the key fetches animals.",
             EXACT,
@@ -116,6 +160,13 @@ fn tokens() -> Vec<Fault> {
 fn schemes() -> Vec<Fault> {
     const HEADER: &[&str] = &["auth.bearer-header"];
     vec![
+        admitting(
+            "no-space",
+            "The key directly behind the scheme is accepted.",
+            HEADER,
+            "a prefix that is cut off without the space",
+            |request, key| request.authorization().strip_prefix("Bearer") == Some(key),
+        ),
         admitting(
             "bare-basic",
             "The key behind the scheme Basic lists animals.",

@@ -209,6 +209,13 @@ fn costs() -> Vec<Fault> {
         )
         .limiter(flawed(Flaw::Spares(Request::is_list))),
         fault(
+            "spares-lists-by-status",
+            "Lists by status are counted and never refused.",
+            &["quota.enforced"],
+            "a second handler for lists, which nobody put behind the limiter",
+        )
+        .limiter(flawed(Flaw::Spares(|request| request.is_list() && request.parameter("status").is_some()))),
+        fault(
             "spares-fetches",
             "Fetches are counted and never refused.",
             &["quota.enforced"],

@@ -4,8 +4,10 @@
 
 use super::limiter::{Policy, limiter};
 use super::{Layer, Request, Response, ServerState, Variation};
+use crate::plan::Plan;
 
 mod authentication;
+mod bodies;
 mod connections;
 mod create;
 mod credentials;
@@ -34,6 +36,8 @@ pub struct Fault {
     pub like: &'static str,
     /// The requirements that it breaks.
     pub targets: &'static [&'static str],
+    /// The smallest plan whose limits leave a suite room to show it.
+    pub plan: Plan,
     /// The server that has it.
     pub variation: Variation,
 }
@@ -47,7 +51,14 @@ fn fill_in_status(response: &mut Response) {
 
 /// A fault that does nothing yet.
 fn fault(short: &'static str, does: &'static str, targets: &'static [&'static str], like: &'static str) -> Fault {
-    Fault { name: format!("{}.{short}", targets[0]), does, like, targets, variation: Variation::default() }
+    Fault {
+        name: format!("{}.{short}", targets[0]),
+        does,
+        like,
+        targets,
+        plan: Plan::Free,
+        variation: Variation::default(),
+    }
 }
 
 impl Fault {
@@ -84,6 +95,12 @@ impl Fault {
         self
     }
 
+    /// What it takes to show this is more than the limits of smaller plans admit.
+    fn on(mut self, plan: Plan) -> Fault {
+        self.plan = plan;
+        self
+    }
+
     fn stock(mut self, animals: usize) -> Fault {
         self.variation.setting.stock = animals;
         self
@@ -102,6 +119,7 @@ pub fn faults() -> Vec<Fault> {
         create::faults(),
         values::faults(),
         reading::faults(),
+        bodies::faults(),
         get::faults(),
         storage::faults(),
         authentication::faults(),

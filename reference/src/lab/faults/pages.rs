@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::list::limit_of;
 use super::{Fault, fault};
 use crate::lab::{Request, Response, ServerState};
+use crate::plan::Plan;
 
 /// Lists so many of what the reference holds, newest first, filtered as asked.
 fn relist(request: &Request, response: &mut Response, server: &ServerState, limit: usize) {
@@ -83,6 +84,18 @@ pub(super) fn faults() -> Vec<Fault> {
             }
         }),
         fault(
+            "unusable-is-all",
+            "A limit that is no number lists all animals.",
+            &["list.limit-maximum"],
+            "a limit that is read as nothing, where nothing means no limit",
+        )
+        .on(Plan::Pro)
+        .after(|request, response, server| {
+            if request.parameter("limit").is_some_and(|limit| limit.parse::<i64>().is_err()) {
+                relist(request, response, server, usize::MAX);
+            }
+        }),
+        fault(
             "fifty",
             "A list without a limit has up to 50 animals.",
             &["list.limit-default"],
@@ -114,6 +127,18 @@ pub(super) fn faults() -> Vec<Fault> {
         .stock(40)
         .after(|request, response, server| {
             if request.is_list() && request.parameter("limit").is_none() {
+                relist(request, response, server, usize::MAX);
+            }
+        }),
+        fault(
+            "all-by-status",
+            "A list by status without a limit has all animals of that status.",
+            &["list.limit-default"],
+            "a default that only one of two queries has",
+        )
+        .on(Plan::Pro)
+        .after(|request, response, server| {
+            if request.parameter("status").is_some() && request.parameter("limit").is_none() {
                 relist(request, response, server, usize::MAX);
             }
         }),
