@@ -1,9 +1,13 @@
 //! Two keys: each has a limit of its own, and works while the other is exhausted.
 
-use super::bearing;
+use std::time::Duration;
+
+use super::watch::AFTER_RESET;
+use super::{bearing, list_of, time_left};
 use crate::probes::session::{Session, Stop};
 use crate::probes::target::unusable_quota_key;
 use animal_store_rules::trace::exchange::Request;
+use animal_store_rules::trace::keys::ApiKey;
 
 /// The requests of each key in turn at the start of a run, by the place of the key: between two of one, some of the other.
 const IN_TURN: [usize; 7] = [1, 1, 1, 0, 1, 0, 1];
@@ -45,8 +49,7 @@ const OF_THE_OTHER: usize = 2;
 /// admitted. Two, because a server that counts them for the first key, which has one left, then refuses the second.
 pub(super) async fn ask_with_the_other(session: &mut Session<'_>) -> Result<(), Stop> {
     let Some(other) = session.other_key() else { return Ok(()) };
-    // A key that few requests remain of may be exhausted itself.
-    if session.last_window(&other).is_some_and(|window| window.remaining < super::KEPT as u64) {
+    if has_few_left(session, &other) {
         return Ok(());
     }
     for _ in 0..OF_THE_OTHER {
@@ -55,4 +58,26 @@ pub(super) async fn ask_with_the_other(session: &mut Session<'_>) -> Result<(), 
         }
     }
     Ok(())
+}
+
+/// Waits so long for the key that is exhausted. If the window of the other one ends meanwhile, a list some seconds after its Reset shows
+/// whether that has restored anything: with the exhausted key, it would take another refusal to see that.
+pub(super) async fn wait_with_the_other(session: &mut Session<'_>, time: Duration) -> Result<(), Stop> {
+    const REASON: &str = "Retry-After";
+    let asking = session.asking();
+    let other = session.other_key().filter(|other| !has_few_left(session, other));
+    session.ask_with(1 - asking.min(1));
+    let left = time_left(session).map(|left| left + AFTER_RESET);
+    session.ask_with(asking);
+    let (Some(other), Some(left)) = (other, left.filter(|left| *left < time)) else {
+        return session.wait(time, REASON).await;
+    };
+    session.wait(left, "the window of the other key to reset").await?;
+    session.send(list_of(1, &other)).await?;
+    session.wait(time - left, REASON).await
+}
+
+/// Whether so few requests remain of a key that it may be exhausted itself.
+fn has_few_left(session: &Session<'_>, key: &ApiKey) -> bool {
+    session.last_window(key).is_some_and(|window| window.remaining < super::KEPT as u64)
 }

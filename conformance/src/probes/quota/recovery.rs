@@ -5,7 +5,7 @@ use std::time::Duration;
 use jiff::SignedDuration;
 
 use super::watch::AFTER_RESET;
-use super::{fetch_animal, fetch_of, limits};
+use super::{fetch_animal, fetch_of, keys, limits};
 use crate::http::pacing::{self, Advice};
 use crate::probes::session::{Session, Stop, bearing};
 use animal_store_rules::tolerance::Tolerance;
@@ -31,17 +31,20 @@ pub(super) async fn run(session: &mut Session<'_>, key: &ApiKey) -> Result<(), S
             Advice::TooLong(time) if time <= pacing::LONGEST_BAN && session.refusals(key) > 1 => Advice::Wait(time),
             other => other,
         };
-        if let Advice::TooLong(time) = advice {
-            let reason = format!(
-                "the server requests a wait of {} s, and the judge waits at most {} s",
-                time.as_secs(),
-                pacing::LONGEST_WAIT.as_secs()
-            );
-            session.leave_out("quota.recovers", reason.clone());
-            session.leave_out("quota.refused-stores-nothing", reason);
-            return asked_for_too_much(session, key, all).await;
+        match advice {
+            Advice::Go => {}
+            Advice::Wait(time) => keys::wait_with_the_other(session, time).await?,
+            Advice::TooLong(time) => {
+                let reason = format!(
+                    "the server requests a wait of {} s, and the judge waits at most {} s",
+                    time.as_secs(),
+                    pacing::LONGEST_WAIT.as_secs()
+                );
+                session.leave_out("quota.recovers", reason.clone());
+                session.leave_out("quota.refused-stores-nothing", reason);
+                return asked_for_too_much(session, key, all).await;
+            }
         }
-        session.follow(advice, "Retry-After").await?;
         let repeated = session.refusals(key) > 1;
         let status = session.send(all.clone()).await?.status();
         // After repeated requests over the limit, another rejection may be a ban.

@@ -5,7 +5,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use serde_json::Value;
 
 use super::{Fault, fault};
-use crate::lab::limiter::{Flaw, flawed};
+use crate::lab::limiter::{Anchor, Flaw, PLAIN, Policy, flawed};
 use crate::lab::{Request, Response, ServerState};
 
 const RESET: &str = "x-ratelimit-reset";
@@ -137,6 +137,18 @@ fn times() -> Vec<Fault> {
             response.set(RESET, response.number_of(RESET) - 20);
             if response.status == 429 {
                 response.set("retry-after", (response.number_of("retry-after") - 20).max(1));
+            }
+        }),
+        fault(
+            "early-but-retry-after",
+            "X-RateLimit-Reset is 20 seconds early, and Retry-After is right.",
+            target,
+            "an end that is stored when a window begins, with the wrong length",
+        )
+        .limiter(Policy { anchor: Anchor::Request, ..PLAIN })
+        .outside(|_, response, server| {
+            if response.status != 401 {
+                response.set(RESET, (response.number_of(RESET) - 20).max(server.now() + 1));
             }
         }),
         fault(

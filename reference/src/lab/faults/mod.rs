@@ -83,6 +83,12 @@ impl Fault {
         self.layer(Layer::default().after(move |request, response, _| change(request, response)))
     }
 
+    /// Changes responses after all other layers, the limiter among them.
+    fn outside(mut self, change: impl Fn(&Request, &mut Response, &ServerState) + Send + Sync + 'static) -> Fault {
+        self.variation.layers.insert(0, Layer::default().after(change));
+        self
+    }
+
     fn layer(mut self, layer: Layer) -> Fault {
         self.variation.layers.push(layer);
         self
