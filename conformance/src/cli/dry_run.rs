@@ -93,6 +93,13 @@ fn line(probe: Probe, options: &Options) -> String {
 }
 
 fn totals(plan: &Plan) -> String {
+    if plan.is_cut {
+        return format!(
+            "\nAt most {} requests in all (--max-requests), {} one-minute windows and {} new animals, which the API cannot delete.\n\
+             The whole plan takes more requests: the report names what they did not suffice for.\n",
+            plan.requests, plan.windows, plan.animals
+        );
+    }
     format!(
         "\nAt most {} requests with the key, {} without, {} one-minute windows and {} new animals, which the API cannot delete.\n",
         plan.requests - plan.keyless,

@@ -25,9 +25,10 @@ impl Arguments {
             options.add_replica(replica).map_err(UsageError::Replica)?;
         }
         let quota_key = self.quota_key.as_ref().map(|key| ApiKey::new(key.reveal())).transpose();
-        options.quota_key = quota_key
-            .map_err(|source| UsageError::Key { option: "--quota-key", source })?
-            .filter(|quota_key| *quota_key != options.api_key);
+        options.quota_key = quota_key.map_err(|source| UsageError::Key { option: "--quota-key", source })?;
+        if options.quota_key.as_ref() == Some(&options.api_key) {
+            return Err(UsageError::OneKey);
+        }
         options.plan = self.plan.clone();
         options.scope = self.scope()?;
         options.strict = self.strict;

@@ -36,6 +36,9 @@ pub(super) enum UsageError {
         /// Why.
         source: UnusableKey,
     },
+    /// The second key is the first one.
+    #[error("--quota-key is the same key as --api-key: leave it out, or issue a second key")]
+    OneKey,
     /// The base URL is not valid.
     #[error(transparent)]
     BaseUrl(UnusableOptions),

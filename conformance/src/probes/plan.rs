@@ -95,6 +95,8 @@ pub struct Plan {
     pub windows: usize,
     /// The maximum number of animals that it creates.
     pub animals: usize,
+    /// Whether the budget ends the run before everything is sent.
+    pub is_cut: bool,
 }
 
 impl Plan {
@@ -153,7 +155,8 @@ pub fn plan(options: &Options, plan_limits: Option<PlanLimits>, window: Option<W
     let mut probes = vec![Probe::Tour];
     if let Some(case) = options.replay {
         let probes = vec![Probe::Properties(case)];
-        return Plan { probes, requests: 2, keyless: 0, windows: 1, animals: usize::from(profile.creates()) };
+        let animals = usize::from(profile.creates());
+        return Plan { probes, requests: 2, keyless: 0, windows: 1, animals, is_cut: options.max_requests < 2 };
     }
     let fits = tour + generated_requests + QUOTA_EXTRA <= limit && options.quota_key.is_none();
     let exhausts = needs(Part::Exhaustion);
@@ -175,14 +178,16 @@ pub fn plan(options: &Options, plan_limits: Option<PlanLimits>, window: Option<W
     // The quota run does not start if the budget is too small for it.
     let affordable = keyed + keyless + exhausting <= options.max_requests;
     let exhausting = if affordable { exhausting } else { 1 };
-    let requests = (keyed + keyless).saturating_add(exhausting).min(options.max_requests);
+    let wanted = (keyed + keyless).saturating_add(exhausting);
+    let requests = wanted.min(options.max_requests);
     Plan {
         probes,
         requests,
         keyless: keyless.min(requests),
         // Two are exhausted, and a run may begin in the middle of another.
         windows: if exhausts { 3 } else { keyed.div_ceil(limit.max(1)) + 1 },
-        animals: animals(&options.scope, cases, has_further_bodies, fills_a_page),
+        animals: animals(&options.scope, cases, has_further_bodies, fills_a_page).min(requests),
+        is_cut: wanted > options.max_requests,
     }
 }
 

@@ -106,6 +106,8 @@ async fn a_dry_run_says_what_the_selected_requirements_cost() {
         line.split_whitespace().find_map(|word| word.parse().ok()).expect("a number")
     };
     assert!(requests(&one) <= 8 && requests(&all) > 100, "{one}\n{all}");
+    let few = planned(&["--max-requests", "3"]).await;
+    assert!(few.contains("\nAt most 3 requests in all (--max-requests), ") && few.contains(" 3 new animals"), "{few}");
 }
 
 #[tokio::test]
@@ -118,6 +120,7 @@ async fn wrong_usage_gets_exit_code_2_and_says_what_to_type() {
         (&["--base-url", "http://127.0.0.1:1/v1", "--api-key", "k", "--plan", "gold"], "free, pro, business"),
         (&["--base-url", "http://127.0.0.1:1/v1", "--api-key", "k", "--report", "yaml=x"], "json"),
         (&["--bas-url", "http://127.0.0.1:1/v1"], "--base-url"),
+        (&["--base-url", "http://127.0.0.1:1/v1", "--api-key", "k", "--quota-key", "k"], "issue a second key"),
     ] {
         let output = conform(args).await;
         assert_eq!(output.status.code(), Some(2), "{args:?}");

@@ -108,7 +108,7 @@ impl Stage {
 }
 
 #[tokio::test]
-async fn each_mistake_is_told_with_its_reason_and_what_to_type_next() {
+async fn each_mistake_is_reported_with_its_reason_and_what_to_type_next() {
     let stage = Stage::set().await;
     let url = stage.candidate.base_url.as_str();
     let root = url.trim_end_matches("/v1");

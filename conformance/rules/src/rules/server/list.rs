@@ -57,6 +57,7 @@ fn array(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
         };
         judgement.require(entry, stranger.is_none(), "an array of animals, bare", || match json {
             Json::Array(_) => format!("{} in the array", stranger.map_or("nothing", Json::kind)),
+            Json::Object(members) if members.is_empty() => "an empty object".to_owned(),
             Json::Object(members) => {
                 let names: Vec<&str> = members.iter().take(4).map(|(name, _)| name.as_str()).collect();
                 format!("an object with the members {}", names.join(", "))

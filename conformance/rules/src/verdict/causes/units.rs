@@ -14,13 +14,15 @@ pub(super) fn of_reset(broken: &Broken<'_, '_>) -> Option<Cause> {
     let day = Tolerance::DAY.seconds();
     let reset = |entry: &Entry<'_>| entry.rate.as_ref().and_then(|rate| rate.reset.integer());
     let is_delay = |entry: &Entry<'_>| reset(entry).is_some_and(|reset| (0..=day + 1).contains(&reset));
+    // That is a delay only where it is not always 0.
+    let has_delay = broken.entries().iter().any(|entry| reset(entry).is_some_and(|reset| reset > 0));
     let is_millis = |entry: &Entry<'_>| {
         let now = entry.answered_at().as_second();
         reset(entry).is_some_and(|reset| (now - day..=now + 2 * day).contains(&(reset / MILLI)))
     };
     let wrong = |fits: &dyn Fn(&Entry<'_>) -> bool| broken.explained_by(&["headers.reset-time"], fits);
     let (sentence, explained) = match (wrong(&is_delay), wrong(&is_millis)) {
-        (delay, _) if !delay.is_empty() => ("Reset is seconds from now, and not a Unix time", delay),
+        (delay, _) if !delay.is_empty() && has_delay => ("Reset is seconds from now, and not a Unix time", delay),
         (_, millis) => ("Reset is a Unix time in milliseconds, and not in seconds", millis),
     };
     let shown = broken.entries().iter().filter(|entry| is_delay(entry) || is_millis(entry));
@@ -76,6 +78,7 @@ mod tests {
         let millis = shown(reset((NOON + 60) * 1_000 - NOON));
         assert_eq!(millis[0].0, "Reset is a Unix time in milliseconds, and not in seconds");
         assert_eq!(ids(reset(5 * 86_400)), [""; 0], "a wrong time, and no other unit");
+        assert_eq!(ids(reset(-NOON)), [""; 0], "always 0: no time in any unit");
     }
 
     fn refused(retry_after: &str) -> TraceBuilder {

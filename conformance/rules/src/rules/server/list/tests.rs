@@ -110,3 +110,18 @@ fn that_no_list_could_have_shown_more_than_the_maximum_is_said_of_a_verdict_that
     assert_eq!(verdict.status, Status::Pass);
     assert!(verdict.reason.as_deref().is_some_and(|reason| reason.contains("only 1 animal was seen")));
 }
+
+#[test]
+fn an_object_in_place_of_a_list_is_reported_with_its_first_members() {
+    let found = |body: &str| {
+        let builder = TraceBuilder::new().ask(Request::new("GET", "/pets"), 200, body.to_owned());
+        let trace = builder.trace();
+        let history = History::new(&trace);
+        let rule = RULES.iter().find(|rule| rule.id == "list.array").expect("a rule");
+        let failures = rule.judge(&Facts::new(&history)).failures;
+        failures.into_iter().map(|failure| failure.found).collect::<Vec<_>>()
+    };
+    assert_eq!(found("{}"), ["an empty object"]);
+    assert_eq!(found(r#"{"items":[],"next":1}"#), ["an object with the members items, next"]);
+    assert!(found("[]").is_empty());
+}
