@@ -1,18 +1,18 @@
 //! Further bodies, for which a Free key has no room: what lenient readers take for a valid creation, what strict ones refuse although it
-//! is one, names that are taken for something else, and creations that name an animal that is there.
+//! is one, names that are taken for something else, creations that name an animal that is there, and the smallest id.
 
 use super::session::{Session, Stop, created_id};
 use super::steps::{ask, create, filled};
 use animal_store_rules::trace::exchange::Request;
 
 /// The number of its requests.
-pub(super) const COUNT: usize = INVALID.len() + VALID.len() + NAMES.len() + 1 + WITH_ITS_ID.len() + TWICE;
+pub(super) const COUNT: usize = INVALID.len() + VALID.len() + NAMES.len() + LONG.len() + WITH_ITS_ID.len() + TWICE + 1;
 
 /// The number of animals that it may create.
 pub(super) const ANIMALS: usize = VALID.len() + NAMES.len() + WITH_ITS_ID.len() + TWICE;
 
 /// Invalid bodies with one defect each.
-const INVALID: [&str; 23] = [
+const INVALID: [&str; 24] = [
     // Values of another type, which a reader may convert.
     r#"{"name":[],"categoryId":@CATEGORY@}"#,
     r#"{"name":false,"categoryId":@CATEGORY@}"#,
@@ -40,6 +40,7 @@ const INVALID: [&str; 23] = [
     r#"{name:"@NAME@",categoryId:@CATEGORY@}"#,
     r#"{"name":"@NAME@","categoryId":1.}"#,
     r#"{"name":"@NAME@\q","categoryId":@CATEGORY@}"#,
+    "{\"name\":\"@NAME@\tx\",\"categoryId\":@CATEGORY@}",
 ];
 
 /// Valid bodies that are written in another way.
@@ -49,17 +50,21 @@ const VALID: [&str; 2] = [
 ];
 
 /// Names that may be rejected, but must not be altered.
-const NAMES: [&str; 6] = [
+const NAMES: [&str; 7] = [
     r#"{"name":"constructor","categoryId":@CATEGORY@,"status":"sold"}"#,
     r#"{"name":"12.00","categoryId":@CATEGORY@,"status":"sold"}"#,
     r#"{"name":"@NAME@ $$ stra\u00dfe \ufb01 \u2019","categoryId":@CATEGORY@,"status":"sold"}"#,
     r#"{"name":"@NAME@ a\tb\r\nc \u00a0 d\/e","categoryId":@CATEGORY@,"status":"sold"}"#,
     r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":"sold","":1,"$set":{"a":1},"__proto__":{}}"#,
     r#"{"name":"(1,100 letters)","categoryId":@CATEGORY@,"status":"sold"}"#,
+    r#"{"name":"(5,000 letters)","categoryId":@CATEGORY@,"status":"sold"}"#,
 ];
 
-/// A long name in a template.
-const LONG: &str = "(1,100 letters)";
+/// Long names in templates, and how many words of five letters each they have.
+const LONG: [(&str, usize); 2] = [("(1,100 letters)", 220), ("(5,000 letters)", 1_000)];
+
+/// The smallest int64, of which no program can take the absolute value.
+const SMALLEST: &str = "/pets/-9223372036854775808";
 
 /// Blanks in a template.
 const BLANKS: &str = "(line breaks)";
@@ -82,10 +87,12 @@ pub(super) async fn run(session: &mut Session<'_>) -> Result<(), Stop> {
     }
     for template in VALID.into_iter().chain(NAMES) {
         let (step, body) = filled(session, template);
-        let body = body.replace(BLANKS, "\r\n\t").replace(LONG, &format!("{} end", "long ".repeat(220).trim_end()));
+        let long = |words: usize| format!("{} end", "long ".repeat(words).trim_end());
+        let body = LONG.iter().fold(body, |body, &(name, words)| body.replace(name, &long(words)));
+        let body = body.replace(BLANKS, "\r\n\t");
         let creation = Request::new("POST", "/pets").json(body);
         let id = created_id(ask(session, creation, &format!("POST /pets {step}")).await?);
-        if let Some(id) = id.filter(|_| template.contains(LONG)) {
+        if let Some(id) = id.filter(|_| LONG.iter().any(|(name, _)| template.contains(name))) {
             ask(session, Request::new("GET", format!("/pets/{id}")), "GET /pets/{petId}").await?;
         }
     }
@@ -102,6 +109,7 @@ pub(super) async fn run(session: &mut Session<'_>) -> Result<(), Stop> {
     for _ in 0..TWICE {
         ask(session, Request::new("POST", "/pets").json(body.clone()), &format!("POST /pets {step}, twice")).await?;
     }
+    ask(session, Request::new("GET", SMALLEST), &format!("GET {SMALLEST}")).await?;
     session.step("");
     Ok(())
 }

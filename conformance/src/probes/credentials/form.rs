@@ -1,7 +1,8 @@
 //! The ways in which a request may lack the key.
 
 use crate::http::key_forms::{basic, basic_user, toggle_case, with_another_end};
-use animal_store_rules::trace::exchange::Request;
+use animal_store_rules::trace::exchange::{Body, Request};
+use serde_json::{Map, Value};
 
 /// In which way a request lacks the key.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -163,10 +164,12 @@ enum Part {
     Query,
     Field,
     Cookie,
+    /// A member of a JSON object.
+    Body,
 }
 
 /// Where keys are, other than in Authorization, each with the name that it has there: what is seen most comes first.
-const PLACES: [(Part, &str); 15] = [
+const PLACES: [(Part, &str); 20] = [
     (Part::Field, "X-API-Key"),
     (Part::Query, "api_key"),
     (Part::Cookie, "api_key"),
@@ -178,8 +181,13 @@ const PLACES: [(Part, &str); 15] = [
     (Part::Query, "token"),
     (Part::Cookie, "token"),
     (Part::Query, "apikey"),
+    (Part::Body, "api_key"),
+    (Part::Body, "access_token"),
+    (Part::Field, "X-Access-Token"),
+    (Part::Cookie, "access_token"),
     (Part::Query, "api-key"),
     (Part::Query, "auth"),
+    (Part::Field, "X-Authorization"),
     (Part::Field, "X-Credential-Token"),
     (Part::Field, "Proxy-Authorization"),
 ];
@@ -194,6 +202,7 @@ fn elsewhere(request: Request, key: &str) -> Request {
     let names = |part: Part| places.iter().filter(move |place| place.0 == part).map(|place| place.1);
     let pairs = |part: Part| names(part).map(|name| format!("{name}={key}")).collect::<Vec<_>>();
     let request = names(Part::Field).fold(request, |request, name| request.header(name, key));
+    let request = with_members(request, names(Part::Body), key);
     let request = match pairs(Part::Query) {
         pairs if pairs.is_empty() => request,
         pairs => request.query(pairs.join("&")),
@@ -202,6 +211,16 @@ fn elsewhere(request: Request, key: &str) -> Request {
         pairs if pairs.is_empty() => request,
         pairs => request.header("Cookie", pairs.join("; ")),
     }
+}
+
+/// The request with the key in members of these names, if its body is a JSON object.
+fn with_members<'n>(mut request: Request, names: impl Iterator<Item = &'n str>, key: &str) -> Request {
+    let object = |body: &Body| serde_json::from_slice::<Map<String, Value>>(&body.bytes).ok();
+    if let Some(mut members) = request.body.as_ref().and_then(object) {
+        members.extend(names.map(|name| (name.to_owned(), Value::from(key))));
+        request = request.json(Value::from(members).to_string());
+    }
+    request
 }
 
 #[cfg(test)]
@@ -262,12 +281,14 @@ pub(super) mod tests {
     #[test]
     fn a_key_elsewhere_is_in_every_place_and_a_long_one_in_as_many_as_no_server_refuses_for_their_length() {
         let copies = |key: &str| {
-            let request = elsewhere(Request::new("GET", "/pets"), key);
+            let request = elsewhere(Request::new("POST", "/pets").json("{}"), key);
             let fields = request.headers.iter().map(|(_, value)| value.as_str());
-            fields.chain(request.query.as_deref()).map(|text| text.matches(key).count()).sum::<usize>()
+            let body = request.body.as_ref().map(|body| std::str::from_utf8(&body.bytes).expect("UTF-8"));
+            let texts = fields.chain(request.query.as_deref()).chain(body);
+            texts.map(|text| text.matches(key).count()).sum::<usize>()
         };
         assert_eq!(copies("sk-1"), PLACES.len());
-        assert_eq!(copies(&"k".repeat(273)), PLACES.len());
+        assert_eq!(copies(&"k".repeat(COPIES / PLACES.len())), PLACES.len());
         assert_eq!(copies(&"k".repeat(1_100)), 3);
         assert_eq!(copies(&"k".repeat(5_000)), 1);
     }

@@ -267,6 +267,22 @@ fn elsewhere() -> Vec<Fault> {
             "a session that lasts in the browser",
             |request, key| request.header("cookie").contains(key),
         ),
+        admitting(
+            "key-in-body",
+            "The key is accepted in a member of the body.",
+            &["auth.bearer-header"],
+            "a token that forms send with their other fields",
+            |request, key| {
+                request.object().is_some_and(|members| members.get("access_token").is_some_and(|token| token == key))
+            },
+        ),
+        admitting(
+            "access-token-field",
+            "The key is accepted in the field X-Access-Token.",
+            &["auth.bearer-header"],
+            "a gateway that passes the token on in a field of its own",
+            |request, key| request.header("x-access-token") == key,
+        ),
     ]
 }
 

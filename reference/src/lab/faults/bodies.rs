@@ -1,4 +1,4 @@
-//! Add an animal: bodies, names and ids that seldom occur. A run on a Free key has no room for them.
+//! Bodies, names and ids that seldom occur. A run on a Free key has no room for them.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -10,7 +10,7 @@ use crate::lab::{Request, ServerState};
 use crate::plan::Plan;
 
 pub(super) fn faults() -> Vec<Fault> {
-    let faults = [dialects(), shapes(), valid(), names(), repeated()].into_iter().flatten();
+    let faults = [dialects(), shapes(), valid(), names(), repeated(), fetches()].into_iter().flatten();
     faults.map(|fault| fault.on(Plan::Pro)).collect()
 }
 
@@ -32,6 +32,12 @@ fn rereading(
 
 fn dialects() -> Vec<Fault> {
     vec![
+        rereading(
+            "control-characters",
+            "A control character inside a text is accepted as it is.",
+            "a parser that takes every character up to the quotation mark",
+            |text| text.contains('\t').then(|| text.replace('\t', "\\t")),
+        ),
         rereading("comments", "Comments in a body are skipped.", "a parser for configuration files", |text| {
             let (before, rest) = text.split_once("/*")?;
             Some(format!("{before}{}", rest.split_once("*/")?.1))
@@ -186,6 +192,26 @@ fn names() -> Vec<Fault> {
         ),
         altering("cut-at-1024", "A name is cut after 1,024 bytes.", "a column that is silently cut", |name| {
             name.get(..1_024).filter(|cut| cut.len() < name.len()).map(str::to_owned)
+        }),
+        altering("cut-at-4096", "A name is cut after 4,096 bytes.", "a buffer of one page of memory", |name| {
+            name.get(..4_096).filter(|cut| cut.len() < name.len()).map(str::to_owned)
+        }),
+    ]
+}
+
+/// Faults of a fetch.
+fn fetches() -> Vec<Fault> {
+    vec![
+        fault(
+            "smallest-crash",
+            "A fetch of the smallest int64 is answered with 500.",
+            &["get.not-found"],
+            "an absolute value that does not exist",
+        )
+        .after(|request, response, _| {
+            if response.status == 404 && request.is_get() && request.id() == Some(i64::MIN) {
+                response.refuse(500);
+            }
         }),
     ]
 }
