@@ -223,7 +223,7 @@ fn costs() -> Vec<Fault> {
         fault(
             "spares-lists-by-status",
             "Lists by status are counted and never refused.",
-            &["quota.enforced"],
+            exceeded,
             "a second handler for lists, which nobody put behind the limiter",
         )
         .limiter(flawed(Flaw::Spares(|request| request.is_list() && request.parameter("status").is_some()))),
