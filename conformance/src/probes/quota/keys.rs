@@ -74,7 +74,7 @@ pub(super) async fn wait_with_the_other(session: &mut Session<'_>, time: Duratio
     };
     session.wait(left, "the window of the other key to reset").await?;
     session.send(list_of(1, &other)).await?;
-    session.wait(time - left, REASON).await
+    session.wait(time.saturating_sub(left), REASON).await
 }
 
 /// Whether so few requests remain of a key that it may be exhausted itself.
