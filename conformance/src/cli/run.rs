@@ -124,14 +124,14 @@ impl Invocation {
             Ok(files) => files,
             Err(error) => return could_not_run(&error),
         };
-        let Some(image) = image else { return self.judge(options, &files, None).await };
+        let Some(image) = image else { return Box::pin(self.judge(options, &files, None)).await };
         let image_run = match ImageRun::prepare(&options, image).await {
             Ok(image_run) => image_run,
             Err(code) => return code,
         };
         let removal = image_run.removal();
         // The container is removed also when the judge panics.
-        let ended = AssertUnwindSafe(self.judge(options, &files, Some(image_run))).catch_unwind().await;
+        let ended = AssertUnwindSafe(Box::pin(self.judge(options, &files, Some(image_run)))).catch_unwind().await;
         removal.await;
         ended.unwrap_or_else(|panic| resume_unwind(panic))
     }
