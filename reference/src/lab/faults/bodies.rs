@@ -3,8 +3,10 @@
 use std::collections::HashMap;
 use std::sync::Mutex;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
+use super::create::{lenient, rename};
+use super::reading::failing;
 use super::{Fault, fault};
 use crate::lab::{Request, ServerState};
 use crate::plan::Plan;
@@ -68,11 +70,8 @@ fn dialects() -> Vec<Fault> {
 
 /// Faults that accept other members or values for those that are described.
 fn shapes() -> Vec<Fault> {
-    let changing = |short, does, targets, like, change: fn(&mut serde_json::Map<String, Value>)| {
-        fault(short, does, targets, like).edit(move |request, _| request.edit_object(change))
-    };
     vec![
-        changing(
+        lenient(
             "wrapped",
             "An animal inside another object is accepted.",
             &["create.name-required", "create.category-required"],
@@ -84,7 +83,7 @@ fn shapes() -> Vec<Fault> {
                 }
             },
         ),
-        changing(
+        lenient(
             "written-otherwise",
             "category_id is accepted for categoryId.",
             &["create.category-required"],
@@ -95,7 +94,7 @@ fn shapes() -> Vec<Fault> {
                 }
             },
         ),
-        changing(
+        lenient(
             "object-with-an-id",
             "An object with an id is accepted as the category.",
             &["create.category-type"],
@@ -106,7 +105,7 @@ fn shapes() -> Vec<Fault> {
                 }
             },
         ),
-        changing(
+        lenient(
             "false-is-nought",
             "false is accepted as the category 0.",
             &["create.category-type"],
@@ -117,7 +116,7 @@ fn shapes() -> Vec<Fault> {
                 }
             },
         ),
-        changing(
+        lenient(
             "inherited-status",
             "A status that is called like a method of every object is accepted.",
             &["create.status-enum"],
@@ -134,12 +133,8 @@ fn shapes() -> Vec<Fault> {
 /// Faults that refuse valid creations whose body or name holds a text.
 fn valid() -> Vec<Fault> {
     let refusing = |short, does, like, status: u16, text: &'static str| {
-        fault(short, does, &["create.success"], like).after(move |request, response, _| {
-            let holds = request.body.windows(text.len()).any(|part| part == text.as_bytes());
-            if request.is_create() && response.status == 201 && holds {
-                response.refuse(status);
-            }
-        })
+        let holds = move |request: &Request| request.body.windows(text.len()).any(|part| part == text.as_bytes());
+        failing(short, does, &["create.success"], like, status, holds)
     };
     vec![
         refusing(
@@ -170,11 +165,7 @@ fn valid() -> Vec<Fault> {
 fn names() -> Vec<Fault> {
     let altering = |short, does, like, alter: fn(&str) -> Option<String>| {
         fault(short, does, &["create.echo"], like).edit(move |request, _| {
-            request.edit_object(|pet| {
-                if let Some(altered) = pet.get("name").and_then(Value::as_str).and_then(alter) {
-                    pet.insert("name".to_owned(), json!(altered));
-                }
-            });
+            request.edit_object(|pet| rename(pet, |name| alter(name).unwrap_or_else(|| name.to_owned())));
         })
     };
     vec![

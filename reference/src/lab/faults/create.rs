@@ -201,7 +201,8 @@ fn answers() -> Vec<Fault> {
     ]
 }
 
-fn rename(pet: &mut Members, change: impl Fn(&str) -> String) {
+/// Gives an animal that has a name another.
+pub(super) fn rename(pet: &mut Members, change: impl Fn(&str) -> String) {
     if let Some(name) = pet.get("name").and_then(Value::as_str).map(change) {
         pet.insert("name".to_owned(), json!(name));
     }

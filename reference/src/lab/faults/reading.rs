@@ -100,7 +100,7 @@ fn lenient_readers() -> Vec<Fault> {
 }
 
 /// A fault that answers some creations with this status.
-fn failing(
+pub(super) fn failing(
     name: &'static str,
     does: &'static str,
     targets: &'static [&'static str],
