@@ -141,6 +141,8 @@ struct Count {
     /// When the count was last set back.
     since: i64,
     used: u64,
+    /// The present day, counted from 1970.
+    day: i64,
     used_today: u64,
     /// When those that are used came, where there is a log of them.
     log: VecDeque<i64>,
@@ -287,6 +289,10 @@ impl Policy {
 
     fn roll(&self, count: &mut Count, server: &ServerState, now: i64) {
         let window = server.window();
+        let day = now.div_euclid(DAY);
+        if day != count.day {
+            (count.day, count.used_today) = (day, 0);
+        }
         if let Anchor::Sliding = self.anchor {
             let ends = now - now.rem_euclid(window) + window;
             if ends > count.ends {

@@ -3,6 +3,7 @@
 use jiff::SignedDuration;
 
 use super::key::{Answer, KeyLimits};
+use super::recovery::outlasts_a_minute;
 use crate::history::Entry;
 use crate::tolerance::Tolerance;
 
@@ -58,14 +59,15 @@ impl<'h> KeyLimits<'h> {
     }
 
     /// Whether the minute is what the answer before reports; or else nothing but this run's requests counts against it, too few to
-    /// exhaust it.
+    /// exhaust it. A ban of more than a minute, for what others did with the key, need not show in a day.
     fn shows_minute(&self, limited: &Entry<'_>, before: &Answer<'_>) -> bool {
         if self.reports_day(before.entry, before.window) {
             let since = |first: &Answer<'_>| limited.exchange.sent_at.duration_since(first.entry.exchange.received_at);
             let is_all_seen =
                 self.answers().first().is_some_and(|first| since(first) > Tolerance::LONGEST_MINUTE.duration());
             let is_exhausted = self.minute_may_be_exhausted(limited, before.window);
-            return self.plan_limits().is_some() && is_all_seen && !is_exhausted && !self.has_other_traffic();
+            let is_excused = is_exhausted || self.has_other_traffic() || outlasts_a_minute(limited);
+            return self.plan_limits().is_some() && is_all_seen && !is_excused;
         }
         // Where the plan is unknown, the last minute of a day looks like a minute.
         let ends_a_day = (before.window.reset + Tolerance::ROUNDING.seconds()).rem_euclid(Tolerance::DAY.seconds())
@@ -162,5 +164,16 @@ mod tests {
         assert_eq!(interrupted(day(TraceBuilder::new().window(3_600))), 0, "somebody may have used the minute");
         let begun = TraceBuilder::new().window(3_600).list(200, 901, 1_000).wait(123);
         assert_eq!(interrupted(day(begun)), 1);
+    }
+
+    #[test]
+    fn a_ban_of_more_than_a_minute_need_not_show_in_a_day_but_has_to_in_a_minute() {
+        let asking = |ahead, seconds: &str| {
+            let begun = TraceBuilder::new().window(ahead).list(200, 901, 1_000).wait(123).list(200, 900, 1_000);
+            interrupted(refused(begun).retry_after(seconds).list(200, 899, 1_000))
+        };
+        assert_eq!(asking(3_600, "90"), 0, "for what somebody else has done");
+        assert_eq!(asking(3_600, "67"), 1, "no longer than for a minute");
+        assert_eq!(interrupted(refused(first(54)).retry_after("90").list(200, 53, 60)), 1, "the minute is running");
     }
 }

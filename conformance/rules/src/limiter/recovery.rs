@@ -39,9 +39,8 @@ impl KeyLimits<'_> {
     #[must_use]
     pub fn served_long_before(&self, at: usize) -> Option<&Answer<'_>> {
         let (limited, later) = self.answers().get(at..)?.split_first()?;
-        let longest = Tolerance::LONGEST_MINUTE.duration() + Tolerance::LONGER_WAIT.duration();
         let is_certain = self.history.is_run() && is_wait_certain(limited.entry);
-        let wait = wait_asked_for(limited.entry).filter(|wait| is_certain && *wait > longest)?;
+        let wait = wait_asked_for(limited.entry).filter(|_| is_certain && outlasts_a_minute(limited.entry))?;
         let waited = |next: &Answer<'_>| next.entry.exchange.received_at.duration_since(limited.entry.exchange.sent_at);
         later.iter().find(|next| next.entry.succeeded() && limited.precedes(next) && waited(next) * 2 < wait)
     }
@@ -79,12 +78,23 @@ impl KeyLimits<'_> {
     pub fn waits_for_more(&self, limited: &Answer<'_>) -> bool {
         let longest = if self.reports_day(limited.entry, limited.window) && limited.window.remaining > 0 {
             // It is the minute behind the day that is exhausted, or a ban.
-            Tolerance::LONGEST_MINUTE.duration() + Tolerance::LONGER_WAIT.duration()
+            longest_wait_of_a_minute()
         } else {
             SignedDuration::from_secs(limited.left()) + Tolerance::MINUTE.duration()
         };
         wait_asked_for(limited.entry).is_some_and(|wait| wait > longest || ends_at_midnight(limited.entry, wait))
     }
+}
+
+/// Whether a refusal asks for a wait that outlasts any minute: then it is for a ban or for the day.
+#[must_use]
+pub(super) fn outlasts_a_minute(limited: &Entry<'_>) -> bool {
+    wait_asked_for(limited).is_some_and(|wait| wait > longest_wait_of_a_minute())
+}
+
+/// How long a refusal for an exhausted minute may ask to wait.
+fn longest_wait_of_a_minute() -> SignedDuration {
+    Tolerance::LONGEST_MINUTE.duration() + Tolerance::LONGER_WAIT.duration()
 }
 
 /// Whether it is certain how long a refusal asks to wait: for a number of seconds, or until a date that its own `Date` goes with.
