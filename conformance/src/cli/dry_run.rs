@@ -102,9 +102,6 @@ fn totals(plan: &Plan) -> String {
     }
     format!(
         "\nAt most {} requests with the key, {} without, {} one-minute windows and {} new animals, which the API cannot delete.\n",
-        plan.requests - plan.keyless,
-        plan.keyless,
-        plan.windows,
-        plan.animals
+        plan.keyed, plan.keyless, plan.windows, plan.animals
     )
 }

@@ -31,6 +31,9 @@ pub const TOUR_ANIMALS: usize = 23;
 /// The number of requests of the quota run beyond those that exhaust the window.
 pub const QUOTA_EXTRA: usize = 7;
 
+/// The number of requests without a valid key while a window is exhausted.
+pub const KEYLESS_OVER: usize = 3;
+
 /// The number of requests that show whether two keys are counted apart: in turn, and with one while the other is exhausted.
 const IN_TURN: usize = 7 + 12;
 
@@ -89,7 +92,9 @@ pub struct Plan {
     pub probes: Vec<Probe>,
     /// The maximum number of requests, if the limit is known.
     pub requests: usize,
-    /// How many of them come without the key, and so do not count against it.
+    /// The maximum number of those with a key.
+    pub keyed: usize,
+    /// The maximum number of those without a valid key. A generated request is with or without one.
     pub keyless: usize,
     /// The maximum number of one-minute windows, if the limit is known.
     pub windows: usize,
@@ -151,15 +156,18 @@ pub fn plan(options: &Options, plan_limits: Option<PlanLimits>, window: Option<W
         near_misses + cases + cases / 3 + further_bodies + if fills_a_page { FULL_PAGE } else { 0 };
     let (tour, keyless_of_tour) = of_tour(&options.scope);
     let credentials = if needs(Part::Credentials) { CREDENTIALS } else { 0 };
-    let keyless = keyless_of_tour + credentials + if needs(Part::NearMisses) { near_misses::KEYLESS } else { 0 };
+    let of_near_misses = if needs(Part::NearMisses) { near_misses::KEYLESS } else { 0 };
+    let exhausts = needs(Part::Exhaustion);
+    let while_exhausted = if exhausts { 2 * KEYLESS_OVER } else { 0 };
+    let keyless = keyless_of_tour + credentials + of_near_misses + while_exhausted;
     let mut probes = vec![Probe::Tour];
     if let Some(case) = options.replay {
         let probes = vec![Probe::Properties(case)];
         let animals = usize::from(profile.creates());
-        return Plan { probes, requests: 2, keyless: 0, windows: 1, animals, is_cut: options.max_requests < 2 };
+        let is_cut = options.max_requests < 2;
+        return Plan { probes, requests: 2, keyed: 2, keyless: 1, windows: 1, animals, is_cut };
     }
     let fits = tour + generated_requests + QUOTA_EXTRA <= limit && options.quota_key.is_none();
-    let exhausts = needs(Part::Exhaustion);
     let [first, second] = [Turn::First, Turn::Second].map(|turn| exhausts.then_some(Probe::Quota(turn)));
     if fits {
         probes.extend(generated.chain(first).chain(second));
@@ -183,7 +191,8 @@ pub fn plan(options: &Options, plan_limits: Option<PlanLimits>, window: Option<W
     Plan {
         probes,
         requests,
-        keyless: keyless.min(requests),
+        keyed: (wanted - keyless).min(requests),
+        keyless: (keyless + cases).min(requests),
         // Two are exhausted, and a run may begin in the middle of another.
         windows: if exhausts { 3 } else { keyed.div_ceil(limit.max(1)) + 1 },
         animals: animals(&options.scope, cases, has_further_bodies, fills_a_page).min(requests),
@@ -228,8 +237,8 @@ mod tests {
     #[test]
     fn a_free_key_affords_everything_in_150_requests_and_three_windows() {
         let plan = plan_on("free", |_| {});
-        assert!(plan.requests - plan.keyless <= 150 && plan.windows <= 3, "{plan:?}");
-        assert!(plan.keyless <= 76, "{plan:?}");
+        assert!(plan.keyed <= 150 && plan.windows <= 3, "{plan:?}");
+        assert!(plan.keyless <= 83, "{plan:?}");
         assert_eq!(plan.probes[..2], [Probe::Tour, Probe::Quota(Turn::First)]);
     }
 

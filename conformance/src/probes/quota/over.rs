@@ -1,7 +1,7 @@
 //! What is sent while a window is exhausted: two or three requests over its limit, and some without a valid key.
 
 use super::bearing;
-use crate::probes::plan::Turn;
+use crate::probes::plan::{KEYLESS_OVER, Turn};
 use crate::probes::session::{Session, Stop};
 use animal_store_rules::trace::exchange::{Exchange, Request};
 use animal_store_rules::trace::keys::ApiKey;
@@ -49,7 +49,7 @@ fn is_list_by_status_refused(session: &Session<'_>) -> bool {
 /// Whoever has no key has to get 401 first, also while a key is exhausted.
 pub(super) async fn without_a_key(session: &mut Session<'_>) -> Result<(), Stop> {
     let unknown = format!("Bearer conform-unknown-{:016x}", session.random.u64(..));
-    let requests = [
+    let requests: [Request; KEYLESS_OVER] = [
         Request::new("GET", "/pets").query("limit=1"),
         Request::new("GET", "/pets/1").authorization(unknown.clone()),
         Request::new("GET", "/store/orders").authorization(unknown),
