@@ -23,6 +23,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::sync::oneshot;
 use tokio_rustls::TlsAcceptor;
 use tower::ServiceExt;
 
@@ -141,7 +142,8 @@ impl Server {
         let Self { listener, app, lab, mock, tls, options } = self;
         let connections = Arc::new(Connections::new(&options));
         let watching = tokio::spawn(Arc::clone(&connections).watch(options));
-        let saving = tokio::spawn(save_usage(Arc::clone(&app)));
+        let (end_saving, ended) = oneshot::channel();
+        let saving = tokio::spawn(save_usage(Arc::clone(&app), ended));
         let connection = ConnectionNumber::default();
         let service = Service { entrance: router::router(&app), app: Arc::clone(&app), lab, mock, tls, connection };
         let mut accepted_so_far = 0;
@@ -171,8 +173,8 @@ impl Server {
         drop(listener);
         connections.finish(options.grace).await;
         watching.abort();
-        saving.abort();
-        // An aborted save may still be queued; the last one comes after it.
+        // A save that is under way ends first: what it cannot write down is left to the last one.
+        drop(end_saving);
         let _ = saving.await;
         save_usage_at_last(&app).await;
         // Ends once the queue is empty, which takes one commit at most.
@@ -191,11 +193,15 @@ async fn accept(listener: &TcpListener, connections: &Connections) -> io::Result
     Ok(Some((stream, place)))
 }
 
-async fn save_usage(app: Arc<App>) {
+/// Writes down at intervals what keys have used, until the channel is closed.
+async fn save_usage(app: Arc<App>, mut ended: oneshot::Receiver<()>) {
     let mut ticks = tokio::time::interval(SAVE_EVERY);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
-        ticks.tick().await;
+        tokio::select! {
+            _ = &mut ended => return,
+            _ = ticks.tick() => {}
+        }
         if let Err(error) = app.keys().save_usage().await {
             tracing::warn!(%error, "what keys have used could not be written down; trying again");
         }
