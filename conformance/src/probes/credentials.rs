@@ -32,9 +32,9 @@ enum Target {
 }
 
 use Form::{
-    AnotherWord, Bare, BasicBare, BasicBoth, BasicUser, Colon, Doubled, Elsewhere, Empty, Fragment, Glued, Headless,
-    LongUnknown, Longer, LowerCase, None, Null, OtherCase, OtherEnd, Padded, Prefixed, Quoted, Shorter, Token, Twice,
-    Undefined, Unknown, UpperCase, Wildcard,
+    AnotherWord, ApiKey, Bare, BasicBare, BasicBoth, BasicUser, Colon, Comma, Doubled, Elsewhere, Empty, Fragment,
+    Glued, Headless, LongUnknown, Longer, LowerCase, None, Nothing, Null, OtherCase, OtherEnd, Padded, Prefixed,
+    Quoted, Shorter, Token, Twice, Undefined, Unknown, UpperCase, Wildcard,
 };
 use Target::{Body, Create, CreateAt, Get, Labelled, List, Orders, Path};
 
@@ -118,6 +118,10 @@ const SECOND: &[(Target, Form)] = &[
     (Labelled("application/x-www-form-urlencoded"), Unknown),
     (Path("/pets/"), None),
     (CreateAt("/pets/"), None),
+    (List, ApiKey),
+    (Orders, ApiKey),
+    (List, Comma),
+    (List, Nothing),
 ];
 
 /// The number of requests without the key in the tour.

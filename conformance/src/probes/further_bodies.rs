@@ -12,7 +12,7 @@ pub(super) const COUNT: usize = INVALID.len() + VALID.len() + NAMES.len() + LONG
 pub(super) const ANIMALS: usize = VALID.len() + NAMES.len() + WITH_ITS_ID.len() + TWICE;
 
 /// Invalid bodies with one defect each.
-const INVALID: [&str; 24] = [
+const INVALID: [&str; 26] = [
     // Values of another type, which a reader may convert.
     r#"{"name":[],"categoryId":@CATEGORY@}"#,
     r#"{"name":false,"categoryId":@CATEGORY@}"#,
@@ -31,6 +31,7 @@ const INVALID: [&str; 24] = [
     r#"{"name":"@NAME@","status":"sold"}"#,
     r#"{"name":"@NAME@","category_id":@CATEGORY@}"#,
     r#"{"name":"@NAME@","category":@CATEGORY@}"#,
+    r#"{"name":"@NAME@","categoryID":@CATEGORY@}"#,
     r#"{"data":{"name":"@NAME@","categoryId":@CATEGORY@}}"#,
     r#"{"pet":{"name":"@NAME@","categoryId":@CATEGORY@}}"#,
     r#""{\"name\":\"@NAME@\",\"categoryId\":@CATEGORY@}""#,
@@ -41,6 +42,7 @@ const INVALID: [&str; 24] = [
     r#"{"name":"@NAME@","categoryId":1.}"#,
     r#"{"name":"@NAME@\q","categoryId":@CATEGORY@}"#,
     "{\"name\":\"@NAME@\tx\",\"categoryId\":@CATEGORY@}",
+    " \r\n\t",
 ];
 
 /// Valid bodies that are written in another way.
@@ -53,7 +55,7 @@ const VALID: [&str; 2] = [
 const NAMES: [&str; 7] = [
     r#"{"name":"constructor","categoryId":@CATEGORY@,"status":"sold"}"#,
     r#"{"name":"12.00","categoryId":@CATEGORY@,"status":"sold"}"#,
-    r#"{"name":"@NAME@ $$ stra\u00dfe \ufb01 \u2019","categoryId":@CATEGORY@,"status":"sold"}"#,
+    r#"{"name":"@NAME@ $$ %% &amp; stra\u00dfe \ufb01 \u2019","categoryId":@CATEGORY@,"status":"sold"}"#,
     r#"{"name":"@NAME@ a\tb\r\nc \u00a0 d\/e","categoryId":@CATEGORY@,"status":"sold"}"#,
     r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":"sold","":1,"$set":{"a":1},"__proto__":{}}"#,
     r#"{"name":"(1,100 letters)","categoryId":@CATEGORY@,"status":"sold"}"#,

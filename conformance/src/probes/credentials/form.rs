@@ -15,6 +15,8 @@ pub(super) enum Form {
     LongUnknown,
     /// The scheme alone.
     Empty,
+    /// A field without a value.
+    Nothing,
     /// What a client sends that has no token.
     Null,
     /// The same, in another language.
@@ -41,6 +43,8 @@ pub(super) enum Form {
     Fragment,
     /// The key and a password, as under Basic.
     Colon,
+    /// The key and a second value, as in a list.
+    Comma,
     /// The scheme and the key without a space.
     Glued,
     /// What matches any text in SQL.
@@ -55,6 +59,8 @@ pub(super) enum Form {
     Bare,
     /// The key under the scheme Token.
     Token,
+    /// The key under the scheme ApiKey.
+    ApiKey,
     /// The bare key under Basic.
     BasicBare,
     /// The key as the user's name under Basic, without a password.
@@ -68,9 +74,9 @@ pub(super) enum Form {
 }
 
 use Form::{
-    AnotherWord, Bare, BasicBare, BasicBoth, BasicUser, Colon, Doubled, Elsewhere, Empty, Fragment, Glued, Headless,
-    LongUnknown, Longer, LowerCase, None, Null, OtherCase, OtherEnd, Padded, Prefixed, Quoted, Shorter, Token, Twice,
-    Undefined, Unknown, UpperCase, Wildcard,
+    AnotherWord, ApiKey, Bare, BasicBare, BasicBoth, BasicUser, Colon, Comma, Doubled, Elsewhere, Empty, Fragment,
+    Glued, Headless, LongUnknown, Longer, LowerCase, None, Nothing, Null, OtherCase, OtherEnd, Padded, Prefixed,
+    Quoted, Shorter, Token, Twice, Undefined, Unknown, UpperCase, Wildcard,
 };
 
 impl Form {
@@ -86,6 +92,7 @@ impl Form {
             Unknown => "with an unknown key",
             LongUnknown => "with a long unknown key",
             Empty => "with an empty key",
+            Nothing => "with an empty field",
             Null => "with the key null",
             Undefined => "with the key undefined",
             Longer => "with the key and a letter more",
@@ -99,6 +106,7 @@ impl Form {
             Doubled => "with the key twice",
             Fragment => "with the key and a fragment",
             Colon => "with the key and a password",
+            Comma => "with the key and a comma",
             Glued => "with the key and no space before it",
             Wildcard => "with a wildcard",
             Padded => "with the key and padding",
@@ -106,6 +114,7 @@ impl Form {
             AnotherWord => "with the key and a word more",
             Bare => "with the key without a scheme",
             Token => "with the key under Token",
+            ApiKey => "with the key under ApiKey",
             BasicBare => "with the key under Basic",
             BasicUser => "with the key under Basic, as the user",
             BasicBoth => "with the key under Basic, encoded",
@@ -122,6 +131,8 @@ impl Form {
             Bare => return request.authorization(key),
             Glued => return request.authorization(format!("Bearer{key}")),
             Token => return request.authorization(format!("Token {key}")),
+            ApiKey => return request.authorization(format!("ApiKey {key}")),
+            Nothing => return request.authorization(""),
             BasicBare => return request.authorization(format!("Basic {key}")),
             BasicUser => return request.authorization(basic_user(key)),
             BasicBoth => return request.authorization(basic(key)),
@@ -144,6 +155,7 @@ impl Form {
             Doubled => format!("{key}{key}"),
             Fragment => format!("{key}#x"),
             Colon => format!("{key}:x"),
+            Comma => format!("{key},x"),
             Wildcard => "%".to_owned(),
             Padded => format!("{key}="),
             Quoted => format!("\"{key}\""),
@@ -233,11 +245,12 @@ pub(super) mod tests {
     use crate::run::judge::context;
 
     /// Every form.
-    pub(in super::super) const FORMS: [Form; 29] = [
+    pub(in super::super) const FORMS: [Form; 32] = [
         None,
         Unknown,
         LongUnknown,
         Empty,
+        Nothing,
         Null,
         Undefined,
         Longer,
@@ -251,6 +264,7 @@ pub(super) mod tests {
         Doubled,
         Fragment,
         Colon,
+        Comma,
         Padded,
         Quoted,
         AnotherWord,
@@ -258,6 +272,7 @@ pub(super) mod tests {
         Glued,
         Wildcard,
         Token,
+        ApiKey,
         BasicBare,
         BasicUser,
         BasicBoth,

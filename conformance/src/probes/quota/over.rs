@@ -14,7 +14,7 @@ pub(super) fn requests(session: &mut Session<'_>, turn: Turn, key: &ApiKey) -> V
         Turn::First => vec![Request::new("GET", "/pets").query("limit=1"), creation(session)],
         Turn::Second => {
             // This id does not exist, which shows whether the limit is checked last.
-            let fetch = Request::new("GET", format!("/pets/{}", session.random.i64(-(1 << 62)..-(1 << 61))));
+            let fetch = Request::new("GET", format!("/pets/{}", session.random.i64(1 << 61..1 << 62)));
             let orders = Request::new("GET", "/store/orders");
             // A list by status may have been refused before: one without a status that was shows less, because a service may have
             // two handlers. Orders come last: their lawful responses are open until then.

@@ -34,6 +34,14 @@ fn rereading(
 
 fn dialects() -> Vec<Fault> {
     vec![
+        failing(
+            "blank-crash",
+            "A body of blanks alone is answered with 500.",
+            &["create.malformed-json"],
+            "a parser that finds nothing, and a check that the body is not empty",
+            500,
+            |request| !request.body.is_empty() && request.body.trim_ascii().is_empty(),
+        ),
         rereading(
             "control-characters",
             "A control character inside a text is accepted as it is.",
@@ -90,6 +98,17 @@ fn shapes() -> Vec<Fault> {
             "a naming policy that reads both forms",
             |pet| {
                 if let Some(value) = pet.get("category_id").cloned() {
+                    pet.entry("categoryId").or_insert(value);
+                }
+            },
+        ),
+        lenient(
+            "another-capital",
+            "categoryID is accepted for categoryId.",
+            &["create.category-required"],
+            "a reader that compares names of members in any case",
+            |pet| {
+                if let Some(value) = pet.get("categoryID").cloned() {
                     pet.entry("categoryId").or_insert(value);
                 }
             },
@@ -181,6 +200,15 @@ fn names() -> Vec<Fault> {
             "a replacement pattern in which a dollar sign is special",
             |name| name.contains("$$").then(|| name.replace("$$", "$")),
         ),
+        altering(
+            "percent-signs",
+            "Two percent signs in a name become one.",
+            "a name that is written as a format",
+            |name| name.contains("%%").then(|| name.replace("%%", "%")),
+        ),
+        altering("entities", "A character reference in a name is resolved.", "a filter for markup", |name| {
+            name.contains("&amp;").then(|| name.replace("&amp;", "&"))
+        }),
         altering("cut-at-1024", "A name is cut after 1,024 bytes.", "a column that is silently cut", |name| {
             name.get(..1_024).filter(|cut| cut.len() < name.len()).map(str::to_owned)
         }),

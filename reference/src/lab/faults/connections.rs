@@ -57,6 +57,25 @@ pub(super) fn faults() -> Vec<Fault> {
             }
         }),
         fault(
+            "unread-long-body",
+            "The end of a body over 100 KiB is taken for the next request of the connection.",
+            &["get.success"],
+            "a body that is read as far as a bound, and a connection that is kept all the same",
+        )
+        .before(|request, server| {
+            if known(&server.own::<Unread>().0).remove(&request.connection) {
+                let mut response = Response::new(400);
+                response.refuse(400);
+                return Some(response);
+            }
+            None
+        })
+        .after(|request, _, server| {
+            if request.body.len() > 100 * 1024 {
+                known(&server.own::<Unread>().0).insert(request.connection);
+            }
+        }),
+        fault(
             "unread-body",
             "A body that came with a wrong key is taken for the next request of the connection.",
             &["get.not-found"],

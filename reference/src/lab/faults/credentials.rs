@@ -46,6 +46,16 @@ fn tokens() -> Vec<Fault> {
             |request, _| request.is_orders() && request.authorization().trim() == "Bearer",
         ),
         admitting(
+            "empty-field-for-lists",
+            "Lists are shown to an Authorization field without a value.",
+            INVALID,
+            "a field that is looked for, and not looked into",
+            |request, _| {
+                let field = request.headers.get("authorization");
+                request.is_list() && field.is_some_and(|value| value.is_empty())
+            },
+        ),
+        admitting(
             "undefined-for-fetches",
             "Animals can be fetched with the token undefined.",
             INVALID,
@@ -132,6 +142,16 @@ fn tokens() -> Vec<Fault> {
             |request, key| request.token().and_then(|token| token.split_once(':')).is_some_and(|(user, _)| user == key),
         ),
         admitting(
+            "up-to-a-comma",
+            "What follows a comma behind the key is ignored for lists.",
+            EXACT,
+            "a field that is read as a list of values",
+            |request, key| {
+                let first = request.token().and_then(|token| token.split_once(','));
+                request.is_list() && first.is_some_and(|(first, _)| first == key)
+            },
+        ),
+        admitting(
             "up-to-a-fragment",
             "What follows a number sign behind the key is ignored.",
             EXACT,
@@ -180,6 +200,13 @@ fn schemes() -> Vec<Fault> {
             HEADER,
             "a route that takes the second word, whatever the first one is",
             |request, key| request.is_create() && request.authorization() == format!("Token {key}"),
+        ),
+        admitting(
+            "key-scheme-for-lists",
+            "The key under the scheme ApiKey lists animals.",
+            HEADER,
+            "a second way to send the key, from an earlier version",
+            |request, key| request.is_list() && request.authorization() == format!("ApiKey {key}"),
         ),
         admitting(
             "user-for-creations",

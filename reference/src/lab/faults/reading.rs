@@ -167,6 +167,14 @@ fn failing_readers() -> Vec<Fault> {
             |request| request.body.len() > 64 * 1024,
         ),
         failing(
+            "larger-crash",
+            "A body over 100 KiB is answered with 500.",
+            &["create.success"],
+            "an error of the reader, at its default bound, that nothing handles",
+            500,
+            |request| request.body.len() > 100 * 1024,
+        ),
+        failing(
             "small-limit",
             "A body over 1 KiB is answered with 413.",
             &["create.success"],
