@@ -4,6 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{Entry, History};
+use crate::tolerance::Tolerance;
 
 /// The answers that show an animal of this run with another status than it was created with, because it has changed since: its id, and
 /// the number of the exchange.
@@ -44,19 +45,22 @@ impl History<'_> {
     }
 
     /// Whether an animal has changed between its creation, which is the first of these answers, and one of the others: a read in between,
-    /// or under way at the same time, showed it as created, and none that was sent later showed it so again, apart from reads that lag.
-    /// What never was as created, or differs between lists and fetches, has not changed but is wrong.
+    /// or under way at the same time, showed it as created, or nobody looked for some time; and none that was sent later showed it so
+    /// again, apart from reads that lag. What was not as created when it was looked at soon, or differs between lists and fetches, has
+    /// not changed but is wrong.
     fn is_change(&self, shown: &[Shown<'_>], (entry, status): &Shown<'_>) -> bool {
         let Some((created, original)) = shown.first() else { return false };
         let lags = |read: &Entry<'_>| read.exchange.sent_at.duration_since(entry.exchange.received_at) < self.lag;
         let may_precede = |read: &Entry<'_>| {
             read.exchange.number != entry.exchange.number && read.exchange.sent_at < entry.exchange.received_at
         };
+        let is_late = |read: &Entry<'_>| read.time_since(created) > Tolerance::READ_LAG.duration();
+        let is_unseen = || shown[1..].iter().all(|(read, _)| is_late(read));
         let mut as_created = shown[1..].iter().filter(|(_, status)| status == original).map(|(read, _)| *read);
         original.is_some()
             && status.is_some()
             && status != original
-            && as_created.clone().any(|read| created.precedes(read) && may_precede(read))
+            && (is_unseen() || as_created.clone().any(|read| created.precedes(read) && may_precede(read)))
             && !as_created.any(|read| entry.precedes(read) && !lags(read))
     }
 }
@@ -79,6 +83,13 @@ mod tests {
     fn what_was_read_as_created_may_have_another_status_from_then_on() {
         assert_eq!(changes(&[(1, "sold"), (1, "pending"), (1, "pending")]), [false, true, true]);
         assert_eq!(changes(&[(1, "sold"), (1, "pending"), (9, "available")]), [false, true, true]);
+    }
+
+    #[test]
+    fn what_nobody_looked_at_for_some_time_may_have_changed_before_the_first_look() {
+        assert_eq!(changes(&[(6, "pending"), (1, "pending")]), [true, true]);
+        assert_eq!(changes(&[(5, "pending"), (9, "pending")]), [false, false], "it was looked at soon");
+        assert_eq!(changes(&[(6, "pending"), (9, "sold")]), [false, false], "it is as created again");
     }
 
     #[test]
