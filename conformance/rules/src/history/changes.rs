@@ -36,12 +36,11 @@ impl History<'_> {
                 }
             }
         }
-        let differs = |of: &&Vec<Shown<'_>>| of.iter().any(|(_, status)| *status != of[0].1);
         let of_one = |(id, shown): (&i64, &Vec<Shown<'_>>)| {
             let changed = shown.iter().filter(|shown_now| self.is_change(shown, shown_now));
             changed.map(|(entry, _)| (*id, entry.exchange.number)).collect::<Vec<_>>()
         };
-        shown.iter().filter(|(_, shown)| differs(shown)).flat_map(of_one).collect()
+        shown.iter().flat_map(of_one).collect()
     }
 
     /// Whether an animal has changed between its creation, which is the first of these answers, and one of the others: a read in between,
@@ -50,6 +49,9 @@ impl History<'_> {
     /// not changed but is wrong.
     fn is_change(&self, shown: &[Shown<'_>], (entry, status): &Shown<'_>) -> bool {
         let Some((created, original)) = shown.first() else { return false };
+        if original.is_none() || status.is_none() || status == original {
+            return false;
+        }
         let lags = |read: &Entry<'_>| read.exchange.sent_at.duration_since(entry.exchange.received_at) < self.lag;
         let may_precede = |read: &Entry<'_>| {
             read.exchange.number != entry.exchange.number && read.exchange.sent_at < entry.exchange.received_at
@@ -57,10 +59,7 @@ impl History<'_> {
         let is_late = |read: &Entry<'_>| read.time_since(created) > Tolerance::READ_LAG.duration();
         let is_unseen = || shown[1..].iter().all(|(read, _)| is_late(read));
         let mut as_created = shown[1..].iter().filter(|(_, status)| status == original).map(|(read, _)| *read);
-        original.is_some()
-            && status.is_some()
-            && status != original
-            && (is_unseen() || as_created.clone().any(|read| created.precedes(read) && may_precede(read)))
+        (is_unseen() || as_created.clone().any(|read| created.precedes(read) && may_precede(read)))
             && !as_created.any(|read| entry.precedes(read) && !lags(read))
     }
 }
@@ -105,5 +104,6 @@ mod tests {
         assert_eq!(changes(&[(1, "pending"), (1, "pending")]), [false, false]);
         assert_eq!(changes(&[(1, "sold"), (1, "pending"), (9, "sold")]), [false, false, false]);
         assert_eq!(changes(&[(1, "sold"), (1, "pending"), (2, "sold")]), [false, true, false], "the last read may lag");
+        assert_eq!(changes(&[(1, "sold"), (1, "pending"), (5, "sold")]), [false, false, false], "too late to lag");
     }
 }
