@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::{Fault, fault};
-use crate::lab::{ConnectionNumber, Delivery, Response};
+use crate::lab::{ConnectionNumber, Delivery, Request, Response};
 
 /// Connections that have carried a key.
 #[derive(Default)]
@@ -24,6 +24,30 @@ struct Refused(Mutex<HashSet<ConnectionNumber>>);
 
 fn known(connections: &Mutex<HashSet<ConnectionNumber>>) -> MutexGuard<'_, HashSet<ConnectionNumber>> {
     connections.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A fault that takes what is left of some bodies for the next request of the connection.
+fn leaving_unread(
+    short: &'static str,
+    does: &'static str,
+    targets: &'static [&'static str],
+    like: &'static str,
+    which: fn(&Request, &Response) -> bool,
+) -> Fault {
+    fault(short, does, targets, like)
+        .before(|request, server| {
+            if known(&server.own::<Unread>().0).remove(&request.connection) {
+                let mut response = Response::new(400);
+                response.refuse(400);
+                return Some(response);
+            }
+            None
+        })
+        .after(move |request, response, server| {
+            if which(request, response) {
+                known(&server.own::<Unread>().0).insert(request.connection);
+            }
+        })
 }
 
 pub(super) fn faults() -> Vec<Fault> {
@@ -56,44 +80,20 @@ pub(super) fn faults() -> Vec<Fault> {
                 response.delivery = Delivery::Never;
             }
         }),
-        fault(
+        leaving_unread(
             "unread-long-body",
             "The end of a body over 100 KiB is taken for the next request of the connection.",
             &["get.success"],
             "a body that is read as far as a bound, and a connection that is kept all the same",
-        )
-        .before(|request, server| {
-            if known(&server.own::<Unread>().0).remove(&request.connection) {
-                let mut response = Response::new(400);
-                response.refuse(400);
-                return Some(response);
-            }
-            None
-        })
-        .after(|request, _, server| {
-            if request.body.len() > 100 * 1024 {
-                known(&server.own::<Unread>().0).insert(request.connection);
-            }
-        }),
-        fault(
+            |request, _| request.body.len() > 100 * 1024,
+        ),
+        leaving_unread(
             "unread-body",
             "A body that came with a wrong key is taken for the next request of the connection.",
             &["get.not-found"],
             "a body that is not read when the key is refused, and is taken for the start of the next request",
-        )
-        .before(|request, server| {
-            if known(&server.own::<Unread>().0).remove(&request.connection) {
-                let mut response = Response::new(400);
-                response.refuse(400);
-                return Some(response);
-            }
-            None
-        })
-        .after(|request, response, server| {
-            if response.status == 401 && !request.body.is_empty() {
-                known(&server.own::<Unread>().0).insert(request.connection);
-            }
-        }),
+            |request, response| response.status == 401 && !request.body.is_empty(),
+        ),
         fault(
             "dies-after-errors",
             "A connection breaks at the next request after an error.",
