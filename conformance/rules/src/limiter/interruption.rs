@@ -76,13 +76,17 @@ impl<'h> KeyLimits<'h> {
     }
 
     /// Whether a window was seen to begin with nothing but the run's own requests, although so much had been used of the one before that
-    /// a part of it would have weighed, had the counter been one that slides.
+    /// a part of it would have weighed, had the counter been one that slides. What a ban reports need not have been used, and what was
+    /// used two windows before weighs nothing.
     fn begins_anew(&self) -> bool {
         const MUCH: u64 = 20;
         const EARLY: i64 = Tolerance::MINUTE.seconds() / 2;
-        self.pairs().any(|[before, after]| {
+        const NEXT: i64 = 2 * Tolerance::MINUTE.seconds() - Tolerance::CLOCK_SLACK.seconds();
+        self.answers_outside_bans().windows(2).any(|pair| {
+            let [before, after] = [pair[0], pair[1]];
             let used = |answer: &Answer<'_>| answer.window.limit.saturating_sub(answer.window.remaining);
-            let ends_next = before.window.limit == after.window.limit && before.window.reset < after.window.reset;
+            let is_next = (1..NEXT).contains(&(after.window.reset - before.window.reset));
+            let ends_next = before.window.limit == after.window.limit && is_next;
             let is_early =
                 after.ahead().is_some_and(|ahead| (EARLY..=Tolerance::LONGEST_MINUTE.seconds()).contains(&ahead));
             let sent = self.history.sent_between(before.entry, after.entry);
@@ -144,6 +148,22 @@ mod tests {
         let decaying = |seconds| refused(first(10).wait(seconds)).list(200, 9, 60);
         assert_eq!(interrupted(decaying(1)), 1);
         assert_eq!(interrupted(decaying(20)), 0, "the weight of a last window may have decayed");
+    }
+
+    #[test]
+    fn nothing_decays_where_a_window_was_seen_to_begin_anew() {
+        let much = || TraceBuilder::new().window(10).lists(60, &[(200, 31), (200, 30)]);
+        let interrupted_later = |next: TraceBuilder| {
+            let next = next.list(200, 59, 60).list(200, 10, 60).wait(20);
+            interrupted(refused(next).list(200, 9, 60))
+        };
+        assert_eq!(interrupted_later(much().wait(12).window(58)), 1);
+        assert_eq!(interrupted_later(much().wait(72).window(58)), 0, "another window lies in between");
+        assert_eq!(interrupted_later(much().wait(12).window(58).list(200, 40, 60)), 0, "the last one weighs");
+        let little = || TraceBuilder::new().window(10).lists(60, &[(200, 42), (200, 41)]);
+        assert_eq!(interrupted_later(little().wait(12).window(58)), 0, "too little to weigh");
+        let banned = || TraceBuilder::new().window(10).list(429, 0, 60);
+        assert_eq!(interrupted_later(banned().wait(12).window(58)), 0, "a ban reports what nobody used");
     }
 
     #[test]
