@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::{Animal, Entry, History};
+use crate::tolerance::Tolerance;
 
 /// For every id: the places that show an animal with it, in order.
 pub(super) type Sightings = HashMap<i64, Vec<Sighting>>;
@@ -67,6 +68,17 @@ impl<'t> History<'t> {
     pub fn is_seen_after(&self, id: i64, entry: &Entry<'_>, like: impl Fn(Animal<'_>) -> bool) -> bool {
         let later = self.shown(id).rev().take_while(|(later, _)| entry.precedes(later));
         later.map(|(_, animal)| animal).any(like)
+    }
+
+    /// Whether an answer so shortly before a request that nothing can have happened since shows the animal like this.
+    #[must_use]
+    pub fn is_seen_shortly_before(&self, id: i64, entry: &Entry<'_>, like: impl Fn(Animal<'_>) -> bool) -> bool {
+        let is_recent = |earlier: &Entry<'_>| {
+            let passed = entry.exchange.received_at.duration_since(earlier.exchange.sent_at);
+            passed <= Tolerance::READ_LAG.duration()
+        };
+        let mut earlier = self.shown(id).filter(|(earlier, _)| earlier.precedes(entry) && is_recent(earlier));
+        earlier.any(|(_, animal)| like(animal))
     }
 
     /// The first answer, so long before a request that reads cannot lag any more, that shows the animal like this.

@@ -19,6 +19,15 @@ pub(super) enum Order {
     Random,
 }
 
+/// When an animal is sold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sold {
+    /// So long after it was first read.
+    AfterRead(SignedDuration),
+    /// So long after it was created.
+    AfterCreation(SignedDuration),
+}
+
 /// How lists and fetches look at the animals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct View {
@@ -27,8 +36,8 @@ pub(super) struct View {
     pub(super) list_lag: SignedDuration,
     /// How long a fetch does not show a new animal.
     pub(super) get_lag: SignedDuration,
-    /// How long after it was first read an animal that is available is sold, if ever.
-    pub(super) sold_after: Option<SignedDuration>,
+    /// When an animal that is available is sold, if ever.
+    pub(super) sold: Option<Sold>,
     /// Whether a page has a link to the next one.
     pub(super) links_pages: bool,
     /// Whether a list has the number of all animals that match.
@@ -97,7 +106,7 @@ impl View {
 
     /// Notes when animals were first read, where that decides when they are sold.
     fn note_read<'a>(self, server: &ServerState, pets: impl Iterator<Item = &'a Value>) {
-        if self.sold_after.is_some() {
+        if matches!(self.sold, Some(Sold::AfterRead(_))) {
             let (now, mut memory) = (server.timestamp(), server.memory());
             for id in pets.filter_map(|pet| pet["id"].as_i64()) {
                 memory.read.entry(id).or_insert(now);
@@ -125,15 +134,24 @@ impl View {
     }
 
     fn is_sold(self, server: &ServerState, pet: &Map<String, Value>, now: Timestamp) -> bool {
-        let Some(after) = self.sold_after else { return false };
-        let read = pet.get("id").and_then(Value::as_i64).and_then(|id| server.memory().read.get(&id).copied());
-        pet.get("status") == Some(&json!("available")) && read.is_some_and(|read| now.duration_since(read) >= after)
+        let Some(id) = pet.get("id").and_then(Value::as_i64) else { return false };
+        let (since, after) = match self.sold {
+            None => return false,
+            Some(Sold::AfterRead(after)) => (server.memory().read.get(&id).copied(), after),
+            Some(Sold::AfterCreation(after)) => (born(server, id), after),
+        };
+        pet.get("status") == Some(&json!("available")) && since.is_some_and(|since| now.duration_since(since) >= after)
     }
 
     fn is_too_new(self, server: &ServerState, id: i64) -> bool {
         let seen = server.timestamp() - self.get_lag;
-        server.memory().pets.iter().any(|(pet, born)| pet["id"] == id && *born > seen)
+        born(server, id).is_some_and(|born| born > seen)
     }
+}
+
+/// When an animal was created.
+fn born(server: &ServerState, id: i64) -> Option<Timestamp> {
+    server.memory().pets.iter().find(|(pet, _)| pet["id"] == id).map(|(_, born)| *born)
 }
 
 /// Other ids than the reference's.

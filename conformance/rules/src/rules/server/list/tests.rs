@@ -41,7 +41,17 @@ fn what_others_created_is_demanded_under_its_status_unless_some_of_theirs_was_se
 fn what_this_run_created_is_demanded_under_its_status_whatever_others_do() {
     let changing = shows(TraceBuilder::new(), "", &[animal(10, "available")]);
     let changing = shows(changing, "", &[animal(10, "sold")]).create(20).wait(6);
-    assert_eq!(shows(changing, "status=sold", &[]).failing(complete), [[4, 3]]);
+    assert_eq!(shows(changing, "status=sold", &[]).get(20, Some("sold")).failing(complete), [[4, 3]]);
+}
+
+#[test]
+fn what_nobody_has_seen_for_some_time_is_demanded_under_its_status_if_it_is_seen_with_it_again() {
+    let hidden =
+        |seconds| shows(TraceBuilder::new().create(20).wait(6).get(20, Some("sold")).wait(seconds), "status=sold", &[]);
+    assert_eq!(hidden(4).failing(complete), [[3, 1]]);
+    assert_eq!(hidden(5).failing(complete), NONE, "it may have changed");
+    assert_eq!(hidden(5).get(20, Some("sold")).failing(complete), [[3, 1]]);
+    assert_eq!(hidden(5).get(20, Some("pending")).failing(complete), NONE, "it has");
 }
 
 #[test]
