@@ -24,6 +24,8 @@ pub enum Anchor {
     Request,
     /// Nowhere: a request counts for so many seconds, and the reset is when the oldest one no longer does.
     Log(i64),
+    /// Nowhere either, and the reset is when all of them no longer do.
+    Draining(i64),
     /// On the clock, and the requests of the last minute count by the part of it that is less than a minute ago.
     Sliding,
 }
@@ -235,6 +237,9 @@ impl Policy {
             let others = u64::from(self.others.is_some_and(|every| count.seen.is_multiple_of(every)));
             let doubled = u64::from(matches!(self.flaw, Some(Flaw::Doubles(which)) if which(request)));
             self.count(count, now, 1 + others + doubled);
+            if let Anchor::Draining(seconds) = self.anchor {
+                count.ends = now + server.scaled(seconds);
+            }
         }
         if refused {
             (count.refused, count.refused_at) = (count.refused + 1, now);
@@ -266,7 +271,7 @@ impl Policy {
         count.used += requests;
         count.used_today += requests;
         count.minutes[1] += requests;
-        if matches!(self.anchor, Anchor::Log(_)) {
+        if matches!(self.anchor, Anchor::Log(_) | Anchor::Draining(_)) {
             (0..requests).for_each(|_| count.log.push_back(now));
         }
     }
@@ -301,7 +306,7 @@ impl Policy {
             }
             let left = (count.ends - now).unsigned_abs();
             count.used = count.minutes[1] + count.minutes[0] * left / window.unsigned_abs();
-        } else if let Anchor::Log(seconds) = self.anchor {
+        } else if let Anchor::Log(seconds) | Anchor::Draining(seconds) = self.anchor {
             let kept = server.scaled(seconds);
             while count.log.front().is_some_and(|came| came + kept <= now) {
                 count.log.pop_front();
@@ -311,11 +316,13 @@ impl Policy {
                 count.refused = 0;
             }
             count.used = count.log.len() as u64;
-            count.ends = count.log.front().unwrap_or(&now) + kept;
+            let is_draining = matches!(self.anchor, Anchor::Draining(_));
+            let last = if is_draining { count.log.back() } else { count.log.front() };
+            count.ends = last.unwrap_or(&now) + kept;
         } else if now >= count.ends {
             count.ends = match self.anchor {
                 Anchor::Clock | Anchor::Sliding => now - now.rem_euclid(window) + window,
-                Anchor::Request | Anchor::Log(_) => now + window,
+                Anchor::Request | Anchor::Log(_) | Anchor::Draining(_) => now + window,
             };
             if !matches!(self.flaw, Some(Flaw::NeverResets | Flaw::RefusesLonger(_))) {
                 (count.used, count.refused, count.since) = (0, 0, now);

@@ -38,6 +38,17 @@ impl Answer<'_> {
     }
 }
 
+/// Whether the Reset of a key is the time at which a log of the last minute is empty.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Draining {
+    /// Some answer is not one of such a log.
+    No,
+    /// All may be, and all may be those of a window that reports a minute from now.
+    Possible,
+    /// All may be, and no window explains them.
+    Shown,
+}
+
 /// The facts about the limits of one key.
 #[derive(Debug)]
 pub struct KeyLimits<'h> {
@@ -55,6 +66,7 @@ pub struct KeyLimits<'h> {
     pub(super) answers_outside_bans: OnceCell<Vec<Answer<'h>>>,
     pub(super) sliding_log: OnceCell<bool>,
     pub(super) sliding_counter: OnceCell<bool>,
+    pub(super) draining: OnceCell<Draining>,
 }
 
 impl<'h> KeyLimits<'h> {
@@ -79,6 +91,7 @@ impl<'h> KeyLimits<'h> {
             answers_outside_bans: OnceCell::new(),
             sliding_log: OnceCell::new(),
             sliding_counter: OnceCell::new(),
+            draining: OnceCell::new(),
         }
     }
 

@@ -32,7 +32,23 @@ impl KeyLimits<'_> {
     /// Whether more was ever used than by the run's own requests, between two answers or in a minute: then the oldest may be
     /// somebody else's, or a refusal.
     fn is_shared(&self) -> bool {
-        let answers = self.answers_outside_bans();
+        self.falls_by_more() || self.exceeds_its_own()
+    }
+
+    /// Whether Remaining ever fell by more than the run's own requests explain. What had been used at the first of two answers may have
+    /// dropped out meanwhile, and a window may have begun anew, which explains nothing.
+    pub(super) fn falls_by_more(&self) -> bool {
+        self.answers_outside_bans().windows(2).any(|pair| {
+            let [before, after] = [pair[0], pair[1]];
+            let fell = before.window.remaining.saturating_sub(after.window.remaining);
+            before.precedes(&after)
+                && before.window.limit == after.window.limit
+                && fell > self.history.sent_between(before.entry, after.entry)
+        })
+    }
+
+    /// Whether more was ever used than the run's own requests of the last minute.
+    pub(super) fn exceeds_its_own(&self) -> bool {
         let own = |entry: &Entry<'_>| {
             let is_recent = |other: &&Entry<'_>| {
                 // Each key has a log of its own.
@@ -44,15 +60,8 @@ impl KeyLimits<'_> {
             };
             self.history.entries.iter().filter(is_recent).count() as u64
         };
-        let between = answers.windows(2).any(|pair| {
-            let [before, after] = [pair[0], pair[1]];
-            let fell = before.window.remaining.saturating_sub(after.window.remaining);
-            before.precedes(&after)
-                && before.window.is_same(after.window)
-                && fell > self.history.sent_between(before.entry, after.entry)
-        });
         let used = |Window { limit, remaining, .. }: Window| limit.saturating_sub(remaining);
-        between || answers.iter().any(|answer| used(answer.window) > own(answer.entry))
+        self.answers_outside_bans().iter().any(|answer| used(answer.window) > own(answer.entry))
     }
 
     /// Whether a request of this run, with whatever credential, came a minute before the reset that an answer reports.
@@ -67,10 +76,7 @@ impl KeyLimits<'_> {
     fn leaves_room_for_the_last_minute(&self, answer: &Answer<'_>) -> bool {
         let (entry, window) = (answer.entry, answer.window);
         let kept = |other: &&Answer<'_>| {
-            other.window.limit == window.limit
-                && other.entry.succeeded()
-                && other.precedes(answer)
-                && entry.exchange.received_at.duration_since(other.entry.exchange.sent_at) <= Tolerance::KEPT.duration()
+            other.window.limit == window.limit && other.entry.succeeded() && other.is_kept_until(answer)
         };
         let used = self.answers_outside_bans().iter().filter(kept).count();
         let own = if entry.succeeded() { window.remaining.max(1) } else { window.remaining };
@@ -78,8 +84,16 @@ impl KeyLimits<'_> {
     }
 }
 
+impl Answer<'_> {
+    /// Whether this request, if it was counted, is certainly still in a log of the last minute when the other one comes.
+    pub(super) fn is_kept_until(&self, other: &Answer<'_>) -> bool {
+        let passed = other.entry.exchange.received_at.duration_since(self.entry.exchange.sent_at);
+        self.precedes(other) && passed <= Tolerance::KEPT.duration()
+    }
+}
+
 /// Whether the reset is a minute after some time in the last minute.
-fn ends_within_a_minute(answer: &Answer<'_>) -> bool {
+pub(super) fn ends_within_a_minute(answer: &Answer<'_>) -> bool {
     Arrival::of(answer.entry).is_some_and(|Arrival { earliest, latest }| {
         let in_a_minute = latest + Tolerance::MINUTE.seconds();
         Arrival { earliest, latest: in_a_minute }.may_be(answer.window.reset)

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::{fetch_of, fetches_work, has_budget, limits, list_of, needed, time_left};
 use crate::probes::session::{Session, Stop};
+use animal_store_rules::limiter::Draining;
 use animal_store_rules::tolerance::Tolerance;
 use animal_store_rules::trace::exchange::Exchange;
 
@@ -17,6 +18,10 @@ const REST_OF_A_RUN: Duration = Duration::from_secs(75);
 /// The maximum number of requests that are sent at intervals, and how many have to be left for the end of the window.
 const AT_INTERVALS: u64 = 4;
 const LEFT: u64 = 2;
+
+/// The interval between requests of which several at a time lie in the last minute, and how many of them outlast two minutes.
+const LINK: Duration = Duration::from_secs(12);
+const LINKS: usize = 12;
 
 /// The longest pause between two parts of the tour.
 const PAUSE: Duration = Duration::from_secs(10);
@@ -111,15 +116,36 @@ pub(super) async fn rest_of_window(session: &mut Session<'_>) -> Result<(), Stop
     }
     let interval = rest / count as u32;
     for place in 0..count as usize {
-        session.wait(interval, "a later response in the same window").await?;
-        let fetch = place.is_multiple_of(2) && fetches_work(session);
-        let request = if fetch { fetch_of(&session.known_ids(), place, &key) } else { list_of(place, &key) };
         // What is refused now is no end of the window, but shows as much as several would.
-        if session.send(request).await?.status() == Some(429) {
+        if later(session, interval, place).await? == Some(429) {
+            return Ok(());
+        }
+    }
+    until_drained(session).await
+}
+
+/// Goes on for more than a minute where each request has moved the Reset: that a log of the last minute does so lawfully, and no window,
+/// shows when some of them have dropped out.
+async fn until_drained(session: &mut Session<'_>) -> Result<(), Stop> {
+    let key = session.asking_key();
+    for place in 0..LINKS {
+        let has_room = session.last_window(&key).is_some_and(|window| window.remaining > LEFT);
+        let has_time = LINK + REST_OF_A_RUN < session.time_left();
+        let is_open = || limits(session, |limits| limits.draining()) == Draining::Possible;
+        if !has_room || !has_time || !is_open() || later(session, LINK, place).await? == Some(429) {
             break;
         }
     }
     Ok(())
+}
+
+/// A fetch or a list after so much time, and the status of its response.
+async fn later(session: &mut Session<'_>, interval: Duration, place: usize) -> Result<Option<u16>, Stop> {
+    session.wait(interval, "a later response in the same window").await?;
+    let key = session.asking_key();
+    let fetch = place.is_multiple_of(2) && fetches_work(session);
+    let request = if fetch { fetch_of(&session.known_ids(), place, &key) } else { list_of(place, &key) };
+    Ok(session.send(request).await?.status())
 }
 
 /// Whether the budget allows for exhausting the window that the last answer reports: else nothing is waited for.

@@ -23,6 +23,13 @@ pub const CHOICES: &[Choice] = &[
     ),
     other(
         "headers.window",
+        "log-until-empty",
+        "The requests of the last minute count, and Reset is when none of them does any more.",
+        "a set of times that expires a minute after the last",
+        |b| b.limit(|policy| policy.anchor = Anchor::Draining(60)),
+    ),
+    other(
+        "headers.window",
         "sliding-counter",
         "The minute before counts by the part of it that is less than a minute ago.",
         "two counters that are weighed",

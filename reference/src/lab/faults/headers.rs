@@ -293,6 +293,14 @@ fn times() -> Vec<Fault> {
                 response.set(RESET, server.now() + server.window());
             },
         ),
+        fault(
+            "moving-reset-of-a-window",
+            "A window begins with the first request after the last one, and X-RateLimit-Reset is always a minute ahead.",
+            target,
+            "a counter that expires a minute after it was made, and headers that do not ask it",
+        )
+        .limiter(Policy { anchor: Anchor::Request, ..PLAIN })
+        .outside(|_, response, server| response.set(RESET, server.now() + server.window())),
         reporting(
             "reset-of-the-start",
             "X-RateLimit-Reset is the beginning of the window.",

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::catalogue::plan::PlanLimits;
 use crate::facts::Facts;
 use crate::history::Entry;
-use crate::limiter::{Answer, Arrival, KeyLimits, is_flat, short_windows};
+use crate::limiter::{Answer, Arrival, Draining, KeyLimits, is_flat, short_windows};
 use crate::request::{Credential, Operation};
 use crate::rules::needs::Needs;
 use crate::rules::{Judgement, Rule, answered};
@@ -136,6 +136,11 @@ fn remaining_never_rises(&Facts { history, .. }: &Facts<'_>, key: &KeyLimits<'_>
             judgement.hold();
             continue;
         }
+        // Of a log that is wholly restored at its Reset, one after the other drops out before.
+        if key.draining() != Draining::No && !key.reports_day(after.entry, later) {
+            judgement.hold();
+            continue;
+        }
         let over = match after.entry.server_time() {
             Some(time) => time.as_second() >= earlier.reset - Tolerance::CLOCK_SLACK.seconds(),
             // Where the end of a log's oldest is rounded up, it may have come before it is reported anew.
@@ -175,7 +180,11 @@ fn reset_time(facts: &Facts<'_>, judgement: &mut Judgement) {
             window_lengths(key.answers_outside_bans(), judgement);
             lies_ahead(key.answers_outside_bans(), judgement);
         }
-        stands_still(facts, key, judgement);
+        match key.draining() {
+            Draining::No => stands_still(facts, key, judgement),
+            Draining::Possible => judgement.unseen = Some(MAY_BE_DRAINING.to_owned()),
+            Draining::Shown => {}
+        }
     }
     if let Some([before, after]) = facts.limiter.never_restored() {
         let [earlier, later] = [before, after].map(|answer| answer.window.remaining);
@@ -217,6 +226,10 @@ fn within_its_window(facts: &Facts<'_>, entry: &Entry<'_>, judgement: &mut Judge
         format!("Reset {reset}, {} from the response's Date at {now}", distance(reset.saturating_sub(now)))
     });
 }
+
+/// Why no exchange shows whether the end of a window stands.
+const MAY_BE_DRAINING: &str = "each Reset is a minute after the newest request, as of a log of the last minute, and no requests at \
+    short intervals for more than a minute show whether it is one";
 
 /// While a window runs, the end that was reported stands.
 fn stands_still(facts: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
