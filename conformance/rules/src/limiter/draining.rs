@@ -76,7 +76,11 @@ mod tests {
 
     /// So many lists, so many seconds apart, each a minute before the Reset that it reports; of a limit of 20.
     fn chain(seconds: i64, used: &[u64]) -> TraceBuilder {
-        used.iter().fold(TraceBuilder::new(), |builder, used| builder.wait(seconds).window(60).list(200, 20 - used, 20))
+        chained(TraceBuilder::new(), 1_000 * seconds, used)
+    }
+
+    fn chained(first: TraceBuilder, millis: i64, used: &[u64]) -> TraceBuilder {
+        used.iter().fold(first, |builder, used| builder.wait_millis(millis).window(60).list(200, 20 - used, 20))
     }
 
     fn draining(builder: TraceBuilder) -> Draining {
@@ -93,6 +97,22 @@ mod tests {
         assert_eq!(draining(chain(16, &[1, 2, 3, 4, 5, 6, 7, 8, 9])), Draining::No, "nothing is restored");
         assert_eq!(draining(chain(25, &[1, 2, 3, 3, 3, 3, 3, 3, 3])), Draining::Possible, "too few at a time");
         assert_eq!(draining(chain(16, &[0, 1, 2, 3, 3, 3, 3, 3, 3])), Draining::Shown, "reported before it is counted");
+    }
+
+    #[test]
+    fn a_chain_is_longer_than_any_minute() {
+        let long = |millis| draining(chained(TraceBuilder::new(), millis, &[1, 2, 3, 4, 5, 5, 5, 5, 5]));
+        assert_eq!(long(12_392), Draining::Possible);
+        assert_eq!(long(12_393), Draining::Shown);
+    }
+
+    #[test]
+    fn where_requests_are_counted_before_they_are_reported_each_counts_itself() {
+        // Of a window that is new, the first answer shows how they are counted.
+        let later = |used: &[u64]| chained(chain(16, &[1]).wait(70), 16_000, used);
+        assert_eq!(draining(later(&LOG)), Draining::Shown);
+        assert_eq!(draining(later(&[1, 1, 2, 3, 3, 3, 3, 3, 3])), Draining::No);
+        assert_eq!(draining(later(&LOG).wait(5).window(60).list(404, 16, 20)), Draining::Shown, "but for a failure");
     }
 
     #[test]

@@ -148,6 +148,9 @@ mod tests {
         let decaying = |seconds| refused(first(10).wait(seconds)).list(200, 9, 60);
         assert_eq!(interrupted(decaying(1)), 1);
         assert_eq!(interrupted(decaying(20)), 0, "the weight of a last window may have decayed");
+        let few = |left: u64, millis| interrupted(refused(first(left).wait_millis(millis)).list(200, left - 1, 60));
+        assert_eq!((few(7, 2_000), few(6, 2_000)), (1, 0), "two used in between, one uncounted, and three decayed");
+        assert_eq!(few(7, 2_180), 0, "a fourth, in no more than the time that is certainly left");
     }
 
     #[test]
@@ -175,6 +178,12 @@ mod tests {
         assert_eq!(interrupted(refused(midnight).wait(20).list(200, 53, 60)), 0, "a day may have ended");
         let end_of_day = TraceBuilder::at("2026-06-01T23:59:00Z").list(200, 54, 77);
         assert_eq!(interrupted(refused(end_of_day).list(200, 53, 77)), 0, "it may be the day's");
+        let ending = |seconds, limit| {
+            let first = TraceBuilder::at("2026-06-01T23:59:00Z").window(seconds).list(200, 54, limit);
+            interrupted(refused(first).list(200, 53, limit))
+        };
+        assert_eq!((ending(57, 77), ending(58, 77), ending(62, 77)), (1, 0, 0), "rounded");
+        assert_eq!(ending(60, 60), 1, "the limit of a minute");
         assert_eq!(interrupted(refused(first(54)).list(200, 53, 60).dateless()), 0, "the clock is unknown");
     }
 
@@ -184,6 +193,13 @@ mod tests {
         assert_eq!(interrupted(day(TraceBuilder::new().window(3_600))), 0, "somebody may have used the minute");
         let begun = TraceBuilder::new().window(3_600).list(200, 901, 1_000).wait(123);
         assert_eq!(interrupted(day(begun)), 1);
+        let since = |millis| {
+            let begun = TraceBuilder::new().window(3_600).list(200, 999, 1_000).wait_millis(millis);
+            interrupted(refused(begun.list(200, 998, 1_000)).list(200, 997, 1_000))
+        };
+        assert_eq!((since(61_990), since(61_991)), (0, 1), "what was used of the day before may be of this minute");
+        let shared = TraceBuilder::new().window(3_600).lists(1_000, &[(200, 950), (200, 901)]).wait(123);
+        assert_eq!(interrupted(day(shared)), 0, "somebody else uses the key");
     }
 
     #[test]

@@ -102,7 +102,9 @@ mod tests {
         assert!(!never_restored([940, 999, 998, 997], 3), "the first Reset restores all");
         assert!(!never_restored([940, 939, 938, 999], 3), "the second does");
         assert!(!never_restored([940, 941, 940, 941], 3), "one at least dropped out");
-        assert!(!never_restored([999, 998, 997, 996], 3), "so little decays slowly");
+        assert!(!never_restored([999, 998, 997, 996], 3) && !never_restored([963, 962, 961, 960], 2));
+        assert!(!never_restored([972, 971, 970, 969], 3), "so little decays slowly");
+        assert!(never_restored([962, 961, 960, 959], 3));
         assert!(!never_restored([940, 939, 937, 936], 3), "somebody else uses the key");
         assert!(!never_restored([940, 939, 938, 937], 2), "clocks are reported to the second");
     }
@@ -119,6 +121,27 @@ mod tests {
         let unused = TraceBuilder::new().list(200, 1_000, 1_000).wait(63).window(57).list(400, 1_000, 1_000);
         let once = unused.list(200, 940, 1_000).wait(60).window(60).list(200, 939, 1_000);
         assert!(!is_never_restored(once), "of what was not used nothing can be restored");
+    }
+
+    #[test]
+    fn of_a_limit_that_nobody_had_used_nothing_can_be_restored() {
+        let begun = |first| TraceBuilder::new().list(200, first, 1_000).wait(63).window(57).list(200, first - 1, 1_000);
+        let used = |first: u64| {
+            let fifty = (2..52).fold(begun(first), |builder, used| builder.list(200, first - used, 1_000));
+            is_never_restored(fifty.wait(60).window(60).list(200, first - 52, 1_000))
+        };
+        assert!(used(999));
+        assert!(!used(1_000));
+    }
+
+    #[test]
+    fn what_is_used_at_a_reset_or_reported_with_a_refusal_is_not_used_within_a_window() {
+        let begun = || TraceBuilder::new().list(200, 940, 1_000).wait(63).window(57).list(200, 939, 1_000);
+        let goes_on = |builder: TraceBuilder| is_never_restored(builder.wait(60).window(60).list(200, 936, 1_000));
+        assert!(goes_on(begun().list(200, 938, 1_000).list(200, 937, 1_000)));
+        assert!(!goes_on(begun().wait(56).list(200, 937, 1_000)), "by somebody else");
+        assert!(goes_on(begun().wait(57).list(200, 937, 1_000)));
+        assert!(goes_on(begun().list(429, 0, 1_000).list(200, 937, 1_000)));
     }
 
     #[test]

@@ -176,9 +176,53 @@ mod tests {
             |time: &str, ahead, remaining| begun(time, ahead, remaining).main_key(|key| key.over_admitted().count());
         assert_eq!(admitted("2026-06-01T12:00:00Z", 60, 2), 0);
         assert_eq!(admitted("2026-06-01T12:00:01Z", 59, 2), 0);
+        assert_eq!(admitted("2026-06-01T11:59:59Z", 60, 2), 0, "an end that is rounded down");
+        assert_eq!(admitted("2026-06-01T11:59:59Z", 61, 2), 0, "it begins in the second after the answer");
         assert_eq!(admitted("2026-06-01T12:00:05Z", 55, 2), 1, "the minute had begun");
         assert_eq!(admitted("2026-06-01T12:00:00Z", 60, 1), 1, "it is counted in this one");
         assert_eq!(admitted("2026-06-01T12:00:20Z", 60, 2), 1, "a window from the first request");
+    }
+
+    #[test]
+    fn a_request_under_way_when_the_window_before_ends_may_have_been_counted_in_it() {
+        let may_be = |wait: i64, change: fn(TraceBuilder) -> TraceBuilder| {
+            let first = TraceBuilder::new().window(10).list(200, 5, 7).wait(wait);
+            let second = change(first.window(70 - wait).list(200, 6, 7));
+            second.main_key(|key| key.may_be_of_the_one_before(&key.answers()[1]))
+        };
+        assert!(may_be(12, |builder| builder.slow(4)));
+        assert!(may_be(8, |builder| builder) && !may_be(7, |builder| builder), "within the slack of clocks");
+        assert!(may_be(10, |builder| builder) && !may_be(11, |builder| builder));
+        let back = TraceBuilder::new().window(70).list(200, 5, 7).window(10).wait(8).list(200, 6, 7);
+        assert!(!back.main_key(|key| key.may_be_of_the_one_before(&key.answers()[1])), "none that ends later");
+    }
+
+    #[test]
+    fn a_minute_apart_two_answers_of_one_reset_are_not_of_one_window() {
+        let windows = |millis| {
+            let first = TraceBuilder::new().window(61).list(200, 6, 7).change_last(|exchange| {
+                exchange.received_at = exchange.sent_at;
+            });
+            let second = first.list(200, 5, 7).change_last(|exchange| {
+                let began: jiff::Timestamp = "2026-06-01T12:00:00Z".parse().expect("a time");
+                exchange.sent_at = began + jiff::SignedDuration::from_millis(millis);
+                exchange.received_at = exchange.sent_at;
+            });
+            second.main_key(|key| key.windows().len())
+        };
+        assert_eq!(windows(59_999), 1);
+        assert_eq!(windows(60_000), 2);
+    }
+
+    #[test]
+    fn where_nothing_is_counted_no_window_is_short() {
+        let short = |remaining| {
+            let first = TraceBuilder::new().window(60).list(200, remaining, 7);
+            let second = first.wait(20).window(60).list(200, remaining, 7);
+            second.main_key(|key| short_windows(key.answers_outside_bans()).count())
+        };
+        assert_eq!(short(6), 1);
+        assert_eq!(short(7), 0);
     }
 
     #[test]

@@ -118,6 +118,11 @@ mod tests {
         };
         assert_eq!(lists(&[200, 200, 200, 500]), [4]);
         assert_eq!(lists(&[200, 200, 500, 200]), [0; 0], "now and then");
+        let of_five = |broken: u16| {
+            let three = TraceBuilder::new().elsewhere().elsewhere().lists(60, &[(200, 9), (200, 8), (200, 7)]);
+            undecided(&three.lists(60, &[(broken, 6), (500, 5)]).trace()).len()
+        };
+        assert_eq!((of_five(200), of_five(500)), (1, 0), "two of five are not rare");
         assert_eq!(lists(&[200, 200, 200, 500, 500]), [0; 0], "from then on");
         assert_eq!(lists(&[200, 500]), [0; 0], "too few to say so");
         assert_eq!(lists(&[200, 500, 200, 200, 500]), [0; 0], "two of five are not few");

@@ -73,7 +73,7 @@ fn name_in(entry: &Entry<'_>) -> Option<String> {
     let request = &entry.exchange.request;
     match &entry.operation {
         Operation::Create(body) => body.draft()?.name.clone(),
-        Operation::Elsewhere if request.method == "POST" => {
+        Operation::Elsewhere => {
             Json::parse(&request.body.as_ref()?.bytes).ok()?.get("name")?.as_str().map(str::to_owned)
         }
         _ => None,
