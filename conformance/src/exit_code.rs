@@ -11,7 +11,7 @@ pub enum ExitCode {
     Success = 0,
     /// 1: the server violates a requirement, or a known failure has become stale; of `diff`, that something got worse.
     Violation = 1,
-    /// 2: a usage or configuration error; nothing was sent.
+    /// 2: a usage or configuration error. Nothing was sent, unless it is a `--plan` that the first responses contradict.
     Usage = 2,
     /// 3: the run could not take place (the host is unreachable, the key is rejected), or its output or a report
     /// could not be written.

@@ -22,7 +22,7 @@ use animal_store_rules::catalogue::scope::Profile;
 /// Options can also be set in environment variables and in a file, conform.toml. The command line takes precedence over the
 /// environment, and the environment over the file: --show-config prints the value of each option and its source.
 ///
-/// Exit codes: 0 conforms · 1 violates · 2 usage error, nothing was sent · 3 could not run · 4 incomplete: nothing failed,
+/// Exit codes: 0 conforms · 1 violates · 2 usage error, or a wrong --plan · 3 could not run · 4 incomplete: nothing failed,
 /// but a stated requirement was not exercised · 130 interrupted: the report covers the requests sent until then
 #[derive(Clone, Debug, Parser)]
 #[command(
