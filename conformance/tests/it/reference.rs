@@ -2,6 +2,7 @@
 
 use animal_store_conformance::Judge;
 use animal_store_conformance::http::clock::Clock;
+use animal_store_conformance::probes::plan;
 use animal_store_conformance::report::Report;
 use animal_store_reference::{Embedded, EmbeddedOptions, Plan};
 use animal_store_rules::catalogue::scope::Profile;
@@ -36,6 +37,20 @@ async fn the_reference_conforms_on_a_free_key_within_its_budget() {
     assert!(report.requests_with_key <= 150, "{} requests with the key", report.requests_with_key);
     let without = report.requests - report.requests_with_key;
     assert!(without <= 87, "{without} requests without the key");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_sends_no_more_than_its_plan_announces() {
+    for (plan, stated) in [(Plan::Free, "free"), (Plan::Pro, "pro"), (Plan::Business, "business")] {
+        let mut announced = options("http://127.0.0.1:1/v1", Profile::Full);
+        announced.plan = Some(stated.parse().expect("a plan"));
+        let limits = announced.plan.as_ref().and_then(animal_store_conformance::Plan::plan_limits);
+        let announced = plan::plan(&announced, limits, None);
+        let report = verdict_on(plan, stated, Profile::Full, "2026-06-01T12:00:45Z", Clock::stepping()).await;
+        let without = report.requests - report.requests_with_key;
+        assert!(report.requests_with_key <= announced.keyed, "{stated}: {} of {announced:?}", report.requests_with_key);
+        assert!(without <= announced.keyless, "{stated}: {without} without a key, of {announced:?}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

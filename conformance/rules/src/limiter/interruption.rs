@@ -162,6 +162,8 @@ mod tests {
         };
         assert_eq!(interrupted_later(much().wait(12).window(58)), 1);
         assert_eq!(interrupted_later(much().wait(72).window(58)), 0, "another window lies in between");
+        assert_eq!(interrupted_later(much().wait(40).window(30)), 1, "half of it weighs");
+        assert_eq!(interrupted_later(much().wait(41).window(29)), 0, "too late to weigh");
         assert_eq!(interrupted_later(much().wait(12).window(58).list(200, 40, 60)), 0, "the last one weighs");
         let little = || TraceBuilder::new().window(10).lists(60, &[(200, 42), (200, 41)]);
         assert_eq!(interrupted_later(little().wait(12).window(58)), 0, "too little to weigh");
