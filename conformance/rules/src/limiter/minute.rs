@@ -243,6 +243,21 @@ mod tests {
     }
 
     #[test]
+    fn what_others_may_have_used_of_the_minute_is_what_the_day_lost_until_then_beside_the_runs_own() {
+        let refused = |each: u64| {
+            let long_ago = TraceBuilder::new().window(3_600).list(200, 900, 1_000).wait(123);
+            let lists = (1..=25).fold(long_ago, |builder, at| builder.list(200, 900 - each * at, 1_000));
+            lists.list(429, 900 - each * 25, 1_000).plan(FREE)
+        };
+        let may_be = |builder: TraceBuilder| {
+            builder.main_key(|key| key.minute_may_be_exhausted(key.answers()[26].entry, key.answers()[26].window))
+        };
+        assert!(!may_be(refused(1)));
+        assert!(!may_be(refused(2)), "each costs two");
+        assert!(!may_be(refused(1).list(200, 800, 1_000)), "used later");
+    }
+
+    #[test]
     fn where_the_day_is_reported_the_minute_behind_it_is_exhausted_by_as_many_as_its_limit() {
         let decided = |lists: u64, others: fn(TraceBuilder) -> TraceBuilder, wait: i64| {
             let builder = (0..lists).fold(TraceBuilder::new().window(3_600), |s, at| s.list(200, 999 - at, 1_000));
@@ -277,6 +292,19 @@ mod tests {
         assert!(!decided(58, silent, 0));
         assert!(decided(58, |builder| silent(builder).list(401, 940, 1_000), 0), "one address");
         assert!(!decided(58, |builder| silent(builder).list(401, 5, 60), 0));
+    }
+
+    #[test]
+    fn a_minute_is_behind_a_reported_day_of_a_known_plan() {
+        let behind = |limit, plan| {
+            let builder = TraceBuilder::new().window(3_600).list(200, 5, limit);
+            at_the_end(builder, plan, |key, _| key.minute_behind_day())
+        };
+        assert_eq!(behind(1_000, FREE), Some(60));
+        assert_eq!(behind(1_000, None), Some(60), "the plan shows in the limit of its day");
+        assert_eq!(behind(700, None), None, "no plan has such a day");
+        let minute = TraceBuilder::new().window(30).list(200, 5, 60);
+        assert_eq!(at_the_end(minute, FREE, |key, _| key.minute_behind_day()), None, "the minute is what is reported");
     }
 
     #[test]
