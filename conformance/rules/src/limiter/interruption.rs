@@ -70,9 +70,7 @@ impl<'h> KeyLimits<'h> {
             return self.plan_limits().is_some() && is_all_seen && !is_excused;
         }
         // Where the plan is unknown, the last minute of a day looks like a minute.
-        let ends_a_day = (before.window.reset + Tolerance::ROUNDING.seconds()).rem_euclid(Tolerance::DAY.seconds())
-            <= 2 * Tolerance::ROUNDING.seconds();
-        self.plan_limits().is_some() || !ends_a_day
+        self.plan_limits().is_some() || !before.window.ends_at_midnight()
     }
 
     /// Whether a window was seen to begin with nothing but the run's own requests, although so much had been used of the one before that
@@ -151,6 +149,9 @@ mod tests {
         let few = |left: u64, millis| interrupted(refused(first(left).wait_millis(millis)).list(200, left - 1, 60));
         assert_eq!((few(7, 2_000), few(6, 2_000)), (1, 0), "two used in between, one uncounted, and three decayed");
         assert_eq!(few(7, 2_180), 0, "a fourth, in no more than the time that is certainly left");
+        let failed = |builder: TraceBuilder| refused(builder.list(500, 50, 60).without_rate_limit());
+        assert_eq!(interrupted(failed(first(5)).list(200, 5, 60)), 0, "a request without headers, of this run");
+        assert_eq!(interrupted(failed(first(6)).list(200, 6, 60)), 1);
     }
 
     #[test]
@@ -165,6 +166,9 @@ mod tests {
         assert_eq!(interrupted_later(much().wait(40).window(30)), 1, "half of it weighs");
         assert_eq!(interrupted_later(much().wait(41).window(29)), 0, "too late to weigh");
         assert_eq!(interrupted_later(much().wait(12).window(58).list(200, 40, 60)), 0, "the last one weighs");
+        let silent = |next: TraceBuilder| (0..9).fold(next, |next, _| next.list(200, 59, 60).without_rate_limit());
+        let several = silent(much().wait(12).window(58)).list(200, 50, 60);
+        assert_eq!(interrupted_later(several), 0, "ten used of the next may weigh of the last");
         let little = || TraceBuilder::new().window(10).lists(60, &[(200, 42), (200, 41)]);
         assert_eq!(interrupted_later(little().wait(12).window(58)), 0, "too little to weigh");
         let banned = || TraceBuilder::new().window(10).list(429, 0, 60);
@@ -181,11 +185,11 @@ mod tests {
         let end_of_day = TraceBuilder::at("2026-06-01T23:59:00Z").list(200, 54, 77);
         assert_eq!(interrupted(refused(end_of_day).list(200, 53, 77)), 0, "it may be the day's");
         let ending = |seconds, limit| {
-            let first = TraceBuilder::at("2026-06-01T23:59:00Z").window(seconds).list(200, 54, limit);
+            let first = TraceBuilder::at("2026-06-01T23:59:10Z").window(seconds).list(200, 54, limit);
             interrupted(refused(first).list(200, 53, limit))
         };
-        assert_eq!((ending(57, 77), ending(58, 77), ending(62, 77)), (1, 0, 0), "rounded");
-        assert_eq!(ending(60, 60), 1, "the limit of a minute");
+        assert_eq!([47, 48, 52, 53].map(|seconds| ending(seconds, 77)), [1, 0, 0, 1], "rounded");
+        assert_eq!(ending(50, 60), 1, "the limit of a minute");
         assert_eq!(interrupted(refused(first(54)).list(200, 53, 60).dateless()), 0, "the clock is unknown");
     }
 

@@ -151,6 +151,7 @@ mod tests {
 
     use super::super::key::KeyLimits;
     use crate::catalogue::plan::PlanLimits;
+    use crate::trace::exchange::Request;
     use crate::trace_builder::TraceBuilder;
 
     /// What the facts about the main key say at the time of the last answer, of a plan with these limits.
@@ -215,6 +216,20 @@ mod tests {
         assert!(!over(120, 0));
         assert!(over(121, 0));
         assert!(!over(121, 60), "a minute ago");
+        let since_the_first = |millis| {
+            at_the_end(lists(121), FREE, |key, _| {
+                let first = key.answers()[0].entry.exchange.sent_at;
+                key.is_over_admitted(first + SignedDuration::from_millis(millis))
+            })
+        };
+        assert_eq!((since_the_first(59_999), since_the_first(60_000)), (true, false));
+        let bursts = |builder: TraceBuilder| at_the_end(builder, FREE, |key, _| key.bursts().count());
+        assert_eq!((bursts(lists(121)), bursts(lists(122))), (1, 2));
+        assert_eq!(bursts(lists(120).key("sk-Other").list(200, 5, 60).key("sk-Key1").list(200, 880, 1_000)), 1);
+        assert_eq!(bursts(lists(119).key("sk-Other").list(200, 5, 60).key("sk-Key1").list(200, 881, 1_000)), 0);
+        let elsewhere = Request::new("GET", "/conform-no-such-path");
+        assert_eq!(bursts(lists(119).ask(elsewhere, 200, String::new()).list(200, 881, 1_000)), 0, "another path");
+        assert_eq!(at_the_end(lists(121), FREE, |key, _| key.burst_text()), "121 successes within a minute");
     }
 
     #[test]
@@ -270,6 +285,7 @@ mod tests {
         assert!(alone(60, 0));
         assert!(!alone(59, 0), "the refused one is none of them");
         assert!(alone(60, 1), "they may have been counted in this minute");
+        assert!(alone(60, 61), "clocks differ");
         assert!(!alone(60, 62), "the minute has ended, and of the weight of those before it some has decayed");
         assert!(alone(100, 80), "a hundred may still weigh two thirds");
         assert!(!alone(100, 90));
@@ -305,6 +321,14 @@ mod tests {
         assert_eq!(behind(700, None), None, "no plan has such a day");
         let minute = TraceBuilder::new().window(30).list(200, 5, 60);
         assert_eq!(at_the_end(minute, FREE, |key, _| key.minute_behind_day()), None, "the minute is what is reported");
+    }
+
+    #[test]
+    fn a_request_counts_once_in_this_minute_or_weighs_in_it() {
+        let counted = |seconds| super::most_counted(&[SignedDuration::from_secs(seconds); 30]);
+        assert_eq!([0, 2, 62].map(counted), [30; 3], "of this minute");
+        assert_eq!(counted(92), 15, "half of it may still weigh");
+        assert_eq!(counted(122), 0);
     }
 
     #[test]

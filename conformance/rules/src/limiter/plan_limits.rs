@@ -49,12 +49,11 @@ impl KeyLimits<'_> {
     #[must_use]
     pub fn may_end_with_the_day(&self, window: Window) -> bool {
         let rounding = Tolerance::ROUNDING.seconds();
-        let is_midnight = (window.reset + rounding).rem_euclid(Tolerance::DAY.seconds()) <= 2 * rounding;
         let is_next_minute = |answer: &Answer<'_>| {
             let Window { limit, reset, .. } = answer.window;
             limit == window.limit && reset > window.reset + rounding && !is_far(answer.entry, answer.window)
         };
-        is_midnight && self.plan_limits().is_none() && !self.answers().iter().any(is_next_minute)
+        window.ends_at_midnight() && self.plan_limits().is_none() && !self.answers().iter().any(is_next_minute)
     }
 
     fn learn_plan_limits(&self) -> Option<PlanLimits> {
