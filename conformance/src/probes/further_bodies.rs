@@ -6,10 +6,11 @@ use super::steps::{ask, filled};
 use animal_store_rules::trace::exchange::Request;
 
 /// The number of its requests.
-pub(super) const COUNT: usize = INVALID.len() + VALID.len() + NAMES.len() + LONG.len() + WITH_ITS_ID.len() + TWICE + 1;
+pub(super) const COUNT: usize =
+    INVALID.len() + DISPUTED.len() + VALID.len() + NAMES.len() + LONG.len() + WITH_ITS_ID.len() + TWICE + 1;
 
 /// The number of animals that it may create.
-pub(super) const ANIMALS: usize = VALID.len() + NAMES.len() + WITH_ITS_ID.len() + TWICE;
+pub(super) const ANIMALS: usize = DISPUTED.len() + VALID.len() + NAMES.len() + WITH_ITS_ID.len() + TWICE;
 
 /// Invalid bodies with one defect each.
 const INVALID: [&str; 26] = [
@@ -45,6 +46,12 @@ const INVALID: [&str; 26] = [
     BLANKS,
 ];
 
+/// Bodies that a reader may accept or refuse, but must not fail with.
+const DISPUTED: [&str; 2] = [
+    r#"(byte order mark){"name":"@NAME@","categoryId":@CATEGORY@,"status":"sold"}"#,
+    r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":"sold","status":"sold"}"#,
+];
+
 /// Valid bodies that are written in another way.
 const VALID: [&str; 2] = [
     r#"(line breaks){"name":"@NAME@","categoryId":@CATEGORY@}(line breaks)"#,
@@ -52,8 +59,9 @@ const VALID: [&str; 2] = [
 ];
 
 /// Names that may be rejected, but must not be altered.
-const NAMES: [&str; 7] = [
+const NAMES: [&str; 8] = [
     r#"{"name":"constructor","categoryId":@CATEGORY@,"status":"sold"}"#,
+    r#"{"name":"4711","categoryId":@CATEGORY@,"status":"sold"}"#,
     r#"{"name":"12.00","categoryId":@CATEGORY@,"status":"sold"}"#,
     r#"{"name":"@NAME@ $$ %% &amp; stra\u00dfe \ufb01 \u2019","categoryId":@CATEGORY@,"status":"sold"}"#,
     r#"{"name":"@NAME@ a\tb\r\nc \u00a0 d\/e","categoryId":@CATEGORY@,"status":"sold"}"#,
@@ -71,6 +79,9 @@ const SMALLEST: &str = "/pets/-9223372036854775808";
 /// Blanks in a template.
 const BLANKS: &str = "(line breaks)";
 
+/// What may precede a body in a template: RFC 8259 section 8.1 lets a reader ignore it.
+const BYTE_ORDER_MARK: &str = "(byte order mark)";
+
 /// What an animal's own id is called in a creation that must not replace it.
 const WITH_ITS_ID: [&str; 2] = ["id", "petId"];
 
@@ -84,11 +95,11 @@ const TWICE: usize = 2;
 /// [`Stop`] when the budget is exhausted.
 pub(super) async fn run(session: &mut Session<'_>) -> Result<(), Stop> {
     session.begin("bodies");
-    for template in INVALID.into_iter().chain(VALID).chain(NAMES) {
+    for template in INVALID.into_iter().chain(DISPUTED).chain(VALID).chain(NAMES) {
         let (step, body) = filled(session, template);
         let long = |words: usize| format!("{} end", "long ".repeat(words).trim_end());
         let body = LONG.iter().fold(body, |body, &(name, words)| body.replace(name, &long(words)));
-        let body = body.replace(BLANKS, "\r\n\t");
+        let body = body.replace(BLANKS, "\r\n\t").replace(BYTE_ORDER_MARK, "\u{feff}");
         let creation = Request::new("POST", "/pets").json(body);
         let id = created_id(ask(session, creation, &format!("POST /pets {step}")).await?);
         if let Some(id) = id.filter(|_| LONG.iter().any(|(name, _)| template.contains(name))) {

@@ -42,6 +42,22 @@ fn dialects() -> Vec<Fault> {
             500,
             |request| !request.body.is_empty() && request.body.trim_ascii().is_empty(),
         ),
+        failing(
+            "byte-order-mark-crash",
+            "A body that begins with a byte order mark is answered with 500.",
+            &["create.malformed-json"],
+            "a parser that stops at the mark, and whose failure nobody handles",
+            500,
+            |request| request.body.starts_with("\u{feff}".as_bytes()),
+        ),
+        failing(
+            "repeated-member-crash",
+            "A member that is there twice is answered with 500.",
+            &["create.success"],
+            "a table of members that refuses to hold one twice",
+            500,
+            |request| std::str::from_utf8(&request.body).is_ok_and(|text| text.matches("\"status\":").count() > 1),
+        ),
         rereading(
             "control-characters",
             "A control character inside a text is accepted as it is.",
@@ -206,6 +222,20 @@ fn names() -> Vec<Fault> {
             "a name that is written as a format",
             |name| name.contains("%%").then(|| name.replace("%%", "%")),
         ),
+        fault(
+            "digits-are-numbers",
+            "A name of digits is returned as a number.",
+            &["pet.members"],
+            "a format in which what looks like a number is one",
+        )
+        .after(|_, response, _| {
+            let number = |text: &str| text.parse::<i64>().ok().filter(|number| number.to_string() == text);
+            response.edit_pets(|pet| {
+                if let Some(number) = pet.get("name").and_then(|name| number(name.as_str()?)) {
+                    pet.insert("name".to_owned(), json!(number));
+                }
+            });
+        }),
         altering("entities", "A character reference in a name is resolved.", "a filter for markup", |name| {
             name.contains("&amp;").then(|| name.replace("&amp;", "&"))
         }),
