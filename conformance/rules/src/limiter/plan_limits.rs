@@ -175,6 +175,14 @@ mod tests {
         assert_eq!(last(late("2026-06-01T23:58:20Z")), (false, false));
         let early = TraceBuilder::at("2026-06-01T23:57:20Z").window(160).list(200, 6, 7).wait(120).list(200, 5, 7);
         assert!(last(early).0, "its end was reported minutes before");
+        let reported_by = |change: fn(TraceBuilder) -> TraceBuilder| {
+            let early = change(TraceBuilder::at("2026-06-01T23:57:20Z").window(160));
+            last(early.wait(120).list(200, 5, 7)).0
+        };
+        assert!(!reported_by(|builder| builder.list(429, 0, 7)), "a ban's");
+        assert!(!reported_by(|builder| builder.list(200, 6, 7).dateless()), "by an unknown clock");
+        let rounded = late("2026-06-01T23:59:20Z").wait(5).window(37).list(200, 4, 7);
+        assert_eq!(last(rounded), (false, true), "the end of the same window");
         let minute = late("2026-06-01T23:59:20Z").wait(50).window(50).list(200, 6, 7);
         assert_eq!(last(minute), (false, false), "the next one is a minute");
         let day = late("2026-06-01T23:59:20Z").wait(50).window(86_390).list(200, 6, 7);

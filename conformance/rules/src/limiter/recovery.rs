@@ -131,4 +131,48 @@ mod tests {
         assert_eq!(ends_in(63, 5), 60, "the minute behind a day");
         assert_eq!(ends_in(3_600, 0), 3_600, "the day is exhausted");
     }
+
+    #[test]
+    fn who_is_served_in_the_first_half_of_a_long_wait_is_served_long_before_its_end() {
+        let served = |refused: TraceBuilder, after: fn(TraceBuilder) -> TraceBuilder| {
+            after(refused).main_key(|key| key.served_long_before(0).is_some())
+        };
+        let refused = || TraceBuilder::at("2026-06-01T12:00:00Z").window(3_600).list(429, 0, 1_000);
+        let waited = |millis| refused().retry_after("200").wait_millis(millis);
+        let list: fn(TraceBuilder) -> TraceBuilder = |builder| builder.list(200, 5, 1_000);
+        // The two exchanges take 20 ms.
+        assert_eq!((served(waited(99_979), list), served(waited(99_980), list)), (true, false), "half of it");
+        assert!(!served(waited(1), |builder| builder.list(404, 5, 1_000)), "a failure");
+        assert!(!served(waited(1), |builder| builder.list(200, 5, 1_000).together(1..=2)), "their order is unknown");
+        let until = || refused().retry_after("Mon, 01 Jun 2026 12:03:20 GMT");
+        assert!(served(until(), list));
+        assert!(!served(until().dateless(), list), "the server's clock is unknown");
+    }
+
+    #[test]
+    fn without_a_date_whoever_waited_for_more_than_a_minute_waited_for_that_of_the_refusal() {
+        let waited = |ahead, remaining, seconds| {
+            let refused = TraceBuilder::new().window(ahead).list(429, remaining, 7).retry_after("30").dateless();
+            let next = refused.wait(seconds).window(ahead).list(200, 5, 7);
+            next.main_key(|key| key.waited_as_advised(&key.answers()[0], &key.answers()[1]))
+        };
+        assert_eq!((waited(30, 0, 61), waited(30, 0, 62)), (false, true));
+        assert!(waited(3_600, 5, 62), "the minute behind a day");
+        assert!(!waited(3_600, 0, 62), "the day is exhausted");
+    }
+
+    #[test]
+    fn a_wait_that_outlasts_the_window_or_ends_with_the_day_is_for_more() {
+        let waits = |builder: TraceBuilder| builder.main_key(|key| key.waits_for_more(&key.answers()[0]));
+        let refused = |time: &str, ahead, seconds: i64| {
+            TraceBuilder::at(time).window(ahead).list(429, 0, 7).retry_after(&seconds.to_string())
+        };
+        let noon = |ahead, seconds| waits(refused("2026-06-01T12:00:00Z", ahead, seconds));
+        assert_eq!((noon(60, 120), noon(60, 121)), (false, true));
+        assert!(!noon(3_600, 90), "before the end of an exhausted day");
+        let late = |seconds| waits(refused("2026-06-01T23:59:00Z", 60, seconds));
+        assert_eq!([57, 58, 67, 68].map(late), [false, true, true, false], "about midnight");
+        let dateless = |seconds| waits(refused("2026-06-01T23:57:00Z", 300, seconds).dateless());
+        assert_eq!([119, 120, 245, 246].map(dateless), [false, true, true, false], "of a clock that is unknown");
+    }
 }
