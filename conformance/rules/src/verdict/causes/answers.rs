@@ -129,7 +129,10 @@ mod tests {
         assert_eq!(shown(failing(&[500, 500, 500]))[0].0, "every answer was 500");
         let guarded = failing(&[503, 503, 503]).key("sk-Unknown").list(401, 9, 60);
         assert_eq!(shown(guarded)[0].0, "every answer to the key was 503: is the backend up?");
-        assert!(!ids(failing(&[502, 200, 502, 502])).contains(&"every-answer-fails"));
+        for few in [&[502, 200, 502, 502][..], &[502, 502]] {
+            assert!(!ids(failing(few)).contains(&"every-answer-fails"), "{few:?}");
+        }
+        assert!(ids(failing(&[502; 4])).contains(&"every-answer-fails"));
     }
 
     #[test]
@@ -146,38 +149,41 @@ mod tests {
         assert!(!ids(hole).contains(&"limiter-before-authentication"));
     }
 
-    fn refusals(statuses: [u16; 3]) -> TraceBuilder {
+    fn refusals(statuses: &[u16]) -> TraceBuilder {
         let bodies = ["{\"categoryId\":1}", "{\"name\":\"Rex 1\"}", "[]"];
         bodies.into_iter().zip(statuses).fold(TraceBuilder::new(), |builder, (body, status)| {
-            builder.ask(Request::new("POST", "/pets").json(body), status, String::new()).with_rate_limit(9, 60)
+            builder.ask(Request::new("POST", "/pets").json(body), *status, String::new()).with_rate_limit(9, 60)
         })
     }
 
     #[test]
     fn one_other_status_for_every_invalid_body_is_one_cause() {
-        let causes = shown(refusals([422, 422, 422]));
+        let causes = shown(refusals(&[422, 422, 422]));
         assert_eq!(causes[0].0, "refuses invalid bodies with 422 throughout, where 400 is due");
         assert_eq!(causes[0].1, ["create.name-required", "create.category-required", "create.body-required"]);
-        for statuses in [[422, 422, 400], [422, 409, 422]] {
+        for statuses in [&[422, 422, 400][..], &[422, 409, 422], &[422, 422]] {
             assert!(!ids(refusals(statuses)).contains(&"another-status-for-invalid-bodies"), "{statuses:?}");
         }
-        let partly = shown(refusals([422, 422, 422]).ask(
+        let partly = shown(refusals(&[422, 422, 422]).ask(
             Request::new("POST", "/pets").json("{\"categoryId\":2}"),
             201,
             String::new(),
         ));
         assert!(!partly[0].1.contains(&"create.name-required"), "a body that was accepted is another matter");
+        let valid = Request::new("POST", "/pets").json("{\"name\":\"Rex 2\",\"categoryId\":1}");
+        let refused = shown(refusals(&[422, 422, 422]).ask(valid, 422, String::new()));
+        assert!(!refused[0].1.contains(&"create.success"), "nor is a valid one that was refused: {refused:?}");
     }
 
     #[test]
     fn one_other_status_where_429_is_due_is_one_cause() {
-        let spent = |statuses: [u16; 3]| {
+        let spent = |statuses: &[u16]| {
             statuses.iter().fold(TraceBuilder::new().list(200, 0, 60), |builder, status| builder.list(*status, 0, 60))
         };
-        let causes = shown(spent([503, 503, 503]));
+        let causes = shown(spent(&[503, 503, 503]));
         assert_eq!(causes[0].0, "answers 503 throughout where nothing remains and 429 is due");
         assert_eq!(causes[0].1, ["list.success", "quota.enforced"]);
-        for statuses in [[429, 429, 429], [503, 429, 503], [503, 500, 503]] {
+        for statuses in [&[429, 429, 429][..], &[503, 429, 503], &[503, 500, 503], &[503, 503]] {
             assert!(!ids(spent(statuses)).contains(&"another-status-for-429"), "{statuses:?}");
         }
         let earlier = TraceBuilder::new().list(503, 9, 60).lists(60, &[(200, 0), (503, 0), (503, 0), (503, 0)]);
@@ -186,9 +192,10 @@ mod tests {
 
     #[test]
     fn missing_headers_are_one_cause_where_all_answers_of_a_kind_lack_them() {
-        let bare = |builder: TraceBuilder| {
-            (0..3).fold(builder, |builder, _| builder.ask(Request::new("GET", "/pets"), 401, String::new()))
+        let bare_lists = |count, builder: TraceBuilder| {
+            (0..count).fold(builder, |builder, _| builder.ask(Request::new("GET", "/pets"), 401, String::new()))
         };
+        let bare = |builder| bare_lists(3, builder);
         let sentence = |builder: TraceBuilder| {
             let of = shown(builder).into_iter().find(|(sentence, _)| sentence.contains("rate-limit headers"));
             of.map(|(sentence, ids)| (sentence, ids.len()))
@@ -203,5 +210,15 @@ mod tests {
         let by_status = sentence(bare(listed().key("sk-Unknown").list(404, 9, 60)));
         assert!(by_status.is_some_and(|(text, _)| text.starts_with("no answer with 401 has")));
         assert_eq!(sentence(bare(listed()).list(401, 9, 60)), None, "some have them");
+        assert_eq!(sentence(bare_lists(2, TraceBuilder::new())), None, "too few");
+        let elsewhere = Request::new("GET", "/conform-no-such-path");
+        let beside = sentence(bare(TraceBuilder::new()).ask(elsewhere, 404, String::new()).with_rate_limit(9, 60));
+        assert!(beside.is_some_and(|(text, _)| text.starts_with("no answer has")), "another path is no matter");
+        let unreadable = |limit: &str, remaining: &str| {
+            let other = bare(listed()).list(200, 9, 60).without_rate_limit().header("x-ratelimit-limit", limit);
+            sentence(other.header("x-ratelimit-remaining", remaining).header("x-ratelimit-reset", "1780315260"))
+        };
+        assert_eq!(unreadable("many", "9").map(|(_, count)| count), Some(2), "what else is wrong is another matter");
+        assert_eq!(unreadable("many", "few"), None);
     }
 }

@@ -65,6 +65,14 @@ fn a_429_while_requests_remain_is_early() {
 }
 
 #[test]
+fn what_remained_before_a_429_is_unknown_where_another_came_before() {
+    let is_withheld = |builder: TraceBuilder| builder.judged_by("quota.not-early").withheld.is_some();
+    assert!(is_withheld(TraceBuilder::new().window(50).lists(60, &[(429, 0), (429, 0)])));
+    assert!(!is_withheld(TraceBuilder::new().window(50).lists(60, &[(200, 1), (200, 0), (429, 0)])));
+    assert!(!is_withheld(TraceBuilder::new().window(50).lists(60, &[(200, 9)])), "there is no 429");
+}
+
+#[test]
 fn a_429_that_asks_for_more_than_the_rest_of_the_window_may_be_the_days() {
     assert_eq!(refused(50, 0, "110").failures_of("quota.not-early"), [[2, 1]]);
     assert_eq!(refused(50, 0, "111").failures_of("quota.not-early"), NONE);
@@ -79,6 +87,9 @@ fn as_many_as_the_limit_may_be_admitted() {
         assert_eq!(admitted(&[(200, 2), (200, 1), (200, 0)]).failures_of(rule), NONE);
         assert_eq!(admitted(&[(200, 2), (200, 1), (200, 0), (200, 0)]).failures_of(rule), [[4]]);
     }
+    let late = || admitted(&[(200, 2), (200, 1), (200, 0), (200, 0), (429, 0)]);
+    assert_eq!(late().failures_of("quota.enforced"), NONE, "there is a limit, if a late one");
+    assert_eq!(late().failures_of("quota.not-exceeded"), [[4]]);
 }
 
 /// Of a window that ends in 50 s, nothing remains, and a list is refused.
@@ -239,6 +250,11 @@ fn where_headers_report_now_the_minute_now_the_day_those_that_reported_the_day_w
 fn of_several_at_once_all_may_report_that_nothing_remains() {
     let twice = || TraceBuilder::new().window(50).lists(3, &[(200, 2), (200, 0), (200, 0)]);
     assert_eq!(twice().failures_of("quota.not-exceeded"), [[3, 2]]);
+    let later = |seconds| {
+        let first = TraceBuilder::new().window(50).lists(3, &[(200, 2), (200, 0)]);
+        first.wait(seconds).list(200, 0, 3).failures_of("quota.not-exceeded").len()
+    };
+    assert_eq!([46, 47, 48, 49].map(later), [1, 1, 0, 0], "near the Reset");
     let at_once = twice().together(2..=3);
     assert_eq!(at_once.failures_of("quota.not-exceeded"), NONE, "written when the answers went out");
     let refunded = TraceBuilder::new().window(50).lists(4, &[(200, 0), (404, 0), (200, 1), (200, 0)]).together(1..=2);
@@ -284,7 +300,7 @@ fn where_no_header_reports_a_window_more_than_two_minutes_admit_show_that_there_
 #[test]
 fn a_limit_of_0_is_not_said_to_be_exceeded() {
     for rule in ["quota.enforced", "quota.not-exceeded"] {
-        assert_eq!(TraceBuilder::new().list(200, 0, 0).failures_of(rule), NONE);
+        assert_eq!(TraceBuilder::new().window(50).lists(0, &[(200, 0), (200, 0)]).failures_of(rule), NONE);
     }
 }
 
@@ -293,6 +309,7 @@ fn a_request_after_the_last_gets_429_and_the_last_itself_may_fail() {
     let failing = |answers: &[(u16, u64)]| TraceBuilder::new().lists(60, answers).failures_of("quota.enforced");
     assert_eq!(failing(&[(200, 1), (500, 0), (500, 0)]), NONE, "the last may be given back");
     assert_eq!(failing(&[(200, 1), (200, 0), (503, 0)]), [[3, 2]]);
+    assert_eq!(failing(&[(200, 1), (200, 0), (200, 0)]), NONE, "that more is admitted is another matter");
 }
 
 #[test]

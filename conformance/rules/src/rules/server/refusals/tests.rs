@@ -84,6 +84,11 @@ fn somebody_else_may_have_used_what_was_restored() {
     let again = |builder: TraceBuilder| builder.list(429, 0, 7).failures_of("quota.recovers");
     assert_eq!(again(first(3).window(50)), NONE);
     assert_eq!(again(first(3)), [[5, 4]], "nothing was restored");
+    // The reset of the first window was ten seconds ago.
+    assert_eq!(again(first(3).window(-8)), [[5, 4]], "the same window, as clocks go");
+    assert_eq!(again(first(3).window(-7)), NONE, "the next");
+    let spared = TraceBuilder::new().window(10).lists(7, &[(200, 6), (200, 3), (429, 2)]).retry_after("10").wait(20);
+    assert_eq!(again(spared), [[4, 3]], "of a minute the rest is no other limit's");
     assert_eq!(again(TraceBuilder::new().window(10).list(429, 0, 7).retry_after("10").wait(20).window(50)), [[2, 1]]);
 }
 
@@ -95,6 +100,9 @@ fn behind_a_day_somebody_else_may_have_exhausted_the_next_minute() {
     };
     assert_eq!(first(890), NONE);
     assert_eq!(first(899), [[4, 3]], "nobody else uses the key");
+    let exhausted = TraceBuilder::new().window(3_600).lists(1_000, &[(200, 900), (200, 890), (429, 0)]);
+    let again = exhausted.retry_after("3600").wait(3_700).list(429, 0, 1_000);
+    assert_eq!(again.failures_of("quota.recovers"), [[4, 3]], "it was the day that was exhausted");
 }
 
 #[test]
