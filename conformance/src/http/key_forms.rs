@@ -8,10 +8,19 @@ pub(crate) fn toggle_case(key: &str) -> String {
     key.chars().map(|c| if c.is_ascii_lowercase() { c.to_ascii_uppercase() } else { c.to_ascii_lowercase() }).collect()
 }
 
-/// A key of the same length that differs in its last letter alone.
+/// The characters that replace one of a key: the second where the key has the first.
+pub(crate) const REPLACEMENTS: [char; 2] = ['x', 'y'];
+
+/// The key with the character at this index replaced. A key is ASCII.
+pub(crate) fn with_another_character(key: &str, at: usize) -> String {
+    let [usual, other] = REPLACEMENTS;
+    let replacement = if key[at..].starts_with(usual) { other } else { usual };
+    format!("{}{replacement}{}", &key[..at], &key[at + 1..])
+}
+
+/// A key of the same length that differs in its last character alone.
 pub(crate) fn with_another_end(key: &str) -> String {
-    let (start, end) = key.split_at(key.len() - 1);
-    format!("{start}{}", if end == "x" { "y" } else { "x" })
+    with_another_character(key, key.len() - 1)
 }
 
 /// The key as user name and as password of Basic authentication.

@@ -6,6 +6,7 @@
 
 use fastrand::Rng;
 
+use crate::http::key_forms::REPLACEMENTS;
 use crate::options::Options;
 use crate::redaction::{Redactor, VARIABLES, derived_alike, is_credential, key_forms_of};
 use crate::report::without_its_value;
@@ -100,10 +101,16 @@ fn token(exchange: &Exchange) -> Option<&str> {
     exchange.request.authorization.as_deref()?.split_once(' ').map(|(_, token)| token)
 }
 
-/// A random text of the same shape: a letter for each letter, in its case, a digit for each digit, everything else as it is.
+/// A random text of the same shape: a letter for each letter, in its case, a digit for each digit, everything else as it is. Letters that
+/// the judge puts into a key to spoil it are in none: there, one would spoil nothing.
 fn alike(text: &str, rng: &mut Rng) -> String {
     let other = |c: char| match c {
-        'a'..='z' => rng.lowercase(),
+        'a'..='z' => loop {
+            let letter = rng.lowercase();
+            if !REPLACEMENTS.contains(&letter) {
+                break letter;
+            }
+        },
         'A'..='Z' => rng.uppercase(),
         '0'..='9' => rng.digit(10),
         other => other,
@@ -113,7 +120,14 @@ fn alike(text: &str, rng: &mut Rng) -> String {
 
 #[cfg(test)]
 mod tests {
+    use animal_store_rules::trace::exchange::Response;
+    use animal_store_rules::trace::knowledge::Knowledge;
+    use jiff::Timestamp;
+
     use super::*;
+    use crate::http::key_forms::with_another_end;
+    use crate::redaction::redactor_for;
+    use crate::run::judge::context;
 
     #[test]
     fn a_pseudonym_has_the_shape_of_its_key_and_nothing_of_its_text() {
@@ -132,5 +146,40 @@ mod tests {
             text.chars().map(class).map(|c| if c.is_ascii_uppercase() { 'A' } else { c }).collect::<String>()
         };
         assert_eq!(shape(&pseudonym), "aa-Aaaa/9999+aA");
+    }
+
+    #[test]
+    fn an_invalid_key_is_invalid_after_restoration_whatever_the_pseudonym_is() {
+        let mut options = Options::new("http://h/v1", "sk-live-key").expect("usable options");
+        let changed = with_another_end("sk-live-key");
+        let redactor = redactor_for(&options, &trace_of(&changed));
+        for seed in 0..1_000 {
+            options.seed = seed;
+            let (trace, with_pseudonyms) = without_secrets(&trace_of(&changed), &options);
+            let key = with_pseudonyms.api_key.reveal();
+            assert_ne!(token(&trace.exchanges[0]), Some(key), "seed {seed}");
+            let shown = trace_of(&redactor.redact(&changed)).exchanges;
+            assert_ne!(token(&restored(shown, &with_pseudonyms)[0]), Some(key), "seed {seed}");
+        }
+    }
+
+    /// The trace of one request with this bearer token.
+    fn trace_of(token: &str) -> Trace {
+        let at = Timestamp::UNIX_EPOCH;
+        let exchange = Exchange {
+            number: 1,
+            probe: "tour".into(),
+            step: String::new(),
+            case: None,
+            request: Request::new("GET", "/pets").authorization(format!("Bearer {token}")),
+            outcome: Outcome::Response(Response { status: 401, headers: Vec::new(), body: Vec::new(), cut: false }),
+            sent_at: at,
+            received_at: at,
+            known: Knowledge::default(),
+        };
+        Trace {
+            context: context(&Options::new("http://h/v1", "sk-live-key").expect("usable options")),
+            exchanges: vec![exchange],
+        }
     }
 }

@@ -138,16 +138,15 @@ pub(crate) fn key_forms_of(key: &str, variable: &str) -> Vec<(String, String)> {
 /// The variables that hold the keys of a run, in the order of its keys.
 pub(crate) const VARIABLES: [&str; 2] = [API_KEY, QUOTA_KEY];
 
-/// The token that is derived from another key as this one is from its key: the same beginning, or the same character changed.
+/// The token that is derived from another key as this one is from its key: the same beginning, or the same character changed. The other
+/// key contains none of [`key_forms::REPLACEMENTS`], so what is derived from it is another text than the key itself.
 pub(crate) fn derived_alike(key: &str, token: &str, other: &str) -> Option<String> {
     derived(key, token, "")?;
     let alike = token.bytes().zip(key.bytes()).take_while(|(one, other)| one == other).count();
     if alike == token.len() {
         return Some(other[..alike].to_owned());
     }
-    let changed =
-        if token[alike..=alike] == other[alike..=alike] { &key[alike..=alike] } else { &token[alike..=alike] };
-    Some(format!("{}{changed}{}", &other[..alike], &other[alike + 1..]))
+    Some(format!("{}{}{}", &other[..alike], &token[alike..=alike], &other[alike + 1..]))
 }
 
 /// The key percent-encoded, except for these characters, which are allowed in a query or a path.

@@ -1,5 +1,6 @@
 //! A generated request, without a name, a category and a key.
 
+use crate::http::key_forms::with_another_character;
 use crate::probes::replaced;
 use crate::probes::session::Session;
 use animal_store_rules::trace::exchange::Request;
@@ -92,7 +93,9 @@ impl Mutation {
             Mutation::Suffix(suffix) => request.authorization(bearer(&format!("{key}{suffix}"))),
             Mutation::Prefix(prefix) => request.authorization(bearer(&format!("{prefix}{key}"))),
             Mutation::Cut(percent) => request.authorization(bearer(&key[..index(key, *percent)])),
-            Mutation::Changed(percent) => request.authorization(bearer(&changed(key, *percent))),
+            Mutation::Changed(percent) => {
+                request.authorization(bearer(&with_another_character(key, index(key, *percent))))
+            }
             Mutation::Scheme(scheme) => request.authorization(credential_under(scheme, key)),
         }
     }
@@ -101,13 +104,6 @@ impl Mutation {
 /// The index of the character at this percentage of the length of a key, which is ASCII.
 fn index(key: &str, percent: usize) -> usize {
     (key.len() - 1) * percent.min(100) / 100
-}
-
-/// The key with one character changed.
-fn changed(key: &str, percent: usize) -> String {
-    let at = index(key, percent);
-    let letter = if key[at..].starts_with('x') { 'y' } else { 'x' };
-    format!("{}{letter}{}", &key[..at], &key[at + 1..])
 }
 
 fn credential_under(scheme: &str, key: &str) -> String {
