@@ -83,7 +83,7 @@ fn ambiguous(&Facts { history, .. }: &Facts<'_>, ambiguity: Ambiguity, what: &st
 
 /// The status of an answer to a valid key, if not 429.
 fn keyed_status(entry: &Entry<'_>) -> Option<u16> {
-    entry.key().and(entry.status()).filter(|status| *status != 429)
+    entry.status().filter(|_| entry.is_admitted())
 }
 
 fn status_default(&Facts { history, .. }: &Facts<'_>) -> Option<String> {

@@ -3,6 +3,7 @@
 //! The file is compiled in, so a binary carries the catalogue that its rules were written for; the tests hold the two
 //! together. Rules are looked up by identifier and never define text of their own.
 
+pub mod figures;
 pub mod plan;
 pub mod scope;
 

@@ -118,6 +118,12 @@ impl<'t> Entry<'t> {
         self.status() == Some(429) && self.key().is_some()
     }
 
+    /// Whether a request with a valid key was answered, and not refused for the rate.
+    #[must_use]
+    pub fn is_admitted(&self) -> bool {
+        self.key().is_some() && !matches!(self.status(), None | Some(429))
+    }
+
     /// Whether the whole exchange lies before the sending of another: then the server dealt with it first. None precedes itself,
     /// even if it took no time by a coarse clock.
     #[must_use]

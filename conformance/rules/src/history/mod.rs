@@ -6,6 +6,7 @@ use std::collections::{HashMap, HashSet};
 
 use jiff::{SignedDuration, Timestamp};
 
+use crate::catalogue::figures::REMOVAL;
 use crate::request::{self, CreateBody, Draft, Existence, Expectation, Operation, PetId};
 use crate::tolerance::Tolerance;
 use crate::trace::knowledge::{Extent, Fact};
@@ -264,8 +265,6 @@ impl<'t> History<'t> {
     /// is known: neither whose clock its times are from nor whether that clock was right. Nor is it where that time is withheld.
     #[must_use]
     pub fn era(&self, entry: &Entry<'_>) -> Era {
-        /// 2030-12-05T00:00:00Z
-        const REMOVAL: Timestamp = Timestamp::constant(1_922_659_200, 0);
         if let Some(assumed) = self.context.assumed_date {
             return if assumed < REMOVAL { Era::Before } else { Era::After };
         }

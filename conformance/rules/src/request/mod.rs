@@ -5,6 +5,7 @@
 //! debatable, because an accusation must rest on something the specification says.
 use std::collections::HashSet;
 
+use crate::catalogue::figures::{DEFAULT_LIMIT, MAX_LIMIT};
 use crate::trace::exchange::Request;
 use crate::trace::{Context, conditions};
 
@@ -106,7 +107,7 @@ impl ListQuery {
     #[must_use]
     pub fn bound(&self) -> Option<usize> {
         match self.limit {
-            Parameter::Absent => Some(20),
+            Parameter::Absent => Some(DEFAULT_LIMIT),
             Parameter::Lawful(limit) => Some(limit),
             Parameter::Ambiguous(_) | Parameter::Repeated => None,
         }
@@ -152,7 +153,7 @@ fn list_query(query: &str) -> ListQuery {
     let limit = match values("limit")[..] {
         [] => Parameter::Absent,
         [text] => match text.parse::<usize>() {
-            Ok(limit @ 1..=100) if text == limit.to_string() => Parameter::Lawful(limit),
+            Ok(limit @ 1..=MAX_LIMIT) if text == limit.to_string() => Parameter::Lawful(limit),
             _ => Parameter::Ambiguous(text.to_owned()),
         },
         _ => Parameter::Repeated,

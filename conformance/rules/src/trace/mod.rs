@@ -15,6 +15,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 
 use crate::catalogue::plan::PlanLimits;
 use exchange::{Exchange, Request};
@@ -57,7 +58,7 @@ pub struct Context {
 }
 
 /// A part of the plan that was not carried out.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct LeftOut {
     /// The beginning of the identifiers concerned, such as `quota.`; empty for all.
     pub requirements: Cow<'static, str>,

@@ -34,7 +34,7 @@ pub(crate) const RULES: &[Rule] = &[
 
 /// Creations with a valid key that were not refused for the rate.
 fn admitted<'d>(history: &'d History<'_>) -> impl Iterator<Item = (&'d Entry<'d>, &'d CreateBody)> {
-    history.creates().filter(|(entry, _)| entry.key().is_some() && !matches!(entry.status(), None | Some(429)))
+    history.creates().filter(|(entry, _)| entry.is_admitted())
 }
 
 fn success(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {

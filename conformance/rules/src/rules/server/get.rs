@@ -16,7 +16,7 @@ pub(crate) const RULES: &[Rule] = &[
 
 /// Gets with a valid key that were not refused for the rate.
 fn admitted<'d>(history: &'d History<'_>) -> impl Iterator<Item = (&'d Entry<'d>, PetId)> {
-    history.gets().filter(|(entry, _)| entry.key().is_some() && !matches!(entry.status(), None | Some(429)))
+    history.gets().filter(|(entry, _)| entry.is_admitted())
 }
 
 fn success(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use crate::catalogue::figures::{DEFAULT_LIMIT, MAX_LIMIT};
 use crate::facts::Facts;
 use crate::history::{Animal, Entry, History};
 use crate::request::{ListQuery, Parameter};
@@ -26,7 +27,7 @@ pub(crate) const RULES: &[Rule] = &[
 
 /// Lists with a valid key that were not refused for the rate.
 fn admitted<'d>(history: &'d History<'_>) -> impl Iterator<Item = (&'d Entry<'d>, &'d ListQuery)> {
-    history.lists().filter(|(entry, _)| entry.key().is_some() && !matches!(entry.status(), None | Some(429)))
+    history.lists().filter(|(entry, _)| entry.is_admitted())
 }
 
 /// Lists that were answered with 200 and an array.
@@ -75,21 +76,18 @@ fn limit_minimum(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) 
 }
 
 fn limit_maximum(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
-    for (entry, _) in admitted(history).filter(|(_, q)| q.is_lawful() && q.limit == Parameter::Lawful(100)) {
+    for (entry, _) in admitted(history).filter(|(_, q)| q.is_lawful() && q.limit == Parameter::Lawful(MAX_LIMIT)) {
         judgement.require(entry, entry.status() == Some(200), "200 for limit=100", || counted(entry));
     }
     for (entry, _, animals) in arrays(history) {
-        judgement.require(entry, animals.len() <= MAXIMUM, "never more than 100 animals", || counted(entry));
+        judgement.require(entry, animals.len() <= MAX_LIMIT, "never more than 100 animals", || counted(entry));
     }
     let known = history.ids().count();
-    if known <= MAXIMUM {
+    if known <= MAX_LIMIT {
         let seen = if known == 1 { "1 animal was seen".to_owned() } else { format!("{known} animals were seen") };
         judgement.unseen = Some(format!("only {seen}: whether a list with more than 100 is cut short was not"));
     }
 }
-
-/// No list is longer.
-const MAXIMUM: usize = 100;
 
 fn counted(entry: &Entry<'_>) -> String {
     match entry.status() {
@@ -103,9 +101,10 @@ fn counted(entry: &Entry<'_>) -> String {
 
 fn limit_default(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     for (entry, query, animals) in arrays(history).filter(|(_, q, _)| q.is_lawful() && q.limit == Parameter::Absent) {
-        judgement.require(entry, animals.len() <= 20, "at most 20 animals without a limit", || counted(entry));
+        judgement
+            .require(entry, animals.len() <= DEFAULT_LIMIT, "at most 20 animals without a limit", || counted(entry));
         if query.status == Parameter::Absent {
-            let is_full = animals.len() >= 20;
+            let is_full = animals.len() >= DEFAULT_LIMIT;
             let known = if is_full { animals.len() } else { expected_among(history, entry, query).len() };
             let full = is_full || animals.len() >= known;
             judgement.require(entry, full, "20 animals without a limit, when there are so many", || {

@@ -1,7 +1,6 @@
 //! Store orders: the operation exists, and nothing else is known about it.
 
 use crate::facts::Facts;
-use crate::history::Entry;
 use crate::request::Operation;
 use crate::rules::needs::Needs;
 use crate::rules::{Judgement, Rule};
@@ -9,9 +8,8 @@ use crate::rules::{Judgement, Rule};
 pub(crate) const RULES: &[Rule] = &[Rule::new("orders.exists", exists).needing(Needs::CREDENTIAL)];
 
 fn exists(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
-    let is_answered = |entry: &&Entry<'_>| entry.key().is_some() && entry.status() != Some(429);
     let orders = history.entries.iter().filter(|entry| entry.operation == Operation::Orders);
-    for entry in orders.filter(is_answered) {
+    for entry in orders.filter(|entry| entry.is_admitted()) {
         judgement.require_lawful(history, entry, "an operation that exists");
     }
 }

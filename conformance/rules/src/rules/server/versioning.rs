@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use sfv::visitor::{Ignored, ItemVisitor, ParameterVisitor, parameter_visitor_with};
 use sfv::{BareItemFromInput, Parser};
 
+use crate::catalogue::figures::REMOVAL;
 use crate::facts::Facts;
 use crate::history::Era;
 use crate::request::PetId;
@@ -60,8 +61,7 @@ fn sunset(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
 
 /// Whether an instant lies on 5 December 2030 in UTC, or is the first moment of that day somewhere east of it.
 fn names_the_day(instant: Timestamp) -> bool {
-    let day: Timestamp = "2030-12-05T00:00:00Z".parse().expect("a constant timestamp");
-    let hours = instant.duration_since(day).as_secs_f64() / 3600.0;
+    let hours = instant.duration_since(REMOVAL).as_secs_f64() / 3600.0;
     (-14.0..24.0).contains(&hours)
 }
 

@@ -33,7 +33,7 @@ pub struct Head {
     pub keys: Vec<String>,
     /// The limits of the keys' plan, if they are known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub plan_limits: Option<Limits>,
+    pub plan_limits: Option<PlanLimits>,
     /// A category in which animals can be created.
     pub category_id: i64,
     /// The date to assume instead of the one that responses report, RFC 3339.
@@ -44,7 +44,7 @@ pub struct Head {
     pub name_mark: Option<String>,
     /// Why parts of a run were not carried out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub left_out: Vec<Part>,
+    pub left_out: Vec<LeftOut>,
     /// The fixed parts of a run that were not sent to their end.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unfinished: Vec<String>,
@@ -62,24 +62,6 @@ pub struct Writer {
     pub version: String,
 }
 
-/// The limits of a plan.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
-pub struct Limits {
-    /// Requests a minute.
-    pub per_minute: u64,
-    /// Requests a day.
-    pub per_day: u64,
-}
-
-/// A part of a run that was not carried out.
-#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-pub struct Part {
-    /// The beginning of the identifiers concerned; empty for all.
-    pub requirements: String,
-    /// Why.
-    pub reason: String,
-}
-
 impl Head {
     /// What the recording of a trace says of itself. The keys of the context must be pseudonyms.
     #[must_use]
@@ -92,11 +74,11 @@ impl Head {
             base_url: context.base_url.clone(),
             replicas: context.replicas.clone(),
             keys: context.keys.iter().map(|key| key.reveal().to_owned()).collect(),
-            plan_limits: context.plan_limits.map(|PlanLimits { per_minute, per_day }| Limits { per_minute, per_day }),
+            plan_limits: context.plan_limits,
             category_id: context.category_id,
             assumed_date: context.assumed_date.map(|date| date.to_string()),
             name_mark: context.name_mark.clone(),
-            left_out: context.left_out.iter().map(part).collect(),
+            left_out: context.left_out.clone(),
             unfinished: context.unfinished.iter().map(|part| part.to_string()).collect(),
             options: serde_json::Value::Null,
         }
@@ -119,20 +101,12 @@ impl Head {
             base_url: self.base_url.clone(),
             replicas: self.replicas.clone(),
             keys: keys.collect::<Result<_, _>>()?,
-            plan_limits: self.plan_limits.map(|Limits { per_minute, per_day }| PlanLimits { per_minute, per_day }),
+            plan_limits: self.plan_limits,
             category_id: self.category_id,
             name_mark: self.name_mark.clone(),
             assumed_date: date.map_err(|error| wrong(format!("assumed_date: {error}")))?,
-            left_out: self.left_out.iter().map(left_out).collect(),
+            left_out: self.left_out.clone(),
             unfinished: self.unfinished.iter().cloned().map(Cow::Owned).collect(),
         })
     }
-}
-
-fn part(left_out: &LeftOut) -> Part {
-    Part { requirements: left_out.requirements.to_string(), reason: left_out.reason.clone() }
-}
-
-fn left_out(part: &Part) -> LeftOut {
-    LeftOut { requirements: Cow::Owned(part.requirements.clone()), reason: part.reason.clone() }
 }

@@ -12,7 +12,7 @@ mod head;
 
 use std::io::BufRead;
 
-pub use head::{Head, Limits, Part, Writer};
+pub use head::{Head, Writer};
 
 /// No line, and no single exchange, of more bytes than this is read. The bodies of an exchange are at most 16 MiB, and each byte of a
 /// control character takes six in JSON.
