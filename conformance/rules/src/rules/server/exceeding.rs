@@ -20,6 +20,7 @@ fn enforced(facts: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
     let expected = "429 for the request after the last that the limit admits";
     let limited = key.refused();
     (0..limited).for_each(|_| judgement.hold());
+    let before = judgement.failures.len();
     // A Limit of 0 is none, which `headers.limit-figure` says.
     for admitted in key.windows().iter().filter(|admitted| limited == 0 && admitted[0].window.limit > 0) {
         let limit = admitted[0].window.limit;
@@ -29,7 +30,7 @@ fn enforced(facts: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
         }
     }
     // Where no answer reports a window, the clock alone shows it.
-    if let Some([first, last]) = key.bursts().next().filter(|_| limited == 0 && judgement.failures.is_empty()) {
+    if let Some([first, last]) = key.bursts().next().filter(|_| limited == 0 && judgement.failures.len() == before) {
         judgement.fail(&[last, first], expected, key.burst_text());
     }
     still_limited(facts, key, judgement);

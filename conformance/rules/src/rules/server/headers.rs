@@ -209,21 +209,23 @@ fn within_its_window(facts: &Facts<'_>, entry: &Entry<'_>, judgement: &mut Judge
     let day = Tolerance::DAY.seconds();
     let length = if is_of_minute { Tolerance::MINUTE.seconds() } else { day };
     let slack = Tolerance::CLOCK_SLACK.seconds();
-    let (now, earliest, latest) = match Arrival::of(entry) {
+    let (clock, now, earliest, latest) = match Arrival::of(entry) {
         // The headers may have been written when the request came in, the Date when the answer went out. An answer takes whole seconds
         // and a part of one.
-        Some(arrival) => (arrival.latest, arrival.earliest - 1 - slack, arrival.latest + length + slack),
+        Some(arrival) => {
+            ("the response's Date", arrival.latest, arrival.earliest - 1 - slack, arrival.latest + length + slack)
+        }
         // Whose clock the times of a sample are from is unknown, and what is withheld may be any time.
         None if facts.history.is_sample() || withholds_time(entry) => return,
         // Without a Date the server's clock is unknown; a day off is still no other unit.
         None => {
             let now = entry.exchange.received_at.as_second();
-            (now, now - day, now + 2 * day)
+            ("the judge's clock, as there is no Date,", now, now - day, now + 2 * day)
         }
     };
     let held = (earliest..=latest).contains(&reset);
     judgement.require(entry, held, "the Unix time in seconds at which the present window ends", || {
-        format!("Reset {reset}, {} from the response's Date at {now}", distance(reset.saturating_sub(now)))
+        format!("Reset {reset}, {} from {clock} at {now}", distance(reset.saturating_sub(now)))
     });
 }
 
