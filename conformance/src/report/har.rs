@@ -149,6 +149,8 @@ struct Content<'r> {
     encoding: Option<&'static str>,
     #[serde(rename = "_cut", skip_serializing_if = "std::ops::Not::not")]
     cut: bool,
+    #[serde(rename = "_unread", skip_serializing_if = "std::ops::Not::not")]
+    unread: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     comment: Option<String>,
 }
@@ -221,6 +223,7 @@ fn response(response: &RecordedResponse) -> Response<'_> {
             text: Some(body.base64.as_deref().unwrap_or(&body.text)),
             encoding: body.base64.as_ref().map(|_| "base64"),
             cut: body.cut,
+            unread: body.unread,
             comment: comment(body),
         },
         redirect_url: value(&response.headers, "location"),
@@ -238,7 +241,15 @@ fn no_response(exchange: &RecordedExchange) -> Response<'_> {
         http_version: "",
         cookies: Vec::new(),
         headers: Vec::new(),
-        content: Content { size: 0, mime_type: "", text: None, encoding: None, cut: false, comment: None },
+        content: Content {
+            size: 0,
+            mime_type: "",
+            text: None,
+            encoding: None,
+            cut: false,
+            unread: false,
+            comment: None,
+        },
         redirect_url: "",
         headers_size: UNKNOWN,
         body_size: UNKNOWN,

@@ -222,6 +222,7 @@ fn body(bytes: &[u8], cut: bool, redactor: &Redactor) -> RecordedBody {
         base64: (!faithful).then(|| BASE64_STANDARD.encode(kept)),
         size: bytes.len(),
         cut: cut || !is_whole,
+        unread: cut,
     }
 }
 

@@ -69,4 +69,6 @@ pub struct RecordedBody {
     pub size: usize,
     /// Whether the body is truncated here.
     pub cut: bool,
+    /// Whether the body went on after what the judge read of it.
+    pub unread: bool,
 }

@@ -66,6 +66,9 @@ pub(super) struct Content {
     pub(super) encoding: Option<String>,
     #[serde(rename = "_cut")]
     pub(super) cut: bool,
+    /// Whether the body went on after what was read of it.
+    #[serde(rename = "_unread")]
+    pub(super) unread: bool,
 }
 
 /// Some exporters write null for what is empty.

@@ -42,7 +42,7 @@ pub(super) fn exchange(head: &Head, entry: &Entry) -> Result<Exchange, Unreadabl
             }
             let body = received(&response.content).ok_or_else(|| wrong("a response body that is not base64"))?;
             let headers = response.headers.iter().map(|Field { name, value }| (name.clone(), value.clone())).collect();
-            Outcome::Response(Response { status: response.status as u16, headers, body, cut: false })
+            Outcome::Response(Response { status: response.status as u16, headers, body, cut: response.content.unread })
         }
         (None, None) => return Err(wrong("no response")),
     };
