@@ -5,43 +5,43 @@ use std::path::Path;
 
 use toml_edit::{DocumentMut, Item};
 
-use crate::report::{Report, RequirementReport};
+use crate::http::errors::of_file;
+use crate::report::Report;
 use animal_store_rules::verdict::Status;
+use animal_store_rules::verdict::known_failing::{Entry, KnownFailing};
 
 /// A file that cannot be written or changed.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Unusable {
     /// It cannot be read.
-    #[error("cannot read {0}: {1}")]
+    #[error("cannot read {0}: {problem}", problem = of_file(.1))]
     Read(String, std::io::Error),
     /// It cannot be written.
-    #[error("cannot write {0}: {1}")]
+    #[error("cannot write {0}: {problem}", problem = of_file(.1))]
     Write(String, std::io::Error),
     /// It was changed during the run, and is no TOML any more.
     #[error("{0}: {1}")]
     Toml(String, toml_edit::TomlError),
 }
 
-/// Writes the file for a report.
-pub(super) fn write(path: &Path, report: &Report) -> Result<(), Unusable> {
-    std::fs::write(path, of_report(report)).map_err(|error| Unusable::Write(path.display().to_string(), error))
+/// Writes the file for a report on a run for which these were listed.
+pub(super) fn write(path: &Path, report: &Report, listed: &KnownFailing) -> Result<(), Unusable> {
+    std::fs::write(path, of_report(report, listed)).map_err(|error| Unusable::Write(path.display().to_string(), error))
 }
 
-/// An entry for each requirement that is broken, with what was found. A reason that was given stays.
-fn of_report(report: &Report) -> String {
+/// An entry for each requirement that is broken, with what was found. A reason that was given stays, and so does a last day that is not
+/// over.
+fn of_report(report: &Report, listed: &KnownFailing) -> String {
     let mut text = "# Requirements that are known to fail: replace each reason, for example by a ticket.\n".to_owned();
-    let is_broken = |requirement: &&RequirementReport| {
-        requirement.selected && matches!(requirement.status, Status::Fail | Status::KnownFailing)
-    };
-    for requirement in report.requirements.iter().filter(is_broken) {
-        let reason = match (requirement.status, &requirement.reason) {
-            (Status::KnownFailing, Some(reason)) => reason.clone(),
-            _ => requirement.findings(),
+    for requirement in report.requirements.iter().filter(|requirement| requirement.is_broken()) {
+        let entry = match listed.entry(&requirement.id) {
+            Some(entry) if requirement.status == Status::StaleKnownFailing => {
+                Entry::new(&requirement.id, &entry.reason, None)
+            }
+            Some(entry) => entry.clone(),
+            None => Entry::new(&requirement.id, &requirement.findings(), None),
         };
-        let reason: String = reason.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-        // A JSON string without control characters is a basic string of TOML too.
-        let reason = serde_json::Value::from(reason);
-        text.push_str(&format!("\n[[known-failing]]\nid = \"{}\"\nreason = {reason}\n", requirement.id));
+        text.push_str(&format!("\n{}", entry.toml()));
     }
     text
 }
@@ -104,9 +104,11 @@ fn without(text: &str, holds: impl Fn(&str) -> bool) -> Result<(String, Vec<Stri
 
 #[cfg(test)]
 mod tests {
-    use animal_store_rules::verdict::known_failing::KnownFailing;
+    use animal_store_rules::trace::Trace;
 
     use super::*;
+    use crate::options::Options;
+    use crate::run::judge::context;
 
     const FILE: &str = r#"# Known failures of the old shop.
 
@@ -152,6 +154,30 @@ reason = "ticket 3"
             assert!(!removed.is_empty() && !left.contains("reason"), "{left}");
             assert_eq!(KnownFailing::parse(&left), Ok(KnownFailing::default()));
         }
+    }
+
+    #[test]
+    fn a_reason_that_was_given_stays_and_a_last_day_that_is_over_does_not() {
+        let entry = |expires: &str| {
+            format!("[[known-failing]]\nid = \"list.array\"\nreason = \"ticket 3\"\nexpires = \"{expires}\"\n")
+        };
+        let written = |status, expires: &str| {
+            let mut report = report_of_nothing();
+            let requirement =
+                report.requirements.iter_mut().find(|requirement| requirement.id == "list.array").unwrap();
+            (requirement.status, requirement.selected, requirement.failures) = (status, true, 2);
+            of_report(&report, &KnownFailing::parse(&entry(expires)).unwrap())
+        };
+        assert!(written(Status::KnownFailing, "2099-12-31").ends_with(&entry("2099-12-31")));
+        let expired = written(Status::StaleKnownFailing, "2026-01-01");
+        assert!(expired.ends_with("id = \"list.array\"\nreason = \"ticket 3\"\n"), "{expired}");
+    }
+
+    /// The report on a run that sent nothing.
+    fn report_of_nothing() -> Report {
+        let options = Options::new("http://h/v1", "sk-1").unwrap();
+        let trace = Trace { context: context(&options), exchanges: Vec::new() };
+        crate::run::judge::conclude(&trace, &options, None)
     }
 
     #[test]

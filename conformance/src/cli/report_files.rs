@@ -6,6 +6,7 @@ use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use super::values::ReportFile;
+use crate::http::errors::of_file;
 use crate::report::Report;
 
 /// Report files that can be written, as far as can be checked beforehand.
@@ -198,7 +199,7 @@ fn way(path: &Path) -> Result<Way, (String, String)> {
     if path.as_os_str() == "-" {
         return Ok(Way::StandardOutput);
     }
-    let elsewhere = |error: io::Error| (error.to_string(), "Choose a file in a writable directory.".to_owned());
+    let elsewhere = |error: io::Error| (of_file(&error), "Choose a file in a writable directory.".to_owned());
     match fs::metadata(path) {
         Ok(found) if found.is_dir() => {
             let inside = path.join("report");
@@ -241,7 +242,8 @@ fn folder(path: &Path) -> &Path {
 /// Creates a temporary file with a unique name in the directory of the path.
 fn temporary(path: &Path) -> io::Result<(File, PathBuf)> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let temporary = folder(path).join(format!(".{name}.{}.part", std::process::id()));
+    // In containers, processes have the same number again and again, and one that was killed leaves its file behind.
+    let temporary = folder(path).join(format!(".{name}.{:016x}.part", fastrand::u64(..)));
     File::create_new(&temporary).map(|file| (file, temporary))
 }
 

@@ -5,7 +5,6 @@ use std::path::Path;
 use super::usage_error::UsageError;
 use crate::report::Report;
 use animal_store_rules::catalogue::catalogue;
-use animal_store_rules::verdict::Status;
 
 /// What is taken from an earlier report.
 #[derive(Debug, Eq, PartialEq)]
@@ -27,8 +26,7 @@ impl Rerun {
     }
 
     fn of(report: &Report) -> Result<Rerun, String> {
-        let is_broken = |status| matches!(status, Status::Fail | Status::KnownFailing);
-        let broken = report.requirements.iter().filter(|requirement| is_broken(requirement.status));
+        let broken = report.requirements.iter().filter(|requirement| requirement.is_broken());
         let broken: Vec<String> = broken.map(|requirement| requirement.id.clone()).collect();
         if broken.is_empty() {
             return Err("nothing is broken in it".to_owned());

@@ -25,6 +25,7 @@ use crate::report::text::Detail;
 use crate::run::judge::{Judge, RunError};
 use animal_store_rules::catalogue::plan::Plan;
 use animal_store_rules::catalogue::scope::Profile;
+use animal_store_rules::verdict::known_failing::KnownFailing;
 
 /// The server to judge when no target is named.
 #[derive(Clone, Debug)]
@@ -154,6 +155,7 @@ impl Invocation {
                 }
             }
         }
+        let listed = options.known_failing.clone();
         let judge = Judge::new(options).listener(move |event| listener.show(event)).interrupted_by(interrupt);
         let outcome = if files.want_trace() {
             judge.run_and_record().await.map(|(report, trace)| (report, files.write_trace(&trace)))
@@ -166,7 +168,7 @@ impl Invocation {
                 if let Some(image_run) = &image_run {
                     image_run.add_to(&mut report).await;
                 }
-                let code = self.deliver(&report, files);
+                let code = self.deliver(&report, &listed, files);
                 match unwritten {
                     None => code,
                     Some(problem) => could_not_run(&problem),
@@ -177,7 +179,9 @@ impl Invocation {
                 files.remove_earlier();
                 let is_usage = matches!(
                     error,
-                    RunError::Client(_) | RunError::AnotherPlan(_) | RunError::Stopped(Stop::NoSuchCase { .. })
+                    RunError::Client(_)
+                        | RunError::AnotherPlan(_)
+                        | RunError::Stopped(Stop::NoSuchCase { .. })
                 );
                 let code = if is_usage { usage(&error) } else { could_not_run(&error) };
                 if let Some(image_run) = &image_run {
@@ -205,23 +209,23 @@ impl Invocation {
         }
     }
 
-    fn deliver(&self, report: &Report, files: &ReportFiles<'_>) -> ExitCode {
+    fn deliver(&self, report: &Report, listed: &KnownFailing, files: &ReportFiles<'_>) -> ExitCode {
         let detail = match (self.arguments.quiet, self.arguments.verbose) {
             (true, _) => Detail::Quiet,
             (_, true) => Detail::Verbose,
             _ => Detail::Normal,
         };
         let code = deliver(report, self.arguments.format, detail, files);
-        match self.note_known_failures(report) {
+        match self.note_known_failures(report, listed) {
             Ok(()) => code,
             Err(problem) => could_not_run(&problem),
         }
     }
 
     /// Writes and prunes the files of known failures, as far as asked for.
-    fn note_known_failures(&self, report: &Report) -> Result<(), known_failing::Unusable> {
+    fn note_known_failures(&self, report: &Report, listed: &KnownFailing) -> Result<(), known_failing::Unusable> {
         if let Some(path) = &self.arguments.write_known_failing {
-            known_failing::write(path, report)?;
+            known_failing::write(path, report, listed)?;
         }
         let Some(path) = self.arguments.known_failing.as_deref().filter(|_| self.arguments.prune_known_failing) else {
             return Ok(());

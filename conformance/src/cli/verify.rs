@@ -33,7 +33,8 @@ impl Arguments {
             let text = format!("verified: the trace of {exchanges} exchanges gives the same report\n");
             return print(&text, ExitCode::Success);
         }
-        let mut text = format!("the trace gives another report: {} differences\n", verification.count);
+        let differences = if verification.count == 1 { "difference" } else { "differences" };
+        let mut text = format!("the trace gives another report: {} {differences}\n", verification.count);
         verification.differences.iter().for_each(|difference| text.push_str(&format!("  {difference}\n")));
         let more = verification.count - verification.differences.len();
         if more > 0 {

@@ -6,7 +6,7 @@ use super::Input;
 use crate::report::{CatalogueVersion, Implementation, Report};
 use animal_store_rules::catalogue::Level;
 use animal_store_rules::catalogue::scope::Profile;
-use animal_store_rules::verdict::{Status, Verdict};
+use animal_store_rules::verdict::Verdict;
 
 /// An implementation, by its latest report.
 #[derive(Clone, Debug, Serialize)]
@@ -75,7 +75,7 @@ pub(super) fn columns(latest: &[&Input], catalogues: &[CatalogueVersion]) -> Vec
     let columns = latest.iter().zip(&titles).map(|(input, title)| {
         let report = &input.report;
         let at = if ambiguous(title) { format!(" at {}", report.target.base_url) } else { String::new() };
-        let stated = || report.requirements.iter().filter(|r| r.selected && r.level == Level::Stated);
+        let stated = report.total(Level::Stated);
         Column {
             title: format!("{title}{at}"),
             implementation: report.target.implementation.clone(),
@@ -84,8 +84,8 @@ pub(super) fn columns(latest: &[&Input], catalogues: &[CatalogueVersion]) -> Vec
             verdict: report.verdict,
             profile: report.profile,
             strict: report.strict,
-            held: stated().filter(|requirement| requirement.status == Status::Pass).count(),
-            stated: stated().count(),
+            held: stated.pass,
+            stated: stated.selected(),
             started_at: report.started_at.clone(),
             judge: report.tool.version.clone(),
             catalogue: catalogues.iter().position(|catalogue| *catalogue == report.catalogue).unwrap_or_default(),

@@ -84,7 +84,7 @@ pub struct Cell {
 pub enum Outcome {
     /// It is broken, and that is a violation.
     Violated,
-    /// It is listed as known to fail, and holds.
+    /// It is listed as known to fail, but it holds or its entry has expired.
     StaleKnownFailing,
     /// It is broken, and that is a warning.
     Warning,
@@ -115,7 +115,7 @@ impl Outcome {
     pub fn word(self) -> &'static str {
         match self {
             Outcome::Violated => "violated",
-            Outcome::StaleKnownFailing => "no longer known to fail",
+            Outcome::StaleKnownFailing => "stale known failure",
             Outcome::Warning => "warning",
             Outcome::KnownFailing => "known to fail",
             Outcome::NotExercised => "not exercised",
@@ -236,13 +236,9 @@ fn ids(reports: &[&Report]) -> Vec<String> {
     ids
 }
 
-fn find<'r>(report: &'r Report, id: &str) -> Option<&'r RequirementReport> {
-    report.requirements.iter().find(|requirement| requirement.id == id)
-}
-
 fn row(reports: &[&Report], id: &str) -> Option<Row> {
-    let any = reports.iter().find_map(|report| find(report, id)).filter(|found| found.level != Level::Open)?;
-    let cells: Vec<Cell> = reports.iter().map(|report| cell(find(report, id))).collect();
+    let any = reports.iter().find_map(|report| report.requirement(id)).filter(|found| found.level != Level::Open)?;
+    let cells: Vec<Cell> = reports.iter().map(|report| cell(report.requirement(id))).collect();
     let mut judged = cells.iter().map(|cell| cell.outcome).filter(|outcome| *outcome != Outcome::NotJudged);
     // What no run judged, such as what the specification asks of clients, is no row.
     let first = judged.next()?;

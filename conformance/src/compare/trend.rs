@@ -6,7 +6,7 @@ use super::{Input, column};
 use crate::diff::{self, Kind};
 use crate::report::Report;
 use animal_store_rules::catalogue::Level;
-use animal_store_rules::verdict::{Status, Verdict};
+use animal_store_rules::verdict::Verdict;
 
 /// The runs against one implementation, in any version and at any address, the first one first.
 #[derive(Clone, Debug, Serialize)]
@@ -65,14 +65,14 @@ fn run(before: Option<&Report>, input: &Input) -> Run {
         let changes = difference.iter().flat_map(|difference| &difference.requirements);
         changes.filter(|change| change.kind == kind).map(|change| change.id.clone()).collect()
     };
-    let stated = || report.requirements.iter().filter(|r| r.selected && r.level == Level::Stated);
+    let stated = report.total(Level::Stated);
     Run {
         started_at: report.started_at.clone(),
         version: report.target.implementation.version.clone(),
         base_url: report.target.base_url.clone(),
         verdict: report.verdict,
-        held: stated().filter(|requirement| requirement.status == Status::Pass).count(),
-        stated: stated().count(),
+        held: stated.pass,
+        stated: stated.selected(),
         worse: changed(Kind::Worse),
         better: changed(Kind::Better),
         otherwise: changed(Kind::Other),

@@ -112,16 +112,12 @@ pub fn json(difference: &Difference) -> String {
 
 /// The identifiers of both reports, each once, in the order of the specification.
 fn ids<'r>(before: &'r Report, after: &'r Report) -> impl Iterator<Item = &'r str> {
-    let removed = before.requirements.iter().filter(|r| find(after, &r.id).is_none());
+    let removed = before.requirements.iter().filter(|r| after.requirement(&r.id).is_none());
     after.requirements.iter().chain(removed).map(|requirement| requirement.id.as_str())
 }
 
-fn find<'r>(report: &'r Report, id: &str) -> Option<&'r RequirementReport> {
-    report.requirements.iter().find(|requirement| requirement.id == id)
-}
-
 fn change(before: &Report, after: &Report, id: &str) -> Option<Change> {
-    let (before, after) = (find(before, id), find(after, id));
+    let (before, after) = (before.requirement(id), after.requirement(id));
     let either = after.or(before)?;
     let status = |found: Option<&RequirementReport>| found.filter(|r| r.selected).map(|r| r.status);
     let (was, is) = (status(before), status(after));

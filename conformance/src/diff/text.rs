@@ -99,7 +99,7 @@ fn word(status: Option<Status>) -> &'static str {
         Some(Status::Pass) => "held",
         Some(Status::Fail) => "broken",
         Some(Status::KnownFailing) => "known to fail",
-        Some(Status::StaleKnownFailing) => "no longer known to fail",
+        Some(Status::StaleKnownFailing) => "stale known failure",
         Some(Status::NotExercised) => "not exercised",
         Some(Status::Observed) => "open",
     }

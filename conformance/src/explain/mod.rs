@@ -7,7 +7,7 @@ use std::fmt::Write;
 use anstyle::Style;
 use serde::Serialize;
 
-use crate::report::{Presentation, ReportedExchange};
+use crate::report::{self, Presentation, ReportedExchange};
 use animal_store_rules::catalogue::{Level, Party, Requirement, catalogue};
 
 const DIM: Style = Style::new().dimmed();
@@ -43,10 +43,7 @@ pub fn explain(requirement: &'static Requirement) -> Explanation {
 /// A document as JSON, with a trailing line break.
 #[must_use]
 pub fn json(document: &impl Serialize) -> String {
-    // Every member is a string, a number or a list of those, which serde_json cannot fail to write.
-    let mut text = serde_json::to_string_pretty(document).unwrap_or_default();
-    text.push('\n');
-    text
+    report::json::pretty(document)
 }
 
 /// The requirements by section, a line each, with ANSI styles.

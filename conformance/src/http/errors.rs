@@ -65,8 +65,7 @@ fn rustls_error<'e>(cause: &'e (dyn Error + 'static)) -> Option<&'e rustls::Erro
     }
 }
 
-/// Why a file cannot be read.
-#[cfg(feature = "cli")]
+/// Why a file cannot be read or written, or another call of the system failed.
 pub(crate) fn of_file(error: &io::Error) -> String {
     match error.kind() {
         ErrorKind::NotFound => "no such file".to_owned(),

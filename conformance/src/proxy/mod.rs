@@ -36,6 +36,7 @@ use self::session::Session;
 pub use self::upstream::UnusableUpstream;
 use self::upstream::Upstream;
 use crate::http::clock::Clock;
+use crate::http::errors::of_file;
 use crate::interrupt::Interrupt;
 use crate::recorded::Terms;
 use crate::report::Report;
@@ -69,13 +70,13 @@ pub struct Settings {
 #[derive(Debug, thiserror::Error)]
 pub enum Unstartable {
     /// The address cannot be listened on.
-    #[error("cannot listen on {0}: {1}")]
+    #[error("cannot listen on {0}: {problem}", problem = of_file(.1))]
     Listen(SocketAddr, std::io::Error),
     /// The server cannot be reached with these settings.
     #[error(transparent)]
     Upstream(#[from] UnusableUpstream),
     /// The thread that judges cannot be started.
-    #[error("cannot start a thread: {0}")]
+    #[error("cannot start a thread: {}", of_file(.0))]
     Thread(std::io::Error),
 }
 

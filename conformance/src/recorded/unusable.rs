@@ -1,12 +1,13 @@
 //! Why recorded traffic cannot be judged.
 
+use crate::http::errors::of_file;
 use animal_store_rules::trace::recording::Unreadable;
 
 /// Why recorded traffic cannot be judged.
 #[derive(Debug, thiserror::Error)]
 pub enum Unusable {
     /// A file cannot be opened.
-    #[error("{0}: {1}\n  Name a file that exists and can be read, or `-` for standard input.")]
+    #[error("{0}: {problem}\n  Name a file that exists and can be read, or `-` for standard input.", problem = of_file(.1))]
     File(String, std::io::Error),
     /// A file cannot be read.
     #[error("{0}: {1}\n  Nothing was judged.")]

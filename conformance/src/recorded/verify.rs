@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::judge::judge;
 use super::terms::Terms;
 use super::unusable::Unusable;
+use crate::http::errors::of_file;
 
 /// So many differences are shown; all are counted.
 const MAX_SHOWN: usize = 20;
@@ -29,7 +30,7 @@ pub struct Verification {
 #[derive(Debug, thiserror::Error)]
 pub enum Unverifiable {
     /// The report cannot be read.
-    #[error("{path}: {source}", path = .0.display(), source = .1)]
+    #[error("{path}: {source}", path = .0.display(), source = of_file(.1))]
     File(PathBuf, std::io::Error),
     /// The report is not one.
     #[error("{path} is not a JSON report: {source}\n  Write one with: conform --report json=FILE", path = .0.display(), source = .1)]

@@ -9,6 +9,12 @@ use animal_store_rules::verdict::Status;
 pub(super) const PARTLY_SEEN: &str = "Held, as far as this run could see";
 
 impl Report {
+    /// A requirement, if the catalogue of the report has it.
+    #[must_use]
+    pub fn requirement(&self, id: &str) -> Option<&RequirementReport> {
+        self.requirements.iter().find(|requirement| requirement.id == id)
+    }
+
     /// The requirements of one level, counted over all sections.
     #[must_use]
     pub fn total(&self, level: Level) -> Tally {
@@ -35,6 +41,12 @@ impl Report {
 }
 
 impl RequirementReport {
+    /// Whether a selected requirement is broken, as a violation or not, known to fail or not.
+    #[must_use]
+    pub fn is_broken(&self) -> bool {
+        self.selected && self.failures > 0
+    }
+
     /// Whether it is broken without being a violation.
     #[must_use]
     pub fn is_warning(&self) -> bool {

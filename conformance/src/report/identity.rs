@@ -10,6 +10,7 @@ use super::Report;
 /// What was judged, as far as it is known: a base URL says neither who made the server nor which version it is.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Implementation {
     /// Its name.
     pub name: Option<String>,
@@ -51,6 +52,7 @@ impl Implementation {
 /// The catalogue of requirements that a report was judged by.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct CatalogueVersion {
     /// Its version.
     pub version: String,

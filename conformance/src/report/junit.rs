@@ -8,7 +8,7 @@
 //! | stated and not exercised | error: a dashboard must not be green when the run is incomplete |
 //! | inferred and not exercised | skipped |
 //! | known to fail | skipped, with the reason |
-//! | no longer known to fail | failure |
+//! | stale in the known failures | failure |
 //! | open | none: the candidate's choice is a property of the suite |
 //! | not selected | none |
 //!

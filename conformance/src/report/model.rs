@@ -126,6 +126,7 @@ pub struct Target {
 /// What several failures have in common, where the exchanges support it.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct LikelyCause {
     /// Its name, for programs.
     pub id: String,
@@ -229,6 +230,7 @@ fn one() -> usize {
 /// So many of the requests alike show a failure.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Intermittent {
     /// The requests that show it.
     pub broken: usize,
@@ -339,6 +341,11 @@ impl Tally {
             not_exercised: 0,
             observed: 0,
         }
+    }
+
+    /// The number of requirements that were selected.
+    pub(crate) fn selected(&self) -> usize {
+        self.requirements - self.not_selected
     }
 
     /// Adds another tally.

@@ -25,10 +25,12 @@ pub struct KnownFailing {
 
 /// One requirement that is known to fail.
 #[derive(Clone, Debug, Eq, PartialEq)]
-struct Entry {
+pub struct Entry {
     id: String,
-    reason: String,
-    expires: Option<Date>,
+    /// Why it fails, in the words of whoever listed it.
+    pub reason: String,
+    /// The last day on which the entry holds.
+    pub expires: Option<Date>,
 }
 
 #[derive(Deserialize)]
@@ -84,30 +86,23 @@ impl KnownFailing {
         Ok(KnownFailing { entries })
     }
 
-    /// Whether a requirement is listed.
+    /// The entry of a requirement.
     #[must_use]
-    pub fn lists(&self, id: &str) -> bool {
-        self.entries.iter().any(|entry| entry.id == id)
+    pub fn entry(&self, id: &str) -> Option<&Entry> {
+        self.entries.iter().find(|entry| entry.id == id)
     }
 
     /// The list as TOML, as [`KnownFailing::parse`] reads it.
     #[must_use]
     pub fn toml(&self) -> String {
-        // A string of JSON is one of TOML.
-        let quoted = |text: &str| serde_json::Value::from(text).to_string();
-        let entry = |entry: &Entry| {
-            let expires = entry.expires.map(|day| format!("expires = {}\n", quoted(&day.to_string())));
-            let (id, reason) = (quoted(&entry.id), quoted(&entry.reason));
-            format!("[[known-failing]]\nid = {id}\nreason = {reason}\n{}", expires.unwrap_or_default())
-        };
-        self.entries.iter().map(entry).collect()
+        self.entries.iter().map(Entry::toml).collect()
     }
 
     /// Sets known failures apart from violations, on the day of the run. An entry that excuses nothing, because its
     /// requirement holds or its last day is over, is stale. What was not exercised says nothing about its entry.
     pub fn apply(&self, verdicts: &mut [RequirementVerdict], today: Date) {
         for verdict in verdicts {
-            let Some(entry) = self.entries.iter().find(|entry| entry.id == verdict.requirement.id) else { continue };
+            let Some(entry) = self.entry(&verdict.requirement.id) else { continue };
             let over = entry.expires.filter(|last| *last < today);
             let (status, reason) = match (verdict.status, over) {
                 (Status::Pass, _) => {
@@ -122,6 +117,27 @@ impl KnownFailing {
             verdict.status = status;
             verdict.reason = Some(reason);
         }
+    }
+}
+
+impl Entry {
+    /// An entry for a requirement, with what is known of it.
+    #[must_use]
+    pub fn new(id: &str, reason: &str, expires: Option<Date>) -> Entry {
+        Entry { id: id.to_owned(), reason: reason.to_owned(), expires }
+    }
+
+    /// The entry as TOML, as [`KnownFailing::parse`] reads it.
+    #[must_use]
+    pub fn toml(&self) -> String {
+        // Without control characters, which TOML writes otherwise, a string of JSON is one of TOML.
+        let quoted = |text: &str| {
+            let printable: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+            serde_json::Value::from(printable).to_string()
+        };
+        let expires = self.expires.map(|day| format!("expires = {}\n", quoted(&day.to_string())));
+        let (id, reason) = (quoted(&self.id), quoted(&self.reason));
+        format!("[[known-failing]]\nid = {id}\nreason = {reason}\n{}", expires.unwrap_or_default())
     }
 }
 

@@ -3,6 +3,7 @@
 use std::io::ErrorKind;
 
 use super::file::nearest;
+use crate::http::errors::of_file;
 use animal_store_rules::toml_error::TomlError;
 use animal_store_rules::trace::keys::UnusableKey;
 
@@ -10,7 +11,7 @@ use animal_store_rules::trace::keys::UnusableKey;
 #[derive(Debug, thiserror::Error)]
 pub(in crate::cli) enum ConfigError {
     /// The file cannot be read.
-    #[error("cannot read the configuration file {path}: {source}{}", hint(.path, .source))]
+    #[error("cannot read the configuration file {path}: {}{}", of_file(.source), hint(.path, .source))]
     Unreadable {
         /// The file.
         path: String,

@@ -77,9 +77,9 @@ fn expected(page: &mut Page, requirement: &RequirementReport) {
     }
 }
 
-/// The program of a rerun command: what stands before its options, and before the files of `judge`.
+/// The program of a rerun command: what stands before its options or its subcommand.
 fn program(rerun_command: &str) -> &str {
-    let end = [" --", " judge "].iter().filter_map(|end| rerun_command.find(end)).min();
+    let end = [" --", " judge ", " proxy "].iter().filter_map(|end| rerun_command.find(end)).min();
     &rerun_command[..end.unwrap_or(rerun_command.len())]
 }
 
@@ -161,9 +161,10 @@ mod tests {
     use super::program;
 
     #[test]
-    fn the_program_stands_before_the_options_and_the_files() {
+    fn the_program_stands_before_the_options_and_the_subcommand() {
         assert_eq!(program("cargo xtask conform"), "cargo xtask conform");
         assert_eq!(program("conform --base-url http://127.0.0.1:1/v1 --strict"), "conform");
         assert_eq!(program("cargo xtask conform judge run.jsonl --side both"), "cargo xtask conform");
+        assert_eq!(program("conform proxy --to http://127.0.0.1:1/v1 --side both"), "conform");
     }
 }

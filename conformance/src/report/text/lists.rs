@@ -13,11 +13,7 @@ use animal_store_rules::verdict::Status;
 
 /// The stated requirements that were not exercised, by reason.
 pub(super) fn not_exercised(page: &mut Page, report: &Report) {
-    let gaps: Vec<&RequirementReport> = report
-        .requirements
-        .iter()
-        .filter(|r| r.selected && r.status == Status::NotExercised && r.level == Level::Stated)
-        .collect();
+    let gaps: Vec<&RequirementReport> = report.requirements.iter().filter(|r| r.is_gap()).collect();
     if gaps.is_empty() {
         return;
     }

@@ -102,24 +102,23 @@ fn verdict_style(verdict: Verdict) -> Style {
 }
 
 fn counts(report: &Report) -> String {
-    let count = |level: Level, status: Status| {
-        report.requirements.iter().filter(|r| r.selected && r.level == level && r.status == status).count()
-    };
-    let stated = report.requirements.iter().filter(|r| r.selected && r.level == Level::Stated).count();
-    let known: String =
-        [(Status::KnownFailing, "known to fail"), (Status::StaleKnownFailing, "stale in the known failures")]
-            .into_iter()
-            .map(|(status, word)| (count(Level::Stated, status) + count(Level::Inferred, status), word))
-            .filter(|(count, _)| *count > 0)
-            .map(|(count, word)| format!("; {count} {word}"))
-            .collect();
+    let (stated, inferred) = (report.total(Level::Stated), report.total(Level::Inferred));
+    let known: String = [
+        (stated.known_failing + inferred.known_failing, "known to fail"),
+        (stated.stale_known_failing + inferred.stale_known_failing, "stale in the known failures"),
+    ]
+    .into_iter()
+    .filter(|(count, _)| *count > 0)
+    .map(|(count, word)| format!("; {count} {word}"))
+    .collect();
     format!(
-        "{} of {stated} stated requirements held, {} broken, {} not exercised; {} inferred held, {} broken{known}",
-        count(Level::Stated, Status::Pass),
-        count(Level::Stated, Status::Fail),
-        count(Level::Stated, Status::NotExercised),
-        count(Level::Inferred, Status::Pass),
-        count(Level::Inferred, Status::Fail),
+        "{} of {} stated requirements held, {} broken, {} not exercised; {} inferred held, {} broken{known}",
+        stated.pass,
+        stated.selected(),
+        stated.fail,
+        stated.not_exercised,
+        inferred.pass,
+        inferred.fail,
     )
 }
 
