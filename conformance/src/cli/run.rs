@@ -180,6 +180,7 @@ impl Invocation {
                 let is_usage = matches!(
                     error,
                     RunError::Client(_)
+                        | RunError::NothingSelected
                         | RunError::AnotherPlan(_)
                         | RunError::Stopped(Stop::NoSuchCase { .. })
                 );

@@ -3,8 +3,7 @@
 use std::path::Path;
 
 use super::usage_error::UsageError;
-use animal_store_rules::catalogue::catalogue;
-use animal_store_rules::catalogue::scope::{Scope, Side};
+use animal_store_rules::catalogue::scope::Scope;
 use animal_store_rules::verdict::known_failing::KnownFailing;
 
 /// The list of known failures in a file.
@@ -17,10 +16,5 @@ pub(super) fn known_failing(path: &Path) -> Result<KnownFailing, UsageError> {
 
 /// A scope that selects something.
 pub(super) fn scope_of(scope: Scope) -> Result<Scope, UsageError> {
-    if scope_has(&scope, scope.side) { Ok(scope) } else { Err(UsageError::NothingSelected) }
-}
-
-/// Whether a scope selects a requirement of a side.
-pub(super) fn scope_has(scope: &Scope, side: Side) -> bool {
-    catalogue().requirements.iter().any(|requirement| side.has(requirement.party) && scope.selects(&requirement.id))
+    if scope.selects_any_of(scope.side) { Ok(scope) } else { Err(UsageError::NothingSelected) }
 }

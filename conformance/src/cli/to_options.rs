@@ -30,7 +30,10 @@ impl Arguments {
             return Err(UsageError::OneKey);
         }
         options.plan = self.plan.clone();
-        options.scope = self.scope()?;
+        let earlier = self.rerun.as_deref().map(Rerun::read).transpose()?;
+        let (profile, skip) = (self.profile, self.skip.clone());
+        let only = earlier.as_ref().map_or_else(|| self.only.clone(), |earlier| earlier.broken.clone());
+        options.scope = scope_of(Scope { profile, only, skip, ..Scope::default() })?;
         options.strict = self.strict;
         options.fail_fast = self.fail_fast;
         options.known_failing = self.known_failing()?;
@@ -57,14 +60,8 @@ impl Arguments {
         options.assumed_date = self.assume_date;
         options.cases = self.cases;
         options.replay = self.replay;
-        if let Some(path) = &self.rerun {
-            let earlier = Rerun::read(path)?;
-            options.seed = earlier.seed;
-            options.scope.only = earlier.broken;
-        }
-        match self.seed {
+        match self.seed.or(earlier.map(|earlier| earlier.seed)) {
             Some(seed) => options.seed = seed,
-            None if self.rerun.is_some() => {}
             None if self.replay.is_some() => return Err(UsageError::ReplayWithoutSeed),
             None => {}
         }
@@ -76,11 +73,6 @@ impl Arguments {
             return Err(UsageError::NothingToPrune);
         }
         self.known_failing.as_deref().map_or_else(|| Ok(KnownFailing::default()), known_failing)
-    }
-
-    fn scope(&self) -> Result<Scope, UsageError> {
-        let (profile, only, skip) = (self.profile, self.only.clone(), self.skip.clone());
-        scope_of(Scope { profile, only, skip, ..Scope::default() })
     }
 }
 

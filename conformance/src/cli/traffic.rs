@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::selection::{known_failing, scope_has, scope_of};
+use super::selection::{known_failing, scope_of};
 use super::usage_error::UsageError;
 use super::values::{self, Color, Printed, ReportFile};
 use crate::recorded::Terms;
@@ -72,7 +72,7 @@ impl TrafficArguments {
         Ok(Terms {
             base_url,
             plan: self.plan.clone(),
-            side: side.or_else(|| (selects && !scope_has(&scope, Side::Server)).then_some(Side::Client)),
+            side: side.or_else(|| (selects && !scope.selects_any_of(Side::Server)).then_some(Side::Client)),
             scope: selects.then(|| scope_of(scope)).transpose()?,
             strict: self.strict.then_some(true),
             known_failing: known.map(|path| known_failing(path).map(|list| (list, path.clone()))).transpose()?,

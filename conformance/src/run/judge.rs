@@ -67,6 +67,9 @@ pub enum RunError {
     /// The options are not valid: nothing was sent.
     #[error(transparent)]
     Client(#[from] ClientError),
+    /// The scope selects no requirement, so a verdict would say nothing: nothing was sent.
+    #[error("the scope selects no requirement")]
+    NothingSelected,
     /// The target cannot be judged.
     #[error(transparent)]
     Unusable(#[from] Unusable),
@@ -148,6 +151,9 @@ impl Judge {
     /// [`RunError`] when there is nothing to judge.
     pub async fn probe(&self) -> Result<(Trace, Option<String>), RunError> {
         let options = &self.options;
+        if !options.scope.selects_any_of(options.scope.side) {
+            return Err(RunError::NothingSelected);
+        }
         let listener: &Listener = self.listener.as_deref().unwrap_or(&|_: &Event| {});
         let client = Client::new(options.transport.clone())?;
         if !options.wait.is_zero() {

@@ -132,9 +132,9 @@ const SAMPLES: &[(&str, [&str; 4])] = &[
     ("color", ["always", "never", "'auto'", "'always'"]),
 ];
 
-/// The samples that go together: an image is no server that runs already.
+/// The samples that go together: an image is no server that runs already, and a rerun takes its requirements from a report.
 fn together() -> impl Iterator<Item = &'static (&'static str, [&'static str; 4])> {
-    SAMPLES.iter().filter(|(option, _)| *option != "image")
+    SAMPLES.iter().filter(|(option, _)| !["image", "rerun"].contains(option))
 }
 
 /// The option as it is typed, as a variable, and as a member of the file.

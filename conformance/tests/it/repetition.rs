@@ -31,6 +31,13 @@ async fn a_rerun_judges_what_was_broken_and_what_is_known_to_fail_is_written_dow
     assert_eq!((judged["seed"].as_u64(), selected.contains(&"auth.exact-key")), (Some(7), true), "{selected:?}");
     assert!(!selected.contains(&"list.success"), "{selected:?}");
 
+    // What it selects together with the other options must be something, or the run would conform without a request.
+    let nothing = conform(&[&args[..], &["--rerun", &report, "--skip", "auth"]].concat()).await;
+    assert_eq!(nothing.status.code(), Some(2), "{}", text(&nothing.stderr));
+    assert!(text(&nothing.stderr).contains("no requirement is selected"), "{}", text(&nothing.stderr));
+    let both = conform(&[&args[..], &["--rerun", &report, "--only", "list"]].concat()).await;
+    assert_eq!(both.status.code(), Some(2), "{}", text(&both.stderr));
+
     let excused = conform(&[&args[..], &["--known-failing", &known, "--seed", "7"]].concat()).await;
     assert_eq!(excused.status.code(), Some(0), "{}", text(&excused.stdout));
 

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::Party;
+use super::{Party, catalogue};
 
 /// How much of the catalogue a run covers, and what it does to the target.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
@@ -157,6 +157,12 @@ impl Scope {
     pub fn selects(&self, id: &str) -> bool {
         let begins = |patterns: &[String]| patterns.iter().any(|pattern| id.starts_with(pattern.as_str()));
         (self.only.is_empty() || begins(&self.only)) && !begins(&self.skip) && !self.profile.leaves_out(id)
+    }
+
+    /// Whether any requirement of a side is asked for.
+    #[must_use]
+    pub fn selects_any_of(&self, side: Side) -> bool {
+        catalogue().requirements.iter().any(|requirement| side.has(requirement.party) && self.selects(&requirement.id))
     }
 
     /// Why a requirement is not asked for.

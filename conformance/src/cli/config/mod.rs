@@ -24,7 +24,8 @@ use super::values::Key;
 use animal_store_rules::trace::keys::ApiKey;
 
 /// Mutually exclusive options: when both are set, the one from the source of higher precedence applies.
-const EXCLUSIVE: &[(&str, &str)] = &[("base_url", "image"), ("replica", "image"), ("quiet", "verbose")];
+const EXCLUSIVE: &[(&str, &str)] =
+    &[("base_url", "image"), ("replica", "image"), ("quiet", "verbose"), ("only", "rerun")];
 
 /// The source of an option, by precedence.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
