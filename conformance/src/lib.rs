@@ -4,14 +4,16 @@
 //! [`Verdict`], each requirement with its evidence, and the choices of the server where the specification leaves one.
 //!
 //! ```no_run
-//! use animal_store_conformance::{Event, Interrupt, Judge, Options, Plan, Profile, Verdict};
+//! use animal_store_conformance::{ApiKey, Event, Interrupt, Judge, KnownFailing, Options, Plan, Profile, Scope, Status, Verdict};
 //!
 //! #[tokio::main]
 //! async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //!     let key = std::env::var("CONFORM_API_KEY")?;
 //!     let mut options = Options::new("https://staging.example.com/v1", &key)?;
 //!     options.plan = Some("pro".parse::<Plan>()?);
-//!     options.scope.profile = Profile::Functional; // creates animals, but does not exhaust the key
+//!     options.quota_key = Some(ApiKey::new(std::env::var("CONFORM_QUOTA_KEY")?)?);
+//!     options.scope = Scope { profile: Profile::Full, skip: vec!["versioning".to_owned()], ..Scope::default() };
+//!     options.known_failing = KnownFailing::parse(&std::fs::read_to_string("known-failing.toml")?)?;
 //!     options.strict = true;
 //!
 //!     // Ctrl-C ends the run early: the requests sent until then are judged.
@@ -29,7 +31,7 @@
 //!         }
 //!     });
 //!     let report = judge.run().await?;
-//!     for requirement in report.requirements.iter().filter(|requirement| requirement.violation) {
+//!     for requirement in report.requirements.iter().filter(|requirement| requirement.status == Status::Fail) {
 //!         println!("{}: {}", requirement.id, requirement.title);
 //!     }
 //!     assert_eq!(report.verdict, Verdict::Conforms, "{report}");
@@ -91,9 +93,12 @@ mod redaction;
 #[cfg(test)]
 mod schema;
 
+pub use animal_store_rules::catalogue::Level;
 pub use animal_store_rules::catalogue::plan::Plan;
-pub use animal_store_rules::catalogue::scope::Profile;
-pub use animal_store_rules::verdict::Verdict;
+pub use animal_store_rules::catalogue::scope::{Profile, Scope, Side};
+pub use animal_store_rules::trace::keys::ApiKey;
+pub use animal_store_rules::verdict::known_failing::KnownFailing;
+pub use animal_store_rules::verdict::{Status, Verdict};
 pub use events::{Event, Listener};
 pub use interrupt::Interrupt;
 pub use options::{Invoked, Options, Transport, UnusableOptions};
