@@ -10,7 +10,7 @@ pub mod stopping;
 pub mod tls;
 
 use std::convert::Infallible;
-use std::io;
+use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -182,15 +182,27 @@ impl Server {
     }
 }
 
-/// The next connection, with its place. `None` if its address has too many already: it is closed at once.
+/// The next connection, with its place. `None` if it has ended already, or if its address has too many: then it is closed at once.
 async fn accept(listener: &TcpListener, connections: &Connections) -> io::Result<Option<(TcpStream, Place)>> {
-    let (stream, peer) = listener.accept().await?;
-    stream.set_nodelay(true)?;
+    let (stream, peer) = match listener.accept().await {
+        Ok(accepted) => accepted,
+        Err(error) if is_of_the_client(error.kind()) => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    if let Err(error) = stream.set_nodelay(true) {
+        tracing::debug!(%error, "a connection has ended before it was served");
+        return Ok(None);
+    }
     let Some(place) = connections.place(peer.ip().into()).await else {
         tracing::debug!(address = %peer.ip(), "refused a connection: its address has as many as one may have");
         return Ok(None);
     };
     Ok(Some((stream, place)))
+}
+
+/// Whether an error of accepting a connection is that of its client, which has gone already.
+fn is_of_the_client(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::ConnectionAborted | ErrorKind::ConnectionRefused | ErrorKind::ConnectionReset)
 }
 
 /// Writes down at intervals what keys have used, until the channel is closed.
