@@ -191,10 +191,20 @@ fn challenge(&Facts { history, .. }: &Facts<'_>) -> Option<String> {
 }
 
 fn scheme_case(&Facts { history, .. }: &Facts<'_>) -> Option<String> {
-    let entries = history.entries.iter().filter(|entry| entry.credential == Credential::Ambiguous);
-    distinct(entries.filter_map(Entry::status).filter(|status| *status != 429).map(|status| {
-        if status == 401 { "another case is refused".to_owned() } else { "any case is accepted".to_owned() }
+    let entries =
+        history.entries.iter().filter(|entry| entry.credential == Credential::Ambiguous && is_of_another_case(entry));
+    distinct(entries.filter_map(|entry| match entry.status()? {
+        401 => Some("another case is refused".to_owned()),
+        200..=299 => Some("any case is accepted".to_owned()),
+        _ => None,
     }))
+}
+
+/// Whether the credential is as described but for the case of its scheme.
+fn is_of_another_case(entry: &Entry<'_>) -> bool {
+    let authorization = entry.exchange.request.authorization.as_deref();
+    let parts = authorization.and_then(|value| value.split_once(' '));
+    parts.is_some_and(|(scheme, token)| scheme != "Bearer" && token.trim() == token)
 }
 
 fn codes(&Facts { history, .. }: &Facts<'_>) -> Option<String> {

@@ -39,6 +39,20 @@ fn an_empty_array_of_orders_is_reported_apart_from_another() {
 }
 
 #[test]
+fn the_case_of_the_scheme_is_seen_only_where_nothing_else_is_written_differently() {
+    let answered = |value: &str, status| {
+        let asked = TraceBuilder::new().ask(Request::new("GET", "/pets"), status, String::new());
+        let builder = asked.change_last(|exchange| exchange.request.authorization = Some(value.to_owned()));
+        seen(builder, scheme_case)
+    };
+    assert_eq!(answered("bearer sk-Key1", 200), "any case is accepted");
+    assert_eq!(answered("BEARER sk-Key1", 401), "another case is refused");
+    assert_eq!(answered("bearer sk-Key1", 429), "");
+    assert_eq!(answered("bearer sk-Key1", 500), "");
+    assert_eq!(answered("Bearer  sk-Key1", 401), "");
+}
+
+#[test]
 fn a_window_that_ends_later_than_a_minute_can_is_a_day() {
     let reported = |seconds| seen(TraceBuilder::new().window(seconds).list(200, 5, 60), window);
     assert_eq!(reported(60), "60 per minute, beginning on the clock");

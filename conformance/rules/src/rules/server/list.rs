@@ -45,7 +45,11 @@ fn success(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     // A key under `bearer` may be accepted or refused, and is no reason to fail otherwise.
     let ambiguous = history.lists().filter(|(entry, query)| entry.credential.is_open() && query.is_lawful());
     for (entry, _) in ambiguous.filter(|(entry, _)| !matches!(entry.status(), None | Some(429))) {
-        judgement.require_lawful(history, entry, "a valid list request whose scheme is written differently");
+        judgement.require_lawful(
+            history,
+            entry,
+            "a valid list request whose Authorization is not written exactly as described",
+        );
     }
 }
 
