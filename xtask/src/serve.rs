@@ -7,7 +7,7 @@ use clap::Args;
 
 use crate::cargo;
 
-/// What `serve` does unless reported otherwise: nothing is written to disk, nobody else can reach it.
+/// The defaults of `serve`: nothing is written to disk, and only this machine can connect.
 const DEFAULTS: &[(&str, &str)] = &[("--db", ":memory:"), ("--listen", "127.0.0.1:8080")];
 
 /// The arguments of `cargo xtask serve`.

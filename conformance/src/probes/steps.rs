@@ -1,4 +1,4 @@
-//! Requests of fixed probes: each is a step that reports name, and bodies come from templates.
+//! Requests of the fixed probes. Each has the name of its step; bodies are filled in from templates.
 
 use super::session::{Session, Stop};
 use animal_store_rules::trace::exchange::{Exchange, Request};

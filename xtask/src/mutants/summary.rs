@@ -11,9 +11,9 @@ use super::accepted::{Accepted, PATH, Survivor};
 use super::ledger::{Ledger, Outcome};
 use super::subject::Subject;
 
-/// PlanLimits, of a file or of all.
+/// How many mutants had each outcome, of one file or of all.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-struct PlanLimits {
+struct Counts {
     caught: usize,
     timeout: usize,
     unviable: usize,
@@ -27,7 +27,7 @@ struct PlanLimits {
 #[derive(Debug)]
 pub(super) struct Summary<'a> {
     subject: Subject,
-    files: BTreeMap<String, PlanLimits>,
+    files: BTreeMap<String, Counts>,
     /// How many changes have yet to be put to all tests.
     untried: usize,
     /// As entries for the list, but for the reason.
@@ -63,14 +63,14 @@ impl<'a> Summary<'a> {
             }
             let at = mutant.at(&sources[mutant.file.as_str()]).with_context(|| format!("where is {mutant}?"))?;
             let entry = accepted.entry(mutant, at);
-            let plan_limits = summary.files.entry(mutant.file.clone()).or_default();
+            let counts = summary.files.entry(mutant.file.clone()).or_default();
             match (outcome, entry) {
-                (Outcome::Caught, _) => plan_limits.caught += 1,
-                (Outcome::Timeout, _) => plan_limits.timeout += 1,
-                (Outcome::Unviable, _) => plan_limits.unviable += 1,
-                (Outcome::Missed, Some(_)) => plan_limits.explained += 1,
+                (Outcome::Caught, _) => counts.caught += 1,
+                (Outcome::Timeout, _) => counts.timeout += 1,
+                (Outcome::Unviable, _) => counts.unviable += 1,
+                (Outcome::Missed, Some(_)) => counts.explained += 1,
                 (Outcome::Missed, None) => {
-                    plan_limits.unexplained += 1;
+                    counts.unexplained += 1;
                     summary.unexplained.push(Survivor::unexplained(mutant, at));
                 }
             }
@@ -92,8 +92,8 @@ impl<'a> Summary<'a> {
     }
 }
 
-impl std::ops::AddAssign for PlanLimits {
-    fn add_assign(&mut self, other: PlanLimits) {
+impl std::ops::AddAssign for Counts {
+    fn add_assign(&mut self, other: Counts) {
         self.caught += other.caught;
         self.timeout += other.timeout;
         self.unviable += other.unviable;
@@ -104,7 +104,7 @@ impl std::ops::AddAssign for PlanLimits {
 
 impl fmt::Display for Summary<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut all = PlanLimits::default();
+        let mut all = Counts::default();
         writeln!(
             f,
             "{:>7} {:>7} {:>9} {:>9} {:>11}  {}",
@@ -115,9 +115,9 @@ impl fmt::Display for Summary<'_> {
             "unexplained",
             self.subject.name()
         )?;
-        for (file, plan_limits) in &self.files {
-            all += *plan_limits;
-            row(f, plan_limits, file)?;
+        for (file, counts) in &self.files {
+            all += *counts;
+            row(f, counts, file)?;
         }
         row(f, &all, "all")?;
         if self.untried > 0 {
@@ -128,8 +128,8 @@ impl fmt::Display for Summary<'_> {
     }
 }
 
-fn row(f: &mut fmt::Formatter<'_>, plan_limits: &PlanLimits, name: &str) -> fmt::Result {
-    let PlanLimits { caught, timeout, unviable, explained, unexplained } = plan_limits;
+fn row(f: &mut fmt::Formatter<'_>, counts: &Counts, name: &str) -> fmt::Result {
+    let Counts { caught, timeout, unviable, explained, unexplained } = counts;
     writeln!(f, "{caught:>7} {timeout:>7} {unviable:>9} {explained:>9} {unexplained:>11}  {name}")
 }
 

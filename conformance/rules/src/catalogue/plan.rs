@@ -1,4 +1,4 @@
-//! The plans of the specification and their plan_limits.
+//! The plans of the specification and their limits.
 
 use std::fmt;
 use std::str::FromStr;

@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_reports_the_plan_and_a_thousand_reports_it_by_how_far_off_the_reset_is() {
+    fn a_limit_identifies_the_plan_and_a_limit_of_a_thousand_does_so_by_the_distance_of_its_reset() {
         for ahead in [20, 62, 63, 86_400] {
             assert_eq!(learnt(reported(60, ahead)), Some(FREE), "{ahead}");
             assert_eq!(learnt(reported(300, ahead)), Some(PRO), "{ahead}");
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_that_the_plan_does_not_have_reports_that_it_is_another_plan() {
+    fn a_limit_that_the_plan_does_not_have_shows_that_the_plan_is_another_one() {
         let other = |status| reported(300, 40_000).window(20).list(status, 5, 200);
         assert_eq!(learnt(other(200)), None);
         assert_eq!(learnt(other(404)), None);
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_user_reported_is_reported_of_the_main_key_only() {
+    fn the_plan_that_the_user_named_applies_to_the_main_key_only() {
         let mut trace = reported(60, 20).key("sk-Other").list(200, 5, 300).trace();
         trace.context.plan_limits = Some(BUSINESS);
         let history = History::new(&trace);
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn of_an_unknown_plan_the_last_minute_of_a_day_is_known_by_what_was_reported_before_or_after_it() {
+    fn without_a_known_plan_the_last_minute_of_a_day_is_recognised_by_the_windows_reported_before_or_after_it() {
         let last = |builder: TraceBuilder| {
             builder.main_key(|key| {
                 let answer =

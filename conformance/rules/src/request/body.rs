@@ -78,7 +78,7 @@ pub enum CreateBody {
     Unclear,
     /// At fault: must be refused with 400. What was readable is kept, to look for side effects.
     Faulty(Vec<Fault>, Draft),
-    /// A NewPet, valid if there is nothing to ambiguity.
+    /// A NewPet; it is valid if it has no ambiguity.
     NewPet(Draft, Vec<Ambiguity>),
 }
 

@@ -12,8 +12,8 @@ use animal_store_rules::tolerance::Tolerance;
 use animal_store_rules::trace::exchange::Request;
 use animal_store_rules::trace::keys::ApiKey;
 
-/// Waits as reported and until some seconds after the reset, asks again, and does so once more if that was not enough. What a list gets
-/// then, a creation and a fetch must get too.
+/// Waits for `Retry-After`, and until some seconds after the reset, then sends the request again; once more if it is still refused.
+/// After a success a POST and a GET of one animal must succeed too.
 pub(super) async fn run(session: &mut Session<'_>, key: &ApiKey) -> Result<(), Stop> {
     let all = bearing(Request::new("GET", "/pets").query("limit=100"), key);
     for attempt in 0..2 {

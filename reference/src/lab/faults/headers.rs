@@ -11,7 +11,7 @@ const REMAINING: &str = "x-ratelimit-remaining";
 const RESET: &str = "x-ratelimit-reset";
 
 pub(super) fn faults() -> Vec<Fault> {
-    [absent(), plan_limits(), times()].into_iter().flatten().collect()
+    [absent(), wrong_values(), times()].into_iter().flatten().collect()
 }
 
 /// A fault that reports its limits otherwise.
@@ -157,7 +157,7 @@ fn absent() -> Vec<Fault> {
     ]
 }
 
-fn plan_limits() -> Vec<Fault> {
+fn wrong_values() -> Vec<Fault> {
     vec![
         reporting(
             "limit-of-the-library",

@@ -25,7 +25,7 @@ fn valid_key(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     }
 }
 
-/// Cases of an operation that defect a valid key in the given way, and whether they are otherwise sound.
+/// Requests to an operation whose credential has this defect. `sound` selects those that are otherwise valid, or those that are not.
 fn invalid<'d>(history: &'d History<'_>, defect: Defect, sound: bool) -> impl Iterator<Item = &'d Entry<'d>> {
     history.entries.iter().filter(move |entry| {
         entry.credential == Credential::Invalid(defect)

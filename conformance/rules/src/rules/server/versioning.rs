@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn the_day_of_removal_is_reported_in_any_time_zone_that_begins_it_earlier() {
+    fn a_date_names_the_day_of_removal_in_any_time_zone_that_begins_it_earlier() {
         let named = |text: &str| http_date::read(text).is_some_and(names_the_day);
         assert!(named("Thu, 05 Dec 2030 00:00:00 GMT"));
         assert!(named("Thu, 05 Dec 2030 23:59:59 GMT"));
