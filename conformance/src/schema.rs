@@ -29,7 +29,7 @@ pub(crate) enum Verdict {
 #[schemars(rename_all = "kebab-case")]
 #[expect(dead_code, reason = "described, never constructed")]
 pub(crate) enum Profile {
-    /// Everything: creates animals, and exhausts a key once.
+    /// Everything: creates animals, and exhausts the limit twice with one key, or once with each of two.
     Full,
     /// Everything but exhausting a key.
     Functional,

@@ -11,7 +11,9 @@ use crate::http::key_forms;
 use crate::options::Options;
 use animal_store_rules::trace::Trace;
 
-/// A shorter text is not redacted: that would garble the report.
+/// Shorter secrets would be found in ordinary words, and redacting them would garble the report. So shorter values of header fields and
+/// variables, and shorter parts of a key, are not redacted at all. A whole API key always is, except in the judge's own sentences if it
+/// is shorter than this.
 const MIN_SECRET: usize = 4;
 
 /// Of a shorter key only the forms that the judge sends are redacted: others would be ordinary words.

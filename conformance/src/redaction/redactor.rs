@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::MIN_SECRET;
+
 /// Replaces keys, and what was derived from them, by shell expansions.
 ///
 /// The longest secret is matched first, so that a key is not mistaken for a shortened form of itself.
@@ -20,9 +22,6 @@ impl Default for Redactor {
         Redactor { secrets: Vec::new(), begins: [false; u8::MAX as usize + 1] }
     }
 }
-
-/// A shorter secret is not looked for in the judge's own words.
-const MIN_IN_PROSE: usize = 4;
 
 /// A piece of redacted text.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -45,11 +44,11 @@ impl Redactor {
         self.secrets.sort_by_key(|(known, _)| std::cmp::Reverse(known.len()));
     }
 
-    /// The redactor for the judge's own words. What is shorter than this would be found in any sentence, and garble it.
+    /// The redactor for the judge's own sentences: it leaves out secrets shorter than [`MIN_SECRET`], which any sentence may contain.
     #[must_use]
     pub fn for_prose(&self) -> Redactor {
         let mut redactor = Redactor::default();
-        for (secret, expansion) in self.secrets.iter().filter(|(secret, _)| secret.len() >= MIN_IN_PROSE) {
+        for (secret, expansion) in self.secrets.iter().filter(|(secret, _)| secret.len() >= MIN_SECRET) {
             redactor.hide(secret, &**expansion);
         }
         redactor

@@ -171,7 +171,7 @@ pub struct RequirementReport {
     pub judged: usize,
     /// How many times it was broken.
     pub failures: usize,
-    /// Why it was not exercised, is known to fail, or is no longer known to fail.
+    /// Why it was not exercised, is known to fail, or is no longer known to fail; or, if it held, what the exchanges could not show.
     pub reason: Option<String>,
     /// What the candidate chose, for an open requirement.
     pub observed: Option<String>,

@@ -3,7 +3,7 @@
 use super::{Evidence, Report, RequirementReport};
 use animal_store_rules::catalogue::Level;
 
-/// The verdict in a line: `violates: 2 of 60 stated requirements broken, 58 held; 1 inferred broken`.
+/// The verdict in a line: `violates: 58 of 60 stated requirements held, 2 broken, 1 inferred broken`.
 pub(super) fn headline(report: &Report) -> String {
     let (stated, inferred) = (report.total(Level::Stated), report.total(Level::Inferred));
     let selected = stated.selected();

@@ -11,7 +11,7 @@ use super::{Party, catalogue};
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Profile {
-    /// Everything: creates animals, and exhausts a key once.
+    /// Everything: creates animals, and exhausts the limit twice with one key, or once with each of two.
     #[default]
     Full,
     /// Everything but exhausting a key.

@@ -78,7 +78,7 @@ pub struct RequirementVerdict {
     pub failures: Vec<Failure>,
     /// The same by kind, the worst first.
     pub findings: Vec<Finding>,
-    /// Why it was not exercised, what of it could not be seen although it held, or why it is known to fail, or is no longer known to fail.
+    /// Why it was not exercised, is known to fail, or is no longer known to fail; or, if it held, what the exchanges could not show.
     pub reason: Option<String>,
     /// For an open requirement: what the candidate chose, as far as this run shows it.
     pub observed: Option<String>,
