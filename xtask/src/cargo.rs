@@ -34,7 +34,7 @@ pub(crate) fn workspace_root() -> PathBuf {
 
 /// The folder that holds the programs of this build, this one included.
 pub(crate) fn programs_dir() -> anyhow::Result<PathBuf> {
-    let mut dir = std::env::current_exe().context("this program's own path is not to be had")?;
+    let mut dir = std::env::current_exe().context("this program's own path cannot be determined")?;
     dir.pop();
     Ok(dir)
 }

@@ -1,4 +1,4 @@
-//! `cargo xtask completions`: what shells complete `conform` and `reference` by.
+//! `cargo xtask completions`: shell completions for `conform` and `reference`.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -20,7 +20,7 @@ pub(crate) struct Options {
     #[arg(long, value_enum)]
     shell: Vec<Shell>,
 
-    /// The folder to write to; made if need be
+    /// The folder to write to; created if missing
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
 }

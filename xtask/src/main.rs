@@ -55,17 +55,17 @@ enum Command {
     Serve(serve::Options),
     /// Run everything that tests
     Test(test::Options),
-    /// Judge the reference with the lawful choices of many seeds; none may be accused
+    /// Judge the reference under the choices of many seeds; any finding is a false positive
     Lab(lab::Options),
     /// Change the code in one place at a time, and see whether a test notices
     Mutants(mutants::Options),
     /// Measure the reference and the judge, as ratios within one run
     Bench(bench::Options),
-    /// Write what shells complete `conform` and `reference` by
+    /// Write shell completions for `conform` and `reference`
     Completions(completions::Options),
     /// Write the man pages of `conform` and `reference`
     Man(man::Options),
-    /// Build what others run: static programs, with licences and sums
+    /// Build static release binaries, with licences and checksums
     Dist(dist::Options),
     /// Build container images that hold the static programs and nothing else
     Image(image::Options),

@@ -14,7 +14,7 @@ use crate::programs::programs;
   cargo xtask man --out target/man && man target/man/conform.1
   cargo xtask man --out ~/.local/share/man/man1")]
 pub(crate) struct Options {
-    /// The folder to write to; made if need be
+    /// The folder to write to; created if missing
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
 }

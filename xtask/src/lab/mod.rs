@@ -36,7 +36,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "SEED", default_value_t = 0)]
     from: u64,
 
-    /// Let happen to the servers what nobody chooses as well: traffic of others, bans that were earned before, times of day
+    /// Also simulate conditions outside the server: other traffic, earlier bans, different times of day
     #[arg(long, conflicts_with = "faults")]
     circumstances: bool,
 

@@ -34,7 +34,7 @@ const AT_ONCE: usize = 100;
 #[command(after_help = "Examples:
   cargo xtask mutants                        # everything: hours
   cargo xtask mutants rules --file '**/list.rs'
-  cargo xtask mutants rules --again          # after new tests: only what no test noticed the last time
+  cargo xtask mutants rules --missed-only    # after new tests: only what no test noticed the last time
   cargo xtask mutants reference --shard 0/4
   cargo xtask mutants --no-run               # what the last run found")]
 pub(crate) struct Options {
@@ -46,11 +46,11 @@ pub(crate) struct Options {
     /// Make only the K-th of N parts of all changes, counted from 0
     #[arg(long, value_name = "K/N")]
     shard: Option<Shard>,
-    /// Leave out what a test noticed the last time, and go on with what was interrupted
+    /// Leave out what a test noticed the last time, and continue what was interrupted
     #[arg(long)]
-    again: bool,
+    missed_only: bool,
     /// Change nothing: report what the last run found
-    #[arg(long, conflicts_with_all = ["file", "shard", "again"])]
+    #[arg(long, conflicts_with_all = ["file", "shard", "missed_only"])]
     no_run: bool,
 }
 
@@ -77,7 +77,7 @@ fn judge(subject: Subject, options: &Options, accepted: &Accepted) -> anyhow::Re
         tree::copy(&cargo::workspace_root(), &tool.tree)?;
         let passes = subject.passes();
         let chosen = chosen(&tool, options)?;
-        ledger.forget(&chosen, |fate| !options.again || !fate.is_settled() && fate.asked == passes.len());
+        ledger.forget(&chosen, |fate| !options.missed_only || !fate.is_settled() && fate.asked == passes.len());
         for (place, tests) in passes.iter().enumerate() {
             // What one set of tests has noticed the next need not be asked about.
             let open = ledger.open_in(place, &chosen);
