@@ -232,7 +232,7 @@ mod tests {
 
     fn ring() -> (Arc<Store>, KeyStore, KeyRing) {
         let store = Arc::new(Store::open(&Location::Scratch, 16).expect("a store"));
-        let key_store = KeyStore::beside(&store).expect("a second connection");
+        let key_store = KeyStore::open_for(&store).expect("a second connection");
         let ring = KeyRing::load(Arc::clone(&store)).expect("a key ring");
         (store, key_store, ring)
     }

@@ -42,7 +42,7 @@ impl BodyCache {
         self.0.as_ref()?.get(&id)
     }
 
-    /// Keeps a body, if need be in place of others.
+    /// Keeps a body, and drops others if there is no room for it.
     pub(crate) fn put(&self, id: i64, body: &Bytes) {
         if let Some(cache) = &self.0 {
             cache.insert(id, body.clone());

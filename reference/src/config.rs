@@ -49,7 +49,7 @@ pub enum Command {
 /// The database.
 #[derive(Clone, Debug, Args)]
 pub struct DbArgs {
-    /// The database file, created if need be; `:memory:` for a temporary one
+    /// The database file, created if missing; `:memory:` for a temporary one
     #[arg(long, value_name = "FILE", env = "ANIMAL_STORE_DB", default_value = "animal-store.sqlite")]
     pub db: String,
 }
@@ -81,7 +81,7 @@ pub struct ServeArgs {
     #[command(flatten)]
     pub mock: MockArgs,
 
-    /// Which server it is to be.
+    /// Which variant of the server to run.
     #[command(flatten)]
     pub lab: LabArgs,
 
@@ -133,7 +133,7 @@ pub struct ServeArgs {
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds, help_heading = "Bounds")]
     pub idle_timeout: Duration,
 
-    /// How long a client may take no byte of a response
+    /// How long a client may read nothing of a response
     #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds, help_heading = "Bounds")]
     pub send_timeout: Duration,
 

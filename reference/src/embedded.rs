@@ -79,7 +79,7 @@ impl Embedded {
         let clock = options.clock;
         let setting = variation.as_ref().map(|variation| variation.setting.clone()).unwrap_or_default();
         let store = Store::open(&Location::Scratch, WRITE_QUEUE)?;
-        let issued = KeyStore::beside(&store)?;
+        let issued = KeyStore::open_for(&store)?;
         let (_, key) = keys::issue(&issued, "embedded", options.plan, clock.now())?;
         let (_, second_key) = keys::issue(&issued, "embedded, second", options.plan, clock.now())?;
         // A connection that stays open would keep a view of the keys of its own.

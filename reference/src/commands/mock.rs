@@ -36,7 +36,7 @@ pub(super) fn adopt_keys(store: &Store, given: &[GivenKey], clock: &Clock) -> Re
     if given.is_empty() {
         return Ok(Vec::new());
     }
-    let key_store = KeyStore::beside(store).map_err(Failure::cannot_start)?;
+    let key_store = KeyStore::open_for(store).map_err(Failure::cannot_start)?;
     let adopt = |given| given::adopt(&key_store, given, clock.now());
     given.iter().map(adopt).collect::<Result<_, _>>().map_err(Failure::cannot_start)
 }

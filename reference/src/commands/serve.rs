@@ -185,7 +185,7 @@ fn possible_connections(wanted: usize) -> Result<usize, Failure> {
 }
 
 fn issue_dev_keys(store: &Store, clock: &Clock) -> Result<Vec<(Plan, ApiKey)>, Failure> {
-    let key_store = KeyStore::beside(store).map_err(Failure::cannot_start)?;
+    let key_store = KeyStore::open_for(store).map_err(Failure::cannot_start)?;
     let plans = [Plan::Free, Plan::Pro, Plan::Business, Plan::Enterprise];
     let issue = |plan| keys::issue(&key_store, "dev", plan, clock.now()).map(|(_, key)| (plan, key));
     plans.into_iter().map(issue).collect::<Result<_, _>>().map_err(Failure::cannot_start)

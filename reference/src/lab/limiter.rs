@@ -30,14 +30,14 @@ pub enum Anchor {
     Sliding,
 }
 
-/// What requests that fail use up.
+/// How requests that fail are counted.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Failures {
-    /// One, like all.
+    /// As one, like all requests.
     Count,
-    /// Nothing.
+    /// Not at all.
     AreFree,
-    /// One by what their own answer reports, which is given back afterwards.
+    /// As one in their own response, and not at all afterwards.
     AreRefunded,
 }
 
@@ -91,7 +91,7 @@ pub struct Policy {
     pub reports_day: bool,
     /// Whether Remaining is read before the request is counted.
     pub counts_late: bool,
-    /// What requests that fail use up.
+    /// How requests that fail are counted.
     pub failures: Failures,
     /// How many seconds `Retry-After` asks for beyond the window's end.
     pub extra_wait: i64,
@@ -103,7 +103,7 @@ pub struct Policy {
     pub ban: Option<i64>,
     /// At which request of the key, and for how many seconds, it is banned for what somebody else has done with it.
     pub banned: Option<(u64, i64)>,
-    /// Whether callers are distinguished by their address, so that requests without a key use up the same.
+    /// Whether callers are distinguished by their address, so that requests without a key count against the same limit.
     pub by_address: bool,
     /// Every so many requests, somebody else sends one with the same key.
     pub others: Option<u64>,

@@ -68,7 +68,7 @@ pub struct ServeOptions {
     pub header_timeout: Duration,
     /// How long a connection may be idle between requests.
     pub idle_timeout: Duration,
-    /// How long a client may take no byte of a response.
+    /// How long a client may read nothing of a response.
     pub send_timeout: Duration,
     /// How long requests in flight may take to finish when the server stops.
     pub grace: Duration,
@@ -215,7 +215,7 @@ async fn save_usage(app: Arc<App>, mut ended: oneshot::Receiver<()>) {
             _ = ticks.tick() => {}
         }
         if let Err(error) = app.keys().save_usage().await {
-            tracing::warn!(%error, "what keys have used could not be written down; trying again");
+            tracing::warn!(%error, "key usage could not be saved; retrying");
         }
     }
 }
@@ -225,7 +225,7 @@ async fn save_usage_at_last(app: &App) {
     let deadline = Instant::now() + LAST_SAVE;
     while let Err(error) = app.keys().save_usage().await {
         if Instant::now() >= deadline {
-            tracing::error!(%error, "what keys have used in the last second is lost");
+            tracing::error!(%error, "usage could not be saved to the database; the next start restores it from the usage log");
             return;
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
@@ -338,7 +338,7 @@ mod tests {
     #[tokio::test]
     async fn what_keys_have_used_is_written_down_at_last_when_there_is_room_again() {
         let store = Store::open(&Location::Scratch, 1).expect("a store");
-        let key_store = KeyStore::beside(&store).expect("a second connection");
+        let key_store = KeyStore::open_for(&store).expect("a second connection");
         let (_, key) = crate::keys::issue(&key_store, "test", Plan::Free, 0).expect("a key");
         let options = AppOptions {
             base_path: String::new(),

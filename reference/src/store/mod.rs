@@ -71,7 +71,7 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens a database to serve it, creating it if need be; at most `queue` writes wait at a time.
+    /// Opens a database to serve it, and creates it if it is missing; at most `queue` writes wait at a time.
     ///
     /// # Errors
     ///
@@ -231,7 +231,7 @@ impl Store {
 pub struct KeyStore(rusqlite::Connection);
 
 impl KeyStore {
-    /// Opens the database at `path`, creating it if need be.
+    /// Opens the database at `path`, and creates it if it is missing.
     ///
     /// # Errors
     ///
@@ -240,12 +240,12 @@ impl KeyStore {
         schema::open(path, Durability::Full).map(Self)
     }
 
-    /// The keys of a store that this process serves.
+    /// Opens the keys of a store that this process serves, with a connection of its own.
     ///
     /// # Errors
     ///
     /// [`StoreError`] when one more connection cannot be opened.
-    pub fn beside(store: &Store) -> Result<Self, StoreError> {
+    pub fn open_for(store: &Store) -> Result<Self, StoreError> {
         Ok(Self(schema::open_second(store.readers.path(), Durability::Full)?))
     }
 

@@ -31,7 +31,7 @@ pub(super) struct UsageLog {
 }
 
 impl UsageLog {
-    /// Opens the file, creating it for this user alone if need be.
+    /// Opens the file, and creates it, readable by this user only, if it is missing.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         let file = File::options().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)?;
         Ok(Self { file, failed: AtomicBool::new(false) })

@@ -75,11 +75,11 @@ pub(super) const CHOICES: &[Choice] = &[
         "ids of 64 bits made of the time and a machine's number",
         |b| b.view.ids = (1 << 61) + 1,
     ),
-    own("pet.unique-id/refused", "no-gaps", "A refused creation uses up no id."),
+    own("pet.unique-id/refused", "no-gaps", "A refused creation consumes no id."),
     other(
         "pet.unique-id/refused",
         "gaps-for-refused",
-        "A refused creation uses up an id.",
+        "A refused creation consumes an id.",
         "a sequence that counts before a body is checked",
         |b| b.view.has_gaps = true,
     ),

@@ -60,7 +60,7 @@ pub const CHOICES: &[Choice] = &[
     other(
         "headers.anonymous",
         "counted-by-address",
-        "Requests without a key use up the limit of the key that was used last.",
+        "Requests without a key count against the limit of the key that was used last.",
         "a limiter that knows callers by their address",
         |b| b.limit(|policy| policy.by_address = true),
     ),

@@ -44,7 +44,7 @@ pub(super) struct View {
     pub(super) counts_all: bool,
     /// What ids are multiplied by, modulo 2^64; odd, so that no two become the same. 0 leaves them alone.
     pub(super) ids: u64,
-    /// Whether refused creations use up ids.
+    /// Whether refused creations consume ids.
     pub(super) has_gaps: bool,
 }
 
@@ -177,7 +177,7 @@ fn renumbered(factor: u64) -> Layer {
 #[derive(Default)]
 struct Gaps(Mutex<(i64, BTreeMap<i64, i64>)>);
 
-/// Ids that refused creations use up as well.
+/// Refused creations consume ids as well.
 fn gapped() -> Layer {
     Layer::default()
         .before(|request, server| {
@@ -187,7 +187,7 @@ fn gapped() -> Layer {
                 let (_, created) = &*gaps;
                 let is_of_stock = created.first_key_value().is_none_or(|(first, _)| id < *first);
                 let own = created.iter().find(|(_, shown)| **shown == id).map(|(own, _)| *own);
-                // What was used up is the id of no animal.
+                // An id that a refusal consumed belongs to no animal.
                 request.path = format!("/pets/{}", own.or(is_of_stock.then_some(id)).unwrap_or(i64::MAX));
             }
             None
