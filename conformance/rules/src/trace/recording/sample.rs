@@ -106,12 +106,11 @@ fn hide_keys(request: &mut Request, pseudonyms: &Pseudonyms) {
         }
         None => replaced(&value),
     });
-    request.headers.retain_mut(|(name, value)| {
+    for (name, value) in &mut request.headers {
         if KEY_FIELDS.contains(&name.as_str()) {
             *value = replaced(value);
         }
-        true
-    });
+    }
     request.query = request.query.take().map(|query| {
         let parameters = query.split('&').map(|parameter| match parameter.split_once('=') {
             Some((name @ ("limit" | "status"), value)) => format!("{name}={value}"),
