@@ -1,4 +1,4 @@
-//! What rules judge by, built once per trace.
+//! The facts that rules judge by, derived once per trace.
 
 use crate::history::History;
 use crate::limiter::Limiter;
@@ -6,7 +6,7 @@ use crate::limiter::Limiter;
 /// The facts of one trace.
 #[derive(Debug)]
 pub struct Facts<'h> {
-    /// Every exchange with its meaning, and what the exchanges together show.
+    /// Every exchange with the classification of its request, and what the exchanges together show.
     pub history: &'h History<'h>,
     /// What the rate-limit headers of each key show.
     pub limiter: Limiter<'h>,

@@ -70,7 +70,7 @@ fn distinct(items: impl Iterator<Item = String>) -> Option<String> {
     (!items.is_empty()).then(|| items.into_iter().collect::<Vec<_>>().join("; "))
 }
 
-/// How creations fared about which exactly this was debatable.
+/// The responses to creations whose only ambiguity was this one.
 fn ambiguous(&Facts { history, .. }: &Facts<'_>, ambiguity: Ambiguity, what: &str) -> Option<String> {
     distinct(
         history

@@ -96,7 +96,7 @@ fn totals(plan: &Plan) -> String {
     if plan.is_cut {
         return format!(
             "\nAt most {} requests in all (--max-requests), {} one-minute windows and {} new animals, which the API cannot delete.\n\
-             The whole plan takes more requests: the report names what they did not suffice for.\n",
+             The whole plan needs more requests; the report will name the parts that were not sent.\n",
             plan.requests, plan.windows, plan.animals
         );
     }

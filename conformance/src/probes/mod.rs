@@ -141,7 +141,7 @@ async fn carry_out(session: &mut Session<'_>, options: &Options, probe: Probe) -
     }
 }
 
-/// Notes which fixed parts of the plan were not sent to their end.
+/// Notes which fixed parts of the plan were not sent completely.
 fn leave_unfinished(session: &mut Session<'_>, probes: &[Probe]) {
     probes.iter().filter_map(|probe| probe.fixed_part()).for_each(|part| session.leave_unfinished(part));
 }

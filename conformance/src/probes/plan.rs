@@ -69,15 +69,15 @@ pub enum Probe {
 }
 
 impl Probe {
-    /// The name of a probe that every run has to send to its end; none for one whose requests are drawn.
+    /// What reports call a probe that every run has to send completely; none for one whose requests are generated.
     #[must_use]
     pub fn fixed_part(self) -> Option<&'static str> {
         match self {
             Probe::Tour => Some("the tour"),
             Probe::NearMisses => Some("the near misses"),
-            Probe::Credentials => Some("the credentials"),
-            Probe::FurtherBodies => Some("the further bodies"),
-            Probe::FullPage => Some("the full page"),
+            Probe::Credentials => Some("the requests without a valid key"),
+            Probe::FurtherBodies => Some("the unusual bodies"),
+            Probe::FullPage => Some("the list of more than 100 animals"),
             Probe::Quota(Turn::First) => Some("the first exhaustion of the key"),
             Probe::Quota(Turn::Second) => Some("the second exhaustion of the key"),
             Probe::Properties(_) | Probe::Sequence(_) => None,

@@ -251,7 +251,7 @@ impl<'r> Session<'r> {
         self.trace.context.left_out.push(LeftOut { requirements: requirements.into(), reason: reason.into() });
     }
 
-    /// Notes that a fixed part of the plan was not sent to its end, with the reason in parentheses where nothing else names it.
+    /// Notes that a fixed part of the plan was not sent completely, with the reason in parentheses where nothing else names it.
     pub fn leave_unfinished(&mut self, part: impl Into<Cow<'static, str>>) {
         self.trace.context.unfinished.push(part.into());
     }

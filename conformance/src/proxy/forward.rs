@@ -64,8 +64,8 @@ impl Forwarder {
             (count > 0).then(|| format!("{count} of {} requests {what}", self.requests.load(Ordering::Relaxed)))
         };
         let elsewhere = format!("were passed on to paths outside {}, unjudged", self.base_path());
-        let unserved = "got no complete answer of the server (unreachable, broken off, or the client was gone), which is held \
-                        against nobody";
+        let unserved = "got no complete response from the server (unreachable, connection broken, or the client disconnected); \
+                        no finding is based on them";
         [counted(&self.elsewhere, &elsewhere), counted(&self.unserved, unserved)].into_iter().flatten().collect()
     }
 }

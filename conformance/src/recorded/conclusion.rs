@@ -100,15 +100,12 @@ impl Conclusion {
             self.notes
                 .push("the recording is long: the report contains only the exchanges that show a failure".to_owned());
         }
-        self.notes.push(
-            "recorded traffic of which requests may be missing: what cannot be judged of it is not exercised"
-                .to_owned(),
-        );
+        self.notes.push("the recording may lack requests; what it cannot show is reported as not exercised".to_owned());
         let side = self.side.unwrap_or_default();
         self.notes.push(match side {
-            Side::Server => "side judged: the server, not its clients (--side client)".to_owned(),
-            Side::Client => "side judged: the clients, not the server (--side server)".to_owned(),
-            Side::Both => "sides judged: the server and its clients".to_owned(),
+            Side::Server => "judged: the server; use --side client to judge its clients".to_owned(),
+            Side::Client => "judged: the clients; use --side server to judge the server".to_owned(),
+            Side::Both => "judged: the server and its clients".to_owned(),
         });
         // Nothing of it is sent, and no rerun command shows it.
         let mut options = Options::new("http://recorded.invalid/v1", "recorded-traffic")

@@ -14,7 +14,7 @@ impl Evidence {
             finding.push_str(&format!(": {}", self.subjects.join(", ")));
         }
         if let Some(Intermittent { broken, alike }) = self.intermittent {
-            finding.push_str(&format!("; in {broken} of {alike} like requests, so it comes now and then, or depends on what distinguishes them"));
+            finding.push_str(&format!("; intermittent: in {broken} of {alike} similar requests"));
         }
         if let Some(attribution) = &self.attribution {
             finding.push_str("; ");

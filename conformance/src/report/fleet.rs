@@ -45,7 +45,7 @@ impl Replica {
         let seconds = |time: u64| format!("{}.{:03} s", time / 1_000, time % 1_000);
         let first = match (shown_ms.filter(|_| shown > 0), missing_ms) {
             (None, None) => return "not observed".to_owned(),
-            (Some(time), None) => format!("none seen, first shown after {}", seconds(time)),
+            (Some(time), None) => format!("none seen; first shown after {}", seconds(time)),
             (Some(time), Some(missing)) => {
                 format!("first shown after {}, missing after {}", seconds(time), seconds(missing))
             }
@@ -157,7 +157,7 @@ mod tests {
             replica.lag_shown()
         };
         assert_eq!(lag(0, 0, None, None), "not observed");
-        assert_eq!(lag(3, 0, None, Some(12)), "none seen, first shown after 0.012 s");
+        assert_eq!(lag(3, 0, None, Some(12)), "none seen; first shown after 0.012 s");
         assert_eq!(lag(3, 0, Some(1_600), Some(3_210)), "first shown after 3.210 s, missing after 1.600 s");
         assert_eq!(lag(3, 2, Some(6_000), Some(12)), "first shown after 0.012 s, missing after 6.000 s; 2 never shown");
         assert_eq!(lag(0, 2, Some(6_000), None), "nothing shown after 6.000 s");

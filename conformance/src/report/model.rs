@@ -64,7 +64,7 @@ pub struct Report {
     pub duration_ms: u64,
     /// Why the run ended early, if it did.
     pub ended_early: Option<String>,
-    /// The fixed parts of the run that were not sent to their end, by name. A run that has any is incomplete at the best.
+    /// The names of the fixed parts of the run that were not sent completely. A run that has any is incomplete at best.
     #[serde(default)]
     pub unfinished: Vec<String>,
     /// Notes about the options of the run.
@@ -212,7 +212,7 @@ pub struct Evidence {
     /// The parts of the requests that they are about, as they were sent: the first few.
     #[serde(default)]
     pub subjects: Vec<String>,
-    /// How many of the requests alike show it, where it shows only now and then.
+    /// How many of the similar requests show it, if only some do.
     #[serde(default)]
     pub intermittent: Option<Intermittent>,
     /// Which addresses of a service with several show it, where the run says more than that all do.
@@ -227,14 +227,14 @@ fn one() -> usize {
     1
 }
 
-/// So many of the requests alike show a failure.
+/// How many of the similar requests show a failure.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Intermittent {
     /// The requests that show it.
     pub broken: usize,
-    /// All requests alike.
+    /// All similar requests.
     pub alike: usize,
 }
 

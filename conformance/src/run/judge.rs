@@ -217,9 +217,9 @@ impl Judge {
     }
 }
 
-/// Why a run sent less than it should have, and what of its fixed part it did not send.
+/// Why a run sent less than it should have, and which of its fixed parts it did not send completely.
 fn ended_early(stop: Option<&Stop>, unfinished: &[Cow<'static, str>]) -> Option<String> {
-    let unsent = (!unfinished.is_empty()).then(|| format!("not sent to the end: {}", unfinished.join(", ")));
+    let unsent = (!unfinished.is_empty()).then(|| format!("not sent completely: {}", unfinished.join(", ")));
     match (stop.map(ToString::to_string), unsent) {
         (Some(stop), Some(unsent)) => Some(format!("{stop}; {unsent}")),
         (stop, unsent) => stop.or(unsent),

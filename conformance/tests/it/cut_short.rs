@@ -50,10 +50,15 @@ async fn a_day_that_ends_in_the_middle_of_a_run_leaves_it_incomplete_and_names_w
     // Enough is left for the tour and for the first exhaustion, which exercise every stated requirement.
     let report = judged_after(925).await;
     assert_eq!(report.verdict, Verdict::Incomplete, "{:#?}", broken(&report));
-    assert_eq!(report.unfinished, ["the near misses", "the credentials", "the second exhaustion of the key"]);
+    assert_eq!(
+        report.unfinished,
+        ["the near misses", "the requests without a valid key", "the second exhaustion of the key"]
+    );
     let reason = report.ended_early.unwrap_or_default();
     assert!(
-        reason.ends_with("not sent to the end: the near misses, the credentials, the second exhaustion of the key"),
+        reason.ends_with(
+            "not sent completely: the near misses, the requests without a valid key, the second exhaustion of the key"
+        ),
         "{reason}"
     );
 }
@@ -66,7 +71,7 @@ async fn a_day_that_has_room_for_the_whole_run_leaves_nothing_unsent() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_day_that_is_used_up_before_the_run_could_exhaust_a_minute_is_asked_for_one_more() {
+async fn a_day_that_is_exhausted_before_the_run_could_exhaust_a_minute_is_asked_for_one_more() {
     let lawful = judged_after(965).await;
     assert_eq!(lawful.verdict, Verdict::Incomplete, "{:#?}", broken(&lawful));
     let limited = lawful.exchanges.iter().filter(|sent| sent.response.as_ref().is_some_and(|got| got.status == 429));

@@ -10,7 +10,7 @@ use crate::candidate::{Candidate, Nature, PER_DAY};
 use crate::faults::Fault;
 use crate::{broken, judge, options};
 
-/// A limit that the tour nearly uses up, late enough in a window to see it end.
+/// A limit that the tour nearly exhausts, late enough in a window to see it end.
 fn small(nature: Nature) -> Nature {
     Nature { limit: 90, first_window: 15, ..nature }
 }

@@ -263,7 +263,7 @@ async fn nobody_is_accused_of_an_ordinary_session_and_its_trace_gives_the_same_v
     assert_eq!(found["client.key-in-header"].0, Status::Pass);
     for (id, reason) in [
         ("client.retry-after-date", "the clients received no 429 with a date in Retry-After"),
-        ("client.backoff", "the clients received no three 429 in a row"),
+        ("client.backoff", "no client received three 429 responses in a row"),
         ("quota.not-exceeded", ""),
     ] {
         let requirement = report.requirements.iter().find(|r| r.id == id).expect("a verdict");
@@ -333,7 +333,7 @@ async fn a_server_that_is_down_gets_its_clients_502_and_no_finding() {
     let report = running.report().await;
     assert_eq!((failed(&report).len(), report.verdict), (0, Verdict::Incomplete), "{:?}", broken(&report));
     assert!(
-        report.notes.iter().any(|note| note.starts_with("1 of 1 requests got no complete answer")),
+        report.notes.iter().any(|note| note.starts_with("1 of 1 requests got no complete response")),
         "{:?}",
         report.notes
     );

@@ -161,7 +161,7 @@ fn of_an_archive_the_side_is_judged_that_was_asked_for() {
     assert!(waits.status == Status::NotExercised && reason.contains("the exact time of 3 of 3"), "{reason}");
     let server = judged(None, "").expect("a report");
     assert!(server.side == Side::Server && !statuses(&server).contains_key("client.key-in-header"));
-    assert!(server.notes.iter().any(|note| note.starts_with("side judged: the server")), "{:?}", server.notes);
+    assert!(server.notes.iter().any(|note| note.starts_with("judged: the server;")), "{:?}", server.notes);
     let both = judged(Some(Side::Both), "").expect("a report");
     assert!(statuses(&both).contains_key("client.key-in-header") && statuses(&both).contains_key("list.array"));
     let nothing = judged(None, "client").expect_err("nothing to judge").to_string();

@@ -117,7 +117,7 @@ async fn accused(variant: &Variant) -> Option<String> {
     let is_too_long = |reason: &String| reason.starts_with("the key is exhausted for another ");
     let is_by_ban = |(id, reason): &(&String, &Option<String>)| {
         let names = |text: &str| reason.as_ref().is_some_and(|reason| reason.contains(text));
-        *id == "quota.not-early" && names("as under a ban") || names("shows nothing that this applies to")
+        *id == "quota.not-early" && names("as under a ban") || names("no recorded response is of the kind")
     };
     let is_cut = match &report.ended_early {
         Some(reason) => is_too_long(reason),

@@ -73,7 +73,7 @@ impl fmt::Display for Profile {
     }
 }
 
-/// The beginnings of the identifiers that only a used-up key shows.
+/// The beginnings of the identifiers of requirements that only an exhausted limit exercises.
 const NEED_EXHAUSTION: &[&str] = &[
     "quota.enforced",
     "quota.not-early",
@@ -83,7 +83,7 @@ const NEED_EXHAUSTION: &[&str] = &[
     "quota.error-body",
 ];
 
-/// The beginnings of the identifiers that only a creation shows.
+/// The beginnings of the identifiers of requirements that only a creation exercises.
 const NEED_CREATION: &[&str] = &["create.", "pet.unique-id", "auth.refused-stores-nothing"];
 
 /// Which parties of the traffic are judged.

@@ -21,7 +21,7 @@ pub enum Counter {
 /// So many falls between which other replicas were asked have to agree.
 const SEVERAL: usize = 2;
 
-/// Of more replicas than this, only those that count with all or with none are told apart.
+/// Of more replicas than this, only those that count with all or with none are distinguished.
 const MANY: usize = 9;
 
 /// A fall of Remaining between two answers of one replica, and what each replica got in between.

@@ -1,4 +1,4 @@
-//! One exchange and what it means.
+//! One exchange, its request classified and its response parsed.
 
 use std::collections::HashSet;
 
@@ -10,7 +10,7 @@ use crate::trace::exchange::{Exchange, Response};
 use crate::trace::json::{Json, NotJson};
 use crate::trace::rate_limit::{self, RateHeaders};
 
-/// One exchange and what it means.
+/// One exchange, its request classified and its response parsed.
 #[derive(Debug)]
 pub struct Entry<'t> {
     /// The exchange.

@@ -1,4 +1,4 @@
-//! A trace made ready for judging: every exchange with its meaning, and what the exchanges show together.
+//! A trace prepared for judging: every exchange with the classification of its request, and what the exchanges show together.
 //!
 //! Built once per judgement, so that no rule parses anything again and all rules see the same facts.
 
@@ -218,9 +218,10 @@ impl<'t> History<'t> {
         }
     }
 
-    /// Whether a request that failed was under way at the same time: what it used up may be given back afterwards.
+    /// Whether a failed request with the same key was under way at the same time: what that one had consumed of the limit may be
+    /// restored afterwards.
     #[must_use]
-    pub fn is_beside_a_failure(&self, entry: &Entry<'_>) -> bool {
+    pub fn overlaps_a_failure(&self, entry: &Entry<'_>) -> bool {
         self.meanwhile(entry).any(|other| other.key() == entry.key() && !other.succeeded())
     }
 

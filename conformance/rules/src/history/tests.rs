@@ -36,25 +36,25 @@ fn others_change_where_an_animal_that_is_not_this_runs_was_seen_with_two_statuse
 }
 
 #[test]
-fn a_request_is_beside_a_failure_of_its_key_that_was_under_way_at_the_same_time() {
-    let beside = |builder: TraceBuilder, number: usize| {
+fn a_request_overlaps_a_failure_of_its_key_that_was_under_way_at_the_same_time() {
+    let overlaps = |builder: TraceBuilder, number: usize| {
         let trace = builder.trace();
         let history = History::new(&trace);
-        history.is_beside_a_failure(&history.entries[number - 1])
+        history.overlaps_a_failure(&history.entries[number - 1])
     };
     let lists =
         |statuses: &[u16]| statuses.iter().fold(TraceBuilder::new(), |builder, status| builder.list(*status, 5, 60));
-    assert!(!beside(lists(&[404, 200, 404]), 2), "one after the other");
-    assert!(beside(lists(&[404, 200, 404]).together(1..=2), 2), "the failure was sent first");
-    assert!(beside(lists(&[404, 200, 404]).together(2..=3), 2), "the failure was sent last");
-    assert!(!beside(lists(&[200, 200, 200]).together(1..=3), 2), "nothing failed");
-    assert!(!beside(lists(&[404]).together(1..=1), 1), "it is not beside itself");
+    assert!(!overlaps(lists(&[404, 200, 404]), 2), "one after the other");
+    assert!(overlaps(lists(&[404, 200, 404]).together(1..=2), 2), "the failure was sent first");
+    assert!(overlaps(lists(&[404, 200, 404]).together(2..=3), 2), "the failure was sent last");
+    assert!(!overlaps(lists(&[200, 200, 200]).together(1..=3), 2), "nothing failed");
+    assert!(!overlaps(lists(&[404]).together(1..=1), 1), "it does not overlap itself");
     let mut slow = lists(&[404, 200, 200]).trace();
     slow.exchanges[0].received_at = slow.exchanges[2].received_at;
     let history = History::new(&slow);
-    assert!(history.is_beside_a_failure(&history.entries[2]), "others were answered while the failure was under way");
+    assert!(history.overlaps_a_failure(&history.entries[2]), "others were answered while the failure was under way");
     assert!(
-        !beside(TraceBuilder::new().list(200, 5, 60).key("sk-Other").list(404, 5, 60).together(1..=2), 1),
+        !overlaps(TraceBuilder::new().list(200, 5, 60).key("sk-Other").list(404, 5, 60).together(1..=2), 1),
         "another key"
     );
 }

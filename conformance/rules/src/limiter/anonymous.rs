@@ -56,7 +56,7 @@ fn is_exhausted(callers: &[&Entry<'_>]) -> bool {
     reported.next().is_some_and(|(since, last)| {
         let before: Vec<Window> =
             reported.map(|(_, window)| window).take_while(|window| window.limit == last.limit).collect();
-        is_used_up(last, &before, since)
+        is_last(last, &before, since)
     })
 }
 
@@ -67,14 +67,14 @@ fn window(entry: &Entry<'_>) -> Option<Window> {
 /// Whether an answer was the last of an allowance that falls, given those before, the latest first. Remaining may be reported before the
 /// request is counted, so many requests since, such as those to no operation, may have been counted and reported nothing, and what slides
 /// may have restored as many as were used.
-fn is_used_up(last: Window, before: &[Window], since: u64) -> bool {
+fn is_last(last: Window, before: &[Window], since: u64) -> bool {
     let earlier = before.iter().map(|window| window.remaining);
     let later = std::iter::once(last.remaining).chain(earlier.clone());
     let falls = earlier.zip(later).any(|(earlier, later)| earlier > later);
     last.remaining <= 1 + since && (falls || last.limit == 1)
 }
 
-/// Whether requests with a key use up what is reported to callers without one: then it is no allowance of theirs.
+/// Whether requests with a key lower what is reported to callers without one: then the allowance is not theirs.
 fn shares_the_keys_count(history: &History<'_>, callers: &[&Entry<'_>]) -> bool {
     callers.windows(2).any(|pair| {
         let (Some(first), Some(second)) = (window(pair[0]), window(pair[1])) else { return false };
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_requests_with_a_key_use_up_is_no_allowance_of_other_callers() {
+    fn what_requests_with_a_key_consume_is_no_allowance_of_callers_without_one() {
         let shared = |keyless: u64| {
             let builder = TraceBuilder::new().key("nobody").list(401, 9, 10).key("sk-Key1");
             let builder = builder.lists(10, &[(200, 8), (200, 7), (200, 6)]).key("nobody");

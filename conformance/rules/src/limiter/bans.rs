@@ -89,14 +89,14 @@ mod tests {
 
     #[test]
     fn a_minute_that_the_headers_do_not_report_may_be_exhausted_by_the_run_alone() {
-        let mut used_up = TraceBuilder::new().lists(1_000, &[(200, 900)]);
-        used_up = (0..60).fold(used_up, |builder, used| builder.list(200, 899 - used, 1_000));
+        let mut exhausted = TraceBuilder::new().lists(1_000, &[(200, 900)]);
+        exhausted = (0..60).fold(exhausted, |builder, used| builder.list(200, 899 - used, 1_000));
         let possible = |builder: TraceBuilder| {
             let plan_limits = PlanLimits { per_minute: 60, per_day: 1_000 };
             let refused = builder.window(40_000).list(429, 839, 1_000).plan(Some(plan_limits));
             refused.main_key(|key| key.answers().len() - key.answers_outside_bans().len())
         };
-        assert_eq!(possible(used_up), 0);
+        assert_eq!(possible(exhausted), 0);
         assert_eq!(possible(TraceBuilder::new().lists(1_000, &[(200, 900), (200, 899)])), 1);
     }
 }

@@ -1,13 +1,13 @@
-//! Costs: what one request of each operation uses up.
+//! The cost of a request: by how much it lowers Remaining, for each operation.
 
 use std::collections::BTreeMap;
 
 use super::key::{Answer, KeyLimits};
 
-/// An operation that always uses up more than one.
+/// An operation whose requests always lower Remaining by more than one.
 #[derive(Clone, Copy, Debug)]
 pub struct Costly<'h> {
-    /// What each of its requests uses up.
+    /// By how much each of its requests lowers Remaining.
     pub cost: u64,
     /// How often that was seen.
     pub times: usize,
@@ -16,8 +16,8 @@ pub struct Costly<'h> {
 }
 
 impl<'h> KeyLimits<'h> {
-    /// The operations each of whose requests uses up the same number above one, while each of another operation uses up one: somebody
-    /// else who uses the key does not keep to certain operations.
+    /// The operations whose requests all lower Remaining by the same number above one, while those of another operation lower it by
+    /// one. Other traffic on the key would not be limited to certain operations.
     #[must_use]
     pub fn costly_operations(&self) -> Vec<Costly<'h>> {
         const MANY: usize = 5;

@@ -51,7 +51,7 @@ impl<'h> KeyLimits<'h> {
         // Those that were under way at the same time, the refused one among them.
         let meanwhile = answers.iter().filter(|answer| !answer.precedes(limited) && !limited.precedes(answer)).count();
         // And those since the last answer that reported this window, whose own answers report nothing or another one: to no
-        // operation, or with a debatable credential; and those without a key, where the same window is reported to them, because
+        // operation, or with an ambiguous credential; and those without a key, where the same window is reported to them, because
         // callers are distinguished by their address.
         let of_this_window = |answer: &&Answer<'_>| answer.window.is_same(limited.window) && answer.precedes(limited);
         let last = answers.iter().rev().find(of_this_window).unwrap_or(before);

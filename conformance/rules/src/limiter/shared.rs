@@ -1,4 +1,4 @@
-//! Keys that share a counter: whether the requests of one key use up what another key has left.
+//! Keys that share a counter: whether the requests of one key lower what remains for another.
 
 use super::Limiter;
 use super::key::{Answer, KeyLimits};

@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_may_be_somebody_elses_where_more_is_used_up_than_by_the_run() {
+    fn the_oldest_may_be_somebody_elses_where_more_is_consumed_than_by_the_run() {
         // Half a minute before each answer somebody else's request came, of which there is no trace but in what remains.
         let reported = |remaining: u64| four().wait(10).window(30).list(200, remaining, 7);
         assert!(!is_sliding_log(reported(4)), "the run has sent three in the last minute");

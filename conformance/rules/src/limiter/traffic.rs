@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_use_up_shows_in_what_remains() {
+    fn what_others_consume_shows_in_remaining() {
         assert!(!shared(TraceBuilder::new().lists(60, &[(200, 10), (200, 9)])));
         assert!(shared(TraceBuilder::new().lists(60, &[(200, 10), (200, 8)])));
         assert!(
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn in_a_new_window_nothing_was_used_up_before_this_runs_own_requests() {
+    fn in_a_new_window_nothing_was_consumed_before_this_runs_own_requests() {
         let next = |remaining| TraceBuilder::new().list(200, 10, 60).wait(60).window(60).list(200, remaining, 60);
         assert!(!shared(next(59)));
         assert!(shared(next(57)));
@@ -144,13 +144,13 @@ mod tests {
         assert!(overlapping(6), "the second request and the third used two");
     }
 
-    /// So many successes, each of which uses up `cost`.
+    /// This many successes, each of which lowers Remaining by `cost`.
     fn costly(times: u64, cost: u64) -> TraceBuilder {
         (0..times).fold(TraceBuilder::new(), |builder, at| builder.list(200, 100 - at * cost, 100))
     }
 
     #[test]
-    fn a_request_may_use_up_more_than_one_where_each_does_many_times() {
+    fn a_request_may_lower_remaining_by_more_than_one_where_each_does_many_times() {
         assert!(!shared(costly(11, 2)));
         assert!(shared(costly(10, 2)), "nine times are not many");
         assert!(shared(costly(11, 2).list(200, 77, 100)), "once it was three");

@@ -84,7 +84,7 @@ impl<'h> KeyLimits<'h> {
                 let end = before.window.reset - Tolerance::CLOCK_SLACK.seconds();
                 let is_over = after.entry.server_time().is_some_and(|time| time.as_second() >= end);
                 let fell = after.window.remaining < before.window.remaining;
-                let is_alone = before.precedes(after) && !self.history.is_beside_a_failure(before.entry);
+                let is_alone = before.precedes(after) && !self.history.overlaps_a_failure(before.entry);
                 before.window.is_same(after.window) && (fell || !is_over) && is_alone
             };
             admitted.windows(2).map(|pair| [pair[0], pair[1]]).filter(is_certain).collect()

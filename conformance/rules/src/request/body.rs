@@ -1,4 +1,4 @@
-//! The body of `POST /pets`: valid, at fault, or debatable.
+//! The body of `POST /pets`: valid, at fault, or ambiguous.
 
 use std::collections::HashSet;
 
@@ -112,7 +112,7 @@ impl CreateBody {
     }
 }
 
-/// Reads a body. Another with one of the given names is debatable.
+/// Reads a body. One that repeats one of the given names is ambiguous.
 pub(super) fn create_body(body: Option<&Body>, context: &Context, names: &HashSet<String>) -> CreateBody {
     let Some(body) = body else { return CreateBody::Faulty(vec![Fault::NoObject], Draft::default()) };
     let media_type = body.content_type.split(';').next().unwrap_or("").trim().to_ascii_lowercase();
@@ -257,10 +257,10 @@ mod tests {
     }
 
     #[test]
-    fn a_body_is_valid_only_when_nothing_about_it_can_be_debated() {
+    fn a_body_is_valid_only_if_it_has_no_ambiguity() {
         assert!(body(r#"{"name":"Heron 1","categoryId":1}"#).is_valid());
         assert!(body(r#"{"name":"Heron 1","categoryId":1,"status":"sold"}"#).is_valid());
-        for debatable in [
+        for text in [
             r#"{"name":"","categoryId":1}"#,
             r#"{"name":"Used 1","categoryId":1}"#,
             r#"{"name":"Zoë","categoryId":1}"#,
@@ -273,15 +273,12 @@ mod tests {
             r#"{"Name":5,"name":"Heron 1","categoryId":1,"CategoryId":"x","Status":"lost"}"#,
             r#"{"name":5,"name":"Heron 1","categoryId":1}"#,
         ] {
-            assert!(
-                matches!(body(debatable), CreateBody::NewPet(_, ambiguities) if !ambiguities.is_empty()),
-                "{debatable}"
-            );
+            assert!(matches!(body(text), CreateBody::NewPet(_, ambiguities) if !ambiguities.is_empty()), "{text}");
         }
     }
 
     #[test]
-    fn a_fault_stays_a_fault_beside_something_debatable() {
+    fn a_fault_stays_a_fault_despite_an_ambiguity() {
         for (json, fault) in [
             ("null", Fault::NoObject),
             ("[]", Fault::NoObject),

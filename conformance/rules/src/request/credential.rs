@@ -1,4 +1,4 @@
-//! The credential of a request: a valid key, none, or one whose form is debatable.
+//! The credential of a request: a valid key, none, or one whose form is ambiguous.
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;

@@ -1,8 +1,9 @@
 //! What the specification makes of a request, read from the request alone.
 //!
-//! This is where the policy on what may be demanded lives: a request is lawful and its answer is determined, or it is at
-//! fault and its refusal is determined, or it is *debatable* and several answers are lawful. When in doubt a request is
-//! debatable, because an accusation must rest on something the specification says.
+//! This decides what may be demanded: a request is lawful and its response is determined, or it is at fault and its refusal
+//! is determined, or it is *ambiguous* and several responses are lawful. When in doubt a request is ambiguous, because a finding
+//! must rest on something that the specification says.
+
 use std::collections::HashSet;
 
 use crate::catalogue::figures::{DEFAULT_LIMIT, MAX_LIMIT};
@@ -51,7 +52,7 @@ impl Operation {
         }
     }
 
-    /// Whether the request, with a valid key, is beyond doubt lawful: neither at fault nor debatable.
+    /// Whether the request, with a valid key, is certainly lawful: neither at fault nor ambiguous.
     #[must_use]
     pub fn is_certainly_valid(&self) -> bool {
         match self {
@@ -125,7 +126,7 @@ pub enum PetId {
     Ambiguous,
 }
 
-/// Reads what a request asks for. `names` are the names of earlier creations: another with one of them is debatable.
+/// Reads what a request asks for. `names` are the names of earlier creations: a creation that repeats one of them is ambiguous.
 #[must_use]
 pub fn operation(request: &Request, context: &Context, names: &HashSet<String>) -> Operation {
     if conditions::change_the_answer(request) {
@@ -182,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_plain_decimal_form_of_a_limit_or_an_id_is_beyond_debate() {
+    fn only_the_plain_decimal_form_of_a_limit_or_an_id_is_unambiguous() {
         assert_eq!(list_query("limit=100").limit, Parameter::Lawful(100));
         for text in ["0", "101", "-1", "+5", "05", "ten", "1.0", ""] {
             assert!(matches!(list_query(&format!("limit={text}")).limit, Parameter::Ambiguous(_)), "{text}");

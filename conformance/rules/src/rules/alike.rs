@@ -16,7 +16,7 @@ const MIN_ALIKE: usize = 4;
 pub struct Share {
     /// The requests that show it.
     pub broken: usize,
-    /// All requests alike.
+    /// All similar requests.
     pub alike: usize,
 }
 

@@ -106,10 +106,12 @@ fn judge_known(rule: &Rule, facts: &Facts<'_>) -> Judgement {
     }
     let withheld = match rule.needs.extent {
         Extent::Run => {
-            "it can be judged of requests that the judge chose, with names and keys that it knows to be new or valid"
+            "this can only be judged from requests that the judge itself sent: it knows which names are new and which keys are valid"
         }
-        Extent::Conversation => "it can be judged only of everything that a client sent and received, with exact times",
-        _ => "it can be judged only of every request of a key, with exact times",
+        Extent::Conversation => {
+            "this needs a recording of everything that the client sent and received, with exact times"
+        }
+        _ => "this needs a recording of every request sent with the key, with exact times",
     };
     Judgement { withheld: Some(withheld.to_owned()), ..Judgement::default() }
 }

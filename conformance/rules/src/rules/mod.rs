@@ -191,7 +191,7 @@ impl Judgement {
         self.judged += 1;
     }
 
-    /// Notes that the rule was applied to these cases, the decisive one first, and did not hold.
+    /// Notes that the rule was applied to these exchanges, the decisive one first, and did not hold.
     pub fn fail(&mut self, entries: &[&Entry<'_>], expected: impl Into<String>, found: impl Into<String>) {
         self.judged += 1;
         self.exchanges.extend(entries.iter().map(|entry| entry.exchange.number));
@@ -225,7 +225,7 @@ impl Judgement {
         }
     }
 
-    /// Notes that the rule was applied to a case, and whether it held.
+    /// Notes that the rule was applied to an exchange, and whether it held.
     pub fn require(
         &mut self,
         entry: &Entry<'_>,
@@ -242,7 +242,7 @@ impl Judgement {
     }
 }
 
-/// The status of a case and the operation it answered, for sentences.
+/// The status of a response and the operation it answers, for sentences.
 pub(crate) fn answered(entry: &Entry<'_>) -> String {
     match entry.status() {
         Some(status) => format!("{status} on {}", entry.operation.name()),

@@ -188,13 +188,13 @@ pub enum FailureKind {
     Unresolved,
     /// The connection stands, but TLS could not be agreed on.
     Tls,
-    /// The certificate comes from nobody who is trusted.
+    /// The certificate is not issued by a trusted authority.
     Untrusted,
     /// What answers does not speak TLS.
     NotTls,
     /// The answer was not complete within the timeout.
     Timeout,
-    /// The connection ended, or what came was no HTTP.
+    /// The connection ended, or the response is not valid HTTP.
     Broken,
 }
 

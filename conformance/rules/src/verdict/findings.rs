@@ -21,7 +21,7 @@ pub struct Finding {
     pub count: usize,
     /// The parts of the requests that they are about, without repetition: the first few.
     pub subjects: Vec<String>,
-    /// How many of the requests alike show it, where it shows only now and then.
+    /// How many of the similar requests show it, if only some do.
     pub intermittent: Option<Share>,
     /// Which replicas of a service with several addresses show it, where the trace says more than that all do.
     pub attribution: Option<Attribution>,

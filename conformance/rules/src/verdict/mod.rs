@@ -179,8 +179,10 @@ fn reason(context: &Context, scope: &Scope, requirement: &Requirement, withheld:
         .map_or_else(
             || match requirement.level {
                 _ if withheld.is_some() => withheld.unwrap_or_default(),
-                _ if requirement.party == Party::Client => "the clients did nothing that this applies to".to_owned(),
-                Level::Inferred => "the candidate shows nothing that this applies to".to_owned(),
+                _ if requirement.party == Party::Client => {
+                    "no recorded request is of the kind that this requirement is about".to_owned()
+                }
+                Level::Inferred => "no recorded response is of the kind that this requirement is about".to_owned(),
                 _ => "no exchange of this run allows a judgement".to_owned(),
             },
             |left_out| left_out.reason.clone(),

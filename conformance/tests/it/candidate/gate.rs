@@ -45,7 +45,7 @@ impl Shared {
         true
     }
 
-    pub(super) fn metered(&self, inner: &mut Inner<'_>, mut reply: Reply, remaining: Option<u64>) -> Reply {
+    pub(super) fn with_rate_limit(&self, inner: &mut Inner<'_>, mut reply: Reply, remaining: Option<u64>) -> Reply {
         let (limit, remaining, reset) = match remaining {
             Some(_) if self.nature.reports_day => {
                 (PER_DAY, PER_DAY - inner.count.used_today, self.now() - self.now() % 86_400 + 86_400)

@@ -316,7 +316,7 @@ impl Shared {
         let mut inner = self.inner();
         if !self.is_authentic(method, headers) {
             let status = if self.has(Fault::Forbids) { 403 } else { 401 };
-            return self.metered(&mut inner, Reply::error(status), None);
+            return self.with_rate_limit(&mut inner, Reply::error(status), None);
         }
         let admitted = self.now() >= inner.count.banned_until && self.admit(&mut inner);
         if !admitted {
@@ -335,7 +335,7 @@ impl Shared {
             }
             let retry_after = if self.nature.odd { http_date(self.now() + wait) } else { wait.to_string() };
             reply.headers.push(("retry-after", retry_after));
-            return self.metered(&mut inner, reply, Some(0));
+            return self.with_rate_limit(&mut inner, reply, Some(0));
         }
         let reply = match (method.as_str(), path) {
             ("GET", "/pets") => self.list(&mut inner, query),
@@ -354,6 +354,6 @@ impl Shared {
         }
         let late = u64::from(self.nature.counts_late);
         let remaining = (self.nature.limit + late).saturating_sub(inner.count.used).min(self.nature.limit);
-        self.metered(&mut inner, reply, Some(remaining))
+        self.with_rate_limit(&mut inner, reply, Some(remaining))
     }
 }

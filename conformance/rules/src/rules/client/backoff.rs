@@ -47,8 +47,8 @@ fn backoff(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
         }
     }
     if judgement.judged == 0 {
-        let unseen =
-            "the clients received no three 429 in a row, one request at a time, between which they chose the waits";
+        let unseen = "no client received three 429 responses in a row to sequential requests, with a wait that it chose itself \
+                      between them";
         judgement.unseen = Some(unseen.to_owned());
     }
 }

@@ -116,7 +116,7 @@ fn not_exceeded(facts: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgemen
 /// given back. At the Reset that the first reported, the oldest of a log may have dropped out.
 fn both_the_last<'h>(facts: &Facts<'_>, admitted: &[Answer<'h>]) -> Option<[&'h Entry<'h>; 2]> {
     let is_last =
-        |answer: &&Answer<'_>| answer.window.remaining == 0 && !facts.history.is_beside_a_failure(answer.entry);
+        |answer: &&Answer<'_>| answer.window.remaining == 0 && !facts.history.overlaps_a_failure(answer.entry);
     let mut spent = admitted.iter().filter(is_last);
     let first = spent.next()?;
     let end = first.window.reset - Tolerance::CLOCK_SLACK.seconds();
@@ -167,7 +167,7 @@ fn not_early(facts: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) 
     for SpentByAnother { limited, first, own } in facts.limiter.spent_by_another(key.index()) {
         if found_early.insert(limited.exchange.number) {
             let found = format!(
-                "429 after {own} requests since {} remained: requests with another key used up the others",
+                "429 after {own} requests, although {} remained: requests with another key exhausted the rest",
                 first.window.remaining
             );
             judgement.fail(&[limited, first.entry], "a limit for each key", found);
@@ -179,7 +179,7 @@ fn every_operation(_: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement
     for Costly { cost, times, seen: [before, after] } in key.costly_operations() {
         let found =
             format!("Remaining falls by {cost} with {}, {times} times of {times}", after.entry.operation.name());
-        judgement.fail(&[after.entry, before.entry], "every successful request uses up one", found);
+        judgement.fail(&[after.entry, before.entry], "each successful request lowers Remaining by one", found);
     }
     let pairs = key.successive();
     // Where nothing ever falls, `headers.remaining-falls` says so once, and where it rises, `headers.remaining-never-rises`: what is
@@ -201,7 +201,7 @@ fn every_operation(_: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement
             after.window.remaining,
             after.entry.operation.name()
         );
-        judgement.fail(&[after.entry, before.entry], "every successful request uses up one", found);
+        judgement.fail(&[after.entry, before.entry], "each successful request lowers Remaining by one", found);
     }
 }
 

@@ -150,7 +150,7 @@ fn remaining_never_rises(&Facts { history, .. }: &Facts<'_>, key: &KeyLimits<'_>
         let given_back = u64::from(!before.entry.succeeded() && after.entry.status() == Some(429));
         if later.remaining <= earlier.remaining + given_back || over {
             judgement.hold();
-        } else if !history.is_beside_a_failure(before.entry) {
+        } else if !history.overlaps_a_failure(before.entry) {
             judgement.fail(
                 &[after.entry, before.entry],
                 format!("no more than {} remaining until the reset at {}", earlier.remaining, earlier.reset),

@@ -101,7 +101,7 @@ fn has_half_a_pair(entry: &Entry<'_>) -> bool {
     is_refused(entry) && entry.operation == Operation::Create(CreateBody::Unclear)
 }
 
-/// A creation that was answered with the animal, although this and nothing else about it can be debated.
+/// A creation that was answered with the animal, although it has this ambiguity and no other.
 fn created_despite(ambiguity: Ambiguity, part: &str) -> impl Fn(&Entry<'_>) -> bool + '_ {
     move |entry| {
         let Operation::Create(CreateBody::NewPet(_, ambiguities)) = &entry.operation else { return false };

@@ -36,7 +36,7 @@ pub(super) const EDITS: &[Breaking] = &[
     },
     Breaking {
         rule: "quota.enforced",
-        name: "store orders is answered although the window is used up",
+        name: "store orders is answered although the window is exhausted",
         trace: "odd",
         also: &[],
         // Which requests go over the limit is drawn: the last of them becomes one for store orders.
@@ -266,7 +266,7 @@ fn before_each_429(trace: &mut Trace, requests: usize) {
     assert!(first_of_a_series.len() > 1, "two windows are exhausted");
     for at in first_of_a_series.into_iter().rev() {
         trace.exchanges.drain(at - requests..at);
-        // What comes before it now is answered right before it, or others might have used up what remained.
+        // What comes before it now is answered right before it, or others might have consumed what remained.
         let [before, limited] = &mut trace.exchanges[at - requests - 1..=at - requests] else {
             panic!("a request before")
         };

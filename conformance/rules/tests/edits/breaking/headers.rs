@@ -180,7 +180,7 @@ pub(super) const EDITS: &[Breaking] = &[
         rule: "headers.reset-time",
         name: "Reset moves on with every answer",
         trace: "free",
-        also: &[("headers.remaining-never-rises", "what is used up comes back before the Reset that was announced")],
+        also: &[("headers.remaining-never-rises", "what was consumed comes back before the Reset that was announced")],
         apply: |trace| reset(trace, |_, now| now + 60),
     },
     Breaking {

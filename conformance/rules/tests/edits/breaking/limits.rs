@@ -44,7 +44,7 @@ pub(super) const EDITS: &[Breaking] = &[
     },
     Breaking {
         rule: "quota.every-operation",
-        name: "creations use up two",
+        name: "creations lower Remaining by two",
         trace: "day",
         also: &[],
         apply: double_creations,

@@ -104,7 +104,7 @@ fn tally_in_parallel(trace: &Trace, places: &[usize]) -> Tally {
     })
 }
 
-/// The last exchange of each kind: of one operation, sound, at fault or debatable in one way, with one sort of credential, answered with one status.
+/// The last exchange of each kind: of one operation, valid, at fault or ambiguous in one way, with one sort of credential, answered with one status.
 fn one_of_each_kind(trace: &Trace) -> Vec<usize> {
     let mut last = BTreeMap::new();
     for (at, entry) in History::new(trace).entries.iter().enumerate() {

@@ -165,7 +165,7 @@ pub(super) const REASONS: &[Reason] = &[
         },
     },
     Reason {
-        why: "other traffic may use up some of what remains, and a refused request none",
+        why: "other traffic may consume some of what remains, and a refused request none",
         explains: |s| s.is(&["header x-ratelimit-remaining"], &["one more", "one less"]),
     },
     Reason {
@@ -176,7 +176,7 @@ pub(super) const REASONS: &[Reason] = &[
         },
     },
     Reason {
-        why: "Retry-After may be rounded, and may report the day's end where the day is used up as well",
+        why: "Retry-After may be rounded, and may report the day's end where the day is exhausted as well",
         explains: |s| s.is(&["header retry-after"], &["one more", "one less", "a thousandfold"]),
     },
     Reason {
@@ -207,7 +207,7 @@ pub(super) const REASONS: &[Reason] = &[
         },
     },
     Reason {
-        why: "a list may lack what was created less than five seconds ago, or has a limit that is debatable",
+        why: "a list may lack what was created less than five seconds ago, or has a limit that is ambiguous",
         explains: |s| s.is(&["list"], &["one dropped"]),
     },
 ];

@@ -135,7 +135,7 @@ fn counted_late(trace: &mut Trace, _: &mut Rng) {
     );
 }
 
-/// From some request on, others have used up some of what remains, in windows that nobody exhausts.
+/// From some request on, others have used some of what remains, in windows that nobody exhausts.
 fn other_traffic(trace: &mut Trace, random: &mut Rng) {
     if trace.exchanges.iter().any(|exchange| exchange.status() == Some(429)) {
         return;
@@ -150,9 +150,9 @@ fn other_traffic(trace: &mut Trace, random: &mut Rng) {
 
 fn unknown_status(trace: &mut Trace, random: &mut Rng) {
     let pick = |entry: &Entry<'_>| {
-        let debatable =
+        let is_ambiguous =
             matches!(&entry.operation, Operation::List(query) if matches!(query.status, Parameter::Ambiguous(_)));
-        debatable && (keyed(entry, 200) || keyed(entry, 400))
+        is_ambiguous && (keyed(entry, 200) || keyed(entry, 400))
     };
     each(trace, pick, |response| {
         if random.bool() {
@@ -166,9 +166,9 @@ fn unknown_status(trace: &mut Trace, random: &mut Rng) {
 
 fn bad_limit(trace: &mut Trace, _: &mut Rng) {
     let pick = |entry: &Entry<'_>| {
-        let debatable =
+        let is_ambiguous =
             matches!(&entry.operation, Operation::List(query) if matches!(query.limit, Parameter::Ambiguous(_)));
-        debatable && keyed(entry, 200)
+        is_ambiguous && keyed(entry, 200)
     };
     each(trace, pick, |response| refuse(response, 400));
 }

@@ -236,7 +236,7 @@ mod tests {
     }
 
     /// A window of three requests that is exhausted, a 429, a pause, and the next window.
-    fn used_up() -> Vec<WindowPoint> {
+    fn exhausted() -> Vec<WindowPoint> {
         vec![
             point(1, 0.0, 200, Some(2), 60),
             point(2, 0.1, 200, Some(1), 60),
@@ -248,7 +248,7 @@ mod tests {
 
     #[test]
     fn a_window_falls_in_steps_and_the_next_one_starts_high() {
-        let chart = &charts(&used_up())[0];
+        let chart = &charts(&exhausted())[0];
         let third = |n: f64| coordinate(BOTTOM - (BOTTOM - TOP) * n / 3.0);
         assert!(chart.remaining.starts_with(&format!("M{} {}H", coordinate(LEFT), third(2.0))), "{}", chart.remaining);
         assert!(chart.remaining.ends_with(&format!("H{}V{}", coordinate(RIGHT), third(2.0))), "{}", chart.remaining);
@@ -258,7 +258,7 @@ mod tests {
 
     #[test]
     fn a_refusal_a_pause_and_a_new_window_are_drawn_where_they_happened() {
-        let chart = &charts(&used_up())[0];
+        let chart = &charts(&exhausted())[0];
         assert_eq!((chart.refused.len(), chart.refused[0].y, chart.refused[0].count), (1, BOTTOM, 1));
         assert_eq!(chart.windows, [RIGHT]);
         let (x, width, label) = &chart.pauses[0];
@@ -273,7 +273,7 @@ mod tests {
 
     #[test]
     fn consecutive_429s_are_one_mark_unless_separated_by_a_pause() {
-        let mut points = used_up();
+        let mut points = exhausted();
         points[2].status = 429;
         points[4].status = 429;
         let chart = &charts(&points)[0];
@@ -283,7 +283,7 @@ mod tests {
 
     #[test]
     fn a_response_without_remaining_interrupts_the_line() {
-        let mut points = used_up();
+        let mut points = exhausted();
         points[2].remaining = None;
         let chart = &charts(&points)[0];
         assert_eq!(chart.remaining.matches('M').count(), 2, "{}", chart.remaining);
@@ -293,7 +293,7 @@ mod tests {
 
     #[test]
     fn invalid_values_stay_inside_the_chart() {
-        let mut points = used_up();
+        let mut points = exhausted();
         points[1].remaining = Some(i64::MIN);
         points[2].limit = Some(i64::MAX);
         let chart = &charts(&points)[0];
@@ -325,7 +325,7 @@ mod tests {
 
     #[test]
     fn a_key_that_was_never_reported_anything_has_no_picture() {
-        let mut points = used_up();
+        let mut points = exhausted();
         points.iter_mut().for_each(|point| point.remaining = None);
         assert!(charts(&points).is_empty());
         assert!(charts(&[]).is_empty());

@@ -93,25 +93,25 @@ fn as_many_as_the_limit_may_be_admitted() {
 }
 
 /// Of a window that ends in 50 s, nothing remains, and a list is refused.
-fn used_up() -> TraceBuilder {
+fn exhausted() -> TraceBuilder {
     TraceBuilder::new().window(50).list(429, 0, 60)
 }
 
 #[test]
 fn after_a_429_all_is_refused_until_the_reset() {
-    assert_eq!(used_up().list(200, 0, 60).failures_of("quota.enforced"), [[2, 1]]);
-    assert_eq!(used_up().wait(47).list(200, 0, 60).failures_of("quota.enforced"), [[2, 1]]);
+    assert_eq!(exhausted().list(200, 0, 60).failures_of("quota.enforced"), [[2, 1]]);
+    assert_eq!(exhausted().wait(47).list(200, 0, 60).failures_of("quota.enforced"), [[2, 1]]);
     assert_eq!(
-        used_up().wait(48).list(200, 0, 60).failures_of("quota.enforced"),
+        exhausted().wait(48).list(200, 0, 60).failures_of("quota.enforced"),
         NONE,
         "clocks are reported to the second"
     );
-    assert_eq!(used_up().list(200, 5, 60).failures_of("quota.enforced"), NONE, "something remains");
-    assert_eq!(used_up().window(110).list(200, 0, 60).failures_of("quota.enforced"), NONE, "another window");
-    assert_eq!(used_up().list(200, 0, 60).together(1..=2).failures_of("quota.enforced"), NONE, "in whatever order");
+    assert_eq!(exhausted().list(200, 5, 60).failures_of("quota.enforced"), NONE, "something remains");
+    assert_eq!(exhausted().window(110).list(200, 0, 60).failures_of("quota.enforced"), NONE, "another window");
+    assert_eq!(exhausted().list(200, 0, 60).together(1..=2).failures_of("quota.enforced"), NONE, "in whatever order");
     let unsound = Request::new("GET", "/pets").query("limit=0");
     assert_eq!(
-        used_up().ask(unsound, 400, String::new()).with_rate_limit(0, 60).failures_of("quota.enforced"),
+        exhausted().ask(unsound, 400, String::new()).with_rate_limit(0, 60).failures_of("quota.enforced"),
         NONE,
         "refused for itself"
     );
@@ -164,7 +164,7 @@ fn what_an_earlier_window_had_left_promises_nothing_of_this_one() {
 }
 
 #[test]
-fn what_may_have_used_up_the_last_request_excuses_a_429() {
+fn what_may_have_consumed_the_last_request_excuses_a_429() {
     let list = || Request::new("GET", "/pets");
     let between = |ask: fn(TraceBuilder) -> TraceBuilder| {
         ask(TraceBuilder::new().list(200, 2, 60)).key("sk-Key1").list(429, 1, 60).failures_of("quota.not-early")
@@ -172,7 +172,7 @@ fn what_may_have_used_up_the_last_request_excuses_a_429() {
     assert_eq!(between(|builder| builder), [[2, 1]]);
     assert_eq!(between(TraceBuilder::elsewhere), NONE);
     assert_eq!(between(|builder| builder.elsewhere().with_rate_limit(1, 60)), NONE);
-    assert_eq!(between(|builder| builder.key(" sk-Key1").list(200, 1, 60)), NONE, "a debatable form");
+    assert_eq!(between(|builder| builder.key(" sk-Key1").list(200, 1, 60)), NONE, "an ambiguous form");
     assert_eq!(between(|builder| builder.key("unknown").list(401, 1, 60)), NONE, "counted by address");
     assert_eq!(between(|builder| builder.key("unknown").list(401, 1, 10)), [[3, 1]], "counted by itself");
     assert_eq!(between(|builder| builder.key("sk-Other").list(200, 1, 60)), [[3, 1]], "another key");

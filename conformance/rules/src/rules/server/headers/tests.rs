@@ -62,7 +62,7 @@ fn a_reset_that_was_announced_does_not_move_while_its_window_runs() {
     assert_eq!(moved(&[(0, 3_600), (10, 3_593)]), [[2, 1], [2, 1]], "and too short a window");
     let refused = |first, second| TraceBuilder::new().window(3_600).list(first, 5, 7).window(60).list(second, 5, 7);
     assert_eq!(refused(200, 404).failures_of("headers.reset-time"), [[2, 1]]);
-    assert_eq!(refused(200, 429).failures_of("headers.reset-time"), NONE, "the window that is used up is another");
+    assert_eq!(refused(200, 429).failures_of("headers.reset-time"), NONE, "the exhausted window is another one");
     assert_eq!(refused(429, 200).failures_of("headers.reset-time"), NONE);
     assert_eq!(refused(200, 200).together(1..=2).failures_of("headers.reset-time"), NONE);
     assert_eq!(
@@ -186,7 +186,7 @@ fn of_two_limits_one_is_that_of_the_day() {
 }
 
 #[test]
-fn what_a_failure_used_up_may_show_again_in_a_refusal() {
+fn what_a_failure_consumed_may_be_restored_in_a_refusal() {
     let rises =
         |answers: &[(u16, u64)]| TraceBuilder::new().lists(60, answers).failures_of("headers.remaining-never-rises");
     assert_eq!(rises(&[(404, 9), (429, 10)]), NONE);

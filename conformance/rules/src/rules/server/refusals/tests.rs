@@ -24,10 +24,10 @@ fn a_key_recovers_once_both_the_wait_and_the_window_are_over() {
 }
 
 #[test]
-fn where_the_day_is_reported_and_not_used_up_it_is_the_minute_that_is() {
+fn where_the_day_is_reported_and_not_exhausted_the_minute_is() {
     assert_eq!(again(limited("0", 3_600, 5), 62), [[2, 1]]);
     assert_eq!(again(limited("0", 3_600, 5), 61), NONE);
-    assert_eq!(again(limited("0", 3_600, 0), 62), NONE, "the day is used up");
+    assert_eq!(again(limited("0", 3_600, 0), 62), NONE, "the day is exhausted");
     assert_eq!(again(limited("0", 30, 5), 32), [[2, 1]], "that is no day");
 }
 
