@@ -1,4 +1,4 @@
-//! The figures of "How we know" in the judge's README: generated from the committed matrix, and held by a test.
+//! The figures of "How we know" in the judge's README: generated from the committed matrix, and compared by a test.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -28,9 +28,9 @@ fn figures() -> String {
     let (faults, caught) = (faults(), caught());
     let mut text = format!(
         "| servers | how many | outcome |\n|---|---|---|\n\
-         | saboteurs of the reference | {} | each is caught by every requirement that it is there for |\n\
+         | saboteurs of the reference | {} | each is caught by every requirement that it targets |\n\
          | lawful choices, one at a time | {} | none is accused, also strictly |\n\n\
-         | requirement | level | saboteurs that are there for it | saboteurs that it catches |\n|---|---|---|---|\n",
+         | requirement | level | saboteurs that target it | saboteurs that it catches |\n|---|---|---|---|\n",
         faults.len(),
         choices().iter().filter(|choice| choice.maker != Maker::Reference).count(),
     );
