@@ -1,7 +1,7 @@
 //! The project's own commands: `cargo xtask conform`, `rules`, `serve`, `test`, `lab`, `mutants`, `bench`, `completions`, `man`,
 //! `dist` and `image`.
 //!
-//! This file dispatches, nothing else: each command is a module of its own.
+//! This file only dispatches: each command is a module of its own.
 
 mod bench;
 mod cargo;
@@ -40,24 +40,24 @@ enum Command {
     /// `cargo xtask conform --help` lists the judge's own options.
     #[command(disable_help_flag = true)]
     Conform {
-        /// Everything after the name goes to the judge as it stands
+        /// Everything after the name is passed on to the judge unchanged
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGS")]
         args: Vec<OsString>,
     },
     /// List the requirements, or explain one: `cargo xtask rules list.complete`
     #[command(disable_help_flag = true)]
     Rules {
-        /// Everything after the name goes to the judge as it stands
+        /// Everything after the name is passed on to the judge unchanged
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGS")]
         args: Vec<OsString>,
     },
-    /// Start the reference server for people: one key per plan, and a throw-away database
+    /// Start the reference server for interactive use: one key per plan, and a temporary database
     Serve(serve::Options),
-    /// Run everything that tests
+    /// Run all tests
     Test(test::Options),
     /// Judge the reference under the choices of many seeds; any finding is a false positive
     Lab(lab::Options),
-    /// Change the code in one place at a time, and see whether a test notices
+    /// Mutation testing: change the code in one place at a time, and see whether a test notices
     Mutants(mutants::Options),
     /// Measure the reference and the judge, as ratios within one run
     Bench(bench::Options),

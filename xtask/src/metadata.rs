@@ -77,7 +77,7 @@ impl Metadata {
         let output = command.args(["--filter-platform", target]).output().context("could not start cargo")?;
         let said = String::from_utf8_lossy(&output.stderr);
         anyhow::ensure!(output.status.success(), "cargo metadata failed: {said}");
-        serde_json::from_slice(&output.stdout).context("cargo metadata answers in an unknown form")
+        serde_json::from_slice(&output.stdout).context("the output of cargo metadata has an unknown format")
     }
 
     /// The package of this name, of those in the workspace.

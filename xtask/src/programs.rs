@@ -1,4 +1,4 @@
-//! The programs that the workspace makes for others, as their command lines define them.
+//! The programs that the workspace publishes, as their command lines define them.
 
 use clap::Command;
 

@@ -1,4 +1,4 @@
-//! `cargo xtask serve`: the reference server, for people.
+//! `cargo xtask serve`: the reference server, for interactive use.
 
 use std::ffi::OsString;
 use std::process::ExitCode;

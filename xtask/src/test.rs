@@ -1,4 +1,4 @@
-//! `cargo xtask test`: everything that tests.
+//! `cargo xtask test`: all tests.
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -48,7 +48,7 @@ pub(crate) fn run(args: &[OsString]) -> anyhow::Result<ExitCode> {
 /// How many tests of a program run at a time; whoever sets it is heeded.
 const TEST_THREADS: &str = "RUST_TEST_THREADS";
 
-/// So many tests keep a processor busy.
+/// This many tests keep a processor busy.
 const TESTS_PER_PROCESSOR: usize = 2;
 
 const NO_CARGO: &str = "could not start cargo; is it on the path?";

@@ -1,6 +1,6 @@
-//! What `cargo xtask` starts. `cargo run` shows either the progress of a build together with the command line that it starts, in
-//! which a key may stand, or nothing at all. This program is built in no time and quietly; it lets cargo build the project's own
-//! commands, in sight if they have never been built, and runs them with the arguments that it was given.
+//! What `cargo xtask` starts. `cargo run` shows either the progress of a build together with the command line that it starts, which
+//! may contain a key, or nothing at all. This program builds quickly and without output; it lets cargo build the project's own
+//! commands, with visible progress if they have never been built, and runs them with its own arguments.
 
 use std::env;
 use std::io;

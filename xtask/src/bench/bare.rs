@@ -1,4 +1,4 @@
-//! The yardstick of reads: axum with one route, a constant body and constant headers, and nothing else.
+//! The baseline for reads: axum with one route, a constant body and constant headers, and nothing else.
 
 use std::process::ExitCode;
 

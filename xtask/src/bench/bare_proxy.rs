@@ -1,5 +1,5 @@
-//! The yardstick of the proxy: hyper on both sides, and nothing else. It does not even end the connection fields of RFC 9110 section
-//! 7.6.1 at itself.
+//! The baseline for the proxy: hyper on both sides, and nothing else. It does not even remove the header fields that concern one
+//! connection (RFC 9110 section 7.6.1).
 
 use std::net::SocketAddr;
 use std::process::ExitCode;

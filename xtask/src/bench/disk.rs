@@ -1,4 +1,4 @@
-//! How often a second this disk makes one small write durable: the yardstick of the durable POST.
+//! How often a second this disk makes one small write durable: the baseline for the durable POST.
 
 use std::fs::OpenOptions;
 use std::io::{Seek, SeekFrom, Write};

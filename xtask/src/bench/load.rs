@@ -1,5 +1,5 @@
 //! A load generator that is cheaper than any server it drives: raw HTTP/1.1 over kept-alive connections, one request in
-//! flight on each, everything on one thread. Every answer is checked, for a fast wrong answer is no figure.
+//! flight on each, everything on one thread. Every response is checked, because the rate of wrong responses means nothing.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! `cargo xtask bench`: what the reference and the judge cost, as ratios within one run.
 //!
-//! Absolute figures say more about the machine than about the code. So every rate is taken beside a yardstick of the same
-//! kind, in rounds that alternate between the two, and what counts is the median of the rounds' ratios.
+//! Absolute figures say more about the machine than about the code. So every rate is compared with a baseline of the
+//! same kind, in rounds that alternate between the two; the result is the median of the ratios of the rounds.
 
 pub(crate) mod bare;
 pub(crate) mod bare_proxy;

@@ -1,4 +1,4 @@
-//! Rounds in which the sides of a comparison take turns, so that whatever else the machine does falls on all of them.
+//! Rounds in which the sides of a comparison take turns, so that other load on the machine affects all of them alike.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! Medians and ranges: what a handful of noisy rounds has to say.
+//! Medians and ranges of a few noisy rounds.
 
 use std::fmt;
 
@@ -39,7 +39,7 @@ impl Summary {
 pub(crate) enum Bound {
     /// This much or more.
     AtLeast(f64),
-    /// Less than so many seconds.
+    /// Less than this many seconds.
     Below(f64),
     /// The figure is reported for its own sake.
     None,

@@ -1,4 +1,4 @@
-//! The rows that time what a person waits for: the verdict of the judge, right away and from a fresh clone.
+//! The rows that time how long a user waits for the verdict of the judge: with everything built, and from a fresh clone.
 
 use std::process::{Command, Stdio};
 use std::time::Instant;

@@ -1,4 +1,4 @@
-//! Archives and sums that depend on nothing but what is put into them.
+//! Archives and checksums that depend on nothing but their content.
 
 use std::fmt::Write as _;
 use std::fs::File;

@@ -1,4 +1,4 @@
-//! The files of container images of several platforms: `images/PROGRAM/linux/ARCHITECTURE`, and a Dockerfile beside.
+//! The files of container images of several platforms: `images/PROGRAM/linux/ARCHITECTURE`, and a Dockerfile next to them.
 //!
 //! Machines of different architectures fill the same folder, and one command makes the image of all of them:
 //! `docker buildx build --platform linux/amd64,linux/arm64 images/conform`.

@@ -1,4 +1,4 @@
-//! The licences of everything that is compiled into a program, as one text to hand over with it.
+//! The licences of everything that is compiled into a program, as one text to distribute with it.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;

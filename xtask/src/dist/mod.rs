@@ -1,4 +1,4 @@
-//! `cargo xtask dist`: the products as others get them, without a toolchain.
+//! `cargo xtask dist`: the release files, for users without a toolchain.
 //!
 //! For each product a folder and an archive of it: the program, its licence and those of what is compiled into it; a Debian package;
 //! and the files of a container image, by platform. The same commit and toolchain give the same bytes, wherever and whenever it
@@ -35,7 +35,7 @@ pub(crate) struct Options {
     no_deb: bool,
 }
 
-/// Builds, collects, packs, sums up, and reports sizes and start-up times.
+/// Builds, collects, packs, computes checksums, and reports sizes and start-up times.
 pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     let programs = Programs::build(DIST)?;
     let metadata = Metadata::read(&programs.target)?;
@@ -99,7 +99,7 @@ fn source_time() -> anyhow::Result<u64> {
         }
     };
     let text = text.trim();
-    if text.is_empty() { Ok(0) } else { text.parse().context("SOURCE_DATE_EPOCH is no number of seconds") }
+    if text.is_empty() { Ok(0) } else { text.parse().context("SOURCE_DATE_EPOCH is not a number of seconds") }
 }
 
 fn describe(product: Product, program: &Path, archive: &Path) -> anyhow::Result<()> {

@@ -1,4 +1,4 @@
-//! Whether each fault of the laboratory is caught, whatever the seed of the judge.
+//! Checks that each fault of the laboratory is caught, whatever the seed of the judge.
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;

@@ -1,4 +1,4 @@
-//! Whether any lawful server is accused: the reference with the lawful choices of many seeds, judged strictly.
+//! Checks that no lawful server is accused: the reference with the lawful choices of many seeds, judged strictly.
 
 use std::collections::HashSet;
 use std::process::ExitCode;

@@ -1,5 +1,5 @@
-//! `cargo xtask lab`: judges many servers of the laboratory, on a clock on which nothing is waited for: the lawful choices of many
-//! seeds, or each fault by many seeds of the judge.
+//! `cargo xtask lab`: judges many servers of the laboratory, on a simulated clock: the lawful choices of many seeds, or each fault by
+//! many seeds of the judge.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -18,14 +18,14 @@ mod lawful;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   cargo xtask lab --seeds 1000                 no lawful server of a thousand is accused
-  cargo xtask lab --circumstances              nor where others use its keys, or bans were earned before
+  cargo xtask lab --circumstances              nor with other traffic on its keys, or earlier bans
   cargo xtask lab --faults --seeds 30          each fault is caught, whatever the seed of the judge
   cargo xtask lab --faults=quota. --seeds 30   those whose name contains `quota.`
   cargo xtask lab --two-keys                   the same for a judge with a second key, also with --faults
 
-Exit codes: 0 every lawful server conforms, or every fault is caught; 1 not so.
+Exit codes: 0 every lawful server conforms, or every fault is caught; 1 otherwise.
 
-Each is judged in the time that computing takes: judge and server share a clock on which nothing is waited for. `--release` after
+Judge and server share a simulated clock, so no run waits in real time. `--release` after
 `cargo` makes it several times faster: cargo run --release --package xtask -- lab")]
 pub(crate) struct Options {
     /// How many seeds
@@ -52,7 +52,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "COUNT")]
     jobs: Option<usize>,
 
-    /// Begin no further run after so many seconds
+    /// Begin no further run after this number of seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 3_600)]
     max_duration: u64,
 

@@ -1,4 +1,4 @@
-//! What became of each change, over all runs: those of several parts, those of several sets of tests, those that were interrupted.
+//! The outcome of each change, over all runs: of several shards, of several sets of tests, and of interrupted runs.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,8 +1,8 @@
 //! `cargo xtask mutants`: changes the code in one place at a time, and sees whether a test notices.
 //!
-//! The rules are judged by the trace edits, the reference by its own tests and by the judge. cargo-mutants makes the changes; here
-//! it is reported what to change and which tests to ask, and what it found is compared with `fixtures/mutants.toml`: each change that
-//! no test notices is there with a reason, or the command fails.
+//! The rules are tested by the trace edits, the reference by its own tests and by the judge. cargo-mutants makes the changes; this
+//! module tells it what to change and which tests to run, and compares its findings with `fixtures/mutants.toml`: each change that
+//! no test notices must be listed there with a reason, or the command fails.
 
 mod accepted;
 mod ledger;
@@ -26,7 +26,7 @@ use subject::Subject;
 use summary::Summary;
 use tool::Tool;
 
-/// So many changes are made before what became of them is written down.
+/// This many changes are made before their outcomes are written down.
 const AT_ONCE: usize = 100;
 
 /// The arguments of `cargo xtask mutants`.

@@ -1,4 +1,4 @@
-//! What a run has shown, for people.
+//! The results of a run, as text.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -23,7 +23,7 @@ struct Counts {
     unexplained: usize,
 }
 
-/// What a run has shown.
+/// The results of a run.
 #[derive(Debug)]
 pub(super) struct Summary<'a> {
     subject: Subject,
@@ -37,7 +37,7 @@ pub(super) struct Summary<'a> {
 }
 
 impl<'a> Summary<'a> {
-    /// Sums up what is known of changes to the sources below a folder. So many of them are possible.
+    /// Sums up what is known of changes to the sources below a folder; `possible` is the number of all changes.
     pub(super) fn new(
         subject: Subject,
         ledger: &Ledger,
