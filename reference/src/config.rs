@@ -77,7 +77,7 @@ pub struct ServeArgs {
     #[arg(long, value_name = "TIME", value_parser = not_before_1970)]
     pub now: Option<Timestamp>,
 
-    /// What makes it a mock.
+    /// The options of a mock.
     #[command(flatten)]
     pub mock: MockArgs,
 

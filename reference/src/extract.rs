@@ -1,4 +1,4 @@
-//! What handlers take from a request. Whatever cannot be taken is an [`ApiError`].
+//! What handlers extract from a request. Whatever cannot be extracted is an [`ApiError`].
 
 use std::convert::Infallible;
 use std::sync::Arc;

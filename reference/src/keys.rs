@@ -1,6 +1,6 @@
-//! API keys: how they look, how they are made, and what of them is kept.
+//! API keys: their form, how they are generated, and which part of them is stored.
 //!
-//! A key that is issued is `ask_<number>_<secret>`: by the number people know which one it is, the secret is 256 random bits
+//! A key that is issued is `ask_<number>_<secret>`: the number identifies it to people, the secret is 256 random bits
 //! in base64url. A key that is given to a server at its start ([`given`]) is any bearer token. Of either only the SHA-256 of
 //! the whole text is stored, by which it is found. A fast hash is enough because nobody can try 2^256 secrets; a slow one
 //! would only make every request slow.

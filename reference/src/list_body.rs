@@ -1,8 +1,8 @@
 //! The body of a list. A short one is written at once. Of a long one only the beginning is: the rest is read and
 //! written as the client takes it, so that clients who do not read cost memory for a piece each and not for a list.
 //!
-//! The length of a long one is not announced: finding it out would mean to write all of it, for clients too who then
-//! take none. So it is sent in chunks, and one that a failure breaks off has no last chunk.
+//! The length of a long one is not announced: to know it, the whole list would have to be written, even for clients that
+//! then read none of it. So it is sent in chunks, and after a failure there is no last chunk.
 //!
 //! That this yields the list of one moment rests on two facts: an animal never changes, and none is ever removed. Where a
 //! test may replace the whole catalogue, a list of any length is written at once.
@@ -115,7 +115,7 @@ impl HttpBody for Pieces {
             return Poll::Ready(None);
         }
         // Its status is sent, so a failure can only break the connection off; the client sees that bytes are missing.
-        let piece = self.next_piece().inspect_err(|error| tracing::error!(%error, "a list was broken off"));
+        let piece = self.next_piece().inspect_err(|error| tracing::error!(%error, "a list was cut off before its end"));
         Poll::Ready(Some(piece.map(|piece| Frame::data(piece.into()))))
     }
 

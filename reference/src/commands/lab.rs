@@ -1,4 +1,4 @@
-//! `reference choices` and `reference faults`: what the laboratory has.
+//! `reference choices` and `reference faults`: lists what the laboratory offers.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! What `reference serve` does for a mock: known keys and animals, a clock that can be set, and the control.
+//! What `reference serve` does for a mock: known keys and animals, a clock that can be set, and the control interface.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

@@ -82,7 +82,7 @@ pub struct ChallengeArgs {
     #[arg(long, value_name = "SECONDS", default_value = "300", value_parser = seconds)]
     pub timeout: Duration,
 
-    /// Let a window of requests per minute last so many seconds, against the specification, for suites that would wait
+    /// Let a window of requests per minute last this number of seconds, for suites that wait; this violates the specification
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..60))]
     pub fast_windows: Option<u32>,
 

@@ -7,7 +7,7 @@ use crate::mock::control::ControlAddress;
 use crate::mock::cors::Origin;
 use crate::mock::delay::DelayRange;
 
-/// What makes a server a mock. Without these options it is what it is without this module.
+/// The options of a mock. Without them the server behaves as if this module did not exist.
 #[derive(Clone, Debug, Default, Args)]
 pub struct MockArgs {
     /// Give a plan this key (any bearer token), or several, separated by commas or spaces; repeatable. On the command line they
@@ -21,23 +21,23 @@ pub struct MockArgs {
     )]
     pub keys: Vec<String>,
 
-    /// Begin with so many generated animals, or with those of a JSON file: an array of bodies of creations. A catalogue that has
-    /// animals already is left as it is
+    /// Start with this number of generated animals, or with those of a JSON file: an array of bodies of creations. A catalogue
+    /// that has animals already is left unchanged
     #[arg(long, value_name = "COUNT|FILE", help_heading = "Mock")]
     pub animals: Option<Animals>,
 
-    /// Take so many milliseconds over each answer of the API, for example 250, or 100..800 for a time drawn from the seed of
-    /// --lawful (0 without it)
+    /// Delay before each API response in milliseconds, for example 250, or 100..800 for a time drawn from the seed of --lawful
+    /// (0 without it)
     #[arg(long, value_name = "MS[..MS]", help_heading = "Mock")]
     pub delay: Option<DelayRange>,
 
-    /// Let pages of this origin read the answers, for example http://localhost:3000, or `*` for all; repeatable. Only then are
-    /// preflights answered without a key
+    /// Let pages of this origin read the responses, for example http://localhost:3000, or `*` for all; repeatable. Preflight
+    /// requests need no key then
     #[arg(long, value_name = "ORIGIN", help_heading = "Mock")]
     pub cors: Vec<Origin>,
 
     /// Let tests control the server over HTTP on this port of this machine, or on this address: reset it, keep and restore its
-    /// state, set its clock, prepare answers, and read what came in; /openapi.json there describes it
+    /// state, set its clock, prepare responses, and read the recorded requests; /openapi.json there describes it
     #[arg(long, value_name = "[ADDRESS:]PORT", help_heading = "Mock")]
     pub control: Option<ControlAddress>,
 }

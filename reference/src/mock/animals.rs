@@ -23,7 +23,7 @@ const CATEGORIES: i64 = 5;
 /// Where the first animals come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Animals {
-    /// So many generated ones, the same in every run; of more of them, the first are the same.
+    /// This many generated ones, the same in every run; of more of them, the first are the same.
     Generated(u32),
     /// A JSON file: an array of bodies of creations.
     File(PathBuf),

@@ -1,4 +1,4 @@
-//! Answers that take their time.
+//! Delayed responses.
 
 use std::str::FromStr;
 use std::sync::{Mutex, PoisonError};

@@ -1,5 +1,5 @@
-//! What makes a server a mock for the tests of clients, beside the laboratory: known animals, slow answers, browsers, and a
-//! listener by which a test controls it. A server without any of it has nothing of this in its path.
+//! What makes a server a mock for the tests of clients, in addition to the laboratory: known animals, delayed responses, CORS, and a
+//! listener by which a test controls it. Without these options, none of it is in the path of a request.
 
 pub mod animals;
 pub mod clock;

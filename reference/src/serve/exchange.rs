@@ -1,4 +1,4 @@
-//! One exchange on a connection: the body that the client sends, and the body that it is sent.
+//! One exchange on a connection: the body of the request, and the body of the response.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

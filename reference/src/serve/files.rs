@@ -25,7 +25,7 @@ pub enum Capacity {
     },
 }
 
-/// Raises the limit of open files of this process, as far as it may, to what so many connections need.
+/// Raises the limit of open files of this process, as far as it may, to what this many connections need.
 #[must_use]
 pub fn make_room(connections: usize) -> Capacity {
     let needed = RESERVED.saturating_add(connections as u64);

@@ -1,4 +1,4 @@
-//! Responses to what does not reach the application: requests that are not HTTP, or not as HTTP asks.
+//! Responses to requests that do not reach the application, because they are not valid HTTP.
 
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;

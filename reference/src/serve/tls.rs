@@ -1,4 +1,4 @@
-//! HTTPS: a certificate from files, or one that is made up at start.
+//! HTTPS: a certificate from files, or one that is generated at start.
 
 use std::fs;
 use std::net::IpAddr;

@@ -1,4 +1,4 @@
-//! Running somebody's command: with the address and the key of a server, within its time, and with all that it has started ended.
+//! Runs the command of a user with the address and the key of a server, within a time limit, and ends all processes that it started.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};

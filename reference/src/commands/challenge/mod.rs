@@ -1,4 +1,4 @@
-//! `reference challenge`: what does somebody's own test suite notice?
+//! `reference challenge`: which faults does a user's test suite notice?
 //!
 //! The suite, which is any command, is run against the plain reference, against other lawful servers, and against every broken one.
 //! Each is a server of its own in this process, with its own port, database and key. Where the command ends with exit code 0, it has

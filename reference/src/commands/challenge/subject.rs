@@ -39,7 +39,7 @@ impl Subject {
     }
 }
 
-/// So many lawful servers, and one for each fault that a pattern names; all without a pattern.
+/// This many lawful servers, and one for each fault that a pattern names; all without a pattern.
 pub(super) fn subjects(lawful: u64, patterns: &[String]) -> Result<Vec<Subject>, String> {
     let mut subjects = Vec::new();
     for seed in 1..=lawful {

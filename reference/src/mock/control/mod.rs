@@ -1,4 +1,4 @@
-//! What a test controls of a server: its animals and usage, its clock, single answers, and the recording of its traffic.
+//! What a test can control: the animals and usage of the server, its clock, single responses, and the recording of its traffic.
 
 mod answers;
 mod openapi;

@@ -1,4 +1,4 @@
-//! The description of the control: OpenAPI 3.1.
+//! The description of the control interface: OpenAPI 3.1.
 
 use serde_json::{Value, json};
 

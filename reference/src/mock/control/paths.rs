@@ -1,4 +1,4 @@
-//! The paths of the control: what each does stands in its description.
+//! The paths of the control interface; its OpenAPI description says what each does.
 
 pub(super) const OPENAPI: &str = "/openapi.json";
 pub(super) const RESET: &str = "/reset";

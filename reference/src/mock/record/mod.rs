@@ -1,5 +1,5 @@
-//! The recording of what came in and what was answered, as a trace that the judge can read. It observes bodies as they
-//! pass: nothing is held up and nothing is read that the server does not read.
+//! The recording of requests and responses, as a trace that the judge can read. It observes bodies as they pass: it delays
+//! nothing, and reads nothing that the server does not read.
 
 mod line;
 mod stand_ins;

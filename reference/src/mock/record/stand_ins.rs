@@ -1,4 +1,4 @@
-//! What stands for keys and other credentials in a recording, which shows none.
+//! The replacements for keys and other credentials in a recording, which contains none.
 
 use std::collections::HashMap;
 
