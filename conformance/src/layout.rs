@@ -1,4 +1,4 @@
-//! Text in the columns of a terminal: what counts is the room that characters take there, not their bytes.
+//! Text in the columns of a terminal. Widths are counted in columns, not in bytes or characters.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ pub(crate) fn width(text: &str) -> usize {
     text.chars().map(columns_of).sum()
 }
 
-/// The text in lines of at most so many columns, broken at spaces, and within a word only where it is longer than a line. Its
+/// The text in lines of at most this many columns, broken at spaces, and within a word only where it is longer than a line. Its
 /// own line breaks stay.
 pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
     // Neither at hyphens nor by the look of the whole paragraph: identifiers stay in one piece, and lines fill up one by one.
@@ -23,7 +23,7 @@ pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
     textwrap::wrap(&text.replace('\t', " "), options).into_iter().map(Cow::into_owned).collect()
 }
 
-/// The text in one line of at most so many columns; an ellipsis stands for what is cut off.
+/// The text in one line of at most this many columns; an ellipsis stands for what is cut off.
 pub(crate) fn cut(text: &str, columns: usize) -> String {
     if width(text) <= columns {
         return text.to_owned();

@@ -1,4 +1,4 @@
-//! The rules of the Animal Store API: what the specification requires, judged on exchanges that somebody else sent.
+//! The rules of the Animal Store API: what the specification requires, judged from recorded exchanges.
 //!
 //! ```text
 //!  Trace ──▶ History ──▶ Limiter ──▶ rules ──▶ verdicts

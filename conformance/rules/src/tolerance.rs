@@ -1,6 +1,6 @@
-//! Tolerances: what clocks, rounding and replicas may do without breaking anything, each stated once.
+//! Tolerances: deviations of clocks, rounding and replicas that break no rule, each defined once.
 //!
-//! Nothing is imported here, so that the history of a trace, the facts about its limits, the rules and the probes can all ask
+//! Nothing is imported here, so that the history of a trace, the facts about its limits, the rules and the probes can all use
 //! this one table.
 
 use std::time::Duration;
@@ -43,7 +43,7 @@ impl Tolerance {
     /// Beyond an announced time, which is in whole seconds: whoever waits for it asks again a second later.
     pub const ANNOUNCED_MARGIN: Tolerance = Tolerance::of_secs(1);
 
-    /// So much longer than needed a `Retry-After` may ask to wait.
+    /// By how much a `Retry-After` may ask for a longer wait than needed.
     pub const LONGER_WAIT: Tolerance = Tolerance::of_secs(5);
 
     /// Reads may lag a write by a moment. This is the moment: past it, what was created must be seen.

@@ -1,4 +1,4 @@
-//! Traces made up for tests of single conditions: requests with a key, each answered with what the test says.
+//! Traces for tests of single conditions: requests with a key, each with the response that the test specifies.
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
@@ -41,7 +41,7 @@ impl TraceBuilder {
         TraceBuilder { trace, now, key: "sk-Key1", reset: now.as_second() + 60 }
     }
 
-    /// The service has so many addresses.
+    /// The service has this many addresses.
     pub(crate) fn fleet(mut self, addresses: usize) -> TraceBuilder {
         self.trace.context.replicas = (1..addresses).map(|at| format!("http://127.0.0.1:{}/v1", at + 1)).collect();
         self
@@ -58,13 +58,13 @@ impl TraceBuilder {
         self
     }
 
-    /// Lets so many milliseconds pass.
+    /// Lets this many milliseconds pass.
     pub(crate) fn wait_millis(mut self, milliseconds: i64) -> TraceBuilder {
         self.now += SignedDuration::from_millis(milliseconds);
         self
     }
 
-    /// From here on answers report a window that ends so many seconds from now.
+    /// From here on answers report a window that ends this many seconds from now.
     pub(crate) fn window(mut self, seconds: i64) -> TraceBuilder {
         self.reset = self.now.as_second() + seconds;
         self
@@ -163,7 +163,7 @@ impl TraceBuilder {
         self
     }
 
-    /// Lets the last request have been under way for so many seconds.
+    /// Lets the last request have been under way for this many seconds.
     pub(crate) fn slow(mut self, seconds: i64) -> TraceBuilder {
         let last = self.trace.exchanges.last_mut().expect("an exchange");
         last.sent_at -= SignedDuration::from_secs(seconds);

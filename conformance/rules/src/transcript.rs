@@ -1,7 +1,7 @@
-//! The transcript of the tour: what each step got, written so that every lawful server has the same one.
+//! The transcript of the tour: the response to each step, written so that every lawful server has the same one.
 //!
-//! Names, ids, codes, messages and times do not show. Where several answers are lawful, the set of them stands in place of the
-//! one that was chosen. What is not lawful stands as it is, so a comparison with the committed transcript shows it at a glance.
+//! It contains no names, ids, codes, messages and times. Where several responses are lawful, it has the set of them instead of the
+//! one that was chosen. An unlawful response is written as it is, so a comparison with the committed transcript shows it.
 
 use similar::TextDiff;
 

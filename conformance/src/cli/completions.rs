@@ -1,4 +1,4 @@
-//! `completions`: prints what a shell completes the options by.
+//! `completions`: prints shell completions.
 
 use clap_complete::Shell;
 

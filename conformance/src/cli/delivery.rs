@@ -1,4 +1,4 @@
-//! Where a report goes: to standard output, and into the files that were asked for.
+//! Where a report is written: to standard output, and to the requested files.
 
 use super::output::{print, say};
 use super::report_files::ReportFiles;

@@ -62,11 +62,11 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
 
-    /// End after so many requests
+    /// End after this number of requests
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
     pub max_requests: Option<u32>,
 
-    /// End after so many seconds
+    /// End after this number of seconds
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
     pub max_duration: Option<u64>,
 

@@ -1,8 +1,9 @@
-//! The only owner of an HTTP client.
+//! The only owner of HTTP clients.
 //!
-//! It follows no redirect, so a key never travels to another origin; it decodes no content coding; it reads no more of a
-//! body than a bound. A request uses a connection of its own, unless it is to show what a server makes of several on one: what one
-//! response leaves on a connection can then never be mistaken for a part of the next, and each exchange can be repeated alone.
+//! They follow no redirects, so a key is never sent to another origin; they decode no content coding; they read each body only up to a
+//! bound. Each request uses a connection of its own: so what one response leaves on a connection is never mistaken for a part of the
+//! next, and each exchange can be repeated alone. The exceptions are requests that test what a server leaves on a connection: they share
+//! one that is kept open.
 
 use reqwest::Method;
 use reqwest::header::{ACCEPT_ENCODING, HeaderMap, HeaderValue};
@@ -119,7 +120,7 @@ impl Client {
     }
 }
 
-/// A client that keeps so many connections open for further requests.
+/// A client that keeps this many connections open for further requests.
 fn build(transport: &Transport, idle: usize) -> Result<reqwest::Client, ClientError> {
     let builder = || Ok::<_, ClientError>(builder(transport)?.pool_max_idle_per_host(idle));
     if !transport.addresses().any(|address| address.starts_with("https:")) {

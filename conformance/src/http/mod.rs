@@ -1,4 +1,4 @@
-//! Network access: [`client`] is the only owner of an HTTP client, [`pacing`] computes when to send the next request, [`clock`] is
+//! Network access: [`client`] is the only owner of HTTP clients, [`pacing`] computes when to send the next request, [`clock`] is
 //! the clock of a run.
 
 pub mod client;

@@ -1,4 +1,5 @@
-//! The full page: more animals than any list may show, so that a missing maximum can be seen. A Free key has no room for that.
+//! The full page: creates more animals than any list may show, so that a missing maximum shows. A Free key allows too few requests
+//! for this.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +7,7 @@ use super::session::{Session, Stop, created_id};
 use super::steps::{ask, filled, listed_ids};
 use animal_store_rules::trace::exchange::Request;
 
-/// So many animals show whether a list ends at the maximum.
+/// This many animals show whether a list ends at the maximum.
 const ENOUGH: usize = 101;
 
 /// Lists that must show a hundred animals at most, however many there are, and those of one status as many as their limit.

@@ -1,5 +1,5 @@
-//! Further bodies, for which a Free key has no room: what lenient readers take for a valid creation, what strict ones refuse although it
-//! is one, names that are taken for something else, creations that name an animal that is there, and the smallest id.
+//! Further bodies, for which a Free key allows too few requests: invalid ones that lenient parsers accept, valid ones that strict
+//! parsers refuse, names that may be mistaken for something else, creations with the id of an existing animal, and the smallest id.
 
 use super::session::{Session, Stop, created_id};
 use super::steps::{ask, filled};

@@ -1,5 +1,5 @@
-//! Gaps between identifiers: where ids rise by one, an id that no response has shown may be that of an animal whose creation was
-//! refused, and which is stored all the same. Lists need not show it.
+//! Gaps between identifiers: where ids rise by one, an id that no response has shown may belong to an animal that was
+//! stored although its creation was refused. Lists need not show it.
 
 use std::collections::BTreeSet;
 use std::ops::Range;

@@ -1,5 +1,6 @@
-//! Near misses: what the tour has no room for in a Free key's first window. Each is wrong in one way: the wrong JSON type of one
-//! member, text that is not quite JSON, bodies that are hard to read, and identifiers that are not quite those of an animal.
+//! Near misses: requests that do not fit, in addition to the tour, in the first window of a Free key. Each is wrong in one way: the
+//! wrong JSON type of one member, text that is not quite JSON, bodies that are hard to read, and identifiers that are not quite those
+//! of an animal.
 
 use super::replaced;
 use super::session::{Session, Stop};

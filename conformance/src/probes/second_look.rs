@@ -1,5 +1,5 @@
-//! The second look: reads that did not show a new animal are repeated when reads may not lag any more, and reads that broke a rule
-//! which nearly all like them kept are repeated once, which shows whether that is so now and then or from some moment on.
+//! The second look: reads that did not show a new animal are repeated when reads may no longer lag. Reads that broke a rule although
+//! nearly all similar ones kept it are repeated once, which shows whether the failure is intermittent or lasts.
 //!
 //! For a server whose reads never lag and break no rule, it sends nothing.
 

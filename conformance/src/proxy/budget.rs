@@ -31,7 +31,7 @@ impl Budget {
 }
 
 impl Reserved {
-    /// Reserves so many bytes more; whether there were as many.
+    /// Reserves this many bytes more; whether there were as many.
     pub(super) fn grow(&mut self, bytes: usize) -> bool {
         let taken = |left: usize| left.checked_sub(bytes);
         let is_there = self.budget.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, taken).is_ok();

@@ -1,4 +1,4 @@
-//! From messages that pass to exchanges that rules judge.
+//! Turns the messages that pass through the proxy into exchanges that rules judge.
 
 use hyper::Method;
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderName};

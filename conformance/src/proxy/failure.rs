@@ -1,4 +1,4 @@
-//! Why the server behind the proxy gave no answer.
+//! Why the server behind the proxy gave no response.
 
 use crate::http::errors;
 use animal_store_rules::trace::exchange::{Failure, FailureKind};

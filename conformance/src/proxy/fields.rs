@@ -1,4 +1,4 @@
-//! Header fields as they were, copied in one go: what they mean is looked at where there is time.
+//! Header fields as they were sent, copied in one piece; they are parsed later, on the thread that judges.
 
 use hyper::header::{HeaderMap, HeaderName};
 

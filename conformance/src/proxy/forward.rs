@@ -1,4 +1,4 @@
-//! Passes requests on to the server and responses back, on a connection to the server for each of a client.
+//! Passes requests on to the server and responses back, on a connection to the server for each connection of a client.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};

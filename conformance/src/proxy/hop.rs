@@ -1,5 +1,5 @@
-//! What concerns one connection only, and what RFC 9110 section 7.6 demands of whoever forwards a message. Everything else is passed on
-//! as it is.
+//! Header fields that concern one connection only, and what RFC 9110 section 7.6 demands of intermediaries. Everything else is passed on
+//! unchanged.
 
 use hyper::header::{CONNECTION, HOST, HeaderMap, HeaderName, HeaderValue, MAX_FORWARDS, UPGRADE, VIA};
 use hyper::http::request;

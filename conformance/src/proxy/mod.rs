@@ -6,8 +6,8 @@
 //!            capture ─▶ session         a thread judges the exchanges, in parts where no request is under way
 //! ```
 //!
-//! What goes through the proxy is everything that its clients send, but others may use the same keys: the trace is a conversation. What
-//! the server did not answer (it is down, or the connection broke) is answered with 502 or 504, and says nothing of the server.
+//! The proxy sees everything that its clients send, but others may use the same keys: the extent of the trace is a conversation. Where the
+//! server gives no response (it is down, or the connection broke), the client gets 502 or 504, and no finding is based on that.
 
 mod budget;
 mod capture;
@@ -52,7 +52,7 @@ pub struct Settings {
     pub ca_certificates: Vec<u8>,
     /// How long the server may take to connect, and to begin an answer.
     pub timeout: Duration,
-    /// After so many requests the proxy ends.
+    /// After this many requests the proxy ends.
     pub max_requests: Option<usize>,
     /// What is judged.
     pub terms: Terms,

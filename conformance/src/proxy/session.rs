@@ -36,7 +36,7 @@ const LOOK: Duration = Duration::from_millis(500);
 /// How long exchanges are gathered before they are taken: waking this thread for each of them would take time of the traffic.
 const GATHER: Duration = Duration::from_millis(20);
 
-/// So many kinds of findings of a requirement get a line while the proxy runs.
+/// This many kinds of findings of a requirement get a line while the proxy runs.
 const MAX_LINES: usize = 5;
 
 /// The maximum length of such a line.

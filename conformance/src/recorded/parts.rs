@@ -19,11 +19,11 @@ use crate::options::Options;
 use crate::report::Report;
 use crate::run::judge::conclude_run;
 
-/// So much of a recording is judged at once, in bytes of memory. A run receives no more than it can judge at once; of a longer recording,
+/// This much of a recording is judged at once, in bytes of memory. A run receives no more than it can judge at once; of a longer recording,
 /// the parts are samples, and so is each part of a sample.
 pub(crate) const PART: usize = 16 * 1024 * 1024;
 
-/// So many exchanges of a sample are judged at once: the time that rules take grows faster than their number.
+/// This many exchanges of a sample are judged at once: the time that rules take grows faster than their number.
 pub(crate) const PART_EXCHANGES: usize = 1_000;
 
 /// A proxy divides what it records where no request is under way, so its parts are up to so many times as large.

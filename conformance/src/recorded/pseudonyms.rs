@@ -1,8 +1,8 @@
 //! Pseudonyms: what stands for the secrets of a run in its recording.
 //!
-//! A pseudonym is a random text of the shape of its key, and every text that is derived from a key (another case, an encoding, the key
-//! without its last character) is replaced by what is derived from the pseudonym in the same way. So a recording is what the run would
-//! have been with other keys: rules and reports treat both alike.
+//! A pseudonym is a random text of the same shape as its key, and every text that is derived from a key (another case, an encoding, the
+//! key without its last character) is replaced by the text that is derived from the pseudonym in the same way. So a recording is what the
+//! run would have been with other keys, and rules and reports treat it like the run.
 
 use fastrand::Rng;
 

@@ -1,4 +1,4 @@
-//! What recorded traffic is judged by.
+//! The options by which recorded traffic is judged.
 
 use std::path::PathBuf;
 

@@ -9,13 +9,13 @@ use animal_store_rules::verdict::findings::kind;
 use animal_store_rules::verdict::{RequirementVerdict, Status};
 use jiff::Timestamp;
 
-/// So many bytes of exchanges are kept for the report; of larger recordings, only those that show a failure.
+/// This many bytes of exchanges are kept for the report; of larger recordings, only those that show a failure.
 const MAX_KEPT: usize = 16 * 1024 * 1024;
 
-/// So many failures of a requirement are kept; all are counted.
+/// This many failures of a requirement are kept; all are counted.
 const MAX_FAILURES: usize = 200;
 
-/// So many kinds of failures of a requirement are kept.
+/// This many kinds of failures of a requirement are kept.
 const MAX_KINDS: usize = 50;
 
 /// What the parts that were judged so far show.

@@ -9,7 +9,7 @@ use super::terms::Terms;
 use super::unusable::Unusable;
 use crate::http::errors::of_file;
 
-/// So many differences are shown; all are counted.
+/// This many differences are shown; all are counted.
 const MAX_SHOWN: usize = 20;
 
 /// Members that a recording does not show: they describe the container of an image run.

@@ -1,4 +1,4 @@
-//! What the statuses of requirements amount to.
+//! The numbers of requirements by status.
 
 use super::{Report, RequirementReport, Tally};
 use animal_store_rules::catalogue::Level;

@@ -1,4 +1,4 @@
-//! What was found, in words that every format uses.
+//! Findings, in the wording that every format uses.
 
 use super::{Evidence, Intermittent, LikelyCause, Report, RequirementReport};
 

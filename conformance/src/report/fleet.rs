@@ -1,4 +1,4 @@
-//! What a run shows of each address of a service with several: a row of a table, in the words that every format uses.
+//! What a run shows of each address of a service with several: a row of a table, in the wording that every format uses.
 
 use jiff::SignedDuration;
 

@@ -1,4 +1,4 @@
-//! Keys, as a report calls them.
+//! The names of keys in reports.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! Notes about the options of a run, which change no verdict; and a plan that cannot be that of the key.
+//! Notes about the options of a run, which change no verdict; and the check whether the stated plan can be that of the key.
 
 use std::collections::BTreeSet;
 

@@ -18,7 +18,7 @@ pub enum Counter {
     With(Vec<usize>),
 }
 
-/// So many falls between which other replicas were asked have to agree.
+/// This many falls between which other replicas were asked have to agree.
 const SEVERAL: usize = 2;
 
 /// Of more replicas than this, only those that count with all or with none are distinguished.

@@ -1,12 +1,12 @@
 //! Bans: what a key may meet after repeated requests over the limit.
 //!
-//! The specification lets a service ban a key that goes on after a 429, and says nothing of how a ban looks. So once a key has
-//! met two refusals, a refusal that follows another need be no 429 any more: it may be the ban.
+//! The specification lets a service ban a key that keeps sending requests after a 429, and does not say what a ban looks like. So
+//! once a key has been refused twice, a further refusal need not be a 429: it may be the ban.
 
 use super::Entry;
 use crate::request::Credential;
 
-/// So many requests over the limit are repeated ones.
+/// This many requests over the limit are repeated ones.
 pub(crate) const REPEATED: usize = 2;
 
 /// Marks the answers to keys that may have been banned, by the statuses alone: those that refuse the key right after refusals, or at

@@ -1,5 +1,5 @@
-//! Changes of status. Which operation moves an animal from one status to another is not given, so another status than that of its
-//! creation need be no mistake.
+//! Changes of status. The specification does not say what moves an animal from one status to another, so an animal whose status
+//! differs from that of its creation is not necessarily a mistake.
 
 use std::collections::{HashMap, HashSet};
 
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
     use crate::trace_builder::TraceBuilder;
 
-    /// Which of these reads of an animal that was created as sold show that it has changed since. Each is sent so many seconds later.
+    /// Which of these reads of an animal that was created as sold show that it has changed since. Each is sent this many seconds later.
     fn changes(reads: &[(i64, &str)]) -> Vec<bool> {
         let read = |builder: TraceBuilder, (wait, status): &(i64, &str)| builder.wait(*wait).get(7, Some(status));
         let trace = reads.iter().fold(TraceBuilder::new().create(7), read).trace();

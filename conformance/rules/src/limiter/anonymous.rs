@@ -1,4 +1,4 @@
-//! The allowance of callers without a valid key: a service may count their requests too, and refuse those beyond.
+//! The allowance of callers without a valid key: a service may count their requests too, and refuse those beyond a limit.
 //!
 //! The specification asks for 401 whenever a key is missing or invalid, so a 429 is excused only where the answers to such callers
 //! have counted an allowance of their own down to nothing.
@@ -15,7 +15,7 @@ pub struct Anonymous {
     explained: HashSet<usize>,
 }
 
-/// So many requests with a key between two answers to callers without one show whether both are counted together.
+/// This many requests with a key between two answers to callers without one show whether both are counted together.
 const CONCLUSIVE: u64 = 3;
 
 impl Anonymous {
@@ -65,8 +65,8 @@ fn window(entry: &Entry<'_>) -> Option<Window> {
 }
 
 /// Whether an answer was the last of an allowance that falls, given those before, the latest first. Remaining may be reported before the
-/// request is counted, so many requests since, such as those to no operation, may have been counted and reported nothing, and what slides
-/// may have restored as many as were used.
+/// request is counted; `since` further requests, such as those to no operation, may have been counted without a report; and a sliding
+/// limit may have restored as many as were used.
 fn is_last(last: Window, before: &[Window], since: u64) -> bool {
     let earlier = before.iter().map(|window| window.remaining);
     let later = std::iter::once(last.remaining).chain(earlier.clone());

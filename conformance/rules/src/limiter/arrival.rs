@@ -1,4 +1,4 @@
-//! Arrival bounds: when, by the server's clock, a request may have come.
+//! Arrival bounds: when, by the server's clock, a request may have arrived.
 
 use crate::history::Entry;
 use crate::tolerance::Tolerance;

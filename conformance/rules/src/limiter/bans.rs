@@ -1,4 +1,4 @@
-//! Possible bans: the refusals that may be those of a ban, whose headers and end are the service's choice.
+//! Possible bans: the refusals that may be due to a ban, whose headers and end are the service's choice.
 
 use std::collections::HashSet;
 

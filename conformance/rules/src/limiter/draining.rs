@@ -1,8 +1,8 @@
 //! Logs of the last minute whose Reset is when they are empty: a minute after the newest request, so that each request moves it.
 //!
-//! When a limit resets of which requests are restored one by one is not stated: with the first of them, or with the last. A window that
-//! always reports a minute from now looks the same until it ends: then it forgets requests that a log still keeps. In a chain of requests
-//! that outlasts a minute, and has no long gap, that shows at least once.
+//! Where requests are restored one by one, the specification does not say whether the limit resets with the first of them or with the
+//! last. A window that always reports a minute from now looks the same until it ends: then it forgets requests that a log still keeps.
+//! In a chain of requests that takes longer than a minute and has no long gap, the difference shows at least once.
 
 use super::arrival::Arrival;
 use super::key::{Answer, Draining, KeyLimits};
@@ -74,7 +74,7 @@ mod tests {
     use crate::rules::broken;
     use crate::trace_builder::TraceBuilder;
 
-    /// So many lists, so many seconds apart, each a minute before the Reset that it reports; of a limit of 20.
+    /// This many lists, this many seconds apart, each a minute before the Reset that it reports; of a limit of 20.
     fn chain(seconds: i64, used: &[u64]) -> TraceBuilder {
         chained(TraceBuilder::new(), 1_000 * seconds, used)
     }

@@ -1,5 +1,5 @@
-//! One key: the answers to it that carry readable rate-limit headers, and the facts derived from them, each when it is first asked
-//! for.
+//! One key: the responses to it that have readable rate-limit headers, and the facts derived from them, each when it is first
+//! needed.
 
 use std::cell::OnceCell;
 use std::collections::HashSet;

@@ -1,4 +1,4 @@
-//! The minute: how much of it is left, how many requests it may have counted, and what shows only in the traffic where the headers
+//! The minute: how much of it is left, how many requests it may have counted, and what only the traffic shows where the headers
 //! report the day.
 
 use jiff::{SignedDuration, Timestamp};
@@ -22,7 +22,7 @@ impl<'h> KeyLimits<'h> {
         self.is_behind_an_exhausted_minute(limited, window, |sent| self.used_by_others(sent, window, limited))
     }
 
-    /// Both, given how much others used beside so many requests of this run.
+    /// Both, given how much others used in addition to this many requests of this run.
     fn is_behind_an_exhausted_minute(
         &self,
         limited: &Entry<'_>,
@@ -82,7 +82,7 @@ impl<'h> KeyLimits<'h> {
     }
 
     /// The first and the last of more successes within a minute than two minutes admit: an interval shorter than a minute touches
-    /// two windows at the most, wherever they begin. Where the headers report the day, or nothing, the minute shows in nothing else.
+    /// two windows at most, wherever they begin. Where the headers report the day, or nothing, the minute shows in nothing else.
     pub fn bursts(&self) -> impl Iterator<Item = [&'h Entry<'h>; 2]> {
         let most = self.plan_limits().map(|plan_limits| 2 * plan_limits.per_minute as usize);
         let of_key = |entry: &&Entry<'_>| entry.key() == Some(self.index) && entry.operation != Operation::Elsewhere;

@@ -1,7 +1,7 @@
 //! Facts about the rate limit of each key, derived from the history once.
 //!
-//! Everything that reasons about rate-limit headers lives here, a file for each fact; rules, observers, probes and pacing ask it.
-//! Nothing here judges. What clocks and rounding excuse is in [`crate::tolerance`].
+//! Everything that reasons about rate-limit headers lives here, a file for each fact; rules, observers, probes and pacing use
+//! it. Nothing here judges. The tolerances for clocks and rounding are in [`crate::tolerance`].
 
 mod anonymous;
 mod arrival;

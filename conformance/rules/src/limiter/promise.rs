@@ -1,5 +1,4 @@
-//! Promises: how many requests the answers of a window said would still be admitted, and how many of those this run may have used
-//! meanwhile.
+//! Promises: how many more requests the responses of a window announced, and how many of those this run may have used since.
 
 use super::key::{Answer, KeyLimits};
 use crate::history::Entry;

@@ -1,10 +1,10 @@
 //! Counters that slide between two windows: the requests of the last window on the clock count by the part of it that still lies in
 //! the last minute.
 //!
-//! How windows are cut is not stated. Of such a counter Remaining may rise within a window, or stay although a request was counted,
-//! because the weight of the last window decays; and a request may be admitted soon after a refusal. Whether that is so can be
-//! calculated from the run's own requests: what they did in the last window has to be missing from the next one, which is not so
-//! with windows that begin anew.
+//! The specification does not say how windows are cut. With such a counter Remaining may rise within a window, or stay although a
+//! request was counted, because the weight of the last window decays; and a request may be admitted soon after a refusal. Whether a
+//! server counts like this can be calculated from the run's own requests: what they consumed in the last window has to be missing
+//! from the next one, which is not so with windows that start at zero.
 
 use super::arrival::Arrival;
 use super::key::{Answer, KeyLimits};

@@ -1,8 +1,8 @@
-//! Sliding windows: a limiter that keeps a log of the last minute, of which a request drops out a minute after it came.
+//! Sliding windows: a limiter that keeps a log of the last minute, from which each request drops out a minute after it arrived.
 //!
-//! How windows are cut is not stated. Of such a log Remaining is what the last minute leaves, and Reset is when its oldest request
-//! drops out: honest headers, though one Reset follows another within seconds. Whether that is so can be reckoned from the run's
-//! own requests, which a window that is only too short does not stand up to.
+//! The specification does not say how windows are cut. With such a log Remaining is what the last minute leaves, and Reset is when its
+//! oldest request drops out: correct headers, although one Reset follows another within seconds. Whether a server counts like this can
+//! be calculated from the run's own requests, and a window that is merely too short does not match that calculation.
 
 use super::arrival::Arrival;
 use super::key::{Answer, KeyLimits};

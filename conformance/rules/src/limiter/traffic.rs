@@ -6,7 +6,7 @@ impl<'h> KeyLimits<'h> {
     /// Whether Remaining ever fell by more than this run's own requests explain, at whatever each of them costs.
     #[must_use]
     pub fn has_other_traffic(&self) -> bool {
-        /// So much used is hardly what others happen to have used of the next window as well, and nothing else of it.
+        /// It is unlikely that others used exactly this much of the next window too, and nothing else of it.
         const SOME: u64 = 2;
         *self.other_traffic.get_or_init(|| {
             self.in_turn().any(|[before, after]| {

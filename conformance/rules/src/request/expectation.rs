@@ -1,6 +1,6 @@
-//! The lawful answers to a request, stated once: rules, the transcript and the probes ask here.
+//! The lawful responses to a request, defined once for rules, the transcript and the probes.
 //!
-//! 429 is no part of an expectation: when a key may be limited is a matter of its other requests, and so of the limiter.
+//! 429 is not part of an expectation: whether a key may be limited depends on its other requests, and is decided by the limiter.
 
 use std::fmt;
 

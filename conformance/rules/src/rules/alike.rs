@@ -1,4 +1,4 @@
-//! Requests that any server has to treat alike, and how many of them break a rule: each time, from some moment on, or now and then.
+//! Requests that any server has to treat alike, and how many of them break a rule: all, all from some moment on, or some.
 
 use std::collections::BTreeSet;
 
@@ -8,10 +8,10 @@ use crate::request::{CreateBody, Operation, PetId};
 use crate::rules::{self, Failure};
 use crate::trace::Trace;
 
-/// At least so many like requests have to be known before one that stands out is called intermittent.
+/// At least this many similar requests have to be known before a failure of one of them is called intermittent.
 const MIN_ALIKE: usize = 4;
 
-/// So many of so many.
+/// How many of a number of similar requests show a failure.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Share {
     /// The requests that show it.

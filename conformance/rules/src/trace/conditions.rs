@@ -1,4 +1,4 @@
-//! Header fields that ask for another answer than the usual one.
+//! Header fields that ask for a response other than the usual one.
 //!
 //! The judge sends none of them. Clients do, and RFC 9110 allows answers to them that the specification does not describe: 304 to a
 //! conditional request, 206 to one for a range, 406 where JSON is not acceptable.

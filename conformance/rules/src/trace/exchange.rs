@@ -1,4 +1,4 @@
-//! One request and what came of it.
+//! One request and its outcome.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -207,7 +207,7 @@ pub struct Failure {
     pub detail: String,
 }
 
-/// What came of a request.
+/// The outcome of a request.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
     /// A complete response.

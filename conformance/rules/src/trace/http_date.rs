@@ -1,8 +1,8 @@
-//! HTTP-dates (RFC 9110 §5.6.7), by one reading for the server's clock (`Date`) and for the dates that are judged or obeyed
+//! HTTP-dates (RFC 9110 §5.6.7), parsed in one way for the server's clock (`Date`) and for the dates that are judged or obeyed
 //! (`Retry-After`, `Sunset`).
 //!
-//! It is strict: a weekday that is not that of the date, or a day without its leading zero, is no HTTP-date. White space around a
-//! field value is no part of it (§5.5).
+//! The parser is strict: a weekday that is not that of the date, or a day without its leading zero, makes the text invalid. White
+//! space around a field value is not part of it (§5.5).
 
 use jiff::Timestamp;
 

@@ -1,6 +1,6 @@
-//! JSON read without losing a digit.
+//! JSON, parsed without losing a digit.
 //!
-//! A judge of int64 fidelity cannot use a parser that turns numbers into doubles. Numbers keep their text, objects keep
+//! To judge whether int64 values are exact, a parser must not turn numbers into doubles. Numbers keep their text, objects keep
 //! every member in order, duplicates included. (`serde_json`'s own `arbitrary_precision` would do the first, but as a
 //! feature of a shared crate it would change every other crate of a build that contains this one.)
 
@@ -105,7 +105,7 @@ impl Json {
         Json::from_raw(serde_json::from_str(text)?, string, MAX_DEPTH)
     }
 
-    /// Reads what is known to be JSON, down to so many levels.
+    /// Reads what is known to be JSON, down to this many levels.
     fn from_raw(raw: &RawValue, string: ReadString, levels: usize) -> Result<Json, NotJson> {
         let read = |raw| Json::from_raw(raw, string, levels - 1);
         let text = raw.get();
@@ -171,7 +171,7 @@ impl Json {
     }
 }
 
-/// Reads what nearly every body is, JSON whose numbers are integers of 64 bits, down to so many levels. It gives up on any other
+/// Reads what nearly every body is, JSON whose numbers are integers of 64 bits, down to this many levels. It gives up on any other
 /// number, of which a double could lose a digit.
 struct InOnePass(usize);
 

@@ -1,4 +1,4 @@
-//! Keys, and how they are kept out of what people see.
+//! Keys, and how they are kept out of all output.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! What a run leaves behind: every exchange, and what the judge knows about its target.
+//! The trace of a run: every exchange, and what the judge knows about its target.
 
 pub(crate) mod conditions;
 pub mod credential;

@@ -1,5 +1,5 @@
 //! `Retry-After` as RFC 9110 §10.2.3 defines it: delta-seconds or an HTTP-date. Rules judge it, observers record it, and pacing
-//! obeys it; all by this one reading.
+//! obeys it; all use this parser.
 
 use jiff::{SignedDuration, Timestamp};
 

@@ -1,5 +1,5 @@
-//! From the failures of a requirement to what a reader needs of them: one of each kind, the worst kind first, with how often it was
-//! seen and on what, and whether it shows only now and then.
+//! Reduces the failures of a requirement to what a reader needs: one of each kind, the worst kind first, with how often it was seen,
+//! on which values, and whether it is intermittent.
 
 use std::collections::BTreeSet;
 

@@ -1,6 +1,6 @@
-//! What a candidate is known to break: still judged, reported apart, and never quietly out of date.
+//! What a candidate is known to break: still judged, reported separately, and reported when it is out of date.
 //!
-//! The file is a table array, each entry with `id`, `reason` and, if wanted, the last day on which it holds:
+//! The file is an array of tables, each with `id`, `reason` and, optionally, the last day on which it is valid:
 //!
 //! ```toml
 //! [[known-failing]]

@@ -189,7 +189,7 @@ fn reason(context: &Context, scope: &Scope, requirement: &Requirement, withheld:
         )
 }
 
-/// The verdict on the whole run. One that did not send all of its fixed part (`finished`) is incomplete at the best: a server
+/// The verdict on the whole run. One that did not send all of its fixed part (`finished`) is incomplete at best: a server
 /// that breaks what was not asked for would conform otherwise.
 #[must_use]
 pub fn overall(verdicts: &[RequirementVerdict], strict: bool, finished: bool) -> Verdict {

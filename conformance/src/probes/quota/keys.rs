@@ -39,7 +39,7 @@ pub(in crate::probes) async fn in_turn(session: &mut Session<'_>) -> Result<(), 
     Ok(())
 }
 
-/// So many answers show whether the second key is accepted.
+/// This many answers show whether the second key is accepted.
 const TO_BE_SURE: usize = 2;
 
 /// How many requests are sent with the key that is not being exhausted.

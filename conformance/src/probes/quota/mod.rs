@@ -31,7 +31,7 @@ const KEPT: usize = 6;
 /// How often the last request over the limit is sent until it is refused.
 const LAST_ATTEMPTS: usize = 3;
 
-/// So many refusals within a window that promised more are waited for; after that they show no more.
+/// This many refusals within a window that promised more are waited for; after that they show no more.
 const EARLY_REFUSALS: usize = 2;
 
 /// The requests that exhaust a window: lawful lists that the tour does not contain, and the default list again, when no read lags
@@ -314,7 +314,7 @@ fn needed(window: Window, key: &KeyLimits<'_>) -> u64 {
     }
 }
 
-/// Whether the budget allows for exhausting a limit that takes so many requests.
+/// Whether the budget allows for exhausting a limit that takes this many requests.
 fn has_budget(session: &Session<'_>, most: u64) -> bool {
     most + AFTERWARDS as u64 <= session.requests_left() as u64
 }

@@ -1,4 +1,4 @@
-//! Requests with a key: which one they are sent with, when there is room for them, and what its last answers say.
+//! Requests with a key: with which one they are sent, when the limit has room for them, and what the last responses to it say.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use animal_store_rules::trace::rate_limit::{self, Window};
 /// A limit of at least the smallest daily limit may be per day, and then the limit per minute is unknown.
 pub const MAY_BE_A_DAY: u64 = 1_000;
 
-/// So many requests may be used by somebody else between two of the run.
+/// This many requests may be used by somebody else between two of the run.
 const FEW: u64 = 5;
 
 /// How many bans the run waits for, if each is short enough.

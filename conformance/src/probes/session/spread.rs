@@ -1,7 +1,7 @@
 //! Which address of a service with several each request goes to.
 //!
-//! Requests of each kind go to every address in turn, in an order that the seed makes, so that no address gets more than its share of
-//! any. What was written at one address is read at another one.
+//! Requests of each kind go to every address in turn, in an order that depends on the seed, so that no address gets more than its share
+//! of any. What was written at one address is read at another one.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use fastrand::Rng;
 
 use super::created_id;
 
-/// So many requests on kept connections go to one address before it is the turn of the next: what one leaves on a connection shows in
+/// This many requests on kept connections go to one address before it is the turn of the next: what one leaves on a connection shows in
 /// those after it.
 const ON_ONE_CONNECTION: usize = 6;
 
@@ -33,7 +33,7 @@ pub(super) struct Spread {
 }
 
 impl Spread {
-    /// The turns of so many addresses, if there are several.
+    /// The turns of this many addresses, if there are several.
     pub(super) fn new(addresses: usize, seed: u64) -> Option<Spread> {
         (addresses > 1).then(|| Spread {
             random: Rng::with_seed(seed ^ SALT),

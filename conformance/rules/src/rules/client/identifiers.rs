@@ -1,4 +1,4 @@
-//! Identifiers are int64: a client that keeps them in a double or in 32 bits asks for animals that nobody showed it.
+//! Identifiers are int64: a client that keeps them in a double or in 32 bits asks for animals that no response has shown.
 
 use std::collections::BTreeMap;
 

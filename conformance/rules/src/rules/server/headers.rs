@@ -260,7 +260,7 @@ fn stands_still(facts: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgemen
     }
 }
 
-/// Of two answers that lie some seconds apart, but less than a window, one at the most comes in the last second of its window.
+/// Of two answers that lie some seconds apart, but less than a window, one at most comes in the last second of its window.
 fn lies_ahead(answers: &[Answer<'_>], judgement: &mut Judgement) {
     const SLACK: i64 = 2 * Tolerance::CLOCK_SLACK.seconds();
     const APART: std::ops::Range<i64> = SLACK..Tolerance::MINUTE.seconds() - SLACK;

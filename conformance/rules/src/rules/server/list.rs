@@ -111,7 +111,7 @@ fn limit_default(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) 
             let is_full = animals.len() >= DEFAULT_LIMIT;
             let known = if is_full { animals.len() } else { expected_among(history, entry, query).len() };
             let full = is_full || animals.len() >= known;
-            judgement.require(entry, full, "20 animals without a limit, when there are so many", || {
+            judgement.require(entry, full, "20 animals without a limit, if that many exist", || {
                 format!("{}, although {known} are known to exist", counted(entry))
             });
         }

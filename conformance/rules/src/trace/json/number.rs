@@ -1,4 +1,4 @@
-//! Numbers of JSON, to their last digit.
+//! Numbers in JSON, with all their digits.
 
 /// A JSON number, as it was written.
 #[derive(Clone, Debug, Eq, PartialEq)]

@@ -1,5 +1,5 @@
-//! The judge's own format, JSON Lines: the first line is the [`Head`], every further one an exchange. Bodies stand as text, so that no
-//! digit and no space of them is lost, or in base64 where they are not UTF-8.
+//! The judge's own format, JSON Lines: the first line is the [`Head`], every further one an exchange. Bodies are written as text,
+//! so that no digit and no space is lost, or in base64 where they are not UTF-8.
 
 use std::io::{BufRead, Read};
 

@@ -1,8 +1,7 @@
 //! Recorded traffic: read from text, and written as text.
 //!
 //! Two formats are read as a stream, an exchange at a time: the judge's own, JSON Lines ([`lines`]), and HTTP Archives of version 1.2
-//! ([`har`]); [`format()`] distinguishes them.
-//! What a recording of somebody else's clients withholds is derived by [`sample`].
+//! ([`har`]); [`format()`] distinguishes them. What a recording of clients other than the judge withholds is derived by [`sample`].
 
 pub mod har;
 pub mod lines;

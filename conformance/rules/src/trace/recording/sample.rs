@@ -1,7 +1,7 @@
-//! Traffic of other people's clients: which keys are valid, and what its recording withholds.
+//! Traffic of clients other than the judge: which keys are valid, and what its recording withholds.
 //!
-//! Nobody says which keys are valid. A key is, if a request with it succeeded. All keys, and whatever else may be a secret, are replaced
-//! by pseudonyms here; nothing of a pseudonym is derived from its key.
+//! A recording does not say which keys are valid. A key is assumed to be valid if a request with it succeeded. All keys, and whatever
+//! else may be a secret, are replaced by pseudonyms here; nothing of a pseudonym is derived from its key.
 
 use std::collections::{BTreeSet, HashMap};
 

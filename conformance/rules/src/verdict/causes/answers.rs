@@ -1,4 +1,4 @@
-//! Causes that the statuses and headers of answers show.
+//! Causes that the statuses and headers of responses show.
 
 use std::collections::BTreeSet;
 

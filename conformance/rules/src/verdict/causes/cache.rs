@@ -1,4 +1,4 @@
-//! Answers that come a second time: a cache.
+//! Responses that are served a second time: a cache.
 
 use super::{Broken, Cause};
 use crate::history::Entry;

@@ -1,7 +1,7 @@
 //! Likely causes: what several findings have in common, where the trace supports it.
 //!
-//! A cause changes no verdict. It says in a line what a reader would otherwise have to see in the findings, and which of them it
-//! explains in full: those whose every failure shows it.
+//! A cause changes no verdict. It says in one line what a reader would otherwise have to infer from the findings, and which of them it
+//! explains completely: those whose every failure shows it.
 
 mod answers;
 mod cache;

@@ -6,7 +6,7 @@ use crate::limiter::Answer;
 use crate::tolerance::Tolerance;
 use crate::trace::retry_after::{self, RetryAfter};
 
-/// So many milliseconds are a second.
+/// This many milliseconds are a second.
 const MILLI: i64 = 1_000;
 
 /// Reset is a delay, or in milliseconds.

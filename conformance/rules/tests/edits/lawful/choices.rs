@@ -120,14 +120,14 @@ fn allowance(trace: &mut Trace, random: &mut Rng) {
 }
 
 /// Whether an answer reports what remains of a key's window.
-fn is_metered(entry: &Entry<'_>) -> bool {
+fn has_rate_limit(entry: &Entry<'_>) -> bool {
     entry.key().is_some() || entry.credential == Credential::Ambiguous
 }
 
 fn counted_late(trace: &mut Trace, _: &mut Rng) {
     each(
         trace,
-        |entry| is_metered(entry) && !limited(entry) && entry.status() != Some(401),
+        |entry| has_rate_limit(entry) && !limited(entry) && entry.status() != Some(401),
         |response| {
             let limit = response.header("x-ratelimit-limit").and_then(|text| text.parse().ok()).unwrap_or(i64::MAX);
             recount(response, "x-ratelimit-remaining", |remaining| (remaining + 1).min(limit));
@@ -142,7 +142,7 @@ fn other_traffic(trace: &mut Trace, random: &mut Rng) {
     }
     let begins = random.usize(1..=trace.exchanges.len());
     let used = random.i64(2..9);
-    let affected = |entry: &Entry<'_>| is_metered(entry) && entry.exchange.number >= begins;
+    let affected = |entry: &Entry<'_>| has_rate_limit(entry) && entry.exchange.number >= begins;
     each(trace, affected, |response| {
         recount(response, "x-ratelimit-remaining", |remaining| (remaining - used).max(1));
     });

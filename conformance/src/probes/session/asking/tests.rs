@@ -1,4 +1,4 @@
-//! The waits of a session, whose server answers by a script, on a clock that does not go by itself.
+//! The waits of a session whose server answers by a script, on a simulated clock.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -22,11 +22,11 @@ use crate::redaction::Redactor;
 /// What the server answers.
 #[derive(Clone, Copy)]
 enum Answer {
-    /// 200, with so many requests remaining of a minute that ends in so many seconds.
+    /// 200, with this many requests remaining of a minute that ends in this many seconds.
     Admitted(u64, i64),
     /// 429, with `Retry-After` if there is one.
     Refused(Option<u64>),
-    /// 429, with nothing remaining of a window that ends in so many seconds.
+    /// 429, with nothing remaining of a window that ends in this many seconds.
     Exhausted(i64),
 }
 

@@ -48,7 +48,7 @@ fn failures_count_for_the_window_that_they_fell_in() {
     assert_eq!(builder.failures_of("quota.not-exceeded"), NONE);
 }
 
-/// With 9 remaining, and a Reset in so many seconds, a list is answered with 429 after a pause.
+/// With 9 remaining, and a Reset in this many seconds, a list is answered with 429 after a pause.
 fn refused(reset: i64, pause: i64, retry_after: &str) -> TraceBuilder {
     TraceBuilder::new().window(reset).list(200, 9, 60).wait(pause).list(429, 9, 60).retry_after(retry_after)
 }
@@ -207,7 +207,7 @@ fn in_a_log_of_the_last_minute_there_may_be_several_last_ones() {
 
 #[test]
 fn a_request_that_was_under_way_when_a_window_ended_may_be_of_that_one() {
-    // Of a limit of two: one in a window that has 60 s, one that comes so many seconds later and takes so long, and two more.
+    // Of a limit of two: one in a window that has 60 s, one that is sent `wait` seconds later and takes `took` seconds, and two more.
     let counted = |wait: i64, took: i64| {
         let first = TraceBuilder::new().window(60).list(200, 1, 2);
         first.wait(wait).window(120 - wait).list(200, 2, 2).slow(took).lists(2, &[(200, 1), (200, 0)])

@@ -11,7 +11,7 @@ fn held(builder: TraceBuilder, judge: fn(&[Answer<'_>], &mut Judgement)) -> Vec<
     judgement.failures.into_iter().map(|failure| failure.exchanges).collect()
 }
 
-/// Answers at these seconds, each of which reports a window that ends so many seconds ahead.
+/// Answers at these seconds, each of which reports a window that ends this many seconds ahead.
 fn answers(answers: &[(i64, i64)]) -> TraceBuilder {
     let mut now = 0;
     answers.iter().fold(TraceBuilder::new(), |builder, (at, ahead)| {
@@ -163,7 +163,7 @@ fn a_distance_is_reported_in_the_unit_that_suits_it() {
 
 #[test]
 fn of_two_limits_one_is_that_of_the_day() {
-    // At these seconds, with windows that end so many seconds ahead, and with these limits.
+    // At these seconds, with windows that end this many seconds ahead, and with these limits.
     let reported = |answers: &[(i64, i64, u64)]| {
         let mut now = 0;
         let builder = answers.iter().fold(TraceBuilder::new(), |builder, (at, ahead, limit)| {

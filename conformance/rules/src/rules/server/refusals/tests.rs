@@ -2,12 +2,12 @@ use crate::trace_builder::TraceBuilder;
 
 const NONE: [[usize; 0]; 0] = [];
 
-/// A first 429 with this `Retry-After`, of a window that ends so many seconds later and of which so much remains.
+/// A first 429 with this `Retry-After`, of a window that ends this many seconds later and of which so much remains.
 fn limited(reported: &str, window: i64, remaining: u64) -> TraceBuilder {
     TraceBuilder::new().window(window).list(429, remaining, 7).retry_after(reported)
 }
 
-/// What is held against another 429, so many seconds later.
+/// What is held against another 429, this many seconds later.
 fn again(first: TraceBuilder, seconds: i64) -> Vec<Vec<usize>> {
     first.wait(seconds).list(429, 0, 7).failures_of("quota.recovers")
 }

@@ -1,8 +1,8 @@
 //! HTTP Archives, version 1.2: what browsers, proxies and test tools export.
 //!
-//! Exporters differ in what they leave out, so an entry is a known exchange only as far as the archive shows that nothing was: what is
-//! doubtful is withheld, and what was not answered by the service is left out. Archives that the judge wrote itself say all of it in
-//! members that begin with an underscore.
+//! Exporters differ in what they leave out. So a part of an entry is known only if the archive shows that it is complete; otherwise it
+//! is withheld. Entries that the service did not answer are left out. Archives that the judge wrote itself are complete: they have
+//! further members, whose names begin with an underscore.
 
 mod entry;
 mod message;

@@ -1,4 +1,4 @@
-//! Archives that the judge wrote itself: members that begin with an underscore say what the format has no place for.
+//! Archives that the judge wrote itself: members that begin with an underscore contain what the format does not define.
 
 use super::entry::Entry;
 use super::message::{Content, Field, PostData};
