@@ -353,19 +353,19 @@ impl Judge {
         self.record.write(|| lines::head_line(&Head { options, ..Head::of(&context, writer) }));
     }
 
-    /// What dividing the traffic left unjudged.
+    /// What was not judged because the traffic was divided.
     fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if self.parts > 1 {
             notes.push(format!(
-                "judged in {} parts, each by itself: what shows only across two of them is not judged",
+                "judged in {} separate parts; what shows only across two parts is not judged",
                 self.parts
             ));
         }
         if self.samples > 0 {
             notes.push(format!(
-                "{} parts lack requests that were under way at their ends or for which there was no memory: what a client \
-                 waited for is not judged there",
+                "{} parts lack requests that were under way at their ends or for which there was no memory; whether clients \
+                 waited long enough is not judged there",
                 self.samples
             ));
         }

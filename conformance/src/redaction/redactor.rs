@@ -44,7 +44,7 @@ impl Redactor {
         self.secrets.sort_by_key(|(known, _)| std::cmp::Reverse(known.len()));
     }
 
-    /// The redactor for the judge's own sentences: it leaves out secrets shorter than [`MIN_SECRET`], which any sentence may contain.
+    /// The redactor for the judge's own sentences: it leaves out secrets shorter than `MIN_SECRET`, which any sentence may contain.
     #[must_use]
     pub fn for_prose(&self) -> Redactor {
         let mut redactor = Redactor::default();

@@ -27,7 +27,7 @@ pub(super) fn unknown_category(history: &History<'_>, options: &Options) -> Opti
     let is_refused = answers.contains(&Some(400)) && !answers.contains(&Some(201));
     is_refused.then(|| {
         format!(
-            "every animal of category {} was refused, valid ones too: if only certain categories are known, name one of them with --category-id",
+            "every animal of category {} was refused, even valid ones: if the service knows only certain categories, name one with --category-id",
             options.category_id
         )
     })

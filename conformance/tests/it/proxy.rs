@@ -398,7 +398,7 @@ async fn much_traffic_is_judged_in_parts_and_so_is_its_trace() {
     }
     let report = running.report().await;
     assert_eq!((report.requests, failed(&report)), (4 * EACH, Vec::new()));
-    assert!(report.notes.iter().any(|note| note.contains(" parts, each by itself")), "{:?}", report.notes);
+    assert!(report.notes.iter().any(|note| note.contains(" separate parts")), "{:?}", report.notes);
     let again = judge(&[trace], &Terms::default()).expect("a report");
     assert_eq!(statuses(&again), statuses(&report));
 }

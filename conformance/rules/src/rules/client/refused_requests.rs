@@ -36,7 +36,7 @@ fn learns(
             Some(first) => judgement.fail(
                 &[entry, first],
                 format!("no second request with {defect}, after a 400"),
-                format!("{} was sent again as it was", entry.operation.name()),
+                format!("{} was sent again unchanged", entry.operation.name()),
             ),
             None if entry.status() == Some(400) => judgement.hold(),
             None => {}

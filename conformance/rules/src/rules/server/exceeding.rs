@@ -178,7 +178,7 @@ fn not_early(facts: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) 
 fn every_operation(_: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
     for Costly { cost, times, seen: [before, after] } in key.costly_operations() {
         let found =
-            format!("Remaining falls by {cost} with {}, {times} times of {times}", after.entry.operation.name());
+            format!("Remaining falls by {cost} on {}, in {times} of {times} requests", after.entry.operation.name());
         judgement.fail(&[after.entry, before.entry], "each successful request lowers Remaining by one", found);
     }
     let pairs = key.successive();

@@ -229,11 +229,11 @@ fn within_its_window(facts: &Facts<'_>, entry: &Entry<'_>, judgement: &mut Judge
     });
 }
 
-/// Why no exchange shows whether the end of a window stands.
-const MAY_BE_DRAINING: &str = "each Reset is a minute after the newest request, as of a log of the last minute, and no requests at \
-    short intervals for more than a minute show whether it is one";
+/// Why no exchange shows whether the end of a window is fixed.
+const MAY_BE_DRAINING: &str = "each Reset is a minute after the newest request, as with a log of the last minute; only requests at \
+    short intervals over more than a minute would show whether it is one";
 
-/// While a window runs, the end that was reported stands.
+/// While a window runs, the end that was reported does not change.
 fn stands_still(facts: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
     let slack = Tolerance::CLOCK_SLACK.seconds();
     let slides = key.is_sliding_log() || key.is_sliding_counter();

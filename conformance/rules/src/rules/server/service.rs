@@ -31,7 +31,7 @@ fn complete_answer(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement
                 let what = match failure.kind {
                     FailureKind::Connect | FailureKind::Unresolved => "no connection",
                     FailureKind::Tls | FailureKind::Untrusted | FailureKind::NotTls => "no TLS session",
-                    FailureKind::Timeout => "no complete answer in time",
+                    FailureKind::Timeout => "no complete response within the timeout",
                     FailureKind::Broken => "a broken connection or a response that is not valid HTTP",
                 };
                 judgement.fail(
