@@ -35,7 +35,7 @@ impl Clock {
         Clock::default()
     }
 
-    /// A clock that starts now and does not run by itself: each reading advances it by a millisecond, and a wait to its end, almost at
+    /// A simulated clock that starts now: each reading advances it by a millisecond, and each wait to the end of the wait, almost at
     /// once. Waits that are begun at the same time pass at the same time. Clones share the time.
     #[must_use]
     pub fn stepping() -> Clock {

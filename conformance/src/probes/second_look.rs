@@ -14,7 +14,8 @@ use animal_store_rules::trace::exchange::Request;
 /// The maximum number of requests that are repeated: more would show the same.
 const MOST: usize = 8;
 
-/// Repeats lagging reads, each at the replica that it was sent to, which may lag by itself. A list of everything follows, which shows that a missing animal was not removed.
+/// Repeats lagging reads, each at the replica that it was sent to, because each may lag separately. A list of everything follows, which
+/// shows that a missing animal was not removed.
 ///
 /// # Errors
 ///
@@ -33,7 +34,7 @@ pub(super) async fn run(session: &mut Session<'_>) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Repeats the reads of which one more shows whether they break a rule now and then.
+/// Repeats the reads that broke a rule, where one more read shows whether the failure is intermittent.
 ///
 /// # Errors
 ///

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Copies take no more than this together, in bytes.
+/// The maximum memory of all copies together, in bytes.
 const MOST: usize = 64 * 1024 * 1024;
 
 /// What is left of the memory.
@@ -31,7 +31,7 @@ impl Budget {
 }
 
 impl Reserved {
-    /// Reserves this many bytes more; whether there were as many.
+    /// Reserves this many more bytes; returns whether they were available.
     pub(super) fn grow(&mut self, bytes: usize) -> bool {
         let taken = |left: usize| left.checked_sub(bytes);
         let is_there = self.budget.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, taken).is_ok();

@@ -28,11 +28,11 @@ pub(super) struct Head {
     fields: Fields,
 }
 
-/// What came of a request.
+/// The outcome of a request.
 enum Answer {
     /// A response with its body, if a whole copy of it was kept.
     Response(Head, Option<Vec<u8>>),
-    /// No response of the server: something between client and server answered instead, or lost the answer.
+    /// No response from the server: something between client and server answered instead, or lost the response.
     None(Failure),
 }
 

@@ -27,10 +27,10 @@ use super::{Outcome, Settings};
 use crate::recorded::{Conclusion, LONGEST_PART, PART, PART_EXCHANGES, pseudonyms, weight};
 use crate::report::{at_most, printable};
 
-/// What an exchange takes beside its bodies, about.
+/// The approximate size of an exchange without its bodies.
 const BESIDE_BODIES: usize = 2048;
 
-/// What is new is looked at after so long, and takes no more than a tenth of the time.
+/// The interval at which new exchanges are looked at. It is longer where looking takes more than a tenth of it.
 const LOOK: Duration = Duration::from_millis(500);
 
 /// How long exchanges are gathered before they are taken: waking this thread for each of them would take time of the traffic.
@@ -46,7 +46,7 @@ const MAX_LINE: usize = 400;
 #[cfg(target_os = "linux")]
 const LEAST_PRIORITY: i32 = 19;
 
-/// A rule that takes back what it held against a client when the client does better later: it counts once the part is complete.
+/// A rule that drops a finding about a client if the client behaves correctly later: its findings count once the part is complete.
 const TAKEN_BACK: &str = "client.backoff";
 
 /// Where connections hand in what they have seen.
@@ -161,7 +161,7 @@ impl Session {
     }
 }
 
-/// Lets the traffic go first where processors are scarce. What there is no memory for by then is passed on unjudged, and counted.
+/// Gives passing on traffic priority over judging. Exchanges for which there is no memory then are not judged, but counted.
 #[cfg(target_os = "linux")]
 fn go_last() {
     // Where that is not allowed, the thread has the priority of all others.

@@ -54,7 +54,7 @@ impl Traffic {
         Ticket { number, sent_at }
     }
 
-    /// Notes that a request is complete. What there is to judge of it has been handed on by then.
+    /// Notes that a request is complete. Its exchange has been passed on for judging by then.
     pub(super) fn end(&self, ticket: Ticket) {
         self.lock().sent.remove(&ticket.number);
     }

@@ -36,7 +36,7 @@ impl Conclusion {
         &self.terms
     }
 
-    /// The side that is judged. Where nobody has said it yet, it is this.
+    /// Sets the side that is judged, unless it is set already.
     pub(super) fn side_or(&mut self, side: Side) {
         self.side.get_or_insert(side);
     }

@@ -26,7 +26,7 @@ pub(crate) const PART: usize = 16 * 1024 * 1024;
 /// This many exchanges of a sample are judged at once: the time that rules take grows faster than their number.
 pub(crate) const PART_EXCHANGES: usize = 1_000;
 
-/// A proxy divides what it records where no request is under way, so its parts are up to so many times as large.
+/// A proxy divides what it records where no request is under way, so its parts are up to this many times as large.
 pub(crate) const LONGEST_PART: usize = 4;
 
 /// A run that was recorded is judged as a whole up to this size.

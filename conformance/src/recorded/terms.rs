@@ -19,7 +19,7 @@ pub struct Terms {
     pub plan: Option<Plan>,
     /// The requirements to judge.
     pub scope: Option<Scope>,
-    /// The side to judge: that of the server, of its clients, or both. Of traffic that nobody said it of, that of the server.
+    /// The side to judge: the server, its clients, or both; without it, the server.
     pub side: Option<Side>,
     /// Whether a broken inferred requirement is a violation.
     pub strict: Option<bool>,

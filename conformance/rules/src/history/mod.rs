@@ -156,9 +156,9 @@ impl<'t> History<'t> {
         self.creations.iter().find(|creation| creation.id == id)
     }
 
-    /// Whether a read must show the animal: this run created it longer ago than reads may lag. Replicas may lag one by one, so
-    /// that an earlier read has shown it says nothing. An animal of somebody else's may go as it came: that it exists is certain
-    /// only between two answers that show it alike.
+    /// Whether a read must show the animal: this run created it longer ago than reads may lag. Each replica may lag
+    /// separately, so it does not matter whether an earlier read has shown it. An animal that others created may disappear: that it
+    /// exists is certain only between two responses that show it alike.
     #[must_use]
     pub fn is_settled(&self, id: i64, entry: &Entry<'_>) -> bool {
         let Some((first, animal)) = self.known(id, entry) else { return false };
@@ -173,8 +173,8 @@ impl<'t> History<'t> {
         later.status() == animal.status() && (self.is_run() || is_same())
     }
 
-    /// Whether an answer shows an animal that the judge created, so that nobody else knows it. Who created those of recorded traffic
-    /// is unknown, and who else changes them.
+    /// Whether a response shows an animal that the judge created, so that nobody else knows it. In recorded traffic it is unknown who
+    /// created an animal, and who else changes it.
     #[must_use]
     pub fn is_made_by(&self, first: &Entry<'_>) -> bool {
         self.is_run() && matches!(first.operation, Operation::Create(_))

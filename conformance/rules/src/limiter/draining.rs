@@ -49,7 +49,7 @@ fn outlasts_all_before(answer: &Answer<'_>, successes: &[Answer<'_>]) -> bool {
     earlier.all(|earlier| Arrival::of(earlier.entry).is_some_and(|came| came.earliest <= newest))
 }
 
-/// Whether a success leaves no more than the successes of the last minute do, itself among them.
+/// Whether a success reports at most what the successes of the last minute, including itself, leave.
 fn counts_itself_as_well(answer: &Answer<'_>, successes: &[Answer<'_>]) -> bool {
     let kept = successes.iter().filter(|earlier| earlier.is_kept_until(answer)).count() as u64;
     !answer.entry.succeeded() || answer.window.limit.saturating_sub(answer.window.remaining) > kept

@@ -21,8 +21,8 @@ pub struct Interruption<'h> {
 impl<'h> KeyLimits<'h> {
     /// The first refusal of each series that neither this key's minute nor its day explains.
     ///
-    /// What the answer before and the answer after report of the same window bounds how many requests anybody can have used in
-    /// between: where some were left all the same, the window was not exhausted. A ban ends no sooner than a window that was.
+    /// The responses before and after the refusal, which report the same window, bound how many requests anybody can have used in
+    /// between: if some were left nevertheless, the window was not exhausted. A ban does not end before an exhausted window does.
     pub fn interruptions(&self) -> impl Iterator<Item = Interruption<'h>> {
         let admitted: Vec<Answer<'h>> = self.answers().iter().copied().filter(|at| !at.entry.is_limited()).collect();
         let limited = self.history.entries.iter().filter(|entry| entry.key() == Some(self.index) && entry.is_limited());

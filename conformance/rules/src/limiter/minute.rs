@@ -40,8 +40,8 @@ impl<'h> KeyLimits<'h> {
         most_counted(&ages) + by_others(ages.len() as u64) >= plan_limits.per_minute
     }
 
-    /// How much of the day others may have used in the time in which requests count against the minute that ends now, of which this run
-    /// sent so many.
+    /// How much of the day others may have used in the time in which requests count against the minute that ends now; this run has
+    /// `sent` of these requests.
     fn used_by_others(&self, sent: u64, day: Window, limited: &Entry<'_>) -> u64 {
         let until = limited.exchange.received_at;
         let is_recent = |entry: &Entry<'_>| until.duration_since(entry.exchange.received_at) <= longest_age();

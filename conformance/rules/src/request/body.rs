@@ -56,9 +56,9 @@ pub enum Ambiguity {
     ClientId,
     /// A whole number is written with a fraction or an exponent.
     IntegralNumber,
-    /// A member stands twice.
+    /// A member is repeated.
     RepeatedMember,
-    /// Nobody has said that this name is new and this category can be used: the request is recorded, and not the judge's.
+    /// It is not known that this name is new and that this category can be used: the request was recorded, not sent by the judge.
     Unvouched,
     /// The body is so large that it may be refused for its size.
     Size,

@@ -1,4 +1,4 @@
-//! Judges what is known: each rule sees a trace of which everything is known that it needs.
+//! Judges what is known: each rule sees only those exchanges of which everything that it needs is known.
 
 use std::collections::{BTreeMap, BTreeSet};
 

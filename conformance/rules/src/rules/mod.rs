@@ -1,8 +1,8 @@
 //! Rules: pure functions over a trace, one file for each section of the specification.
 //!
 //! A rule says which exchanges it applies to and what must hold of them. It derives what to expect from the requests
-//! themselves, sends nothing, sleeps never, and reads no clock and no file, so that it judges recorded traffic as well as
-//! its own. Open requirements have observers instead, which cannot fail a candidate: their type offers no way to.
+//! themselves, sends nothing, never sleeps, and reads no clock and no file, so that it can judge recorded traffic as well as
+//! that of a run. Open requirements have observers instead, which cannot fail a candidate: their type makes that impossible.
 
 pub mod alike;
 pub(crate) mod client;

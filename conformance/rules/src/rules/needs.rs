@@ -1,8 +1,8 @@
-//! What a rule needs to know, declared beside the rule.
+//! What a rule needs to know, declared next to the rule.
 //!
-//! The facts are those of an exchange: of one that withholds any of them the rule sees nothing. So a rule that needs only facts must
-//! be right whatever else was sent: it accuses for what a recording contains, never for what it lacks. A rule that rests on the
-//! absence of requests, or on what only the judge knows of its own, needs an extent as well.
+//! Facts are parts of an exchange: the rule does not see exchanges that withhold any fact that it needs. So a rule that needs only facts
+//! must be right whatever else was sent: it fails because of what a recording contains, never because of what it lacks. A rule that
+//! depends on the absence of requests, or on what only the judge knows of its own requests, needs an extent as well.
 
 use crate::trace::knowledge::{Extent, Fact, FactSet};
 

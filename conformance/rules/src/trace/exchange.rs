@@ -212,16 +212,16 @@ pub struct Failure {
 pub enum Outcome {
     /// A complete response.
     Response(Response),
-    /// None.
+    /// No complete response.
     Failed(Failure),
 }
 
-/// One request, what came of it, and when.
+/// One request, its outcome, and the times of both.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Exchange {
     /// The number of the exchange in its trace, from 1.
     pub number: usize,
-    /// Which probe sent it: for people only, no rule looks at it.
+    /// Which probe sent it: for display only, no rule uses it.
     pub probe: Cow<'static, str>,
     /// What the request is, apart from names, ids and keys: the same in every run. Empty where requests are generated.
     pub step: String,
@@ -229,13 +229,13 @@ pub struct Exchange {
     pub case: Option<usize>,
     /// The request.
     pub request: Request,
-    /// What came of it.
+    /// Its outcome.
     pub outcome: Outcome,
     /// When the first byte was about to be sent, by the judge's clock.
     pub sent_at: Timestamp,
     /// When the outcome was complete, by the judge's clock.
     pub received_at: Timestamp,
-    /// What its recording says beside the messages, and what it withholds. The default for one that the judge sent itself.
+    /// What its recording says in addition to the messages, and what it withholds. The default for one that the judge sent itself.
     pub known: Knowledge,
 }
 

@@ -120,21 +120,22 @@ pub enum Extent {
     Run,
 }
 
-/// What a recording says of an exchange beside its messages.
+/// What a recording says of an exchange in addition to its messages.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Knowledge {
     /// The facts that it withholds.
     pub withheld: FactSet,
     /// By how much each of the two times may be off.
     pub precision: SignedDuration,
-    /// Whether something between client and server answered instead of the server, or lost its answer. It says nothing of the server.
+    /// Whether something between client and server answered instead of the server, or lost its response: then the exchange shows
+    /// nothing of the server.
     pub is_unserved: bool,
-    /// With this exchange a part of the recording begins that is judged by itself, and is this much.
+    /// With this exchange a part of the recording begins that is judged separately, and has this extent.
     pub begins: Option<Extent>,
 }
 
 impl Knowledge {
-    /// By how much the times of an exchange may be off of which no time is known: longer than any two times of a recording are apart.
+    /// The precision of an exchange whose times are unknown: more than the distance of any two times of a recording.
     pub const NO_TIME: SignedDuration = SignedDuration::from_hours(24 * 365 * 1_000);
 }
 

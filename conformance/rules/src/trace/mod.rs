@@ -46,7 +46,7 @@ pub struct Context {
     pub plan_limits: Option<PlanLimits>,
     /// A category that the user says can be used.
     pub category_id: i64,
-    /// What the names of the animals of this run contain, and nobody else's: none where they are not known to be the run's alone.
+    /// A text that the names of the animals of this run contain, and no other names do; none where that is not known.
     pub name_mark: Option<String>,
     /// The date to assume instead of the one that responses report.
     pub assumed_date: Option<Timestamp>,

@@ -14,7 +14,7 @@ use crate::rules::{Failure, Judgement, Rule};
 use crate::trace::exchange::Exchange;
 use crate::trace::{Context, Trace};
 
-/// That one of three replicas has to do with so many differences between two answers is hardly chance.
+/// If one of three replicas takes part in this many differences between two responses, that is hardly chance.
 const MANY: usize = 10;
 
 /// Which replicas show a finding, as places among the addresses of the service.

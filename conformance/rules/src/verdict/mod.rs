@@ -189,8 +189,8 @@ fn reason(context: &Context, scope: &Scope, requirement: &Requirement, withheld:
         )
 }
 
-/// The verdict on the whole run. One that did not send all of its fixed part (`finished`) is incomplete at best: a server
-/// that breaks what was not asked for would conform otherwise.
+/// The verdict on the whole run. One that did not send all of its fixed parts (`finished`) is incomplete at best: otherwise a server
+/// would conform that breaks what was not tested.
 #[must_use]
 pub fn overall(verdicts: &[RequirementVerdict], strict: bool, finished: bool) -> Verdict {
     if verdicts.iter().any(|verdict| verdict.is_violation(strict)) {

@@ -31,7 +31,8 @@ const KEPT: usize = 6;
 /// How often the last request over the limit is sent until it is refused.
 const LAST_ATTEMPTS: usize = 3;
 
-/// This many refusals within a window that promised more are waited for; after that they show no more.
+/// After a refusal within a window that promised more requests the run waits and goes on, at most this often: further ones show nothing
+/// new.
 const EARLY_REFUSALS: usize = 2;
 
 /// The requests that exhaust a window: lawful lists that the tour does not contain, and the default list again, when no read lags
@@ -258,8 +259,8 @@ fn fetches_work(session: &Session<'_>) -> bool {
     session.trace.exchanges.iter().any(is_fetch)
 }
 
-/// Whether a refusal came in the middle of a window that promised so much more: then that is not exhausted. Only the first few refusals
-/// are taken for this.
+/// Whether a refusal came in the middle of a window that promised many more requests: then that window is not exhausted. Only the first few
+/// refusals are treated like this.
 fn is_amid(promised: u64, early: &mut usize) -> bool {
     let is_amid = promised > KEPT as u64 && *early < EARLY_REFUSALS;
     *early += usize::from(is_amid);

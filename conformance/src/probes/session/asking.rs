@@ -12,7 +12,7 @@ use animal_store_rules::trace::rate_limit::{self, Window};
 /// A limit of at least the smallest daily limit may be per day, and then the limit per minute is unknown.
 pub const MAY_BE_A_DAY: u64 = 1_000;
 
-/// This many requests may be used by somebody else between two of the run.
+/// How many requests others may use between two requests of the run.
 const FEW: u64 = 5;
 
 /// How many bans the run waits for, if each is short enough.

@@ -10,8 +10,8 @@ use fastrand::Rng;
 
 use super::created_id;
 
-/// This many requests on kept connections go to one address before it is the turn of the next: what one leaves on a connection shows in
-/// those after it.
+/// How many requests on a kept connection go to one address before the next address has its turn: what one request leaves on a connection
+/// shows in those after it.
 const ON_ONE_CONNECTION: usize = 6;
 
 /// Makes the order of the addresses another one than that of the requests.

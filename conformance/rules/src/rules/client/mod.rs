@@ -1,8 +1,8 @@
-//! What the specification asks of clients: a file for each matter.
+//! What the specification demands of clients: a file for each subject.
 //!
-//! A client is judged by the requests that it sends, in the light of the responses that it had received by then. A request
-//! that was under way when a response came was sent without knowing it. A rule about what a client did not receive, or did not wait
-//! for, needs everything that the client sent and received; one about what it sent twice does not.
+//! A client is judged by the requests that it sends, given the responses that it had received by then. A request that was under way
+//! when a response arrived was sent without knowing it. A rule about what a client did not receive, or did not wait for, needs
+//! everything that the client sent and received; one about what it sent twice does not.
 
 mod backoff;
 mod credential;

@@ -1,4 +1,4 @@
-//! Requests that were refused with 400 and are sent again as they were: the client did not learn.
+//! Requests that were refused with 400 and are sent again unchanged: the client ignored the refusal.
 //!
 //! A bad request may be sent once, in a test or by mistake. Only one that is certainly bad counts, and only after its 400.
 

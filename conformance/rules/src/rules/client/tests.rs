@@ -1,5 +1,5 @@
-//! Whole clients on a clock that does not go by itself: a thousand lawful ones of which none is accused, and saboteurs of which each is
-//! named by its rule.
+//! Whole clients on a simulated clock: a thousand lawful ones, none of which may be accused, and saboteurs, each of which must break
+//! its rule.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};

@@ -1,6 +1,6 @@
 //! Waiting as long as `Retry-After` says.
 //!
-//! A date is a date in any reading, so sending before it has come breaks what the specification states. That a number means
+//! A date can be read in one way only, so sending before it has passed breaks what the specification states. That a number means
 //! seconds is inferred from RFC 9110 §10.2.3, because the specification leaves the unit open.
 
 use jiff::Timestamp;

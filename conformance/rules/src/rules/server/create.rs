@@ -1,4 +1,4 @@
-//! Add an animal: what must be accepted, what must be refused, and what the answer must say.
+//! Add an animal: what must be accepted, what must be refused, and what the response must contain.
 
 use unicode_normalization::UnicodeNormalization;
 
@@ -106,8 +106,8 @@ fn assigned_id(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     }
 }
 
-/// Whether a client sent this identifier and the service would hardly have assigned it by itself. What the judge sends is such a one;
-/// those of other clients may be the next in a row by chance.
+/// Whether the service would hardly have assigned this identifier, which a client sent, of its own choice. Those that the judge sends are
+/// unlikely; those of other clients may be the next in a sequence by chance.
 fn is_telling(history: &History<'_>, id: i64) -> bool {
     history.is_run() || id.unsigned_abs() >= NEAR_ZERO
 }

@@ -1,6 +1,6 @@
-//! Rate limit headers: on every answer of an operation, and honest.
+//! Rate limit headers: on every response of an operation, and correct.
 //!
-//! Two answers are compared only when the first was complete before the second request was sent, so that nothing rests on
+//! Two responses are compared only if the first was complete before the second request was sent, so that nothing depends on
 //! the order of concurrent requests. Refused requests may count or not, and other traffic may use the same key: Remaining
 //! may therefore fall faster than the judge's own requests explain, never slower.
 
@@ -260,7 +260,7 @@ fn stands_still(facts: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgemen
     }
 }
 
-/// Of two answers that lie some seconds apart, but less than a window, one at most comes in the last second of its window.
+/// Of two responses that are some seconds apart, but less than a window, at most one comes in the last second of its window.
 fn lies_ahead(answers: &[Answer<'_>], judgement: &mut Judgement) {
     const SLACK: i64 = 2 * Tolerance::CLOCK_SLACK.seconds();
     const APART: std::ops::Range<i64> = SLACK..Tolerance::MINUTE.seconds() - SLACK;

@@ -1,4 +1,4 @@
-//! List all animals. The laws hold for any order, any catalogue and any reading of a bad parameter.
+//! List all animals. The rules hold for any order, any catalogue and any treatment of an invalid parameter.
 
 use std::collections::{HashMap, HashSet};
 

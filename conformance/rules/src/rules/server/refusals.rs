@@ -1,4 +1,4 @@
-//! What a refusal over the limit says: a `Retry-After` that can be read and that is true, and an Error if anything.
+//! What a 429 contains: a `Retry-After` that can be parsed and is correct, and, if there is a body, an Error.
 
 use super::errors::misshapen;
 use crate::facts::Facts;

@@ -1,4 +1,4 @@
-//! What the service does: it answers, in JSON.
+//! What the service does: it responds, in JSON.
 
 use crate::facts::Facts;
 use crate::history::Entry;

@@ -1,4 +1,4 @@
-//! What was refused must not have happened: no later answer may show an animal that only a refused request named.
+//! Refused requests must have no effect: no later response may show an animal that only a refused request named.
 
 use std::collections::{HashMap, HashSet};
 

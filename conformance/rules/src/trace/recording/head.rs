@@ -39,7 +39,7 @@ pub struct Head {
     /// The date to assume instead of the one that responses report, RFC 3339.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub assumed_date: Option<String>,
-    /// What the names of the animals of a run contain, and nobody else's.
+    /// A text that the names of the animals of a run contain, and no other names do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name_mark: Option<String>,
     /// Why parts of a run were not carried out.

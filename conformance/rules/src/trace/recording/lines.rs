@@ -31,7 +31,7 @@ struct Line {
     /// Whether something between client and server answered instead of the server, or lost its answer.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     unserved: bool,
-    /// With this exchange a part begins that is judged by itself, and is this much.
+    /// With this exchange a part begins that is judged separately, and has this extent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     begins: Option<Extent>,
     request: Asked,
