@@ -59,10 +59,12 @@ const VALID: [&str; 2] = [
 ];
 
 /// Names that may be rejected, but must not be altered.
-const NAMES: [&str; 8] = [
+const NAMES: [&str; 10] = [
     r#"{"name":"constructor","categoryId":@CATEGORY@,"status":"sold"}"#,
     r#"{"name":"4711","categoryId":@CATEGORY@,"status":"sold"}"#,
     r#"{"name":"12.00","categoryId":@CATEGORY@,"status":"sold"}"#,
+    r#"{"name":"@DIGITS@e2","categoryId":@CATEGORY@,"status":"sold"}"#,
+    r#"{"name":"2031-04-17","categoryId":@CATEGORY@,"status":"sold"}"#,
     r#"{"name":"@NAME@ $$ %% &amp; stra\u00dfe \ufb01 \u2019","categoryId":@CATEGORY@,"status":"sold"}"#,
     r#"{"name":"@NAME@ a\tb\r\nc \u00a0 d\/e","categoryId":@CATEGORY@,"status":"sold"}"#,
     r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":"sold","":1,"$set":{"a":1},"__proto__":{}}"#,

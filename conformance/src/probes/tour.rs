@@ -49,7 +49,7 @@ const REFUSED: [&str; 11] = [
 const UNUSUAL: [&str; 7] = [
     r#"{"name":"@NAME@","categoryId":9223372036854775807}"#,
     r#"{"name":"00@DIGITS@","categoryId":-9007199254740993,"status":"sold"}"#,
-    r#"{"name":"o'neil's  \"old\" cat+dog, 100%41 a\\b/c <&> Zo\u00eb \ud83d\udc22 @NAME@ x-42","categoryId":@CATEGORY@,"status":"sold"}"#,
+    r#"{"name":"o'neil's  \"old\" cat+dog, 100%41; a\\b\/c <&> #1? {{n}} ${n} Zo\u00EB \ud83d\udc22 @NAME@ x-42 7","categoryId":@CATEGORY@,"status":"sold"}"#,
     r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":"sold","colour":"grey"}"#,
     r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":"sold","id":@FOREIGN@}"#,
     r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":null}"#,
@@ -254,7 +254,7 @@ fn name_in_burst(session: &mut Session<'_>, place: usize) -> String {
         // Longer than a database column is by default.
         0 => format!("{name} {}", "of the long name ".repeat(18).trim_end()),
         // Unescaped non-ASCII characters.
-        1 => format!("Zo\u{eb} \u{732b} {name} no. 4-2"),
+        1 => format!("Zo\u{eb} \u{3a9}\u{3bc} \u{416}\u{443}\u{43a} \u{5db}\u{5dc}\u{5d1} \u{732b} {name} no. 4-2"),
         // A string that some languages convert to a number.
         DIFFERENT => digits(session),
         _ => name,

@@ -63,6 +63,12 @@ impl Operation {
             Operation::Elsewhere => false,
         }
     }
+
+    /// Whether nothing but 400 can answer the request, with a valid key and within the limit.
+    #[must_use]
+    pub fn is_certainly_at_fault(&self) -> bool {
+        matches!(self, Operation::Create(CreateBody::Malformed | CreateBody::Faulty(..)))
+    }
 }
 
 /// A value that is absent, lawful, or open to more than one treatment.

@@ -1,4 +1,5 @@
 //! The quota run: exhausts the window of a key, exceeds the limit by at most two requests, waits, and checks that the key works again.
+//! The second time, when nothing more is to be sent with the key, it exceeds the limit by up to four.
 //!
 //! With a second key, each is exhausted once, and the other must work meanwhile.
 

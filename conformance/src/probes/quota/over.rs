@@ -1,4 +1,4 @@
-//! What is sent while a window is exhausted: two or three requests over its limit, and some without a valid key.
+//! What is sent while a window is exhausted: up to four requests over its limit, and some without a valid key.
 
 use super::bearing;
 use crate::probes::plan::{KEYLESS_OVER, Turn};
@@ -17,9 +17,13 @@ pub(super) fn requests(session: &mut Session<'_>, turn: Turn, key: &ApiKey) -> V
             let fetch = Request::new("GET", format!("/pets/{}", session.random.i64(1 << 61..1 << 62)));
             let orders = Request::new("GET", "/store/orders");
             // A list by status may have been refused before: one without a status that was shows less, because a service may have
-            // two handlers. Orders come last: their lawful responses are open until then.
+            // two handlers.
             let list = Request::new("GET", "/pets").query("status=sold&limit=1");
-            if is_list_by_status_refused(session) { vec![fetch, orders] } else { vec![list, fetch, orders] }
+            let list = (!is_list_by_status_refused(session)).then_some(list);
+            // This body is not JSON, which shows whether bodies are read before the limit is checked. Orders come last: their lawful
+            // responses are open until then.
+            let malformed = Request::new("POST", "/pets").json(format!(r#"{{"name":"{}""#, session.fresh_name()));
+            list.into_iter().chain([fetch, malformed, orders]).collect()
         }
     };
     over.into_iter().map(|request| bearing(request, key)).collect()

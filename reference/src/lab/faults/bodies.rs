@@ -1,18 +1,18 @@
-//! Bodies, names and ids that seldom occur. A run on a Free key has no room for them.
+//! Bodies and ids that seldom occur. A run on a Free key has no room for them.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
 
 use serde_json::json;
 
-use super::create::{lenient, rename};
+use super::create::lenient;
 use super::reading::failing;
 use super::{Fault, fault};
 use crate::lab::{Request, ServerState};
 use crate::plan::Plan;
 
 pub(super) fn faults() -> Vec<Fault> {
-    let faults = [dialects(), shapes(), valid(), names(), repeated(), fetches()].into_iter().flatten();
+    let faults = [dialects(), shapes(), valid(), repeated(), fetches()].into_iter().flatten();
     faults.map(|fault| fault.on(Plan::Pro)).collect()
 }
 
@@ -193,58 +193,6 @@ fn valid() -> Vec<Fault> {
             500,
             "\"constructor\"",
         ),
-    ]
-}
-
-/// Faults that alter names.
-fn names() -> Vec<Fault> {
-    let altering = |short, does, like, alter: fn(&str) -> Option<String>| {
-        fault(short, does, &["create.echo"], like).edit(move |request, _| {
-            request.edit_object(|pet| rename(pet, |name| alter(name).unwrap_or_else(|| name.to_owned())));
-        })
-    };
-    vec![
-        altering(
-            "digits-as-a-number",
-            "A name that is a number loses its last noughts.",
-            "a column without a type, which stores numbers as numbers",
-            |name| name.parse::<f64>().ok().filter(|_| name.contains('.')).map(|number| number.to_string()),
-        ),
-        altering(
-            "dollar-signs",
-            "Two dollar signs in a name become one.",
-            "a replacement pattern in which a dollar sign is special",
-            |name| name.contains("$$").then(|| name.replace("$$", "$")),
-        ),
-        altering(
-            "percent-signs",
-            "Two percent signs in a name become one.",
-            "a name that is written as a format",
-            |name| name.contains("%%").then(|| name.replace("%%", "%")),
-        ),
-        fault(
-            "digits-are-numbers",
-            "A name of digits is returned as a number.",
-            &["pet.members"],
-            "a format in which what looks like a number is one",
-        )
-        .after(|_, response, _| {
-            let number = |text: &str| text.parse::<i64>().ok().filter(|number| number.to_string() == text);
-            response.edit_pets(|pet| {
-                if let Some(number) = pet.get("name").and_then(|name| number(name.as_str()?)) {
-                    pet.insert("name".to_owned(), json!(number));
-                }
-            });
-        }),
-        altering("entities", "A character reference in a name is resolved.", "a filter for markup", |name| {
-            name.contains("&amp;").then(|| name.replace("&amp;", "&"))
-        }),
-        altering("cut-at-1024", "A name is cut after 1,024 bytes.", "a column that is silently cut", |name| {
-            name.get(..1_024).filter(|cut| cut.len() < name.len()).map(str::to_owned)
-        }),
-        altering("cut-at-4096", "A name is cut after 4,096 bytes.", "a buffer of one page of memory", |name| {
-            name.get(..4_096).filter(|cut| cut.len() < name.len()).map(str::to_owned)
-        }),
     ]
 }
 

@@ -242,6 +242,13 @@ fn costs() -> Vec<Fault> {
         )
         .limiter(flawed(Flaw::Spares(Request::is_orders))),
         fault(
+            "spares-malformed",
+            "Creations whose body is not JSON are answered with 400, also over the limit.",
+            &["quota.enforced"],
+            "a parser of bodies that stands before the limiter",
+        )
+        .limiter(flawed(Flaw::Spares(|request| request.is_create() && request.json().is_none()))),
+        fault(
             "spares-the-first-key",
             "The key that was used first is counted and never refused.",
             &["quota.enforced"],

@@ -16,6 +16,7 @@ mod get;
 mod headers;
 mod limits;
 mod list;
+mod names;
 mod pages;
 mod quota;
 mod reading;
@@ -126,6 +127,7 @@ pub fn faults() -> Vec<Fault> {
         values::faults(),
         reading::faults(),
         bodies::faults(),
+        names::faults(),
         get::faults(),
         storage::faults(),
         authentication::faults(),

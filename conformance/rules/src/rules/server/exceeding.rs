@@ -69,7 +69,7 @@ fn still_limited(facts: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgeme
         // A day's headers say nothing of the minute; and what fails for others may make room again.
         let certain = || {
             limited.precedes(&next)
-                && next.entry.operation.is_certainly_valid()
+                && (next.entry.operation.is_certainly_valid() || next.entry.operation.is_certainly_at_fault())
                 && !facts.history.meanwhile(limited.entry).any(gives_back)
                 && !key.reports_day(limited.entry, before)
                 && !key.has_other_traffic()

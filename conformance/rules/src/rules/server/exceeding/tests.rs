@@ -313,6 +313,19 @@ fn a_request_after_the_last_gets_429_and_the_last_itself_may_fail() {
 }
 
 #[test]
+fn a_creation_that_must_be_refused_gets_429_as_well_while_nothing_remains() {
+    let refused = |body: &str, status| {
+        let full = TraceBuilder::new().window(50).lists(2, &[(200, 1), (200, 0), (429, 0)]);
+        let creation = Request::new("POST", "/pets").json(body);
+        full.ask(creation, status, String::new()).with_rate_limit(0, 2).failures_of("quota.enforced")
+    };
+    assert_eq!(refused("{", 400), [[4, 3]]);
+    assert_eq!(refused(r#"{"name":"Rex"}"#, 400), [[4, 3]]);
+    assert_eq!(refused("{", 429), NONE);
+    assert_eq!(refused(r#"{"name":"","categoryId":1}"#, 400), NONE, "it may be accepted or refused");
+}
+
+#[test]
 fn a_reset_that_is_stuck_is_not_taken_for_a_window_that_admits_more() {
     let stuck = || TraceBuilder::new().lists(2, &[(200, 1), (200, 0)]).wait(64).lists(2, &[(200, 1), (200, 0)]);
     assert_eq!(stuck().failures_of("quota.not-exceeded"), NONE);
