@@ -49,6 +49,9 @@ impl Tolerance {
     /// Reads may lag a write by a moment. This is the moment: past it, what was created must be seen.
     pub const READ_LAG: Tolerance = Tolerance::of_secs(5);
 
+    /// The least time for which an animal has a status that somebody gives it. One that comes and goes in less differs between reads.
+    pub const SHORTEST_STATUS: Tolerance = Tolerance::of_secs(3);
+
     /// A client may send so much before the time that `Retry-After` gives: for the wire, and for clocks of whole seconds. Within it
     /// a request may also have been on its way out when a refusal came to another one.
     pub const CLIENT_SLACK: Tolerance = Tolerance::of_secs(1);

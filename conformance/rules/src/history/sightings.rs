@@ -70,6 +70,12 @@ impl<'t> History<'t> {
         later.map(|(_, animal)| animal).any(like)
     }
 
+    /// Whether the next answer to a later request that shows the animal shows it like this.
+    #[must_use]
+    pub fn is_next_seen(&self, id: i64, entry: &Entry<'_>, like: impl Fn(Animal<'_>) -> bool) -> bool {
+        self.shown(id).find(|(later, _)| entry.precedes(later)).is_some_and(|(_, animal)| like(animal))
+    }
+
     /// Whether an answer so shortly before a request that nothing can have happened since shows the animal like this.
     #[must_use]
     pub fn is_seen_shortly_before(&self, id: i64, entry: &Entry<'_>, like: impl Fn(Animal<'_>) -> bool) -> bool {

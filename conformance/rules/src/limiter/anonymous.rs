@@ -1,7 +1,7 @@
 //! The allowance of callers without a valid key: a service may count their requests too, and refuse those beyond a limit.
 //!
 //! The specification asks for 401 whenever a key is missing or invalid, so a 429 is excused only where the answers to such callers
-//! have counted an allowance of their own down to nothing.
+//! have counted an allowance of their own down to nothing, or where others are seen to consume it together with the judge.
 
 use std::collections::HashSet;
 
@@ -33,7 +33,8 @@ impl Anonymous {
             let replica = |entry: &Entry<'_>| entry.exchange.request.replica;
             let at_the_same: Vec<&Entry<'_>> =
                 callers[..at].iter().copied().filter(|other| replica(other) == replica(entry)).collect();
-            if is_exhausted(&callers[..at]) || is_exhausted(&at_the_same) {
+            let is_explained = |callers: &[&Entry<'_>]| is_exhausted(callers) || is_exhausted_by_others(callers, entry);
+            if is_explained(&callers[..at]) || is_explained(&at_the_same) {
                 explained.insert(entry.exchange.number);
             }
         }
@@ -58,6 +59,20 @@ fn is_exhausted(callers: &[&Entry<'_>]) -> bool {
             reported.map(|(_, window)| window).take_while(|window| window.limit == last.limit).collect();
         is_last(last, &before, since)
     })
+}
+
+/// Whether a refusal reports that nothing remains of the allowance that the last answer to these callers reported, and others are seen to
+/// use it: between two answers it fell by more than the one request that was sent.
+fn is_exhausted_by_others(callers: &[&Entry<'_>], refused: &Entry<'_>) -> bool {
+    let counted = |entry: &Entry<'_>| window(entry).filter(|_| entry.status() == Some(401));
+    let falls_by_more = |pair: &[&Entry<'_>]| {
+        let (Some(first), Some(second)) = (counted(pair[0]), counted(pair[1])) else { return false };
+        let is_next = pair[0].exchange.number + 1 == pair[1].exchange.number && pair[0].precedes(pair[1]);
+        is_next && first.is_same(second) && first.remaining > second.remaining + 1
+    };
+    let last = callers.iter().rev().find_map(|entry| counted(entry));
+    let is_empty = |last: Window| window(refused).is_some_and(|now| now.remaining == 0 && now.is_same(last));
+    last.is_some_and(is_empty) && callers.windows(2).any(falls_by_more)
 }
 
 fn window(entry: &Entry<'_>) -> Option<Window> {
@@ -135,6 +150,28 @@ mod tests {
         assert_eq!(explained(9, &[(401, 8), (401, 7), (429, 0)]), [false; 3], "seven remained");
         assert_eq!(explained(0, &[(401, 0), (401, 0), (429, 0)]), [false; 3], "no allowance");
         assert_eq!(explained(60, &[(429, 0)]), [false], "nothing was seen before");
+    }
+
+    #[test]
+    fn others_without_a_key_may_have_used_the_rest_where_they_are_seen_to_use_some() {
+        let refused = [false, false, false, true];
+        assert_eq!(explained(30, &[(401, 20), (401, 18), (401, 17), (429, 0)]), refused);
+        assert_eq!(explained(30, &[(401, 19), (401, 18), (401, 17), (429, 0)]), [false; 4], "nobody else shows");
+        assert_eq!(explained(30, &[(401, 20), (401, 18), (401, 17), (429, 16)]), [false; 4], "some remain");
+        let after = |seconds: i64| {
+            let first = TraceBuilder::new().window(30).key("nobody").lists(30, &[(401, 20), (401, 18)]);
+            let trace = first.wait(seconds).window(30).list(429, 0, 30).trace();
+            let history = History::new(&trace);
+            Anonymous::new(&history).explains(&history.entries[2])
+        };
+        assert!(after(2) && !after(3), "of another window");
+        let with_a_key = TraceBuilder::new().key("nobody").list(401, 20, 30).key("sk-Key1").list(200, 59, 60);
+        let trace = with_a_key.key("nobody").lists(30, &[(401, 18), (429, 0)]).trace();
+        let history = History::new(&trace);
+        assert!(
+            !Anonymous::new(&history).explains(&history.entries[3]),
+            "the request with the key may have been counted"
+        );
     }
 
     #[test]

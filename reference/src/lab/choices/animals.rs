@@ -3,7 +3,7 @@
 use jiff::SignedDuration;
 use serde_json::{Map, Value, json};
 
-use super::view::{Order, Sold};
+use super::view::{Course, Order};
 use super::{Choice, other, own};
 use crate::lab::Layer;
 
@@ -181,14 +181,24 @@ pub(super) const CHOICES: &[Choice] = &[
         "sold-in-a-minute",
         "An animal that is available is sold a minute after it was first read, and all reads show it alike.",
         "a shop that sells",
-        |b| b.view.sold = Some(Sold::AfterRead(SignedDuration::from_mins(1))),
+        |b| b.view.course = Some(Course::SoldAfterRead(SignedDuration::from_mins(1))),
     ),
     other(
         "pet.status-transitions",
         "sold-in-six-seconds",
         "An animal that is available is sold six seconds after it was created, whether anybody has read it or not.",
         "a shop that sells fast",
-        |b| b.view.sold = Some(Sold::AfterCreation(SignedDuration::from_secs(6))),
+        |b| b.view.course = Some(Course::SoldAfterCreation(SignedDuration::from_secs(6))),
+    ),
+    other(
+        "pet.status-transitions",
+        "reserved-for-a-time",
+        "An animal that is available is pending from ten seconds to forty after it was created, and then available again.",
+        "a shop where a reservation lapses",
+        |b| {
+            let (from, until) = (SignedDuration::from_secs(10), SignedDuration::from_secs(40));
+            b.view.course = Some(Course::Reserved { from, until });
+        },
     ),
     own("create.integral-number", "any-form", "7.0 and 7e0 are 7."),
     other(

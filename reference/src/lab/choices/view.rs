@@ -19,13 +19,15 @@ pub(super) enum Order {
     Random,
 }
 
-/// When an animal is sold.
+/// What becomes of an animal that is available.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sold {
-    /// So long after it was first read.
-    AfterRead(SignedDuration),
-    /// So long after it was created.
-    AfterCreation(SignedDuration),
+pub(super) enum Course {
+    /// It is sold so long after it was first read.
+    SoldAfterRead(SignedDuration),
+    /// It is sold so long after it was created.
+    SoldAfterCreation(SignedDuration),
+    /// It is pending between these ages, and then available again.
+    Reserved { from: SignedDuration, until: SignedDuration },
 }
 
 /// How lists and fetches look at the animals.
@@ -36,8 +38,8 @@ pub(super) struct View {
     pub(super) list_lag: SignedDuration,
     /// How long a fetch does not show a new animal.
     pub(super) get_lag: SignedDuration,
-    /// When an animal that is available is sold, if ever.
-    pub(super) sold: Option<Sold>,
+    /// What becomes of an animal that is available, if anything.
+    pub(super) course: Option<Course>,
     /// Whether a page has a link to the next one.
     pub(super) links_pages: bool,
     /// Whether a list has the number of all animals that match.
@@ -75,8 +77,8 @@ impl View {
                     response.refuse(404);
                 }
                 response.edit_pets(|pet| {
-                    if self.is_sold(server, pet, server.timestamp()) {
-                        pet.insert("status".to_owned(), json!("sold"));
+                    if let Some(status) = self.changed_status(server, pet, server.timestamp()) {
+                        pet.insert("status".to_owned(), json!(status));
                     }
                 });
                 self.note_read(server, response.json().iter());
@@ -106,7 +108,7 @@ impl View {
 
     /// Notes when animals were first read, where that decides when they are sold.
     fn note_read<'a>(self, server: &ServerState, pets: impl Iterator<Item = &'a Value>) {
-        if matches!(self.sold, Some(Sold::AfterRead(_))) {
+        if matches!(self.course, Some(Course::SoldAfterRead(_))) {
             let (now, mut memory) = (server.timestamp(), server.memory());
             for id in pets.filter_map(|pet| pet["id"].as_i64()) {
                 memory.read.entry(id).or_insert(now);
@@ -120,8 +122,8 @@ impl View {
         let born = |(_, born): &&(Value, Timestamp)| *born <= seen;
         let mut pets: Vec<Value> = server.memory().pets.iter().filter(born).map(|(pet, _)| pet.clone()).collect();
         for pet in pets.iter_mut().filter_map(Value::as_object_mut) {
-            if self.is_sold(server, pet, now) {
-                pet.insert("status".to_owned(), json!("sold"));
+            if let Some(status) = self.changed_status(server, pet, now) {
+                pet.insert("status".to_owned(), json!(status));
             }
         }
         match self.order {
@@ -133,14 +135,18 @@ impl View {
         pets
     }
 
-    fn is_sold(self, server: &ServerState, pet: &Map<String, Value>, now: Timestamp) -> bool {
-        let Some(id) = pet.get("id").and_then(Value::as_i64) else { return false };
-        let (since, after) = match self.sold {
-            None => return false,
-            Some(Sold::AfterRead(after)) => (server.memory().read.get(&id).copied(), after),
-            Some(Sold::AfterCreation(after)) => (born(server, id), after),
-        };
-        pet.get("status") == Some(&json!("available")) && since.is_some_and(|since| now.duration_since(since) >= after)
+    /// The status that an animal has by now, where that is not the one that it was created with.
+    fn changed_status(self, server: &ServerState, pet: &Map<String, Value>, now: Timestamp) -> Option<&'static str> {
+        let id = pet.get("id").and_then(Value::as_i64).filter(|_| pet.get("status") == Some(&json!("available")))?;
+        let age = || born(server, id).map(|born| now.duration_since(born));
+        match self.course? {
+            Course::SoldAfterRead(after) => {
+                let read = server.memory().read.get(&id).copied()?;
+                (now.duration_since(read) >= after).then_some("sold")
+            }
+            Course::SoldAfterCreation(after) => (age()? >= after).then_some("sold"),
+            Course::Reserved { from, until } => (from..until).contains(&age()?).then_some("pending"),
+        }
     }
 
     fn is_too_new(self, server: &ServerState, id: i64) -> bool {

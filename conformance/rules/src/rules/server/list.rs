@@ -154,18 +154,22 @@ fn expected_among(history: &History<'_>, entry: &Entry<'_>, query: &ListQuery) -
     };
     // In recorded traffic a status may have changed and changed back unseen.
     let own_only = query.status != Parameter::Absent && (history.others_change || !history.is_run());
-    // Once an animal of this run has changed, each of them may have: it has its status as long as it is seen with it. So may any that
-    // nobody has seen for some time, and nobody sees with it again.
     let is_by_status = query.status != Parameter::Absent;
-    let may_change = |id| {
+    let has_its_status = |id| {
         let is_recent = || history.is_seen_shortly_before(id, entry, matches);
-        is_by_status && (history.own_change() && history.is_own(id) || !is_recent())
+        if history.own_change() && history.is_own(id) {
+            // Once an animal of this run has changed, each of them may have, and may have changed back.
+            is_recent() && history.is_next_seen(id, entry, matches)
+        } else {
+            // So may any that nobody has seen for some time, and nobody sees with it again.
+            is_recent() || history.is_seen_after(id, entry, matches)
+        }
     };
     history
         .ids()
         .filter(|&id| (!own_only || history.is_own(id)) && history.is_settled(id, entry))
         .filter(|&id| history.known(id, entry).is_some_and(|(_, animal)| matches(animal)))
-        .filter(|&id| !may_change(id) || history.is_seen_after(id, entry, matches))
+        .filter(|&id| !is_by_status || has_its_status(id))
         .collect()
 }
 
