@@ -153,6 +153,7 @@ fn used(window: Window) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use crate::catalogue::plan::PlanLimits;
     use crate::rules::broken;
     use crate::trace_builder::TraceBuilder;
 
@@ -214,9 +215,148 @@ mod tests {
     }
 
     #[test]
+    fn a_weight_decays_no_sooner_than_clocks_allow() {
+        // By the server's clock; for clocks that disagree, two seconds more may be left. Two of the three used are left over.
+        let left = |seconds: i64| five().wait(50 - seconds).window(seconds).lists(6, &[(200, 3), (200, 3)]);
+        assert!(
+            is_sliding_counter(left(11)),
+            "thirteen seconds are more than a fifth of a minute, and five may weigh two"
+        );
+        assert!(!is_sliding_counter(left(10)), "twelve are a fifth, and five weigh one");
+    }
+
+    #[test]
+    fn only_successes_are_certain_to_weigh() {
+        // Three of five weigh two, with 48 seconds left of sixty at the least; five would weigh four.
+        let failures = |remaining| {
+            let first = TraceBuilder::new().window(10);
+            let last = first.lists(6, &[(200, 5), (200, 4), (200, 3), (404, 3), (404, 3)]);
+            is_sliding_counter(last.wait(20).window(50).list(200, remaining, 6))
+        };
+        assert!(failures(3) && failures(4));
+        assert!(!failures(5), "two of the successes are missing");
+    }
+
+    #[test]
+    fn requests_weigh_in_the_window_that_ends_a_minute_later() {
+        // Without a Date, only the ends of windows say which follows which. One is the request's own, and three are left over.
+        let apart = |seconds: i64| {
+            let first = TraceBuilder::new().window(10).list(200, 5, 6).dateless().list(200, 4, 6).dateless();
+            let last = first.list(200, 3, 6).dateless().wait(30);
+            is_sliding_counter(last.window(seconds - 20).list(200, 2, 6).dateless())
+        };
+        assert!(apart(60));
+        assert!(apart(58) && apart(62), "within the slack of clocks");
+        assert!(!apart(57) && !apart(63));
+        assert!(!apart(120), "in the window after the next nothing is left of them");
+        // With a Date, what five weigh has to be missing: with 46 seconds left of sixty at the least three, with 50 four.
+        let weighing = |ahead, remaining| is_sliding_counter(five().window(ahead).list(200, remaining, 6));
+        assert!(weighing(48, 3) && !weighing(48, 4), "58 seconds after the end of the last");
+        assert!(weighing(52, 2) && !weighing(52, 3), "62 seconds after it");
+    }
+
+    #[test]
+    fn what_weighs_leaves_no_room_for_more_than_the_rest_of_the_limit() {
+        // Of a limit of six, four are taken by what weighs.
+        let third = |status| five().lists(6, &[(200, 1), (200, 0), (status, 0)]);
+        assert!(is_sliding_counter(third(429)), "two had room");
+        assert!(!is_sliding_counter(third(200)), "three had not");
+    }
+
+    #[test]
+    fn where_the_whole_limit_shows_what_is_used_first_is_not_the_requests_own() {
+        let late = |first: [(u16, u64); 3]| {
+            let last = TraceBuilder::new().window(10).lists(6, &first).wait(60);
+            is_sliding_counter(last.window(10).list(200, 5, 6))
+        };
+        assert!(late([(200, 6), (200, 5), (200, 4)]), "one of the three still weighs");
+        assert!(!late([(200, 5), (200, 4), (200, 3)]), "the request counts itself");
+    }
+
+    #[test]
+    fn a_request_without_headers_weighs_unless_it_may_have_come_when_the_window_had_begun() {
+        // The last window ends after ten seconds. In the next, two were used, of which one is the request's own.
+        let came = |seconds: i64| {
+            let first = TraceBuilder::new().window(10).lists(6, &[(200, 5), (200, 4)]);
+            let then = first.wait(seconds).elsewhere().wait(60 - seconds);
+            is_sliding_counter(then.window(10).list(200, 4, 6))
+        };
+        assert!(came(7), "the other is left over");
+        assert!(!came(8), "within the slack of clocks it may be the other");
+    }
+
+    #[test]
+    fn a_request_that_came_before_the_last_window_weighs_nothing() {
+        // The last window begins after three seconds. In the next, three were used, of which one is the request's own: so early one
+        // request weighs one, and two weigh two.
+        let came = |seconds: i64| {
+            let two = TraceBuilder::new().wait(seconds).elsewhere().wait(30 - seconds).window(33).list(200, 5, 6);
+            is_sliding_counter(two.wait(34).window(59).list(200, 3, 6))
+        };
+        assert!(came(1), "within the slack of clocks it came in the last window");
+        assert!(!came(0), "one cannot weigh two");
+    }
+
+    #[test]
+    fn what_certainly_weighs_shows_although_the_windows_overlap() {
+        // The fifth was still under way when the sixth was answered, so that the first answer of the window says nothing
+        // of what was left over.
+        let left = |seconds: i64| {
+            let next = five().wait(50 - seconds).list(200, 4, 6);
+            is_sliding_counter(next.together(5..=6))
+        };
+        assert!(left(14), "with twelve seconds left of sixty at the least, five weigh one");
+        assert!(!left(13), "less than one is nothing for certain");
+    }
+
+    #[test]
+    fn remaining_rises_by_no_more_than_what_has_decayed() {
+        // Of four that weigh less than five, with thirty seconds left at the least, one decays in six seconds: of a server that
+        // calculates in whole seconds, in one second less. The answers take twenty milliseconds.
+        let then = |before: (u16, u64), millis: i64, after: (u16, u64)| {
+            let first = sliding().wait(58).window(32).lists(6, &[before]);
+            is_sliding_counter(first.wait_millis(millis).lists(6, &[after]))
+        };
+        let rises = |millis, remaining| then((200, 2), millis, (200, remaining));
+        assert!(rises(4_980, 2), "one has decayed, and one was counted");
+        assert!(!rises(4_980, 3), "two have not");
+        assert!(rises(4_981, 3) && !rises(4_981, 4), "a moment later two may have, and not three");
+        let failed = |remaining| then((200, 2), 4_980, (404, remaining));
+        assert!(failed(3) && !failed(4), "a failure need not be counted");
+        let given_back = |remaining| then((404, 2), 4_980, (200, remaining));
+        assert!(given_back(4) && !given_back(5), "nor kept");
+    }
+
+    #[test]
+    fn remaining_falls_by_what_was_counted_in_between() {
+        // In no time one decays at the most, in a second that ends in between.
+        let third = |remaining| {
+            let first = sliding().wait(58).window(32);
+            is_sliding_counter(first.lists(6, &[(200, 2), (200, 2), (200, remaining)]))
+        };
+        assert!(third(1));
+        assert!(!third(2), "two were counted");
+    }
+
+    #[test]
     fn windows_of_a_counter_that_slides_are_those_of_the_clock() {
         assert!(!is_sliding_counter(sliding().wait(60).window(40).list(200, 5, 6)), "of another minute");
         assert!(!is_sliding_counter(sliding().list(200, 900, 1_000)), "of another limit");
+        let later = |ahead| is_sliding_counter(sliding().wait(60).window(ahead).list(200, 5, 6));
+        assert!(later(30));
+        assert!(later(28) && later(32), "within the slack of clocks");
+        assert!(!later(27) && !later(33));
+    }
+
+    #[test]
+    fn a_window_of_a_counter_that_slides_ends_within_a_minute() {
+        // Of a plan that is unknown, a window that ends later is that of a day.
+        let plan = Some(PlanLimits { per_minute: 6, per_day: 1_000 });
+        let later = |wait, ahead| is_sliding_counter(sliding().plan(plan).wait(wait).window(ahead).list(200, 5, 6));
+        assert!(later(88, 62), "within the slack of clocks");
+        assert!(!later(87, 63), "it has not begun");
+        assert!(later(92, -2), "within the slack of clocks");
+        assert!(!later(93, -3), "it is over");
     }
 
     #[test]
