@@ -66,7 +66,7 @@ const FIRST: &[(Target, Form)] = &[
     (Create, AnotherWord),
     (Body("{"), None),
     (Body(""), LongUnknown),
-    (Body(r#"{"name":"@NAME@","status":"lost"}"#), None),
+    (Body(r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":"lost"}"#), None),
 ];
 
 /// What is asked later: the ways that one operation alone may take for the key.

@@ -1,8 +1,8 @@
 //! Further bodies, for which a Free key allows too few requests: invalid ones that lenient parsers accept, valid ones that strict
 //! parsers refuse, names that may be mistaken for something else, creations with the id of an existing animal, and the smallest id.
 
-use super::session::{Session, Stop, created_id};
-use super::steps::{ask, filled};
+use super::session::{MAY_BE_A_DAY, Session, Stop, created_id};
+use super::steps::{ask, create, filled};
 use animal_store_rules::trace::exchange::Request;
 
 /// The number of its requests.
@@ -12,39 +12,51 @@ pub(super) const COUNT: usize =
 /// The number of animals that it may create.
 pub(super) const ANIMALS: usize = DISPUTED.len() + VALID.len() + NAMES.len() + WITH_ITS_ID.len() + TWICE;
 
-/// Invalid bodies with one defect each.
-const INVALID: [&str; 26] = [
+/// Invalid bodies with one defect each; first the [`FEW`] that most servers with such a defect accept.
+const INVALID: [&str; 31] = [
     // Values of another type, which a reader may convert.
+    r#"{"name":0,"categoryId":@CATEGORY@}"#,
+    r#"{"name":"@NAME@","categoryId":false}"#,
+    r#"{"name":"@NAME@","categoryId":[]}"#,
+    r#"{"name":"@NAME@","categoryId":{}}"#,
+    r#"{"name":"@NAME@","categoryId":" @CATEGORY@ "}"#,
+    r#"{"name":"@NAME@","categoryId":-0.5}"#,
+    r#"{"name":"@NAME@","categoryId":1e19}"#,
+    r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":false}"#,
+    r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":{}}"#,
+    "5",
+    // Members that have another name or are in another object.
+    r#"{"name":"@NAME@","category_id":@CATEGORY@}"#,
+    r#"{"pet":{"name":"@NAME@","categoryId":@CATEGORY@}}"#,
+    // What is JSON in some dialects only.
+    r#"{"name":"@NAME@",/* the category */"categoryId":@CATEGORY@}"#,
+    r#"{name:"@NAME@",categoryId:@CATEGORY@}"#,
+    "{\"name\":\"@NAME@\tx\",\"categoryId\":@CATEGORY@}",
+    // More of each kind.
     r#"{"name":[],"categoryId":@CATEGORY@}"#,
     r#"{"name":false,"categoryId":@CATEGORY@}"#,
-    r#"{"name":"@NAME@","categoryId":false}"#,
-    r#"{"name":"@NAME@","categoryId":{}}"#,
     r#"{"name":"@NAME@","categoryId":{"id":@CATEGORY@}}"#,
-    r#"{"name":"@NAME@","categoryId":" @CATEGORY@ "}"#,
     r#"{"name":"@NAME@","categoryId":"12345678901"}"#,
     r#"{"name":"@NAME@","categoryId":0.5}"#,
     r#"{"name":"@NAME@","categoryId":1e-5}"#,
-    r#"{"name":"@NAME@","categoryId":1e19}"#,
-    r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":{}}"#,
     // What every object of some languages has.
     r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":"toString"}"#,
-    // A required member that is missing, or has another name.
     r#"{"name":"@NAME@","status":"sold"}"#,
-    r#"{"name":"@NAME@","category_id":@CATEGORY@}"#,
     r#"{"name":"@NAME@","category":@CATEGORY@}"#,
     r#"{"name":"@NAME@","categoryID":@CATEGORY@}"#,
     r#"{"data":{"name":"@NAME@","categoryId":@CATEGORY@}}"#,
-    r#"{"pet":{"name":"@NAME@","categoryId":@CATEGORY@}}"#,
     r#""{\"name\":\"@NAME@\",\"categoryId\":@CATEGORY@}""#,
-    // What is JSON in some dialects only.
-    r#"{"name":"@NAME@",/* the category */"categoryId":@CATEGORY@}"#,
     r"{'name':'@NAME@','categoryId':@CATEGORY@}",
-    r#"{name:"@NAME@",categoryId:@CATEGORY@}"#,
     r#"{"name":"@NAME@","categoryId":1.}"#,
     r#"{"name":"@NAME@\q","categoryId":@CATEGORY@}"#,
-    "{\"name\":\"@NAME@\tx\",\"categoryId\":@CATEGORY@}",
     BLANKS,
 ];
+
+/// The number of invalid bodies that a run on a Free key sends, too.
+pub(super) const FEW: usize = 15;
+
+/// Of the window that these are sent in, this much must be left for others.
+const LEFT: u64 = 10;
 
 /// Bodies that a reader may accept or refuse, but must not fail with.
 const DISPUTED: [&str; 2] = [
@@ -89,6 +101,24 @@ const WITH_ITS_ID: [&str; 2] = ["id", "petId"];
 
 /// A creation that is sent twice makes two animals.
 const TWICE: usize = 2;
+
+/// Sends the first invalid bodies in a window that the run uses little of, if it has room for them.
+///
+/// # Errors
+///
+/// [`Stop`] when the budget is exhausted.
+pub(super) async fn few(session: &mut Session<'_>) -> Result<(), Stop> {
+    let window = session.last_window(&session.asking_key()).filter(|window| window.limit < MAY_BE_A_DAY);
+    if window.is_none_or(|window| window.remaining < FEW as u64 + LEFT) {
+        return Ok(());
+    }
+    session.begin_aside("bodies");
+    for template in &INVALID[..FEW] {
+        create(session, template).await?;
+    }
+    session.step("");
+    Ok(())
+}
 
 /// Sends them all.
 ///

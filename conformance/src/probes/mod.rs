@@ -53,7 +53,7 @@ pub async fn run(
         return Err(stop);
     }
     for (at, probe) in plan.probes.iter().enumerate() {
-        let sent = carry_out(session, options, *probe).await;
+        let sent = carry_out(session, options, &plan, *probe).await;
         // What ended early is judged by whoever judges the run.
         if let Err(stop) = sent.and_then(|()| after_each(session)) {
             leave_unfinished(session, &plan.probes[at..]);
@@ -106,7 +106,7 @@ pub async fn without_a_key(session: &mut Session<'_>, options: &Options) -> Resu
     credentials::of_tour(session, 1, options.scope.profile).await
 }
 
-async fn carry_out(session: &mut Session<'_>, options: &Options, probe: Probe) -> Result<(), Stop> {
+async fn carry_out(session: &mut Session<'_>, options: &Options, plan: &Plan, probe: Probe) -> Result<(), Stop> {
     let profile = options.scope.profile;
     match probe {
         Probe::Tour => {
@@ -131,6 +131,10 @@ async fn carry_out(session: &mut Session<'_>, options: &Options, probe: Probe) -
             }
             quota::run(session, turn, options.concurrency).await?;
             if turn == Turn::First {
+                // The window of a key that has just recovered is used for nothing else, if there is another.
+                if session.other_key().is_some() && plan.few_bodies > 0 {
+                    further_bodies::few(session).await?;
+                }
                 // From now on with the other key, if there is one: what is sent anyway exhausts it.
                 session.ask_with(1);
                 gaps::run(session).await?;
@@ -152,7 +156,7 @@ async fn begin(session: &mut Session<'_>, plan: &Plan) -> Result<(), Stop> {
         return quota::watch::too_short_a_window(session, quota::watch::ENOUGH).await;
     }
     if session.other_key().is_none() {
-        return quota::watch::first_reset(session).await;
+        return quota::watch::first_reset(session, plan.few_bodies > 0).await;
     }
     // Two keys exhaust two windows in one minute, so there is no time to lose: what a Reset restores shows in the second key.
     quota::watch::too_short_a_window(session, quota::watch::ENOUGH_FOR_TWO).await?;

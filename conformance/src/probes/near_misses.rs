@@ -60,10 +60,10 @@ pub(super) const OTHER_IDS: usize = 3;
 
 /// Bodies that may be accepted or rejected.
 const UNUSUAL: [&str; 4] = [
-    r#"{"name":"","categoryId":@CATEGORY@e0}"#,
-    r#"{"name":"@NAME@\u0000 and more","categoryId":@CATEGORY@}"#,
-    r#"{"name":"@NAME@","categoryId":0}"#,
-    r#"{"name":"@NAME@","categoryId":-9223372036854775808}"#,
+    r#"{"name":"","categoryId":@CATEGORY@e0,"status":"sold"}"#,
+    r#"{"name":"@NAME@\u0000 and more","categoryId":@CATEGORY@,"status":"sold"}"#,
+    r#"{"name":"@NAME@","categoryId":0,"status":"sold"}"#,
+    r#"{"name":"@NAME@","categoryId":-9223372036854775808,"status":"sold"}"#,
 ];
 
 /// A template, a placeholder in it, and what replaces that.
@@ -81,7 +81,9 @@ const HARD: [HardBody; 6] = [
     (r#"{"name":"@NAME@","categoryId":@CATEGORY@,"colour":(3,000 levels)}"#, "(3,000 levels)", || {
         [b"[".repeat(3_000), b"]".repeat(3_000)].concat()
     }),
-    (r#"{"name":"@NAME@","categoryId":@CATEGORY@(2 KiB of spaces)}"#, "(2 KiB of spaces)", || b" ".repeat(2 * 1024)),
+    (r#"{"name":"@NAME@","categoryId":@CATEGORY@(2 KiB of spaces),"status":"sold"}"#, "(2 KiB of spaces)", || {
+        b" ".repeat(2 * 1024)
+    }),
     (r#"{"name":"@NAME@","categoryId":@CATEGORY@(110 KiB of spaces)}"#, LONGEST, || b" ".repeat(110 * 1024)),
 ];
 
@@ -173,12 +175,18 @@ pub(super) async fn other_ids(session: &mut Session<'_>) -> Result<(), Stop> {
 /// Fetches of an animal that is neither the first nor the last, and with ids that a server mistakes for its id when it truncates or
 /// wraps them.
 fn near_ids(session: &Session<'_>) -> impl Iterator<Item = (Request, String)> + use<> {
-    let created = session.created_as("sold").or_else(|| session.known_ids().first().copied());
+    let created = session.created_as("pending").or_else(|| session.known_ids().first().copied());
     let id = created.or_else(|| listed_ids(session.trace.exchanges.first()).first().copied());
     let ids = id.map(|id| -> [(String, &str); IDS] {
+        // Beyond 2^53 a double cannot tell neighbours apart, and 32 bits hold none of the ids.
+        let confused = if id.unsigned_abs() > 1 << 53 {
+            ((id ^ 1).to_string(), "GET /pets/{the id next to petId}")
+        } else {
+            (id.wrapping_add(1 << 32).to_string(), "GET /pets/{petId + 2^32}")
+        };
         [
             (id.to_string(), "GET /pets/{petId}"),
-            (id.wrapping_add(1 << 32).to_string(), "GET /pets/{petId + 2^32}"),
+            confused,
             ((i128::from(id) + (1 << 64)).to_string(), "GET /pets/{petId + 2^64}"),
             (id.wrapping_neg().to_string(), "GET /pets/{-petId}"),
             (format!("{id}abc"), "GET /pets/{petId}abc"),

@@ -90,6 +90,8 @@ impl Probe {
 pub struct Plan {
     /// The probes in order, after preflight.
     pub probes: Vec<Probe>,
+    /// The number of invalid bodies that are sent in a window of which little is used.
+    pub few_bodies: usize,
     /// The maximum number of requests, if the limit is known.
     pub requests: usize,
     /// The maximum number of those with a key.
@@ -165,7 +167,7 @@ pub fn plan(options: &Options, plan_limits: Option<PlanLimits>, window: Option<W
         let probes = vec![Probe::Properties(case)];
         let animals = usize::from(profile.creates());
         let is_cut = options.max_requests < 2;
-        return Plan { probes, requests: 2, keyed: 2, keyless: 1, windows: 1, animals, is_cut };
+        return Plan { probes, few_bodies: 0, requests: 2, keyed: 2, keyless: 1, windows: 1, animals, is_cut };
     }
     let fits = tour + generated_requests + QUOTA_EXTRA <= limit && options.quota_key.is_none();
     let [first, second] = [Turn::First, Turn::Second].map(|turn| exhausts.then_some(Probe::Quota(turn)));
@@ -174,7 +176,9 @@ pub fn plan(options: &Options, plan_limits: Option<PlanLimits>, window: Option<W
     } else {
         probes.extend(first.into_iter().chain(generated).chain(second));
     }
-    let keyed = tour + generated_requests;
+    let has_few_bodies = exhausts && !has_further_bodies && profile.creates() && needs(Part::NearMisses);
+    let few_bodies = if has_few_bodies { further_bodies::FEW } else { 0 };
+    let keyed = tour + generated_requests + few_bodies;
     let exhausting = match &options.quota_key {
         _ if !exhausts => 0,
         // Each key is exhausted once: the main one by the tour, the other one by the generated requests.
@@ -190,6 +194,7 @@ pub fn plan(options: &Options, plan_limits: Option<PlanLimits>, window: Option<W
     let requests = wanted.min(options.max_requests);
     Plan {
         probes,
+        few_bodies,
         requests,
         keyed: (wanted - keyless).min(requests),
         keyless: (keyless + cases).min(requests),

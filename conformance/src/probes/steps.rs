@@ -26,7 +26,7 @@ pub(super) fn filled(session: &mut Session<'_>, template: &str) -> (String, Stri
         body = body.replace("@DIGITS@", &digits(session));
     }
     if body.contains("@FOREIGN@") {
-        body = body.replace("@FOREIGN@", &session.random.i64(1 << 61..1 << 62).to_string());
+        body = body.replace("@FOREIGN@", &session.random.i64(1_000_000_000..2_000_000_000).to_string());
     }
     (step, body)
 }

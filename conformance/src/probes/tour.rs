@@ -64,7 +64,7 @@ const AT_FIRST: [&str; 2] = ["status=available", "status=sold"];
 const PENDING: &str = "status=pending&limit=100";
 
 /// Lists that are requested concurrently.
-const TOGETHER: [&str; 3] = ["status=available&limit=2", PENDING, "status=sold&limit=3"];
+const TOGETHER: [&str; 3] = ["status=available&limit=100", PENDING, "status=sold&limit=3"];
 
 /// Further lists of every kind; the long ones first.
 const LISTS: [&str; 7] = ["", "limit=1", "limit=0", "limit=1000", "limit=ten", "status=lost", "status=SOLD"];

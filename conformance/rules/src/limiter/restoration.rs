@@ -26,6 +26,12 @@ impl<'h> Limiter<'h> {
 }
 
 impl<'h> KeyLimits<'h> {
+    /// Whether Remaining went on from where it was when the last Reset had passed: whoever waits for the next one may wait in vain.
+    #[must_use]
+    pub fn goes_on_after_a_reset(&self) -> bool {
+        self.passages().last().is_some_and(|passage| self.goes_on(&passage))
+    }
+
     /// Answers to requests that followed each other, but for refusals, which may report another limit; the second came after the Reset that
     /// the first reported.
     fn passages(&self) -> impl Iterator<Item = [Answer<'h>; 2]> {
@@ -94,6 +100,18 @@ mod tests {
         let begun = TraceBuilder::new().list(200, first, 1_000).wait(60 + after).window(60 - after);
         let passed = begun.list(200, second, 1_000).list(200, third, 1_000).wait(60).window(60);
         is_never_restored(passed.list(200, fourth, 1_000))
+    }
+
+    #[test]
+    fn whether_the_last_reset_restored_anything_shows_in_the_next_answer() {
+        let goes_on = |next: u64, after: i64| {
+            let first = TraceBuilder::new().window(10).list(200, 43, 60);
+            first.wait(10 + after).window(60).list(200, next, 60).main_key(|key| key.goes_on_after_a_reset())
+        };
+        assert!(goes_on(42, 3));
+        assert!(!goes_on(59, 3));
+        assert!(!goes_on(43, 3), "one dropped out of a log");
+        assert!(!goes_on(42, 2), "clocks may disagree whether it has passed");
     }
 
     #[test]

@@ -45,7 +45,7 @@ const FILLERS: [&str; 7] = [
     "status=pending",
     "limit=1",
     "limit=21",
-    "status=available&limit=100",
+    "status=available&limit=2",
 ];
 
 /// Exhausts the key that requests are sent with, if the budget allows.
@@ -277,10 +277,13 @@ fn fetch_animal(id: i64, key: &ApiKey) -> Request {
     bearing(Request::new("GET", format!("/pets/{id}")), key)
 }
 
-/// The fetch of one of the animals after the one that the near misses fetch: several in a row show it when only some can be
-/// fetched.
+/// The fetch of an animal that is available, then of those after the first that is sold: several in a row show it when only some can be
+/// fetched. The near misses fetch one that is pending.
 fn fetch_next(session: &Session<'_>, place: usize, key: &ApiKey) -> Request {
     let ids = session.known_ids();
+    if let Some(available) = session.created_as("available").filter(|_| place == 0) {
+        return fetch_animal(available, key);
+    }
     let first = session.created_as("sold").and_then(|sold| ids.iter().position(|id| *id == sold)).unwrap_or(0);
     fetch_animal(ids.iter().cycle().nth(first + 1 + place).copied().unwrap_or(1), key)
 }

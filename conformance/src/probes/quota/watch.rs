@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use super::{fetch_of, fetches_work, has_budget, limits, list_of, needed, time_left};
+use crate::probes::further_bodies;
 use crate::probes::session::{Session, Stop};
 use animal_store_rules::limiter::Draining;
 use animal_store_rules::tolerance::Tolerance;
@@ -30,12 +31,12 @@ const PAUSE: Duration = Duration::from_secs(10);
 const MOMENT: Duration = Duration::from_secs(2);
 
 /// Waits for the end of a window of which little is used, with a request in its middle: nothing but its Reset can restore anything
-/// then, and what the run needs of a window it gets of the next one.
+/// then, and what the run needs of a window it gets of the next one. In this one there is room for a few bodies.
 ///
 /// # Errors
 ///
 /// [`Stop`] when the budget is exhausted.
-pub(in crate::probes) async fn first_reset(session: &mut Session<'_>) -> Result<(), Stop> {
+pub(in crate::probes) async fn first_reset(session: &mut Session<'_>, has_few_bodies: bool) -> Result<(), Stop> {
     let fits = |left: &Duration| *left + AFTER_RESET + REST_OF_A_RUN < session.time_left();
     let Some(left) = time_left(session).filter(|left| fits(left) && may_exhaust(session)) else {
         return Ok(());
@@ -44,6 +45,9 @@ pub(in crate::probes) async fn first_reset(session: &mut Session<'_>) -> Result<
     let half = left / 2;
     session.wait(half, "a later response in the same window").await?;
     session.send(list_of(1, &key)).await?;
+    if has_few_bodies {
+        further_bodies::few(session).await?;
+    }
     session.wait(half + AFTER_RESET, "the next window").await
 }
 

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use super::{ATTEMPTS, Session, Stop, bearing, credential};
 use crate::http::pacing::{self, Advice};
+use animal_store_rules::history::History;
+use animal_store_rules::limiter::Limiter;
 use animal_store_rules::tolerance::Tolerance;
 use animal_store_rules::trace::exchange::{Connection, Exchange, Request};
 use animal_store_rules::trace::keys::ApiKey;
@@ -161,8 +163,10 @@ impl Session<'_> {
         let (number, is_refused) = (last.number, last.status() == Some(429));
         let advice = pacing::before_many(last, requests);
         if !matches!(advice, Advice::Go) {
-            // Exhausted right after the reset: Remaining is unreliable, so from now on only a 429 causes a wait.
-            if self.waited_before == Some(number) {
+            // Exhausted right after the reset, or not restored by it: Remaining is unreliable, so from now on only a 429 causes a wait.
+            let history = History::without_bodies(&self.trace);
+            let restores_nothing = Limiter::new(&history).keys()[self.asking].goes_on_after_a_reset();
+            if self.waited_before == Some(number) || restores_nothing {
                 self.follows_remaining = false;
             }
             if !self.follows_remaining {

@@ -302,6 +302,22 @@ fn order() -> Vec<Fault> {
             },
         ),
         refusing(
+            "status-first",
+            "Without a valid key, a creation with an unknown status is answered with 400.",
+            &["auth.before-all-else"],
+            "a model that is validated before anybody asks for the key",
+            |request, response| {
+                let is_known = |status: &str| ["available", "pending", "sold"].contains(&status);
+                let is_refused = request.object().filter(|_| request.is_create()).is_some_and(|pet| {
+                    let is_complete = pet.contains_key("name") && pet.contains_key("categoryId");
+                    is_complete && pet.get("status").is_some_and(|status| !status.as_str().is_some_and(is_known))
+                });
+                if is_refused {
+                    response.refuse(400);
+                }
+            },
+        ),
+        refusing(
             "no-body-first",
             "Without a valid key, an empty body is answered with 400.",
             &["auth.before-all-else"],

@@ -75,6 +75,18 @@ fn animals() -> Vec<Fault> {
             }
         }),
         fault(
+            "pending-hidden",
+            "An animal that is pending cannot be fetched.",
+            &["get.success"],
+            "a default scope that leaves out what is reserved",
+        )
+        .after(|request, response, server| {
+            let is_pending = |id: i64| animal(server, id).is_some_and(|pet| pet["status"] == "pending");
+            if request.is_get() && response.status == 200 && request.id().is_some_and(is_pending) {
+                response.refuse(404);
+            }
+        }),
+        fault(
             "fetched-once",
             "An animal can be fetched once.",
             &["get.success"],

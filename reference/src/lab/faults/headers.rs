@@ -169,6 +169,15 @@ fn wrong_values() -> Vec<Fault> {
             },
         ),
         reporting(
+            "limit-of-the-day",
+            "X-RateLimit-Limit is the day's 1,000, and Remaining and Reset are the minute's.",
+            &["headers.limit-figure"],
+            "the wrong one of two constants",
+            |response, _| {
+                response.set(LIMIT, 1_000);
+            },
+        ),
+        reporting(
             "limit-falls",
             "X-RateLimit-Limit is what X-RateLimit-Remaining is.",
             &["headers.limit-figure"],

@@ -1,5 +1,6 @@
 //! Limits that go wrong at certain times, for certain requests, or for one key because of another.
 
+use std::collections::HashMap;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use serde_json::Value;
@@ -241,6 +242,25 @@ fn costs() -> Vec<Fault> {
             "an operation that counts, and is served all the same",
         )
         .limiter(flawed(Flaw::Spares(Request::is_orders))),
+        fault(
+            "cached-lists",
+            "A list over the limit is answered like the last one with the same query, if that is less than a minute old.",
+            &["quota.enforced"],
+            "a cache in front of the limiter",
+        )
+        .outside(|request, response, server| {
+            let lists = server.own::<Mutex<HashMap<String, (i64, Response)>>>();
+            let mut lists = lists.lock().unwrap_or_else(PoisonError::into_inner);
+            if request.is_list() && response.status == 200 {
+                lists.insert(request.query.clone(), (server.now(), response.clone()));
+            } else if request.is_list()
+                && response.status == 429
+                && let Some((_, list)) = lists.get(&request.query).filter(|(at, _)| server.now() - at < MINUTE)
+            {
+                response.status = 200;
+                response.set_json(list.json().unwrap_or_default());
+            }
+        }),
         fault(
             "spares-malformed",
             "Creations whose body is not JSON are answered with 400, also over the limit.",

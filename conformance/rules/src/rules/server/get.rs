@@ -2,10 +2,11 @@
 
 use super::list::compare_with_known;
 use crate::facts::Facts;
-use crate::history::{Entry, Era, History};
+use crate::history::{Animal, Entry, Era, History};
 use crate::request::PetId;
 use crate::rules::needs::Needs;
 use crate::rules::{Judgement, Rule, answered};
+use crate::trace::json::Json;
 
 pub(crate) const RULES: &[Rule] = &[
     Rule::new("get.success", success).needing(Needs::ANIMALS).excused_by_lag(),
@@ -26,8 +27,12 @@ fn success(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
         let shown = entry.animals().first().and_then(|animal| animal.id());
         let expected = format!("200 and the animal {id}");
         if status == 200 && shown != Some(id) {
-            let shown = shown.map_or_else(|| "no id".to_owned(), |id| format!("the id {id}"));
-            judgement.fail(&[entry], expected, format!("an animal with {shown}"));
+            let found = match entry.value() {
+                Some(animal @ Json::Object(_)) => format!("an animal with the id {}", Animal(animal).shown("id")),
+                Some(other) => format!("{} in place of an animal", other.kind()),
+                None => "a body that is not JSON".to_owned(),
+            };
+            judgement.fail(&[entry], expected, found);
         } else if !history.expectation(entry).admits(status) {
             judgement.fail(&[entry], expected, answered(entry));
         } else if status == 200 || history.era(entry) != Era::Before {

@@ -53,7 +53,7 @@ fn present(entry: &Entry<'_>, judgement: &mut Judgement, name: &str, field: fn(&
 fn limit_figure(&Facts { history, .. }: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
     let named = history.context.plan_limits.filter(|_| key.index() == 0);
     let mut limits = BTreeSet::new();
-    one_limit_for_a_minute(key.answers_outside_bans(), judgement);
+    one_limit_for_a_minute(key.answers_outside_bans(), named, judgement);
     for &Answer { entry, window } in key.answers() {
         // A ban may go with a limit of its own.
         if !key.may_be_ban(entry) {
@@ -78,8 +78,8 @@ fn limit_figure(&Facts { history, .. }: &Facts<'_>, key: &KeyLimits<'_>, judgeme
 }
 
 /// A limit that was reported with two ends of windows, each within the minute, is that of a minute: no day ends twice in a run. There
-/// is one such limit.
-fn one_limit_for_a_minute(answers: &[Answer<'_>], judgement: &mut Judgement) {
+/// is one such limit, and it is not the day's of the plan that was named.
+fn one_limit_for_a_minute(answers: &[Answer<'_>], named: Option<PlanLimits>, judgement: &mut Judgement) {
     let mut ends: BTreeMap<u64, i64> = BTreeMap::new();
     let mut of_minutes: BTreeMap<u64, &Entry<'_>> = BTreeMap::new();
     for answer in answers {
@@ -89,6 +89,15 @@ fn one_limit_for_a_minute(answers: &[Answer<'_>], judgement: &mut Judgement) {
         if end.is_some_and(|end| (window.reset - end).abs() > Tolerance::CLOCK_SLACK.seconds()) {
             of_minutes.entry(window.limit).or_insert(entry);
         }
+    }
+    if let Some(PlanLimits { per_minute, per_day }) = named
+        && let Some(entry) = of_minutes.get(&per_day)
+        // Where more remain than a minute admits, it is the end that is wrong.
+        && answers.iter().all(|answer| answer.window.remaining < per_minute)
+        && per_minute != per_day
+    {
+        let found = format!("a limit of {per_day}, which is that of a day, with windows that end within a minute");
+        judgement.fail(&[entry], format!("a Limit of {per_minute} for the minute"), found);
     }
     let mut of_minutes = of_minutes.into_iter();
     if let (Some((one, first)), Some((other, second))) = (of_minutes.next(), of_minutes.next()) {

@@ -155,6 +155,9 @@ fn expected_among(history: &History<'_>, entry: &Entry<'_>, query: &ListQuery) -
     // In recorded traffic a status may have changed and changed back unseen.
     let own_only = query.status != Parameter::Absent && (history.others_change || !history.is_run());
     let is_by_status = query.status != Parameter::Absent;
+    // A status that was not supplied may be filled in after the creation.
+    let is_filled_in =
+        |id, first: Animal<'_>| first.status().is_none() && history.seen_before(id, entry, matches).is_some();
     let has_its_status = |id| {
         let is_recent = || history.is_seen_shortly_before(id, entry, matches);
         if history.own_change() && history.is_own(id) {
@@ -168,7 +171,7 @@ fn expected_among(history: &History<'_>, entry: &Entry<'_>, query: &ListQuery) -
     history
         .ids()
         .filter(|&id| (!own_only || history.is_own(id)) && history.is_settled(id, entry))
-        .filter(|&id| history.known(id, entry).is_some_and(|(_, animal)| matches(animal)))
+        .filter(|&id| history.known(id, entry).is_some_and(|(_, animal)| matches(animal) || is_filled_in(id, animal)))
         .filter(|&id| !is_by_status || has_its_status(id))
         .collect()
 }

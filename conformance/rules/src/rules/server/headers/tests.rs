@@ -22,6 +22,22 @@ fn answers(answers: &[(i64, i64)]) -> TraceBuilder {
 }
 
 #[test]
+fn the_limit_of_the_day_does_not_go_with_windows_of_a_minute() {
+    let plan = Some(PlanLimits { per_minute: 60, per_day: 1_000 });
+    let reported = |second: i64, limit| {
+        let first = TraceBuilder::new().plan(plan).window(50).list(200, 20, limit);
+        first.wait(60).window(second).list(200, 20, limit).failures_of("headers.limit-figure")
+    };
+    assert_eq!(reported(50, 1_000), [[2]]);
+    assert_eq!(reported(50, 60), NONE);
+    let first = TraceBuilder::new().plan(plan).window(50).list(200, 900, 1_000);
+    let of_the_day = first.wait(60).window(50).list(200, 20, 1_000);
+    assert_eq!(of_the_day.failures_of("headers.limit-figure"), NONE, "the Reset is wrong");
+    assert_eq!(reported(-10, 1_000), NONE, "one end shows nothing");
+    assert_eq!(reported(3_600, 1_000), NONE, "the day has just begun anew");
+}
+
+#[test]
 fn of_two_answers_some_seconds_apart_one_at_the_most_comes_at_the_end_of_its_window() {
     let ends = |at: &[(i64, i64)]| held(answers(at), lies_ahead);
     assert_eq!(ends(&[(0, 1), (3, 1)]), NONE, "the same end, reported by two clocks");
@@ -171,7 +187,7 @@ fn of_two_limits_one_is_that_of_the_day() {
             now = *at;
             waited.list(200, 5, *limit)
         });
-        held(builder, one_limit_for_a_minute)
+        held(builder, |answers, judgement| one_limit_for_a_minute(answers, None, judgement))
     };
     assert_eq!(reported(&[(0, 60, 60), (5, 55, 30), (70, 50, 60), (75, 45, 30)]), [[3, 4]]);
     assert_eq!(reported(&[(0, 60, 60), (5, 55, 30), (70, 50, 60)]), NONE, "30 was reported of one window only");
