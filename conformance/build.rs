@@ -2,10 +2,11 @@
 //!
 //! `shared/` links to it, and `cargo package` packs what a link leads to. A checkout on Windows may have no links.
 
-use std::path::Path;
+use std::path::PathBuf;
 
 fn main() {
-    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    // Read while it runs: checkouts that share a target directory share the compiled script.
+    let package = PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
     let name = "conform.example.toml";
     let in_workspace = package.join("../fixtures").join(name);
     let path = if in_workspace.exists() { in_workspace } else { package.join("shared").join(name) };
