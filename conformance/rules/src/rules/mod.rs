@@ -252,8 +252,6 @@ pub(crate) fn answered(entry: &Entry<'_>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::HashSet;
-
     use super::*;
     use crate::catalogue::{Level, catalogue};
     use crate::observers::observers;
@@ -278,19 +276,25 @@ mod tests {
 
     #[test]
     fn every_stated_and_inferred_requirement_has_one_rule_and_every_open_one_an_observer() {
-        let mut judged: Vec<&str> =
-            [Party::Server, Party::Client].into_iter().flat_map(rules_of).map(|rule| rule.id).collect();
-        let mut observed: Vec<&str> = observers().iter().map(|observer| observer.id).collect();
-        let mut expected = (Vec::new(), Vec::new());
-        for requirement in &catalogue().requirements {
-            let open = requirement.level == Level::Open;
-            if open { &mut expected.1 } else { &mut expected.0 }.push(requirement.id.as_str());
-        }
-        assert_eq!(judged.len(), judged.iter().collect::<HashSet<_>>().len(), "a rule stands twice");
-        for list in [&mut judged, &mut observed, &mut expected.0, &mut expected.1] {
-            list.sort_unstable();
-        }
-        assert_eq!(judged, expected.0);
-        assert_eq!(observed, expected.1);
+        let ids = |is_open: bool| {
+            let of_level = catalogue().requirements.iter().filter(move |found| (found.level == Level::Open) == is_open);
+            of_level.map(|requirement| requirement.id.as_str()).collect()
+        };
+        let judged = [Party::Server, Party::Client].into_iter().flat_map(rules_of).map(|rule| rule.id).collect();
+        match_up(("a rule", "RULES in rules/src/rules/server/ or client/"), judged, &ids(false));
+        let observed = observers().iter().map(|observer| observer.id).collect();
+        match_up(("an observer", "OBSERVERS in rules/src/observers.rs"), observed, &ids(true));
+    }
+
+    /// Requires one of a kind for each id, and says which are wrong.
+    fn match_up((kind, place): (&str, &str), found: Vec<&str>, wanted: &BTreeSet<&str>) {
+        let mut once = BTreeSet::new();
+        let twice: Vec<&str> = found.into_iter().filter(|id| !once.insert(*id)).collect();
+        let (missing, unknown) = (wanted - &once, &once - wanted);
+        assert!(
+            twice.is_empty() && missing.is_empty() && unknown.is_empty(),
+            "without {kind}: {missing:?} (add it to {place}); without an entry of its level in \
+             fixtures/requirements.toml: {unknown:?}; twice: {twice:?}"
+        );
     }
 }

@@ -104,7 +104,8 @@ fn tally_in_parallel(trace: &Trace, places: &[usize]) -> Tally {
     })
 }
 
-/// The last exchange of each kind: of one operation, valid, at fault or ambiguous in one way, with one sort of credential, answered with one status.
+/// The last exchange of each kind: of one operation, valid, at fault or ambiguous in one way, with one sort of credential, answered with
+/// one status.
 fn one_of_each_kind(trace: &Trace) -> Vec<usize> {
     let mut last = BTreeMap::new();
     for (at, entry) in History::new(trace).entries.iter().enumerate() {
@@ -139,7 +140,11 @@ fn reported(names: &[&str], places: fn(&Trace) -> Vec<usize>) -> (String, Tally)
         all.add(tally);
     }
     let unexplained: Vec<String> = all.unexplained.iter().map(|(what, count)| format!("{count:5} {what}")).collect();
-    assert!(unexplained.is_empty(), "{text}{}", unexplained.join("\n"));
+    assert!(
+        unexplained.is_empty(),
+        "{text}{}\neach needs a rule or a reason in generic/survivors.rs",
+        unexplained.join("\n")
+    );
     (text, all)
 }
 

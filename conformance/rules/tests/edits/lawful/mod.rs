@@ -4,7 +4,9 @@ mod bodies;
 mod choices;
 mod times;
 
-use animal_store_rules::rules::broken;
+use animal_store_rules::facts::Facts;
+use animal_store_rules::history::History;
+use animal_store_rules::rules::{judge, rules};
 use animal_store_rules::trace::Trace;
 use fastrand::Rng;
 
@@ -28,17 +30,36 @@ pub(super) fn lawful_edits() -> impl Iterator<Item = &'static Lawful> {
 /// How often each edit is made by itself; the combinations draw again.
 const DRAWS: u64 = 1;
 
+/// The failures of a trace, a line each.
+fn failures(trace: &Trace) -> Vec<String> {
+    let history = History::new(trace);
+    let judgements = judge(&rules(), &Facts::new(&history));
+    let failures =
+        judgements.into_iter().flat_map(|(id, judgement)| judgement.failures.into_iter().map(move |f| (id, f)));
+    failures
+        .map(|(id, failure)| {
+            format!("{id}, exchanges {:?}: expected {}, found {}", failure.exchanges, failure.expected, failure.found)
+        })
+        .collect()
+}
+
 #[test]
 fn after_a_lawful_edit_nothing_fails() {
     for name in TRACES {
         let recorded = recording::load(name);
-        assert!(broken(&recorded).is_empty(), "{name} as it was recorded: {:?}", broken(&recorded));
+        let lines = failures(&recorded);
+        assert!(lines.is_empty(), "{name} as it was recorded:\n{}", lines.join("\n"));
         for edit in lawful_edits() {
             for seed in 0..DRAWS {
                 let mut trace = recorded.clone();
                 (edit.apply)(&mut trace, &mut Rng::with_seed(seed));
-                let broken = broken(&trace);
-                assert!(broken.is_empty(), "{name}, {:?} with the seed {seed}: {broken:?}", edit.name);
+                let lines = failures(&trace);
+                assert!(
+                    lines.is_empty(),
+                    "{name}, {:?} with the seed {seed}:\n{}\nsee step 6 of \"Add a rule\" in conformance/README.md",
+                    edit.name,
+                    lines.join("\n")
+                );
             }
         }
     }
