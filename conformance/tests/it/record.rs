@@ -9,7 +9,7 @@ use animal_store_conformance::http::clock::Clock;
 use animal_store_reference::{Embedded, EmbeddedOptions, Plan};
 use animal_store_rules::catalogue::scope::Profile;
 use animal_store_rules::trace::Trace;
-use animal_store_rules::trace::exchange::{Connection, Exchange, Request};
+use animal_store_rules::trace::exchange::{Body, Connection, Exchange, Request};
 use animal_store_rules::trace::keys::ApiKey;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -83,32 +83,77 @@ async fn probe(mut options: Options, clock: Clock) -> Trace {
 
 /// Writes a trace down, with the same key and address in every file.
 fn save(name: &str, about: &str, mut trace: Trace) {
-    let key = trace.context.keys[0].reveal().to_owned();
-    let forms: [(String, String); 6] = [
-        (key.clone(), KEY.to_owned()),
-        (toggle_case(&key), toggle_case(KEY)),
-        (basic(&key), basic(KEY)),
-        (basic_user(&key), basic_user(KEY)),
-        (key[..key.len() - 1].to_owned(), KEY[..KEY.len() - 1].to_owned()),
-        (key[1..].to_owned(), KEY[1..].to_owned()),
-    ];
-    let replace = |text: &mut String| {
-        for (from, to) in &forms {
-            *text = text.replace(from, to);
-        }
-    };
+    let forms = forms(trace.context.keys[0].reveal());
     for exchange in &mut trace.exchanges {
-        let request = &mut exchange.request;
-        request.query.iter_mut().chain(&mut request.authorization).for_each(replace);
-        request.headers.iter_mut().for_each(|(_, value)| replace(value));
+        replace_key(&mut exchange.request, &forms);
+        let Line { step, request, response, .. } = line(exchange);
+        let step = if step.is_empty() { format!("{} {}", request.method, request.path) } else { step };
+        let parts = [("request", serde_json::to_string(&request)), ("response", serde_json::to_string(&response))];
+        for (part, text) in parts {
+            let text = text.expect("plain data");
+            let has_key = forms.iter().any(|(secret, _)| text.contains(secret));
+            assert!(!has_key, "the key of the run is in {name}, in the {part} of {step}");
+        }
     }
     trace.context.keys = vec![ApiKey::new(KEY).expect("a usable key")];
     trace.context.base_url = BASE_URL.to_owned();
     let text = text(&trace, about);
     for (secret, _) in &forms {
-        assert!(!text.contains(secret), "the key of the run is in {name}");
+        assert!(!text.contains(secret), "the key of the run is in {name}, in its first line");
     }
     std::fs::write(format::path(name), text).expect("a writable folder");
+}
+
+/// The forms in which a run sends its key, each with that of [`KEY`].
+fn forms(key: &str) -> [(String, String); 8] {
+    [
+        (key.to_owned(), KEY.to_owned()),
+        (toggle_case(key), toggle_case(KEY)),
+        (key.to_ascii_lowercase(), KEY.to_ascii_lowercase()),
+        (key.to_ascii_uppercase(), KEY.to_ascii_uppercase()),
+        (basic(key), basic(KEY)),
+        (basic_user(key), basic_user(KEY)),
+        (key[..key.len() - 1].to_owned(), KEY[..KEY.len() - 1].to_owned()),
+        (key[1..].to_owned(), KEY[1..].to_owned()),
+    ]
+}
+
+/// Replaces a key in every part of a request that may hold one.
+fn replace_key(request: &mut Request, forms: &[(String, String)]) {
+    let replace = |text: &mut String| {
+        for (from, to) in forms {
+            *text = text.replace(from, to);
+        }
+    };
+    request.query.iter_mut().chain(&mut request.authorization).for_each(replace);
+    request.headers.iter_mut().for_each(|(_, value)| replace(value));
+    if let Some(body) = &mut request.body
+        && let Ok(mut text) = String::from_utf8(body.bytes.clone())
+    {
+        replace(&mut text);
+        body.bytes = text.into_bytes();
+    }
+}
+
+#[test]
+fn a_key_is_replaced_in_every_form_and_in_every_part_of_a_request() {
+    let key = "sk-Another-Key-4711";
+    let forms = forms(key);
+    for (from, to) in &forms {
+        let with = |key: &str| Request {
+            query: Some(format!("api_key={key}")),
+            authorization: Some(format!("Bearer {key}")),
+            headers: vec![("X-API-Key".to_owned(), key.to_owned()), ("Cookie".to_owned(), format!("token={key}"))],
+            body: Some(Body {
+                content_type: "application/json".to_owned(),
+                bytes: format!(r#"{{"api_key":"{key}"}}"#).into_bytes(),
+            }),
+            ..Request::new("POST", "/pets")
+        };
+        let mut request = with(from);
+        replace_key(&mut request, &forms);
+        assert_eq!(request, with(to), "{from}");
+    }
 }
 
 fn toggle_case(key: &str) -> String {
