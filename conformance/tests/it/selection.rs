@@ -38,7 +38,12 @@ async fn a_run_that_selects_one_requirement_exercises_it() {
     for requirement in reduced {
         let report = judged(Nature { limit: 90, first_window: 15, ..Nature::default() }, &requirement.id).await;
         let found = report.requirements.iter().find(|found| found.id == requirement.id).expect("it is reported");
-        assert_eq!(found.status, Status::Pass, "{}: {:?} {:?}", requirement.id, found.reason, report.unfinished);
+        let hint = match found.status {
+            Status::NotExercised => "; if the default candidate cannot exercise it, add it to `everything` above",
+            _ => "",
+        };
+        let (id, reason, unfinished) = (&requirement.id, &found.reason, &report.unfinished);
+        assert_eq!(found.status, Status::Pass, "{id}: {reason:?} {unfinished:?}{hint}");
         assert_eq!(report.verdict, Verdict::Conforms, "{}: {:#?}", requirement.id, broken(&report));
     }
 }
