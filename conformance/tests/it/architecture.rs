@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::support::check_table;
+
 /// The root of the workspace.
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace").to_owned()
@@ -143,9 +145,7 @@ fn no_file_is_longer_than_a_reader_keeps_in_mind() {
 
 #[test]
 fn the_coverage_page_holds_the_table_of_the_catalogue() {
-    let table = animal_store_rules::catalogue::catalogue().coverage_markdown();
-    let page = std::fs::read_to_string(root().join(".github/docs/coverage.md")).expect("the coverage page");
-    assert!(page.contains(&table), "the table in .github/docs/coverage.md is stale; it should be:\n{table}");
+    check_table(".github/docs/coverage.md", &animal_store_rules::catalogue::catalogue().coverage_markdown());
 }
 
 /// How many packages the judge may consist of as a library, itself included: each is something that its users compile and trust.

@@ -47,9 +47,16 @@ impl<S: Send + Sync + 'static> Table<S> {
 
     /// A test that compares what is written of all servers with the reviewed text.
     pub(crate) fn snapshot(self: &Arc<Self>, name: &'static str) -> Trial {
+        self.snapshot_with_figures(name, |_| {})
+    }
+
+    /// The same, which then compares figures that are counted in that text with those of a page.
+    pub(crate) fn snapshot_with_figures(self: &Arc<Self>, name: &'static str, check_figures: fn(&str)) -> Trial {
         let table = Arc::clone(self);
         Trial::test(format!("snapshot::{}", identifier(name)), move || {
-            check(name, &table.text()?);
+            let text = table.text()?;
+            check(name, &text);
+            check_figures(&text);
             Ok(())
         })
     }
