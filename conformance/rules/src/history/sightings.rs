@@ -76,6 +76,17 @@ impl<'t> History<'t> {
         self.shown(id).find(|(later, _)| entry.precedes(later)).is_some_and(|(_, animal)| like(animal))
     }
 
+    /// The same, if that answer comes so soon that nothing can have happened in between.
+    #[must_use]
+    pub fn is_next_seen_soon(&self, id: i64, entry: &Entry<'_>, like: impl Fn(Animal<'_>) -> bool) -> bool {
+        let is_soon = |later: &Entry<'_>| {
+            let passed = later.exchange.received_at.duration_since(entry.exchange.sent_at);
+            passed <= Tolerance::READ_LAG.duration()
+        };
+        let next = self.shown(id).find(|(later, _)| entry.precedes(later));
+        next.is_some_and(|(later, animal)| is_soon(later) && like(animal))
+    }
+
     /// Whether an answer so shortly before a request that nothing can have happened since shows the animal like this.
     #[must_use]
     pub fn is_seen_shortly_before(&self, id: i64, entry: &Entry<'_>, like: impl Fn(Animal<'_>) -> bool) -> bool {

@@ -67,8 +67,11 @@ fn is_exhausted_by_others(callers: &[&Entry<'_>], refused: &Entry<'_>) -> bool {
     let counted = |entry: &Entry<'_>| window(entry).filter(|_| entry.status() == Some(401));
     let falls_by_more = |pair: &[&Entry<'_>]| {
         let (Some(first), Some(second)) = (counted(pair[0]), counted(pair[1])) else { return false };
-        let is_next = pair[0].exchange.number + 1 == pair[1].exchange.number && pair[0].precedes(pair[1]);
-        is_next && first.is_same(second) && first.remaining > second.remaining + 1
+        let fell = first.remaining.saturating_sub(second.remaining);
+        // Were the requests with a key between the two counted, it would have fallen by all of them.
+        let keyed = (pair[1].exchange.number - pair[0].exchange.number) as u64 - 1;
+        let is_of_others = fell > 1 && (keyed == 0 || fell < keyed + 1);
+        pair[0].precedes(pair[1]) && first.is_same(second) && is_of_others
     };
     let last = callers.iter().rev().find_map(|entry| counted(entry));
     let is_empty = |last: Window| window(refused).is_some_and(|now| now.remaining == 0 && now.is_same(last));
@@ -171,6 +174,14 @@ mod tests {
         assert!(
             !Anonymous::new(&history).explains(&history.entries[3]),
             "the request with the key may have been counted"
+        );
+        let with_several = TraceBuilder::new().key("nobody").list(401, 20, 30).key("sk-Key1");
+        let with_several = with_several.lists(60, &[(200, 59), (200, 58), (200, 57)]).key("nobody");
+        let trace = with_several.lists(30, &[(401, 18), (429, 0)]).trace();
+        let history = History::new(&trace);
+        assert!(
+            Anonymous::new(&history).explains(&history.entries[5]),
+            "those with a key cannot all have been counted"
         );
     }
 

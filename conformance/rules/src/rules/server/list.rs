@@ -164,8 +164,8 @@ fn expected_among(history: &History<'_>, entry: &Entry<'_>, query: &ListQuery) -
             // Once an animal of this run has changed, each of them may have, and may have changed back.
             is_recent() && history.is_next_seen(id, entry, matches)
         } else {
-            // So may any that nobody has seen for some time, and nobody sees with it again.
-            is_recent() || history.is_seen_after(id, entry, matches)
+            // So may any that nobody has seen for some time, and nobody sees with it soon.
+            is_recent() || history.is_next_seen_soon(id, entry, matches)
         }
     };
     history
