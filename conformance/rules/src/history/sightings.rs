@@ -70,21 +70,13 @@ impl<'t> History<'t> {
         later.map(|(_, animal)| animal).any(like)
     }
 
-    /// Whether the next answer to a later request that shows the animal shows it like this.
+    /// The animal in the next answer to a later request that shows it, and whether that comes so soon that nothing can have happened in
+    /// between.
     #[must_use]
-    pub fn is_next_seen(&self, id: i64, entry: &Entry<'_>, like: impl Fn(Animal<'_>) -> bool) -> bool {
-        self.shown(id).find(|(later, _)| entry.precedes(later)).is_some_and(|(_, animal)| like(animal))
-    }
-
-    /// The same, if that answer comes so soon that nothing can have happened in between.
-    #[must_use]
-    pub fn is_next_seen_soon(&self, id: i64, entry: &Entry<'_>, like: impl Fn(Animal<'_>) -> bool) -> bool {
-        let is_soon = |later: &Entry<'_>| {
-            let passed = later.exchange.received_at.duration_since(entry.exchange.sent_at);
-            passed <= Tolerance::READ_LAG.duration()
-        };
-        let next = self.shown(id).find(|(later, _)| entry.precedes(later));
-        next.is_some_and(|(later, animal)| is_soon(later) && like(animal))
+    pub fn next_sighting(&self, id: i64, entry: &Entry<'_>) -> Option<(bool, Animal<'_>)> {
+        let (later, animal) = self.shown(id).find(|(later, _)| entry.precedes(later))?;
+        let passed = later.exchange.received_at.duration_since(entry.exchange.sent_at);
+        Some((passed <= Tolerance::READ_LAG.duration(), animal))
     }
 
     /// Whether an answer so shortly before a request that nothing can have happened since shows the animal like this.

@@ -92,14 +92,18 @@ fn is_last(last: Window, before: &[Window], since: u64) -> bool {
     last.remaining <= 1 + since && (falls || last.limit == 1)
 }
 
-/// Whether requests with a key lower what is reported to callers without one: then the allowance is not theirs.
+/// Whether requests with a key lower what is reported to callers without one: then the allowance is not theirs. Others may lower it by as
+/// much by chance, but not between all answers.
 fn shares_the_keys_count(history: &History<'_>, callers: &[&Entry<'_>]) -> bool {
-    callers.windows(2).any(|pair| {
-        let (Some(first), Some(second)) = (window(pair[0]), window(pair[1])) else { return false };
+    let falls = callers.windows(2).filter_map(|pair| {
+        let (first, second) = (window(pair[0])?, window(pair[1])?);
         let between = pair[0].exchange.number..pair[1].exchange.number.saturating_sub(1);
         let keyed = history.entries.get(between).unwrap_or_default().len() as u64;
-        first.is_same(second) && keyed >= CONCLUSIVE && first.remaining.checked_sub(second.remaining) == Some(keyed + 1)
-    })
+        let fell = first.remaining.checked_sub(second.remaining)?;
+        (first.is_same(second) && keyed >= CONCLUSIVE).then_some((fell, keyed + 1))
+    });
+    let falls: Vec<(u64, u64)> = falls.collect();
+    falls.iter().any(|(fell, sent)| fell == sent) && falls.iter().all(|(fell, sent)| fell >= sent)
 }
 
 #[cfg(test)]
@@ -223,6 +227,12 @@ mod tests {
             Anonymous::new(&history).explains(&history.entries[7])
         };
         assert!(shared(8), "each is counted by itself");
+        let by_chance = TraceBuilder::new().key("nobody").list(401, 20, 30).key("sk-Key1");
+        let by_chance = by_chance.lists(60, &[(200, 59), (200, 58), (200, 57)]).key("nobody").list(401, 16, 30);
+        let by_chance = by_chance.key("sk-Key1").lists(60, &[(200, 56), (200, 55), (200, 54)]).key("nobody");
+        let trace = by_chance.lists(30, &[(401, 14), (429, 0)]).trace();
+        let history = History::new(&trace);
+        assert!(Anonymous::new(&history).explains(&history.entries[9]), "others used three at first, and one then");
         assert!(!shared(5), "all are counted together");
     }
 }

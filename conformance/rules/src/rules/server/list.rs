@@ -158,14 +158,12 @@ fn expected_among(history: &History<'_>, entry: &Entry<'_>, query: &ListQuery) -
     // A status that was not supplied may be filled in after the creation.
     let is_filled_in =
         |id, first: Animal<'_>| first.status().is_none() && history.seen_before(id, entry, matches).is_some();
+    // An animal may have changed in between, and changed back, unless it is seen with its status right before or soon after.
     let has_its_status = |id| {
-        let is_recent = || history.is_seen_shortly_before(id, entry, matches);
-        if history.own_change() && history.is_own(id) {
-            // Once an animal of this run has changed, each of them may have, and may have changed back.
-            is_recent() && history.is_next_seen(id, entry, matches)
-        } else {
-            // So may any that nobody has seen for some time, and nobody sees with it soon.
-            is_recent() || history.is_next_seen_soon(id, entry, matches)
+        let is_recent = history.is_seen_shortly_before(id, entry, matches);
+        match history.next_sighting(id, entry) {
+            Some((is_soon, animal)) => is_soon && matches(animal) && (is_recent || !history.own_change()),
+            None => is_recent && !history.own_change(),
         }
     };
     history

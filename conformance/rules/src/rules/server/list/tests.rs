@@ -45,13 +45,15 @@ fn what_this_run_created_is_demanded_under_its_status_whatever_others_do() {
 }
 
 #[test]
-fn what_nobody_has_seen_for_some_time_is_demanded_under_its_status_if_it_is_seen_with_it_again() {
+fn what_nobody_has_seen_for_some_time_is_demanded_under_its_status_if_it_is_soon_seen_with_it() {
     let hidden =
         |seconds| shows(TraceBuilder::new().create(20).wait(6).get(20, Some("sold")).wait(seconds), "status=sold", &[]);
     assert_eq!(hidden(4).failing(complete), [[3, 1]]);
     assert_eq!(hidden(5).failing(complete), NONE, "it may have changed");
     assert_eq!(hidden(5).get(20, Some("sold")).failing(complete), [[3, 1]]);
     assert_eq!(hidden(5).get(20, Some("pending")).failing(complete), NONE, "it has");
+    assert_eq!(hidden(5).wait(6).get(20, Some("sold")).failing(complete), NONE, "it may have changed back");
+    assert_eq!(hidden(4).wait(6).get(20, Some("sold")).failing(complete), NONE, "since it was seen");
 }
 
 #[test]
