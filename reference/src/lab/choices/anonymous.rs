@@ -24,11 +24,10 @@ fn anonymous(limit: i64) -> Layer {
 #[derive(Default)]
 struct Allowance(Mutex<(i64, u64)>);
 
-/// Counts requests without a valid key by themselves, and refuses those beyond an allowance. Others may send one at this interval, in
-/// seconds.
-fn allowance(b: &mut Build, others_every: Option<i64>) {
+/// Counts requests without a valid key by themselves, and refuses those beyond an allowance.
+fn allowance(b: &mut Build) {
     const MINUTE: i64 = 60;
-    b.layer(Layer::default().after(move |request, response, server| {
+    b.layer(Layer::default().after(|request, response, server| {
         let is_open =
             request.authorization().split_once(' ').is_some_and(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
         if response.status != 401 || is_open && server.key_of(request).is_some() {
@@ -39,14 +38,12 @@ fn allowance(b: &mut Build, others_every: Option<i64>) {
         let allowance = server.own::<Allowance>();
         let mut used = allowance.0.lock().unwrap_or_else(PoisonError::into_inner);
         *used = if used.0 == minute { (minute, used.1 + 1) } else { (minute, 1) };
-        let of_others = others_every.map_or(0, |every| (now - minute) / every).unsigned_abs();
-        let counted = used.1 + of_others;
-        if counted > ALLOWANCE {
+        if used.1 > ALLOWANCE {
             response.refuse(429);
             response.set("retry-after", minute + MINUTE - now);
         }
         response.set("x-ratelimit-limit", ALLOWANCE);
-        response.set("x-ratelimit-remaining", ALLOWANCE.saturating_sub(counted));
+        response.set("x-ratelimit-remaining", ALLOWANCE.saturating_sub(used.1));
         response.set("x-ratelimit-reset", minute + MINUTE);
     }));
 }
@@ -72,13 +69,6 @@ pub const CHOICES: &[Choice] = &[
         "forty-a-minute",
         "Callers without a key have an allowance of forty requests a minute, and get 429 beyond it.",
         "a limiter by address in front of the check of keys",
-        |b| allowance(b, None),
-    ),
-    other(
-        "headers.anonymous",
-        "forty-a-minute-with-others",
-        "Callers without a key have an allowance of forty requests a minute, of which others use one every three seconds.",
-        "a limiter by address, behind which others are",
-        |b| allowance(b, Some(3)),
+        allowance,
     ),
 ];
