@@ -1,5 +1,6 @@
 use super::*;
 use crate::catalogue::plan::PlanLimits;
+use crate::trace::knowledge::Fact;
 use crate::trace_builder::TraceBuilder;
 
 const NONE: [[usize; 0]; 0] = [];
@@ -52,6 +53,16 @@ fn of_two_answers_some_seconds_apart_one_at_the_most_comes_at_the_end_of_its_win
     let slow = answers(&[(0, 1)]).slow(4).wait(4).window(-3).list(200, 5, 7).slow(4);
     assert_eq!(held(slow, lies_ahead), NONE, "the headers are from when the requests came in");
     assert_eq!(held(answers(&[(0, 1)]).wait(10).window(1).list(200, 5, 8), lies_ahead), NONE, "another limit");
+}
+
+#[test]
+fn what_a_withheld_time_leaves_unknown_is_held_against_no_other_answer() {
+    let moved =
+        |builder: TraceBuilder| builder.wait(10).window(3_577).list(200, 5, 7).failures_of("headers.reset-time");
+    let first = || TraceBuilder::new().window(3_600).list(200, 5, 7);
+    assert_eq!(moved(first()), [[2, 1]]);
+    let withheld = first().change_last(|exchange| exchange.known.withheld.insert(Fact::Times));
+    assert_eq!(moved(withheld), NONE);
 }
 
 #[test]
