@@ -24,7 +24,7 @@ impl Anonymous {
     pub fn new(history: &History<'_>) -> Anonymous {
         let callers: Vec<&Entry<'_>> =
             history.entries.iter().filter(|entry| entry.credential.is_invalid() && entry.status().is_some()).collect();
-        if !callers.iter().any(|entry| entry.status() == Some(429)) || shares_the_keys_count(history, &callers) {
+        if !callers.iter().any(|entry| entry.status() == Some(429)) || shares_the_keys_count(&callers) {
             return Anonymous::default();
         }
         let mut explained = HashSet::new();
@@ -64,18 +64,23 @@ fn is_exhausted(callers: &[&Entry<'_>]) -> bool {
 /// Whether a refusal reports that nothing remains of the allowance that the last answer to these callers reported, and others are seen to
 /// use it: between two answers it fell by more than the one request that was sent.
 fn is_exhausted_by_others(callers: &[&Entry<'_>], refused: &Entry<'_>) -> bool {
-    let counted = |entry: &Entry<'_>| window(entry).filter(|_| entry.status() == Some(401));
-    let falls_by_more = |pair: &[&Entry<'_>]| {
-        let (Some(first), Some(second)) = (counted(pair[0]), counted(pair[1])) else { return false };
-        let fell = first.remaining.saturating_sub(second.remaining);
-        // Were the requests with a key between the two counted, it would have fallen by all of them.
-        let keyed = (pair[1].exchange.number - pair[0].exchange.number) as u64 - 1;
-        let is_of_others = fell > 1 && (keyed == 0 || fell < keyed + 1);
-        pair[0].precedes(pair[1]) && first.is_same(second) && is_of_others
-    };
-    let last = callers.iter().rev().find_map(|entry| counted(entry));
+    let last = callers.iter().rev().filter(|entry| entry.status() == Some(401)).find_map(|entry| window(entry));
     let is_empty = |last: Window| window(refused).is_some_and(|now| now.remaining == 0 && now.is_same(last));
-    last.is_some_and(is_empty) && callers.windows(2).any(falls_by_more)
+    // Were the requests in between counted, it would have fallen by all of them.
+    let is_of_others = |(fell, between): (u64, u64)| fell > 1 && (between == 0 || fell < between + 1);
+    last.is_some_and(is_empty) && falls(callers).any(is_of_others)
+}
+
+/// By how much each two answers that follow each other show less to remain in one window, and how many requests, which all have a key,
+/// were sent between the two.
+fn falls(callers: &[&Entry<'_>]) -> impl Iterator<Item = (u64, u64)> {
+    callers.windows(2).filter_map(|pair| {
+        let [first, second] = [pair[0], pair[1]].map(|entry| window(entry).filter(|_| entry.status() == Some(401)));
+        let (first, second) = (first?, second?);
+        let between = (pair[1].exchange.number - pair[0].exchange.number) as u64 - 1;
+        let fell = first.remaining.checked_sub(second.remaining)?;
+        (pair[0].precedes(pair[1]) && first.is_same(second)).then_some((fell, between))
+    })
 }
 
 fn window(entry: &Entry<'_>) -> Option<Window> {
@@ -93,17 +98,12 @@ fn is_last(last: Window, before: &[Window], since: u64) -> bool {
 }
 
 /// Whether requests with a key lower what is reported to callers without one: then the allowance is not theirs. Others may lower it by as
-/// much by chance, but not between all answers.
-fn shares_the_keys_count(history: &History<'_>, callers: &[&Entry<'_>]) -> bool {
-    let falls = callers.windows(2).filter_map(|pair| {
-        let (first, second) = (window(pair[0])?, window(pair[1])?);
-        let between = pair[0].exchange.number..pair[1].exchange.number.saturating_sub(1);
-        let keyed = history.entries.get(between).unwrap_or_default().len() as u64;
-        let fell = first.remaining.checked_sub(second.remaining)?;
-        (first.is_same(second) && keyed >= CONCLUSIVE).then_some((fell, keyed + 1))
-    });
-    let falls: Vec<(u64, u64)> = falls.collect();
-    falls.iter().any(|(fell, sent)| fell == sent) && falls.iter().all(|(fell, sent)| fell >= sent)
+/// much by chance, but not between all answers, and are seen to where no request with a key is in between.
+fn shares_the_keys_count(callers: &[&Entry<'_>]) -> bool {
+    let conclusive: Vec<(u64, u64)> = falls(callers).filter(|(_, between)| *between >= CONCLUSIVE).collect();
+    conclusive.iter().any(|(fell, between)| *fell == between + 1)
+        && conclusive.iter().all(|(fell, between)| *fell > *between)
+        && !falls(callers).any(|(fell, between)| fell > 1 && between == 0)
 }
 
 #[cfg(test)]
@@ -222,9 +222,10 @@ mod tests {
         let shared = |keyless: u64| {
             let builder = TraceBuilder::new().key("nobody").list(401, 9, 10).key("sk-Key1");
             let builder = builder.lists(10, &[(200, 8), (200, 7), (200, 6)]).key("nobody");
-            let trace = builder.lists(10, &[(401, keyless), (401, 1), (401, 0), (429, 0)]).trace();
+            let left: Vec<(u16, u64)> = (0..=keyless).rev().map(|left| (401, left)).chain([(429, 0)]).collect();
+            let trace = builder.lists(10, &left).trace();
             let history = History::new(&trace);
-            Anonymous::new(&history).explains(&history.entries[7])
+            Anonymous::new(&history).explains(&history.entries[trace.exchanges.len() - 1])
         };
         assert!(shared(8), "each is counted by itself");
         let by_chance = TraceBuilder::new().key("nobody").list(401, 20, 30).key("sk-Key1");
