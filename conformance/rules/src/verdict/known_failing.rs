@@ -130,11 +130,8 @@ impl Entry {
     /// The entry as TOML, as [`KnownFailing::parse`] reads it.
     #[must_use]
     pub fn toml(&self) -> String {
-        // Without control characters, which TOML writes otherwise, a string of JSON is one of TOML.
-        let quoted = |text: &str| {
-            let printable: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-            serde_json::Value::from(printable).to_string()
-        };
+        // A string of JSON is one of TOML, but for the one control character that JSON does not escape.
+        let quoted = |text: &str| serde_json::Value::from(text).to_string().replace('\u{7f}', "\\u007f");
         let expires = self.expires.map(|day| format!("expires = {}\n", quoted(&day.to_string())));
         let (id, reason) = (quoted(&self.id), quoted(&self.reason));
         format!("[[known-failing]]\nid = {id}\nreason = {reason}\n{}", expires.unwrap_or_default())
@@ -197,6 +194,13 @@ mod tests {
         assert_eq!(applied(Status::Pass, true, ""), (Status::StaleKnownFailing, Verdict::Violates));
         assert_eq!(applied(Status::NotExercised, true, "2026-05-31"), (Status::NotExercised, Verdict::Incomplete));
         assert_eq!(applied(Status::NotExercised, false, ""), (Status::NotExercised, Verdict::Conforms));
+    }
+
+    #[test]
+    fn an_entry_that_is_written_is_read_as_it_was() {
+        let written = Entry::new("list.array", "a \"ticket\"\nof two lines \\ \u{1}\u{7f}", Some(TODAY));
+        let read = KnownFailing::parse(&written.toml()).unwrap();
+        assert_eq!(read.entry("list.array"), Some(&written));
     }
 
     #[test]
