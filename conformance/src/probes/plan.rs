@@ -43,7 +43,7 @@ const IN_TURN: usize = 7 + 12;
 pub enum Turn {
     /// Create, and list if there is a second; then the run waits for the key to recover.
     First,
-    /// List, get and orders, without waiting: with the quota key, if there is one.
+    /// List, get, a creation that is not JSON, and orders, without waiting: with the quota key, if there is one.
     Second,
 }
 

@@ -77,7 +77,7 @@ fn falls(callers: &[&Entry<'_>]) -> impl Iterator<Item = (u64, u64)> {
     callers.windows(2).filter_map(|pair| {
         let [first, second] = [pair[0], pair[1]].map(|entry| window(entry).filter(|_| entry.status() == Some(401)));
         let (first, second) = (first?, second?);
-        let between = (pair[1].exchange.number - pair[0].exchange.number) as u64 - 1;
+        let between = pair[1].exchange.number.saturating_sub(pair[0].exchange.number + 1) as u64;
         let fell = first.remaining.checked_sub(second.remaining)?;
         (pair[0].precedes(pair[1]) && first.is_same(second)).then_some((fell, between))
     })
