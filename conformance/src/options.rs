@@ -53,6 +53,8 @@ pub struct Transport {
     pub ca_certificates: Vec<u8>,
     /// A proxy for every request. The environment's proxy settings are not used.
     pub proxy: Option<String>,
+    /// The Unix socket that every connection is made to. The base URL still gives the scheme, the `Host` field and the path.
+    pub unix_socket: Option<PathBuf>,
     /// Header fields to send with every request.
     pub headers: Vec<(String, String)>,
 }
@@ -143,6 +145,7 @@ impl Options {
                 timeout: Options::TIMEOUT,
                 ca_certificates: Vec::new(),
                 proxy: None,
+                unix_socket: None,
                 headers: Vec::new(),
             },
             api_key: ApiKey::new(api_key)?,

@@ -3,13 +3,13 @@
 mod lab;
 mod mock;
 
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use jiff::Timestamp;
 
+use crate::address::Address;
 use crate::plan::{Limits, Plan};
 pub use lab::{ChallengeArgs, LabArgs, ListArgs, ListFormat, ReportFile, ReportFormat};
 pub use mock::MockArgs;
@@ -61,9 +61,9 @@ pub struct ServeArgs {
     #[command(flatten)]
     pub db: DbArgs,
 
-    /// The address to listen on; port 0 takes a free one
-    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8080")]
-    pub listen: SocketAddr,
+    /// The address to listen on; port 0 takes a free one. Or unix:PATH: a Unix socket that only this user can connect to
+    #[arg(long, value_name = "ADDRESS:PORT|unix:PATH", default_value = "127.0.0.1:8080")]
+    pub listen: Address,
 
     /// The path below which the API lives
     #[arg(long, value_name = "PATH", default_value = "/v1", value_parser = base_path)]
@@ -273,9 +273,9 @@ pub struct RevokeArgs {
 /// Options of `reference health`.
 #[derive(Debug, Args)]
 pub struct HealthArgs {
-    /// The address of the server; it must serve HTTP without TLS
-    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8080")]
-    pub address: SocketAddr,
+    /// The address of the server, as given to `serve --listen`; it must serve HTTP without TLS
+    #[arg(long, value_name = "ADDRESS:PORT|unix:PATH", default_value = "127.0.0.1:8080")]
+    pub address: Address,
 
     /// How long to wait for its answer
     #[arg(long, value_name = "SECONDS", default_value = "3", value_parser = seconds)]

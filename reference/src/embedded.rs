@@ -1,11 +1,11 @@
-//! A whole server inside another program: on a free loopback port, with a temporary database.
+//! A whole server inside another program: on a loopback port or a Unix socket, with a temporary database.
 
-use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
+use crate::address::Address;
 use crate::app::{App, AppOptions, RequestLimits};
 use crate::clock::Clock;
 use crate::keys::{self, ApiKey, IssueError};
@@ -26,6 +26,16 @@ pub struct EmbeddedOptions {
     pub plan: Plan,
     /// Where its time comes from.
     pub clock: Clock,
+    /// Where it listens.
+    pub listen: Address,
+}
+
+impl EmbeddedOptions {
+    /// A server on a free loopback port.
+    #[must_use]
+    pub fn new(plan: Plan, clock: Clock) -> Self {
+        Self { plan, clock, listen: Address::LOOPBACK }
+    }
 }
 
 /// Why an embedded server did not start.
@@ -40,8 +50,8 @@ pub enum EmbeddedError {
     /// Its key could not be issued.
     #[error("no API key: {0}")]
     Key(#[from] IssueError),
-    /// No loopback port could be opened.
-    #[error("no loopback port: {0}")]
+    /// The server cannot listen there.
+    #[error("cannot listen: {0}")]
     Listen(#[from] std::io::Error),
 }
 
@@ -60,7 +70,7 @@ impl Embedded {
     ///
     /// # Errors
     ///
-    /// [`EmbeddedError`] when there is no place for the database or no free port.
+    /// [`EmbeddedError`] when there is no place for the database, or the address cannot be had.
     pub async fn start(options: EmbeddedOptions) -> Result<Self, EmbeddedError> {
         Self::start_varied(options, None).await
     }
@@ -70,7 +80,7 @@ impl Embedded {
     ///
     /// # Errors
     ///
-    /// [`EmbeddedError`] when there is no place for the database or no free port.
+    /// [`EmbeddedError`] when there is no place for the database, or the address cannot be had.
     pub async fn start_as(options: EmbeddedOptions, variation: Variation) -> Result<Self, EmbeddedError> {
         Self::start_varied(options, Some(variation)).await
     }
@@ -102,7 +112,7 @@ impl Embedded {
             }
             None => None,
         };
-        let server = Server::bind((Ipv4Addr::LOCALHOST, 0).into(), app, lab, None, ServeOptions::default())?;
+        let server = Server::bind(&options.listen, app, lab, None, ServeOptions::default())?;
         let base_url = server.base_url()?;
         let (stop, stopped) = oneshot::channel();
         let server = tokio::spawn(server.run(async {

@@ -11,6 +11,7 @@
 //! date comes from [`clock`]. In [`lab`] are layers that make of all this another lawful server, or a broken one.
 
 pub mod access;
+pub mod address;
 pub mod app;
 pub mod auth;
 mod body_cache;

@@ -61,7 +61,7 @@ async fn judge_embedded(invocation: Invocation) -> anyhow::Result<ExitCode> {
         None => "pro".parse()?,
     };
     let clock = Clock::starting_at(shortly_before_a_minute()?);
-    let server = Embedded::start(EmbeddedOptions { plan: plan(&judged), clock })
+    let server = Embedded::start(EmbeddedOptions::new(plan(&judged), clock))
         .await
         .context("the embedded reference server did not start")?;
     let code = invocation

@@ -156,6 +156,16 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "URL", env = "CONFORM_PROXY", help_heading = "Transport")]
     pub proxy: Option<String>,
 
+    /// Unix socket to connect to, instead of the host and port of the base URL, which still names the host and the path
+    #[arg(
+        long,
+        value_name = "PATH",
+        env = "CONFORM_UNIX_SOCKET",
+        conflicts_with = "proxy",
+        help_heading = "Transport"
+    )]
+    pub unix_socket: Option<PathBuf>,
+
     /// Header field to send with every request, as `Name: value` (repeatable; in the variable, one per line)
     #[arg(long, value_name = "FIELD", env = "CONFORM_HEADER", value_delimiter = '\n', help_heading = "Transport")]
     pub header: Vec<HeaderField>,

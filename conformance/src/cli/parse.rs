@@ -46,6 +46,9 @@ pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Invocation, Exi
     if arguments.base_url.is_none() && !arguments.replica.is_empty() {
         return Err(usage(&UsageError::ReplicaWithoutTarget));
     }
+    if arguments.base_url.is_none() && arguments.unix_socket.is_some() {
+        return Err(usage(&UsageError::SocketWithoutTarget));
+    }
     let has_target = arguments.base_url.is_some() || arguments.container.image.is_some();
     if !has_target && ["api_key", "quota_key"].iter().any(|key| configuration.is_typed(key)) {
         return Err(usage(&UsageError::KeyWithoutTarget));

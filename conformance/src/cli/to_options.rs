@@ -50,6 +50,7 @@ impl Arguments {
         options.invoked.ca_cert = self.ca_cert.clone();
         options.invoked.known_failing = self.known_failing.clone();
         options.transport.proxy = self.proxy.clone();
+        options.transport.unix_socket = self.unix_socket.clone();
         options.transport.headers = self.header.iter().map(|field| (field.name.clone(), field.value.clone())).collect();
         options.transport.timeout = Duration::from_secs(self.timeout);
         options.wait = Duration::from_secs(self.wait);

@@ -48,6 +48,11 @@ pub(super) enum UsageError {
     /// Replicas of what is started for the run are not known before.
     #[error("--replica needs --base-url URL: it names further addresses of the same service")]
     ReplicaWithoutTarget,
+    /// A socket has no path of its own below which the API stands.
+    #[error(
+        "--unix-socket needs --base-url URL, which names the host and the path of the API, such as http://localhost/v1"
+    )]
+    SocketWithoutTarget,
     /// The report of an earlier run cannot be used.
     #[error("cannot rerun {path}: {problem}")]
     Rerun {

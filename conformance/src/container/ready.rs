@@ -52,6 +52,7 @@ async fn responds(docker: &Docker, container: &str, url: &str, accepts: fn(u16) 
         timeout: TIMEOUT,
         ca_certificates: Vec::new(),
         proxy: None,
+        unix_socket: None,
         headers: Vec::new(),
     };
     // A client for plain HTTP without a proxy can always be built.

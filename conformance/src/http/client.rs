@@ -5,6 +5,8 @@
 //! next, and each exchange can be repeated alone. The exceptions are requests that test what a server leaves on a connection: they share
 //! one that is kept open.
 
+use std::path::Path;
+
 use reqwest::Method;
 use reqwest::header::{ACCEPT_ENCODING, HeaderMap, HeaderValue};
 use reqwest::redirect::Policy;
@@ -24,6 +26,10 @@ pub enum ClientError {
     /// The URL of the proxy is not valid.
     #[error("--proxy: not a proxy URL such as http://proxy.example:3128. Nothing was sent.")]
     Proxy,
+    /// This system has no Unix sockets.
+    #[cfg(not(unix))]
+    #[error("--unix-socket: this system has no Unix sockets; connect to a host and port. Nothing was sent.")]
+    UnixSocket,
     /// Any other error.
     #[error("cannot build the HTTP client: {0}")]
     Build(#[from] reqwest::Error),
@@ -44,7 +50,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// [`ClientError`] when the certificates or the proxy URL are not valid.
+    /// [`ClientError`] when the certificates or the proxy URL are not valid, or the system has no Unix sockets.
     pub fn new(transport: Transport) -> Result<Client, ClientError> {
         // Another part of the process may have chosen a provider already; any will do.
         let _already_installed = rustls::crypto::ring::default_provider().install_default();
@@ -148,10 +154,26 @@ fn builder(transport: &Transport) -> Result<reqwest::ClientBuilder, ClientError>
         .redirect(Policy::none())
         .timeout(transport.timeout)
         .user_agent(concat!("animal-store-conform/", env!("CARGO_PKG_VERSION")));
-    Ok(match &transport.proxy {
+    let builder = match &transport.proxy {
         Some(proxy) => builder.proxy(usable_proxy(proxy).ok_or(ClientError::Proxy)?),
         None => builder.no_proxy(),
-    })
+    };
+    match &transport.unix_socket {
+        Some(path) => over_unix_socket(builder, path),
+        None => Ok(builder),
+    }
+}
+
+/// Connects to a Unix socket instead of the hosts of the addresses.
+#[cfg(unix)]
+#[expect(clippy::unnecessary_wraps, reason = "elsewhere it is an error")]
+fn over_unix_socket(builder: reqwest::ClientBuilder, path: &Path) -> Result<reqwest::ClientBuilder, ClientError> {
+    Ok(builder.unix_socket(path))
+}
+
+#[cfg(not(unix))]
+fn over_unix_socket(_: reqwest::ClientBuilder, _: &Path) -> Result<reqwest::ClientBuilder, ClientError> {
+    Err(ClientError::UnixSocket)
 }
 
 /// The root certificates that are compiled in, for a system without any.

@@ -13,6 +13,7 @@ use crate::http::client::Client;
 use crate::http::clock::Clock;
 use crate::http::pacing::{self, Advice};
 use crate::interrupt::Interrupt;
+use crate::options::Transport;
 use crate::redaction::Redactor;
 use animal_store_rules::trace::exchange::{Exchange, FailureKind, Outcome, Request};
 use animal_store_rules::trace::json::{MAX_VALUES, count_values};
@@ -216,10 +217,10 @@ impl<'r> Session<'r> {
         self.seed
     }
 
-    /// The proxy that every request goes through, if there is one.
+    /// How the requests reach their addresses.
     #[must_use]
-    pub fn proxy(&self) -> Option<&str> {
-        self.client.transport().proxy.as_deref()
+    pub fn transport(&self) -> &Transport {
+        self.client.transport()
     }
 
     /// The main key.
@@ -300,7 +301,7 @@ impl<'r> Session<'r> {
             self.record(request, outcome, sent_at, received_at);
         }
         if self.spread.is_some()
-            && let Some(unusable) = target::unusable_replica(&self.trace, self.proxy(), &self.key(), before)
+            && let Some(unusable) = target::unusable_replica(&self.trace, self.transport(), &self.key(), before)
         {
             return Err(Stop::Unusable(Box::new(unusable)));
         }

@@ -1,7 +1,9 @@
 //! What the first responses of an address show: whether the API is there, and accepts the key.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::options::Transport;
 use crate::redaction::without_password;
 use animal_store_rules::request::credential_of;
 use animal_store_rules::trace::exchange::{Exchange, Failure, FailureKind, Outcome, Request};
@@ -33,6 +35,19 @@ pub enum Unusable {
     Unresolved {
         /// The base URL.
         base_url: String,
+        /// The error of the client.
+        detail: String,
+        /// How long the run waited for the server.
+        waited: Duration,
+    },
+    /// The Unix socket does not accept connections.
+    #[error(
+        "cannot connect to the Unix socket {}{}: {detail}\n  Check that the server is running, and that --unix-socket names the socket that it listens on.{}",
+        path.display(), after(.waited), advice(.waited)
+    )]
+    NoSocket {
+        /// The path of the socket.
+        path: PathBuf,
         /// The error of the client.
         detail: String,
         /// How long the run waited for the server.
@@ -124,13 +139,13 @@ pub(super) fn is_unreachable(exchange: &Exchange) -> bool {
 /// Why another address than the base URL cannot be judged, if the exchanges from this place on show it. The first requests of the run that
 /// are sent to an address are its preflight, so that it costs none of its own. What accepts no key may still be judged: others accept it.
 #[must_use]
-pub(super) fn unusable_replica(trace: &Trace, proxy: Option<&str>, key: &ApiKey, from: usize) -> Option<Unusable> {
+pub(super) fn unusable_replica(trace: &Trace, transport: &Transport, key: &ApiKey, from: usize) -> Option<Unusable> {
     let exchanges = &trace.exchanges;
     exchanges[from..].iter().find_map(|exchange| {
         let replica = exchange.request.replica.filter(|replica| *replica > 0)?;
         let is_one = |other: &&Exchange| other.request.replica == Some(replica);
         let mut first = exchanges.iter().filter(is_one);
-        let target = Target::of(&trace.context, &exchange.request, proxy, key.clone(), Duration::ZERO);
+        let target = Target::of(&trace.context, &exchange.request, transport, key.clone(), Duration::ZERO);
         if is_unreachable(exchange) && first.next().is_some_and(|first| first.number == exchange.number) {
             return target.doubt(exchange).map(|doubt| Unusable::Replica(Box::new(doubt)));
         }
@@ -158,6 +173,7 @@ pub(super) fn unusable_quota_key(answers: &[Exchange], key: &ApiKey) -> Option<U
 pub(super) struct Target {
     base_url: String,
     proxy: Option<String>,
+    unix_socket: Option<PathBuf>,
     key: ApiKey,
     waited: Duration,
 }
@@ -167,11 +183,17 @@ impl Target {
     pub(super) fn of(
         context: &Context,
         request: &Request,
-        proxy: Option<&str>,
+        transport: &Transport,
         key: ApiKey,
         waited: Duration,
     ) -> Target {
-        Target { base_url: context.address_of(request).to_owned(), proxy: proxy.map(without_password), key, waited }
+        Target {
+            base_url: context.address_of(request).to_owned(),
+            proxy: transport.proxy.as_deref().map(without_password),
+            unix_socket: transport.unix_socket.clone(),
+            key,
+            waited,
+        }
     }
 
     /// Why a response is inconclusive, if it is.
@@ -203,6 +225,9 @@ impl Target {
         let (base_url, detail, waited) = (self.base_url.clone(), failure.detail.clone(), self.waited);
         let tls =
             |hint: &str| Unusable::Tls { base_url: base_url.clone(), detail: detail.clone(), hint: hint.to_owned() };
+        if let (FailureKind::Connect, Some(path)) = (failure.kind, &self.unix_socket) {
+            return Unusable::NoSocket { path: path.clone(), detail, waited };
+        }
         match (failure.kind, &self.proxy) {
             (FailureKind::Connect | FailureKind::Unresolved, Some(proxy)) => {
                 Unusable::NoProxy { proxy: proxy.clone(), detail }

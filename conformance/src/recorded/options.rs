@@ -24,6 +24,8 @@ pub(super) struct RunOptions {
     known_failing: String,
     ca_cert: Option<PathBuf>,
     proxy: Option<String>,
+    #[serde(default)]
+    unix_socket: Option<PathBuf>,
     headers: Vec<(String, String)>,
     plan: Option<String>,
     profile: Profile,
@@ -58,6 +60,7 @@ impl RunOptions {
             known_failing: options.known_failing.toml(),
             ca_cert: invoked.ca_cert.clone(),
             proxy: transport.proxy.as_deref().map(crate::redaction::without_password),
+            unix_socket: transport.unix_socket.clone(),
             headers: transport.headers.clone(),
             plan: options.plan.as_ref().map(ToString::to_string),
             profile: options.scope.profile,
@@ -104,6 +107,7 @@ impl RunOptions {
         options.transport.timeout = Duration::from_millis(self.timeout_ms);
         options.wait = Duration::from_millis(self.wait_ms);
         options.transport.proxy = self.proxy;
+        options.transport.unix_socket = self.unix_socket;
         options.transport.headers = self.headers;
         options.cases = self.cases;
         options.replay = self.replay;

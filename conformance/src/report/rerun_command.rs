@@ -60,6 +60,9 @@ pub(crate) fn curl_options(options: &Options) -> Vec<String> {
     if let Some(proxy) = &options.transport.proxy {
         option("-x", without_password(proxy));
     }
+    if let Some(path) = &options.transport.unix_socket {
+        option("--unix-socket", path.display().to_string());
+    }
     for (name, value) in &options.transport.headers {
         option("-H", if value.is_empty() { format!("{name};") } else { format!("{name}: {value}") });
     }
@@ -102,6 +105,7 @@ fn arguments(options: &Options) -> Vec<(&'static str, Option<String>)> {
     add("--concurrency", number(options.concurrency, Options::CONCURRENCY));
     add("--ca-cert", file(&invoked.ca_cert));
     add("--proxy", transport.proxy.as_deref().map(without_password));
+    add("--unix-socket", file(&transport.unix_socket));
     transport.headers.iter().for_each(|(name, value)| add("--header", Some(format!("{name}: {value}"))));
     add("--seed", Some(options.seed.to_string()));
     add("--replay", options.replay.map(|case| case.to_string()));
@@ -141,6 +145,7 @@ mod tests {
         options.assumed_date = "2030-12-05T00:00:00Z".parse().ok();
         options.transport.timeout = Duration::from_secs(3);
         options.transport.proxy = Some("http://me:secret@proxy:3128".to_owned());
+        options.transport.unix_socket = Some("/run/api.sock".into());
         options.transport.headers = vec![("X-Tenant".to_owned(), "a b".to_owned())];
         options
     }
@@ -199,8 +204,7 @@ mod tests {
 
     #[test]
     fn curl_reaches_the_target_as_the_judge_does() {
-        let expected =
-            ["--cacert", "ca.pem", "-x", "http://(hidden)@proxy:3128", "-H", "X-Tenant: a b"].map(str::to_owned);
-        assert_eq!(curl_options(&unusual()), expected);
+        let expected = ["--cacert", "ca.pem", "-x", "http://(hidden)@proxy:3128", "--unix-socket", "/run/api.sock"];
+        assert_eq!(curl_options(&unusual()), [&expected[..], &["-H", "X-Tenant: a b"]].concat());
     }
 }

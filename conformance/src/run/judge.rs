@@ -42,7 +42,7 @@ use animal_store_rules::verdict::{self, RequirementVerdict, Verdict};
 ///
 /// # #[tokio::main]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let server = Embedded::start(EmbeddedOptions { plan: Plan::Pro, clock: Clock::system() }).await?;
+/// # let server = Embedded::start(EmbeddedOptions::new(Plan::Pro, Clock::system())).await?;
 /// # let (base_url, key) = (server.base_url(), server.api_key());
 /// let mut options = Options::new(base_url, key)?;
 /// options.scope.profile = Profile::Functional; // creates animals, and does not exhaust the key

@@ -7,6 +7,7 @@ use tokio::process::Command;
 
 use crate::candidate::{Candidate, KEY, Nature};
 use crate::faults::Fault;
+use crate::sockets;
 use crate::support::check;
 
 /// The program with these arguments, and without whatever the environment says to it.
@@ -15,8 +16,14 @@ pub(crate) fn command(args: &[&str]) -> Command {
     for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("CONFORM_")) {
         command.env_remove(name);
     }
-    command.args(args);
+    let base_url = args.iter().skip_while(|arg| **arg != "--base-url").nth(1);
+    command.args(args).envs(base_url.and_then(|base_url| variable(base_url)));
     command
+}
+
+/// The variable that names the Unix socket of a server, if it listens on one.
+pub(crate) fn variable(base_url: &str) -> Option<(&'static str, PathBuf)> {
+    sockets::of(base_url).map(|path| ("CONFORM_UNIX_SOCKET", path))
 }
 
 pub(crate) async fn conform(args: &[&str]) -> Output {

@@ -118,6 +118,7 @@ const SAMPLES: &[(&str, [&str; 4])] = &[
     ("ready_timeout", ["1", "2", "3", "4"]),
     ("ca_cert", ["/a", "/b", "'/c'", "'/d'"]),
     ("proxy", ["http://a:1", "http://b:1", "'http://c:1'", "'http://d:1'"]),
+    ("unix_socket", ["/a", "/b", "'/c'", "'/d'"]),
     ("header", ["A: 1", "B: 1", "['C: 1']", "['D: 1']"]),
     ("rerun", ["/a", "/b", "'/c'", "'/d'"]),
     ("fail_fast", ["true", "1", "true", "true"]),
@@ -132,9 +133,10 @@ const SAMPLES: &[(&str, [&str; 4])] = &[
     ("color", ["always", "never", "'auto'", "'always'"]),
 ];
 
-/// The samples that go together: an image is no server that runs already, and a rerun takes its requirements from a report.
+/// The samples that go together: an image is no server that runs already, a rerun takes its requirements from a report, and no
+/// proxy leads to a Unix socket.
 fn together() -> impl Iterator<Item = &'static (&'static str, [&'static str; 4])> {
-    SAMPLES.iter().filter(|(option, _)| !["image", "rerun"].contains(option))
+    SAMPLES.iter().filter(|(option, _)| !["image", "proxy", "rerun"].contains(option))
 }
 
 /// The option as it is typed, as a variable, and as a member of the file.
@@ -227,7 +229,7 @@ fn every_option_stands_in_the_samples_and_has_a_variable_of_its_name() {
 
 #[tokio::test]
 async fn a_run_takes_all_it_needs_from_the_environment_that_is_picked() {
-    let candidate = Candidate::start(Nature::default()).await;
+    let candidate = Candidate::start_on_port(Nature::default()).await;
     let place = Place::with(&format!(
         "profile = 'functional'\nreport = ['json=report.json']\n\
          [environments.here]\nbase_url = '{}'\napi_key_env = 'HERE_KEY'\n\

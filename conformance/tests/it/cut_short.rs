@@ -4,9 +4,9 @@ use animal_store_conformance::Judge;
 use animal_store_conformance::http::client::Client;
 use animal_store_conformance::http::clock::Clock;
 use animal_store_conformance::report::Report;
+use animal_store_reference::Plan;
 use animal_store_reference::lab::faults::faults;
 use animal_store_reference::lab::{Layer, Request as Asked, Response, ServerState, Variation};
-use animal_store_reference::{Embedded, EmbeddedOptions, Plan};
 use animal_store_rules::catalogue::scope::Profile;
 use animal_store_rules::trace::exchange::Request;
 use animal_store_rules::trace::keys::ApiKey;
@@ -14,7 +14,7 @@ use animal_store_rules::verdict::Verdict;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use crate::laboratory::beside;
+use crate::host::Host;
 use crate::support::{broken, options};
 
 /// Judges a reference server with a Free key of whose day so many requests have been used.
@@ -24,25 +24,21 @@ async fn judged_after(used: usize) -> Report {
 
 /// The same of a variation of the reference.
 async fn judged_as(used: usize, variation: Variation) -> Report {
-    let clock = Clock::stepping();
-    let embedded = EmbeddedOptions { plan: Plan::Free, clock: beside(&clock, "2026-06-01T12:00:00Z") };
-    let server = Embedded::start_as(embedded, variation).await.expect("a server");
-    let mut options = options(server.base_url(), Profile::Full);
-    options.api_key = ApiKey::new(server.api_key()).expect("a usable key");
+    let host = Host::start_at(Plan::Free, variation, Clock::stepping(), "2026-06-01T12:00:00Z").await;
+    let mut options = options(&host.base_url, Profile::Full);
+    options.api_key = ApiKey::new(&host.key).expect("a usable key");
     // Each wait is over at once.
     options.max_duration = Duration::from_mins(10);
     let client = Client::new(options.transport.clone()).expect("a client");
-    let request = Request::new("GET", "/pets").authorization(format!("Bearer {}", server.api_key()));
+    let request = Request::new("GET", "/pets").authorization(format!("Bearer {}", host.key));
     for sent in 0..used {
         if sent % 50 == 0 {
-            clock.sleep(Duration::from_mins(1)).await;
+            host.clock.sleep(Duration::from_mins(1)).await;
         }
         client.send(&request).await;
     }
-    clock.sleep(Duration::from_mins(1)).await;
-    let report = Judge::new(options).clock(clock).run().await.expect("a report");
-    server.shutdown().await;
-    report
+    host.clock.sleep(Duration::from_mins(1)).await;
+    Judge::new(options).clock(host.clock.clone()).run().await.expect("a report")
 }
 
 #[tokio::test(flavor = "multi_thread")]

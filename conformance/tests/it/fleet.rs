@@ -1,6 +1,7 @@
 //! A service with several addresses: what only several replicas get wrong is caught and attributed, and no lawful fleet is accused.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -13,12 +14,13 @@ use animal_store_conformance::{Judge, Options, RunError};
 use animal_store_rules::catalogue::scope::Profile;
 use animal_store_rules::trace::exchange::Connection;
 use animal_store_rules::verdict::{Status, Verdict};
-use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, UnixListener, UnixStream};
 use tokio::process::Command;
 
 use crate::candidate::{Candidate, KEY, Nature, PER_DAY};
-use crate::command_line::text;
+use crate::command_line::{text, variable};
 use crate::faults::Fault;
+use crate::sockets::Socket;
 use crate::{broken, options};
 
 /// A limit that the tour nearly exhausts, late enough in a window to see it end.
@@ -264,41 +266,47 @@ enum Balance {
     Sticky,
 }
 
-/// A balancer with one address before these servers, which passes connections on.
-async fn balancer(servers: &[Candidate], balance: Balance) -> String {
-    let backends: Vec<String> = servers
-        .iter()
-        .map(|server| server.base_url.trim_start_matches("http://").trim_end_matches("/v1").to_owned())
-        .collect();
-    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
-    let address = listener.local_addr().expect("an address");
-    let next = Arc::new(AtomicUsize::new(0));
-    tokio::spawn(async move {
-        while let Ok((mut client, peer)) = listener.accept().await {
-            let place = match balance {
-                Balance::RoundRobin => next.fetch_add(1, Ordering::Relaxed),
-                Balance::Sticky => usize::from(peer.is_ipv4()),
-            };
-            let backend = backends[place % backends.len()].clone();
-            tokio::spawn(async move {
-                if let Ok(mut server) = TcpStream::connect(backend).await {
-                    let _ended = tokio::io::copy_bidirectional(&mut client, &mut server).await;
-                }
-            });
-        }
-    });
-    format!("http://{address}/v1")
+/// A balancer before these servers, which passes connections on. It is a socket, and has any number of names.
+struct Balancer(Socket);
+
+impl Balancer {
+    fn start(servers: &[Candidate], balance: Balance) -> Balancer {
+        let backends: Vec<PathBuf> = servers.iter().map(|server| server.own_socket().expect("a socket")).collect();
+        let socket = Socket::new();
+        let listener = UnixListener::bind(socket.path()).expect("a socket");
+        let next = Arc::new(AtomicUsize::new(0));
+        tokio::spawn(async move {
+            while let Ok((mut client, _)) = listener.accept().await {
+                let place = match balance {
+                    Balance::RoundRobin => next.fetch_add(1, Ordering::Relaxed),
+                    Balance::Sticky => 1,
+                };
+                let backend = backends[place % backends.len()].clone();
+                tokio::spawn(async move {
+                    if let Ok(mut server) = UnixStream::connect(backend).await {
+                        let _ended = tokio::io::copy_bidirectional(&mut client, &mut server).await;
+                    }
+                });
+            }
+        });
+        Balancer(socket)
+    }
+
+    /// One of its addresses.
+    fn address(&self, name: &str) -> String {
+        format!("http://{name}.{}/v1", self.0.host())
+    }
 }
 
 #[tokio::test]
 async fn a_balancer_before_replicas_that_share_all_is_one_lawful_server() {
     for balance in [Balance::RoundRobin, Balance::Sticky] {
         let fleet = Candidate::start_fleet(&[small(); 2]).await;
-        let address = balancer(&fleet, balance).await;
+        let balancer = Balancer::start(&fleet, balance);
+        let (address, other) = (balancer.address("one"), balancer.address("other"));
         let report = fleet[0].judge(options_for(&[&address], Profile::Full)).await.expect("a verdict");
         assert_conforms(&report);
-        // Several balancers before one service are addresses of it as well.
-        let other = balancer(&fleet, Balance::RoundRobin).await;
+        // Several names of balancers before one service are addresses of it as well.
         let report = fleet[0].judge(options_for(&[&address, &other], Profile::Functional)).await.expect("a verdict");
         assert_conforms(&report);
     }
@@ -309,18 +317,20 @@ async fn behind_a_balancer_only_what_can_be_seen_is_held_against_replicas() {
     let (counting, storing) = (Nature { counts_apart: true, ..small() }, Nature { stores_apart: true, ..small() });
     for (nature, id) in [(counting, "quota.not-exceeded"), (storing, "pet.unique-id")] {
         let fleet = Candidate::start_fleet(&[nature; 2]).await;
-        let address = balancer(&fleet, Balance::RoundRobin).await;
+        let balancer = Balancer::start(&fleet, Balance::RoundRobin);
+        let address = balancer.address("one");
         let report = fleet[0].judge(options_for(&[&address], Profile::Full)).await.expect("a verdict");
         assert!(evidence(&report, id).iter().all(|evidence| evidence.attribution.is_none()), "there is one address");
         let fleet = Candidate::start_fleet(&[nature; 2]).await;
-        let address = balancer(&fleet, Balance::Sticky).await;
+        let balancer = Balancer::start(&fleet, Balance::Sticky);
+        let address = balancer.address("one");
         assert_conforms(&fleet[0].judge(options_for(&[&address], Profile::Full)).await.expect("a verdict"));
     }
 }
 
 #[tokio::test]
 async fn a_replica_that_cannot_be_reached_ends_the_run_and_is_named() {
-    let fleet = Candidate::start_fleet(&[small(); 2]).await;
+    let fleet = Candidate::start_fleet_on_ports(&[small(); 2]).await;
     let socket = TcpSocket::new_v4().expect("a socket");
     socket.bind(SocketAddr::from(([127, 0, 0, 1], 0))).expect("a free port");
     let silent = format!("http://{}/v1", socket.local_addr().expect("an address"));
@@ -343,7 +353,7 @@ async fn a_replica_that_cannot_be_reached_ends_the_run_and_is_named() {
 
 #[tokio::test]
 async fn a_replica_that_redirects_ends_the_run_and_no_key_goes_where_it_points() {
-    let fleet = Candidate::start_fleet(&[small()]).await;
+    let fleet = Candidate::start_fleet_on_ports(&[small()]).await;
     let elsewhere = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let place = elsewhere.local_addr().expect("an address");
     let redirect = move || async move {
@@ -419,7 +429,7 @@ async fn the_program_takes_replicas_and_refuses_one_address_twice() {
     let conform = |args: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_conform"));
         command.args(["--no-config", "--profile", "functional", "--cases", "0", "--seed", "7"]).args(args);
-        command.env("CONFORM_API_KEY", KEY).output()
+        command.envs(variable(first)).env("CONFORM_API_KEY", KEY).output()
     };
     let output = conform(&["--base-url", first, "--replica", second]).await.expect("the program starts");
     let shown = text(&output.stdout);

@@ -39,6 +39,7 @@ mod report_files;
 mod rules_command;
 mod sample;
 mod selection;
+mod sockets;
 mod support;
 
 use animal_store_conformance::Options;

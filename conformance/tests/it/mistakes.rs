@@ -42,7 +42,7 @@ async fn answering(head: &'static str, body: &'static str) -> String {
 async fn secure(authority: &std::path::Path) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let address = listener.local_addr().expect("an address");
-    let acceptor = tls::self_signed(address.ip(), authority).expect("a certificate");
+    let acceptor = tls::self_signed(Some(address.ip()), authority).expect("a certificate");
     tokio::spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {
             let Ok(mut stream) = acceptor.accept(stream).await else { continue };
@@ -65,7 +65,7 @@ impl Stage {
         std::fs::write(folder.join("known.toml"), "[[known-failing]]\nid = \"list.aray\"\nreason = \"x\"\n")
             .expect("a file");
         Stage {
-            candidate: Candidate::start(Nature::default()).await,
+            candidate: Candidate::start_on_port(Nature::default()).await,
             silent: format!("http://{nobody}/v1"),
             site: answering("200 OK\r\nContent-Type: text/html", "<h1>Welcome</h1>").await,
             secure: secure(&authority).await,
@@ -146,6 +146,9 @@ async fn each_mistake_is_reported_with_its_reason_and_what_to_type_next() {
         ("no-such-certificate", 2, at(&stage.secure, &["--ca-cert", "none.pem"])),
         ("no-proxy", 3, at(url, &["--proxy", stage.silent.trim_end_matches("/v1")])),
         ("wrong-proxy", 2, at(url, &["--proxy", "proxy:"])),
+        ("no-socket", 3, at(url, &["--unix-socket", "none.sock"])),
+        ("socket-without-base-url", 2, words(&["--unix-socket", "none.sock"])),
+        ("socket-and-proxy", 2, at(url, &["--unix-socket", "none.sock", "--proxy", "http://proxy.example:3128"])),
         ("wrong-plan", 2, at(url, &["--plan", "gold"])),
         ("unwritable-report", 3, at(url, &["--report", &missing])),
         ("misspelt-option", 2, at(url, &["--proflie", "full"])),

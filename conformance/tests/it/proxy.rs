@@ -195,7 +195,7 @@ async fn bodies_of_any_length_pass_with_a_length_or_in_chunks() {
 
 /// A reference server on a Free key, perhaps with a fault.
 pub(crate) async fn reference(fault: &str) -> Embedded {
-    let options = EmbeddedOptions { plan: Plan::Free, clock: Clock::system() };
+    let options = EmbeddedOptions::new(Plan::Free, Clock::system());
     match faults().into_iter().find(|known| known.name == fault) {
         Some(fault) => Embedded::start_as(options, fault.variation).await.expect("a server"),
         None => {

@@ -15,7 +15,7 @@ use crate::proxy::{Running, failed, http_client, reference, session, statuses};
 async fn with_tls(server: &Embedded, authority: &Path) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let address = listener.local_addr().expect("an address");
-    let acceptor = tls::self_signed(address.ip(), authority).expect("a certificate");
+    let acceptor = tls::self_signed(Some(address.ip()), authority).expect("a certificate");
     let behind = server.base_url().trim_start_matches("http://").trim_end_matches("/v1").to_owned();
     tokio::spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {

@@ -6,7 +6,8 @@ mod format;
 use animal_store_conformance::Judge;
 use animal_store_conformance::Options;
 use animal_store_conformance::http::clock::Clock;
-use animal_store_reference::{Embedded, EmbeddedOptions, Plan};
+use animal_store_reference::Plan;
+use animal_store_reference::lab::Variation;
 use animal_store_rules::catalogue::scope::Profile;
 use animal_store_rules::trace::Trace;
 use animal_store_rules::trace::exchange::{Body, Connection, Exchange, Request};
@@ -16,7 +17,7 @@ use base64::prelude::BASE64_STANDARD;
 use jiff::Timestamp;
 
 use crate::candidate::{Candidate, Nature, PER_DAY};
-use crate::laboratory::beside;
+use crate::host::Host;
 use crate::options;
 use format::{Answered, Asked, FORMAT, Head, Line};
 
@@ -53,16 +54,12 @@ async fn record_the_traces() {
 }
 
 async fn reference(plan: Plan, stated: &str, profile: Profile, cases: Option<usize>, start_at: &str) -> Trace {
-    let clock = Clock::stepping();
-    let embedded = EmbeddedOptions { plan, clock: beside(&clock, start_at) };
-    let server = Embedded::start(embedded).await.expect("a server");
-    let mut options = options(server.base_url(), profile);
-    options.api_key = ApiKey::new(server.api_key()).expect("a usable key");
+    let host = Host::start_at(plan, Variation::default(), Clock::stepping(), start_at).await;
+    let mut options = options(&host.base_url, profile);
+    options.api_key = ApiKey::new(&host.key).expect("a usable key");
     options.plan = Some(stated.parse().expect("a plan"));
     options.cases = cases;
-    let trace = probe(options, clock).await;
-    server.shutdown().await;
-    trace
+    probe(options, host.clock.clone()).await
 }
 
 async fn candidate(nature: Nature) -> Trace {

@@ -1,9 +1,10 @@
 //! The reference server conforms, on every plan.
 
-use animal_store_conformance::Judge;
 use animal_store_conformance::http::clock::Clock;
 use animal_store_conformance::probes::plan;
 use animal_store_conformance::report::Report;
+use animal_store_conformance::{Judge, Options};
+use animal_store_reference::lab::Variation;
 use animal_store_reference::{Embedded, EmbeddedOptions, Plan};
 use animal_store_rules::catalogue::scope::Profile;
 use animal_store_rules::history::History;
@@ -13,26 +14,39 @@ use animal_store_rules::trace::keys::ApiKey;
 use animal_store_rules::transcript::Transcript;
 use animal_store_rules::verdict::{Status, Verdict};
 
+use crate::host::Host;
 use crate::laboratory::beside;
 use crate::{broken, options};
 
-/// Judges an embedded reference server that starts at a time.
-async fn verdict_on(plan: Plan, stated: &str, profile: Profile, start_at: &str, clock: Clock) -> Report {
-    let embedded = EmbeddedOptions { plan, clock: beside(&clock, start_at) };
-    let server = Embedded::start(embedded).await.expect("a server");
-    let mut options = options(server.base_url(), profile);
-    options.api_key = ApiKey::new(server.api_key()).expect("a usable key");
-    options.plan = Some(stated.parse().expect("a plan"));
-    options.strict = true;
-    let report = Judge::new(options).clock(clock).run().await.expect("a verdict");
-    server.shutdown().await;
-    report
+/// A reference server that starts at a time, on the judge's clock.
+async fn reference(plan: Plan, start_at: &str) -> Host {
+    Host::start_at(plan, Variation::default(), Clock::stepping(), start_at).await
 }
 
-// The one that waits: what a stepping clock shows elsewhere is what real time shows here.
+/// Judges a reference server that starts at a time.
+async fn verdict_on(plan: Plan, stated: &str, profile: Profile, start_at: &str) -> Report {
+    let host = reference(plan, start_at).await;
+    let options = strictly(&host.base_url, &host.key, stated, profile);
+    Judge::new(options).clock(host.clock.clone()).run().await.expect("a verdict")
+}
+
+fn strictly(base_url: &str, key: &str, stated: &str, profile: Profile) -> Options {
+    let mut options = options(base_url, profile);
+    options.api_key = ApiKey::new(key).expect("a usable key");
+    options.plan = Some(stated.parse().expect("a plan"));
+    options.strict = true;
+    options
+}
+
+// The one that waits, and that goes over TCP: what a stepping clock and Unix sockets show elsewhere is what they show here.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_reference_conforms_on_a_free_key_within_its_budget() {
-    let report = verdict_on(Plan::Free, "free", Profile::Full, "2026-06-01T12:00:45Z", Clock::system()).await;
+    let clock = beside(&Clock::system(), "2026-06-01T12:00:45Z");
+    let embedded = EmbeddedOptions::new(Plan::Free, clock);
+    let server = Embedded::start(embedded).await.expect("a server");
+    let options = strictly(server.base_url(), server.api_key(), "free", Profile::Full);
+    let report = Judge::new(options).run().await.expect("a verdict");
+    server.shutdown().await;
     assert_eq!(report.verdict, Verdict::Conforms, "{:#?}", broken(&report));
     assert!(report.requests_with_key <= 150, "{} requests with the key", report.requests_with_key);
     let without = report.requests - report.requests_with_key;
@@ -46,7 +60,7 @@ async fn a_run_sends_no_more_than_its_plan_announces() {
         announced.plan = Some(stated.parse().expect("a plan"));
         let limits = announced.plan.as_ref().and_then(animal_store_conformance::Plan::plan_limits);
         let announced = plan::plan(&announced, limits, None);
-        let report = verdict_on(plan, stated, Profile::Full, "2026-06-01T12:00:45Z", Clock::stepping()).await;
+        let report = verdict_on(plan, stated, Profile::Full, "2026-06-01T12:00:45Z").await;
         let without = report.requests - report.requests_with_key;
         assert!(report.requests_with_key <= announced.keyed, "{stated}: {} of {announced:?}", report.requests_with_key);
         assert!(without <= announced.keyless, "{stated}: {without} without a key, of {announced:?}");
@@ -56,14 +70,11 @@ async fn a_run_sends_no_more_than_its_plan_announces() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_second_key_makes_a_run_shorter() {
     let run = |has_two_keys: bool| async move {
-        let clock = Clock::stepping();
-        let embedded = EmbeddedOptions { plan: Plan::Free, clock: beside(&clock, "2026-06-01T12:00:45Z") };
-        let server = Embedded::start(embedded).await.expect("a server");
-        let mut options = options(server.base_url(), Profile::Full);
-        options.api_key = ApiKey::new(server.api_key()).expect("a usable key");
-        options.quota_key = has_two_keys.then(|| ApiKey::new(server.second_api_key()).expect("a usable key"));
-        let report = Judge::new(options).clock(clock).run().await.expect("a verdict");
-        server.shutdown().await;
+        let host = reference(Plan::Free, "2026-06-01T12:00:45Z").await;
+        let mut options = options(&host.base_url, Profile::Full);
+        options.api_key = ApiKey::new(&host.key).expect("a usable key");
+        options.quota_key = has_two_keys.then(|| ApiKey::new(&host.quota_key).expect("a usable key"));
+        let report = Judge::new(options).clock(host.clock.clone()).run().await.expect("a verdict");
         assert_eq!(report.verdict, Verdict::Conforms, "{:#?}", broken(&report));
         report.duration_ms
     };
@@ -74,15 +85,14 @@ async fn a_second_key_makes_a_run_shorter() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_reference_conforms_on_a_pro_and_on_a_business_key() {
     for (plan, stated) in [(Plan::Pro, "pro"), (Plan::Business, "business")] {
-        let report = verdict_on(plan, stated, Profile::Full, "2026-06-01T12:00:45Z", Clock::stepping()).await;
+        let report = verdict_on(plan, stated, Profile::Full, "2026-06-01T12:00:45Z").await;
         assert_eq!(report.verdict, Verdict::Conforms, "{stated}: {:#?}", broken(&report));
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn on_an_enterprise_key_only_the_exhaustion_stays_out_of_reach() {
-    let report =
-        verdict_on(Plan::Enterprise, "enterprise", Profile::Full, "2026-06-01T12:00:45Z", Clock::stepping()).await;
+    let report = verdict_on(Plan::Enterprise, "enterprise", Profile::Full, "2026-06-01T12:00:45Z").await;
     assert_eq!(report.verdict, Verdict::Incomplete, "{:#?}", broken(&report));
     let gaps = report
         .requirements
@@ -98,7 +108,7 @@ async fn on_an_enterprise_key_only_the_exhaustion_stays_out_of_reach() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_reference_conforms_after_the_removal_as_well() {
     for start_at in ["2030-12-04T23:59:58Z", "2030-12-06T12:00:00Z"] {
-        let report = verdict_on(Plan::Pro, "pro", Profile::Functional, start_at, Clock::stepping()).await;
+        let report = verdict_on(Plan::Pro, "pro", Profile::Functional, start_at).await;
         let missed: Vec<_> = report.requirements.iter().filter(|r| r.status == Status::NotExercised).collect();
         let missed: Vec<_> = missed.into_iter().map(|r| (&r.id, &r.reason)).collect();
         let unfinished = &report.unfinished;
@@ -113,15 +123,11 @@ async fn the_reference_conforms_after_the_removal_as_well() {
 
 /// What a run against a reference server sends and gets.
 async fn trace_of(seed: u64) -> Trace {
-    let clock = Clock::stepping();
-    let embedded = EmbeddedOptions { plan: Plan::Pro, clock: beside(&clock, "2026-06-01T12:00:00Z") };
-    let server = Embedded::start(embedded).await.expect("a server");
-    let mut options = options(server.base_url(), Profile::Functional);
-    options.api_key = ApiKey::new(server.api_key()).expect("a usable key");
+    let host = reference(Plan::Pro, "2026-06-01T12:00:00Z").await;
+    let mut options = options(&host.base_url, Profile::Functional);
+    options.api_key = ApiKey::new(&host.key).expect("a usable key");
     options.seed = seed;
-    let (trace, _) = Judge::new(options).clock(clock).probe().await.expect("a trace");
-    server.shutdown().await;
-    trace
+    Judge::new(options).clock(host.clock.clone()).probe().await.expect("a trace").0
 }
 
 #[tokio::test(flavor = "multi_thread")]

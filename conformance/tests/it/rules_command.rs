@@ -1,16 +1,18 @@
 //! `rules`: the catalogue for people and machines, and examples that are true of a real server.
 
+use animal_store_conformance::explain;
 use animal_store_conformance::explain::examples;
 use animal_store_conformance::http::client::Client;
-use animal_store_conformance::{Options, explain};
-use animal_store_reference::clock::Clock;
-use animal_store_reference::{Embedded, EmbeddedOptions, Plan};
+use animal_store_reference::Plan;
+use animal_store_reference::lab::Variation;
+use animal_store_rules::catalogue::scope::Profile;
 use animal_store_rules::catalogue::{Party, catalogue};
 use animal_store_rules::trace::exchange::{Outcome, Request};
 use serde_json::Value;
 
 use crate::command_line::{conform, text};
-use crate::support::check;
+use crate::host::Host;
+use crate::support::{check, options};
 
 #[tokio::test]
 async fn the_list_names_every_requirement_and_a_beginning_narrows_it() {
@@ -67,17 +69,15 @@ fn the_explanations_are_the_reviewed_ones() {
 /// exhausted key and about clients are left to the rules.
 #[tokio::test]
 async fn the_reference_answers_the_examples_with_the_status_that_they_show() {
-    let server = Embedded::start(EmbeddedOptions { plan: Plan::Business, clock: Clock::system() })
-        .await
-        .expect("an embedded server");
-    let transport = Options::new(server.base_url(), server.api_key()).expect("an address and a key").transport;
+    let host = Host::start(Plan::Business, Variation::default()).await;
+    let transport = options(&host.base_url, Profile::Full).transport;
     let client = Client::new(transport).expect("a client");
     // Some examples fetch the first animal, which is there already.
-    let key = format!("Bearer {}", server.api_key());
+    let key = format!("Bearer {}", host.key);
     client.send(&Request::new("POST", "/pets").authorization(key).json(r#"{"name":"Rex","categoryId":7}"#)).await;
     for requirement in catalogue().of(Party::Server).filter(|r| !r.id.starts_with("quota.")) {
         let trace = examples::trace(&requirement.id);
-        let with_key = |text: &str| text.replace(trace.context.keys[0].reveal(), server.api_key());
+        let with_key = |text: &str| text.replace(trace.context.keys[0].reveal(), &host.key);
         for exchange in &trace.exchanges {
             let mut request = exchange.request.clone();
             request.authorization = request.authorization.as_deref().map(with_key);
@@ -87,5 +87,4 @@ async fn the_reference_answers_the_examples_with_the_status_that_they_show() {
             assert_eq!(Some(response.status), exchange.status(), "{}", requirement.id);
         }
     }
-    server.shutdown().await;
 }

@@ -4,12 +4,14 @@
 //! The tests are made of the tables of servers when the program starts, which the standard harness cannot do.
 
 mod archives;
+mod connections;
 mod figures;
 mod host;
 mod hostile;
 mod laboratory;
 mod saboteurs;
 mod session;
+mod sockets;
 mod support;
 mod trials;
 mod variants;
@@ -19,6 +21,10 @@ use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Trial};
 use support::{broken, options};
+
+/// The most TCP connections that this program may open, so that the tests run where a firewall tracks connections. The servers that
+/// are hostile below HTTP need some hundred.
+const MOST_CONNECTIONS: u64 = 5_000;
 
 fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
@@ -31,5 +37,16 @@ fn main() -> ExitCode {
     for trial in &trials {
         assert!(names.insert(trial.name()), "two tests are called {}", trial.name());
     }
-    libtest_mimic::run(&arguments, trials).exit_code()
+    let before = connections::opened();
+    let conclusion = libtest_mimic::run(&arguments, trials);
+    if let Some(opened) = connections::opened().zip(before).map(|(after, before)| after - before)
+        && opened > MOST_CONNECTIONS
+    {
+        eprintln!(
+            "{opened} TCP connections were opened meanwhile, more than {MOST_CONNECTIONS}: does a server of the tests listen on a port \
+             instead of a Unix socket? Other programs of this machine count as well."
+        );
+        return ExitCode::FAILURE;
+    }
+    conclusion.exit_code()
 }

@@ -10,6 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use crate::host::Host;
+use crate::sockets;
 
 /// What somebody does between two requests takes so long.
 const PAUSE: Duration = Duration::from_secs(2);
@@ -41,7 +42,8 @@ pub(crate) async fn session(host: &Host) -> Vec<Exchange> {
     // Tests of one program share the provider: whichever is first installs it.
     let _already_installed = rustls::crypto::ring::default_provider().install_default();
     let http = reqwest::Client::builder().no_proxy().tls_certs_only([]).redirect(reqwest::redirect::Policy::none());
-    let http = http.timeout(TIMEOUT).build().expect("a client");
+    let socket = sockets::of(&host.base_url).expect("a socket");
+    let http = http.unix_socket(socket).timeout(TIMEOUT).build().expect("a client");
     let mut session = Session { host, http, began: host.clock.now(), exchanges: Vec::new(), timeouts: 0 };
     session.visit().await;
     session.burst().await;

@@ -10,6 +10,8 @@ use animal_store_rules::catalogue::scope::Profile;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 
+use crate::sockets;
+
 /// The key that the judge is given.
 pub(crate) const KEY: &str = "sk-Candidate-Key-0001";
 
@@ -19,6 +21,7 @@ pub(crate) const QUOTA_KEY: &str = "sk-Quota/Key+0002";
 /// The options that the tests share. The seed is fixed, so that a red test is red again.
 pub(crate) fn options(base_url: &str, profile: Profile) -> Options {
     let mut options = Options::new(base_url, KEY).expect("an address and a key");
+    options.transport.unix_socket = sockets::of(base_url);
     options.scope.profile = profile;
     options.seed = 7;
     options.max_duration = Duration::from_mins(3);

@@ -8,6 +8,7 @@ use tokio_rustls::TlsAcceptor;
 
 use super::mock;
 use super::outcome::{Failure, print};
+use crate::address::Address;
 use crate::app::{App, AppOptions, RequestLimits};
 use crate::clock::Clock;
 use crate::config::ServeArgs;
@@ -79,7 +80,7 @@ async fn serve(args: &ServeArgs, stopped: oneshot::Receiver<&'static str>) -> Re
     };
     let (tls, authority) = tls(args, &location)?;
     let options = ServeOptions { max_connections, ..options(args) };
-    let server = Server::bind(args.listen, Arc::clone(&app), lab.clone(), tls, options)
+    let server = Server::bind(&args.listen, Arc::clone(&app), lab.clone(), tls, options)
         .map_err(|error| Failure::CannotStart(format!("cannot listen on {}: {error}", args.listen)))?;
     let base_url = server.base_url().map_err(Failure::cannot_start)?;
     let mut mock = mock::around(&args.mock, args.lab.lawful);
@@ -99,9 +100,12 @@ async fn serve(args: &ServeArgs, stopped: oneshot::Receiver<&'static str>) -> Re
         notice += &format!("trust this authority: {}\n", path.display());
     }
     for (plan, key) in &dev_keys {
-        let trust = authority.as_ref().map_or_else(String::new, |path| format!("--cacert {} ", path.display()));
+        let mut reach = authority.as_ref().map_or_else(String::new, |path| format!("--cacert {} ", path.display()));
+        if let Address::Unix(path) = &args.listen {
+            reach += &format!("--unix-socket {} ", path.display());
+        }
         notice += &format!(
-            "{plan:<10}  {0}\n  curl -i {trust}-H 'Authorization: Bearer {0}' {base_url}/pets\n",
+            "{plan:<10}  {0}\n  curl -i {reach}-H 'Authorization: Bearer {0}' {base_url}/pets\n",
             key.reveal()
         );
     }
@@ -125,8 +129,14 @@ async fn serve(args: &ServeArgs, stopped: oneshot::Receiver<&'static str>) -> Re
     if let Some(control) = &control {
         notice += &format!("control on http://{}\n", control.address);
     }
+    if let Address::Unix(path) = &args.listen {
+        notice += &format!("judge it with: conform --unix-socket {} --base-url {base_url}\n", path.display());
+    }
     // Last, because scripts wait for it.
-    notice += &format!("listening on {base_url}\n");
+    notice += &match &args.listen {
+        Address::Tcp(_) => format!("listening on {base_url}\n"),
+        Address::Unix(path) => format!("listening on {base_url} at the Unix socket {}\n", path.display()),
+    };
     print(&notice)?;
     tracing::info!(%base_url, "serving");
 
@@ -199,7 +209,7 @@ fn exposures(args: &ServeArgs) -> Vec<String> {
         exposures.push(format!("every user of this machine can read the private key {key}: run chmod 600 {key}"));
     }
     let with_tls = args.tls_self_signed || args.tls_cert.is_some();
-    if args.dev && !with_tls && !args.listen.ip().is_loopback() {
+    if args.dev && !with_tls && args.listen.ip().is_some_and(|ip| !ip.is_loopback()) {
         exposures.push(format!(
             "with --dev on {}, API keys travel unencrypted where others may read them: listen on 127.0.0.1 or use TLS",
             args.listen
@@ -255,6 +265,7 @@ mod tests {
             ("--dev --listen 0.0.0.0:80", 1),
             ("--dev --listen 192.0.2.7:80", 1),
             ("--dev --listen 0.0.0.0:80 --tls-self-signed", 0),
+            ("--dev --listen unix:/run/a.sock", 0),
             ("--control 9090", 0),
             ("--control [::1]:9090", 0),
             ("--control 0.0.0.0:9090", 1),

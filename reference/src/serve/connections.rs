@@ -29,14 +29,19 @@ const SPARED: Duration = Duration::from_millis(500);
 /// Whom the bound per address counts as one: an IPv4 address, or the /64 network that one IPv6 client usually has
 /// all to itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Origin(IpAddr);
+pub(super) struct Origin(Option<IpAddr>);
+
+impl Origin {
+    /// The clients of a Unix socket. They have no address, and often are one front that serves many.
+    pub(super) const LOCAL: Self = Self(None);
+}
 
 impl From<IpAddr> for Origin {
     fn from(address: IpAddr) -> Self {
-        Self(match address.to_canonical() {
+        Self(Some(match address.to_canonical() {
             IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX)).into(),
             address @ IpAddr::V4(_) => address,
-        })
+        }))
     }
 }
 
@@ -83,7 +88,8 @@ impl Connections {
     /// as one may have and none of them can be closed.
     pub(super) async fn place(&self, origin: Origin) -> Option<Place> {
         let held = lock(&self.origins).get(&origin).copied().unwrap_or_default();
-        if held >= self.max_per_origin && !self.close_longest_waiting(|open| open.origin == origin) {
+        let is_bounded = origin != Origin::LOCAL;
+        if is_bounded && held >= self.max_per_origin && !self.close_longest_waiting(|open| open.origin == origin) {
             return None;
         }
         loop {

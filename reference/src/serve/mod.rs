@@ -5,13 +5,13 @@ mod connections;
 mod exchange;
 pub mod files;
 mod head;
+mod listener;
 mod refusal;
 pub mod stopping;
 pub mod tls;
 
 use std::convert::Infallible;
 use std::io::{self, ErrorKind};
-use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -22,11 +22,11 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::oneshot;
 use tokio_rustls::TlsAcceptor;
 use tower::ServiceExt;
 
+use crate::address::Address;
 use crate::app::App;
 use crate::docs::Encrypted;
 use crate::lab::{ConnectionNumber, Lab};
@@ -34,8 +34,9 @@ use crate::mock::Mock;
 use crate::router::{self, Entrance};
 use crate::routes;
 use connection::{Phase, Progress, Watched};
-use connections::{Connections, Place};
+use connections::{Connections, Origin, Place};
 use exchange::{Download, Upload};
+use listener::{Accepted, Listener};
 
 /// How often usage is stored in the database. A killed server forgets none of it, because each request is noted before
 /// it is admitted (see `store/usage_log.rs`); a power cut costs what was used since the last time.
@@ -43,15 +44,6 @@ const SAVE_EVERY: Duration = Duration::from_millis(500);
 
 /// How long a stopping server tries to write usage down.
 const LAST_SAVE: Duration = Duration::from_secs(3);
-
-/// How many connections may wait to be accepted. The usual 128 overflow when a thousand clients arrive
-/// together, and whoever then meets no room tries again only after a second.
-const BACKLOG: u32 = 4096;
-
-/// How much of a response the system holds for a slow client (Linux doubles it). Without a bound that is several
-/// megabytes, of which a third has to be taken before anything more is: a client that takes 40 KB a second makes no
-/// visible progress for half a minute.
-const SEND_BUFFER: u32 = 128 * 1024;
 
 /// The longest head of a request, and the most that is buffered of one.
 const MAX_HEAD: usize = 32 * 1024;
@@ -89,7 +81,7 @@ impl Default for ServeOptions {
 
 /// A server that has its address but does not accept yet.
 pub struct Server {
-    listener: TcpListener,
+    listener: Listener,
     app: Arc<App>,
     lab: Option<Arc<Lab>>,
     mock: Option<Arc<Mock>>,
@@ -98,25 +90,20 @@ pub struct Server {
 }
 
 impl Server {
-    /// Takes the address; port 0 takes any free one. The laboratory, if any, must be one of the same application.
+    /// Takes the address. The laboratory, if any, must be one of the same application.
     ///
     /// # Errors
     ///
-    /// What the system says when the address cannot be had.
+    /// The error of the system when the address cannot be had: another server listens there, or the path of a Unix socket names
+    /// a file of another kind.
     pub fn bind(
-        address: SocketAddr,
+        address: &Address,
         app: Arc<App>,
         lab: Option<Arc<Lab>>,
         tls: Option<TlsAcceptor>,
         options: ServeOptions,
     ) -> io::Result<Self> {
-        let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
-        // So that a restart does not wait for the last server's connections to be forgotten.
-        socket.set_reuseaddr(true)?;
-        // Accepted connections inherit it.
-        socket.set_send_buffer_size(SEND_BUFFER)?;
-        socket.bind(address)?;
-        Ok(Self { listener: socket.listen(BACKLOG)?, app, lab, mock: None, tls, options })
+        Ok(Self { listener: Listener::bind(address)?, app, lab, mock: None, tls, options })
     }
 
     /// Puts a mock around the server.
@@ -126,14 +113,14 @@ impl Server {
         self
     }
 
-    /// The base address of the API, with the port that was really taken.
+    /// The base address of the API, with the port that was really taken; on a Unix socket its host is `localhost`.
     ///
     /// # Errors
     ///
-    /// What the system says when it does not know.
+    /// The error of the system when it does not know the address.
     pub fn base_url(&self) -> io::Result<String> {
         let scheme = if self.tls.is_some() { "https" } else { "http" };
-        Ok(format!("{scheme}://{}{}", self.listener.local_addr()?, self.app.base_path))
+        Ok(format!("{scheme}://{}{}", self.listener.authority()?, self.app.base_path))
     }
 
     /// Serves until `stop` completes. Then no connection is accepted any more, requests in flight finish
@@ -167,7 +154,14 @@ impl Server {
             };
             accepted_so_far += 1;
             let service = Service { connection: ConnectionNumber(accepted_so_far), ..service.clone() };
-            connections.spawn(place, |progress| serve_connection(service, stream, progress));
+            match stream {
+                Accepted::Tcp(stream, _) => {
+                    connections.spawn(place, |progress| serve_connection(service, stream, progress));
+                }
+                Accepted::Unix(stream) => {
+                    connections.spawn(place, |progress| serve_connection(service, stream, progress));
+                }
+            }
         }
 
         drop(listener);
@@ -183,18 +177,18 @@ impl Server {
 }
 
 /// The next connection, with its place. `None` if it has ended already, or if its address has too many: then it is closed at once.
-async fn accept(listener: &TcpListener, connections: &Connections) -> io::Result<Option<(TcpStream, Place)>> {
-    let (stream, peer) = match listener.accept().await {
+async fn accept(listener: &Listener, connections: &Connections) -> io::Result<Option<(Accepted, Place)>> {
+    let stream = match listener.accept().await {
         Ok(accepted) => accepted,
         Err(error) if is_of_the_client(error.kind()) => return Ok(None),
         Err(error) => return Err(error),
     };
-    if let Err(error) = stream.set_nodelay(true) {
-        tracing::debug!(%error, "a connection has ended before it was served");
-        return Ok(None);
-    }
-    let Some(place) = connections.place(peer.ip().into()).await else {
-        tracing::debug!(address = %peer.ip(), "refused a connection: its address has as many as one may have");
+    let origin = match stream {
+        Accepted::Tcp(_, address) => Origin::from(address),
+        Accepted::Unix(_) => Origin::LOCAL,
+    };
+    let Some(place) = connections.place(origin).await else {
+        tracing::debug!(?origin, "refused a connection: its address has as many as one may have");
         return Ok(None);
     };
     Ok(Some((stream, place)))
@@ -202,7 +196,14 @@ async fn accept(listener: &TcpListener, connections: &Connections) -> io::Result
 
 /// Whether an error of accepting a connection is that of its client, which has gone already.
 fn is_of_the_client(kind: ErrorKind) -> bool {
-    matches!(kind, ErrorKind::ConnectionAborted | ErrorKind::ConnectionRefused | ErrorKind::ConnectionReset)
+    // An option of a connection that has ended cannot be set: EINVAL.
+    matches!(
+        kind,
+        ErrorKind::ConnectionAborted
+            | ErrorKind::ConnectionRefused
+            | ErrorKind::ConnectionReset
+            | ErrorKind::InvalidInput
+    )
 }
 
 /// Writes down at intervals what keys have used, until the channel is closed.
@@ -292,7 +293,10 @@ impl Service {
     }
 }
 
-async fn serve_connection(service: Service, stream: TcpStream, progress: Arc<Progress>) {
+async fn serve_connection<S>(service: Service, stream: S, progress: Arc<Progress>)
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send,
+{
     match service.tls.clone() {
         None => serve_stream(service, stream, progress).await,
         Some(acceptor) => match acceptor.accept(stream).await {

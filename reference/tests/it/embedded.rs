@@ -9,8 +9,8 @@ use crate::support::ask;
 async fn an_embedded_server_has_its_own_key_clock_and_database() {
     let clock = Clock::starting_at("2030-12-05T00:00:00Z".parse().expect("a time"));
     let plan = Plan::Custom(Limits { per_minute: 5, per_day: 50 });
-    let server = Embedded::start(EmbeddedOptions { plan, clock }).await.expect("a server");
-    let other = EmbeddedOptions { plan: Plan::Free, clock: Clock::system() };
+    let server = Embedded::start(EmbeddedOptions::new(plan, clock)).await.expect("a server");
+    let other = EmbeddedOptions::new(Plan::Free, Clock::system());
     let other = Embedded::start(other).await.expect("a second one");
     assert_ne!(server.base_url(), other.base_url());
     let address = server.base_url().strip_prefix("http://").and_then(|rest| rest.strip_suffix("/v1"));

@@ -5,6 +5,7 @@ use std::time::Duration;
 use animal_store_conformance::http::clock::Clock;
 
 use animal_store_conformance::{Event, Judge, Options, Report};
+use animal_store_reference::address::Address;
 use animal_store_reference::lab::Variation;
 use animal_store_reference::rate_limit::BanPolicy;
 use animal_store_reference::{Embedded, EmbeddedOptions, Plan};
@@ -35,8 +36,14 @@ pub(super) async fn judge(run: &Run, mut variation: Variation) -> anyhow::Result
     let clock = Clock::stepping();
     variation.setting.ban.get_or_insert(BanPolicy { after: 0, seconds: 0 });
     let server_clock = laboratory::beside(&clock, variation.setting.start_at.unwrap_or(START_AT));
-    let server = Embedded::start_as(EmbeddedOptions { plan: run.plan, clock: server_clock }, variation).await?;
+    // Thousands of runs would fill the connection table of a firewall.
+    let folder = tempfile::tempdir()?;
+    let socket = folder.path().join("socket");
+    let listen = Address::Unix(socket.clone());
+    let embedded = EmbeddedOptions { listen, ..EmbeddedOptions::new(run.plan, server_clock) };
+    let server = Embedded::start_as(embedded, variation).await?;
     let mut options = Options::new(server.base_url(), server.api_key())?;
+    options.transport.unix_socket = Some(socket);
     options.quota_key = if run.two_keys { Some(ApiKey::new(server.second_api_key())?) } else { None };
     options.plan = Some(run.plan.name().parse()?);
     options.strict = true;

@@ -3,6 +3,7 @@
 //! It keeps its animals in memory and answers from one function, so that a fault is a line at the place where a real
 //! server would have it.
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -16,9 +17,10 @@ use axum::extract::State;
 use axum::http::{HeaderMap, Method, Response, Uri};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value, json};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, UnixListener};
 
 use crate::faults::Fault;
+use crate::sockets::Socket;
 
 /// The one valid key.
 pub(crate) use crate::support::KEY;
@@ -143,6 +145,8 @@ pub(crate) struct Candidate {
     pub(crate) base_url: String,
     /// The clock that it goes by, give or take how far it is off.
     clock: Clock,
+    /// Where it listens, unless that is a port. Replicas of one service share it.
+    socket: Option<Arc<Socket>>,
 }
 
 struct Shared {
@@ -157,45 +161,65 @@ struct Shared {
 }
 
 impl Candidate {
-    /// Starts a candidate on a free loopback port.
+    /// Starts a candidate on a Unix socket.
     pub(crate) async fn start(nature: Nature) -> Candidate {
-        Candidate::serve(TcpListener::bind("127.0.0.1:0").await.expect("a free port"), nature)
+        Candidate::start_fleet(&[nature]).await.remove(0)
+    }
+
+    /// Starts a candidate on a free loopback port, where the port is what matters.
+    pub(crate) async fn start_on_port(nature: Nature) -> Candidate {
+        Candidate::start_fleet_on_ports(&[nature]).await.remove(0)
     }
 
     /// Starts a candidate on this port.
     pub(crate) fn serve(listener: TcpListener, nature: Nature) -> Candidate {
-        let shared = Shared::new(nature, Clock::stepping());
-        shared.open();
-        Candidate::begin(listener, shared)
+        let [shared] = Shared::replicas(&[nature]).try_into().unwrap_or_else(|_| unreachable!("one nature"));
+        Candidate::on_port(listener, shared)
     }
 
-    /// Starts replicas of one service on free loopback ports, on one clock.
+    /// Starts replicas of one service on one clock and on one Unix socket: requests get to a replica by their field Host.
     pub(crate) async fn start_fleet(natures: &[Nature]) -> Vec<Candidate> {
-        let clock = Clock::stepping();
-        let first = Shared::new(natures[0], clock.clone());
-        first.open();
+        let replicas = Shared::replicas(natures);
+        let socket = Arc::new(Socket::new());
+        let listener = UnixListener::bind(socket.path()).expect("a socket");
+        let candidate = |shared: &Arc<Shared>| Candidate {
+            base_url: format!("http://r{}.{}{BASE_PATH}", shared.place, socket.host()),
+            clock: shared.clock.clone(),
+            socket: Some(Arc::clone(&socket)),
+        };
+        let fleet: Vec<Candidate> = replicas.iter().map(candidate).collect();
+        for (candidate, shared) in fleet.iter().zip(&replicas) {
+            let own = UnixListener::bind(candidate.own_socket().expect("a fleet has a socket")).expect("a socket");
+            let app = Router::new().fallback(handle).with_state(Replicas(vec![Arc::clone(shared)]));
+            tokio::spawn(async move { axum::serve(own, app).await });
+        }
+        let app = Router::new().fallback(handle).with_state(Replicas(replicas));
+        tokio::spawn(async move { axum::serve(listener, app).await });
+        fleet
+    }
+
+    /// Starts replicas of one service on one clock and on free loopback ports.
+    pub(crate) async fn start_fleet_on_ports(natures: &[Nature]) -> Vec<Candidate> {
         let mut fleet = Vec::new();
-        for (place, nature) in natures.iter().enumerate() {
-            let mut shared = Shared { place, ..Shared::new(*nature, clock.clone()) };
-            shared.nature.clock_off = first.nature.clock_off;
-            if !nature.stores_apart {
-                shared.stock = Arc::clone(&first.stock);
-            }
-            if !nature.counts_apart {
-                shared.count = Arc::clone(&first.count);
-            }
+        for shared in Shared::replicas(natures) {
             let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
-            fleet.push(Candidate::begin(listener, shared));
+            fleet.push(Candidate::on_port(listener, shared));
         }
         fleet
     }
 
-    fn begin(listener: TcpListener, shared: Shared) -> Candidate {
+    fn on_port(listener: TcpListener, shared: Arc<Shared>) -> Candidate {
         let base_url = format!("http://{}{BASE_PATH}", listener.local_addr().expect("an address"));
         let clock = shared.clock.clone();
-        let app = Router::new().fallback(handle).with_state(Arc::new(shared));
+        let app = Router::new().fallback(handle).with_state(Replicas(vec![shared]));
         tokio::spawn(async move { axum::serve(listener, app).await });
-        Candidate { base_url, clock }
+        Candidate { base_url, clock, socket: None }
+    }
+
+    /// The socket of this replica alone, whatever host a request names.
+    pub(crate) fn own_socket(&self) -> Option<PathBuf> {
+        let name = self.base_url.split(['/', '.']).nth(2)?;
+        Some(self.socket.as_ref()?.path().with_file_name(name))
     }
 
     /// The clock that it goes by.
@@ -226,13 +250,28 @@ impl Reply {
     }
 }
 
+/// What is reached through one listener.
+#[derive(Clone)]
+struct Replicas(Vec<Arc<Shared>>);
+
+impl Replicas {
+    /// The replica that a request is for: the one that its host names, as in `r1.animal-store-7-0`, or the only one.
+    fn of(&self, headers: &HeaderMap) -> Arc<Shared> {
+        let host = headers.get("host").and_then(|host| host.to_str().ok()).unwrap_or_default();
+        let place = host.split_once('.').and_then(|(name, _)| name.strip_prefix('r')?.parse::<usize>().ok());
+        let named = place.and_then(|place| self.0.get(place));
+        Arc::clone(named.unwrap_or(&self.0[0]))
+    }
+}
+
 async fn handle(
-    State(shared): State<Arc<Shared>>,
+    State(replicas): State<Replicas>,
     method: Method,
     uri: Uri,
     headers: HeaderMap,
     body: Bytes,
 ) -> Response<Body> {
+    let shared = replicas.of(&headers);
     let fault = shared.nature.fault;
     let path = uri.path().strip_prefix(BASE_PATH).unwrap_or("/elsewhere").to_owned();
     assert!(!(fault == Some(Fault::HangsUpOnCreate) && method == Method::POST), "this candidate hangs up");
@@ -263,6 +302,25 @@ fn http_date(unix: u64) -> String {
 }
 
 impl Shared {
+    /// Replicas of one service on one clock. They share animals and counts, except where their nature keeps these apart.
+    fn replicas(natures: &[Nature]) -> Vec<Arc<Shared>> {
+        let clock = Clock::stepping();
+        let first = Shared::new(natures[0], clock.clone());
+        first.open();
+        let replica = |(place, nature): (usize, &Nature)| {
+            let mut shared = Shared { place, ..Shared::new(*nature, clock.clone()) };
+            shared.nature.clock_off = first.nature.clock_off;
+            if !nature.stores_apart {
+                shared.stock = Arc::clone(&first.stock);
+            }
+            if !nature.counts_apart {
+                shared.count = Arc::clone(&first.count);
+            }
+            Arc::new(shared)
+        };
+        natures.iter().enumerate().map(replica).collect()
+    }
+
     fn new(mut nature: Nature, clock: Clock) -> Shared {
         if !nature.odd {
             // A window on the clock ends when the clock says so.

@@ -10,6 +10,8 @@ pub(super) struct Case {
     pub name: &'static str,
     /// How long an answer may take, in seconds.
     pub timeout: &'static str,
+    /// Whether it needs a TCP connection.
+    pub needs_port: bool,
     /// What it does.
     pub behaviour: Arc<Behaviour>,
 }
@@ -18,7 +20,12 @@ fn case(
     name: &'static str,
     behaviour: impl Fn(&Asked, &mut Peer) -> std::io::Result<()> + Send + Sync + 'static,
 ) -> Case {
-    Case { name, timeout: "1", behaviour: Arc::new(behaviour) }
+    Case { name, timeout: "1", needs_port: false, behaviour: Arc::new(behaviour) }
+}
+
+/// Over TCP, where the connection is the point.
+pub(super) fn on_port(case: Case) -> Case {
+    Case { needs_port: true, ..case }
 }
 
 /// With more time for each answer: mebibytes take theirs on a machine that is busy with other things.

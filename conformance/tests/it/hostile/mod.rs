@@ -11,6 +11,7 @@ use libtest_mimic::Trial;
 use serde_json::Value;
 use tokio::process::Command;
 
+use crate::sockets;
 use crate::support::KEY;
 use crate::trials::{Outcome, Table, block_on, plain};
 
@@ -37,7 +38,8 @@ struct Run {
 }
 
 async fn run(case: &Case) -> Run {
-    let server = Server::start(Arc::clone(&case.behaviour));
+    let behaviour = Arc::clone(&case.behaviour);
+    let server = if case.needs_port { Server::on_port(behaviour) } else { Server::on_socket(behaviour) };
     let slug: String = case.name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
     let report: PathBuf = [env!("CARGO_TARGET_TMPDIR"), &format!("hostile-{slug}.json")].iter().collect();
     // One from an earlier run would be taken for this one's.
@@ -47,6 +49,7 @@ async fn run(case: &Case) -> Run {
         command.env_remove(name);
     }
     let child = command
+        .envs(sockets::of(&server.base_url()).map(|socket| ("CONFORM_UNIX_SOCKET", socket)))
         .args(["--base-url", &server.base_url(), "--api-key", KEY, "--seed", "7", "-v"])
         .args(["--timeout", case.timeout, "--max-duration", "30", "--max-requests", "200"])
         .args(["--report", &format!("json={}", report.display())])
@@ -74,7 +77,7 @@ async fn run(case: &Case) -> Run {
         Ok(report) => first_violation(&report),
         Err(_) => err.split("error: ").nth(1).unwrap_or_default().lines().next().unwrap_or_default().to_owned(),
     };
-    let sentence = sentence.replace(&server.address.to_string(), "HOST");
+    let sentence = sentence.replace(&server.authority, "HOST");
     Run {
         exit: output.status.code().expect("ended by itself"),
         output: [out, err, written].join("\n"),
@@ -125,7 +128,7 @@ async fn ends_well(case: &Case) -> Outcome {
 /// A test for each server, and for each kind of servers one of what the runs said.
 pub(crate) fn trials() -> Vec<Trial> {
     let kinds = [
-        ("hostile-connections", cases::connections()),
+        ("hostile-connections", cases::connections().into_iter().map(cases::on_port).collect()),
         ("hostile-messages", cases::messages()),
         ("hostile-bodies", cases::bodies()),
         ("hostile-refusals", cases::refusals()),
@@ -152,7 +155,7 @@ fn start(text: &str) -> String {
 }
 
 fn a_redirect_to_another_origin_is_not_followed_and_the_key_stays() {
-    let other = Server::start(Arc::new(|_, peer| peer.answer("200 OK", "", "[]")));
+    let other = Server::on_port(Arc::new(|_, peer| peer.answer("200 OK", "", "[]")));
     let location = format!("location: {}/pets\r\n", other.base_url());
     for (name, lawful) in [("redirects to another origin", 0), ("redirects to another origin after three answers", 3)] {
         let location = location.clone();
@@ -163,7 +166,7 @@ fn a_redirect_to_another_origin_is_not_followed_and_the_key_stays() {
                 peer.answer("308 Permanent Redirect", &location, "")
             }
         });
-        let run = block_on(run(&Case { name, timeout: "1", behaviour }));
+        let run = block_on(run(&Case { name, timeout: "1", needs_port: true, behaviour }));
         assert_eq!(run.exit, if lawful == 0 { 3 } else { 1 }, "{}", start(&run.output));
     }
     assert_eq!(other.requests(), 0);

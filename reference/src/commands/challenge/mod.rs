@@ -119,7 +119,7 @@ async fn trial(bench: Arc<Bench>, subject: Subject) -> Result<Trial, Failure> {
     let mut variation = subject.vector.variation();
     variation.setting.window = bench.fast_windows;
     let start_at = variation.setting.start_at.and_then(|time| time.parse().ok());
-    let options = EmbeddedOptions { plan: bench.plan, clock: Clock::from_start(start_at) };
+    let options = EmbeddedOptions::new(bench.plan, Clock::from_start(start_at));
     let server = Embedded::start_as(options, variation).await.map_err(Failure::cannot_start)?;
     let begun = Instant::now();
     let (ended, output) = bench.suite.run(server.base_url(), server.api_key()).await.map_err(Failure::CannotStart)?;
