@@ -13,7 +13,8 @@ use crate::docs::Docs;
 pub use crate::limits::RequestLimits;
 use crate::openapi;
 use crate::rate_limit::BanPolicy;
-use crate::store::{Store, StoreError};
+use crate::routes;
+use crate::store::{Catalogue, Store, StoreError};
 
 /// How the application is set up.
 #[derive(Clone, Debug)]
@@ -40,8 +41,6 @@ pub struct App {
     pub(crate) bodies: BodyCache,
     pub(crate) openapi: Bytes,
     pub(crate) docs: Docs,
-    /// Whether the whole catalogue may be replaced while it is served.
-    pub(crate) changing: bool,
     requests: AtomicU64,
 }
 
@@ -65,17 +64,8 @@ impl App {
             bodies: BodyCache::default(),
             docs: Docs::new(&document),
             openapi: openapi::render(&document).into(),
-            changing: false,
             requests: AtomicU64::new(1),
         })
-    }
-
-    /// Relies on no animal to stay as it is, so that a test may replace the whole catalogue. Reads cost more then.
-    #[must_use]
-    pub fn changing(mut self) -> Self {
-        self.changing = true;
-        self.bodies = BodyCache::none();
-        self
     }
 
     /// The keys of this server.
@@ -90,13 +80,43 @@ impl App {
         &self.store
     }
 
+    /// The clock of this server.
+    #[must_use]
+    pub fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    /// What one request may cost.
+    #[must_use]
+    pub fn limits(&self) -> RequestLimits {
+        self.limits
+    }
+
+    /// The path below which the API lives, without a slash at its end; empty for the root.
+    #[must_use]
+    pub fn base_path(&self) -> &str {
+        &self.base_path
+    }
+
+    /// Whether a path belongs to the API, and so needs a key.
+    #[must_use]
+    pub fn serves(&self, path: &str) -> bool {
+        routes::in_api(&self.base_path, path)
+    }
+
+    /// Puts another catalogue in the place of the present one.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`]; the present catalogue stays.
+    pub async fn replace(&self, catalogue: Catalogue) -> Result<(), StoreError> {
+        self.store.replace(catalogue).await?;
+        self.bodies.clear();
+        Ok(())
+    }
+
     /// A number for a request that no other request of this process has.
     pub(crate) fn next_request(&self) -> u64 {
         self.requests.fetch_add(1, Ordering::Relaxed)
-    }
-
-    /// Numbers requests from 1 again, so that a test sees the same numbers after each reset.
-    pub(crate) fn restart_numbers(&self) {
-        self.requests.store(1, Ordering::Relaxed);
     }
 }

@@ -212,7 +212,7 @@ impl KeyRing {
 
 /// The credential of the one `Authorization` header, if its scheme is Bearer. The name of a scheme has no
 /// case (RFC 9110 section 11.1).
-pub(crate) fn bearer_token(headers: &HeaderMap) -> Option<&str> {
+pub fn bearer_token(headers: &HeaderMap) -> Option<&str> {
     let mut values = headers.get_all(header::AUTHORIZATION).iter();
     let value = values.next()?.to_str().ok()?;
     if values.next().is_some() {

@@ -1,6 +1,7 @@
 //! Ready response bodies of single animals. An animal never changes and never goes away, so a body that
-//! was right once stays right, and nothing ever has to be invalidated. Where a test may replace the whole catalogue, no
-//! body is kept.
+//! was right once stays right until the whole catalogue is replaced.
+
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 use quick_cache::Weighter;
@@ -17,8 +18,15 @@ const OVERHEAD: u64 = 112;
 /// For which number of animals room is made before the first is kept; it grows by itself.
 const EXPECTED: usize = 4096;
 
-/// The bodies that were asked for lately or often, up to the budget; `None` keeps none.
-pub(crate) struct BodyCache(Option<Cache<i64, Bytes, Size>>);
+/// The bodies that were asked for lately or often, up to the budget.
+pub(crate) struct BodyCache {
+    bodies: Cache<(Generation, i64), Bytes, Size>,
+    generation: AtomicU64,
+}
+
+/// The number of a catalogue. A body that was read from an earlier one is kept under its number, where nobody finds it.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub(crate) struct Generation(u64);
 
 impl Default for BodyCache {
     fn default() -> Self {
@@ -28,25 +36,30 @@ impl Default for BodyCache {
 
 impl BodyCache {
     fn with_budget(bytes: u64) -> Self {
-        Self(Some(Cache::with_weighter(EXPECTED, bytes, Size)))
+        Self { bodies: Cache::with_weighter(EXPECTED, bytes, Size), generation: AtomicU64::new(0) }
     }
 
-    /// A cache that keeps nothing.
-    pub(crate) fn none() -> Self {
-        Self(None)
+    /// The number of the present catalogue, to be asked for before an animal is read or created.
+    #[must_use]
+    pub(crate) fn generation(&self) -> Generation {
+        Generation(self.generation.load(Ordering::Acquire))
     }
 
     /// The body of the animal with this identifier, if it is kept.
     #[must_use]
-    pub(crate) fn get(&self, id: i64) -> Option<Bytes> {
-        self.0.as_ref()?.get(&id)
+    pub(crate) fn get(&self, generation: Generation, id: i64) -> Option<Bytes> {
+        self.bodies.get(&(generation, id))
     }
 
     /// Keeps a body, and drops others if there is no room for it.
-    pub(crate) fn put(&self, id: i64, body: &Bytes) {
-        if let Some(cache) = &self.0 {
-            cache.insert(id, body.clone());
-        }
+    pub(crate) fn put(&self, generation: Generation, id: i64, body: &Bytes) {
+        self.bodies.insert((generation, id), body.clone());
+    }
+
+    /// Forgets all bodies: another catalogue has taken the place of theirs.
+    pub(crate) fn clear(&self) {
+        self.generation.fetch_add(1, Ordering::AcqRel);
+        self.bodies.clear();
     }
 }
 
@@ -54,8 +67,8 @@ impl BodyCache {
 #[derive(Clone)]
 struct Size;
 
-impl Weighter<i64, Bytes> for Size {
-    fn weight(&self, _id: &i64, body: &Bytes) -> u64 {
+impl Weighter<(Generation, i64), Bytes> for Size {
+    fn weight(&self, _key: &(Generation, i64), body: &Bytes) -> u64 {
         body.len() as u64 + OVERHEAD
     }
 }
@@ -67,19 +80,24 @@ mod tests {
     #[test]
     fn a_body_is_found_by_its_own_identifier_and_no_other() {
         let cache = BodyCache::default();
+        let now = cache.generation();
         for id in [1, 7, i64::MAX] {
-            cache.put(id, &Bytes::from(id.to_string()));
+            cache.put(now, id, &Bytes::from(id.to_string()));
         }
-        assert_eq!(cache.get(7).as_deref(), Some(&b"7"[..]));
-        assert_eq!(cache.get(i64::MAX).as_deref(), Some(i64::MAX.to_string().as_bytes()));
-        assert_eq!([0, -1, -7, i64::MIN, 8].map(|id| cache.get(id)), [const { None }; 5]);
+        assert_eq!(cache.get(now, 7).as_deref(), Some(&b"7"[..]));
+        assert_eq!(cache.get(now, i64::MAX).as_deref(), Some(i64::MAX.to_string().as_bytes()));
+        assert_eq!([0, -1, -7, i64::MIN, 8].map(|id| cache.get(now, id)), [const { None }; 5]);
     }
 
     #[test]
-    fn a_cache_that_keeps_nothing_finds_nothing() {
-        let cache = BodyCache::none();
-        cache.put(1, &Bytes::from("1"));
-        assert_eq!(cache.get(1), None);
+    fn a_body_of_a_catalogue_that_was_replaced_is_not_found_even_when_it_is_kept_late() {
+        let cache = BodyCache::default();
+        let before = cache.generation();
+        cache.put(before, 1, &Bytes::from("1"));
+        cache.clear();
+        cache.put(before, 2, &Bytes::from("2"));
+        let now = cache.generation();
+        assert_eq!([1, 2].map(|id| cache.get(now, id)), [const { None }; 2]);
     }
 
     #[test]
@@ -87,8 +105,9 @@ mod tests {
         let cache = BodyCache::default();
         let body = Bytes::from(vec![b'x'; 100]);
         // Identifiers far apart take no more room than neighbours.
-        (0..100_000).for_each(|number| cache.put(1 + number * 10, &body));
-        assert_eq!((0..100_000).filter(|number| cache.get(1 + number * 10).is_some()).count(), 100_000);
+        let now = cache.generation();
+        (0..100_000).for_each(|number| cache.put(now, 1 + number * 10, &body));
+        assert_eq!((0..100_000).filter(|number| cache.get(now, 1 + number * 10).is_some()).count(), 100_000);
     }
 
     #[test]
@@ -97,8 +116,9 @@ mod tests {
             let budget = 4 * 1024 * 1024;
             let cache = BodyCache::with_budget(budget);
             let body = Bytes::from(vec![b'x'; length]);
-            (1..100_000).for_each(|id| cache.put(id, &body));
-            let kept = (1..100_000).filter(|id| cache.get(*id).is_some()).count() as u64;
+            let now = cache.generation();
+            (1..100_000).for_each(|id| cache.put(now, id, &body));
+            let kept = (1..100_000).filter(|id| cache.get(now, *id).is_some()).count() as u64;
             let size = kept * (length as u64 + OVERHEAD);
             assert!(size <= budget && size > budget / 4, "{kept} bodies of {length} bytes");
         }

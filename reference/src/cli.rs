@@ -1,17 +1,35 @@
 //! The program: from arguments to an exit code.
 
 use std::ffi::OsString;
-use std::io::Write;
 use std::process::ExitCode;
-use std::sync::mpsc::sync_channel;
-use std::time::Duration;
 
+use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, Parser};
 
-use crate::commands::outcome::{Failure, print};
-use crate::commands::{challenge, health, keys, lab, serve};
+pub use crate::commands::health::health;
+use crate::commands::keys;
+pub use crate::commands::outcome::{Failure, exit_code, print};
+pub use crate::commands::serve::serve;
 use crate::config::{Cli, Command};
+use crate::extension::Plain;
 use crate::openapi;
+
+/// The name of the program.
+const PROGRAM: &str = "reference";
+
+/// Commands and options that this program had once, with what has them now.
+const MOVED: [(&str, &str); 10] = [
+    ("choices", "animal-lab choices"),
+    ("faults", "animal-lab faults"),
+    ("challenge", "animal-lab challenge -- COMMAND…"),
+    ("--lawful", "animal-lab serve --lawful SEED"),
+    ("--choose", "animal-lab serve --choose NAME"),
+    ("--fault", "animal-lab serve --fault NAME"),
+    ("--animals", "animal-lab serve --animals COUNT|FILE"),
+    ("--delay", "animal-lab serve --delay MS"),
+    ("--cors", "animal-lab serve --cors ORIGIN"),
+    ("--control", "animal-lab serve --control PORT"),
+];
 
 /// The command line's definition, for completions and man pages.
 #[must_use]
@@ -19,47 +37,37 @@ pub fn command() -> clap::Command {
     Cli::command()
 }
 
-/// Runs the program with its arguments, its own name first. Failures are reported on standard error, and
-/// the exit code is 0 when all is done, 1 when it failed, 2 for wrong usage, 3 when it could not start, 4 when it was
-/// stopped unfinished. A server that ends before its work is done does not return from here: it exits with 4 by itself
-/// (see `serve/stopping.rs`).
+/// Runs the program with its arguments, its own name first. The exit code is that of [`exit_code`]. A server that ends before its
+/// work is done does not return from here: it exits with 4 by itself (see `serve/stopping.rs`).
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
         Err(error) => {
+            if let Some((old, new)) = moved(&error) {
+                return exit_code(PROGRAM, Err(Failure::Usage(format!("`{old}` is now `{new}`"))));
+            }
             // Nothing else can be done when the terminal is gone.
             let _ = error.print();
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
         }
     };
     let outcome = match cli.command {
-        Command::Serve(args) => serve::run(&args),
+        Command::Serve(args) => serve(PROGRAM, &args, Plain),
         Command::Keys(args) => keys::run(&args.command),
         Command::Openapi => print(&openapi::render(&openapi::document("/v1"))),
-        Command::Health(args) => health::run(&args),
-        Command::Choices(args) => lab::list_choices(&args),
-        Command::Faults(args) => lab::list_faults(&args),
-        Command::Challenge(args) => challenge::run(&args),
+        Command::Health(args) => health(&args),
     };
-    let (code, message) = match outcome {
-        Ok(()) => return ExitCode::SUCCESS,
-        Err(Failure::Failed(message)) => (1, message),
-        Err(Failure::Usage(message)) => (2, message),
-        Err(Failure::CannotStart(message)) => (3, message),
-        Err(Failure::Unfinished(message)) => (4, message),
-    };
-    report(message);
-    ExitCode::from(code)
+    exit_code(PROGRAM, outcome)
 }
 
-/// Writes why a command failed, without waiting for long when it is not read.
-fn report(message: String) {
-    let (written, finished) = sync_channel(1);
-    std::thread::spawn(move || {
-        let _ = writeln!(std::io::stderr(), "reference: {message}");
-        let _ = written.send(());
-    });
-    let _ = finished.recv_timeout(Duration::from_secs(1));
+/// The command or option that is not known any more, and what has it now.
+fn moved(error: &clap::Error) -> Option<(&'static str, &'static str)> {
+    let named = [ContextKind::InvalidSubcommand, ContextKind::InvalidArg];
+    let unknown = named.into_iter().find_map(|kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text),
+        _ => None,
+    })?;
+    MOVED.into_iter().find(|(old, _)| unknown == old)
 }
 
 #[cfg(test)]
@@ -71,5 +79,20 @@ mod tests {
         let command = command();
         assert_eq!(command.get_name(), "reference");
         assert!(command.find_subcommand("serve").is_some());
+    }
+
+    #[test]
+    fn what_the_program_had_once_is_answered_with_what_has_it_now() {
+        for (line, expected) in [
+            (&["choices", "--format", "json"][..], Some("animal-lab choices")),
+            (&["challenge", "--", "pytest"], Some("animal-lab challenge -- COMMAND…")),
+            (&["serve", "--dev", "--lawful", "7"], Some("animal-lab serve --lawful SEED")),
+            (&["serve", "--control=9090"], Some("animal-lab serve --control PORT")),
+            (&["serve", "--lawfull"], None),
+            (&["serve", "--listen", "nowhere"], None),
+        ] {
+            let error = Cli::try_parse_from([&["reference"], line].concat()).expect_err("it is refused");
+            assert_eq!(moved(&error).map(|(_, new)| new), expected, "{line:?}");
+        }
     }
 }

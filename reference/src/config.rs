@@ -1,8 +1,5 @@
 //! The command line: what can be set, its defaults, and how its values are read.
 
-mod lab;
-mod mock;
-
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -11,8 +8,6 @@ use jiff::Timestamp;
 
 use crate::address::Address;
 use crate::plan::{Limits, Plan};
-pub use lab::{ChallengeArgs, LabArgs, ListArgs, ListFormat, ReportFile, ReportFormat};
-pub use mock::MockArgs;
 
 /// The reference server of the Animal Store API
 #[derive(Debug, Parser)]
@@ -38,12 +33,6 @@ pub enum Command {
     Openapi,
     /// Ask a running server whether it is healthy; for container health checks
     Health(HealthArgs),
-    /// List the lawful choices that `serve --choose` and `serve --lawful` make
-    Choices(ListArgs),
-    /// List the faults that `serve --fault` has
-    Faults(ListArgs),
-    /// Try a test suite against lawful servers and broken ones, and show what it misses
-    Challenge(Box<ChallengeArgs>),
 }
 
 /// The database.
@@ -77,13 +66,10 @@ pub struct ServeArgs {
     #[arg(long, value_name = "TIME", value_parser = not_before_1970)]
     pub now: Option<Timestamp>,
 
-    /// The options of a mock.
-    #[command(flatten)]
-    pub mock: MockArgs,
-
-    /// Which variant of the server to run.
-    #[command(flatten)]
-    pub lab: LabArgs,
+    /// Give a plan this key (any bearer token), or several, separated by commas or spaces; repeatable. On the command line they
+    /// replace those of the environment
+    #[arg(long = "key", value_name = "PLAN=KEY", env = "ANIMAL_STORE_KEYS", hide_env_values = true)]
+    pub keys: Vec<String>,
 
     /// Serve HTTPS with this certificate chain (PEM)
     #[arg(long, value_name = "FILE", requires = "tls_key", help_heading = "HTTPS")]
@@ -292,13 +278,23 @@ fn base_path(text: &str) -> Result<String, String> {
     }
 }
 
-fn seconds(text: &str) -> Result<Duration, String> {
+/// Reads a number of seconds.
+///
+/// # Errors
+///
+/// A sentence that says which numbers are possible.
+pub fn seconds(text: &str) -> Result<Duration, String> {
     let refused = || "it must be a number of seconds, more than 0 and at most a day".to_owned();
     let seconds: f64 = text.parse().map_err(|_| refused())?;
     if seconds > 0.0 && seconds <= 86_400.0 { Ok(Duration::from_secs_f64(seconds)) } else { Err(refused()) }
 }
 
-fn count(text: &str) -> Result<usize, String> {
+/// Reads a count of at least 1.
+///
+/// # Errors
+///
+/// A sentence that says which numbers are possible.
+pub fn count(text: &str) -> Result<usize, String> {
     text.parse()
         .ok()
         .filter(|count| (1..=1_000_000).contains(count))

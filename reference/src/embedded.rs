@@ -8,9 +8,10 @@ use tokio::task::JoinHandle;
 use crate::address::Address;
 use crate::app::{App, AppOptions, RequestLimits};
 use crate::clock::Clock;
+use crate::extension::{Extended, Extension, ExtensionError, Plain, Started};
 use crate::keys::{self, ApiKey, IssueError};
-use crate::lab::{Lab, Variation};
 use crate::plan::Plan;
+use crate::rate_limit::BanPolicy;
 use crate::serve::{ServeOptions, Server};
 use crate::store::{KeyStore, Location, OpenError, Store, StoreError};
 
@@ -53,6 +54,9 @@ pub enum EmbeddedError {
     /// The server cannot listen there.
     #[error("cannot listen: {0}")]
     Listen(#[from] std::io::Error),
+    /// What was to be added to the server did not start.
+    #[error("the extension did not start: {0}")]
+    Extension(ExtensionError),
 }
 
 /// A running server. It stops when [`Embedded::shutdown`] is called, or when it is dropped.
@@ -72,50 +76,37 @@ impl Embedded {
     ///
     /// [`EmbeddedError`] when there is no place for the database, or the address cannot be had.
     pub async fn start(options: EmbeddedOptions) -> Result<Self, EmbeddedError> {
-        Self::start_varied(options, None).await
+        Self::start_with(options, Plain).await
     }
 
-    /// Starts a variation of the reference in the current tokio runtime. The time at which its clock should start is left
-    /// to the clock of the options.
+    /// Starts a server with an extension in the current tokio runtime.
     ///
     /// # Errors
     ///
-    /// [`EmbeddedError`] when there is no place for the database, or the address cannot be had.
-    pub async fn start_as(options: EmbeddedOptions, variation: Variation) -> Result<Self, EmbeddedError> {
-        Self::start_varied(options, Some(variation)).await
-    }
-
-    async fn start_varied(options: EmbeddedOptions, variation: Option<Variation>) -> Result<Self, EmbeddedError> {
-        let clock = options.clock;
-        let setting = variation.as_ref().map(|variation| variation.setting.clone()).unwrap_or_default();
+    /// [`EmbeddedError`] when there is no place for the database, the address cannot be had, or the extension does not start.
+    pub async fn start_with(options: EmbeddedOptions, mut extension: impl Extension) -> Result<Self, EmbeddedError> {
+        let mut app_options = AppOptions {
+            base_path: BASE_PATH.to_owned(),
+            clock: options.clock,
+            ban: BanPolicy::default(),
+            limits: RequestLimits::default(),
+        };
+        extension.set_up(&mut app_options);
+        let clock = app_options.clock.clone();
         let store = Store::open(&Location::Scratch, WRITE_QUEUE)?;
         let issued = KeyStore::open_for(&store)?;
         let (_, key) = keys::issue(&issued, "embedded", options.plan, clock.now())?;
         let (_, second_key) = keys::issue(&issued, "embedded, second", options.plan, clock.now())?;
         // A connection that stays open would keep a view of the keys of its own.
         drop(issued);
-        let app = App::new(
-            store,
-            AppOptions {
-                base_path: setting.base_path.unwrap_or(BASE_PATH).to_owned(),
-                clock,
-                ban: setting.ban.unwrap_or_default(),
-                limits: RequestLimits::default(),
-            },
-        )?;
-        let app = Arc::new(app);
-        let lab = match variation {
-            Some(variation) => {
-                let lab = Lab::start(Arc::clone(&app), variation).await?;
-                lab.introduce([&key]);
-                Some(Arc::new(lab))
-            }
-            None => None,
-        };
-        let server = Server::bind(&options.listen, app, lab, None, ServeOptions::default())?;
+        let app = Arc::new(App::new(store, app_options)?);
+        let server = Server::bind(&options.listen, Arc::clone(&app), None, ServeOptions::default())?;
         let base_url = server.base_url()?;
+        let keys = vec![key.clone(), second_key.clone()];
+        let started = Started { app, keys, base_url: base_url.clone() };
+        let Extended { layer, .. } = extension.start(started).await.map_err(EmbeddedError::Extension)?;
         let (stop, stopped) = oneshot::channel();
-        let server = tokio::spawn(server.run(async {
+        let server = tokio::spawn(server.run(layer, async {
             // A dropped sender stops the server too.
             let _ = stopped.await;
         }));

@@ -17,7 +17,6 @@ use pin_project_lite::pin_project;
 use tower::Service;
 
 use crate::app::App;
-use crate::auth::Key;
 use crate::error::ApiError;
 use crate::extract::ReceivedAt;
 use crate::rate_limit::{Decision, Quota};
@@ -55,8 +54,7 @@ where
             return GateFuture { progress: Progress::Forwarded { future: self.inner.call(request) }, quota: None };
         }
         let ReceivedAt(now) = ReceivedAt::of(request.extensions(), &self.app);
-        let counted = request.extensions().get::<Counted>().is_some();
-        let (quota, admitted) = admit(&self.app, request.headers(), now, counted);
+        let (quota, admitted) = admit(&self.app, request.headers(), now);
         let progress = match admitted {
             Ok(()) => Progress::Forwarded { future: self.inner.call(request) },
             Err(error) => Progress::Refused { error },
@@ -65,15 +63,9 @@ where
     }
 }
 
-/// In the extensions of a request: another limiter has counted and admitted it already.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Counted;
-
-/// Authenticates a request, and counts it unless it was. There is a quota to report in either case.
-fn admit(app: &App, headers: &HeaderMap, now: u64, counted: bool) -> (Quota, Result<(), ApiError>) {
-    let decide =
-        |key: Arc<Key>| if counted { Decision::Admitted(Quota::anonymous(now)) } else { key.decide(app.ban, now) };
-    match app.keys.authenticate(headers).map(decide) {
+/// Authenticates and counts a request. There is a quota to report in either case.
+fn admit(app: &App, headers: &HeaderMap, now: u64) -> (Quota, Result<(), ApiError>) {
+    match app.keys.authenticate(headers).map(|key| key.decide(app.ban, now)) {
         Ok(Decision::Admitted(quota)) => (quota, Ok(())),
         Ok(Decision::Refused { quota, retry_after, banned }) => {
             (quota, Err(ApiError::too_many_requests(retry_after, banned)))

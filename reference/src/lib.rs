@@ -8,7 +8,8 @@
 //! ([`auth`]) and counts ([`rate_limit`]). Then the handlers in [`pets`] and [`orders`], given what
 //! [`extract`] and [`query`] made of the request, read and write through [`store`]; [`unauthenticated`]
 //! serves what needs no key. Every refusal is an [`error::ApiError`], every JSON response is built in [`respond`], every
-//! date comes from [`clock`]. In [`lab`] are layers that make of all this another lawful server, or a broken one.
+//! date comes from [`clock`]. Another
+//! program can put a layer around all this, or embed it: [`extension`] and [`Embedded`].
 
 pub mod access;
 pub mod address;
@@ -20,18 +21,17 @@ pub mod clock;
 mod commands;
 pub mod config;
 pub mod deprecation;
-mod docs;
+pub mod docs;
 mod embedded;
 pub mod error;
+pub mod extension;
 pub mod extract;
 pub mod gate;
 mod int64;
 pub mod keys;
-pub mod lab;
 pub mod limits;
 mod list_body;
 mod logging;
-pub mod mock;
 pub mod openapi;
 pub mod orders;
 mod output;
@@ -41,7 +41,7 @@ pub mod query;
 pub mod rate_limit;
 pub mod respond;
 pub mod router;
-mod routes;
+pub mod routes;
 pub mod serve;
 pub mod store;
 pub mod unauthenticated;

@@ -36,11 +36,12 @@ pub async fn get(State(app): State<Arc<App>>, ReceivedAt(now): ReceivedAt, PetId
 fn find(app: &App, id: Option<i64>) -> Result<Bytes, ApiError> {
     let unknown = || ApiError::not_found("no animal has this identifier");
     let id = id.ok_or_else(unknown)?;
-    if let Some(body) = app.bodies.get(id) {
+    let generation = app.bodies.generation();
+    if let Some(body) = app.bodies.get(generation, id) {
         return Ok(body);
     }
     let body = app.store.animal(id, render)?.ok_or_else(unknown)?;
-    app.bodies.put(id, &body);
+    app.bodies.put(generation, id, &body);
     Ok(body)
 }
 
@@ -51,9 +52,10 @@ fn find(app: &App, id: Option<i64>) -> Result<Bytes, ApiError> {
 /// 400, 408, 413 or 415 for a body that cannot be used; 5xx when the store fails.
 pub async fn create(State(app): State<Arc<App>>, pet: NewPet) -> Result<(StatusCode, WrittenJson), ApiError> {
     let (name, category_id, status) = (pet.name.clone(), pet.category_id, pet.status);
+    let generation = app.bodies.generation();
     let id = app.store.create(pet).await?;
     let body = render(AnimalRow { id, name: &name, category_id, status });
-    app.bodies.put(id, &body);
+    app.bodies.put(generation, id, &body);
     Ok((StatusCode::CREATED, WrittenJson(body)))
 }
 

@@ -1,32 +1,34 @@
 //! The list of routes: which paths there are, which of them belong to the API, and how logs name them.
 
 /// The catalogue: list and create.
-pub(crate) const PETS: &str = "/pets";
+pub const PETS: &str = "/pets";
 /// One animal.
-pub(crate) const PET: &str = "/pets/{petId}";
+pub const PET: &str = "/pets/{petId}";
 /// Store orders.
-pub(crate) const ORDERS: &str = "/store/orders";
+pub const ORDERS: &str = "/store/orders";
 
 /// Whether the server can work.
-pub(crate) const HEALTH: &str = "/healthz";
+pub const HEALTH: &str = "/healthz";
 /// The interface description as JSON.
-pub(crate) const OPENAPI: &str = "/openapi.json";
+pub const OPENAPI: &str = "/openapi.json";
 /// The interface description as a page.
-pub(crate) const DOCS: &str = "/docs";
+pub const DOCS: &str = "/docs";
 
 /// What leads to that page, where the API does not begin here.
-pub(crate) const ROOT: &str = "/";
+pub const ROOT: &str = "/";
 
 /// The routes that need no key and lie outside the base path.
 const UNAUTHENTICATED: [&str; 3] = [HEALTH, OPENAPI, DOCS];
 
 /// Whether a path belongs to the API, and so needs a key.
-pub(crate) fn in_api(base_path: &str, path: &str) -> bool {
+#[must_use]
+pub fn in_api(base_path: &str, path: &str) -> bool {
     below(base_path, path).is_some() && !UNAUTHENTICATED.contains(&path)
 }
 
 /// The name of a route in logs. Paths themselves are never logged: a client may have put its key into one.
-pub(crate) fn name(base_path: &str, path: &str) -> &'static str {
+#[must_use]
+pub fn name(base_path: &str, path: &str) -> &'static str {
     let is_page = |page: &&str| path == *page;
     let is_route = |route: &&str| match (below(base_path, path), route.split_once('{')) {
         (Some(rest), None) => rest == *route,
@@ -40,7 +42,8 @@ pub(crate) fn name(base_path: &str, path: &str) -> &'static str {
 }
 
 /// What follows the base path: nothing, or a path.
-pub(crate) fn below<'a>(base_path: &str, path: &'a str) -> Option<&'a str> {
+#[must_use]
+pub fn below<'a>(base_path: &str, path: &'a str) -> Option<&'a str> {
     path.strip_prefix(base_path).filter(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 

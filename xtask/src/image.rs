@@ -9,9 +9,9 @@ use anyhow::Context;
 use clap::Args;
 
 use crate::metadata::Metadata;
-use crate::products::{DIST, JUDGE, Product, Programs, REFERENCE};
+use crate::products::{DIST, JUDGE, LAB, PRODUCTS, Product, Programs};
 
-/// What goes into an image of the reference server.
+/// What goes into an image of the reference server, and, with its program in the place of this one, into that of the laboratory.
 ///
 /// The health check is the program's own: the image has no shell and no other program. Keys are issued in the running
 /// container, `docker exec NAME /reference keys issue --plan free`, or given to it in `ANIMAL_STORE_KEYS`.
@@ -43,7 +43,7 @@ ENTRYPOINT ["/conform"]
   docker run --rm -p 8080:8080 -v animals:/data -e ANIMAL_STORE_KEYS=free=my-key animal-store-reference
   docker run --rm -e CONFORM_API_KEY animal-store-conform --base-url https://pets.example/v1")]
 pub(crate) struct Options {
-    /// The tag of both images, instead of the version and `latest`
+    /// The tag of all images, instead of the version and `latest`
     #[arg(long)]
     tag: Option<String>,
     /// The cargo profile to build with; `dev` builds quickly, and programs ten times as large
@@ -54,29 +54,39 @@ pub(crate) struct Options {
     engine: Option<OsString>,
 }
 
-/// Builds both images. Nothing is pulled.
+/// Builds all images. Nothing is pulled.
 pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     let engine = engine(options.engine.clone())?;
     let programs = Programs::build(&options.profile)?;
     let metadata = Metadata::read(&programs.target)?;
-    for (product, dockerfile) in [(REFERENCE, OF_REFERENCE), (JUDGE, OF_JUDGE)] {
+    for product in PRODUCTS {
         let context = tempfile::tempdir().context("no folder for what goes into the image")?;
         std::fs::copy(programs.path(product), context.path().join(product.program))?;
         std::fs::create_dir(context.path().join(writable_folder(product)))?;
         let version = &metadata.member(product.package)?.version;
         let tags = options.tag.as_ref().map_or_else(|| vec![version.as_str(), "latest"], |tag| vec![tag.as_str()]);
         let names: Vec<String> = tags.iter().map(|tag| format!("{}:{tag}", name(product))).collect();
-        build(&engine, dockerfile, context.path(), &names)?;
+        build(&engine, &dockerfile(product), context.path(), &names)?;
         println!("{}", names.join(" "));
     }
     Ok(ExitCode::SUCCESS)
 }
 
+/// The instructions for a product's image.
+fn dockerfile(product: Product) -> String {
+    if product == JUDGE {
+        OF_JUDGE.to_owned()
+    } else {
+        OF_REFERENCE.replace("/reference", &format!("/{}", product.program))
+    }
+}
+
 /// The instructions for a product's image of several platforms, from a folder that has the files of each in a folder of the
 /// platform's name, such as `linux/amd64`.
 pub(crate) fn for_platforms(product: Product) -> String {
-    let of_one = if product == JUDGE { OF_JUDGE } else { OF_REFERENCE };
-    of_one.replace(" . /\n", " $TARGETPLATFORM /\n").replace("FROM scratch\n", "FROM scratch\nARG TARGETPLATFORM\n")
+    dockerfile(product)
+        .replace(" . /\n", " $TARGETPLATFORM /\n")
+        .replace("FROM scratch\n", "FROM scratch\nARG TARGETPLATFORM\n")
 }
 
 /// The folder in a product's image that its user may write to.
@@ -86,7 +96,7 @@ pub(crate) fn writable_folder(product: Product) -> &'static str {
 
 /// The name of a product's image, without a tag.
 fn name(product: Product) -> String {
-    format!("animal-store-{}", product.program)
+    if product == LAB { "animal-store-lab".to_owned() } else { format!("animal-store-{}", product.program) }
 }
 
 /// The program to build images with.
@@ -121,7 +131,7 @@ mod tests {
 
     #[test]
     fn images_are_made_from_nothing_and_run_as_nobody() {
-        for dockerfile in [OF_REFERENCE, OF_JUDGE] {
+        for dockerfile in PRODUCTS.map(dockerfile) {
             assert!(dockerfile.starts_with("FROM scratch\n"), "nothing may be pulled");
             assert!(dockerfile.contains("\nUSER 65532:65532\n"));
         }
@@ -129,7 +139,7 @@ mod tests {
 
     #[test]
     fn an_image_of_several_platforms_copies_the_files_of_each() {
-        for product in [JUDGE, REFERENCE] {
+        for product in PRODUCTS {
             let dockerfile = for_platforms(product);
             assert!(dockerfile.starts_with("FROM scratch\nARG TARGETPLATFORM\n"), "{dockerfile}");
             assert!(dockerfile.contains("\nCOPY --chown=65532:65532 $TARGETPLATFORM /\n"), "{dockerfile}");

@@ -61,9 +61,9 @@ enum Command {
     Mutants(mutants::Options),
     /// Measure the reference and the judge, as ratios within one run
     Bench(bench::Options),
-    /// Write shell completions for `conform` and `reference`
+    /// Write shell completions for `conform`, `reference` and `animal-lab`
     Completions(completions::Options),
-    /// Write the man pages of `conform` and `reference`
+    /// Write the man pages of `conform`, `reference` and `animal-lab`
     Man(man::Options),
     /// Build static release binaries, with licences and checksums
     Dist(dist::Options),

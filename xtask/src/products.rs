@@ -1,4 +1,4 @@
-//! The two products as static programs: one file each that runs on any Linux of the architecture, also in an empty
+//! The products as static programs: one file each that runs on any Linux of the architecture, also in an empty
 //! container image.
 
 use std::ffi::{OsStr, OsString};
@@ -25,6 +25,10 @@ pub(crate) struct Product {
 pub(crate) const JUDGE: Product = Product { program: "conform", package: "animal-store-conformance" };
 /// The reference server.
 pub(crate) const REFERENCE: Product = Product { program: "reference", package: "animal-store-reference" };
+/// The laboratory.
+pub(crate) const LAB: Product = Product { program: "animal-lab", package: "animal-store-lab" };
+/// All products.
+pub(crate) const PRODUCTS: [Product; 3] = [JUDGE, REFERENCE, LAB];
 
 /// Built programs.
 #[derive(Debug)]
@@ -35,7 +39,7 @@ pub(crate) struct Programs {
 }
 
 impl Programs {
-    /// Builds both products with a cargo profile.
+    /// Builds all products with a cargo profile.
     ///
     /// They are linked statically (glibc included), and hold no path of this machine: two builds of one commit with one
     /// toolchain give the same bytes, wherever they are made.
@@ -44,7 +48,7 @@ impl Programs {
         let metadata = Metadata::read(&target)?;
         let mut command = cargo::cargo();
         command.args(["build", "--locked", "--profile", profile, "--target", &target, "--features", FEATURES]);
-        for product in [JUDGE, REFERENCE] {
+        for product in PRODUCTS {
             command.args(["--package", product.package, "--bin", product.program]);
         }
         command.env("CARGO_ENCODED_RUSTFLAGS", rustflags(&metadata)?.join(OsStr::new("\u{1f}")));

@@ -2,7 +2,7 @@
 
 use clap::Command;
 
-/// `conform` and `reference`.
-pub(crate) fn programs() -> [Command; 2] {
-    [animal_store_conformance::cli::command(), animal_store_reference::cli::command()]
+/// `conform`, `reference` and `animal-lab`.
+pub(crate) fn programs() -> [Command; 3] {
+    [animal_store_conformance::cli::command(), animal_store_reference::cli::command(), animal_store_lab::cli::command()]
 }

@@ -41,6 +41,7 @@ struct Site {
     programs: PathBuf,
     judge: String,
     reference: String,
+    laboratory: String,
     /// The reference with a database in which the key is known.
     seeded: String,
     key: String,
@@ -52,7 +53,8 @@ impl Site {
     fn build() -> Site {
         let tag = format!("test-{}", std::process::id());
         let image = |name: &str| format!("animal-store-{name}:{tag}");
-        let (judge, reference, seeded) = (image("conform"), image("reference"), image("seeded"));
+        let (judge, reference, laboratory, seeded) =
+            (image("conform"), image("reference"), image("lab"), image("seeded"));
         let xtask = Path::new(env!("CARGO_BIN_EXE_xtask"));
         succeed(Command::new(xtask).args(["image", "--profile", "dev", "--tag", &tag]).env_remove("CONTAINER_ENGINE"));
         let target = xtask.ancestors().nth(2).expect("target/debug/xtask");
@@ -66,7 +68,15 @@ impl Site {
             format!("FROM {reference}\nCOPY --chown=65532:65532 animals.sqlite /data/animal-store.sqlite\n");
         std::fs::write(context.path().join("Dockerfile"), dockerfile).expect("a file");
         docker(["build", "--quiet", "--tag", &seeded].map(OsStr::new).into_iter().chain([context.path().as_os_str()]));
-        Site { programs, judge, reference, seeded, key: key.trim().to_owned(), network: format!("animal-store-{tag}") }
+        Site {
+            programs,
+            judge,
+            reference,
+            laboratory,
+            seeded,
+            key: key.trim().to_owned(),
+            network: format!("animal-store-{tag}"),
+        }
     }
 
     /// The judge, about to judge the seeded image with these further options.
@@ -179,12 +189,13 @@ impl Site {
         line.extend(
             ["TMPDIR", "ANIMAL_STORE_KEYS"].map(|name| format!("--env={name}={}", member(name).trim_matches('"'))),
         );
-        line.push(self.seeded.clone());
+        line.push(self.laboratory.clone());
         line.extend(words("command"));
         let server = docker(line);
         wait_until("the service of the compose file is healthy", || {
             docker(["inspect", "--format", "{{.State.Health.Status}}", server.trim()]).trim() == "healthy"
         });
+        docker(["rm", "--force", "--volumes", server.trim()]);
     }
 
     /// The containers that judges have started here and not removed.
@@ -205,7 +216,7 @@ impl Drop for Site {
             }
         }
         let _gone = quietly(&["network", "rm", &self.network]);
-        let _gone = quietly(&["rmi", "--force", &self.seeded, &self.reference, &self.judge]);
+        let _gone = quietly(&["rmi", "--force", &self.seeded, &self.reference, &self.laboratory, &self.judge]);
     }
 }
 

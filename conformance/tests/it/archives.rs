@@ -6,10 +6,10 @@ use std::path::Path;
 
 use animal_store_conformance::recorded::{Terms, judge};
 use animal_store_conformance::report::har;
+use animal_store_lab::Variation;
+use animal_store_lab::choices::{Build, Drawn, lawful};
+use animal_store_lab::faults::{Fault, faults};
 use animal_store_reference::Plan;
-use animal_store_reference::lab::Variation;
-use animal_store_reference::lab::choices::{Build, Drawn, lawful};
-use animal_store_reference::lab::faults::{Fault, faults};
 use animal_store_rules::trace::Context;
 use animal_store_rules::trace::exchange::Exchange;
 use animal_store_rules::trace::knowledge::Extent;

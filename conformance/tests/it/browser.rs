@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use animal_store_conformance::report::{Report, html};
 use animal_store_conformance::{Judge, compare};
+use animal_store_lab::Variation;
+use animal_store_lab::choices::{Build, Drawn, lawful};
+use animal_store_lab::faults::faults;
 use animal_store_reference::Plan;
-use animal_store_reference::lab::Variation;
-use animal_store_reference::lab::choices::{Build, Drawn, lawful};
-use animal_store_reference::lab::faults::faults;
 use animal_store_rules::catalogue::scope::Profile;
 use animal_store_rules::trace::keys::ApiKey;
 

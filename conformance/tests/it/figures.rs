@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use animal_store_reference::lab::choices::{Maker, choices};
-use animal_store_reference::lab::faults::faults;
+use animal_store_lab::choices::{Maker, choices};
+use animal_store_lab::faults::faults;
 use animal_store_rules::catalogue::{Level, Party, catalogue};
 
 use crate::support::check_table;

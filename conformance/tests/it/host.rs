@@ -1,8 +1,8 @@
 //! A variation of the reference that is judged, on the clock that the judge goes by.
 
 use animal_store_conformance::http::clock::Clock;
+use animal_store_lab::Variation;
 use animal_store_reference::address::Address;
-use animal_store_reference::lab::Variation;
 use animal_store_reference::rate_limit::BanPolicy;
 use animal_store_reference::{Embedded, EmbeddedOptions, Plan};
 
@@ -42,7 +42,7 @@ impl Host {
             listen: Address::Unix(socket.path()),
             ..EmbeddedOptions::new(plan, beside(&clock, start_at))
         };
-        let server = Embedded::start_as(options, variation).await.expect("a server");
+        let server = Embedded::start_with(options, variation).await.expect("a server");
         Host {
             base_url: server.base_url().replace("localhost", socket.host()),
             key: server.api_key().to_owned(),

@@ -10,8 +10,8 @@ use animal_store_conformance::proxy::{Outcome, Proxy, Settings};
 use animal_store_conformance::recorded::{Terms, judge};
 use animal_store_conformance::report::{Report, json};
 use animal_store_conformance::{Interrupt, Verdict};
+use animal_store_lab::faults::faults;
 use animal_store_reference::clock::Clock;
-use animal_store_reference::lab::faults::faults;
 use animal_store_reference::{Embedded, EmbeddedOptions, Plan};
 use animal_store_rules::catalogue::scope::Side;
 use animal_store_rules::verdict::Status;
@@ -197,7 +197,7 @@ async fn bodies_of_any_length_pass_with_a_length_or_in_chunks() {
 pub(crate) async fn reference(fault: &str) -> Embedded {
     let options = EmbeddedOptions::new(Plan::Free, Clock::system());
     match faults().into_iter().find(|known| known.name == fault) {
-        Some(fault) => Embedded::start_as(options, fault.variation).await.expect("a server"),
+        Some(fault) => Embedded::start_with(options, fault.variation).await.expect("a server"),
         None => {
             assert_eq!(fault, "", "no fault has this name");
             Embedded::start(options).await.expect("a server")

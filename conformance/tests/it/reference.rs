@@ -4,7 +4,7 @@ use animal_store_conformance::http::clock::Clock;
 use animal_store_conformance::probes::plan;
 use animal_store_conformance::report::Report;
 use animal_store_conformance::{Judge, Options};
-use animal_store_reference::lab::Variation;
+use animal_store_lab::Variation;
 use animal_store_reference::{Embedded, EmbeddedOptions, Plan};
 use animal_store_rules::catalogue::scope::Profile;
 use animal_store_rules::history::History;

@@ -3,8 +3,8 @@
 use animal_store_conformance::explain;
 use animal_store_conformance::explain::examples;
 use animal_store_conformance::http::client::Client;
+use animal_store_lab::Variation;
 use animal_store_reference::Plan;
-use animal_store_reference::lab::Variation;
 use animal_store_rules::catalogue::scope::Profile;
 use animal_store_rules::catalogue::{Party, catalogue};
 use animal_store_rules::trace::exchange::{Outcome, Request};

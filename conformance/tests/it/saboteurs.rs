@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use animal_store_conformance::Judge;
 use animal_store_conformance::recorded::{self, Terms};
 use animal_store_conformance::report::{Report, har};
-use animal_store_reference::lab::faults::{Fault, faults};
+use animal_store_lab::faults::{Fault, faults};
 use animal_store_rules::catalogue::scope::Profile;
 use animal_store_rules::catalogue::{Level, Party, catalogue};
 use animal_store_rules::trace::keys::ApiKey;

@@ -2,8 +2,8 @@
 //! first seeds; `cargo xtask lab` judges many more.
 
 use animal_store_conformance::Judge;
+use animal_store_lab::choices::{ANONYMOUS, Build, Choice, Drawn, LIMITS, Maker, choices, lawful};
 use animal_store_reference::Plan;
-use animal_store_reference::lab::choices::{ANONYMOUS, Build, Choice, Drawn, LIMITS, Maker, choices, lawful};
 use animal_store_rules::catalogue::scope::Profile;
 use animal_store_rules::catalogue::{Level, Party, catalogue};
 use animal_store_rules::trace::keys::ApiKey;

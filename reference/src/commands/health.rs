@@ -8,7 +8,12 @@ use super::outcome::{Failure, print};
 use crate::address::Address;
 use crate::config::HealthArgs;
 
-pub(crate) fn run(args: &HealthArgs) -> Result<(), Failure> {
+/// Asks a running server whether it is healthy.
+///
+/// # Errors
+///
+/// [`Failure::Failed`] when it is not, or does not answer in time.
+pub fn health(args: &HealthArgs) -> Result<(), Failure> {
     let is_healthy = match &args.address {
         Address::Tcp(address) => TcpStream::connect_timeout(address, args.timeout).and_then(|stream| {
             stream.set_read_timeout(Some(args.timeout))?;

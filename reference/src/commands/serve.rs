@@ -6,91 +6,64 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 use tokio_rustls::TlsAcceptor;
 
-use super::mock;
 use super::outcome::{Failure, print};
 use crate::address::Address;
 use crate::app::{App, AppOptions, RequestLimits};
 use crate::clock::Clock;
 use crate::config::ServeArgs;
+use crate::extension::{Extended, Extension, Started};
 use crate::keys::given::{self, GivenKey};
 use crate::keys::{self, ApiKey};
-use crate::lab::Lab;
-use crate::lab::vector::Vector;
 use crate::logging;
-use crate::mock::animals::Animals;
-use crate::mock::control::{Control, Parts};
 use crate::plan::Plan;
 use crate::rate_limit::BanPolicy;
 use crate::serve::files::{self, Capacity};
 use crate::serve::{ServeOptions, Server, stopping, tls};
-use crate::store::{Catalogue, KeyStore, Location, Store};
+use crate::store::{KeyStore, Location, Store};
 
-pub(crate) fn run(args: &ServeArgs) -> Result<(), Failure> {
+/// Serves until the process is asked to stop, with an extension of the program that calls this, by its name.
+///
+/// # Errors
+///
+/// [`Failure`] when the server could not be brought up, or ended by itself.
+pub fn serve(program: &'static str, args: &ServeArgs, extension: impl Extension) -> Result<(), Failure> {
     let _log = logging::start(args.log, args.log_format).map_err(Failure::cannot_start)?;
     // Listened for from the start, so that a stop that comes early is not lost.
-    let stopped = stopping::listen(args.grace).map_err(Failure::cannot_start)?;
+    let stopped = stopping::listen(program, args.grace).map_err(Failure::cannot_start)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(Failure::cannot_start)?;
-    runtime.block_on(serve(args, stopped))
+    runtime.block_on(run(args, extension, stopped))
 }
 
-async fn serve(args: &ServeArgs, stopped: oneshot::Receiver<&'static str>) -> Result<(), Failure> {
+async fn run(
+    args: &ServeArgs,
+    mut extension: impl Extension,
+    stopped: oneshot::Receiver<&'static str>,
+) -> Result<(), Failure> {
     // Before the first file of the database is opened, so that a lack of files is reported as what it is.
     let max_connections = possible_connections(args.max_connections)?;
-    let vector = Vector::new(&args.lab.wish()).map_err(|error| Failure::Usage(error.to_string()))?;
-    let given = given::parse(&args.mock.keys).map_err(|error| Failure::Usage(error.to_string()))?;
-    let control_listener = mock::listen(&args.mock).await?;
-    let animals = args.mock.animals.as_ref().map(Animals::read).transpose().map_err(Failure::cannot_start)?;
-    let variation = vector.variation();
-    let setting = variation.setting.clone();
-    // The time that was asked for holds.
-    let start = args.now.or_else(|| setting.start_at.and_then(|time| time.parse().ok()));
-    let (clock, test_clock) = mock::clock(&args.mock, start);
+    let given = given::parse(&args.keys).map_err(|error| Failure::Usage(error.to_string()))?;
+    let mut app_options = AppOptions {
+        base_path: args.base_path.clone(),
+        clock: Clock::from_start(args.now),
+        ban: BanPolicy { after: args.ban_after, seconds: args.ban_seconds },
+        limits: RequestLimits { max_body: args.max_body, request_timeout: args.request_timeout },
+    };
+    extension.set_up(&mut app_options);
     let location = Location::parse(&args.db.db);
     let store = Store::open(&location, args.write_queue).map_err(Failure::cannot_start)?;
     let writer_ended = store.writer_ended();
-    let stocked = match animals {
-        Some(animals) => Some(mock::stock(&store, animals).await.map_err(Failure::cannot_start)?),
-        None => None,
-    };
-    let adopted = mock::adopt_keys(&store, &given, &clock)?;
-    let dev_keys = if args.dev { issue_dev_keys(&store, &clock)? } else { Vec::new() };
-    let app = App::new(
-        store,
-        AppOptions {
-            base_path: setting.base_path.unwrap_or(&args.base_path).to_owned(),
-            clock,
-            ban: setting.ban.unwrap_or(BanPolicy { after: args.ban_after, seconds: args.ban_seconds }),
-            limits: RequestLimits { max_body: args.max_body, request_timeout: args.request_timeout },
-        },
-    )
-    .map_err(Failure::cannot_start)?;
+    let adopted = adopt_keys(&store, &given, &app_options.clock)?;
+    let dev_keys = if args.dev { issue_dev_keys(&store, &app_options.clock)? } else { Vec::new() };
+    let app = Arc::new(App::new(store, app_options).map_err(Failure::cannot_start)?);
     let without_keys = app.keys().is_empty();
-    let app = Arc::new(if test_clock.is_some() { app.changing() } else { app });
-    let catalogue = match &test_clock {
-        // What the laboratory adds to it, it adds again after a reset.
-        Some(_) => app.store().catalogue().map_err(Failure::cannot_start)?,
-        None => Catalogue::default(),
-    };
-    let lab = if vector.is_plain() {
-        None
-    } else {
-        let lab = Lab::start(Arc::clone(&app), variation).await.map_err(Failure::cannot_start)?;
-        lab.introduce(dev_keys.iter().map(|(_, key)| key).chain(given.iter().map(|given| &given.key)));
-        Some(Arc::new(lab))
-    };
     let (tls, authority) = tls(args, &location)?;
     let options = ServeOptions { max_connections, ..options(args) };
-    let server = Server::bind(&args.listen, Arc::clone(&app), lab.clone(), tls, options)
+    let server = Server::bind(&args.listen, Arc::clone(&app), tls, options)
         .map_err(|error| Failure::CannotStart(format!("cannot listen on {}: {error}", args.listen)))?;
     let base_url = server.base_url().map_err(Failure::cannot_start)?;
-    let mut mock = mock::around(&args.mock, args.lab.lawful);
-    mock.control = test_clock.map(|clock| {
-        let (delay, base_url) = (mock.delay.clone(), base_url.clone());
-        Arc::new(Control::new(Parts { app, lab, clock, delay, start: catalogue, base_url }))
-    });
-    let control = control_listener.zip(mock.control.clone());
-    let control = control.map(|(listener, control)| mock::Controlled::start(listener, control)).transpose()?;
-    let server = server.with_mock(mock);
+    let keys = dev_keys.iter().map(|(_, key)| key).chain(given.iter().map(|given| &given.key)).cloned().collect();
+    let started = Started { app, keys, base_url: base_url.clone() };
+    let Extended { layer, notice: extended } = extension.start(started).await.map_err(Failure::cannot_start)?;
     for exposure in exposures(args) {
         tracing::warn!("{exposure}");
     }
@@ -124,11 +97,7 @@ async fn serve(args: &ServeArgs, stopped: oneshot::Receiver<&'static str>) -> Re
             }
         };
     }
-    notice += stocked.as_deref().unwrap_or_default();
-    notice += &vector.to_string();
-    if let Some(control) = &control {
-        notice += &format!("control on http://{}\n", control.address);
-    }
+    notice += &extended;
     if let Address::Unix(path) = &args.listen {
         notice += &format!("judge it with: conform --unix-socket {} --base-url {base_url}\n", path.display());
     }
@@ -142,7 +111,7 @@ async fn serve(args: &ServeArgs, stopped: oneshot::Receiver<&'static str>) -> Re
 
     let mut broken = false;
     server
-        .run(async {
+        .run(layer, async {
             tokio::select! {
                 // The thread that listens for signals lasts as long as the process.
                 Ok(signal) = stopped => tracing::info!("stopping on {signal}"),
@@ -150,7 +119,6 @@ async fn serve(args: &ServeArgs, stopped: oneshot::Receiver<&'static str>) -> Re
             }
         })
         .await;
-    drop(control);
     if let (Location::Scratch, Some(path)) = (&location, &authority) {
         // It was for this run only; it may have been removed already.
         let _ = std::fs::remove_file(path);
@@ -194,6 +162,16 @@ fn possible_connections(wanted: usize) -> Result<usize, Failure> {
     }
 }
 
+/// Puts the given keys in force; returns their numbers.
+fn adopt_keys(store: &Store, given: &[GivenKey], clock: &Clock) -> Result<Vec<i64>, Failure> {
+    if given.is_empty() {
+        return Ok(Vec::new());
+    }
+    let key_store = KeyStore::open_for(store).map_err(Failure::cannot_start)?;
+    let adopt = |given| given::adopt(&key_store, given, clock.now());
+    given.iter().map(adopt).collect::<Result<_, _>>().map_err(Failure::cannot_start)
+}
+
 fn issue_dev_keys(store: &Store, clock: &Clock) -> Result<Vec<(Plan, ApiKey)>, Failure> {
     let key_store = KeyStore::open_for(store).map_err(Failure::cannot_start)?;
     let plans = [Plan::Free, Plan::Pro, Plan::Business, Plan::Enterprise];
@@ -213,12 +191,6 @@ fn exposures(args: &ServeArgs) -> Vec<String> {
         exposures.push(format!(
             "with --dev on {}, API keys travel unencrypted where others may read them: listen on 127.0.0.1 or use TLS",
             args.listen
-        ));
-    }
-    if let Some(address) = mock::exposed(&args.mock) {
-        exposures.push(format!(
-            "with --control on {address}, whoever reaches it reads requests and replaces animals without a key: only tests \
-             may reach it"
         ));
     }
     exposures
@@ -266,9 +238,6 @@ mod tests {
             ("--dev --listen 192.0.2.7:80", 1),
             ("--dev --listen 0.0.0.0:80 --tls-self-signed", 0),
             ("--dev --listen unix:/run/a.sock", 0),
-            ("--control 9090", 0),
-            ("--control [::1]:9090", 0),
-            ("--control 0.0.0.0:9090", 1),
         ] {
             assert_eq!(exposures(&serve_args(line)).len(), count, "{line}");
         }

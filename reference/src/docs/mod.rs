@@ -86,7 +86,8 @@ fn page(document: &Value) -> String {
 }
 
 /// The beginning of a page, up to its body: its title, elements that follow it in the head, the icon and the style.
-pub(crate) fn head(title: &str, elements: &str) -> String {
+#[must_use]
+pub fn head(title: &str, elements: &str) -> String {
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{}</title>\n{elements}\
@@ -248,7 +249,9 @@ fn members<'a>(value: &'a Value, pointer: &str) -> impl Iterator<Item = (&'a Str
     value.pointer(pointer).and_then(Value::as_object).into_iter().flatten()
 }
 
-pub(crate) fn escape(text: &str) -> String {
+/// A text as HTML shows it, in elements and in attributes.
+#[must_use]
+pub fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 

@@ -6,7 +6,7 @@ mod exchange;
 pub mod files;
 mod head;
 mod listener;
-mod refusal;
+pub mod refusal;
 pub mod stopping;
 pub mod tls;
 
@@ -29,10 +29,8 @@ use tower::ServiceExt;
 use crate::address::Address;
 use crate::app::App;
 use crate::docs::Encrypted;
-use crate::lab::{ConnectionNumber, Lab};
-use crate::mock::Mock;
-use crate::router::{self, Entrance};
-use crate::routes;
+use crate::extension::{Answers, Around};
+use crate::router;
 use connection::{Phase, Progress, Watched};
 use connections::{Connections, Origin, Place};
 use exchange::{Download, Upload};
@@ -83,34 +81,19 @@ impl Default for ServeOptions {
 pub struct Server {
     listener: Listener,
     app: Arc<App>,
-    lab: Option<Arc<Lab>>,
-    mock: Option<Arc<Mock>>,
     tls: Option<TlsAcceptor>,
     options: ServeOptions,
 }
 
 impl Server {
-    /// Takes the address. The laboratory, if any, must be one of the same application.
+    /// Takes the address.
     ///
     /// # Errors
     ///
     /// The error of the system when the address cannot be had: another server listens there, or the path of a Unix socket names
     /// a file of another kind.
-    pub fn bind(
-        address: &Address,
-        app: Arc<App>,
-        lab: Option<Arc<Lab>>,
-        tls: Option<TlsAcceptor>,
-        options: ServeOptions,
-    ) -> io::Result<Self> {
-        Ok(Self { listener: Listener::bind(address)?, app, lab, mock: None, tls, options })
-    }
-
-    /// Puts a mock around the server.
-    #[must_use]
-    pub fn with_mock(mut self, mock: Mock) -> Self {
-        self.mock = (!mock.is_nothing()).then(|| Arc::new(mock));
-        self
+    pub fn bind(address: &Address, app: Arc<App>, tls: Option<TlsAcceptor>, options: ServeOptions) -> io::Result<Self> {
+        Ok(Self { listener: Listener::bind(address)?, app, tls, options })
     }
 
     /// The base address of the API, with the port that was really taken; on a Unix socket its host is `localhost`.
@@ -123,17 +106,15 @@ impl Server {
         Ok(format!("{scheme}://{}{}", self.listener.authority()?, self.app.base_path))
     }
 
-    /// Serves until `stop` completes. Then no connection is accepted any more, requests in flight finish
+    /// Serves with a layer around the application until `stop` completes. Then no connection is accepted any more, requests in flight finish
     /// (for as long as the grace lasts), and what keys have used is written down.
-    pub async fn run(self, stop: impl Future<Output = ()>) {
-        let Self { listener, app, lab, mock, tls, options } = self;
+    pub async fn run(self, layer: impl Around, stop: impl Future<Output = ()>) {
+        let Self { listener, app, tls, options } = self;
         let connections = Arc::new(Connections::new(&options));
         let watching = tokio::spawn(Arc::clone(&connections).watch(options));
         let (end_saving, ended) = oneshot::channel();
         let saving = tokio::spawn(save_usage(Arc::clone(&app), ended));
-        let connection = ConnectionNumber::default();
-        let service = Service { entrance: router::router(&app), app: Arc::clone(&app), lab, mock, tls, connection };
-        let mut accepted_so_far = 0;
+        let entrance = router::router(&app);
 
         let mut stop = std::pin::pin!(stop);
         loop {
@@ -152,8 +133,8 @@ impl Server {
                     continue;
                 }
             };
-            accepted_so_far += 1;
-            let service = Service { connection: ConnectionNumber(accepted_so_far), ..service.clone() };
+            let answers = layer.layer(entrance.clone());
+            let service = Service { app: Arc::clone(&app), answers, tls: tls.clone() };
             match stream {
                 Accepted::Tcp(stream, _) => {
                     connections.spawn(place, |progress| serve_connection(service, stream, progress));
@@ -233,19 +214,15 @@ async fn save_usage_at_last(app: &App) {
     }
 }
 
-/// What all connections share.
+/// What serves a connection.
 #[derive(Clone)]
-struct Service {
+struct Service<S> {
     app: Arc<App>,
-    entrance: Entrance,
-    lab: Option<Arc<Lab>>,
-    mock: Option<Arc<Mock>>,
+    answers: S,
     tls: Option<TlsAcceptor>,
-    /// The connection that this clone serves.
-    connection: ConnectionNumber,
 }
 
-impl Service {
+impl<S: Answers> Service<S> {
     /// Answers one request. When its body stays unread, the response announces that the connection closes.
     async fn answer(
         self,
@@ -260,11 +237,11 @@ impl Service {
         if self.tls.is_some() {
             request.extensions_mut().insert(Encrypted);
         }
-        let mut response = match self.mock.clone() {
-            None => self.handle(request).await,
-            Some(mock) => {
-                let in_api = routes::in_api(&self.app.base_path, request.uri().path());
-                mock.answer(request, in_api, |request| self.clone().handle(request)).await
+        let mut response = match head::fault(&request) {
+            Some(error) => refusal::of_request(&self.app, error, request.headers()),
+            None => {
+                let Ok(response) = self.answers.oneshot(request).await;
+                response
             }
         };
         if let Some(upload) = upload
@@ -274,26 +251,9 @@ impl Service {
         }
         Ok(response.map(|body| Download::new(body, progress)))
     }
-
-    /// Hands a request to the application, unless it is not as HTTP asks.
-    async fn handle(self, mut request: Request<Body>) -> Response<Body> {
-        match (head::fault(&request), self.lab) {
-            (Some(error), _) => refusal::of_request(&self.app, error, request.headers()),
-            (None, None) => {
-                let Ok(response) = self.entrance.oneshot(request).await;
-                response
-            }
-            (None, Some(lab)) => {
-                let headers = request.headers().clone();
-                request.extensions_mut().insert(self.connection);
-                let answered = lab.answer(self.entrance, request).await;
-                answered.unwrap_or_else(|error| refusal::of_request(&self.app, error, &headers))
-            }
-        }
-    }
 }
 
-async fn serve_connection<S>(service: Service, stream: S, progress: Arc<Progress>)
+async fn serve_connection<S>(service: Service<impl Answers>, stream: S, progress: Arc<Progress>)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send,
 {
@@ -306,7 +266,7 @@ where
     }
 }
 
-async fn serve_stream<S>(service: Service, stream: S, progress: Arc<Progress>)
+async fn serve_stream<S>(service: Service<impl Answers>, stream: S, progress: Arc<Progress>)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send,
 {

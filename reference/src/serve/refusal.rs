@@ -11,7 +11,7 @@ use crate::rate_limit::{Decision, Quota};
 use crate::respond;
 
 /// Refuses a request that could be read. It counts like any other request of its key; over the limit it is a 429.
-pub(super) fn of_request(app: &App, error: ApiError, headers: &HeaderMap) -> Response {
+pub fn of_request(app: &App, error: ApiError, headers: &HeaderMap) -> Response {
     let now = app.clock.now();
     let (quota, error) = match app.keys.authenticate(headers).map(|key| key.decide(app.ban, now)) {
         Ok(Decision::Admitted(quota)) => (quota, error),

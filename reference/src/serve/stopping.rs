@@ -3,14 +3,14 @@
 //! This happens in a thread with a small runtime of its own. Storage that hangs can hold up every thread of the
 //! server's runtime, and its timers with them; a process that is to end must not depend on those.
 
-use std::io::{self, Write};
-use std::sync::mpsc;
+use std::io;
 use std::time::Duration;
 
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
 
 use super::LAST_SAVE;
+use crate::commands::outcome::report;
 
 /// The exit code of a process that ended before its work was done.
 const UNFINISHED: i32 = 4;
@@ -56,7 +56,7 @@ enum Request {
 /// # Errors
 ///
 /// What the system says when signals or a thread cannot be had.
-pub fn listen(grace: Duration) -> io::Result<oneshot::Receiver<&'static str>> {
+pub fn listen(program: &'static str, grace: Duration) -> io::Result<oneshot::Receiver<&'static str>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let (mut terminate, mut interrupt, mut hangup) = {
         let _entered = runtime.enter();
@@ -72,7 +72,7 @@ pub fn listen(grace: Duration) -> io::Result<oneshot::Receiver<&'static str>> {
     };
     std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
         let unfinished = runtime.block_on(attend(next, stop, grace + LAST_SAVE));
-        say(unfinished.message());
+        report(format!("{program}: {}\n", unfinished.message()), LAST_WORDS);
         std::process::exit(UNFINISHED);
     })?;
     Ok(stopped)
@@ -98,18 +98,6 @@ async fn stopping_signal(next: &mut impl AsyncFnMut() -> Request) -> &'static st
             Request::Stop(name) => return name,
             Request::Hangup => tracing::info!("SIGHUP is ignored: send SIGTERM to stop"),
         }
-    }
-}
-
-/// Writes to standard error, for no longer than the last words may take.
-fn say(message: &'static str) {
-    let (done, written) = mpsc::channel();
-    let writing = std::thread::Builder::new().spawn(move || {
-        let _ = writeln!(io::stderr(), "reference: {message}");
-        let _ = done.send(());
-    });
-    if writing.is_ok() {
-        let _ = written.recv_timeout(LAST_WORDS);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use crate::support::{Answer, Folder, ask, connect, reference};
+use crate::support::{Answer, Folder, ask, connect, program};
 
 #[test]
 fn without_a_valid_key_everything_is_a_401_without_effect() {
@@ -71,11 +71,11 @@ fn keys_issued_and_revoked_by_another_process_count_at_once() {
         let key = folder.issue(&["free", "--name", "short-lived"]);
         assert_eq!(server.ask("GET", "/v1/pets", &key).status, 200);
         let revoke = ["keys", "revoke", "--db", &folder.db_text(), &number.to_string()];
-        assert!(reference(&revoke).status.success());
+        assert!(program(&revoke).status.success());
         assert_eq!(server.ask("GET", "/v1/pets", &key).status, 401);
-        assert_eq!(reference(&revoke).status.code(), Some(1), "it is revoked already");
+        assert_eq!(program(&revoke).status.code(), Some(1), "it is revoked already");
     }
-    let list = reference(&["keys", "list", "--db", &folder.db_text()]);
+    let list = program(&["keys", "list", "--db", &folder.db_text()]);
     let list = String::from_utf8(list.stdout).expect("text");
     let lines: Vec<&str> = list.lines().filter(|line| line.ends_with("short-lived")).collect();
     assert_eq!(lines.len(), 5, "{list}");

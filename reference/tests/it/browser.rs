@@ -1,10 +1,9 @@
-//! The pages of the server in a real browser, where there is one: width, contrast, what a keyboard reaches, and axe.
+//! The page of the server in a real browser, where there is one: width, contrast, what a keyboard reaches, and axe.
 
 #[path = "../../../conformance/tests/it/browser/chromium.rs"]
 mod chromium;
 
-use crate::challenge::run;
-use crate::support::{Folder, Server};
+use crate::support::Server;
 use chromium::Browser;
 
 #[test]
@@ -14,19 +13,4 @@ fn the_documentation_can_be_read_in_a_browser() {
     let page = server.ask("GET", "/docs", "").body;
     browser.look("docs", &page, "");
     server.stop();
-}
-
-#[test]
-fn the_report_of_a_challenge_can_be_read_in_a_browser() {
-    let Some(browser) = Browser::find("the HTML report of a challenge") else { return };
-    let folder = Folder::new();
-    let html = folder.path().join("challenge.html");
-    let report = format!("html={}", html.display());
-    // The suite expects to find no animals, which not every lawful server grants.
-    let args = ["--lawful", "2", "--fault", "list.limit-default", "--fault", "create.success.created-is-200"];
-    let (code, _, stderr) = run(&[&args[..], &["--report", &report]].concat(), "suite_of_page_sizes");
-    assert_eq!(code, Some(1), "{stderr}");
-    let page = std::fs::read_to_string(html).expect("a report");
-    assert!(page.contains("Faults that were missed"), "{page}");
-    browser.look("challenge", &page, "");
 }

@@ -122,6 +122,6 @@ fn health_description_and_documentation_need_no_key() {
     assert_eq!(server.ask("GET", "/docs", "").header("content-type"), Some("text/html; charset=utf-8"));
     assert_eq!(server.ask("GET", "/v1/pets", "").status, 404);
     assert_eq!(server.ask("GET", "/animals/v1/pets", "").status, 401);
-    let health = crate::support::reference(&["health", "--address", &server.address.to_string()]);
+    let health = crate::support::program(&["health", "--address", &server.address.to_string()]);
     assert!(health.status.success() && health.stdout == b"ok\n", "{health:?}");
 }

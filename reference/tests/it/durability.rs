@@ -75,7 +75,7 @@ fn a_full_disk_is_reported_and_loses_nothing_that_was_acknowledged() {
     let key = folder.issue(&["enterprise"]);
     // A limit on the size of files stands in for the size of the disk.
     let mut command = Command::new("sh");
-    command.args(["-c", "trap '' XFSZ; ulimit -f 600; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_reference")]);
+    command.args(["-c", "trap '' XFSZ; ulimit -f 600; exec \"$@\"", "sh", crate::PROGRAM]);
     command.args(["serve", "--listen", "127.0.0.1:0", "--db", &folder.db_text()]);
     let server = Server::spawn(command);
     let name = "x".repeat(10_000);

@@ -50,7 +50,7 @@ fn a_client_that_never_finishes_does_not_keep_the_server_from_stopping() {
 #[test]
 fn a_temporary_database_works_and_leaves_nothing_behind() {
     let folder = Folder::new();
-    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_reference"));
+    let mut command = std::process::Command::new(crate::PROGRAM);
     command.env("TMPDIR", folder.path()).args(["serve", "--listen", "127.0.0.1:0", "--db", ":memory:", "--dev"]);
     let server = Server::spawn(command);
     let line = server.notice.iter().find(|line| line.starts_with("free")).expect("a key");
@@ -138,7 +138,7 @@ fn fewer_files_than_connections_mean_fewer_connections_and_a_warning() {
         let mut command = std::process::Command::new("sh");
         let script =
             format!("ulimit -n {files}; exec \"$0\" serve --listen 127.0.0.1:0 --db \"$1\" --header-timeout 3600");
-        command.args(["-c", &script, env!("CARGO_BIN_EXE_reference"), &folder.db_text()]);
+        command.args(["-c", &script, crate::PROGRAM, &folder.db_text()]);
         command
     };
     let server = Server::spawn(limited(100));

@@ -2,23 +2,22 @@
 
 mod auth;
 mod browser;
-mod challenge;
 mod contract;
-mod control;
 mod crowd;
 mod deprecation;
 mod durability;
 mod embedded;
 mod faults;
-mod fixtures;
+mod given_keys;
 mod http_rules;
-mod laboratory;
 mod lifecycle;
 mod limits;
 mod logs;
-mod mock;
 mod startup;
 mod storage;
 mod support;
 mod tls;
 mod transport;
+
+/// The program that is tested.
+const PROGRAM: &str = env!("CARGO_BIN_EXE_reference");

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use crate::support::{Folder, Server, reference};
+use crate::support::{Folder, Server, program};
 
 /// Expects `serve` on this database to be refused with a message that contains all of `words`.
 fn refused(db: &Path, words: &[&str]) {
-    let output = reference(&["serve", "--listen", "127.0.0.1:0", "--db", db.to_str().expect("UTF-8")]);
+    let output = program(&["serve", "--listen", "127.0.0.1:0", "--db", db.to_str().expect("UTF-8")]);
     let message = String::from_utf8(output.stderr).expect("text");
     assert_eq!(output.status.code(), Some(3), "{message}");
     for word in words {
@@ -29,7 +29,7 @@ fn a_missing_folder_is_named() {
 #[test]
 fn a_database_can_be_named_without_its_folder() {
     let folder = Folder::new();
-    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_reference"));
+    let mut command = std::process::Command::new(crate::PROGRAM);
     command.current_dir(folder.path()).args(["serve", "--listen", "127.0.0.1:0", "--db", "animals.sqlite"]);
     Server::spawn(command).stop();
     assert!(folder.db().is_file());
@@ -118,7 +118,7 @@ fn an_address_in_use_is_named() {
     let folder = Folder::new();
     let server = folder.serve(&[]);
     let (other, address) = (Folder::new(), server.address.to_string());
-    let output = reference(&["serve", "--listen", &address, "--db", &other.db_text()]);
+    let output = program(&["serve", "--listen", &address, "--db", &other.db_text()]);
     let message = String::from_utf8(output.stderr).expect("text");
     assert_eq!(output.status.code(), Some(3), "{message}");
     assert!(message.contains(&format!("cannot listen on {address}")), "{message}");
@@ -128,7 +128,7 @@ fn an_address_in_use_is_named() {
 fn listing_and_revoking_keys_creates_no_database() {
     let folder = Folder::new();
     for args in [&["keys", "list"][..], &["keys", "revoke", "1"]] {
-        let output = reference(&[args, &["--db", &folder.db_text()]].concat());
+        let output = program(&[args, &["--db", &folder.db_text()]].concat());
         let message = String::from_utf8(output.stderr).expect("text");
         assert_eq!(output.status.code(), Some(3), "{message}");
         assert!(message.contains("there is no database"), "{message}");
@@ -147,6 +147,6 @@ fn wrong_usage_has_its_own_exit_code() {
         &["keys", "list", "--db", ":memory:"],
         &[],
     ] {
-        assert_eq!(reference(args).status.code(), Some(2), "{args:?}");
+        assert_eq!(program(args).status.code(), Some(2), "{args:?}");
     }
 }

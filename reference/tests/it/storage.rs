@@ -94,7 +94,7 @@ fn the_database_itself_is_locked_under_every_name_and_without_disturbing_sqlite(
     for path in [linked, &folder.db_text()] {
         // A server that is not refused would run on.
         let mut command = Command::new("timeout");
-        command.args(["20", env!("CARGO_BIN_EXE_reference"), "serve", "--listen", "127.0.0.1:0", "--db", path]);
+        command.args(["20", crate::PROGRAM, "serve", "--listen", "127.0.0.1:0", "--db", path]);
         let output = command.output().expect("the program runs");
         let message = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(3), "{message}");

@@ -33,14 +33,14 @@ impl Folder {
     /// Issues a key on the command line.
     pub(crate) fn issue(&self, plan: &[&str]) -> String {
         let db = self.db_text();
-        let output = reference(&[&["keys", "issue", "--db", &db, "--plan"], plan].concat());
+        let output = program(&[&["keys", "issue", "--db", &db, "--plan"], plan].concat());
         assert!(output.status.success(), "{output:?}");
         String::from_utf8(output.stdout).expect("text").trim().to_owned()
     }
 
     /// The command that starts a server on the database.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_reference"));
+        let mut command = Command::new(crate::PROGRAM);
         command.args(["serve", "--listen", "127.0.0.1:0", "--db", &self.db_text()]).args(args);
         command
     }
@@ -52,8 +52,8 @@ impl Folder {
 }
 
 /// Runs the program to its end.
-pub(crate) fn reference(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_reference")).args(args).stdin(Stdio::null()).output().expect("the program runs")
+pub(crate) fn program(args: &[&str]) -> Output {
+    Command::new(crate::PROGRAM).args(args).stdin(Stdio::null()).output().expect("the program runs")
 }
 
 /// A running `reference serve`. It is killed when dropped.
@@ -68,7 +68,7 @@ pub(crate) struct Server {
 impl Server {
     /// Starts a server on a free port.
     pub(crate) fn start(args: &[&str]) -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_reference"));
+        let mut command = Command::new(crate::PROGRAM);
         command.args(["serve", "--listen", "127.0.0.1:0"]).args(args);
         Self::spawn(command)
     }

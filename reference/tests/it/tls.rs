@@ -8,7 +8,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 
-use crate::support::{Answer, Folder, connect, head, reference};
+use crate::support::{Answer, Folder, connect, head, program};
 
 fn trusting(authority: &str) -> Arc<ClientConfig> {
     let mut roots = RootCertStore::empty();
@@ -96,7 +96,7 @@ fn unusable_certificates_are_named() {
     let path = folder.path().join("empty.pem");
     std::fs::write(&path, "").expect("a file");
     let path = path.to_str().expect("UTF-8");
-    let output = reference(&["serve", "--db", &folder.db_text(), "--tls-cert", path, "--tls-key", path]);
+    let output = program(&["serve", "--db", &folder.db_text(), "--tls-cert", path, "--tls-key", path]);
     assert_eq!(output.status.code(), Some(3));
     assert!(String::from_utf8_lossy(&output.stderr).contains(path), "{output:?}");
 }

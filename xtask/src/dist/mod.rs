@@ -18,7 +18,7 @@ use clap::{Args, ValueEnum};
 use clap_complete::Shell;
 
 use crate::metadata::Metadata;
-use crate::products::{DIST, JUDGE, Product, Programs, REFERENCE};
+use crate::products::{DIST, PRODUCTS, Product, Programs};
 use crate::{cargo, completions, man, programs};
 
 /// How many times a program is started to measure how long that takes.
@@ -43,7 +43,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     let out = options.out.clone().unwrap_or_else(|| metadata.target_directory.join("products"));
     empty(&out)?;
     let time = source_time()?;
-    for product in [JUDGE, REFERENCE] {
+    for product in PRODUCTS {
         let folder = collect(product, &programs, &metadata, &out)?;
         let mut archive = folder.clone().into_os_string();
         archive.push(".tar.gz");
@@ -109,7 +109,7 @@ fn describe(product: Product, program: &Path, archive: &Path) -> anyhow::Result<
         Ok(path.metadata()?.len() as f64 / f64::from(1 << 20))
     };
     println!(
-        "{:<9}  {:.1} MiB, {:.1} MiB packed, starts in {:.1} ms",
+        "{:<10}  {:.1} MiB, {:.1} MiB packed, starts in {:.1} ms",
         product.program,
         mebibytes(program)?,
         mebibytes(archive)?,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use animal_store_reference::lab::faults::{Fault, faults};
+use animal_store_lab::faults::{Fault, faults};
 
 use super::Options;
 use super::judging::{self, Run};
@@ -24,7 +24,7 @@ struct Outcome {
 pub(super) fn run(options: &Options, text: &str) -> anyhow::Result<ExitCode> {
     let begun = Instant::now();
     let chosen: Vec<Fault> = faults().into_iter().filter(|fault| fault.name.contains(text)).collect();
-    anyhow::ensure!(!chosen.is_empty(), "no fault's name contains `{text}`; `reference faults` lists them");
+    anyhow::ensure!(!chosen.is_empty(), "no fault's name contains `{text}`; `animal-lab faults` lists them");
     let names: Vec<String> = chosen.iter().map(|fault| fault.name.clone()).collect();
     let (from, count) = (options.from, names.len() as u64);
     let (two_keys, verbose) = (options.two_keys, options.verbose);

@@ -5,8 +5,8 @@ use std::time::Duration;
 use animal_store_conformance::http::clock::Clock;
 
 use animal_store_conformance::{Event, Judge, Options, Report};
+use animal_store_lab::Variation;
 use animal_store_reference::address::Address;
-use animal_store_reference::lab::Variation;
 use animal_store_reference::rate_limit::BanPolicy;
 use animal_store_reference::{Embedded, EmbeddedOptions, Plan};
 use animal_store_rules::trace::keys::ApiKey;
@@ -41,7 +41,7 @@ pub(super) async fn judge(run: &Run, mut variation: Variation) -> anyhow::Result
     let socket = folder.path().join("socket");
     let listen = Address::Unix(socket.clone());
     let embedded = EmbeddedOptions { listen, ..EmbeddedOptions::new(run.plan, server_clock) };
-    let server = Embedded::start_as(embedded, variation).await?;
+    let server = Embedded::start_with(embedded, variation).await?;
     let mut options = Options::new(server.base_url(), server.api_key())?;
     options.transport.unix_socket = Some(socket);
     options.quota_key = if run.two_keys { Some(ApiKey::new(server.second_api_key())?) } else { None };

@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use animal_store_conformance::Verdict;
 use animal_store_conformance::report::RequirementReport;
+use animal_store_lab::choices::{Build, Choice, Drawn, Maker, choices, lawful};
 use animal_store_reference::Plan;
-use animal_store_reference::lab::choices::{Build, Choice, Drawn, Maker, choices, lawful};
 use animal_store_rules::catalogue::Level;
 use animal_store_rules::verdict::Status;
 
@@ -19,7 +19,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     let begun = Instant::now();
     let (from, simplify) = (options.from, options.simplify);
     let terms = Terms { two_keys: options.two_keys, verbose: options.verbose };
-    // Without circumstances, seed 7 is the server of `reference serve --lawful 7`.
+    // Without circumstances, seed 7 is the server of `animal-lab serve --lawful 7`.
     let drawn = if options.circumstances { Drawn::ChoicesAndCircumstances } else { Drawn::Choices };
     let judged = options.for_each(options.seeds, move |runtime, number| {
         let seed = from + number;

@@ -1,0 +1,99 @@
+//! The tower layer by which the laboratory stands around a server.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use animal_store_reference::app::App;
+use animal_store_reference::app::AppOptions;
+use animal_store_reference::extension::{Extended, Extension, ExtensionError, Started};
+use animal_store_reference::router::Entrance;
+use animal_store_reference::serve::refusal;
+use axum::extract::Request as HttpRequest;
+use axum::response::Response as HttpResponse;
+use http::HeaderValue;
+use tower::service_fn;
+use tower::util::BoxCloneSyncService;
+
+use crate::mock::Mock;
+use crate::running::passed_on;
+use crate::{ConnectionNumber, Lab, Variation};
+
+/// The layer around a server: a variation, a mock, or both.
+pub struct LabLayer {
+    parts: Arc<Parts>,
+    connections: AtomicU64,
+}
+
+struct Parts {
+    app: Arc<App>,
+    lab: Option<Arc<Lab>>,
+    mock: Mock,
+}
+
+impl LabLayer {
+    /// What stands around the server of `app`. The mock stands around the variation.
+    #[must_use]
+    pub fn new(app: Arc<App>, lab: Option<Arc<Lab>>, mock: Mock) -> LabLayer {
+        LabLayer { parts: Arc::new(Parts { app, lab, mock }), connections: AtomicU64::new(0) }
+    }
+}
+
+impl tower::Layer<Entrance> for LabLayer {
+    type Service = BoxCloneSyncService<HttpRequest, HttpResponse, Infallible>;
+
+    fn layer(&self, entrance: Entrance) -> Self::Service {
+        let connection = ConnectionNumber(self.connections.fetch_add(1, Ordering::Relaxed) + 1);
+        let parts = Arc::clone(&self.parts);
+        BoxCloneSyncService::new(service_fn(move |mut request: HttpRequest| {
+            let (parts, entrance) = (Arc::clone(&parts), entrance.clone());
+            request.extensions_mut().insert(connection);
+            async move { Ok(parts.answer(&entrance, request).await) }
+        }))
+    }
+}
+
+impl Parts {
+    async fn answer(&self, entrance: &Entrance, request: HttpRequest) -> HttpResponse {
+        if self.mock.is_nothing() {
+            return self.handle(entrance.clone(), request).await;
+        }
+        let in_api = self.app.serves(request.uri().path());
+        self.mock.answer(request, in_api, |request| self.handle(entrance.clone(), request)).await
+    }
+
+    /// Answers as the variation does, or as the reference where there is none.
+    async fn handle(&self, entrance: Entrance, request: HttpRequest) -> HttpResponse {
+        // Numbered here, so that a test sees the same numbers after each reset.
+        let number = self.mock.control.as_ref().map(|control| control.next_request());
+        let mut response = match &self.lab {
+            None => passed_on(entrance, request).await,
+            Some(lab) => {
+                let headers = request.headers().clone();
+                let answered = lab.answer(entrance, request).await;
+                answered.unwrap_or_else(|error| refusal::of_request(&self.app, error, &headers))
+            }
+        };
+        if let (Some(number), Some(shown)) = (number, response.headers_mut().get_mut("x-request-id")) {
+            *shown = HeaderValue::from(number);
+        }
+        response
+    }
+}
+
+/// A variation of a server inside another program. Its clock is that of the server's options, wherever the setting starts it, and it
+/// knows the server's first key from the start.
+impl Extension for Variation {
+    type Layer = LabLayer;
+
+    fn set_up(&mut self, options: &mut AppOptions) {
+        self.setting.set_up(options);
+    }
+
+    async fn start(self, server: Started) -> Result<Extended<LabLayer>, ExtensionError> {
+        let lab = Lab::start(Arc::clone(&server.app), self).await?;
+        lab.introduce(server.keys.first());
+        let layer = LabLayer::new(server.app, Some(Arc::new(lab)), Mock::default());
+        Ok(Extended { layer, notice: String::new() })
+    }
+}

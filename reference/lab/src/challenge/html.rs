@@ -1,0 +1,128 @@
+//! The report as one page that needs no network and no script.
+
+use std::fmt::Write;
+
+use super::report::Report;
+use animal_store_reference::docs::{escape, head};
+
+/// Whatever found a way into the text could not run or be loaded.
+const POLICY: &str = "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; \
+                      img-src data:; base-uri 'none'; form-action 'none'\">\n";
+
+/// The report for people who were not there.
+pub(super) fn page(report: &Report) -> String {
+    let mut out = head("What a test suite notices", POLICY);
+    out.push_str("<body>\n<main>\n<h1>What a test suite notices</h1>\n");
+    summary(&mut out, report);
+    requirements(&mut out, report);
+    missed(&mut out, report);
+    refused(&mut out, report);
+    out.push_str("</main>\n<footer>This page needs no network and no script.</footer>\n</body>\n</html>\n");
+    out
+}
+
+fn summary(out: &mut String, report: &Report) {
+    let (faults, lawful) = (report.faults.len(), report.lawful.len());
+    let _ = writeln!(
+        out,
+        "<pre class=\"wraps\"><code>{}</code></pre>\n<dl>\n<dt>Faults</dt><dd>{} of {faults} noticed</dd>\n\
+         <dt>Lawful servers</dt><dd>{} of {lawful} wrongly refused</dd>\n\
+         <dt>Plain reference</dt><dd>accepted in {:.1} s, with a key on the {} plan</dd>\n</dl>",
+        escape(&report.command),
+        faults - report.missed().count(),
+        report.refused().count(),
+        report.plain_seconds,
+        report.plan,
+    );
+    if let Some(seconds) = report.fast_windows_seconds {
+        let _ = writeln!(
+            out,
+            "<p>Windows of requests per minute lasted {seconds} s: against the specification, so that the suite waits less.</p>"
+        );
+    }
+    if report.interrupted {
+        out.push_str("<p>It was interrupted: what was not tried is not counted.</p>\n");
+    }
+}
+
+fn requirements(out: &mut String, report: &Report) {
+    if report.requirements.is_empty() {
+        return;
+    }
+    section(out, "requirements", "By requirement");
+    out.push_str(
+        "<table>\n<caption>Faults by the requirement that they break</caption>\n<thead><tr><th scope=\"col\">Requirement</th>\
+         <th scope=\"col\">Noticed</th></tr></thead>\n<tbody>\n",
+    );
+    for row in &report.requirements {
+        // The bar repeats what stands beside it.
+        let _ = writeln!(
+            out,
+            "<tr><th scope=\"row\"><code>{0}</code></th><td>{2} of {1} <meter max=\"{1}\" value=\"{2}\" aria-hidden=\"true\"></meter>\
+             </td></tr>",
+            escape(row.requirement),
+            row.faults,
+            row.noticed,
+        );
+    }
+    out.push_str("</tbody>\n</table>\n</section>\n");
+}
+
+fn missed(out: &mut String, report: &Report) {
+    if report.missed().next().is_none() {
+        return;
+    }
+    section(out, "missed", "Faults that were missed");
+    out.push_str(
+        "<p><code>animal-lab serve --dev --fault NAME</code> starts such a server.</p>\n<ul class=\"entries\">\n",
+    );
+    for fault in report.missed() {
+        let (name, does, like) = (escape(&fault.name), escape(fault.does), escape(fault.as_with));
+        let seconds = fault.seconds;
+        let _ = writeln!(
+            out,
+            "<li><code>{name}</code><p>{does}</p><small>As with {like}. The command took {seconds:.1} s.</small></li>"
+        );
+    }
+    out.push_str("</ul>\n</section>\n");
+}
+
+fn refused(out: &mut String, report: &Report) {
+    if report.refused().next().is_none() {
+        return;
+    }
+    section(out, "refused", "Lawful servers that were refused");
+    for lawful in report.refused() {
+        let _ = write!(
+            out,
+            "<details>\n<summary><code>animal-lab serve --dev --lawful {}</code>: the command {} after {:.1} s</summary>\n\
+             <h3>Choices</h3>\n<ul>\n",
+            lawful.seed, lawful.verdict, lawful.seconds
+        );
+        for choice in &lawful.choices {
+            let _ = writeln!(out, "<li><code>{}</code></li>", escape(choice));
+        }
+        let output = escape(&lawful.output);
+        let _ = write!(out, "</ul>\n<h3>Output</h3>\n<pre class=\"wraps\">{output}</pre>\n</details>\n");
+    }
+    out.push_str("</section>\n");
+}
+
+/// The beginning of a section, with its heading.
+fn section(out: &mut String, id: &str, title: &str) {
+    let _ = writeln!(out, "<section aria-labelledby=\"{id}\">\n<h2 id=\"{id}\">{title}</h2>");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::report::tests::sample;
+    use super::*;
+
+    #[test]
+    fn the_page_names_what_was_missed_and_neutralises_the_output_of_the_command() {
+        let page = page(&sample());
+        assert!(page.contains("<li><code>list.limit-default.fifty</code>"), "{page}");
+        assert!(page.contains("<dd>1 of 2 noticed</dd>") && page.contains("<dd>1 of 2 wrongly refused</dd>"), "{page}");
+        assert!(page.contains("&lt;b&gt;expected 20, got 50&lt;/b&gt;") && !page.contains("<b>"), "{page}");
+    }
+}

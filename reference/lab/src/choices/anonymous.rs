@@ -1,0 +1,74 @@
+//! Choices about callers without a key: what their requests count against, and what the headers report to them.
+
+use std::sync::{Mutex, PoisonError};
+
+use super::{Build, Choice, other, own};
+use crate::Layer;
+
+/// What callers without a key may send in a minute.
+const ALLOWANCE: u64 = 40;
+
+/// What the headers report to a caller without a valid key.
+fn anonymous(limit: i64) -> Layer {
+    Layer::default().after(move |_, response, server| {
+        if response.status == 401 {
+            let used = (server.count() % limit.unsigned_abs()).cast_signed();
+            response.set("x-ratelimit-limit", limit);
+            response.set("x-ratelimit-remaining", limit - 1 - used);
+            response.set("x-ratelimit-reset", server.now() + 30);
+        }
+    })
+}
+
+/// A minute, and how many requests without a valid key it has seen.
+#[derive(Default)]
+struct Allowance(Mutex<(i64, u64)>);
+
+/// Counts requests without a valid key by themselves, and refuses those beyond an allowance.
+fn allowance(b: &mut Build) {
+    const MINUTE: i64 = 60;
+    b.layer(Layer::default().after(|request, response, server| {
+        let is_open =
+            request.authorization().split_once(' ').is_some_and(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
+        if response.status != 401 || is_open && server.key_of(request).is_some() {
+            return;
+        }
+        let now = server.now();
+        let minute = now - now.rem_euclid(MINUTE);
+        let allowance = server.own::<Allowance>();
+        let mut used = allowance.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *used = if used.0 == minute { (minute, used.1 + 1) } else { (minute, 1) };
+        if used.1 > ALLOWANCE {
+            response.refuse(429);
+            response.set("retry-after", minute + MINUTE - now);
+        }
+        response.set("x-ratelimit-limit", ALLOWANCE);
+        response.set("x-ratelimit-remaining", ALLOWANCE.saturating_sub(used.1));
+        response.set("x-ratelimit-reset", minute + MINUTE);
+    }));
+}
+
+/// Choices about callers without a key.
+pub const CHOICES: &[Choice] = &[
+    own("headers.anonymous", "nothing", "A caller without a key gets a limit of 0, and uses nothing up."),
+    other("headers.anonymous", "small", "A caller without a key gets an allowance of 10.", "a guest", |b| {
+        b.layer(anonymous(10));
+    }),
+    other("headers.anonymous", "large", "A caller without a key gets an allowance of 5,000.", "a proxy", |b| {
+        b.layer(anonymous(5_000));
+    }),
+    other(
+        "headers.anonymous",
+        "counted-by-address",
+        "Requests without a key count against the limit of the key that was used last.",
+        "a limiter that knows callers by their address",
+        |b| b.limit(|policy| policy.by_address = true),
+    ),
+    other(
+        "headers.anonymous",
+        "forty-a-minute",
+        "Callers without a key have an allowance of forty requests a minute, and get 429 beyond it.",
+        "a limiter by address in front of the check of keys",
+        allowance,
+    ),
+];

@@ -1,0 +1,60 @@
+//! Choices about bodies that are hard to read: what one server refuses, another reads.
+
+use super::{Choice, other, own};
+use crate::{Layer, Request};
+
+fn holds(request: &Request, text: &str) -> bool {
+    request.is_create() && request.body.windows(text.len()).any(|part| part == text.as_bytes())
+}
+
+/// Another body, where that of a creation holds this text.
+fn rewritten(b: &mut super::Build, holding: &'static str, rewrite: fn(&str) -> String) {
+    b.layer(Layer::default().before(move |request, _| {
+        if holds(request, holding) {
+            request.body = rewrite(&String::from_utf8_lossy(&request.body)).into_bytes();
+        }
+        None
+    }));
+}
+
+/// Another refusal, or one at all, of creations that hold this text.
+fn refused(b: &mut super::Build, holding: String, status: u16) {
+    b.layer(Layer::default().after(move |request, response, _| {
+        if holds(request, &holding) && matches!(response.status, 201 | 400 | 413) {
+            response.refuse(status);
+        }
+    }));
+}
+
+pub(super) const CHOICES: &[Choice] = &[
+    own("create.success/large", "large-refused", "Bodies over 64 KiB are refused with 413."),
+    other("create.success/large", "large-read", "Bodies of some hundred KiB are read.", "a larger bound", |b| {
+        rewritten(b, "                ", |text| text.split("  ").filter(|part| !part.is_empty()).collect());
+    }),
+    own("create.success/deep", "deep-read", "A body that is nested deeply is read."),
+    other(
+        "create.success/deep",
+        "deep-refused",
+        "A body that is nested deeply is refused with 422.",
+        "a bound on depth",
+        |b| {
+            refused(b, "[".repeat(1_000), 422);
+        },
+    ),
+    own("create.malformed-json/half-pair", "half-pair-refused", "Half of a surrogate pair is refused with 400."),
+    other(
+        "create.malformed-json/half-pair",
+        "half-pair-replaced",
+        "Half of a surrogate pair becomes a replacement character.",
+        "a decoder that replaces what it cannot read",
+        |b| rewritten(b, r"\ud800", |text| text.replace(r"\ud800", r"\ufffd")),
+    ),
+    own("create.category-int64", "any-digits", "A category id of a thousand digits is refused with 400."),
+    other(
+        "create.category-int64",
+        "too-many-digits",
+        "A category id of a thousand digits is refused with 413.",
+        "a bound on the digits of a number",
+        |b| refused(b, "9".repeat(1_000), 413),
+    ),
+];

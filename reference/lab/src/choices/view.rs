@@ -1,0 +1,256 @@
+//! How lists and fetches look at the animals: in which order, how late, and under which ids.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Map, Value, json};
+
+use crate::{Layer, Request, Response, ServerState};
+
+/// The order of a list.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(super) enum Order {
+    /// As the reference has it.
+    #[default]
+    Newest,
+    Oldest,
+    ByName,
+    Random,
+}
+
+/// What becomes of an animal that is available.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Course {
+    /// It is sold so long after it was first read.
+    SoldAfterRead(SignedDuration),
+    /// It is sold so long after it was created.
+    SoldAfterCreation(SignedDuration),
+    /// It is pending between these ages, and then available again.
+    Reserved { from: SignedDuration, until: SignedDuration },
+}
+
+/// How lists and fetches look at the animals.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct View {
+    pub(super) order: Order,
+    /// How long a list does not show a new animal.
+    pub(super) list_lag: SignedDuration,
+    /// How long a fetch does not show a new animal.
+    pub(super) get_lag: SignedDuration,
+    /// What becomes of an animal that is available, if anything.
+    pub(super) course: Option<Course>,
+    /// Whether a page has a link to the next one.
+    pub(super) links_pages: bool,
+    /// Whether a list has the number of all animals that match.
+    pub(super) counts_all: bool,
+    /// What ids are multiplied by, modulo 2^64; odd, so that no two become the same. 0 leaves them alone.
+    pub(super) ids: u64,
+    /// Whether refused creations consume ids.
+    pub(super) has_gaps: bool,
+}
+
+impl View {
+    /// The layers of a view, the outermost first.
+    pub(super) fn layers(self) -> Vec<Layer> {
+        let mut layers = Vec::new();
+        if self.ids != 0 {
+            layers.push(renumbered(self.ids));
+        }
+        if self.has_gaps {
+            layers.push(gapped());
+        }
+        let plain = View { ids: self.ids, has_gaps: self.has_gaps, ..View::default() };
+        if self != plain {
+            layers.push(self.looked_at());
+        }
+        layers
+    }
+
+    fn looked_at(self) -> Layer {
+        Layer::default().after(move |request, response, server| {
+            if request.is_list() && response.status == 200 {
+                self.list(request, response, server);
+            }
+            if request.is_get() && response.status == 200 {
+                if request.id().is_some_and(|id| self.is_too_new(server, id)) {
+                    response.refuse(404);
+                }
+                response.edit_pets(|pet| {
+                    if let Some(status) = self.changed_status(server, pet, server.timestamp()) {
+                        pet.insert("status".to_owned(), json!(status));
+                    }
+                });
+                self.note_read(server, response.json().iter());
+            }
+        })
+    }
+
+    /// Lists anew what the reference has listed.
+    fn list(self, request: &Request, response: &mut Response, server: &ServerState) {
+        let number_of = |name| request.number_of(name).and_then(|number| usize::try_from(number).ok());
+        let (limit, status) = (number_of("limit").unwrap_or(20), request.parameter("status"));
+        let offset = number_of("offset").filter(|_| self.links_pages).unwrap_or(0);
+        let mut pets = self.listed(server);
+        pets.retain(|pet| status.is_none_or(|status| pet["status"] == status));
+        let all = pets.len();
+        let page: Vec<Value> = pets.into_iter().skip(offset).take(limit).collect();
+        if self.links_pages && offset + page.len() < all {
+            let filter = status.map(|status| format!("&status={status}")).unwrap_or_default();
+            response.add("link", format!("<?limit={limit}&offset={}{filter}>; rel=\"next\"", offset + limit));
+        }
+        if self.counts_all {
+            response.set("x-total-count", all);
+        }
+        self.note_read(server, page.iter());
+        response.set_json(page);
+    }
+
+    /// Notes when animals were first read, where that decides when they are sold.
+    fn note_read<'a>(self, server: &ServerState, pets: impl Iterator<Item = &'a Value>) {
+        if matches!(self.course, Some(Course::SoldAfterRead(_))) {
+            let (now, mut memory) = (server.timestamp(), server.memory());
+            for id in pets.filter_map(|pet| pet["id"].as_i64()) {
+                memory.read.entry(id).or_insert(now);
+            }
+        }
+    }
+
+    fn listed(self, server: &ServerState) -> Vec<Value> {
+        let now = server.timestamp();
+        let seen = now - self.list_lag;
+        let born = |(_, born): &&(Value, Timestamp)| *born <= seen;
+        let mut pets: Vec<Value> = server.memory().pets.iter().filter(born).map(|(pet, _)| pet.clone()).collect();
+        for pet in pets.iter_mut().filter_map(Value::as_object_mut) {
+            if let Some(status) = self.changed_status(server, pet, now) {
+                pet.insert("status".to_owned(), json!(status));
+            }
+        }
+        match self.order {
+            Order::Newest => pets.reverse(),
+            Order::Oldest => {}
+            Order::ByName => pets.sort_by_key(|pet| pet["name"].to_string()),
+            Order::Random => fastrand::Rng::with_seed(server.count()).shuffle(&mut pets),
+        }
+        pets
+    }
+
+    /// The status that an animal has by now, where that is not the one that it was created with.
+    fn changed_status(self, server: &ServerState, pet: &Map<String, Value>, now: Timestamp) -> Option<&'static str> {
+        let id = pet.get("id").and_then(Value::as_i64).filter(|_| pet.get("status") == Some(&json!("available")))?;
+        let age = || born(server, id).map(|born| now.duration_since(born));
+        match self.course? {
+            Course::SoldAfterRead(after) => {
+                let read = server.memory().read.get(&id).copied()?;
+                (now.duration_since(read) >= after).then_some("sold")
+            }
+            Course::SoldAfterCreation(after) => (age()? >= after).then_some("sold"),
+            Course::Reserved { from, until } => (from..until).contains(&age()?).then_some("pending"),
+        }
+    }
+
+    fn is_too_new(self, server: &ServerState, id: i64) -> bool {
+        let seen = server.timestamp() - self.get_lag;
+        born(server, id).is_some_and(|born| born > seen)
+    }
+}
+
+/// When an animal was created.
+fn born(server: &ServerState, id: i64) -> Option<Timestamp> {
+    server.memory().pets.iter().find(|(pet, _)| pet["id"] == id).map(|(_, born)| *born)
+}
+
+/// Other ids than the reference's.
+fn renumbered(factor: u64) -> Layer {
+    let back = inverse(factor);
+    Layer::default()
+        .before(move |request, _| {
+            if let Some(id) = request.id().filter(|_| request.is_get()) {
+                request.path = format!("/pets/{}", times(id, back));
+            }
+            None
+        })
+        .after(move |_, response, _| {
+            response.edit_pets(|pet| {
+                if let Some(id) = pet.get("id").and_then(Value::as_i64) {
+                    pet.insert("id".to_owned(), json!(times(id, factor)));
+                }
+            });
+        })
+}
+
+/// The ids of created animals, by those of the reference, and how many creations were refused.
+#[derive(Default)]
+struct Gaps(Mutex<(i64, BTreeMap<i64, i64>)>);
+
+/// Refused creations consume ids as well.
+fn gapped() -> Layer {
+    Layer::default()
+        .before(|request, server| {
+            if let Some(id) = request.id().filter(|_| request.is_get()) {
+                let gaps = server.own::<Gaps>();
+                let gaps = gaps.0.lock().unwrap_or_else(PoisonError::into_inner);
+                let (_, created) = &*gaps;
+                let is_of_stock = created.first_key_value().is_none_or(|(first, _)| id < *first);
+                let own = created.iter().find(|(_, shown)| **shown == id).map(|(own, _)| *own);
+                // An id that a refusal consumed belongs to no animal.
+                request.path = format!("/pets/{}", own.or(is_of_stock.then_some(id)).unwrap_or(i64::MAX));
+            }
+            None
+        })
+        .after(|request, response, server| {
+            let gaps = server.own::<Gaps>();
+            let mut gaps = gaps.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let (refused, created) = &mut *gaps;
+            let is_created = request.is_create() && response.status == 201;
+            *refused += i64::from(request.is_create() && response.status == 400);
+            response.edit_pets(|pet| {
+                if let Some(id) = pet.get("id").and_then(Value::as_i64) {
+                    if is_created {
+                        let shown = shown_as(id, *refused, created);
+                        created.insert(id, shown);
+                    }
+                    pet.insert("id".to_owned(), json!(created.get(&id).copied().unwrap_or(id)));
+                }
+            });
+        })
+}
+
+/// The id of a created animal that the reference gave this one, after so many refusals. Of creations at the same time the later may have
+/// been answered first: what was refused since then comes after both.
+fn shown_as(id: i64, refused: i64, created: &BTreeMap<i64, i64>) -> i64 {
+    let skipped_by_the_next = created.range(id..).next().map(|(next, shown)| shown - next);
+    id + skipped_by_the_next.map_or(refused, |skipped| refused.min(skipped))
+}
+
+fn times(id: i64, factor: u64) -> i64 {
+    id.cast_unsigned().wrapping_mul(factor).cast_signed()
+}
+
+/// What undoes a multiplication modulo 2^64, by Newton's method: each step doubles the bits that are right.
+fn inverse(factor: u64) -> u64 {
+    (0..6).fold(factor, |inverse, _| inverse.wrapping_mul(2_u64.wrapping_sub(factor.wrapping_mul(inverse))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_animals_get_one_id_in_whatever_order_their_creations_are_answered() {
+        let mut created = BTreeMap::new();
+        for (id, refused, shown) in [(3, 1, 4), (7, 1, 8), (6, 2, 7), (9, 2, 11), (8, 4, 10)] {
+            assert_eq!(shown_as(id, refused, &created), shown, "{id}");
+            created.insert(id, shown);
+        }
+    }
+
+    #[test]
+    fn ids_that_were_multiplied_are_found_again() {
+        for factor in [3, 0x9e37_79b9_7f4a_7c15, u64::MAX] {
+            for id in [1, 2, 77, i64::MAX, i64::MIN] {
+                assert_eq!(times(times(id, factor), inverse(factor)), id);
+            }
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! The options of the program.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use animal_store_reference::config::{self, PlanName, count, seconds};
+use clap::{Args, ValueEnum};
+
+use crate::mock::options::MockArgs;
+use crate::vector::Wish;
+
+/// Options of `animal-lab serve`.
+#[derive(Debug, Args)]
+pub struct ServeArgs {
+    /// The options of the reference server.
+    #[command(flatten)]
+    pub server: config::ServeArgs,
+
+    /// The options of a mock.
+    #[command(flatten)]
+    pub mock: MockArgs,
+
+    /// Which variation of the server to run.
+    #[command(flatten)]
+    pub lab: LabArgs,
+}
+
+/// Which server it is to be, other than the plain reference.
+#[derive(Clone, Debug, Default, Args)]
+pub struct LabArgs {
+    /// Make every lawful choice that is not made by name by this seed
+    #[arg(long, value_name = "SEED", help_heading = "Laboratory")]
+    pub lawful: Option<u64>,
+
+    /// Make one lawful choice, as `animal-lab choices` lists them; repeatable
+    #[arg(long, value_name = "NAME", help_heading = "Laboratory")]
+    pub choose: Vec<String>,
+
+    /// Break one thing, as `animal-lab faults` lists them; repeatable
+    #[arg(long, value_name = "NAME", help_heading = "Laboratory")]
+    pub fault: Vec<String>,
+}
+
+impl LabArgs {
+    /// What is asked for.
+    #[must_use]
+    pub fn wish(&self) -> Wish {
+        Wish { lawful: self.lawful, choose: self.choose.clone(), fault: self.fault.clone() }
+    }
+}
+
+/// Options of `animal-lab choices` and `animal-lab faults`.
+#[derive(Debug, Args)]
+pub struct ListArgs {
+    /// How to list them
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub format: ListFormat,
+}
+
+/// The form of a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ListFormat {
+    /// For people
+    Text,
+    /// A JSON array of objects
+    Json,
+}
+
+/// Options of `animal-lab challenge`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Exit codes: 0 every fault was noticed and no lawful server refused, 1 not so, or COMMAND fails on the \
+plain reference, 2 wrong usage, 3 could not start, 4 stopped unfinished.
+
+Examples:
+  animal-lab challenge -- pytest tests/api                       with CHALLENGE_URL and CHALLENGE_KEY in the environment
+  animal-lab challenge --fault list. -- ./suite --url {url} --key {key}
+  animal-lab challenge --plan pro --report html=missed.html -- npm test"
+)]
+pub struct ChallengeArgs {
+    /// Lawful servers to try, of the seeds from 1
+    #[arg(long, value_name = "COUNT", default_value_t = 10)]
+    pub lawful: u64,
+
+    /// Faults to try: the beginning of their names, or a pattern with `*`; repeatable. Without it: all
+    #[arg(long, value_name = "PATTERN")]
+    pub fault: Vec<String>,
+
+    /// The plan of each server's key
+    #[arg(long, default_value = "free")]
+    pub plan: PlanName,
+
+    /// Servers to try at a time [default: the number of processors]
+    #[arg(long, value_name = "COUNT", value_parser = count)]
+    pub jobs: Option<usize>,
+
+    /// How long COMMAND may take for one server, in seconds
+    #[arg(long, value_name = "SECONDS", default_value = "300", value_parser = seconds)]
+    pub timeout: Duration,
+
+    /// Let a window of requests per minute last this number of seconds, for suites that wait; this violates the specification
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..60))]
+    pub fast_windows: Option<u32>,
+
+    /// Write a report: `json=FILE` or `html=FILE`; repeatable
+    #[arg(long, value_name = "FORMAT=FILE", value_parser = report)]
+    pub report: Vec<ReportFile>,
+
+    /// The test suite: exit code 0 means that it accepts the server. `{url}` and `{key}` stand for the base address and the
+    /// key, which are in `CHALLENGE_URL` and `CHALLENGE_KEY` as well
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub command: Vec<OsString>,
+}
+
+/// Where to write a report.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReportFile {
+    /// Its form.
+    pub format: ReportFormat,
+    /// The file.
+    pub path: PathBuf,
+}
+
+/// The form of a report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReportFormat {
+    /// For programs.
+    Json,
+    /// For people: one page that needs no network.
+    Html,
+}
+
+fn report(text: &str) -> Result<ReportFile, String> {
+    let (format, path) = match text.split_once('=') {
+        Some(("json", path)) => (ReportFormat::Json, path),
+        Some(("html", path)) => (ReportFormat::Html, path),
+        _ => return Err("it must be json=FILE or html=FILE".to_owned()),
+    };
+    if path.is_empty() { Err("the file is missing".to_owned()) } else { Ok(ReportFile { format, path: path.into() }) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_has_a_format_and_a_file() {
+        let html = ReportFile { format: ReportFormat::Html, path: "a=b.html".into() };
+        assert_eq!(report("html=a=b.html"), Ok(html));
+        for wrong in ["html", "pdf=x", "json="] {
+            assert!(report(wrong).is_err(), "{wrong}");
+        }
+    }
+}

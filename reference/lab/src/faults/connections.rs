@@ -1,0 +1,146 @@
+//! What goes wrong between the requests of one connection, and how bodies are framed and encoded.
+
+use std::collections::HashSet;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::{Fault, fault};
+use crate::{ConnectionNumber, Delivery, Request, Response};
+
+/// Connections that have carried a key.
+#[derive(Default)]
+struct Authenticated(Mutex<HashSet<ConnectionNumber>>);
+
+/// Connections on which a request was served.
+#[derive(Default)]
+struct Served(Mutex<HashSet<ConnectionNumber>>);
+
+/// Connections on which a body was not read.
+#[derive(Default)]
+struct Unread(Mutex<HashSet<ConnectionNumber>>);
+
+/// Connections on which an error was answered.
+#[derive(Default)]
+struct Refused(Mutex<HashSet<ConnectionNumber>>);
+
+fn known(connections: &Mutex<HashSet<ConnectionNumber>>) -> MutexGuard<'_, HashSet<ConnectionNumber>> {
+    connections.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A fault that takes what is left of some bodies for the next request of the connection.
+fn leaving_unread(
+    short: &'static str,
+    does: &'static str,
+    targets: &'static [&'static str],
+    like: &'static str,
+    which: fn(&Request, &Response) -> bool,
+) -> Fault {
+    fault(short, does, targets, like)
+        .before(|request, server| {
+            if known(&server.own::<Unread>().0).remove(&request.connection) {
+                let mut response = Response::new(400);
+                response.refuse(400);
+                return Some(response);
+            }
+            None
+        })
+        .after(move |request, response, server| {
+            if which(request, response) {
+                known(&server.own::<Unread>().0).insert(request.connection);
+            }
+        })
+}
+
+pub(super) fn faults() -> Vec<Fault> {
+    vec![
+        fault(
+            "connection-remembers-key",
+            "A request without a key is served on a connection that has carried a key.",
+            &["auth.missing-key"],
+            "a session that belongs to the connection",
+        )
+        .edit(|request, server| {
+            let authenticated = server.own::<Authenticated>();
+            if server.key_of(request).is_some() {
+                known(&authenticated.0).insert(request.connection);
+            } else if request.authorization().is_empty()
+                && known(&authenticated.0).contains(&request.connection)
+                && let Some(key) = server.keys().first()
+            {
+                request.authorize(key);
+            }
+        }),
+        fault(
+            "second-request-unanswered",
+            "The second request of a connection is never answered.",
+            &["service.complete-answer"],
+            "a worker that serves one request and keeps the connection open",
+        )
+        .after(|request, response, server| {
+            if !known(&server.own::<Served>().0).insert(request.connection) {
+                response.delivery = Delivery::Never;
+            }
+        }),
+        leaving_unread(
+            "unread-long-body",
+            "The end of a body over 100 KiB is taken for the next request of the connection.",
+            &["get.success"],
+            "a body that is read as far as a bound, and a connection that is kept all the same",
+            |request, _| request.body.len() > 100 * 1024,
+        ),
+        leaving_unread(
+            "unread-body",
+            "A body that came with a wrong key is taken for the next request of the connection.",
+            &["get.not-found"],
+            "a body that is not read when the key is refused, and is taken for the start of the next request",
+            |request, response| response.status == 401 && !request.body.is_empty(),
+        ),
+        fault(
+            "dies-after-errors",
+            "A connection breaks at the next request after an error.",
+            &["service.complete-answer"],
+            "a worker that is replaced after an error",
+        )
+        .after(|request, response, server| {
+            let refused = server.own::<Refused>();
+            if known(&refused.0).contains(&request.connection) {
+                response.delivery = Delivery::Dropped;
+            } else if response.status >= 400 {
+                known(&refused.0).insert(request.connection);
+            }
+        }),
+        fault(
+            "claims-gzip",
+            "Successful answers are said to be compressed, and are not.",
+            &["service.json"],
+            "a proxy that decompresses, and leaves the label as it was",
+        )
+        .after(|_, response, _| {
+            if response.status == 200 {
+                response.set("content-encoding", "gzip");
+            }
+        }),
+        fault(
+            "errors-claim-gzip",
+            "Errors are said to be compressed, and are not.",
+            &["errors.shape"],
+            "a handler for errors behind the compression",
+        )
+        .after(|_, response, _| {
+            if response.status >= 400 {
+                response.set("content-encoding", "gzip");
+            }
+        }),
+        fault(
+            "edge-413",
+            "A body of more than 64 KiB is answered with 413 and a page in HTML.",
+            &["errors.shape"],
+            "a proxy with a limit of its own for bodies, and a page for it",
+        )
+        .after(|request, response, _| {
+            if request.body.len() > 64 * 1024 && response.status >= 400 {
+                response.status = 413;
+                response.set_body("text/html", "<h1>413 Request Entity Too Large</h1>");
+            }
+        }),
+    ]
+}

@@ -1,0 +1,77 @@
+//! The laboratory of the Animal Store: other lawful servers, and broken ones, made of the reference by layers around it.
+//!
+//! The plain reference is one lawful server. A [`choices`] entry makes it another lawful one, a [`faults`] entry breaks one
+//! requirement in a way in which real servers do. Either becomes a [`Variation`]: a [`Setting`] of the reference and [`Layer`]s
+//! around it, which see requests before the reference does and responses after it. [`Lab`] is a variation at work, inside a
+//! server that is otherwise the plain one: `Embedded::start_with(options, variation)` starts one inside another program.
+//!
+//! The program `animal-lab` serves such servers ([`cli`]), makes them a mock that tests control ([`mock`]), and tries test suites
+//! against all of them.
+
+mod around;
+mod challenge;
+pub mod choices;
+pub mod cli;
+pub mod config;
+pub mod faults;
+mod layer;
+pub mod limiter;
+mod lists;
+pub mod mock;
+mod pass;
+mod request;
+mod response;
+mod restart;
+mod running;
+mod serve;
+mod state;
+pub mod vector;
+
+pub use around::LabLayer;
+pub use layer::Layer;
+pub use request::{ConnectionNumber, Request};
+pub use response::{Delivery, Response};
+pub use restart::Lab;
+pub use state::{Memory, ServerState};
+
+use animal_store_reference::app::AppOptions;
+use animal_store_reference::rate_limit::BanPolicy;
+
+/// How long a window of requests per minute lasts.
+const MINUTE: u32 = 60;
+
+/// What of the reference itself differs in a variation.
+#[derive(Clone, Debug, Default)]
+pub struct Setting {
+    /// The path below which the API lives.
+    pub base_path: Option<&'static str>,
+    /// The time at which its clock starts.
+    pub start_at: Option<&'static str>,
+    /// Animals that exist from the start, at least.
+    pub stock: usize,
+    /// When it bans a key.
+    pub ban: Option<BanPolicy>,
+    /// Whether a layer counts requests, so that the reference does not.
+    pub counts_in_layer: bool,
+    /// How many seconds a window of requests per minute lasts, if it is not a minute, against the specification.
+    pub window: Option<u32>,
+}
+
+impl Setting {
+    /// Changes how the reference is set up, except for its clock.
+    pub(crate) fn set_up(&self, options: &mut AppOptions) {
+        if let Some(base_path) = self.base_path {
+            options.base_path = base_path.to_owned();
+        }
+        options.ban = self.ban.unwrap_or(options.ban);
+    }
+}
+
+/// A server that is not the plain reference: its setting, and the layers around it, the outermost first.
+#[derive(Clone, Debug, Default)]
+pub struct Variation {
+    /// What of the reference itself differs.
+    pub setting: Setting,
+    /// What stands around it.
+    pub layers: Vec<Layer>,
+}

@@ -1,0 +1,397 @@
+//! A limiter in front of the reference's own, with other lawful habits or with one flaw.
+//!
+//! The reference behind it counts nothing, so that this one alone decides.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use super::response::error_body;
+use super::{Layer, Request, Response, ServerState};
+use animal_store_reference::Limits;
+
+const DAY: i64 = 86_400;
+
+/// How long a count lies between being read and being written, where that is a flaw.
+const RACE: Duration = Duration::from_millis(20);
+
+/// Where a window begins.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Anchor {
+    /// On the clock.
+    Clock,
+    /// With the first request after the last window.
+    Request,
+    /// Nowhere: a request counts for so many seconds, and the reset is when the oldest one no longer does.
+    Log(i64),
+    /// Nowhere either, and the reset is when all of them no longer do.
+    Draining(i64),
+    /// On the clock, and the requests of the last minute count by the part of it that is less than a minute ago.
+    Sliding,
+}
+
+/// How requests that fail are counted.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Failures {
+    /// As one, like all requests.
+    Count,
+    /// Not at all.
+    AreFree,
+    /// As one in their own response, and not at all afterwards.
+    AreRefunded,
+}
+
+/// What is wrong with a limiter.
+#[derive(Clone, Copy, Debug)]
+pub enum Flaw {
+    /// It admits so many more, or fewer, than the limit that it reports.
+    OffBy(i64),
+    /// It counts each operation by itself.
+    PerOperation,
+    /// So many processes count by themselves, and requests go round.
+    PerProcess(u64),
+    /// Some requests are neither counted nor refused.
+    Exempts(fn(&Request) -> bool),
+    /// Some requests are counted and never refused.
+    Spares(fn(&Request) -> bool),
+    /// The requests of the key that was used first are counted and never refused.
+    SparesTheFirstKey,
+    /// It reports a limit and never refuses.
+    NeverRefuses,
+    /// It answers this status instead of 429.
+    Status(u16),
+    /// A refused request is carried out all the same.
+    CarriesOut,
+    /// The count is never set back.
+    NeverResets,
+    /// The count is set back after so many seconds, whatever it reports.
+    ResetsAfter(i64),
+    /// The count is set back after so many requests, as when a process is restarted.
+    ForgetsAfter(u64),
+    /// It refuses for so many seconds more than it reports.
+    RefusesLonger(i64),
+    /// It writes the count back when it answers: of requests at the same time, one is counted.
+    Races,
+    /// All keys share one count.
+    OneCount,
+    /// Each request begins the window anew.
+    Prolongs,
+    /// Some requests count twice.
+    Doubles(fn(&Request) -> bool),
+    /// The headers report the day's limit with the end of the minute.
+    DayEndsWithMinute,
+}
+
+/// How a limiter goes about it.
+#[derive(Clone, Copy, Debug)]
+pub struct Policy {
+    /// Where a minute begins.
+    pub anchor: Anchor,
+    /// Whether the headers report the day.
+    pub reports_day: bool,
+    /// Whether Remaining is read before the request is counted.
+    pub counts_late: bool,
+    /// How requests that fail are counted.
+    pub failures: Failures,
+    /// How many seconds `Retry-After` asks for beyond the window's end.
+    pub extra_wait: i64,
+    /// Whether `Retry-After` is a date.
+    pub dates: bool,
+    /// Whether a 429 has no body.
+    pub empty: bool,
+    /// For how many seconds a second refused request bans the key, if it does.
+    pub ban: Option<i64>,
+    /// At which request of the key, and for how many seconds, it is banned for what somebody else has done with it.
+    pub banned: Option<(u64, i64)>,
+    /// Whether callers are distinguished by their address, so that requests without a key count against the same limit.
+    pub by_address: bool,
+    /// Every so many requests, somebody else sends one with the same key.
+    pub others: Option<u64>,
+    /// Every so many milliseconds, somebody else sends one with the same key.
+    pub steady: Option<i64>,
+    /// What is wrong with it.
+    pub flaw: Option<Flaw>,
+}
+
+/// The limits of a key's plan, as the reference keeps them.
+pub const PLAIN: Policy = Policy {
+    anchor: Anchor::Clock,
+    reports_day: false,
+    counts_late: false,
+    failures: Failures::Count,
+    extra_wait: 0,
+    dates: false,
+    empty: false,
+    ban: None,
+    banned: None,
+    by_address: false,
+    others: None,
+    steady: None,
+    flaw: None,
+};
+
+/// The limits of a key's plan, with a flaw.
+#[must_use]
+pub const fn flawed(flaw: Flaw) -> Policy {
+    Policy { flaw: Some(flaw), ..PLAIN }
+}
+
+#[derive(Default)]
+struct Count {
+    /// The end of the present window.
+    ends: i64,
+    /// When the count was last set back.
+    since: i64,
+    used: u64,
+    /// The present day, counted from 1970.
+    day: i64,
+    used_today: u64,
+    /// When those that are used came, where there is a log of them.
+    log: VecDeque<i64>,
+    /// What the last two minutes count, where the last one still weighs.
+    minutes: [u64; 2],
+    /// When somebody else sends the next request, in milliseconds.
+    next: Option<i64>,
+    seen: u64,
+    refused: u64,
+    refused_at: i64,
+    banned_until: i64,
+}
+
+#[derive(Clone, Copy)]
+struct Reported {
+    bucket: Bucket,
+    limits: Limits,
+    refused: bool,
+    counted: bool,
+    /// The count with this request in it.
+    used: u64,
+    remaining: u64,
+    reset: i64,
+}
+
+/// What requests are counted in together: the number of a key, and a part of its requests.
+type Bucket = (i64, u64);
+
+#[derive(Default)]
+struct Ledger {
+    counts: HashMap<Bucket, Count>,
+    reported: HashMap<u64, Reported>,
+    /// The key that was used first.
+    first: Option<i64>,
+    /// The key that was used last, and its limits.
+    caller: Option<(i64, Limits)>,
+}
+
+/// The layer of a policy.
+#[must_use]
+pub fn limiter(policy: Policy) -> Layer {
+    let takes = if matches!(policy.flaw, Some(Flaw::Races)) { RACE } else { Duration::ZERO };
+    Layer::default()
+        .taking(takes)
+        .before(move |request, server| {
+            let ledger = server.own::<Mutex<Ledger>>();
+            policy.decide(&mut ledger.lock().unwrap_or_else(PoisonError::into_inner), request, server)
+        })
+        .after(move |request, response, server| {
+            let ledger = server.own::<Mutex<Ledger>>();
+            policy.report(&mut ledger.lock().unwrap_or_else(PoisonError::into_inner), request, response, server);
+        })
+}
+
+impl Policy {
+    fn decide(&self, ledger: &mut Ledger, request: &Request, server: &ServerState) -> Option<Response> {
+        let key = server.key_of(request);
+        let is_known = key.is_some();
+        if let Some(key) = key {
+            ledger.first.get_or_insert(key.id);
+            ledger.caller = Some((key.id, key.limits()));
+        } else if !self.by_address {
+            return None;
+        }
+        // Whoever comes without a key comes from the address of the key that was used last.
+        let (caller, limits) = ledger.caller?;
+        let part = match self.flaw {
+            Some(Flaw::PerOperation) => u64::from(request.is_list()) + 2 * u64::from(request.is_create()),
+            Some(Flaw::PerProcess(processes)) => request.number % processes,
+            _ => 0,
+        };
+        let bucket = (if matches!(self.flaw, Some(Flaw::OneCount)) { 0 } else { caller }, part);
+        let now = server.now();
+        let count = ledger.counts.entry(bucket).or_default();
+        self.admit_others(count, limits, server);
+        self.roll(count, server, now);
+        count.seen += 1;
+        if matches!(self.flaw, Some(Flaw::Prolongs)) {
+            count.ends = now + server.window();
+        }
+        if let Some((_, seconds)) = self.banned.filter(|(at, _)| *at == count.seen) {
+            (count.used, count.banned_until) = (limits.per_minute, now + server.scaled(seconds));
+        }
+        let exempt = matches!(self.flaw, Some(Flaw::Exempts(which)) if which(request));
+        let is_spared = matches!(self.flaw, Some(Flaw::SparesTheFirstKey)) && ledger.first == Some(caller);
+        let is_over = self.refuses(count, limits, request, now) && !exempt && !is_spared;
+        // Whoever has no key gets 401 and nothing else, and what is over the limit is not counted.
+        let (refused, counted) = (is_over && is_known, !is_over && !exempt);
+        if counted {
+            let others = u64::from(self.others.is_some_and(|every| count.seen.is_multiple_of(every)));
+            let doubled = u64::from(matches!(self.flaw, Some(Flaw::Doubles(which)) if which(request)));
+            self.count(count, now, 1 + others + doubled);
+            if let Anchor::Draining(seconds) = self.anchor {
+                count.ends = now + server.scaled(seconds);
+            }
+        }
+        if refused {
+            (count.refused, count.refused_at) = (count.refused + 1, now);
+            if let Some(seconds) = self.ban.filter(|_| count.refused > 1) {
+                count.banned_until = now + server.scaled(seconds);
+            }
+        }
+        let (limit, used) =
+            if self.shows_day() { (limits.per_day, count.used_today) } else { (limits.per_minute, count.used) };
+        let reported = u64::from(self.counts_late && counted);
+        let remaining = (limit + reported).saturating_sub(used).min(limit);
+        let day_ends = now - now.rem_euclid(DAY) + DAY;
+        let reset = if self.reports_day { day_ends } else { count.ends.max(count.banned_until) };
+        let is_answered = refused && !matches!(self.flaw, Some(Flaw::CarriesOut));
+        let refusal = is_answered.then(|| self.refusal(count, now));
+        ledger.reported.insert(request.number, Reported { bucket, limits, refused, counted, used, remaining, reset });
+        if matches!(self.flaw, Some(Flaw::Races)) && !refused {
+            count.used -= 1;
+        }
+        refusal
+    }
+
+    /// Whether limit and remaining are those of the day.
+    fn shows_day(&self) -> bool {
+        self.reports_day || matches!(self.flaw, Some(Flaw::DayEndsWithMinute))
+    }
+
+    fn count(&self, count: &mut Count, now: i64, requests: u64) {
+        count.used += requests;
+        count.used_today += requests;
+        count.minutes[1] += requests;
+        if matches!(self.anchor, Anchor::Log(_) | Anchor::Draining(_)) {
+            (0..requests).for_each(|_| count.log.push_back(now));
+        }
+    }
+
+    /// Counts what somebody else has sent until now, as far as it is admitted.
+    fn admit_others(&self, count: &mut Count, limits: Limits, server: &ServerState) {
+        let Some(every) = self.steady else { return };
+        let now = server.timestamp().as_millisecond();
+        let mut next = count.next.unwrap_or(now + every);
+        while next <= now {
+            let second = next.div_euclid(1_000);
+            self.roll(count, server, second);
+            if count.used < limits.per_minute {
+                self.count(count, second, 1);
+            }
+            next += every;
+        }
+        count.next = Some(next);
+    }
+
+    fn roll(&self, count: &mut Count, server: &ServerState, now: i64) {
+        let window = server.window();
+        let day = now.div_euclid(DAY);
+        if day != count.day {
+            (count.day, count.used_today) = (day, 0);
+        }
+        if let Anchor::Sliding = self.anchor {
+            let ends = now - now.rem_euclid(window) + window;
+            if ends > count.ends {
+                let last = if ends - count.ends == window { count.minutes[1] } else { 0 };
+                (count.minutes, count.ends, count.refused) = ([last, 0], ends, 0);
+            }
+            let left = (count.ends - now).unsigned_abs();
+            count.used = count.minutes[1] + count.minutes[0] * left / window.unsigned_abs();
+        } else if let Anchor::Log(seconds) | Anchor::Draining(seconds) = self.anchor {
+            let kept = server.scaled(seconds);
+            while count.log.front().is_some_and(|came| came + kept <= now) {
+                count.log.pop_front();
+            }
+            // A second log, of refusals: only whether there is an earlier one in it matters.
+            if count.refused_at + kept <= now {
+                count.refused = 0;
+            }
+            count.used = count.log.len() as u64;
+            let is_draining = matches!(self.anchor, Anchor::Draining(_));
+            let last = if is_draining { count.log.back() } else { count.log.front() };
+            count.ends = last.unwrap_or(&now) + kept;
+        } else if now >= count.ends {
+            count.ends = match self.anchor {
+                Anchor::Clock | Anchor::Sliding => now - now.rem_euclid(window) + window,
+                Anchor::Request | Anchor::Log(_) | Anchor::Draining(_) => now + window,
+            };
+            if !matches!(self.flaw, Some(Flaw::NeverResets | Flaw::RefusesLonger(_))) {
+                (count.used, count.refused, count.since) = (0, 0, now);
+            }
+        }
+        let forgets = match self.flaw {
+            Some(Flaw::ResetsAfter(seconds)) => now - count.since >= server.scaled(seconds),
+            Some(Flaw::ForgetsAfter(requests)) => count.used == requests,
+            Some(Flaw::RefusesLonger(seconds)) => now - count.since >= window + server.scaled(seconds),
+            _ => false,
+        };
+        if forgets {
+            (count.used, count.refused, count.since) = (0, 0, now);
+        }
+    }
+
+    fn refuses(&self, count: &Count, limits: Limits, request: &Request, now: i64) -> bool {
+        let limit = match self.flaw {
+            Some(Flaw::OffBy(more)) => limits.per_minute.saturating_add_signed(more),
+            Some(Flaw::NeverRefuses) => u64::MAX,
+            Some(Flaw::Spares(which)) if which(request) => u64::MAX,
+            _ => limits.per_minute,
+        };
+        count.used >= limit || now < count.banned_until
+    }
+
+    fn refusal(&self, count: &Count, now: i64) -> Response {
+        let status = if let Some(Flaw::Status(status)) = self.flaw { status } else { 429 };
+        let mut response = Response::new(status);
+        if !self.empty {
+            response.set_body("application/json", error_body(status).to_string());
+        }
+        let until = count.ends.max(count.banned_until) + self.extra_wait;
+        if self.dates {
+            response.set("retry-after", http_date(until));
+        } else {
+            response.set("retry-after", (until - now).max(1));
+        }
+        response.set("date", http_date(now));
+        response
+    }
+
+    fn report(&self, ledger: &mut Ledger, request: &Request, response: &mut Response, server: &ServerState) {
+        let Some(mut reported) = ledger.reported.remove(&request.number) else { return };
+        if reported.refused && matches!(self.flaw, Some(Flaw::CarriesOut)) {
+            let date = response.header("date").to_owned();
+            response.refuse(429);
+            response.set("date", date);
+            response.set("retry-after", server.window());
+        } else if self.failures != Failures::Count && reported.counted && response.status >= 400 {
+            let count = ledger.counts.entry(reported.bucket).or_default();
+            count.used = count.used.saturating_sub(1);
+            count.minutes[1] = count.minutes[1].saturating_sub(1);
+            count.log.pop_back();
+            count.used_today = count.used_today.saturating_sub(1);
+            reported.remaining += u64::from(!self.counts_late && self.failures == Failures::AreFree);
+        } else if matches!(self.flaw, Some(Flaw::Races)) && !reported.refused {
+            ledger.counts.entry(reported.bucket).or_default().used = reported.used;
+        }
+        response.set(
+            "x-ratelimit-limit",
+            if self.shows_day() { reported.limits.per_day } else { reported.limits.per_minute },
+        );
+        response.set("x-ratelimit-remaining", reported.remaining);
+        response.set("x-ratelimit-reset", reported.reset);
+    }
+}
+
+/// A Unix time as HTTP writes it.
+fn http_date(unix: i64) -> String {
+    animal_store_reference::clock::http_date(u64::try_from(unix).unwrap_or(0)).to_str().unwrap_or_default().to_owned()
+}

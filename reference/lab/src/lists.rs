@@ -1,0 +1,98 @@
+//! `animal-lab choices` and `animal-lab faults`: lists what the laboratory offers.
+
+use std::fmt::Write;
+
+use serde_json::{Value, json};
+
+use crate::choices::{Choice, Maker, choices};
+use crate::config::{ListArgs, ListFormat};
+use crate::faults::{Fault, faults};
+use animal_store_reference::cli::{Failure, print};
+
+pub(crate) fn list_choices(args: &ListArgs) -> Result<(), Failure> {
+    let choices = choices();
+    print(&match args.format {
+        ListFormat::Text => choices_text(&choices),
+        ListFormat::Json => lines(choices.iter().map(choice_json).collect()),
+    })
+}
+
+pub(crate) fn list_faults(args: &ListArgs) -> Result<(), Failure> {
+    let faults = faults();
+    print(&match args.format {
+        ListFormat::Text => faults_text(&faults),
+        ListFormat::Json => lines(faults.iter().map(fault_json).collect()),
+    })
+}
+
+fn choices_text(choices: &[Choice]) -> String {
+    let mut out =
+        String::from("Lawful choices: `*` marks those of the plain reference; a seed leaves out those with `-`.\n");
+    for choice in choices {
+        let mark = match choice.maker {
+            Maker::Reference => '*',
+            Maker::Others => ' ',
+            Maker::Circumstance => '-',
+        };
+        let _ = write!(out, "\n{mark} {}\n    {}\n", choice.name(), choice.does);
+        if choice.maker == Maker::Others {
+            let _ = writeln!(out, "    As with {}.", choice.like);
+        }
+    }
+    out
+}
+
+fn faults_text(faults: &[Fault]) -> String {
+    let mut out = String::from("Faults: each breaks the requirement that its name begins with.\n");
+    for fault in faults {
+        let _ = write!(out, "\n{}\n    {}\n    As with {}.\n", fault.name, fault.does, fault.like);
+        if let [_, others @ ..] = fault.targets
+            && !others.is_empty()
+        {
+            let _ = writeln!(out, "    It also breaks {}.", others.join(", "));
+        }
+    }
+    out
+}
+
+fn choice_json(choice: &Choice) -> Value {
+    json!({
+        "name": choice.name(),
+        "requirement": choice.requirement(),
+        "axis": choice.axis(),
+        "does": choice.does,
+        "as_with": choice.like,
+        "made_by": match choice.maker {
+            Maker::Reference => "reference",
+            Maker::Others => "others",
+            Maker::Circumstance => "circumstance",
+        },
+    })
+}
+
+fn fault_json(fault: &Fault) -> Value {
+    json!({"name": fault.name, "requirement": fault.targets[0], "breaks": fault.targets, "does": fault.does, "as_with": fault.like})
+}
+
+fn lines(values: Vec<Value>) -> String {
+    format!("{:#}\n", Value::Array(values))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_name_everything_there_is_in_both_forms() {
+        let (choices, faults) = (choices(), faults());
+        let (choices_text, faults_text) = (choices_text(&choices), faults_text(&faults));
+        for choice in &choices {
+            assert!(choices_text.contains(&format!(" {}\n    {}\n", choice.name(), choice.does)));
+            assert!(choice.name().starts_with(choice_json(choice)["requirement"].as_str().expect("text")));
+        }
+        for fault in &faults {
+            assert!(faults_text.contains(&format!("\n{}\n    {}\n", fault.name, fault.does)));
+            assert!(fault.name.starts_with(fault_json(fault)["requirement"].as_str().expect("text")));
+        }
+    }
+}

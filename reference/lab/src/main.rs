@@ -1,0 +1,11 @@
+//! The `animal-lab` program.
+
+use std::process::ExitCode;
+
+// As in the reference.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> ExitCode {
+    animal_store_lab::cli::run(std::env::args_os())
+}

@@ -1,0 +1,125 @@
+//! A clock that a test sets, moves and stops.
+
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use jiff::{SignedDuration, Timestamp};
+
+use animal_store_reference::clock::TimeSource;
+
+/// A clock that can be set. Its clones are the same clock.
+#[derive(Clone, Debug)]
+pub struct TestClock(Arc<Mutex<Shown>>);
+
+#[derive(Debug)]
+struct Shown {
+    at: Timestamp,
+    /// When it showed that, by the machine; `None` while it stands.
+    since: Option<Instant>,
+}
+
+impl Shown {
+    fn now(&self) -> Timestamp {
+        let passed = self.since.map_or(Duration::ZERO, |since| since.elapsed());
+        SignedDuration::try_from(passed)
+            .ok()
+            .and_then(|passed| self.at.checked_add(passed).ok())
+            .unwrap_or(Timestamp::MAX)
+    }
+}
+
+impl TestClock {
+    /// A clock that shows this time and runs on from there.
+    #[must_use]
+    pub fn starting_at(at: Timestamp) -> Self {
+        Self(Arc::new(Mutex::new(Shown { at, since: Some(Instant::now()) })))
+    }
+
+    fn shown(&self) -> MutexGuard<'_, Shown> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether it stands.
+    #[must_use]
+    pub fn is_frozen(&self) -> bool {
+        self.shown().since.is_none()
+    }
+
+    /// Shows another time; it runs on from there if it ran.
+    pub fn set(&self, at: Timestamp) {
+        let mut shown = self.shown();
+        *shown = Shown { at, since: shown.since.map(|_| Instant::now()) };
+    }
+
+    /// Moves on by so much; false if no time is so late.
+    #[must_use]
+    pub fn advance(&self, by: SignedDuration) -> bool {
+        let mut shown = self.shown();
+        let Ok(at) = shown.now().checked_add(by) else { return false };
+        *shown = Shown { at, since: shown.since.map(|_| Instant::now()) };
+        true
+    }
+
+    /// Stands still.
+    pub fn freeze(&self) {
+        let mut shown = self.shown();
+        *shown = Shown { at: shown.now(), since: None };
+    }
+
+    /// Runs on.
+    pub fn run(&self) {
+        let mut shown = self.shown();
+        *shown = Shown { at: shown.now(), since: Some(Instant::now()) };
+    }
+}
+
+impl TimeSource for TestClock {
+    fn now(&self) -> Timestamp {
+        self.shown().now()
+    }
+
+    /// Waits by the machine's time: a clock that stands would never let anybody go on.
+    fn sleep(&self, duration: Duration) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(tokio::time::sleep(duration))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn time(text: &str) -> Timestamp {
+        text.parse().expect("a time")
+    }
+
+    #[test]
+    fn a_clock_that_stands_moves_only_when_it_is_moved() {
+        let clock = TestClock::starting_at(time("2030-01-01T00:00:00Z"));
+        assert!(!clock.is_frozen());
+        clock.freeze();
+        let frozen = clock.now();
+        assert!(clock.is_frozen() && clock.now() == frozen);
+        clock.set(time("2030-12-04T23:59:59.5Z"));
+        assert_eq!(clock.now(), time("2030-12-04T23:59:59.5Z"));
+        assert!(clock.advance(SignedDuration::from_millis(500)));
+        assert_eq!(clock.clone().now(), time("2030-12-05T00:00:00Z"));
+        assert!(!clock.advance(SignedDuration::from_hours(24 * 366 * 8000)));
+        assert_eq!(clock.now(), time("2030-12-05T00:00:00Z"), "a move that is impossible changes nothing");
+    }
+
+    #[test]
+    fn a_clock_that_runs_goes_on_from_where_it_was_set() {
+        let clock = TestClock::starting_at(time("2030-01-01T00:00:00Z"));
+        clock.freeze();
+        clock.set(time("2040-01-01T00:00:00Z"));
+        clock.run();
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while clock.now() == time("2040-01-01T00:00:00Z") {
+            assert!(Instant::now() < deadline, "it does not run");
+        }
+        assert!(clock.now() < time("2040-01-01T00:01:00Z"));
+        clock.set(time("2020-01-01T00:00:00Z"));
+        assert!(!clock.is_frozen() && clock.now() < time("2020-01-01T00:01:00Z"));
+    }
+}

@@ -1,0 +1,257 @@
+//! Answers that a test has prepared: the next requests of a key or an operation get them in place of the server's own.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::Request;
+use axum::response::Response;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use animal_store_reference::auth::bearer_token;
+use animal_store_reference::routes::{self, ORDERS, PETS};
+
+/// How often one answer may be given.
+const MOST_TIMES: u64 = 1_000_000;
+
+/// How long it may be held back, in milliseconds.
+const LONGEST_DELAY: u64 = 3_600_000;
+
+/// Fields that say how a message is framed, which is the server's business.
+const FRAMING: [HeaderName; 3] = [header::CONTENT_LENGTH, header::TRANSFER_ENCODING, header::CONNECTION];
+
+/// An operation of the API.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) enum Operation {
+    ListPets,
+    CreatePet,
+    GetPet,
+    ListOrders,
+}
+
+impl Operation {
+    /// The operation that a request asks for, if it is one.
+    fn of(method: &Method, path: &str) -> Option<Self> {
+        let is_get = matches!(*method, Method::GET | Method::HEAD);
+        match path {
+            PETS if is_get => Some(Self::ListPets),
+            PETS if *method == Method::POST => Some(Self::CreatePet),
+            ORDERS if is_get => Some(Self::ListOrders),
+            path if is_get && path.strip_prefix("/pets/").is_some_and(|id| !id.contains('/')) => Some(Self::GetPet),
+            _ => None,
+        }
+    }
+}
+
+/// An answer, as a test writes it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Wanted {
+    /// How many requests get it.
+    #[serde(default = "once")]
+    times: u64,
+    /// Only requests that present this key.
+    key: Option<String>,
+    /// Only requests of this operation.
+    operation: Option<Operation>,
+    status: u16,
+    #[serde(default)]
+    headers: BTreeMap<String, String>,
+    /// The body as JSON, byte by byte as it is written.
+    body: Option<Box<RawValue>>,
+    /// The body as text, which need not be JSON.
+    text: Option<String>,
+    #[serde(default)]
+    delay_ms: u64,
+}
+
+fn once() -> u64 {
+    1
+}
+
+/// An answer that is ready.
+pub(super) struct Prepared {
+    times: u64,
+    key: Option<String>,
+    operation: Option<Operation>,
+    status: StatusCode,
+    headers: HeaderMap,
+    body: Vec<u8>,
+    delay: Duration,
+}
+
+/// What is reported of an answer: not its key.
+#[derive(Serialize)]
+pub(super) struct Waiting {
+    times: u64,
+    operation: Option<Operation>,
+    for_one_key: bool,
+    status: u16,
+}
+
+impl Wanted {
+    /// Makes the answer ready.
+    ///
+    /// # Errors
+    ///
+    /// A sentence about what no answer can have.
+    pub(super) fn prepare(self) -> Result<Prepared, String> {
+        if !(1..=MOST_TIMES).contains(&self.times) {
+            return Err(format!("times must be 1 to {MOST_TIMES}"));
+        }
+        if self.delay_ms > LONGEST_DELAY {
+            return Err(format!("delay_ms must be at most {LONGEST_DELAY}"));
+        }
+        let status = StatusCode::from_u16(self.status).ok().filter(|status| (200..=599).contains(&status.as_u16()));
+        let status = status.ok_or("status must be 200 to 599")?;
+        let mut headers = HeaderMap::new();
+        for (name, value) in &self.headers {
+            let field =
+                HeaderName::try_from(name.as_str()).map_err(|_| format!("headers: `{name}` is no name of a field"))?;
+            if FRAMING.contains(&field) {
+                return Err(format!("headers: `{name}` is the server's own"));
+            }
+            let value = HeaderValue::try_from(value.as_str())
+                .map_err(|_| format!("headers: no field can have the value of `{name}`"))?;
+            headers.insert(field, value);
+        }
+        let body = match (self.body, self.text) {
+            (Some(_), Some(_)) => return Err("there can be a body or a text, not both".to_owned()),
+            (Some(json), None) => {
+                headers.entry(header::CONTENT_TYPE).or_insert(HeaderValue::from_static("application/json"));
+                json.get().as_bytes().to_vec()
+            }
+            (None, text) => text.unwrap_or_default().into_bytes(),
+        };
+        let delay = Duration::from_millis(self.delay_ms);
+        Ok(Prepared { times: self.times, key: self.key, operation: self.operation, status, headers, body, delay })
+    }
+}
+
+/// The answers that wait for their requests, in the order in which they were prepared.
+#[derive(Default)]
+pub(super) struct Answers(Mutex<Vec<Prepared>>);
+
+impl Answers {
+    fn waiting(&self) -> MutexGuard<'_, Vec<Prepared>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn add(&self, prepared: Prepared) {
+        self.waiting().push(prepared);
+    }
+
+    pub(super) fn clear(&self) {
+        self.waiting().clear();
+    }
+
+    pub(super) fn list(&self) -> Vec<Waiting> {
+        let reported = |prepared: &Prepared| Waiting {
+            times: prepared.times,
+            operation: prepared.operation,
+            for_one_key: prepared.key.is_some(),
+            status: prepared.status.as_u16(),
+        };
+        self.waiting().iter().map(reported).collect()
+    }
+
+    /// The first answer that waits for such a request, and how long it is held back.
+    pub(super) fn take(&self, base_path: &str, request: &Request) -> Option<(Duration, Response)> {
+        let path = routes::below(base_path, request.uri().path())?;
+        let operation = Operation::of(request.method(), path);
+        let presented = bearer_token(request.headers());
+        let mut waiting = self.waiting();
+        let index = waiting.iter().position(|prepared| {
+            prepared.operation.is_none_or(|wanted| operation == Some(wanted))
+                && prepared.key.as_deref().is_none_or(|key| presented == Some(key))
+        })?;
+        let prepared = &mut waiting[index];
+        let mut response = Response::new(Body::from(prepared.body.clone()));
+        *response.status_mut() = prepared.status;
+        *response.headers_mut() = prepared.headers.clone();
+        let delay = prepared.delay;
+        prepared.times -= 1;
+        if prepared.times == 0 {
+            waiting.remove(index);
+        }
+        Some((delay, response))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn prepared(text: &str) -> Result<Prepared, String> {
+        serde_json::from_str::<Wanted>(text).map_err(|error| error.to_string())?.prepare()
+    }
+
+    fn status(answers: &Answers, method: &str, path: &str, key: &str) -> Option<u16> {
+        let request = Request::builder().method(method).uri(path).header("authorization", format!("Bearer {key}"));
+        let request = request.body(Body::empty()).expect("a request");
+        answers.take("/v1", &request).map(|(_, response)| response.status().as_u16())
+    }
+
+    #[test]
+    fn an_answer_is_given_to_as_many_requests_of_its_key_and_operation() {
+        let answers = Answers::default();
+        for text in [
+            r#"{"times":2,"operation":"getPet","status":500}"#,
+            r#"{"key":"mine","status":429}"#,
+            r#"{"operation":"createPet","key":"mine","status":503}"#,
+        ] {
+            answers.add(prepared(text).expect("an answer"));
+        }
+        for (method, path, key, expected) in [
+            ("GET", "/v1/pets", "other", None),
+            ("GET", "/healthz", "mine", None),
+            ("HEAD", "/v1/pets/7", "other", Some(500)),
+            ("POST", "/v1/pets", "mine", Some(429)),
+            ("GET", "/v1/pets/7/x", "other", None),
+            ("GET", "/v1/pets/8", "mine", Some(500)),
+            ("GET", "/v1/pets/8", "other", None),
+            ("POST", "/v1/pets", "other", None),
+            ("POST", "/v1/pets", "mine", Some(503)),
+            ("POST", "/v1/pets", "mine", None),
+        ] {
+            assert_eq!(status(&answers, method, path, key), expected, "{method} {path} {key}");
+        }
+        assert!(answers.list().is_empty());
+    }
+
+    #[test]
+    fn what_no_answer_can_have_is_refused_with_a_sentence() {
+        for (text, part) in [
+            (r#"{"status":99}"#, "200 to 599"),
+            (r#"{"status":101}"#, "200 to 599"),
+            ("{}", "missing field `status`"),
+            (r#"{"status":200,"times":0}"#, "times"),
+            (r#"{"status":200,"delay_ms":3600001}"#, "delay_ms"),
+            (r#"{"status":200,"operation":"deletePet"}"#, "unknown variant `deletePet`"),
+            (r#"{"status":200,"body":1,"text":"x"}"#, "not both"),
+            (r#"{"status":200,"headers":{"a b":"x"}}"#, "`a b`"),
+            (r#"{"status":200,"headers":{"x":"\n"}}"#, "`x`"),
+            (r#"{"status":200,"headers":{"Content-Length":"7"}}"#, "the server's own"),
+            (r#"{"status":200,"retries":1}"#, "unknown field `retries`"),
+        ] {
+            let error = prepared(text).err().unwrap_or_default();
+            assert!(error.contains(part), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn the_body_is_json_as_it_was_written_or_any_text() {
+        let json = prepared(r#"{"status":200,"body":{"b": 1.0,"a":[]}}"#).expect("an answer");
+        assert_eq!(
+            (&json.body[..], &json.headers["content-type"]),
+            (&br#"{"b": 1.0,"a":[]}"#[..], &"application/json".parse().expect("a value"))
+        );
+        let text =
+            prepared(r#"{"status":200,"text":"<html>","headers":{"content-type":"text/html"}}"#).expect("an answer");
+        assert_eq!((&text.body[..], text.headers.len()), (&b"<html>"[..], 1));
+    }
+}

@@ -1,0 +1,248 @@
+//! What a test can control: the animals and usage of the server, its clock, single responses, and the recording of its traffic.
+
+mod answers;
+mod openapi;
+mod paths;
+mod routes;
+
+use std::collections::{BTreeMap, HashMap};
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::ops::Deref;
+use std::str::FromStr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::task::JoinHandle;
+
+use self::answers::Answers;
+use super::clock::TestClock;
+use super::delay::Delay;
+use super::record::Recording;
+use crate::Lab;
+use animal_store_reference::app::App;
+use animal_store_reference::rate_limit::Usage;
+use animal_store_reference::store::{Catalogue, StoreError};
+
+pub use routes::router;
+
+/// How many snapshots there may be: each is a whole catalogue in memory.
+const MOST_SNAPSHOTS: usize = 100;
+
+/// Where to listen for those who control the server: a port of this machine alone, or an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ControlAddress(pub SocketAddr);
+
+impl FromStr for ControlAddress {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let local = text.parse::<u16>().map(|port| SocketAddr::from(([127, 0, 0, 1], port)));
+        let address = local.or_else(|_| text.parse());
+        address.map(Self).map_err(|_| "it must be a port, such as 9090, or an address and a port".to_owned())
+    }
+}
+
+/// The state of a server that a test can bring back.
+#[derive(Clone, Debug, Default)]
+struct Snapshot {
+    catalogue: Catalogue,
+    /// By the number of the key; nothing for those that are not named.
+    usage: HashMap<i64, Usage>,
+}
+
+/// What a controlled server consists of.
+pub struct Parts {
+    /// The application.
+    pub app: Arc<App>,
+    /// The laboratory, if any.
+    pub lab: Option<Arc<Lab>>,
+    /// The clock of the application.
+    pub clock: TestClock,
+    /// What delays its answers.
+    pub delay: Option<Arc<Delay>>,
+    /// The catalogue as it was before the laboratory was prepared, to which a reset returns.
+    pub start: Catalogue,
+    /// The base address of the API.
+    pub base_url: String,
+}
+
+/// The control of a server.
+pub struct Control {
+    parts: Parts,
+    start: Snapshot,
+    snapshots: Mutex<BTreeMap<String, Snapshot>>,
+    answers: Answers,
+    recording: Arc<Recording>,
+    /// Held while the state is replaced, so that two tests do not mix theirs.
+    replacing: tokio::sync::Mutex<()>,
+    /// How many requests the server has handled since the start or the last reset.
+    requests: AtomicU64,
+}
+
+/// Why a snapshot cannot be made.
+#[derive(Debug)]
+enum SnapshotError {
+    TooMany,
+    Store(StoreError),
+}
+
+impl Control {
+    /// The control of a server that is about to be served.
+    #[must_use]
+    pub fn new(mut parts: Parts) -> Self {
+        let start = Snapshot { catalogue: std::mem::take(&mut parts.start), usage: HashMap::new() };
+        Self {
+            start,
+            snapshots: Mutex::default(),
+            answers: Answers::default(),
+            recording: Arc::new(Recording::new(Arc::clone(&parts.app))),
+            replacing: tokio::sync::Mutex::default(),
+            requests: AtomicU64::new(0),
+            parts,
+        }
+    }
+
+    /// The number of the next request, from 1.
+    pub(crate) fn next_request(&self) -> u64 {
+        self.requests.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// The recording of the server's traffic.
+    pub(super) fn recording(&self) -> &Arc<Recording> {
+        &self.recording
+    }
+
+    /// The prepared answer to a request, if there is one, and how long it is held back.
+    pub(super) fn prepared(
+        &self,
+        request: &axum::extract::Request,
+    ) -> Option<(std::time::Duration, axum::response::Response)> {
+        let (delay, mut response) = self.answers.take(self.parts.app.base_path(), request)?;
+        let date = animal_store_reference::clock::http_date(self.parts.app.clock().now());
+        response.headers_mut().entry(http::header::DATE).or_insert(date);
+        Some((delay, response))
+    }
+
+    /// Returns to the animals of the start and to keys that were never used; forgets prepared answers. Requests are numbered
+    /// and delays drawn as from the start. Returns the number of animals.
+    async fn reset(&self) -> Result<usize, StoreError> {
+        let animals = self.put_back(&self.start).await?;
+        self.answers.clear();
+        self.requests.store(0, Ordering::Relaxed);
+        if let Some(delay) = &self.parts.delay {
+            delay.restart();
+        }
+        Ok(animals)
+    }
+
+    async fn put_back(&self, snapshot: &Snapshot) -> Result<usize, StoreError> {
+        let _alone = self.replacing.lock().await;
+        let app = &self.parts.app;
+        app.replace(snapshot.catalogue.clone()).await?;
+        app.keys().set_usage(&snapshot.usage);
+        if let Some(lab) = &self.parts.lab {
+            lab.restart().await?;
+        }
+        Ok(snapshot.catalogue.animals.len())
+    }
+
+    fn snapshots(&self) -> MutexGuard<'_, BTreeMap<String, Snapshot>> {
+        self.snapshots.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps the present state by this name, in place of one that was kept by it; returns the number of animals.
+    async fn keep(&self, name: &str) -> Result<usize, SnapshotError> {
+        let _alone = self.replacing.lock().await;
+        let app = &self.parts.app;
+        let snapshot =
+            Snapshot { catalogue: app.store().catalogue().map_err(SnapshotError::Store)?, usage: app.keys().usage() };
+        let animals = snapshot.catalogue.animals.len();
+        let mut snapshots = self.snapshots();
+        if snapshots.len() >= MOST_SNAPSHOTS && !snapshots.contains_key(name) {
+            return Err(SnapshotError::TooMany);
+        }
+        snapshots.insert(name.to_owned(), snapshot);
+        Ok(animals)
+    }
+
+    /// Returns to a state that was kept; `None` if there is none of this name.
+    async fn restore(&self, name: &str) -> Option<Result<usize, StoreError>> {
+        let snapshot = self.snapshots().get(name).cloned()?;
+        Some(self.put_back(&snapshot).await)
+    }
+}
+
+/// A control that is listening. It ends when it is dropped.
+pub struct Listening {
+    control: Arc<Control>,
+    address: SocketAddr,
+    task: JoinHandle<()>,
+}
+
+impl Listening {
+    /// Serves a control on an address, in the current tokio runtime.
+    ///
+    /// # Errors
+    ///
+    /// What the system says when the address cannot be used.
+    pub fn start(listener: TcpListener, control: Arc<Control>) -> io::Result<Self> {
+        let address = listener.local_addr()?;
+        let listener = tokio::net::TcpListener::from_std(listener)?;
+        let router = router(Arc::clone(&control), address);
+        let task = tokio::spawn(async move {
+            if let Err(error) = axum::serve(listener, router).await {
+                tracing::error!(%error, "the control has ended");
+            }
+        });
+        Ok(Self { control, address, task })
+    }
+
+    /// Where it listens, with the port that was really taken.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// What others can do, if they can reach it from another machine.
+    #[must_use]
+    pub fn exposure(&self) -> Option<String> {
+        let address = self.address;
+        (!address.ip().is_loopback()).then(|| {
+            format!(
+                "with --control on {address}, whoever reaches it reads requests and replaces animals without a key: only tests \
+                 may reach it"
+            )
+        })
+    }
+}
+
+impl Deref for Listening {
+    type Target = Control;
+
+    fn deref(&self) -> &Control {
+        &self.control
+    }
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_is_one_of_this_machine_and_an_address_says_otherwise() {
+        let address = |text: &str| text.parse().map(|ControlAddress(address)| address.to_string());
+        assert_eq!(address("9090").as_deref(), Ok("127.0.0.1:9090"));
+        assert_eq!(address("0.0.0.0:9090").as_deref(), Ok("0.0.0.0:9090"));
+        assert_eq!(address("[::1]:0").as_deref(), Ok("[::1]:0"));
+        for wrong in ["", "localhost", "70000", "127.0.0.1"] {
+            assert!(address(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! The paths by which a test controls the server.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{Path, Request, State};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{MethodRouter, delete, get, post, put};
+use bytes::Bytes;
+use http::uri::Authority;
+use http::{HeaderValue, StatusCode, header};
+use jiff::{SignedDuration, Timestamp};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use super::answers::Wanted;
+use super::paths::{
+    ANSWERS, CLOCK, CLOCK_ADVANCE, CLOCK_FREEZE, CLOCK_RUN, CLOCK_SET, LOG, OPENAPI, RESET, RESTORE, SNAPSHOT,
+    SNAPSHOTS,
+};
+use super::{Control, MOST_SNAPSHOTS, SnapshotError, openapi};
+use animal_store_reference::clock::TimeSource;
+use animal_store_reference::error::ApiError;
+use animal_store_reference::respond::WrittenJson;
+
+/// How far a clock can be moved at a time, in seconds: a thousand years.
+const FARTHEST: i64 = 31_556_952_000;
+
+/// The longest name of a snapshot.
+const LONGEST_NAME: usize = 100;
+
+type Shared = State<Arc<Control>>;
+type Answer = Result<Response, ApiError>;
+
+/// The control as a service of its own, which is listened for at `address`.
+pub fn router(control: Arc<Control>, address: SocketAddr) -> Router {
+    let routes: [(&str, MethodRouter<Arc<Control>>); 12] = [
+        (OPENAPI, get(|| async { WrittenJson(animal_store_reference::openapi::render(&openapi::document()).into()) })),
+        (RESET, post(reset)),
+        (SNAPSHOTS, get(snapshots)),
+        (SNAPSHOT, put(keep).merge(delete(forget))),
+        (RESTORE, post(restore)),
+        (CLOCK, get(clock)),
+        (CLOCK_SET, post(set_clock)),
+        (CLOCK_ADVANCE, post(advance_clock)),
+        (CLOCK_FREEZE, post(freeze_clock)),
+        (CLOCK_RUN, post(run_clock)),
+        (ANSWERS, get(answers).merge(post(prepare)).merge(delete(forget_answers))),
+        (LOG, get(log).merge(delete(clear_log))),
+    ];
+    let router = routes.into_iter().fold(Router::new(), |router, (path, methods)| router.route(path, methods));
+    router
+        .method_not_allowed_fallback(|| async { ApiError::method_not_allowed() })
+        .fallback(|| async { ApiError::not_found("no such path; see /openapi.json") })
+        .layer(from_fn_with_state(address, guard))
+        .with_state(control)
+}
+
+/// Keeps pages in browsers out, which can send requests to this machine's own addresses: directly, or by a name of theirs
+/// that they let resolve to one.
+async fn guard(State(address): State<SocketAddr>, request: Request, next: Next) -> Response {
+    let headers = request.headers();
+    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()?.parse::<Authority>().ok());
+    let is_local = host.is_some_and(|host| {
+        let name = host.host().trim_matches(['[', ']']);
+        name == "localhost" || name.parse::<IpAddr>().is_ok()
+    });
+    if headers.contains_key(header::ORIGIN) || address.ip().is_loopback() && !is_local {
+        return refusal(StatusCode::FORBIDDEN, "forbidden", "pages in browsers may not control the server")
+            .into_response();
+    }
+    next.run(request).await
+}
+
+fn refusal(status: StatusCode, code: &'static str, message: impl Into<std::borrow::Cow<'static, str>>) -> ApiError {
+    ApiError { status, code, message: message.into(), header: None }
+}
+
+fn done(value: &Value) -> Response {
+    WrittenJson(value.to_string().into()).into_response()
+}
+
+/// Reads a body, whatever it is labelled: `curl -d` labels JSON as a form.
+fn read<T: DeserializeOwned>(body: &Bytes) -> Result<T, ApiError> {
+    serde_json::from_slice(body).map_err(|error| ApiError::invalid_body(error.to_string()))
+}
+
+async fn reset(State(control): Shared) -> Answer {
+    Ok(done(&json!({"animals": control.reset().await?})))
+}
+
+async fn snapshots(State(control): Shared) -> Response {
+    let kept = control.snapshots();
+    let described = |(name, snapshot): (&String, &super::Snapshot)| json!({"name": name, "animals": snapshot.catalogue.animals.len()});
+    done(&Value::Array(kept.iter().map(described).collect()))
+}
+
+async fn keep(State(control): Shared, Path(name): Path<String>) -> Answer {
+    if name.chars().count() > LONGEST_NAME {
+        return Err(ApiError::invalid_body(format!("a name has at most {LONGEST_NAME} characters")));
+    }
+    match control.keep(&name).await {
+        Ok(animals) => Ok(done(&json!({"name": name, "animals": animals}))),
+        Err(SnapshotError::Store(error)) => Err(error.into()),
+        Err(SnapshotError::TooMany) => {
+            let message = format!("there are {MOST_SNAPSHOTS} snapshots already: delete one");
+            Err(refusal(StatusCode::CONFLICT, "too_many", message))
+        }
+    }
+}
+
+fn no_snapshot() -> ApiError {
+    ApiError::not_found("there is no snapshot of this name")
+}
+
+async fn forget(State(control): Shared, Path(name): Path<String>) -> Answer {
+    control.snapshots().remove(&name).ok_or_else(no_snapshot)?;
+    Ok(done(&json!({"name": name})))
+}
+
+async fn restore(State(control): Shared, Path(name): Path<String>) -> Answer {
+    let animals = control.restore(&name).await.ok_or_else(no_snapshot)??;
+    Ok(done(&json!({"name": name, "animals": animals})))
+}
+
+fn shown(control: &Control) -> Response {
+    let clock = &control.parts.clock;
+    let now = clock.now();
+    done(&json!({"now": now.to_string(), "unix": now.as_second(), "frozen": clock.is_frozen()}))
+}
+
+async fn clock(State(control): Shared) -> Response {
+    shown(&control)
+}
+
+async fn set_clock(State(control): Shared, body: Bytes) -> Answer {
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct To {
+        to: String,
+    }
+    let To { to } = read(&body)?;
+    let time: Timestamp = to.parse().map_err(|error| ApiError::invalid_body(format!("to: {error}")))?;
+    if time < Timestamp::UNIX_EPOCH {
+        return Err(ApiError::invalid_body("to: it must not be before 1970".to_owned()));
+    }
+    control.parts.clock.set(time);
+    Ok(shown(&control))
+}
+
+async fn advance_clock(State(control): Shared, body: Bytes) -> Answer {
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct By {
+        seconds: i64,
+    }
+    let By { seconds } = read(&body)?;
+    let refused = || ApiError::invalid_body(format!("seconds must be 0 to {FARTHEST}, and end before the year 10000"));
+    let by = (0..=FARTHEST).contains(&seconds).then(|| SignedDuration::from_secs(seconds)).ok_or_else(refused)?;
+    if control.parts.clock.advance(by) { Ok(shown(&control)) } else { Err(refused()) }
+}
+
+async fn freeze_clock(State(control): Shared) -> Response {
+    control.parts.clock.freeze();
+    shown(&control)
+}
+
+async fn run_clock(State(control): Shared) -> Response {
+    control.parts.clock.run();
+    shown(&control)
+}
+
+fn waiting(control: &Control) -> Answer {
+    let list = serde_json::to_value(control.answers.list()).map_err(|_| ApiError::internal())?;
+    Ok(done(&list))
+}
+
+async fn answers(State(control): Shared) -> Answer {
+    waiting(&control)
+}
+
+async fn prepare(State(control): Shared, body: Bytes) -> Answer {
+    let prepared = read::<Wanted>(&body)?.prepare().map_err(ApiError::invalid_body)?;
+    control.answers.add(prepared);
+    waiting(&control)
+}
+
+async fn forget_answers(State(control): Shared) -> Answer {
+    control.answers.clear();
+    waiting(&control)
+}
+
+async fn log(State(control): Shared) -> Response {
+    let mut response = control.recording.trace(&control.parts.base_url).into_response();
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/x-ndjson"));
+    animal_store_reference::respond::protect(response.headers_mut());
+    response
+}
+
+async fn clear_log(State(control): Shared) -> Response {
+    control.recording.clear();
+    done(&json!({}))
+}

@@ -1,0 +1,85 @@
+//! What makes a server a mock for the tests of clients, in addition to the laboratory: known animals, delayed responses, CORS, and a
+//! listener by which a test controls it. Without these options, none of it is in the path of a request.
+
+pub mod animals;
+pub mod clock;
+pub mod control;
+pub mod cors;
+pub mod delay;
+pub mod options;
+pub mod record;
+
+use std::sync::Arc;
+
+use axum::extract::Request;
+use axum::response::Response;
+
+use self::control::Listening;
+use self::cors::Cors;
+use self::delay::Delay;
+
+/// What stands around a whole server.
+#[derive(Clone, Default)]
+pub struct Mock {
+    /// How long answers of the API take.
+    pub delay: Option<Arc<Delay>>,
+    /// Which pages may read the answers.
+    pub cors: Option<Cors>,
+    /// What a test controls.
+    pub control: Option<Arc<Listening>>,
+}
+
+impl Mock {
+    /// Whether nothing stands around the server.
+    #[must_use]
+    pub fn is_nothing(&self) -> bool {
+        self.delay.is_none() && self.cors.is_none() && self.control.is_none()
+    }
+
+    /// Answers a request with the help of the server, to which `handle` hands it on.
+    pub(crate) async fn answer<F, R>(&self, request: Request, in_api: bool, mut handle: F) -> Response
+    where
+        F: FnMut(Request) -> R,
+        R: Future<Output = Response>,
+    {
+        // Nothing of this is about what lies outside the API, but for the header fields that browsers ask for.
+        let (control, delay) = (self.control.as_ref().filter(|_| in_api), self.delay.as_ref().filter(|_| in_api));
+        let answer = |request| {
+            let prepared = control.and_then(|control| control.prepared(&request));
+            let (exchange, request) = match control {
+                None => (None, request),
+                Some(control) => {
+                    let (exchange, request) = control.recording().begin(request);
+                    (Some(exchange), request)
+                }
+            };
+            let handled = match prepared {
+                Some(prepared) => Err((prepared, request)),
+                None => Ok(handle(request)),
+            };
+            async move {
+                let response = match handled {
+                    Ok(handled) => handled.await,
+                    Err(((time, response), _unread)) => {
+                        tokio::time::sleep(time).await;
+                        response
+                    }
+                };
+                if let Some(delay) = delay {
+                    tokio::time::sleep(delay.next()).await;
+                }
+                match exchange {
+                    None => response,
+                    Some(exchange) => exchange.answered(response),
+                }
+            }
+        };
+        match &self.cors {
+            None => {
+                let mut answer = answer;
+                answer(request).await
+            }
+            Some(cors) => cors.answer(request, answer).await,
+        }
+    }
+}

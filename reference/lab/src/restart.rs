@@ -1,0 +1,73 @@
+//! A laboratory that can begin anew while it is served.
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use axum::extract::Request as HttpRequest;
+use axum::response::Response as HttpResponse;
+
+use super::Variation;
+use super::limiter::{PLAIN, limiter};
+use super::pass::Pass;
+use super::running::Running;
+use animal_store_reference::app::App;
+use animal_store_reference::error::ApiError;
+use animal_store_reference::extension::ExtensionError;
+use animal_store_reference::keys::ApiKey;
+use animal_store_reference::router::Entrance;
+use animal_store_reference::store::StoreError;
+
+/// A variation at work.
+pub struct Lab {
+    app: Arc<App>,
+    running: RwLock<Arc<Running>>,
+}
+
+impl Lab {
+    /// Prepares a variation of the server of `app`: its stock is created, unless there are as many animals already.
+    ///
+    /// # Errors
+    ///
+    /// [`ExtensionError`] when the animals cannot be read or created, or a key cannot be issued.
+    pub async fn start(app: Arc<App>, mut variation: Variation) -> Result<Lab, ExtensionError> {
+        if variation.setting.window.is_some() && !variation.setting.counts_in_layer {
+            // The reference's own windows are minutes.
+            variation.setting.counts_in_layer = true;
+            variation.layers.push(limiter(PLAIN));
+        }
+        let pass = if variation.setting.counts_in_layer { Some(Arc::new(Pass::issue(&app)?)) } else { None };
+        let running = Running::start(Arc::clone(&app), variation, pass).await?;
+        Ok(Lab { app, running: RwLock::new(Arc::new(running)) })
+    }
+
+    /// Begins anew with the animals that are stored now. What its layers remember is forgotten, but for the keys that are
+    /// known.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] when the animals cannot be read or created; it goes on as before.
+    pub async fn restart(&self) -> Result<(), StoreError> {
+        let last = self.running();
+        let running = Running::start(Arc::clone(&self.app), last.variation.clone(), last.pass.clone()).await?;
+        running.know_keys_of(&last);
+        *self.running.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(running);
+        Ok(())
+    }
+
+    /// Makes keys known before they are used: some faults take something else for a key.
+    pub fn introduce<'a>(&self, keys: impl IntoIterator<Item = &'a ApiKey>) {
+        self.running().introduce(keys);
+    }
+
+    /// Answers a request with the help of the reference. What lies outside the API is left to the reference alone.
+    ///
+    /// # Errors
+    ///
+    /// [`ApiError`] when the body did not arrive.
+    pub async fn answer(&self, entrance: Entrance, request: HttpRequest) -> Result<HttpResponse, ApiError> {
+        self.running().answer(entrance, request).await
+    }
+
+    pub(crate) fn running(&self) -> Arc<Running> {
+        Arc::clone(&self.running.read().unwrap_or_else(PoisonError::into_inner))
+    }
+}

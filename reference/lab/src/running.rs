@@ -1,0 +1,347 @@
+//! A variation at work: requests pass its layers, the reference, and the layers again.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use axum::body::Body;
+use axum::extract::Request as HttpRequest;
+use axum::response::Response as HttpResponse;
+use bytes::Bytes;
+
+use http::{HeaderValue, header};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use jiff::Timestamp;
+use serde_json::json;
+use tower::ServiceExt;
+
+use super::pass::Pass;
+use super::{Delivery, Request, Response, ServerState, Variation};
+use animal_store_reference::app::App;
+use animal_store_reference::error::ApiError;
+use animal_store_reference::keys::ApiKey;
+use animal_store_reference::router::Entrance;
+use animal_store_reference::routes;
+use animal_store_reference::store::StoreError;
+use animal_store_reference::wire::{NewPet, PetStatus};
+
+/// The longest body that layers see; the reference refuses what is longer than its own bound, which is usually far below.
+const MAX_BODY: usize = 2 * 1024 * 1024;
+
+/// A variation at work.
+pub(super) struct Running {
+    app: Arc<App>,
+    pub(super) variation: Variation,
+    /// The key with which requests reach the reference where a layer counts them.
+    pub(super) pass: Option<Arc<Pass>>,
+    pub(super) state: ServerState,
+    requests: AtomicU64,
+}
+
+impl Running {
+    /// Prepares a variation of the server of `app`: its stock is created, unless there are as many animals already.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] when the animals cannot be read or created.
+    pub(super) async fn start(
+        app: Arc<App>,
+        variation: Variation,
+        pass: Option<Arc<Pass>>,
+    ) -> Result<Running, StoreError> {
+        let state = ServerState::new(Arc::clone(&app), &variation.setting);
+        let mut pets = Vec::new();
+        app.store().newest(None, u32::MAX, |row| {
+            let mut pet = json!({"id": row.id, "name": row.name, "categoryId": row.category_id});
+            if let Some(status) = row.status {
+                pet["status"] = status.name().into();
+            }
+            pets.push((pet, Timestamp::UNIX_EPOCH));
+        })?;
+        pets.reverse();
+        for number in pets.len() + 1..=variation.setting.stock {
+            let status = PetStatus::Available;
+            let name = format!("Stock {number}");
+            let mut pet = json!({"name": name, "categoryId": 1, "status": status.name()});
+            let id = app.store().create(NewPet { name, category_id: 1, status: Some(status) }).await?;
+            pet["id"] = id.into();
+            pets.push((pet, Timestamp::UNIX_EPOCH));
+        }
+        state.memory().pets = pets;
+        Ok(Running { app, variation, pass, state, requests: AtomicU64::new(0) })
+    }
+
+    /// Makes keys known before they are used: some faults take something else for a key.
+    pub(super) fn introduce<'a>(&self, keys: impl IntoIterator<Item = &'a ApiKey>) {
+        keys.into_iter().for_each(|key| self.state.learn(key.reveal()));
+    }
+
+    /// Knows the keys that another one knows.
+    pub(super) fn know_keys_of(&self, other: &Running) {
+        other.state.keys().iter().for_each(|key| self.state.learn(key));
+    }
+
+    /// Answers a request with the help of the reference. What lies outside the API is left to the reference alone.
+    ///
+    /// # Errors
+    ///
+    /// [`ApiError`] when the body did not arrive.
+    pub(super) async fn answer(&self, entrance: Entrance, request: HttpRequest) -> Result<HttpResponse, ApiError> {
+        if !self.app.serves(request.uri().path()) {
+            return Ok(passed_on(entrance, request).await);
+        }
+        let mut request = self.receive(request).await?;
+        self.state.learn_key(&request);
+        let (mut passed, mut early) = (Vec::new(), None);
+        for layer in &self.variation.layers {
+            passed.push((layer, request.clone()));
+            early = layer.before.as_ref().and_then(|before| before(&mut request, &self.state));
+            if early.is_some() {
+                break;
+            }
+        }
+        let mut response = match early {
+            Some(response) => response,
+            None => self.of_reference(entrance, &request).await,
+        };
+        for (layer, request) in passed.into_iter().rev() {
+            if !layer.takes.is_zero() {
+                tokio::time::sleep(layer.takes).await;
+            }
+            if let Some(after) = &layer.after {
+                after(&request, &mut response, &self.state);
+            }
+        }
+        if response.delivery == Delivery::Never {
+            std::future::pending::<()>().await;
+        }
+        if !response.delay.is_zero() {
+            self.state.clock().sleep(response.delay).await;
+        }
+        Ok(response.into_response())
+    }
+
+    /// Reads a request. Of a body that is longer than anybody should send only the beginning is kept.
+    async fn receive(&self, request: HttpRequest) -> Result<Request, ApiError> {
+        let (parts, body) = request.into_parts();
+        let limits = self.app.limits();
+        let read = Limited::new(body, MAX_BODY.max(limits.max_body + 1)).collect();
+        let body = match tokio::time::timeout(limits.request_timeout, read).await {
+            Err(_elapsed) => return Err(ApiError::request_timeout()),
+            Ok(Ok(body)) => body.to_bytes(),
+            Ok(Err(error)) if error.is::<LengthLimitError>() => {
+                return Err(ApiError::payload_too_large(limits.max_body));
+            }
+            Ok(Err(_broken)) => {
+                return Err(ApiError::invalid_body("the body ended early or is not framed as HTTP asks".to_owned()));
+            }
+        };
+        Ok(Request {
+            number: self.requests.fetch_add(1, Ordering::Relaxed) + 1,
+            connection: parts.extensions.get().copied().unwrap_or_default(),
+            method: parts.method,
+            path: routes::below(self.app.base_path(), parts.uri.path()).unwrap_or_default().to_owned(),
+            query: parts.uri.query().unwrap_or_default().to_owned(),
+            headers: parts.headers,
+            body: body.to_vec(),
+        })
+    }
+
+    /// What the reference answers.
+    async fn of_reference(&self, entrance: Entrance, request: &Request) -> Response {
+        let query = if request.query.is_empty() { String::new() } else { format!("?{}", request.query) };
+        let uri = format!("{}{}{query}", self.app.base_path(), request.path);
+        let inner = HttpRequest::builder().method(request.method.clone()).uri(uri);
+        // Where layers made of the target what none can be, there is nothing to be found.
+        let mut not_found = Response::new(404);
+        not_found.refuse(404);
+        let Ok(mut inner) = inner.body(Body::from(request.body.clone())) else { return not_found };
+        *inner.headers_mut() = request.headers.clone();
+        if let Some(pass) = &self.pass
+            && self.state.key_of(request).is_some()
+            && let Ok(credential) = HeaderValue::from_str(&format!("Bearer {}", pass.key.reveal()))
+        {
+            inner.headers_mut().insert(header::AUTHORIZATION, credential);
+        }
+        let (parts, body) = passed_on(entrance, inner).await.into_parts();
+        let (body, delivery) = match body.collect().await {
+            Ok(body) => (body.to_bytes(), Delivery::Whole),
+            Err(_broken) => (Bytes::new(), Delivery::Dropped),
+        };
+        let mut response = Response::new(parts.status.as_u16());
+        (response.headers, response.body, response.delivery) = (parts.headers, body.to_vec(), delivery);
+        if request.is_create()
+            && response.status == 201
+            && let Some(pet) = response.json()
+        {
+            self.state.memory().pets.push((pet, self.state.timestamp()));
+        }
+        response
+    }
+}
+
+/// What the reference answers to a request that stays as it is.
+pub(super) async fn passed_on(entrance: Entrance, request: HttpRequest) -> HttpResponse {
+    let answered: Result<HttpResponse, Infallible> = entrance.oneshot(request).await;
+    let Ok(response) = answered;
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tokio::task::JoinSet;
+
+    use super::*;
+    use crate::choices::{ANONYMOUS, Build, Drawn, LIMITS, lawful};
+    use crate::mock::clock::TestClock;
+    use crate::{ConnectionNumber, Lab, Layer};
+    use animal_store_reference::Plan;
+    use animal_store_reference::app::{AppOptions, RequestLimits};
+    use animal_store_reference::clock::Clock;
+    use animal_store_reference::keys;
+    use animal_store_reference::rate_limit::BanPolicy;
+    use animal_store_reference::router::router;
+    use animal_store_reference::store::{KeyStore, Location, Store};
+
+    const NOON: u64 = 20_000 * 86_400 + 43_200;
+
+    fn frozen_at_noon() -> Clock {
+        let clock = TestClock::starting_at(Timestamp::from_second(NOON.cast_signed()).expect("a time"));
+        clock.freeze();
+        clock.set(Timestamp::from_second(NOON.cast_signed()).expect("a time"));
+        Clock::controlled(clock)
+    }
+
+    /// A laboratory on a clock that stands still, and its key.
+    async fn lab(variation: Variation) -> (Arc<App>, Lab, ApiKey) {
+        let store = Store::open(&Location::Scratch, 16).expect("a store");
+        let key_store = KeyStore::open_for(&store).expect("a second connection");
+        let (_, key) = keys::issue(&key_store, "test", Plan::Free, NOON).expect("a key");
+        let options = AppOptions {
+            base_path: "/v1".to_owned(),
+            clock: frozen_at_noon(),
+            ban: BanPolicy::default(),
+            limits: RequestLimits::default(),
+        };
+        let app = Arc::new(App::new(store, options).expect("an application"));
+        let lab = Lab::start(Arc::clone(&app), variation).await.expect("a laboratory");
+        (app, lab, key)
+    }
+
+    fn request(method: &str, target: &str, key: &str, body: &str) -> HttpRequest {
+        let request =
+            HttpRequest::builder().method(method).uri(target).header("authorization", format!("Bearer {key}"));
+        let request = request.header("content-type", "application/json");
+        request.body(Body::from(body.to_owned())).expect("a request")
+    }
+
+    /// What a server of a seed answers to the same requests, byte for byte.
+    async fn answers(seed: u64) -> Vec<String> {
+        let (app, lab, key) = lab(Build::new(&lawful(seed, Drawn::Choices)).finish()).await;
+        let mut answers = Vec::new();
+        for round in 0..25 {
+            for (method, target, key, body) in [
+                (
+                    "POST",
+                    "/v1/pets",
+                    key.reveal(),
+                    format!(r#"{{"name":"Rex {round}","categoryId":1,"status":"sold"}}"#),
+                ),
+                ("POST", "/v1/pets", key.reveal(), r#"{"name":"","categoryId":-7.0,"colour":"red"}"#.to_owned()),
+                ("GET", "/v1/pets?limit=7", key.reveal(), String::new()),
+                ("GET", "/v1/pets?status=lost&limit=0", "ask_1_wrong", String::new()),
+            ] {
+                let response = lab.answer(router(&app), request(method, target, key, &body)).await.expect("a response");
+                let (parts, body) = response.into_parts();
+                let body = body.collect().await.expect("a body").to_bytes();
+                answers.push(format!("{} {:?} {body:?}", parts.status, parts.headers));
+            }
+        }
+        answers
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_seed_answers_the_same_requests_with_the_same_bytes() {
+        for seed in 0..6 {
+            let (first, second) = (answers(seed).await, answers(seed).await);
+            let differs = first.iter().zip(&second).find(|(first, second)| first != second);
+            assert_eq!(differs, None, "seed {seed}");
+        }
+        assert_ne!(answers(1).await, answers(2).await);
+    }
+
+    fn breaking(response: &mut Response) {
+        response.refuse(500);
+    }
+
+    /// The statuses of a server of this variation: enough for a limiter that counts the requests of two such servers.
+    async fn statuses(variation: Variation) -> Vec<Option<u16>> {
+        let (app, lab, key) = lab(variation).await;
+        let mut statuses = Vec::new();
+        for number in 0..64 {
+            let (method, body) = match number % 7 {
+                0 => ("POST", r#"{"name":"Rex","categoryId":1,"status":"lost"}"#),
+                1 => ("POST", r#"{"name":"Rex","categoryId":1}"#),
+                _ => ("GET", ""),
+            };
+            let key = if number % 2 == 0 { "ask_1_wrong" } else { key.reveal() };
+            let mut request = request(method, "/v1/pets", key, body);
+            request.extensions_mut().insert(ConnectionNumber(number));
+            let answer = tokio::time::timeout(Duration::from_mins(5), lab.answer(router(&app), request)).await;
+            statuses.push(answer.ok().map(|response| response.expect("a response").status().as_u16()));
+        }
+        statuses
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn servers_of_one_variation_share_nothing_that_is_remembered() {
+        /// So many variations are asked at a time: each server holds files open.
+        const AT_ONCE: usize = 8;
+
+        let faults = crate::faults::faults().into_iter().map(|fault| (fault.name, fault.variation));
+        // Of the choices, those that count something.
+        let choices = LIMITS.iter().chain(ANONYMOUS).map(|choice| (choice.name(), Build::new(&[*choice]).finish()));
+        let mut variations = faults.chain(choices).peekable();
+        while variations.peek().is_some() {
+            let mut asked = JoinSet::new();
+            for (name, variation) in variations.by_ref().take(AT_ONCE) {
+                asked.spawn(async move { (name, statuses(variation.clone()).await, statuses(variation).await) });
+            }
+            for (name, first, second) in asked.join_all().await {
+                assert_eq!(first, second, "{name}");
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn what_lies_outside_the_api_passes_no_layer() {
+        let layers = vec![Layer::default().after(|_, response, _| breaking(response))];
+        let (app, lab, key) = lab(Variation { layers, ..Variation::default() }).await;
+        let status = async |target: &str| {
+            let response = lab.answer(router(&app), request("GET", target, key.reveal(), "")).await;
+            response.expect("a response").status().as_u16()
+        };
+        assert_eq!((status("/healthz").await, status("/v1/pets").await, status("/v1").await), (200, 500, 500));
+    }
+
+    #[tokio::test]
+    async fn a_body_that_is_too_long_for_the_layers_is_refused_as_the_reference_would() {
+        let (app, lab, key) = lab(Variation::default()).await;
+        let body = "x".repeat(MAX_BODY + 1);
+        let answered = lab.answer(router(&app), request("POST", "/v1/pets", key.reveal(), &body)).await;
+        assert_eq!(answered.map(|_| ()).map_err(|error| error.status.as_u16()), Err(413));
+    }
+
+    #[tokio::test]
+    async fn a_stock_is_filled_up_and_not_doubled() {
+        let mut variation = Variation::default();
+        variation.setting.stock = 3;
+        let (app, first, _) = lab(variation.clone()).await;
+        variation.setting.stock = 5;
+        let second = Lab::start(app, variation).await.expect("a laboratory");
+        let animals = |lab: &Lab| lab.running().state.newest().len();
+        assert_eq!((animals(&first), animals(&second)), (3, 5));
+    }
+}

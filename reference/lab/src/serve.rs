@@ -1,0 +1,115 @@
+//! `animal-lab serve`: the reference server with a variation and a mock around it.
+
+use std::net::TcpListener;
+use std::sync::Arc;
+
+use animal_store_reference::app::{App, AppOptions};
+use animal_store_reference::cli::{Failure, serve};
+use animal_store_reference::clock::Clock;
+use animal_store_reference::extension::{Extended, Extension, ExtensionError, Started};
+use animal_store_reference::store::{Catalogue, StoreError};
+use animal_store_reference::wire::NewPet;
+use jiff::Timestamp;
+
+use crate::Lab;
+use crate::around::LabLayer;
+use crate::config::ServeArgs;
+use crate::mock::Mock;
+use crate::mock::animals::Animals;
+use crate::mock::clock::TestClock;
+use crate::mock::control::{Control, ControlAddress, Listening, Parts};
+use crate::mock::cors::Cors;
+use crate::mock::delay::Delay;
+use crate::vector::Vector;
+
+pub(crate) fn run(program: &'static str, args: ServeArgs) -> Result<(), Failure> {
+    let vector = Vector::new(&args.lab.wish()).map_err(|error| Failure::Usage(error.to_string()))?;
+    let control = args.mock.control.map(listen).transpose()?;
+    let animals = args.mock.animals.as_ref().map(Animals::read).transpose().map_err(Failure::cannot_start)?;
+    let ServeArgs { server, mock, lab } = args;
+    let mock = Mock {
+        delay: mock.delay.map(|range| Arc::new(Delay::new(range, lab.lawful.unwrap_or_default()))),
+        cors: (!mock.cors.is_empty()).then(|| Cors::new(&mock.cors)),
+        control: None,
+    };
+    serve(program, &server, Served { vector, animals, mock, control, now: server.now, clock: None })
+}
+
+/// Takes the address of the control.
+fn listen(ControlAddress(address): ControlAddress) -> Result<TcpListener, Failure> {
+    TcpListener::bind(address)
+        .and_then(|listener| listener.set_nonblocking(true).map(|()| listener))
+        .map_err(|error| Failure::CannotStart(format!("cannot listen on {address} for --control: {error}")))
+}
+
+/// What the program adds to the reference server.
+struct Served {
+    vector: Vector,
+    animals: Option<Vec<NewPet>>,
+    mock: Mock,
+    /// Where the control listens, if there is one.
+    control: Option<TcpListener>,
+    /// The time at which the clock was asked to start.
+    now: Option<Timestamp>,
+    /// The clock that the control can set, once it is set up.
+    clock: Option<TestClock>,
+}
+
+impl Extension for Served {
+    type Layer = LabLayer;
+
+    fn set_up(&mut self, options: &mut AppOptions) {
+        let setting = self.vector.variation().setting;
+        setting.set_up(options);
+        // The time that was asked for holds.
+        let start = self.now.or_else(|| setting.start_at.and_then(|time| time.parse().ok()));
+        options.clock = if self.control.is_some() {
+            let clock = TestClock::starting_at(start.unwrap_or_else(Timestamp::now));
+            self.clock = Some(clock.clone());
+            Clock::controlled(clock)
+        } else {
+            Clock::from_start(start)
+        };
+    }
+
+    async fn start(mut self, server: Started) -> Result<Extended<LabLayer>, ExtensionError> {
+        let Started { app, keys, base_url } = server;
+        let mut notice = match self.animals {
+            Some(animals) => stock(&app, animals).await?,
+            None => String::new(),
+        };
+        // What the laboratory adds to it, it adds again after a reset.
+        let catalogue = if self.control.is_some() { app.store().catalogue()? } else { Catalogue::default() };
+        let lab = if self.vector.is_plain() {
+            None
+        } else {
+            let lab = Lab::start(Arc::clone(&app), self.vector.variation()).await?;
+            lab.introduce(&keys);
+            Some(Arc::new(lab))
+        };
+        notice += &self.vector.to_string();
+        if let (Some(listener), Some(clock)) = (self.control, self.clock) {
+            let (app, lab, delay) = (Arc::clone(&app), lab.clone(), self.mock.delay.clone());
+            let control = Control::new(Parts { app, lab, clock, delay, start: catalogue, base_url });
+            let control = Listening::start(listener, Arc::new(control))?;
+            notice += &format!("control on http://{}\n", control.address());
+            if let Some(exposure) = control.exposure() {
+                tracing::warn!("{exposure}");
+            }
+            self.mock.control = Some(Arc::new(control));
+        }
+        Ok(Extended { layer: LabLayer::new(app, lab, self.mock), notice })
+    }
+}
+
+/// Puts the first animals into a catalogue that has none; says what it did.
+async fn stock(app: &App, animals: Vec<NewPet>) -> Result<String, StoreError> {
+    let mut has_some = false;
+    app.store().newest(None, 1, |_| has_some = true)?;
+    if has_some {
+        return Ok("the database has animals already, so --animals adds none\n".to_owned());
+    }
+    let notice = format!("animals: {}\n", animals.len());
+    app.replace(Catalogue::new(animals)).await?;
+    Ok(notice)
+}

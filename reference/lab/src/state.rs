@@ -1,0 +1,140 @@
+//! What the layers of one server share.
+
+use std::any::{Any, TypeId};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::{MINUTE, Request, Response, Setting};
+use animal_store_reference::app::App;
+use animal_store_reference::auth::Key;
+use animal_store_reference::clock::Clock;
+
+/// What the layers of one server share.
+pub struct ServerState {
+    app: Arc<App>,
+    window: i64,
+    memory: Mutex<Memory>,
+    own: Mutex<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>,
+}
+
+/// What layers remember.
+#[derive(Debug, Default)]
+pub struct Memory {
+    /// Every animal of the reference, in the order of creation, and when it was created.
+    pub pets: Vec<(Value, Timestamp)>,
+    /// Animals that only a layer knows.
+    pub ghosts: Vec<Value>,
+    /// Responses to be given again.
+    pub cache: HashMap<String, Response>,
+    /// A number, for whatever a layer counts.
+    pub count: u64,
+    /// When animals were first read, by their ids.
+    pub read: HashMap<i64, Timestamp>,
+    /// Ids that are shown in place of others.
+    pub ids: HashMap<i64, i64>,
+    /// Valid keys that were presented or issued, by their numbers: the store has nothing but their hashes.
+    keys: BTreeMap<i64, String>,
+}
+
+impl ServerState {
+    pub(super) fn new(app: Arc<App>, setting: &Setting) -> ServerState {
+        let window = i64::from(setting.window.unwrap_or(MINUTE).max(1));
+        ServerState { app, window, memory: Mutex::default(), own: Mutex::default() }
+    }
+
+    /// The path below which the API lives.
+    #[must_use]
+    pub fn base_path(&self) -> &str {
+        self.app.base_path()
+    }
+
+    /// How many seconds a window of requests per minute lasts.
+    #[must_use]
+    pub fn window(&self) -> i64 {
+        self.window
+    }
+
+    /// As many seconds as these are where a window is a minute; at least one.
+    #[must_use]
+    pub fn scaled(&self, seconds: i64) -> i64 {
+        (seconds * self.window / i64::from(MINUTE)).max(1)
+    }
+
+    /// The server's time, in Unix seconds.
+    #[must_use]
+    pub fn now(&self) -> i64 {
+        i64::try_from(self.clock().now()).unwrap_or(i64::MAX)
+    }
+
+    /// The server's time, as exactly as it is known.
+    #[must_use]
+    pub fn timestamp(&self) -> Timestamp {
+        self.clock().timestamp()
+    }
+
+    /// The server's clock.
+    #[must_use]
+    pub fn clock(&self) -> &Clock {
+        self.app.clock()
+    }
+
+    /// What layers remember.
+    pub fn memory(&self) -> MutexGuard<'_, Memory> {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The animals that the reference has, newest first.
+    #[must_use]
+    pub fn newest(&self) -> Vec<Value> {
+        self.memory().pets.iter().rev().map(|(pet, _)| pet.clone()).collect()
+    }
+
+    /// Counts up.
+    pub fn count(&self) -> u64 {
+        let mut memory = self.memory();
+        memory.count += 1;
+        memory.count
+    }
+
+    /// What a layer remembers for itself, in a type of its own. It is empty when the server starts.
+    #[must_use]
+    pub fn own<T: Default + Send + Sync + 'static>(&self) -> Arc<T> {
+        let mut own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
+        let value = own.entry(TypeId::of::<T>()).or_insert_with(|| Arc::new(T::default()));
+        // Each type stands for itself, so it is found again under its number.
+        Arc::clone(value).downcast().unwrap_or_default()
+    }
+
+    /// The key that a request presents, if it is in force.
+    #[must_use]
+    pub fn key_of(&self, request: &Request) -> Option<Arc<Key>> {
+        self.app.keys().authenticate(&request.headers).ok()
+    }
+
+    /// The valid keys that are known in full, in the order in which they were issued.
+    #[must_use]
+    pub fn keys(&self) -> Vec<String> {
+        self.memory().keys.values().cloned().collect()
+    }
+
+    /// Remembers the key that a request presents, if it is valid.
+    pub(super) fn learn_key(&self, request: &Request) {
+        if let (Some(key), Some((_, text))) = (self.key_of(request), request.authorization().split_once(' ')) {
+            self.remember(key.id, text.trim());
+        }
+    }
+
+    /// Remembers a key if it is valid.
+    pub(super) fn learn(&self, text: &str) {
+        if let Some(key) = self.app.keys().find(text) {
+            self.remember(key.id, text);
+        }
+    }
+
+    fn remember(&self, number: i64, text: &str) {
+        self.memory().keys.entry(number).or_insert_with(|| text.to_owned());
+    }
+}

@@ -1,0 +1,252 @@
+//! What a server of the laboratory is made of: lawful choices and faults, chosen by name or by a seed.
+
+use std::fmt;
+
+use super::choices::{Build, Choice, Drawn, Maker, choices, lawful};
+use super::faults::{Fault, faults};
+use super::{Setting, Variation};
+
+/// What is asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Wish {
+    /// The seed that makes every choice that is not made by name.
+    pub lawful: Option<u64>,
+    /// Choices by name.
+    pub choose: Vec<String>,
+    /// Faults by name.
+    pub fault: Vec<String>,
+}
+
+/// Choices and faults that one server can have together.
+#[derive(Clone, Debug, Default)]
+pub struct Vector {
+    /// The choices, at most one on each axis.
+    pub choices: Vec<Choice>,
+    /// The faults.
+    pub faults: Vec<Fault>,
+}
+
+/// Why no server can be made of a wish.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum VectorError {
+    /// There is no choice of this name.
+    #[error("there is no choice `{name}`{}: `animal-lab choices` lists all", similar(nearest.as_deref()))]
+    UnknownChoice {
+        /// The name.
+        name: String,
+        /// The name that is most like it.
+        nearest: Option<String>,
+    },
+    /// There is no fault of this name.
+    #[error("there is no fault `{name}`{}: `animal-lab faults` lists all", similar(nearest.as_deref()))]
+    UnknownFault {
+        /// The name.
+        name: String,
+        /// The name that is most like it.
+        nearest: Option<String>,
+    },
+    /// Two of those that were asked for exclude each other.
+    #[error("`{first}` and `{second}` exclude each other: both decide {about}")]
+    Contradiction {
+        /// The name of one.
+        first: String,
+        /// The name of the other.
+        second: String,
+        /// What both decide.
+        about: String,
+    },
+}
+
+fn similar(nearest: Option<&str>) -> String {
+    nearest.map(|name| format!(", but there is `{name}`")).unwrap_or_default()
+}
+
+/// Something that only one part of a server can decide, and whether a setting does.
+type Decision = (&'static str, fn(&Setting) -> bool);
+
+/// What only one part of a server can decide.
+const DECISIONS: [Decision; 4] = [
+    ("how requests are counted", |setting| setting.counts_in_layer),
+    ("where the API lives", |setting| setting.base_path.is_some()),
+    ("when the clock starts", |setting| setting.start_at.is_some()),
+    ("which animals there are at the start", |setting| setting.stock > 0),
+];
+
+/// What both settings decide.
+fn clash(first: &Setting, second: &Setting) -> Option<&'static str> {
+    DECISIONS.iter().find(|(_, decides)| decides(first) && decides(second)).map(|(about, _)| *about)
+}
+
+impl Vector {
+    /// Makes a server of a wish. What a seed chooses gives way to what is asked for by name.
+    ///
+    /// # Errors
+    ///
+    /// [`VectorError`] when a name is unknown, or when two of those that are asked for exclude each other.
+    pub fn new(wish: &Wish) -> Result<Vector, VectorError> {
+        let known = faults();
+        let mut vector = Vector::default();
+        for name in &wish.fault {
+            let fault = known.iter().find(|fault| fault.name == *name).ok_or_else(|| VectorError::UnknownFault {
+                name: name.clone(),
+                nearest: nearest(name, known.iter().map(|fault| fault.name.clone())),
+            })?;
+            vector.add_fault(fault)?;
+        }
+        for name in &wish.choose {
+            let known = choices();
+            let choice = known.iter().find(|choice| choice.name() == *name);
+            vector.add_choice(*choice.ok_or_else(|| VectorError::UnknownChoice {
+                name: name.clone(),
+                nearest: nearest(name, known.iter().map(Choice::name)),
+            })?)?;
+        }
+        for choice in wish.lawful.map(|seed| lawful(seed, Drawn::Choices)).unwrap_or_default() {
+            // Whatever was asked for by name holds.
+            let _gives_way = vector.add_choice(choice);
+        }
+        Ok(vector)
+    }
+
+    fn add_fault(&mut self, fault: &Fault) -> Result<(), VectorError> {
+        if self.faults.iter().any(|other| other.name == fault.name) {
+            return Ok(());
+        }
+        for other in &self.faults {
+            if let Some(about) = clash(&other.variation.setting, &fault.variation.setting) {
+                return Err(contradiction(other.name.clone(), fault.name.clone(), about));
+            }
+        }
+        self.faults.push(fault.clone());
+        Ok(())
+    }
+
+    fn add_choice(&mut self, choice: Choice) -> Result<(), VectorError> {
+        if let Some(other) = self.choices.iter().find(|other| other.axis() == choice.axis()) {
+            if other.name() == choice.name() {
+                return Ok(());
+            }
+            return Err(contradiction(other.name(), choice.name(), choice.requirement()));
+        }
+        let setting = Build::new(&[choice]).finish().setting;
+        for fault in &self.faults {
+            if let Some(about) = clash(&fault.variation.setting, &setting) {
+                return Err(contradiction(fault.name.clone(), choice.name(), about));
+            }
+        }
+        self.choices.push(choice);
+        Ok(())
+    }
+
+    /// Whether it is the plain reference.
+    #[must_use]
+    pub fn is_plain(&self) -> bool {
+        self.faults.is_empty() && self.differing().next().is_none()
+    }
+
+    /// The choices that the plain reference does not make.
+    pub fn differing(&self) -> impl Iterator<Item = &Choice> {
+        self.choices.iter().filter(|choice| choice.maker != Maker::Reference)
+    }
+
+    /// The server: the faults stand around the choices.
+    #[must_use]
+    pub fn variation(&self) -> Variation {
+        let lawful = Build::new(&self.choices).finish();
+        let mut whole = Variation { setting: lawful.setting, layers: Vec::new() };
+        for Fault { variation: Variation { setting, layers }, .. } in &self.faults {
+            whole.layers.extend(layers.iter().cloned());
+            whole.setting.base_path = setting.base_path.or(whole.setting.base_path);
+            whole.setting.start_at = setting.start_at.or(whole.setting.start_at);
+            whole.setting.stock = setting.stock.max(whole.setting.stock);
+            whole.setting.ban = setting.ban.or(whole.setting.ban);
+            whole.setting.counts_in_layer |= setting.counts_in_layer;
+        }
+        whole.layers.extend(lawful.layers);
+        whole
+    }
+}
+
+impl fmt::Display for Vector {
+    /// A line for each choice that differs from the reference, and for each fault.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for choice in self.differing() {
+            writeln!(f, "choice {}: {}", choice.name(), choice.does)?;
+        }
+        for fault in &self.faults {
+            writeln!(f, "fault {}: {}", fault.name, fault.does)?;
+        }
+        Ok(())
+    }
+}
+
+fn contradiction(first: String, second: String, about: &str) -> VectorError {
+    VectorError::Contradiction { first, second, about: about.to_owned() }
+}
+
+/// The name that is most like one that does not exist, if any is like it.
+fn nearest(wanted: &str, names: impl Iterator<Item = String>) -> Option<String> {
+    let scored = names.map(|name| (strsim::jaro_winkler(wanted, &name), name)).filter(|(score, _)| *score > 0.8);
+    scored.max_by(|(one, _), (other, _)| one.total_cmp(other)).map(|(_, name)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn vector(lawful: Option<u64>, choose: &[&str], fault: &[&str]) -> Result<Vector, VectorError> {
+        let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        Vector::new(&Wish { lawful, choose: owned(choose), fault: owned(fault) })
+    }
+
+    fn message(choose: &[&str], fault: &[&str]) -> String {
+        vector(None, choose, fault).map(|_| ()).expect_err("it is refused").to_string()
+    }
+
+    #[test]
+    fn contradictions_name_both() {
+        assert_eq!(
+            message(&["list.order.random", "list.order.oldest-first"], &[]),
+            "`list.order.random` and `list.order.oldest-first` exclude each other: both decide list.order"
+        );
+        assert_eq!(
+            message(&["quota.body.empty"], &["quota.not-exceeded.one-late"]),
+            "`quota.not-exceeded.one-late` and `quota.body.empty` exclude each other: both decide how requests are counted"
+        );
+        assert_eq!(
+            message(&[], &["versioning.path.second-version", "versioning.path.no-version"]),
+            "`versioning.path.second-version` and `versioning.path.no-version` exclude each other: both decide where the \
+             API lives"
+        );
+    }
+
+    #[test]
+    fn an_unknown_name_is_refused_with_the_one_that_is_most_like_it() {
+        assert_eq!(
+            message(&["list.order.newest"], &[]),
+            "there is no choice `list.order.newest`, but there is `list.order.newest-first`: `animal-lab choices` lists all"
+        );
+        assert_eq!(message(&[], &["?"]), "there is no fault `?`: `animal-lab faults` lists all");
+    }
+
+    #[test]
+    fn what_a_seed_chooses_gives_way_to_what_is_asked_for_by_name() {
+        for seed in 0..20 {
+            let chosen =
+                vector(Some(seed), &["list.order.by-name"], &["quota.not-exceeded.one-late"]).expect("a vector");
+            let names: Vec<String> = chosen.choices.iter().map(Choice::name).collect();
+            assert!(names.iter().any(|name| name == "list.order.by-name"));
+            assert_eq!(names.iter().filter(|name| name.starts_with("list.order.")).count(), 1);
+            assert_eq!(chosen.faults.len(), 1);
+            assert!(chosen.choices.iter().all(|choice| !Build::new(&[*choice]).finish().setting.counts_in_layer));
+        }
+    }
+
+    #[test]
+    fn the_same_name_twice_is_once() {
+        let twice = vector(None, &["list.order.random"; 2], &["list.limit-default.fifty"; 2]).expect("a vector");
+        assert_eq!((twice.choices.len(), twice.faults.len()), (1, 1));
+        assert!(!twice.is_plain());
+        assert!(vector(None, &["list.order.newest-first"], &[]).expect("a vector").is_plain());
+    }
+}

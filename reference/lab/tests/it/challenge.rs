@@ -1,0 +1,122 @@
+//! Somebody's test suite against lawful servers and broken ones. The suite is this program: a test that is otherwise ignored.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use crate::support::{Folder, ask, eventually};
+
+/// Runs a challenge with one of the suites below.
+fn challenge(args: &[&str], suite: &str) -> Command {
+    let mut command = Command::new(crate::PROGRAM);
+    command.arg("challenge").args(args).arg("--").arg(std::env::current_exe().expect("this program"));
+    command.args(["--exact", &format!("challenge::{suite}"), "--ignored"]).stdin(Stdio::null());
+    command
+}
+
+pub(crate) fn run(args: &[&str], suite: &str) -> (Option<i32>, String, String) {
+    let Output { status, stdout, stderr } = challenge(args, suite).output().expect("the program runs");
+    let text = |bytes| String::from_utf8(bytes).expect("text");
+    (status.code(), text(stdout), text(stderr))
+}
+
+/// The address of the server under test, and its key.
+fn server_under_test() -> (SocketAddr, String) {
+    let url = std::env::var("CHALLENGE_URL").expect("set by the challenge");
+    let address = url.split('/').nth(2).and_then(|address| address.parse().ok()).expect("an address");
+    (address, std::env::var("CHALLENGE_KEY").expect("set by the challenge"))
+}
+
+#[test]
+#[ignore = "a suite for the tests below"]
+fn suite_of_page_sizes() {
+    let (address, key) = server_under_test();
+    for _ in 0..21 {
+        let body = br#"{"name":"Rex","categoryId":1}"#;
+        ask(address, "POST", "/v1/pets", &key, Some(("application/json", body)));
+    }
+    let list = ask(address, "GET", "/v1/pets", &key, None).json();
+    assert_eq!(list.as_array().expect("a list").len(), 20);
+}
+
+#[test]
+#[ignore = "a suite for the tests below"]
+fn suite_that_fails() {
+    panic!("this suite knows nothing but itself");
+}
+
+#[test]
+#[ignore = "a suite for the tests below"]
+fn suite_that_takes_for_ever() {
+    let (address, key) = server_under_test();
+    // The plain reference has no animals at the start.
+    if ask(address, "GET", "/v1/pets", &key, None).json() != serde_json::json!([]) {
+        std::fs::write(std::env::var("CHALLENGE_TEST_MARK").expect("set by the test"), "").expect("a writable folder");
+        loop {
+            std::thread::park();
+        }
+    }
+}
+
+#[test]
+fn a_suite_is_shown_what_it_notices_what_it_misses_and_whom_it_wrongs() {
+    let folder = Folder::new();
+    let (json, html) = (folder.path().join("a.json"), folder.path().join("a.html"));
+    let report = |format: &str, path: &Path| format!("{format}={}", path.display());
+    let args =
+        ["--lawful", "0", "--fault", "list.limit-default", "--fault", "create.success.created-is-200", "--jobs", "2"];
+    let reports = ["--report", &report("json", &json), "--report", &report("html", &html)];
+    let (code, stdout, stderr) = run(&[&args[..], &reports].concat(), "suite_of_page_sizes");
+    assert_eq!(code, Some(1), "{stderr}");
+    assert!(stderr.contains("2 of 5 faults were missed"), "{stderr}");
+    assert!(stdout.contains("list.limit-default.all-by-status\n"), "the suite lists without a status: {stdout}");
+    assert!(stdout.contains("create.success.created-is-200\n") && stdout.contains("accepted in"), "{stdout}");
+    let read: serde_json::Value = serde_json::from_slice(&std::fs::read(&json).expect("a report")).expect("JSON");
+    let noticed = read["faults"].as_array().expect("faults").iter().filter(|fault| fault["noticed"] == true).count();
+    assert_eq!(noticed, 3, "{read:#}");
+    assert!(std::fs::read_to_string(html).expect("a report").contains("created-is-200"));
+}
+
+#[test]
+fn a_suite_that_notices_every_fault_and_wrongs_nobody_is_reported_with_exit_code_0() {
+    let (code, stdout, stderr) = run(&["--lawful", "0", "--fault", "list.limit-default.fifty"], "suite_of_page_sizes");
+    assert_eq!(code, Some(0), "{stdout}{stderr}");
+}
+
+#[test]
+fn a_suite_that_fails_on_the_plain_reference_ends_it_at_once_with_its_output() {
+    let (code, stdout, stderr) = run(&[], "suite_that_fails");
+    assert_eq!((code, stdout.as_str()), (Some(1), ""));
+    assert!(stderr.contains("fails with exit code 101 on the plain reference"), "{stderr}");
+    assert!(stderr.contains("this suite knows nothing but itself"), "{stderr}");
+}
+
+#[test]
+fn a_pattern_without_a_fault_and_a_command_that_is_missing_are_usage_errors() {
+    let (code, _, stderr) = run(&["--fault", "lsit"], "suite_of_page_sizes");
+    assert_eq!(code, Some(2), "{stderr}");
+    assert!(stderr.contains("no fault matches `lsit`"), "{stderr}");
+    let output = crate::support::program(&["challenge"]);
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn an_interrupted_challenge_shows_what_is_known() {
+    let folder = Folder::new();
+    let json = folder.path().join("a.json");
+    let report = format!("json={}", json.display());
+    // Servers of these faults have animals from the start.
+    let args = ["--lawful", "0", "--fault", "list.limit-default.fifty", "--report", &report];
+    let mark = folder.path().join("mark");
+    let mut command = challenge(&args, "suite_that_takes_for_ever");
+    command.env("CHALLENGE_TEST_MARK", &mark).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().expect("the program starts");
+    eventually("the suite of the broken server", || mark.exists().then_some(()));
+    let status = Command::new("sh").args(["-c", &format!("kill -INT {}", child.id())]).status();
+    assert!(status.expect("sh runs").success());
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(4), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stdout).contains("interrupted"), "{output:?}");
+    let read: serde_json::Value = serde_json::from_slice(&std::fs::read(&json).expect("a report")).expect("JSON");
+    assert_eq!((&read["interrupted"], &read["faults"]), (&true.into(), &serde_json::json!([])));
+}

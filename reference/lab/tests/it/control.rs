@@ -1,0 +1,339 @@
+//! The listener by which a test controls the server.
+
+use std::collections::BTreeSet;
+use std::io::{Read, Write};
+use std::net::SocketAddr;
+
+use serde_json::{Value, json};
+
+use crate::support::{Answer, Folder, Server, connect, head};
+
+const KEY: &str = "test-key-of-a-mock";
+
+struct Controlled {
+    server: Server,
+    control: SocketAddr,
+}
+
+/// A server that is controlled, on a temporary database, with a key that meets no limit.
+fn controlled(args: &[&str]) -> Controlled {
+    controlled_on(":memory:", args)
+}
+
+fn controlled_on(db: &str, args: &[&str]) -> Controlled {
+    let key = format!("enterprise={KEY}");
+    let server = Server::start(&[&["--db", db, "--control", "0", "--key", &key], args].concat());
+    let line = server.notice.iter().find_map(|line| line.strip_prefix("control on http://"));
+    let control = line.expect("the address of the control").parse().expect("an address");
+    Controlled { server, control }
+}
+
+impl Controlled {
+    fn ask_with(&self, method: &str, path: &str, fields: &str, body: &str) -> Answer {
+        let mut stream = connect(self.control);
+        let length = body.len();
+        let request =
+            format!("{method} {path} HTTP/1.1\r\nConnection: close\r\n{fields}Content-Length: {length}\r\n\r\n{body}");
+        stream.write_all(request.as_bytes()).expect("sent");
+        Answer::read(&mut stream)
+    }
+
+    fn ask(&self, method: &str, path: &str, body: &str) -> Answer {
+        self.ask_with(method, path, &format!("Host: {}\r\n", self.control), body)
+    }
+
+    /// What the control answers, which must be a success.
+    fn done(&self, method: &str, path: &str, body: &str) -> Value {
+        let answer = self.ask(method, path, body);
+        assert_eq!(answer.status, 200, "{method} {path}: {answer:?}");
+        answer.json()
+    }
+
+    fn list(&self) -> String {
+        self.server.ask("GET", "/v1/pets?limit=100", KEY).body
+    }
+
+    fn add(&self, name: &str) -> i64 {
+        let answer = self.server.post(KEY, &json!({"name": name, "categoryId": 1}).to_string());
+        answer.json()["id"].as_i64().expect("an id")
+    }
+
+    fn freeze(&self, at: &str) {
+        self.done("POST", "/clock/freeze", "");
+        self.done("POST", "/clock/set", &json!({"to": at}).to_string());
+    }
+}
+
+#[test]
+fn a_reset_returns_to_the_animals_of_the_start_and_to_unused_keys() {
+    let mock = controlled(&["--animals", "3", "--key", "free=a-free-key"]);
+    let before = mock.list();
+    mock.freeze("2030-01-01T12:00:00Z");
+    for _ in 0..2 {
+        assert_eq!(mock.add("Rex"), 4, "numbers begin anew");
+        assert_eq!(mock.server.ask("GET", "/v1/pets/4", KEY).json()["name"], "Rex");
+        while mock.server.ask("GET", "/v1/pets", "a-free-key").status == 200 {}
+        mock.done("POST", "/answers", r#"{"status":500}"#);
+        assert_eq!(mock.done("POST", "/reset", ""), json!({"animals": 3}));
+        assert_eq!(mock.list(), before);
+        assert_eq!(mock.server.ask("GET", "/v1/pets/4", KEY).status, 404, "no body was kept");
+        assert_eq!(mock.server.ask("GET", "/v1/pets", "a-free-key").number("x-ratelimit-remaining"), 59);
+    }
+}
+
+#[test]
+fn a_reset_of_a_database_that_is_kept_returns_to_what_it_had_at_the_start() {
+    let folder = Folder::new();
+    let key = "a-key-of-the-database";
+    let plain = folder.serve(&["--key", &format!("enterprise={key}")]);
+    assert_eq!(plain.post(key, r#"{"name":"Kept","categoryId":1}"#).status, 201);
+    plain.stop();
+    let mock = controlled_on(&folder.db_text(), &["--choose", "list.order.oldest-first"]);
+    assert_eq!(mock.add("Rex"), 2);
+    mock.done("POST", "/reset", "");
+    let list: Value = serde_json::from_str(&mock.list()).expect("JSON");
+    assert_eq!(list, json!([{"id": 1, "name": "Kept", "categoryId": 1}]));
+}
+
+#[test]
+fn a_snapshot_brings_animals_and_usage_back() {
+    let mock = controlled(&["--key", "free=a-free-key"]);
+    mock.freeze("2030-01-01T12:00:00Z");
+    mock.add("Rex");
+    for _ in 0..5 {
+        mock.server.ask("GET", "/v1/pets", "a-free-key");
+    }
+    let before = mock.list();
+    assert_eq!(mock.done("PUT", "/snapshots/five%20used", ""), json!({"name": "five used", "animals": 1}));
+    mock.add("Mia");
+    while mock.server.ask("GET", "/v1/pets", "a-free-key").status == 200 {}
+    mock.done("POST", "/reset", "");
+    assert_eq!(mock.list(), "[]");
+    mock.done("POST", "/snapshots/five%20used/restore", "");
+    assert_eq!(mock.list(), before);
+    assert_eq!(mock.server.ask("GET", "/v1/pets", "a-free-key").number("x-ratelimit-remaining"), 54);
+    assert_eq!(mock.add("Mia"), 2);
+    assert_eq!(mock.done("GET", "/snapshots", ""), json!([{"name": "five used", "animals": 1}]));
+    mock.done("DELETE", "/snapshots/five%20used", "");
+    for (method, path) in [("POST", "/snapshots/five%20used/restore"), ("DELETE", "/snapshots/five%20used")] {
+        assert_eq!(mock.ask(method, path, "").status, 404);
+    }
+    assert_eq!(mock.ask("PUT", &format!("/snapshots/{}", "x".repeat(101)), "").status, 400);
+}
+
+#[test]
+fn the_clock_of_the_server_stands_moves_and_runs() {
+    let mock = controlled(&["--now", "2030-12-04T10:00:00Z"]);
+    let status = || mock.server.ask("GET", "/v1/pets/7", KEY).status;
+    assert_eq!(mock.done("GET", "/clock", "")["frozen"], false);
+    mock.freeze("2030-12-04T23:59:59Z");
+    assert_eq!(status(), 404);
+    let moved = mock.done("POST", "/clock/advance", r#"{"seconds":1}"#);
+    assert_eq!(moved, json!({"now": "2030-12-05T00:00:00Z", "unix": 1_922_659_200, "frozen": true}));
+    assert_eq!(status(), 410);
+    let dates = || mock.server.ask("GET", "/v1/pets", KEY).header("date").map(str::to_owned);
+    assert_eq!((dates(), dates()), (Some("Thu, 05 Dec 2030 00:00:00 GMT".to_owned()), dates()));
+    assert_eq!(mock.done("POST", "/clock/run", "")["frozen"], false);
+    for (path, body) in [
+        ("/clock/set", "{}"),
+        ("/clock/set", r#"{"to":"soon"}"#),
+        ("/clock/set", r#"{"to":"1969-12-31T23:59:59Z"}"#),
+        ("/clock/set", r#"{"to":"2030-01-01T00:00:00Z","frozen":true}"#),
+        ("/clock/advance", r#"{"seconds":-1}"#),
+        ("/clock/advance", r#"{"seconds":999999999999999}"#),
+        ("/clock/advance", ""),
+    ] {
+        let refused = mock.ask("POST", path, body);
+        assert_eq!((refused.status, &refused.json()["status"]), (400, &400.into()), "{path} {body}");
+    }
+}
+
+#[test]
+fn a_prepared_answer_takes_the_place_of_the_servers_own_and_has_no_effect() {
+    let mock = controlled(&[]);
+    mock.freeze("2030-01-01T12:00:00Z");
+    let answer = json!({
+        "times": 2, "operation": "createPet", "key": KEY, "status": 503,
+        "headers": {"Retry-After": "7"}, "body": {"code": "busy", "message": "try again", "status": 503}
+    });
+    let waiting = mock.done("POST", "/answers", &answer.to_string());
+    assert_eq!(waiting, json!([{"times": 2, "operation": "createPet", "for_one_key": true, "status": 503}]));
+    for _ in 0..2 {
+        let answer = mock.server.post(KEY, r#"{"name":"Rex","categoryId":1}"#);
+        assert_eq!((answer.status, answer.header("retry-after")), (503, Some("7")));
+        assert_eq!(answer.body, r#"{"code":"busy","message":"try again","status":503}"#);
+        assert_eq!(answer.header("date"), Some("Tue, 01 Jan 2030 12:00:00 GMT"));
+        assert_eq!(answer.header("x-ratelimit-limit"), None);
+    }
+    assert_eq!((mock.list().as_str(), mock.add("Rex")), ("[]", 1));
+    mock.done("POST", "/answers", r#"{"status":200,"text":"not JSON"}"#);
+    mock.done("DELETE", "/answers", "");
+    assert_eq!(mock.server.ask("GET", "/v1/pets", KEY).status, 200);
+    assert_eq!(mock.ask("POST", "/answers", r#"{"status":7}"#).status, 400);
+}
+
+#[test]
+fn the_log_is_a_trace_with_the_members_that_the_judge_writes_and_without_keys() {
+    let mock = controlled(&[]);
+    mock.freeze("2030-01-01T12:00:00Z");
+    mock.server.post(KEY, r#"{"name":"Rex","categoryId":1,"status":"sold"}"#);
+    mock.server.ask("GET", &format!("/v1/pets?limit=2&api_key={KEY}"), KEY);
+    mock.server.ask("GET", "/v1/pets/1", "wrong-key-of-somebody");
+    mock.server.post(KEY, &format!("{{\"name\":\"{KEY}\",\"categoryId\":\"\"}}"));
+    mock.server.ask("GET", "/healthz", "");
+    let answer = mock.ask("GET", "/log", "");
+    assert_eq!(answer.header("content-type"), Some("application/x-ndjson"));
+    assert!(!answer.body.contains(KEY) && !answer.body.contains("wrong-key-of-somebody"), "{}", answer.body);
+    let lines: Vec<Value> = answer.body.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let listed: Vec<String> = lines[1..]
+        .iter()
+        .map(|line| {
+            let (request, response) = (&line["request"], &line["response"]);
+            let text = |value: &Value| value.as_str().unwrap_or("-").to_owned();
+            let path = [&request["method"], &request["path"], &request["query"], &request["authorization"]].map(text);
+            format!("{} {}", path.join(" "), response["status"])
+        })
+        .collect();
+    assert_eq!(
+        listed,
+        [
+            "POST /pets - Bearer sk-Recorded-Key-0001 201",
+            "GET /pets limit=2&api_key=sk-Recorded-Key-0001 Bearer sk-Recorded-Key-0001 200",
+            "GET /pets/1 - Bearer sk-Invalid-Key-0001 401",
+            "POST /pets - Bearer sk-Recorded-Key-0001 400",
+        ]
+    );
+    assert_eq!(lines[1]["sent_at"], "2030-01-01T12:00:00Z");
+    assert_eq!(lines[1]["response"]["body"], r#"{"id":1,"name":"Rex","categoryId":1,"status":"sold"}"#);
+    assert_eq!(lines[1]["request"]["body"], r#"{"name":"Rex","categoryId":1,"status":"sold"}"#);
+    assert!(lines[0]["format"].as_str().is_some_and(|format| format.starts_with("animal-store-trace/")));
+    assert_eq!(lines[0]["keys"], json!(["sk-Recorded-Key-0001"]));
+
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/traces/free.jsonl");
+    let recorded = std::fs::read_to_string(path).expect("a trace of the judge");
+    let recorded: Vec<Value> = recorded.lines().skip(1).map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    for part in ["", "/request", "/response"] {
+        let known = members(&recorded, part);
+        let ours = members(&lines[1..], part);
+        assert!(ours.is_subset(&known), "{part}: {ours:?} but {known:?}");
+    }
+    mock.done("DELETE", "/log", "");
+    assert_eq!(mock.ask("GET", "/log", "").body.lines().count(), 1);
+}
+
+#[test]
+fn the_log_has_each_credential_of_a_request_and_tells_when_an_answer_broke_off() {
+    let mock = controlled(&["--animals", "50", "--fault", "service.complete-answer.cuts-long-lists"]);
+    mock.server.ask("GET", "/v1/pets?limit=1", KEY);
+    let mut twice = connect(mock.server.address);
+    let bearer = format!("Authorization: Bearer {KEY}\r\n").repeat(2);
+    let request = format!("GET /v1/pets HTTP/1.1\r\nHost: test\r\nConnection: close\r\n{bearer}\r\n");
+    twice.write_all(request.as_bytes()).expect("sent");
+    assert_eq!(Answer::read(&mut twice).status, 401);
+    let mut broken = connect(mock.server.address);
+    broken.write_all(head("GET", "/v1/pets?limit=100", KEY, None).as_bytes()).expect("sent");
+    let _ends_early = broken.read_to_end(&mut Vec::new());
+    let log = mock.ask("GET", "/log", "").body;
+    let lines: Vec<Value> = log.lines().skip(1).map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let further = lines[1]["request"]["headers"].as_array().expect("fields");
+    assert!(further.contains(&json!(["authorization", "Bearer sk-Recorded-Key-0001"])), "{further:?}");
+    assert_eq!(lines[2]["failure"], json!({"kind": "broken", "detail": "the response was broken off"}));
+    assert_eq!((lines.len(), lines[2].get("response")), (3, None));
+}
+
+fn members(lines: &[Value], part: &str) -> BTreeSet<String> {
+    let objects = lines.iter().filter_map(|line| line.pointer(part).and_then(Value::as_object));
+    objects.flat_map(|object| object.keys().cloned()).collect()
+}
+
+#[test]
+fn pages_in_browsers_do_not_control_the_server() {
+    let mock = controlled(&[]);
+    let host = format!("Host: {}\r\n", mock.control);
+    for fields in [format!("{host}Origin: http://evil.example\r\n"), "Host: evil.example:80\r\n".to_owned()] {
+        let answer = mock.ask_with("POST", "/reset", &fields, "");
+        assert_eq!((answer.status, &answer.json()["code"]), (403, &"forbidden".into()), "{fields}");
+    }
+    for host in ["localhost:9", "localhost", "127.0.0.1", "[::1]:9", "[::1]"] {
+        assert_eq!(mock.ask_with("POST", "/reset", &format!("Host: {host}\r\n"), "").status, 200, "{host}");
+    }
+}
+
+#[test]
+fn every_operation_of_the_description_is_there_and_every_other_is_refused() {
+    let mock = controlled(&[]);
+    let description = mock.done("GET", "/openapi.json", "");
+    let mut operations = 0;
+    for (path, item) in description["paths"].as_object().expect("paths") {
+        for method in ["get", "put", "post", "delete", "patch"] {
+            let status = mock.ask(&method.to_uppercase(), &path.replace("{name}", "x"), "").status;
+            if let Some(operation) = item.get(method) {
+                operations += 1;
+                let described = operation["responses"].get(status.to_string()).is_some();
+                assert!(described && status != 405, "{method} {path}: {status}");
+            } else {
+                assert_eq!(status, 405, "{method} {path}");
+            }
+        }
+    }
+    assert_eq!((operations, mock.ask("GET", "/", "").status), (16, 404));
+}
+
+/// What a server answers to the same requests, byte for byte.
+fn answers(mock: &Controlled) -> Vec<String> {
+    let ask = |method: &str, path: &str, key: &str, body: &str| {
+        let body = (!body.is_empty()).then_some(("application/json", body.as_bytes()));
+        let mut stream = connect(mock.server.address);
+        stream.write_all(head(method, path, key, body).as_bytes()).expect("sent");
+        stream.write_all(body.map_or(&[][..], |(_, body)| body)).expect("sent");
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).expect("an answer");
+        assert!(answer.starts_with(b"HTTP/1.1 "));
+        String::from_utf8_lossy(&answer).into_owned()
+    };
+    let mut answers = Vec::new();
+    for round in 0..3 {
+        let pet = format!(r#"{{"name":"Rex {round}","categoryId":1,"status":"sold"}}"#);
+        answers.push(ask("POST", "/v1/pets", KEY, &pet));
+        answers.push(ask("POST", "/v1/pets", KEY, r#"{"name":"","categoryId":-7.0,"colour":"red"}"#));
+        answers.push(ask("GET", "/v1/pets?limit=7", KEY, ""));
+        answers.push(ask("GET", "/v1/pets/3", KEY, ""));
+        answers.push(ask("GET", "/v1/pets?status=lost&limit=0", "wrong", ""));
+    }
+    answers
+}
+
+#[test]
+fn on_a_clock_that_stands_a_seed_answers_the_same_requests_with_the_same_bytes_also_after_a_reset() {
+    let start = |seed: &str| {
+        let mock = controlled(&["--animals", "5", "--delay", "0..1", "--lawful", seed]);
+        mock.freeze("2030-01-01T12:00:00Z");
+        mock
+    };
+    for seed in ["1", "2", "3", "4"] {
+        let (first, second) = (start(seed), start(seed));
+        let expected = answers(&first);
+        first.done("POST", "/reset", "");
+        for again in [answers(&first), answers(&second)] {
+            let differs = expected.iter().zip(&again).find(|(expected, again)| expected != again);
+            assert_eq!(differs, None, "seed {seed}");
+        }
+    }
+}
+
+#[test]
+fn a_log_remembers_a_refusal_for_as_long_as_a_request() {
+    let choices = ["--choose", "headers.window.sliding-log", "--choose", "quota.ban.five-minutes"];
+    // The second refusal bans the key for five minutes; a first one asks for a wait until the log has room.
+    for (later, wait) in [(59, 300), (60, 60)] {
+        let controlled = controlled(&[&choices[..], &["--key", "free=key-of-a-log"]].concat());
+        let list = || controlled.server.ask("GET", "/v1/pets", "key-of-a-log");
+        let until_refused = || std::iter::repeat_with(list).find(|answer| answer.status == 429).expect("a refusal");
+        controlled.freeze("2030-01-01T12:00:00Z");
+        assert!((0..30).all(|_| list().status == 200));
+        controlled.done("POST", "/clock/advance", r#"{"seconds":30}"#);
+        assert_eq!(until_refused().number("retry-after"), 30);
+        controlled.done("POST", "/clock/advance", &json!({"seconds": later}).to_string());
+        assert_eq!(until_refused().number("retry-after"), wait, "{later} s later");
+    }
+}
