@@ -7,7 +7,7 @@ use std::time::Instant;
 use animal_store_lab::faults::{Fault, faults};
 
 use super::Options;
-use super::judging::{self, Run};
+use super::judging;
 
 /// The faults that show only between two keys.
 const NEED_TWO_KEYS: [&str; 2] = ["quota.not-early.one-count-for-all", "quota.enforced.spares-the-first-key"];
@@ -27,10 +27,10 @@ pub(super) fn run(options: &Options, text: &str) -> anyhow::Result<ExitCode> {
     anyhow::ensure!(!chosen.is_empty(), "no fault's name contains `{text}`; `animal-lab faults` lists them");
     let names: Vec<String> = chosen.iter().map(|fault| fault.name.clone()).collect();
     let (from, count) = (options.from, names.len() as u64);
-    let (two_keys, verbose) = (options.two_keys, options.verbose);
+    let of_run = options.clone();
     let all = options.for_each(count * options.seeds, move |runtime, number| {
         let (fault, seed) = ((number % count) as usize, from + number / count);
-        let missed = runtime.block_on(missed(&chosen[fault], seed, two_keys, verbose))?;
+        let missed = runtime.block_on(missed(&chosen[fault], seed, &of_run))?;
         Ok(Outcome { fault, seed, missed })
     })?;
 
@@ -55,9 +55,9 @@ pub(super) fn run(options: &Options, text: &str) -> anyhow::Result<ExitCode> {
 }
 
 /// What of a fault one run does not find.
-async fn missed(fault: &Fault, seed: u64, two_keys: bool, verbose: bool) -> anyhow::Result<Vec<String>> {
-    let two_keys = two_keys || NEED_TWO_KEYS.contains(&fault.name.as_str());
-    let run = Run { plan: fault.plan, seed, two_keys, verbose };
+async fn missed(fault: &Fault, seed: u64, options: &Options) -> anyhow::Result<Vec<String>> {
+    let mut run = options.run(fault.plan, seed, &fault.name);
+    run.two_keys |= NEED_TWO_KEYS.contains(&fault.name.as_str());
     let report = match judging::judge(&run, fault.variation.clone()).await? {
         Ok(report) => report,
         Err(error) => return Ok(vec![format!("any requirement, for there is no verdict ({error})")]),

@@ -1,8 +1,10 @@
 //! One run of the judge against a variation of the reference.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use animal_store_conformance::http::clock::Clock;
+use anyhow::Context;
 
 use animal_store_conformance::{Event, Judge, Options, Report};
 use animal_store_lab::Variation;
@@ -29,13 +31,18 @@ pub(super) struct Run {
     pub(super) two_keys: bool,
     /// Whether each request and wait is printed.
     pub(super) verbose: bool,
+    /// When the server's clock starts, whatever the variation says.
+    pub(super) start_at: Option<String>,
+    /// The file to which the trace is written.
+    pub(super) record: Option<PathBuf>,
 }
 
 /// Judges a variation strictly; why there is no verdict, if there is none.
 pub(super) async fn judge(run: &Run, mut variation: Variation) -> anyhow::Result<Result<Report, String>> {
     let clock = Clock::stepping();
+    let start_at = run.start_at.as_deref().unwrap_or(variation.setting.start_at.unwrap_or(START_AT));
     variation.setting.ban.get_or_insert(BanPolicy { after: 0, seconds: 0 });
-    let server_clock = laboratory::beside(&clock, variation.setting.start_at.unwrap_or(START_AT));
+    let server_clock = laboratory::beside(&clock, start_at);
     // Thousands of runs would fill the connection table of a firewall.
     let folder = tempfile::tempdir()?;
     let socket = folder.path().join("socket");
@@ -53,9 +60,17 @@ pub(super) async fn judge(run: &Run, mut variation: Variation) -> anyhow::Result
     let judge = Judge::new(options).clock(clock.clone());
     let begun = clock.now();
     let print = move |event: &Event| print(clock.now().duration_since(begun), event);
-    let outcome = if run.verbose { judge.listener(print).run().await } else { judge.run().await };
+    let judge = if run.verbose { judge.listener(print) } else { judge };
+    let outcome = judge.run_and_record().await;
     server.shutdown().await;
-    Ok(outcome.map_err(|error| error.to_string()))
+    let (report, trace) = match outcome {
+        Ok(judged) => judged,
+        Err(error) => return Ok(Err(error.to_string())),
+    };
+    if let Some(file) = &run.record {
+        std::fs::write(file, trace).with_context(|| format!("cannot write {}", file.display()))?;
+    }
+    Ok(Ok(report))
 }
 
 /// Prints what happens in a run, and how long after its beginning.

@@ -12,21 +12,21 @@ use animal_store_rules::catalogue::Level;
 use animal_store_rules::verdict::Status;
 
 use super::Options;
-use super::judging::{self, Run};
+use super::judging;
 
 /// Judges the server of each seed.
 pub(super) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     let begun = Instant::now();
     let (from, simplify) = (options.from, options.simplify);
-    let terms = Terms { two_keys: options.two_keys, verbose: options.verbose };
+    let terms = options.clone();
     // Without circumstances, seed 7 is the server of `animal-lab serve --lawful 7`.
     let drawn = if options.circumstances { Drawn::ChoicesAndCircumstances } else { Drawn::Choices };
     let judged = options.for_each(options.seeds, move |runtime, number| {
         let seed = from + number;
         let choices = lawful(seed, drawn);
-        let Some(problem) = runtime.block_on(judge(seed, &choices, terms))? else { return Ok((seed, None)) };
+        let Some(problem) = runtime.block_on(judge(seed, &choices, &terms))? else { return Ok((seed, None)) };
         let (choices, problem) =
-            if simplify { runtime.block_on(simplest(seed, choices, problem, terms))? } else { (choices, problem) };
+            if simplify { runtime.block_on(simplest(seed, choices, problem, &terms))? } else { (choices, problem) };
         Ok((seed, Some((problem.outcome, describe(seed, &choices, &problem)))))
     })?;
     let mut problems: Vec<&(Outcome, String)> = judged.iter().filter_map(|(_, problem)| problem.as_ref()).collect();
@@ -54,15 +54,6 @@ pub(super) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     Ok(if accused == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// How each server is judged.
-#[derive(Clone, Copy)]
-struct Terms {
-    /// Whether the judge gets a second key.
-    two_keys: bool,
-    /// Whether each request and wait is printed.
-    verbose: bool,
-}
-
 /// How a run ended that did not find a lawful server to conform.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 enum Outcome {
@@ -84,9 +75,8 @@ fn plan(seed: u64) -> Plan {
 }
 
 /// Judges the server of a seed strictly; what is wrong with the verdict, if anything.
-async fn judge(seed: u64, choices: &[Choice], terms: Terms) -> anyhow::Result<Option<Problem>> {
-    let Terms { two_keys, verbose } = terms;
-    let run = Run { plan: plan(seed), seed, two_keys, verbose };
+async fn judge(seed: u64, choices: &[Choice], terms: &Options) -> anyhow::Result<Option<Problem>> {
+    let run = terms.run(plan(seed), seed, "lawful");
     let report = match judging::judge(&run, Build::new(choices).finish()).await? {
         Ok(report) => report,
         Err(found) => return Ok(Some(Problem { outcome: Outcome::NoVerdict, found })),
@@ -116,9 +106,9 @@ async fn simplest(
     seed: u64,
     choices: Vec<Choice>,
     problem: Problem,
-    terms: Terms,
+    terms: &Options,
 ) -> anyhow::Result<(Vec<Choice>, Problem)> {
-    let quietly = Terms { verbose: false, ..terms };
+    let quietly = Options { verbose: false, record: None, ..terms.clone() };
     let differs = |choice: &Choice| choice.maker != Maker::Reference;
     let (mut kept, mut problem): (Vec<Choice>, Problem) = (choices.into_iter().filter(differs).collect(), problem);
     let mut size = kept.len().div_ceil(2);
@@ -126,7 +116,7 @@ async fn simplest(
         let mut at = 0;
         while at < kept.len() {
             let fewer = [&kept[..at], &kept[kept.len().min(at + size)..]].concat();
-            match judge(seed, &fewer, quietly).await? {
+            match judge(seed, &fewer, &quietly).await? {
                 Some(still) if still.outcome == problem.outcome => (kept, problem) = (fewer, still),
                 _ => at += size,
             }

@@ -1,6 +1,7 @@
 //! `cargo xtask lab`: judges many servers of the laboratory, on a simulated clock: the lawful choices of many seeds, or each fault by
 //! many seeds of the judge.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,14 +14,20 @@ use tokio::runtime::{Builder, Runtime};
 mod faults;
 mod judging;
 mod lawful;
+mod start;
+
+use animal_store_reference::Plan;
+use judging::Run;
+use start::Start;
 
 /// The arguments of `cargo xtask lab`.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(after_help = "Examples:
   cargo xtask lab --seeds 1000                 no lawful server of a thousand is accused
   cargo xtask lab --circumstances              nor with other traffic on its keys, or earlier bans
   cargo xtask lab --faults --seeds 30          each fault is caught, whatever the seed of the judge
   cargo xtask lab --faults=quota. --seeds 30   those whose name contains `quota.`
+  cargo xtask lab --faults=quota. --start-at seed --seeds 60   at every second of the minute
   cargo xtask lab --two-keys                   the same for a judge with a second key, also with --faults
 
 Exit codes: 0 every lawful server conforms, or every fault is caught; 1 otherwise.
@@ -39,6 +46,15 @@ pub(crate) struct Options {
     /// Also simulate conditions outside the server: other traffic, earlier bans, different times of day
     #[arg(long, conflicts_with = "faults")]
     circumstances: bool,
+
+    /// Start the clock of each server at this second of the minute or time of day: `6`, `23:59:30`, or `seed` for second N of the
+    /// minute with seed N [default: as the server chooses, else second 45]
+    #[arg(long, value_name = "TIME", value_parser = start::parse)]
+    start_at: Option<Start>,
+
+    /// Write the trace of each run to this folder, as `conform --record` does
+    #[arg(long, value_name = "FOLDER")]
+    record: Option<PathBuf>,
 
     /// Judge the faults whose name contains this text, each by every seed of the judge, instead of lawful servers
     #[arg(long, value_name = "TEXT", num_args = 0..=1, require_equals = true, default_missing_value = "")]
@@ -74,6 +90,18 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
 }
 
 impl Options {
+    /// How the run of a seed is judged; `name` is that of the file to which its trace is written.
+    fn run(&self, plan: Plan, seed: u64, name: &str) -> Run {
+        Run {
+            plan,
+            seed,
+            two_keys: self.two_keys,
+            verbose: self.verbose,
+            start_at: self.start_at.map(|start| start.time(seed)),
+            record: self.record.as_ref().map(|folder| folder.join(format!("{name}-{seed}.jsonl"))),
+        }
+    }
+
     /// Does `work` for each number below `count`, several at a time, until the time is over. The results, in no order.
     fn for_each<T: Send + 'static>(
         &self,
