@@ -52,9 +52,16 @@ impl Tolerance {
     /// The least time for which an animal has a status that somebody gives it. One that comes and goes in less differs between reads.
     pub const SHORTEST_STATUS: Tolerance = Tolerance::of_secs(3);
 
-    /// A client may send so much before the time that `Retry-After` gives: for the wire, and for clocks of whole seconds. Within it
-    /// a request may also have been on its way out when a refusal came to another one.
+    /// A client may send so much before the time that `Retry-After` gives: for the wire, and for clocks of whole seconds. A response on
+    /// one of its connections is known on its others after as long: requests may have been on their way out meanwhile.
     pub const CLIENT_SLACK: Tolerance = Tolerance::of_secs(1);
+
+    /// A client with several connections may give one to another of its tasks before the task that received a response on it has
+    /// told the others. After this long it has.
+    pub const HANDOVER: Tolerance = Tolerance(SignedDuration::from_millis(250));
+
+    /// A wait shorter than this is none: threads are scheduled, and networks delay, by as much.
+    pub const SHORTEST_WAIT: Tolerance = Tolerance(SignedDuration::from_millis(50));
 
     const fn of_secs(seconds: i64) -> Tolerance {
         Tolerance(SignedDuration::from_secs(seconds))

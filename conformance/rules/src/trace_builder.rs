@@ -11,7 +11,7 @@ use crate::limiter::{KeyLimits, Limiter};
 use crate::rules::{Judgement, Rule, rules, rules_of};
 use crate::trace::exchange::{Exchange, Outcome, Request, Response};
 use crate::trace::keys::ApiKey;
-use crate::trace::knowledge::Knowledge;
+use crate::trace::knowledge::{Carrier, Knowledge};
 use crate::trace::rate_limit::{LIMIT, REMAINING, RESET};
 use crate::trace::{Context, Trace};
 
@@ -130,7 +130,7 @@ impl TraceBuilder {
             outcome: Outcome::Response(Response { status, headers, body: body.into_bytes(), cut: false }),
             sent_at,
             received_at,
-            known: Knowledge::default(),
+            known: Knowledge { carrier: Some(Carrier { connection: 1, others: 0 }), ..Knowledge::default() },
         });
         self.now = received_at;
         self

@@ -2,25 +2,36 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Judgement, Rule};
+use super::{Applies, Judgement, Memory, Rule};
 use crate::catalogue::Party;
 use crate::facts::Facts;
-use crate::history::{Entry, History};
-use crate::request::{self, Credential};
+use crate::history::History;
 use crate::trace::exchange::Exchange;
 use crate::trace::knowledge::{Extent, Fact, FactSet};
 use crate::trace::{Context, Trace};
 
-/// Judges by these rules.
-///
-/// Keys may have scopes, of which the specification says nothing: what one key sees is not compared with what another one sees, unless
-/// the judge chose both. Nor are the clients that use them the same.
+/// Judges by these rules a trace before which nothing was recorded.
 #[must_use]
 pub fn judge(rules: &[Rule], facts: &Facts<'_>) -> BTreeMap<&'static str, Judgement> {
+    judge_after(rules, facts, &mut Memory::default())
+}
+
+/// Judges by these rules a part of a recording, given what its clients remember of earlier parts; they remember this one as well then.
+///
+/// Keys may have scopes, of which the specification says nothing: what one key sees is not compared with what another one sees, unless
+/// the judge chose both.
+#[must_use]
+pub fn judge_after(rules: &[Rule], facts: &Facts<'_>, memory: &mut Memory) -> BTreeMap<&'static str, Judgement> {
     let (servers, clients): (Vec<Rule>, Vec<Rule>) = rules.iter().partition(|rule| rule.party == Party::Server);
-    let mut judgements = judge_servers(&servers, facts);
+    let mut judgements = if servers.is_empty() { BTreeMap::new() } else { judge_servers(&servers, facts) };
     if !clients.is_empty() {
-        judgements.extend(judge_by_key(&clients, facts, |entry| sent_with(facts.history, entry)));
+        let seen = memory.clients(facts.history);
+        for rule in clients {
+            let judgement = judgements.entry(rule.id).or_default();
+            if let Applies::Clients(judge) = rule.applies {
+                judge(&seen, memory, judgement);
+            }
+        }
     }
     judgements
 }
@@ -31,31 +42,19 @@ fn judge_servers(rules: &[Rule], facts: &Facts<'_>) -> BTreeMap<&'static str, Ju
     let exchanges = history.entries.iter().map(|entry| entry.exchange);
     let served: Vec<&Exchange> = exchanges.filter(|exchange| !exchange.known.is_unserved).collect();
     if served.len() == history.entries.len() {
-        return judge_by_key(rules, facts, |entry| entry.key());
+        return judge_by_key(rules, facts);
     }
     let part = Part::of(history.context, Extent::Sample, served);
     let history = History::new(&part.trace);
-    let judgements = judge_by_key(rules, &Facts::new(&history), |entry| entry.key());
+    let judgements = judge_by_key(rules, &Facts::new(&history));
     judgements.into_iter().map(|(id, judgement)| (id, part.numbered(judgement))).collect()
 }
 
-/// The key that a request was sent with, also where the key may have been banned or revoked by then.
-fn sent_with(history: &History<'_>, entry: &Entry<'_>) -> Option<usize> {
-    entry.key().or_else(|| match request::credential(&entry.exchange.request, history.context) {
-        Credential::Valid(key) => Some(key),
-        _ => None,
-    })
-}
-
 /// Judges by these rules what was sent with each key, unless the judge chose the keys.
-fn judge_by_key(
-    rules: &[Rule],
-    facts: &Facts<'_>,
-    key_of: impl Fn(&Entry<'_>) -> Option<usize>,
-) -> BTreeMap<&'static str, Judgement> {
+fn judge_by_key(rules: &[Rule], facts: &Facts<'_>) -> BTreeMap<&'static str, Judgement> {
     let history = facts.history;
     let mut by_key: BTreeMap<Option<usize>, Vec<&Exchange>> = BTreeMap::new();
-    history.entries.iter().for_each(|entry| by_key.entry(key_of(entry)).or_default().push(entry.exchange));
+    history.entries.iter().for_each(|entry| by_key.entry(entry.key()).or_default().push(entry.exchange));
     if !history.is_sample() || by_key.len() < 2 {
         return judge_part(rules, facts);
     }

@@ -18,7 +18,9 @@ use crate::facts::Facts;
 use crate::history::{Entry, History};
 use crate::limiter::KeyLimits;
 use crate::trace::Trace;
-pub use judge::judge;
+use client::Clients;
+pub use client::Memory;
+pub use judge::{judge, judge_after};
 use needs::Needs;
 use server::{
     authentication, create, errors, exceeding, get, headers, list, orders, refusals, resources, service, side_effects,
@@ -49,6 +51,8 @@ enum Applies {
     Keys(fn(&Facts<'_>, &KeyLimits<'_>, &mut Judgement)),
     /// Each exchange that the condition picks.
     Entries(fn(&Entry<'_>) -> bool, fn(&Facts<'_>, &Entry<'_>, &mut Judgement)),
+    /// What the clients sent, given what they knew by then.
+    Clients(fn(&Clients<'_>, &mut Memory, &mut Judgement)),
 }
 
 impl Rule {
@@ -86,16 +90,21 @@ impl Rule {
         Rule { needs, ..self }
     }
 
-    /// The same rule, about clients.
-    pub(crate) const fn about_clients(self) -> Rule {
-        Rule { party: Party::Client, ..self }
+    /// A rule about what clients send, given what they knew by then.
+    pub(crate) const fn of_clients(id: &'static str, judge: fn(&Clients<'_>, &mut Memory, &mut Judgement)) -> Rule {
+        Rule { party: Party::Client, ..Rule::applying(id, Applies::Clients(judge)) }
     }
 
-    /// Judges a trace of which everything is known that the rule needs. [`judge`] looks after that.
+    /// Judges a trace of which everything is known that the rule needs, and before which nothing was recorded. [`judge_after`] looks
+    /// after that.
     #[must_use]
     pub fn judge(&self, facts: &Facts<'_>) -> Judgement {
         let mut judgement = Judgement::default();
         match self.applies {
+            Applies::Clients(judge) => {
+                let mut memory = Memory::default();
+                judge(&memory.clients(facts.history), &mut memory, &mut judgement);
+            }
             Applies::Trace(judge) => judge(facts, &mut judgement),
             Applies::Keys(judge) => facts.limiter.keys().iter().for_each(|key| judge(facts, key, &mut judgement)),
             Applies::Entries(picks, judge) => {

@@ -38,14 +38,6 @@ impl Needs {
     pub(crate) const LIMITS: Needs =
         Needs { facts: FactSet::of(&[Fact::Credential, Fact::ResponseHeaders, Fact::Times]), extent: Extent::Complete };
 
-    /// When a client sent what with a key, and what it was answered then: nothing of it may be missing.
-    pub(crate) const WAITS: Needs =
-        Needs { facts: FactSet::of(&[Fact::Credential, Fact::ResponseHeaders, Fact::Times]), ..Needs::CONVERSATION };
-    /// Everything that a client sent and received.
-    pub(crate) const CONVERSATION: Needs = Needs { facts: FactSet::of(&Fact::ALL), extent: Extent::Conversation };
-    /// The body of a request.
-    pub(crate) const REQUEST_BODY: Needs = Needs::of(&[Fact::RequestBody]);
-
     const fn of(facts: &[Fact]) -> Needs {
         Needs { facts: FactSet::of(facts), extent: Extent::Sample }
     }

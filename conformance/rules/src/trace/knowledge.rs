@@ -132,6 +132,46 @@ pub struct Knowledge {
     pub is_unserved: bool,
     /// With this exchange a part of the recording begins that is judged separately, and has this extent.
     pub begins: Option<Extent>,
+    /// The client's connection that carried the exchange, if the recorder saw connections.
+    pub carrier: Option<Carrier>,
+    /// Where the request has a key outside its `Authorization` field, if it has. The key itself is not recorded.
+    pub misplaced_key: Option<KeyPlace>,
+}
+
+/// The connection of a client that carried an exchange.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Carrier {
+    /// The number of the connection, from 1, in the order in which clients opened them.
+    pub connection: u64,
+    /// How many other connections of clients were open during the exchange, and had carried a request.
+    pub others: u32,
+}
+
+/// A part of a request in which a key is out of place.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum KeyPlace {
+    /// The query.
+    Query,
+    /// The path.
+    Path,
+    /// The body.
+    Body,
+    /// A header field other than `Authorization`.
+    Field,
+}
+
+impl KeyPlace {
+    /// The place in words.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            KeyPlace::Query => "the query",
+            KeyPlace::Path => "the path",
+            KeyPlace::Body => "the body",
+            KeyPlace::Field => "another header field",
+        }
+    }
 }
 
 impl Knowledge {

@@ -7,6 +7,7 @@ pub mod http_date;
 pub mod json;
 pub mod keys;
 pub mod knowledge;
+pub(crate) mod misplaced;
 pub mod rate_limit;
 pub mod recording;
 pub mod retry_after;

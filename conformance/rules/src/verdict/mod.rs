@@ -14,7 +14,7 @@ use crate::catalogue::{Level, Party, Requirement, catalogue};
 use crate::facts::Facts;
 use crate::history::History;
 use crate::observers::observers;
-use crate::rules::{self, Failure, Rule};
+use crate::rules::{self, Failure, Memory, Rule};
 use crate::trace::{Context, Trace};
 use attribution::Attributor;
 use findings::Finding;
@@ -96,25 +96,36 @@ impl RequirementVerdict {
             }
     }
 
-    /// Whether this verdict keeps the run from being complete.
+    /// Whether this verdict keeps the run from being complete. What a client had no occasion to do right or wrong does not.
     #[must_use]
     pub fn is_gap(&self) -> bool {
-        self.selected && self.status == Status::NotExercised && self.requirement.level == Level::Stated
+        let is_demanded = self.requirement.level == Level::Stated && self.requirement.party == Party::Server;
+        self.selected && self.status == Status::NotExercised && is_demanded
     }
 }
 
 /// Judges a trace by every rule and observer, in the order of the catalogue.
 #[must_use]
 pub fn judge(trace: &Trace, scope: &Scope) -> Vec<RequirementVerdict> {
-    judge_facts(&Facts::new(&History::new(trace)), scope)
+    judge_after(trace, scope, &mut Memory::default())
+}
+
+/// [`judge`], for a part of a recording: its clients remember earlier parts, and remember this one as well then.
+#[must_use]
+pub fn judge_after(trace: &Trace, scope: &Scope, memory: &mut Memory) -> Vec<RequirementVerdict> {
+    verdicts(&Facts::new(&History::new(trace)), scope, memory)
 }
 
 /// [`judge`], for a trace that has been made ready.
 #[must_use]
 pub fn judge_facts(facts: &Facts<'_>, scope: &Scope) -> Vec<RequirementVerdict> {
-    let rules = [Party::Server, Party::Client].into_iter().flat_map(rules::rules_of);
-    let selected: Vec<Rule> = rules.filter(|rule| scope.selects(rule.id)).collect();
-    let (mut judgements, observers) = (rules::judge(&selected, facts), observers());
+    verdicts(facts, scope, &mut Memory::default())
+}
+
+fn verdicts(facts: &Facts<'_>, scope: &Scope, memory: &mut Memory) -> Vec<RequirementVerdict> {
+    let parties = [Party::Server, Party::Client].into_iter().filter(|party| scope.side.has(*party));
+    let selected: Vec<Rule> = parties.flat_map(rules::rules_of).filter(|rule| scope.selects(rule.id)).collect();
+    let (mut judgements, observers) = (rules::judge_after(&selected, facts, memory), observers());
     let is_broken = |rule: &&Rule| judgements.get(rule.id).is_some_and(|judgement| !judgement.failures.is_empty());
     let broken: Vec<Rule> = selected.iter().filter(is_broken).copied().collect();
     let attributor = Attributor::new(facts, &broken);
@@ -190,14 +201,21 @@ fn reason(context: &Context, scope: &Scope, requirement: &Requirement, withheld:
 }
 
 /// The verdict on the whole run. One that did not send all of its fixed parts (`finished`) is incomplete at best: otherwise a server
-/// would conform that breaks what was not tested.
+/// would conform that breaks what was not tested. So is one that exercised nothing of what it was to judge.
 #[must_use]
 pub fn overall(verdicts: &[RequirementVerdict], strict: bool, finished: bool) -> Verdict {
     if verdicts.iter().any(|verdict| verdict.is_violation(strict)) {
         Verdict::Violates
-    } else if !finished || verdicts.iter().any(RequirementVerdict::is_gap) {
+    } else if !finished || verdicts.iter().any(RequirementVerdict::is_gap) || is_empty(verdicts) {
         Verdict::Incomplete
     } else {
         Verdict::Conforms
     }
+}
+
+/// Whether there is something to judge and none of it was exercised.
+fn is_empty(verdicts: &[RequirementVerdict]) -> bool {
+    let is_judged = |verdict: &&RequirementVerdict| verdict.selected && verdict.requirement.level != Level::Open;
+    let mut judged = verdicts.iter().filter(is_judged).peekable();
+    judged.peek().is_some() && judged.all(|verdict| verdict.status == Status::NotExercised)
 }

@@ -1,79 +1,54 @@
 //! The key travels in the `Authorization` header.
 
-use crate::facts::Facts;
-use crate::history::{Entry, History};
-use crate::request;
-use crate::rules::needs::Needs;
+use std::collections::HashSet;
+
+use super::{Clients, Memory, described};
 use crate::rules::{Judgement, Rule};
-use crate::trace::exchange::Request;
-use crate::trace::json::Json;
+use crate::trace::knowledge::Fact;
+use crate::trace::misplaced::misplaced;
 
-pub(crate) const RULES: &[Rule] = &[Rule::new("client.key-in-header", key_in_header).needing(Needs::REQUEST)];
+pub(crate) const RULES: &[Rule] = &[Rule::of_clients("client.key-in-header", key_in_header)];
 
-fn key_in_header(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
-    for entry in &history.entries {
-        match place(history, &entry.exchange.request) {
+fn key_in_header(clients: &Clients<'_>, _: &mut Memory, judgement: &mut Judgement) {
+    let keys: HashSet<&str> = clients.history.context.keys.iter().map(|key| key.reveal()).collect();
+    let is_key = |word: &str| keys.contains(word);
+    let mut is_hidden = false;
+    for (entry, sender) in clients.exchanges() {
+        let known = &entry.exchange.known;
+        let place = known.misplaced_key.or_else(|| misplaced(&entry.exchange.request, &is_key, None));
+        match place {
             Some(place) => judgement.fail(
                 &[entry],
                 "the API key in the Authorization header only",
-                format!("an API key in the {place} of {}", entry.operation.name()),
+                format!("an API key in {} of {}", place.as_str(), described(entry)),
             ),
-            None if has_key(entry, history) => judgement.hold(),
-            None => {}
+            None if sender.key.is_some() && !known.withheld.contains(Fact::RequestBody) => judgement.hold(),
+            None => is_hidden |= known.withheld.contains(Fact::Credential) && sender.key.is_none(),
         }
     }
-}
-
-fn has_key(entry: &Entry<'_>, history: &History<'_>) -> bool {
-    !request::credential(&entry.exchange.request, history.context).is_invalid()
-}
-
-/// Where else a request carries a key. Only a whole value counts: a short key may stand in another word by chance.
-fn place(history: &History<'_>, request: &Request) -> Option<&'static str> {
-    let is_key = |value: &str| history.context.keys.iter().any(|key| key.reveal() == value);
-    let decoded = |text: &str| {
-        let text = text.replace('+', " ");
-        percent_encoding::percent_decode_str(&text).decode_utf8_lossy().into_owned()
-    };
-    let in_pairs = |pairs: &str| {
-        pairs.split('&').filter_map(|pair| pair.split_once('=')).any(|(_, value)| is_key(&decoded(value)))
-    };
-    if request.query.as_deref().is_some_and(in_pairs) {
-        return Some("query");
-    }
-    let body = request.body.as_ref()?;
-    let in_json = Json::parse_foreign(&body.bytes).is_ok_and(|json| holds(&json, &is_key));
-    (in_json || std::str::from_utf8(&body.bytes).is_ok_and(in_pairs)).then_some("body")
-}
-
-fn holds(json: &Json, is_key: &impl Fn(&str) -> bool) -> bool {
-    match json {
-        Json::Object(members) => members.iter().any(|(_, value)| holds(value, is_key)),
-        Json::Array(items) => items.iter().any(|item| holds(item, is_key)),
-        other => other.as_str().is_some_and(is_key),
+    if judgement.judged == 0 {
+        judgement.withheld = is_hidden.then(|| "the recording withholds the API keys".to_owned());
+        judgement.unseen = (!is_hidden).then(|| "the clients sent no API key".to_owned());
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::trace::exchange::Request;
+    use crate::trace::knowledge::KeyPlace;
     use crate::trace_builder::TraceBuilder;
 
-    fn broken(request: Request) -> bool {
-        TraceBuilder::new().ask(request, 200, "[]".to_owned()).client_broken().contains(&"client.key-in-header")
+    fn asked(request: Request) -> TraceBuilder {
+        TraceBuilder::new().ask(request, 200, "[]".to_owned())
     }
 
     #[test]
-    fn a_key_in_the_query_or_in_the_body_is_in_the_wrong_place() {
-        assert!(broken(Request::new("GET", "/pets").query("api_key=sk-Key1")));
-        assert!(broken(Request::new("GET", "/pets").query("api_key=sk%2DKey1")));
-        assert!(broken(Request::new("POST", "/pets").json(r#"{"name":"Rex","auth":{"key":"sk-Key1"}}"#)));
-        assert!(broken(Request::new("POST", "/pets").body("application/x-www-form-urlencoded", "key=sk-Key1")));
-    }
-
-    #[test]
-    fn a_key_in_the_header_is_in_its_place_and_a_part_of_a_word_is_no_key() {
-        assert!(!broken(Request::new("GET", "/pets").query("limit=5")));
-        assert!(!broken(Request::new("POST", "/pets").json(r#"{"name":"sk-Key12"}"#)));
+    fn a_key_in_the_query_is_in_the_wrong_place_and_so_is_one_that_the_recording_only_mentions() {
+        assert_eq!(asked(Request::new("GET", "/pets").query("a=sk-Key1")).client_broken(), ["client.key-in-header"]);
+        let redacted = asked(Request::new("GET", "/pets").query("a=omitted"))
+            .change_last(|exchange| exchange.known.misplaced_key = Some(KeyPlace::Query));
+        assert_eq!(redacted.client_broken(), ["client.key-in-header"]);
+        let header = asked(Request::new("GET", "/pets").query("limit=5"));
+        assert_eq!(header.client_judged("client.key-in-header"), 1);
     }
 }

@@ -1,26 +1,39 @@
 //! `GET /pets/{petId}` after its removal.
 
-use crate::facts::Facts;
+use std::collections::HashMap;
+
+use super::knowing::{Key, Sender};
+use super::{Clients, Memory, described};
 use crate::history::Era;
-use crate::rules::needs::Needs;
+use crate::request::Operation;
 use crate::rules::{Judgement, Rule};
+use crate::trace::knowledge::Fact;
 
-pub(crate) const RULES: &[Rule] = &[Rule::new("client.removed-operation", removed_operation).needing(Needs::HEADERS)];
+pub(crate) const RULES: &[Rule] = &[Rule::of_clients("client.removed-operation", removed_operation)];
 
-fn removed_operation(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
-    // Before the day of removal, 410 is about the animal that was asked for.
-    let gone = history.gets().map(|(entry, _)| entry);
-    let Some(gone) = gone.filter(|entry| entry.status() == Some(410)).find(|entry| history.era(entry) != Era::Before)
-    else {
-        return;
-    };
-    match history.gets().map(|(entry, _)| entry).find(|entry| gone.precedes(entry)) {
-        Some(entry) => judgement.fail(
-            &[entry, gone],
-            "no GET /pets/{petId} after a 410 on or after 5 December 2030",
-            "the operation was called again".to_owned(),
-        ),
-        None => judgement.hold(),
+/// The first response to each key that says that the operation is gone.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Removed(HashMap<Option<Key>, Sender>);
+
+fn removed_operation(clients: &Clients<'_>, memory: &mut Memory, judgement: &mut Judgement) {
+    let Removed(gone) = &mut memory.deprecation;
+    for (entry, sender) in clients.exchanges() {
+        let Operation::Get(_) = entry.operation else { continue };
+        match gone.get(&sender.key) {
+            Some(first) if first.is_known_to(sender) => judgement.fail(
+                &clients.evidence(entry, &[first]),
+                "no GET /pets/{petId} after a 410 on or after 5 December 2030",
+                format!("{} called the operation again", described(entry)),
+            ),
+            _ => {
+                // Before the day of removal, 410 is about the animal that was asked for.
+                let is_dated = !entry.exchange.known.withheld.contains(Fact::ResponseHeaders);
+                if entry.status() == Some(410) && is_dated && clients.history.era(entry) != Era::Before {
+                    gone.entry(sender.key).or_insert(*sender);
+                    judgement.hold();
+                }
+            }
+        }
     }
 }
 

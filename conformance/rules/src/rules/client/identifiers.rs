@@ -1,80 +1,209 @@
 //! Identifiers are int64: a client that keeps them in a double or in 32 bits asks for animals that no response has shown.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
-use crate::facts::Facts;
-use crate::history::Entry;
-use crate::request::PetId;
-use crate::rules::needs::Needs;
+use super::knowing::{Key, Sender};
+use super::{Clients, Memory, described};
+use crate::request::{Operation, PetId};
 use crate::rules::{Judgement, Rule};
+use crate::trace::knowledge::Fact;
 
-pub(crate) const RULES: &[Rule] = &[Rule::new("client.exact-ids", exact_ids).needing(Needs::CONVERSATION)];
+pub(crate) const RULES: &[Rule] = &[Rule::of_clients("client.exact-ids", exact_ids)];
 
-fn exact_ids(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
-    // What each shown id that does not survive becomes, with the entry that showed it first.
-    let mut altered: BTreeMap<i64, (i64, &'static str, &Entry<'_>)> = BTreeMap::new();
-    for shown in history.ids() {
-        let Some((first, _)) = history.shown(shown).next() else { continue };
-        for (other, how) in alterations(shown) {
-            altered.entry(other).or_insert((shown, how, first));
-        }
-    }
-    for (entry, id) in history.gets() {
-        let PetId::Int64(id) = id else { continue };
-        if history.is_shown(id) {
-            // Whoever asks for an id that would have been altered has kept it.
-            if !alterations(id).is_empty() {
-                judgement.hold();
+/// No more identifiers of a key than this are remembered.
+const MAX_IDS: usize = 100_000;
+
+/// A number up to this may be an identifier from elsewhere, such as the 999 of a test for animals that do not exist. It is not where it
+/// is what is left of an identifier that the client was given at creation, or where there are two of them.
+const SMALL: u64 = u16::MAX as u64;
+
+/// A number up to this is what tests for animals that do not exist ask for, whatever was created before.
+const TINY: u64 = 3;
+
+/// The identifiers that responses showed to each key.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Identifiers(HashMap<Option<Key>, Shown>);
+
+/// The identifiers that one client knows.
+#[derive(Clone, Debug, Default)]
+struct Shown {
+    ids: HashSet<i64>,
+    /// What each becomes in a client that cannot hold it, with the response that showed it first.
+    altered: HashMap<i64, Altered>,
+    /// What each is as a double.
+    doubles: HashMap<u64, Altered>,
+    /// The small numbers that were asked for and are what is left of different identifiers.
+    small: BTreeSet<i64>,
+}
+
+/// An identifier that a client lost digits of.
+#[derive(Clone, Copy, Debug)]
+struct Altered {
+    id: i64,
+    how: &'static str,
+    source: Sender,
+    is_created: bool,
+}
+
+fn exact_ids(clients: &Clients<'_>, memory: &mut Memory, judgement: &mut Judgement) {
+    for (entry, sender) in clients.exchanges() {
+        let shown = memory.identifiers.0.entry(sender.key).or_default();
+        if let Operation::Get(id) = entry.operation {
+            let text = entry.exchange.request.path.strip_prefix("/pets/").unwrap_or_default();
+            match shown.taken_for(id, text) {
+                // Whoever asks for an id that would have been altered has kept it.
+                None if matches!(id, PetId::Int64(id) if shown.ids.contains(&id) && !alterations(id).is_empty()) => {
+                    judgement.hold();
+                }
+                // An animal that exists may be known from elsewhere.
+                Some(altered)
+                    if matches!(entry.status(), Some(400 | 404 | 422))
+                        && altered.source.until(sender).is_positive()
+                        && shown.is_telling(id, &altered) =>
+                {
+                    judgement.fail(
+                        &clients.evidence(entry, &[&altered.source]),
+                        format!("the id {} as it was received", altered.id),
+                        format!("GET /pets/{text}: the same id {}; {}", altered.how, described(entry)),
+                    );
+                }
+                _ => {}
             }
-            continue;
         }
-        let Some(&(shown, how, source)) = altered.get(&id) else { continue };
-        // An animal that exists may be known from elsewhere.
-        if source.precedes(entry) && entry.status() == Some(404) {
-            judgement.fail(
-                &[entry, source],
-                format!("the id {shown} as it was received"),
-                format!("GET /pets/{id}: the same id {how}"),
-            );
+        if !entry.exchange.known.withheld.contains(Fact::ResponseBody) {
+            let is_created = matches!(entry.operation, Operation::Create(_));
+            let ids = entry.animals().into_iter().filter_map(|animal| animal.id());
+            ids.for_each(|id| shown.learn(id, sender, is_created));
         }
     }
+}
+
+impl Shown {
+    fn learn(&mut self, id: i64, source: &Sender, is_created: bool) {
+        if self.ids.len() >= MAX_IDS || !self.ids.insert(id) {
+            return;
+        }
+        for (other, how) in alterations(id) {
+            self.altered.entry(other).or_insert(Altered { id, how, source: *source, is_created });
+        }
+        let how = "written as a floating-point number";
+        self.doubles.entry(double(id).to_bits()).or_insert(Altered { id, how, source: *source, is_created });
+    }
+
+    /// The identifier that a client asks for with one that no response has shown, if it has lost digits of it.
+    fn taken_for(&self, id: PetId, text: &str) -> Option<Altered> {
+        match id {
+            PetId::Int64(id) if self.ids.contains(&id) => None,
+            PetId::Int64(id) => self.altered.get(&id).copied(),
+            // Beyond int64, or with a fraction or an exponent.
+            PetId::NotInt64 | PetId::Ambiguous => {
+                let is_number = text.bytes().all(|byte| byte.is_ascii_digit() || b"+-.eE".contains(&byte));
+                let number = text.parse::<f64>().ok().filter(|_| is_number)?;
+                let is_other_form = text.contains(['.', 'e', 'E']) || number.abs() >= double(i64::MAX);
+                self.doubles.get(&number.to_bits()).copied().filter(|_| is_other_form)
+            }
+        }
+    }
+
+    /// Whether the request shows that digits were lost, rather than an identifier from elsewhere.
+    fn is_telling(&mut self, asked: PetId, altered: &Altered) -> bool {
+        let number = match asked {
+            PetId::Int64(id) => id.unsigned_abs(),
+            _ => altered.id.unsigned_abs(),
+        };
+        let is_cut = matches!(asked, PetId::Int64(_));
+        if number > SMALL || is_cut && altered.is_created && number > TINY {
+            return true;
+        }
+        self.small.insert(altered.id);
+        // Tests ask for `1.0` and `2.0`, too.
+        self.small.len() >= if is_cut { 2 } else { 3 }
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "this is what such a client does")]
+fn double(id: i64) -> f64 {
+    id as f64
 }
 
 /// What becomes of an id in a client that cannot hold it; empty if every client can.
 fn alterations(id: i64) -> Vec<(i64, &'static str)> {
-    #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "this is what such a client does")]
-    let double = id as f64 as i64;
+    let rounded = double(id);
+    #[expect(clippy::cast_possible_truncation, reason = "this is what such a client does")]
+    let exact = rounded as i64;
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "this is what such a client does")]
-    let (signed, unsigned) = (i64::from(id as i32), i64::from(id as u32));
-    [(double, "rounded to a double"), (signed, "cut to 32 bits"), (unsigned, "cut to 32 bits")]
-        .into_iter()
-        // A small number that is left over may be an id from elsewhere.
-        .filter(|(altered, _)| *altered != id && altered.unsigned_abs() > u64::from(u16::MAX))
-        .collect()
+    let cut = [i64::from(id as i32), i64::from(id as u32), i64::from(exact as i32), i64::from(exact as u32)];
+    let printed = [format!("{rounded:e}"), format!("{rounded:.16e}")];
+    let printed = printed.iter().filter_map(|text| in_full(text));
+    let rounded = std::iter::once(exact).chain(printed).map(|id| (id, "rounded to a double"));
+    let cut = cut.map(|id| (id, "cut to 32 bits"));
+    rounded.chain(cut).filter(|(altered, _)| *altered != id).collect()
+}
+
+/// The whole number that a text such as `9.223372036854776e18` means: JavaScript and jq print the digits that distinguish a double and
+/// zeros after them.
+fn in_full(text: &str) -> Option<i64> {
+    let (digits, exponent) = text.split_once('e')?;
+    let exponent: usize = exponent.parse().ok()?;
+    let (sign, digits) = digits.strip_prefix('-').map_or(("", digits), |digits| ("-", digits));
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    (fraction.trim_end_matches('0').len() <= exponent).then_some(())?;
+    let fraction: String = fraction.chars().chain(std::iter::repeat('0')).take(exponent).collect();
+    format!("{sign}{whole}{fraction}").parse().ok()
 }
 
 #[cfg(test)]
 mod tests {
+    use crate::trace::exchange::Request;
     use crate::trace_builder::TraceBuilder;
 
     const BIG: i64 = 9_007_199_254_740_993;
 
-    fn fetched(shown: i64, fetched: i64) -> Vec<&'static str> {
-        TraceBuilder::new().create(shown).get(fetched, None).client_broken()
+    fn asked(builder: TraceBuilder, text: &str) -> TraceBuilder {
+        builder.ask(Request::new("GET", format!("/pets/{text}")), 404, String::new())
+    }
+
+    fn fetched(shown: i64, text: &str) -> Vec<&'static str> {
+        asked(TraceBuilder::new().create(shown).wait_millis(1), text).client_broken()
     }
 
     #[test]
     fn an_id_that_lost_digits_on_the_way_is_noticed() {
-        assert_eq!(fetched(BIG, BIG - 1), ["client.exact-ids"]);
-        assert_eq!(fetched(0x1_2345_6789, 0x2345_6789), ["client.exact-ids"]);
-        assert_eq!(fetched(BIG, BIG), [""; 0]);
+        for (shown, text) in [
+            (BIG, "9007199254740992"),
+            (BIG, "9007199254740992.0"),
+            (BIG, "9.007199254740992e+15"),
+            (0x1_2345_6789, "591751049"),
+            (i64::MAX, "9223372036854776000"),
+            (i64::MAX, "9223372036854775808"),
+            (i64::MAX, "9.2233720368547758E18"),
+            (1_234_567_890_123_456_789, "1234567890123456800"),
+            (1_234_567_890_123_456_789, "1234567890123456768"),
+            (1_234_567_890_123_456_789, "1.2345678901234568e+18"),
+            (-1_234_567_890_123_456_789, "-1234567890123456800"),
+            (70_001, "70001.0"),
+        ] {
+            assert_eq!(fetched(shown, text), ["client.exact-ids"], "{shown} as {text}");
+        }
+        assert_eq!(fetched(BIG, "9007199254740993"), [""; 0]);
         assert_eq!(TraceBuilder::new().create(BIG).get(BIG, Some("sold")).client_judged("client.exact-ids"), 1);
     }
 
     #[test]
+    fn what_is_left_of_32_bits_may_be_small() {
+        let created = |builder: TraceBuilder, id: i64| builder.create((1 << 32) + id).wait_millis(1);
+        assert_eq!(fetched((1 << 32) + 17, "17"), ["client.exact-ids"]);
+        assert_eq!(fetched((1 << 32) + 1, "1"), [""; 0], "a test for an animal that does not exist");
+        let twice = asked(created(asked(created(TraceBuilder::new(), 1), "1"), 2), "2");
+        assert_eq!(twice.client_broken(), ["client.exact-ids"]);
+    }
+
+    #[test]
     fn an_id_from_elsewhere_is_not_taken_for_an_altered_one() {
-        assert_eq!(fetched(BIG, 4711), [""; 0]);
-        assert_eq!(fetched((1 << 32) + 5, 5), [""; 0], "a small id may come from anywhere");
+        assert_eq!(fetched(BIG, "4711"), [""; 0]);
+        for text in ["1.5", "7.0", "1e3", "nan", "inf", "+7", "007", "9223372036854775808"] {
+            assert_eq!(fetched(7, text), [""; 0], "{text}, as tests ask for");
+        }
         let exists = TraceBuilder::new().create(BIG).get(BIG - 1, Some("sold"));
         assert_eq!(exists.client_broken(), [""; 0]);
     }

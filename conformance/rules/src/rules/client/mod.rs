@@ -1,40 +1,85 @@
 //! What the specification demands of clients: a file for each subject.
 //!
-//! A client is judged by the requests that it sends, given the responses that it had received by then. A request that was under way
-//! when a response arrived was sent without knowing it. A rule about what a client did not receive, or did not wait for, needs
-//! everything that the client sent and received; one about what it sent twice does not.
+//! A client is judged by the requests that it sends, given the responses that it knew by then ([`knowing`]). What clients know lasts
+//! longer than a part of a recording, so every rule keeps a [`Memory`] from one part to the next, and takes the exchanges one after the
+//! other: its time grows with their number.
 
 mod backoff;
 mod credential;
 mod deprecation;
 mod identifiers;
+mod knowing;
 mod refused_requests;
 mod waiting;
 
 use super::Rule;
 use crate::history::{Entry, History};
-use crate::request::{self, Credential};
+use crate::trace::exchange::Exchange;
+use crate::trace::knowledge::Extent;
+use knowing::{Keys, Sender};
 
 /// The rules of this side.
 pub(crate) fn rules() -> Vec<Rule> {
-    let rules = [
-        waiting::RULES,
-        backoff::RULES,
-        credential::RULES,
-        refused_requests::RULES,
-        identifiers::RULES,
-        deprecation::RULES,
-    ];
-    rules.concat().into_iter().map(Rule::about_clients).collect()
+    [waiting::RULES, backoff::RULES, credential::RULES, refused_requests::RULES, identifiers::RULES, deprecation::RULES]
+        .concat()
 }
 
-/// The requests of one key, in the order of sending. A key that may be banned is still the key that the client sends.
-fn of_key<'h, 't>(history: &'h History<'t>, key: usize) -> Vec<&'h Entry<'t>> {
-    let sent_with = |entry: &&Entry<'_>| {
-        entry.key() == Some(key)
-            || request::credential(&entry.exchange.request, history.context) == Credential::Valid(key)
-    };
-    history.entries.iter().filter(sent_with).collect()
+/// What clients know, and the judge of them, from earlier parts of a recording.
+#[derive(Clone, Debug, Default)]
+pub struct Memory {
+    keys: Keys,
+    waiting: waiting::Waiting,
+    backoff: backoff::Backoff,
+    refused: refused_requests::Refused,
+    identifiers: identifiers::Identifiers,
+    deprecation: deprecation::Removed,
+}
+
+/// A part of a recording, with the sender of each request.
+pub(crate) struct Clients<'h> {
+    history: &'h History<'h>,
+    /// In the order of the entries.
+    senders: Vec<Sender>,
+    /// The number of the part.
+    part: u64,
+}
+
+impl Memory {
+    /// Makes a part of a recording ready for judging clients.
+    pub(super) fn clients<'h>(&mut self, history: &'h History<'h>) -> Clients<'h> {
+        self.keys.part += 1;
+        let senders = history.entries.iter().map(|entry| self.keys.sender(entry)).collect();
+        Clients { history, senders, part: self.keys.part }
+    }
+}
+
+impl<'h> Clients<'h> {
+    /// Every exchange with its sender, in the order of sending.
+    fn exchanges(&self) -> impl Iterator<Item = (&'h Entry<'h>, &Sender)> {
+        self.history.entries.iter().zip(&self.senders)
+    }
+
+    /// The exchanges that show a failure, the decisive one first: another one that is in an earlier part can only be described.
+    fn evidence(&self, decisive: &'h Entry<'h>, others: &[&Sender]) -> Vec<&'h Entry<'h>> {
+        let others = others.iter().filter(|sender| sender.place.0 == self.part);
+        let others = others.filter_map(|sender| self.history.entries.get(sender.place.1.checked_sub(1)?));
+        std::iter::once(decisive).chain(others).collect()
+    }
+
+    /// Whether the recording shows when a client did not send: it has all requests of its clients, or a recorder saw their connections.
+    fn shows_pauses(&self) -> bool {
+        let has_carrier = |entry: &Entry<'_>| entry.exchange.known.carrier.is_some();
+        self.history.context.extent >= Extent::Conversation || self.history.entries.iter().any(has_carrier)
+    }
+}
+
+/// A request in words, with what distinguishes it from others: `GET /pets at 12:00:01.250 on connection 3 by "curl/8.5.0"`.
+fn described(entry: &Entry<'_>) -> String {
+    let Exchange { request, sent_at, known, .. } = entry.exchange;
+    let on = known.carrier.map_or_else(String::new, |carrier| format!(" on connection {}", carrier.connection));
+    let agent = request.headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("user-agent"));
+    let by = agent.map_or_else(String::new, |(_, agent)| format!(" by {agent:?}"));
+    format!("{} at {}{on}{by}", entry.operation.name(), sent_at.strftime("%H:%M:%S%.3f"))
 }
 
 #[cfg(test)]

@@ -1,61 +1,262 @@
-//! Requests that were refused with 400 and are sent again unchanged: the client ignored the refusal.
+//! Requests that were refused as invalid and are sent again with the same defect: the client ignored the refusal.
 //!
-//! A bad request may be sent once, in a test or by mistake. Only one that is certainly bad counts, and only after its 400.
+//! A bad request may be sent once, in a test or by mistake. Only one that is certainly bad counts, and only after a refusal that says
+//! so. Requests are compared by their defect: a body without `categoryId` lacks it whatever else it has. Where all else is equal, the
+//! second request counts; where other values differ, as in the cases of a test, the fourth.
+//!
+//! A test suite that runs again is a new beginning, which shows in a pause or in the same requests once more.
 
-use crate::facts::Facts;
+use std::collections::{HashMap, VecDeque};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::knowing::{Key, Sender};
+use super::{Clients, described};
 use crate::history::Entry;
-use crate::request::{CreateBody, Operation, Parameter};
-use crate::rules::needs::Needs;
+use crate::request::{CreateBody, Fault, Operation, Parameter};
 use crate::rules::{Judgement, Rule};
 use crate::trace::exchange::Request;
+use crate::trace::json::Json;
+use crate::trace::knowledge::Fact;
 
 pub(crate) const RULES: &[Rule] = &[
-    Rule::new("client.new-pet", |facts, judgement| learns(facts, judgement, is_no_new_pet, "a body that is no NewPet"))
-        .needing(Needs::REQUEST_BODY),
-    Rule::new("client.list-parameters", |facts, judgement| {
-        learns(facts, judgement, has_bad_parameters, "a limit or status outside its range");
+    Rule::of_clients("client.new-pet", |clients, memory, judgement| {
+        learns(clients, &mut memory.refused.bodies, body_defect, "a body that is no NewPet", judgement);
+    }),
+    Rule::of_clients("client.list-parameters", |clients, memory, judgement| {
+        learns(clients, &mut memory.refused.queries, query_defect, "a limit or status outside its range", judgement);
     }),
 ];
 
+/// The refusals of one kind of defect, with other values each, after which one more is held against the client.
+const CASES: usize = 3;
+
+/// A client that sends nothing for this long may be another run of it.
+const PAUSE: SignedDuration = SignedDuration::from_secs(10);
+
+/// This many requests before two like ones are compared.
+const SEQUENCE: usize = 8;
+
+/// At least this many different requests make a sequence.
+const LEAST_SEQUENCE: usize = 3;
+
+/// No more defects of a key than this are remembered.
+const MAX_DEFECTS: usize = 10_000;
+
+/// The bad requests that were refused.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Refused {
+    bodies: HashMap<Option<Key>, Session>,
+    queries: HashMap<Option<Key>, Session>,
+}
+
+/// What one client sent since its latest beginning.
+#[derive(Clone, Debug, Default)]
+struct Session {
+    latest: Option<Timestamp>,
+    /// The kinds of the latest requests.
+    kinds: VecDeque<u64>,
+    defects: HashMap<u64, Defect>,
+}
+
+/// The refusals of one defect.
+#[derive(Clone, Debug)]
+struct Defect {
+    first: Sender,
+    refusals: usize,
+    /// By the request as a whole: the refusal, and the kinds of the requests before it.
+    requests: HashMap<u64, (Sender, Vec<u64>)>,
+}
+
 fn learns(
-    &Facts { history, .. }: &Facts<'_>,
+    clients: &Clients<'_>,
+    sessions: &mut HashMap<Option<Key>, Session>,
+    defect_of: fn(&Entry<'_>) -> Option<String>,
+    described_defect: &str,
     judgement: &mut Judgement,
-    is_bad: fn(&Operation) -> bool,
-    defect: &'static str,
 ) {
-    for (at, entry) in history.entries.iter().enumerate() {
-        if !is_bad(&entry.operation) {
-            continue;
+    for (entry, sender) in clients.exchanges() {
+        let session = sessions.entry(sender.key).or_default();
+        session.begin(sender);
+        let defect = defect_of(entry);
+        if let Some(text) = &defect {
+            let says_so = matches!(entry.status(), Some(400 | 415 | 422));
+            match session.earlier(hash(text), hash_of(&entry.exchange.request), sender) {
+                Some((first, is_same)) => judgement.fail(
+                    &clients.evidence(entry, &[&first]),
+                    format!("no further request with {described_defect}, after a refusal that says so"),
+                    if is_same {
+                        format!("{} was sent again with {text}", described(entry))
+                    } else {
+                        format!("{} was sent with {text}, as others before it", described(entry))
+                    },
+                ),
+                None if says_so => judgement.hold(),
+                None => {}
+            }
+            if says_so {
+                session.refuse(hash(text), hash_of(&entry.exchange.request), sender);
+            }
         }
-        let refused = |other: &&Entry<'_>| {
-            other.status() == Some(400)
-                && other.precedes(entry)
-                && is_same(&other.exchange.request, &entry.exchange.request)
-        };
-        match history.entries[..at].iter().find(refused) {
-            Some(first) => judgement.fail(
-                &[entry, first],
-                format!("no second request with {defect}, after a 400"),
-                format!("{} was sent again unchanged", entry.operation.name()),
-            ),
-            None if entry.status() == Some(400) => judgement.hold(),
-            None => {}
-        }
+        session.note(hash(&(&entry.exchange.request.method, entry.operation.name(), defect)));
     }
 }
 
-fn is_no_new_pet(operation: &Operation) -> bool {
-    matches!(operation, Operation::Create(CreateBody::Malformed | CreateBody::Faulty(..)))
+impl Session {
+    /// Forgets everything where the client begins anew.
+    fn begin(&mut self, sender: &Sender) {
+        if self.latest.is_some_and(|latest| sender.sent_at.duration_since(latest) >= PAUSE) {
+            *self = Session::default();
+        }
+        self.latest = self.latest.max(Some(sender.received_at));
+    }
+
+    /// An earlier refusal that the client disregards with a request, and whether that was the same request.
+    fn earlier(&self, defect: u64, request: u64, sender: &Sender) -> Option<(Sender, bool)> {
+        let defect = self.defects.get(&defect)?;
+        if let Some((refused, before)) = defect.requests.get(&request) {
+            return (refused.is_known_to(sender) && !self.repeats(before)).then_some((*refused, true));
+        }
+        (defect.refusals >= CASES && defect.first.is_known_to(sender)).then_some((defect.first, false))
+    }
+
+    /// Whether the same requests came before the present one.
+    fn repeats(&self, before: &[u64]) -> bool {
+        let mut different = before.to_vec();
+        different.sort_unstable();
+        different.dedup();
+        different.len() >= LEAST_SEQUENCE && self.kinds.iter().rev().take(before.len()).eq(before.iter().rev())
+    }
+
+    fn refuse(&mut self, defect: u64, request: u64, sender: &Sender) {
+        if self.defects.len() >= MAX_DEFECTS {
+            return;
+        }
+        let none = Defect { first: *sender, refusals: 0, requests: HashMap::new() };
+        let known = self.defects.entry(defect).or_insert(none);
+        known.refusals += 1;
+        if known.requests.len() < MAX_DEFECTS {
+            known.requests.insert(request, (*sender, self.kinds.iter().copied().collect()));
+        }
+    }
+
+    fn note(&mut self, kind: u64) {
+        if self.kinds.len() >= SEQUENCE {
+            self.kinds.pop_front();
+        }
+        self.kinds.push_back(kind);
+    }
 }
 
-fn has_bad_parameters(operation: &Operation) -> bool {
-    let Operation::List(query) = operation else { return false };
-    matches!(query.limit, Parameter::Ambiguous(_)) || matches!(query.status, Parameter::Ambiguous(_))
+/// What is certainly wrong with a body, in words that follow "with". The cases of a test are different defects: they differ in the value
+/// that is wrong, or in what stands in place of a member that is missing.
+fn body_defect(entry: &Entry<'_>) -> Option<String> {
+    if entry.exchange.known.withheld.contains(Fact::RequestBody) {
+        return None;
+    }
+    let body = entry.exchange.request.body.as_ref();
+    let text = || body.map_or_else(String::new, |body| String::from_utf8_lossy(&body.bytes).into_owned());
+    match &entry.operation {
+        Operation::Create(CreateBody::Malformed) => Some(format!("{:?}, which is not JSON", cut(&text()))),
+        // Only the server can tell that it does not take this one.
+        Operation::Create(CreateBody::OtherMedia) if entry.status() == Some(415) => {
+            Some(format!("the media type {:?}", body.map_or("", |body| body.content_type.as_str())))
+        }
+        Operation::Create(CreateBody::Faulty(faults, _)) => {
+            let json = body.and_then(|body| Json::parse_foreign(&body.bytes).ok());
+            let found = faults.iter().map(|fault| fault_in_words(*fault, json.as_ref()));
+            let mut defect = found.collect::<Vec<_>>().join(" and ");
+            let unknown = json.iter().flat_map(unknown_members).collect::<Vec<_>>().join(", ");
+            if !unknown.is_empty() {
+                defect.push_str(&format!(" beside {unknown}"));
+            }
+            Some(defect)
+        }
+        _ => None,
+    }
 }
 
-/// Whether two requests are the same, credentials and other header fields apart.
-fn is_same(one: &Request, other: &Request) -> bool {
-    one.query == other.query && one.body == other.body && one.method == other.method && one.path == other.path
+/// The names of the members that a NewPet does not have, in order.
+fn unknown_members(json: &Json) -> Vec<String> {
+    let Json::Object(members) = json else { return Vec::new() };
+    let unknown = members.iter().filter(|(name, _)| !["name", "categoryId", "status"].contains(&name.as_str()));
+    let mut names: Vec<String> = unknown.map(|(name, _)| cut(name)).collect();
+    names.sort_unstable();
+    names
+}
+
+fn fault_in_words(fault: Fault, json: Option<&Json>) -> String {
+    let value = |member: &str| {
+        let value = json.and_then(|json| json.get(member)).map_or_else(String::new, Json::to_string);
+        format!("{} as {member}", cut(&value))
+    };
+    match fault {
+        Fault::NoObject => {
+            format!("{} for an object", json.map_or_else(|| "nothing".to_owned(), |json| cut(&json.to_string())))
+        }
+        Fault::NameMissing => "no name".to_owned(),
+        Fault::NameType => value("name"),
+        Fault::CategoryMissing => "no categoryId".to_owned(),
+        Fault::CategoryType | Fault::CategoryRange | Fault::CategoryDigits => value("categoryId"),
+        Fault::StatusEnum => value("status"),
+    }
+}
+
+/// A text that may be long, with what distinguishes it from others.
+fn cut(text: &str) -> String {
+    const MOST: usize = 40;
+    if text.chars().count() <= MOST {
+        return text.to_owned();
+    }
+    let beginning: String = text.chars().take(MOST).collect();
+    format!("{beginning}… ({:x})", hash(&text))
+}
+
+fn query_defect(entry: &Entry<'_>) -> Option<String> {
+    let Operation::List(query) = &entry.operation else { return None };
+    let wrong = |name: &str, value: &str| format!("{name}={value}");
+    let limit = match &query.limit {
+        Parameter::Ambiguous(text) => Some(wrong("limit", text)),
+        _ => None,
+    };
+    let status = match &query.status {
+        Parameter::Ambiguous(text) => Some(wrong("status", text)),
+        _ => None,
+    };
+    let defects: Vec<String> = limit.into_iter().chain(status).collect();
+    (!defects.is_empty()).then(|| defects.join("&"))
+}
+
+fn hash(value: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// A hash of what a request says: credentials, other header fields, the order of members and white space apart.
+fn hash_of(request: &Request) -> u64 {
+    let mut pairs: Vec<&str> = request.query.as_deref().unwrap_or("").split('&').collect();
+    pairs.sort_unstable();
+    let body = request.body.as_ref().map(|body| match Json::parse_foreign(&body.bytes) {
+        Ok(json) => canonical(&json).into_bytes(),
+        Err(_) => body.bytes.clone(),
+    });
+    hash(&(&request.method, &request.path, pairs, body))
+}
+
+/// JSON with its members in order.
+fn canonical(json: &Json) -> String {
+    match json {
+        Json::Object(members) => {
+            let mut members: Vec<String> =
+                members.iter().map(|(name, value)| format!("{name:?}:{}", canonical(value))).collect();
+            members.sort_unstable();
+            format!("{{{}}}", members.join(","))
+        }
+        Json::Array(items) => format!("[{}]", items.iter().map(canonical).collect::<Vec<_>>().join(",")),
+        other => other.to_string(),
+    }
 }
 
 #[cfg(test)]
@@ -63,29 +264,82 @@ mod tests {
     use super::*;
     use crate::trace_builder::TraceBuilder;
 
+    fn post(builder: TraceBuilder, body: &str, status: u16) -> TraceBuilder {
+        builder.ask(Request::new("POST", "/pets").json(body), status, String::new())
+    }
+
+    fn list(builder: TraceBuilder, query: &str, status: u16) -> TraceBuilder {
+        builder.ask(Request::new("GET", "/pets").query(query), status, "[]".to_owned())
+    }
+
     fn sent(bodies: &[&str]) -> Vec<&'static str> {
-        let post = |body: &str| Request::new("POST", "/pets").json(body);
-        let send = |builder: TraceBuilder, body: &&str| builder.ask(post(body), 400, String::new());
-        bodies.iter().fold(TraceBuilder::new(), send).client_broken()
+        bodies.iter().fold(TraceBuilder::new(), |builder, body| post(builder, body, 400)).client_broken()
     }
 
     #[test]
-    fn the_same_bad_body_after_a_400_shows_that_the_client_did_not_learn() {
+    fn the_same_bad_body_after_a_refusal_shows_that_the_client_did_not_learn() {
         assert_eq!(sent(&[r#"{"name":1}"#, r#"{"name":1}"#]), ["client.new-pet"]);
         assert_eq!(sent(&[r#"{"name":1}"#, r#"{"name":2}"#]), [""; 0], "each bad body once, as tests send them");
         let valid = r#"{"name":"Rex","categoryId":1}"#;
         assert_eq!(sent(&[valid, valid]), [""; 0], "the server was wrong to refuse it");
+        for status in [415, 422] {
+            let twice = (0..2).fold(TraceBuilder::new(), |builder, _| post(builder, "{", status));
+            assert_eq!(twice.client_broken(), ["client.new-pet"], "{status}");
+        }
     }
 
     #[test]
-    fn the_same_bad_query_after_a_400_shows_that_the_client_did_not_learn() {
-        let list = |builder: TraceBuilder, query: &str, status| {
-            builder.ask(Request::new("GET", "/pets").query(query), status, "[]".to_owned())
-        };
+    fn bodies_are_compared_by_their_defect() {
+        let other_order = [r#"{"name":"Rex","status":"sold"}"#, r#"{ "status":"sold","name":"Rex"}"#];
+        assert_eq!(sent(&other_order), ["client.new-pet"]);
+        let names: Vec<String> = (0..8).map(|number| format!(r#"{{"name":"Rex {number}"}}"#)).collect();
+        assert_eq!(sent(&names.iter().map(String::as_str).collect::<Vec<_>>()), ["client.new-pet"]);
+        let cases = [
+            r#"{"name":1}"#,
+            r#"{"name":2}"#,
+            r#"{"name":null}"#,
+            r#"{"name":[]}"#,
+            r#"{"name":"Rex"}"#,
+            r#"{"name":"Rex","categoryid":1}"#,
+            r#"{"name":"Rex","CategoryId":1}"#,
+            r#"{"name":"Rex","category_id":1}"#,
+            r#"{"name":"Rex","categoryId":"1"}"#,
+            r#"{"name":"Rex","categoryId":1.5}"#,
+            r#"{"name":"Rex","categoryId":1,"status":"lost"}"#,
+            r#"{"name":"Rex","categoryId":1,"status":"SOLD"}"#,
+            "{",
+            "nope",
+            "[]",
+            "7",
+            "",
+        ];
+        assert_eq!(sent(&cases), [""; 0], "the cases of a test");
+    }
+
+    #[test]
+    fn the_same_bad_query_after_a_refusal_shows_that_the_client_did_not_learn() {
         let twice = |query: &str, status| list(list(TraceBuilder::new(), query, status), query, status).client_broken();
         assert_eq!(twice("limit=500", 400), ["client.list-parameters"]);
-        assert_eq!(twice("status=lost", 400), ["client.list-parameters"]);
+        assert_eq!(twice("status=lost", 422), ["client.list-parameters"]);
         assert_eq!(twice("limit=500", 200), [""; 0], "the server took it, so there was nothing to learn");
         assert_eq!(twice("limit=5", 400), [""; 0]);
+        let pages =
+            (1..=5).fold(TraceBuilder::new(), |builder, page| list(builder, &format!("limit=1000&page={page}"), 400));
+        assert_eq!(pages.client_broken(), ["client.list-parameters"]);
+        let limits = ["limit=0", "limit=-1", "limit=101", "limit=ten", "limit=1000"];
+        let limits = limits.iter().fold(TraceBuilder::new(), |builder, query| list(builder, query, 400));
+        assert_eq!(limits.client_broken(), [""; 0], "the cases of a test");
+    }
+
+    #[test]
+    fn a_suite_that_runs_again_is_a_new_beginning() {
+        let suite = |builder: TraceBuilder| {
+            let builder = list(builder.create(7).get(7, Some("sold")), "limit=5", 200);
+            list(post(builder, r#"{"name":1}"#, 400), "limit=500", 400)
+        };
+        assert_eq!(suite(suite(TraceBuilder::new())).client_broken(), [""; 0], "the same sequence");
+        assert_eq!(post(suite(TraceBuilder::new()).wait(60), r#"{"name":1}"#, 400).client_broken(), [""; 0], "a pause");
+        let job = |builder: TraceBuilder| post(list(builder, "limit=5", 200), r#"{"name":1}"#, 400);
+        assert_eq!(job(job(TraceBuilder::new())).client_broken(), ["client.new-pet"], "a job that does not learn");
     }
 }

@@ -2,74 +2,253 @@
 //!
 //! A date can be read in one way only, so sending before it has passed breaks what the specification states. That a number means
 //! seconds is inferred from RFC 9110 §10.2.3, because the specification leaves the unit open.
+//!
+//! A refusal is a gate: until its time has come, whatever knows of it sends nothing with the key. A gate is open earlier
+//!
+//! * where other refusals to the same burst ask for less: tasks that were refused together may each go by their own answer,
+//! * where a request that was sent after the refusal was admitted,
+//! * on a connection whose own latest answer was a refusal that asks for no more.
+
+use std::collections::{HashMap, VecDeque};
 
 use jiff::Timestamp;
 
-use super::of_key;
-use crate::facts::Facts;
+use super::knowing::{Key, Sender};
+use super::{Clients, described};
 use crate::history::Entry;
-use crate::rules::needs::Needs;
 use crate::rules::{Judgement, Rule};
 use crate::tolerance::Tolerance;
+use crate::trace::knowledge::Fact;
 use crate::trace::retry_after::{self, RetryAfter};
 
 pub(crate) const RULES: &[Rule] = &[
-    Rule::new("client.retry-after-date", date).needing(Needs::WAITS),
-    Rule::new("client.retry-after-seconds", seconds).needing(Needs::WAITS),
+    Rule::of_clients("client.retry-after-date", |clients, memory, judgement| {
+        waits(clients, &mut memory.waiting.dates, is_date, "a date", judgement);
+    }),
+    Rule::of_clients("client.retry-after-seconds", |clients, memory, judgement| {
+        waits(clients, &mut memory.waiting.seconds, is_seconds, "a number of seconds", judgement);
+    }),
 ];
 
-fn date(facts: &Facts<'_>, judgement: &mut Judgement) {
-    waits(facts, judgement, |form| matches!(form, RetryAfter::Date(_)), "a date");
+/// Connections whose gates are over are forgotten when there are more than this many.
+const MAX_CONNECTIONS: usize = 1_000;
+
+/// The gates of both forms of `Retry-After`.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Waiting {
+    dates: HashMap<Key, Gates>,
+    seconds: HashMap<Key, Gates>,
 }
 
-fn seconds(facts: &Facts<'_>, judgement: &mut Judgement) {
-    waits(facts, judgement, |form| matches!(form, RetryAfter::Seconds(_)), "a number of seconds");
+/// A refusal and the time that it asks to wait for.
+#[derive(Clone, Copy, Debug)]
+struct Gate {
+    sender: Sender,
+    form: RetryAfter,
+    until: Timestamp,
+}
+
+/// What the connections that send with one key know of its refusals.
+#[derive(Clone, Debug, Default)]
+struct Gates {
+    /// Refusals that not every connection knows yet, in the order of their receipt.
+    recent: VecDeque<Gate>,
+    /// The gate that every connection knows.
+    known: Option<Gate>,
+    connections: HashMap<u64, Connection>,
+    /// When the latest of the requests was sent that were admitted.
+    admitted: Option<Timestamp>,
+    /// Whether a request was too early for the gates that are there.
+    is_broken: bool,
+}
+
+/// What one connection knows.
+#[derive(Clone, Copy, Debug, Default)]
+struct Connection {
+    /// The earliest gate that it received and that is still shut.
+    gate: Option<Gate>,
+    /// The time that its latest response asks to wait for, if that was a refusal.
+    asked: Option<Timestamp>,
+}
+
+fn is_date(form: RetryAfter) -> bool {
+    matches!(form, RetryAfter::Date(_))
+}
+
+fn is_seconds(form: RetryAfter) -> bool {
+    matches!(form, RetryAfter::Seconds(_))
 }
 
 fn waits(
-    &Facts { history, .. }: &Facts<'_>,
-    judgement: &mut Judgement,
+    clients: &Clients<'_>,
+    keys: &mut HashMap<Key, Gates>,
     is_of_form: fn(RetryAfter) -> bool,
-    described: &str,
+    described_form: &str,
+    judgement: &mut Judgement,
 ) {
-    let mut is_met = false;
-    for key in 0..history.context.keys.len() {
-        let entries = of_key(history, key);
-        for (at, entry) in entries.iter().enumerate() {
-            let Some(form) = form(entry).filter(|form| is_of_form(*form)) else { continue };
-            let Some(until) = earliest_return(&entries, at) else { continue };
-            is_met = true;
-            // The next request that could know of this response, unless a later response is the one to go by.
-            let next =
-                entries[at + 1..].iter().find(|next| entry.precedes(next) && !is_in_the_wake(entry, next, &entries));
-            match next {
-                Some(next) if next.exchange.sent_at + Tolerance::CLIENT_SLACK.duration() < until => {
-                    let after = next.exchange.sent_at.duration_since(entry.exchange.received_at).as_secs_f64();
-                    judgement.fail(
-                        &[next, entry],
-                        format!("no request with this key until the time of {} has come", words(form)),
-                        format!("the next request was sent {after:.1} s after the 429"),
-                    );
-                }
-                Some(_) => judgement.hold(),
-                // A client that gave up has waited, if the trace goes on for long enough to show it.
-                None if history.entries.iter().any(|other| other.exchange.sent_at >= until) => judgement.hold(),
-                None => {}
-            }
+    let (mut is_met, mut is_hidden) = (false, false);
+    let exchanges: Vec<(&Entry<'_>, &Sender)> = clients.exchanges().collect();
+    let mut receipts: Vec<usize> = (0..exchanges.len()).collect();
+    receipts.sort_by_key(|at| (exchanges[*at].1.received_at, *at));
+    let asked = asked_together(&exchanges, &receipts);
+    let mut receipts = receipts.into_iter().peekable();
+    let mut receive = |keys: &mut HashMap<Key, Gates>, at: usize| {
+        let (entry, sender) = exchanges[at];
+        is_hidden |= entry.status() == Some(429) && (sender.key.is_none() || !clients.shows_pauses());
+        if let Some(key) = sender.key.filter(|_| clients.shows_pauses()) {
+            is_met |= keys.entry(key).or_default().receive(entry, sender, asked[at], is_of_form);
+        }
+    };
+    for (present, &(entry, sender)) in exchanges.iter().enumerate() {
+        while let Some(at) = receipts.next_if(|at| *at < present && exchanges[*at].1.received_at <= sender.sent_at) {
+            receive(keys, at);
+        }
+        let Some(gates) = sender.key.and_then(|key| keys.get_mut(&key)) else { continue };
+        if let Some(gate) = gates.broken_by(sender) {
+            gates.is_broken = true;
+            judgement.fail(
+                &clients.evidence(entry, &[&gate.sender]),
+                format!("no request with this key until the time of {} has come", words(gate.form)),
+                found(entry, sender, &gate),
+            );
+        } else if gates.pass(sender.sent_at) {
+            judgement.hold();
         }
     }
+    receipts.for_each(|at| receive(keys, at));
+    // A client that gave up has waited, if the recording goes on for long enough to show it.
+    if let Some(end) = exchanges.last().map(|(_, last)| last.sent_at) {
+        keys.values_mut().filter_map(|gates| gates.pass(end).then_some(())).for_each(|()| judgement.hold());
+    }
     if judgement.judged == 0 {
-        judgement.unseen = Some(if is_met {
-            format!("after the last 429 with {described} in Retry-After, the clients sent nothing more")
-        } else {
-            format!("the clients received no 429 with {described} in Retry-After")
+        judgement.withheld = is_hidden.then(|| {
+            "this needs a recording of everything that the client sent and received, with keys and exact times"
+                .to_owned()
+        });
+        judgement.unseen = (!is_hidden).then(|| {
+            if is_met {
+                format!("after the last 429 with {described_form} in Retry-After, the clients sent nothing more")
+            } else {
+                format!("the clients received no 429 with {described_form} in Retry-After")
+            }
         });
     }
 }
 
+/// The time that each exchange asks to wait for: the earliest of those that were received with the same key within the slack before and
+/// after it. Requests that were sent together may be taken up again each by its own answer.
+fn asked_together(exchanges: &[(&Entry<'_>, &Sender)], receipts: &[usize]) -> Vec<Option<Timestamp>> {
+    let slack = Tolerance::CLIENT_SLACK.duration();
+    let mut of_keys: HashMap<Key, Vec<(usize, Timestamp, Timestamp)>> = HashMap::new();
+    for &at in receipts {
+        let (entry, sender) = exchanges[at];
+        if let Some((key, until)) = sender.key.zip(until(entry)) {
+            of_keys.entry(key).or_default().push((at, sender.received_at, until));
+        }
+    }
+    let mut asked = vec![None; exchanges.len()];
+    for refusals in of_keys.into_values() {
+        // The refusals of the window around the present one that ask for less than all later ones.
+        let mut window: VecDeque<(Timestamp, Timestamp)> = VecDeque::new();
+        let mut later = refusals.iter().peekable();
+        for &(at, received_at, _) in &refusals {
+            while let Some(&(_, received_at, until)) = later.next_if(|(_, other, _)| *other <= received_at + slack) {
+                while window.back().is_some_and(|(_, other)| *other >= until) {
+                    window.pop_back();
+                }
+                window.push_back((received_at, until));
+            }
+            while window.front().is_some_and(|(other, _)| *other + slack < received_at) {
+                window.pop_front();
+            }
+            asked[at] = window.front().map(|(_, until)| *until);
+        }
+    }
+    asked
+}
+
+fn found(entry: &Entry<'_>, sender: &Sender, gate: &Gate) -> String {
+    let after = sender.sent_at.duration_since(gate.sender.received_at).as_secs_f64();
+    let early = gate.until.duration_since(sender.sent_at).as_secs_f64();
+    let place = match (gate.sender.shares_connection(sender), gate.sender.carrier) {
+        (true, _) => " on the same connection".to_owned(),
+        (false, Some(carrier)) => format!(" on connection {}", carrier.connection),
+        (false, None) => String::new(),
+    };
+    format!("{} was sent {after:.1} s after the 429{place}, {early:.1} s too early", described(entry))
+}
+
+impl Gates {
+    /// Notes a response, which asks for no request until a time. Whether it is a refusal of the form that is judged.
+    fn receive(
+        &mut self,
+        entry: &Entry<'_>,
+        sender: &Sender,
+        asked: Option<Timestamp>,
+        is_of_form: fn(RetryAfter) -> bool,
+    ) -> bool {
+        if matches!(entry.status(), Some(200..=299 | 400 | 404)) {
+            self.admitted = self.admitted.max(Some(sender.sent_at));
+        }
+        let gate = asked.zip(form(entry)).filter(|(_, form)| is_of_form(*form));
+        let gate = gate.map(|(until, form)| Gate { sender: *sender, form, until });
+        if let Some(carrier) = sender.carrier {
+            if self.connections.len() >= MAX_CONNECTIONS {
+                self.connections.retain(|_, known| known.gate.is_some_and(|gate| gate.until > sender.received_at));
+            }
+            let connection = self.connections.entry(carrier.connection).or_default();
+            connection.asked = until(entry);
+            // The first of several that are shut is the one that has been known for longest.
+            let is_shut = connection.gate.is_some_and(|gate| gate.until > sender.received_at);
+            connection.gate = if is_shut { connection.gate } else { gate.or(connection.gate) };
+        }
+        self.recent.extend(gate);
+        gate.is_some()
+    }
+
+    /// The gate that a request is too early for.
+    fn broken_by(&mut self, request: &Sender) -> Option<Gate> {
+        let slack = Tolerance::CLIENT_SLACK.duration();
+        while let Some(gate) = self.recent.front().filter(|gate| gate.sender.until(request) >= slack).copied() {
+            self.recent.pop_front();
+            if self.known.is_none_or(|known| known.until <= gate.until || !self.is_shut(&known, request)) {
+                self.known = Some(gate);
+            }
+        }
+        let connection = request.carrier.and_then(|carrier| self.connections.get(&carrier.connection));
+        let asked = connection.and_then(|connection| connection.asked);
+        if asked.is_some_and(|until| until <= request.sent_at + slack) {
+            return None;
+        }
+        let own = connection.and_then(|connection| connection.gate);
+        let mut gates = own.into_iter().chain(self.known).chain(self.recent.front().copied());
+        gates.find(|gate| gate.sender.is_known_to(request) && self.is_shut(gate, request))
+    }
+
+    /// Whether a gate is shut when a request is sent, give or take the slack.
+    fn is_shut(&self, gate: &Gate, request: &Sender) -> bool {
+        let slack = Tolerance::CLIENT_SLACK.duration().saturating_add(gate.sender.precision.max(request.precision));
+        let is_reopened = self.admitted.is_some_and(|sent_at| sent_at >= gate.sender.received_at);
+        !is_reopened && gate.until.duration_since(request.sent_at) > slack
+    }
+
+    /// Forgets the gates whose time has come. Whether there were some, and no request was too early for them.
+    fn pass(&mut self, now: Timestamp) -> bool {
+        let slack = Tolerance::CLIENT_SLACK.duration();
+        let is_over = |gate: &Gate| gate.until <= now + slack;
+        if self.known.is_none() && self.recent.is_empty() || !self.known.iter().chain(&self.recent).all(is_over) {
+            return false;
+        }
+        self.known = None;
+        self.recent.clear();
+        !std::mem::take(&mut self.is_broken)
+    }
+}
+
 /// `Retry-After` of a refusal for the rate, if it can be read.
-pub(super) fn form(entry: &Entry<'_>) -> Option<RetryAfter> {
-    let response = entry.response().filter(|response| response.status == 429)?;
+fn form(entry: &Entry<'_>) -> Option<RetryAfter> {
+    let is_shown = !entry.exchange.known.withheld.contains(Fact::ResponseHeaders);
+    let response = entry.response().filter(|response| response.status == 429 && is_shown)?;
     retry_after::read(response).ok()
 }
 
@@ -83,23 +262,6 @@ pub(super) fn until(entry: &Entry<'_>) -> Option<Timestamp> {
         RetryAfter::Seconds(_) => Some(relative),
         RetryAfter::Date(date) => Some(relative.min(date)),
     }
-}
-
-/// The earliest time that any of the refusals asks for that were under way together with this one: requests that were sent
-/// together may be taken up again each by its own answer.
-fn earliest_return(entries: &[&Entry<'_>], at: usize) -> Option<Timestamp> {
-    let together = entries.iter().filter(|other| !other.precedes(entries[at]) && !entries[at].precedes(other));
-    together.filter_map(|other| until(other)).min()
-}
-
-/// Whether a request may have been on its way out when the refusal came, although the trace has it a moment later: only where
-/// the client has several requests under way at a time.
-fn is_in_the_wake(refusal: &Entry<'_>, next: &Entry<'_>, entries: &[&Entry<'_>]) -> bool {
-    let soon = next.exchange.sent_at.duration_since(refusal.exchange.received_at) < Tolerance::CLIENT_SLACK.duration();
-    let overlaps = |one: &Entry<'_>| {
-        entries.iter().any(|other| !std::ptr::eq(*other, one) && !other.precedes(one) && !one.precedes(other))
-    };
-    soon && (overlaps(refusal) || overlaps(next))
 }
 
 fn words(form: RetryAfter) -> String {

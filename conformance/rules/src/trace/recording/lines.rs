@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{FORMAT, Head, MAX_LINE, Unreadable};
 use crate::trace::exchange::{Body, Connection, Exchange, Failure, FailureKind, Outcome, Request, Response};
-use crate::trace::knowledge::{Extent, Fact, FactSet, Knowledge};
+use crate::trace::knowledge::{Carrier, Extent, Fact, FactSet, KeyPlace, Knowledge};
 
 #[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -34,6 +34,15 @@ struct Line {
     /// With this exchange a part begins that is judged separately, and has this extent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     begins: Option<Extent>,
+    /// The number of the client's connection that carried it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    connection: Option<u64>,
+    /// How many other connections of clients were open when it was sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    other_connections: Option<u32>,
+    /// Where the request had a key outside `Authorization`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    misplaced_key: Option<KeyPlace>,
     request: Asked,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     response: Option<Answered>,
@@ -132,6 +141,9 @@ pub fn line(exchange: &Exchange) -> String {
         withheld: known.withheld.iter().collect(),
         unserved: known.is_unserved,
         begins: known.begins,
+        connection: known.carrier.map(|carrier| carrier.connection),
+        other_connections: known.carrier.map(|carrier| carrier.others).filter(|others| *others > 0),
+        misplaced_key: known.misplaced_key,
         request: Asked {
             method: request.method.clone(),
             path: request.path.clone(),
@@ -237,6 +249,10 @@ fn exchange(number: usize, line: Line) -> Result<Exchange, String> {
             precision: SignedDuration::from_micros(precision),
             is_unserved: line.unserved,
             begins: line.begins,
+            carrier: line
+                .connection
+                .map(|connection| Carrier { connection, others: line.other_connections.unwrap_or_default() }),
+            misplaced_key: line.misplaced_key,
         },
     })
 }
@@ -277,6 +293,9 @@ mod tests {
         trace.exchanges[2].known.precision = SignedDuration::from_millis(10);
         trace.exchanges[1].known.is_unserved = true;
         trace.exchanges[1].known.begins = Some(Extent::Conversation);
+        trace.exchanges[0].known.carrier = Some(Carrier { connection: 3, others: 2 });
+        trace.exchanges[1].known.carrier = Some(Carrier { connection: 4, others: 0 });
+        trace.exchanges[1].known.misplaced_key = Some(KeyPlace::Query);
         trace.exchanges[3].outcome =
             Outcome::Failed(Failure { kind: FailureKind::Timeout, detail: "no response".to_owned() });
         let (head, exchanges) = read_back(&recorded(&trace)).expect("a recording");

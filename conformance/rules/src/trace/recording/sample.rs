@@ -3,13 +3,14 @@
 //! A recording does not say which keys are valid. A key is assumed to be valid if a request with it succeeded. All keys, and whatever
 //! else may be a secret, are replaced by pseudonyms here; nothing of a pseudonym is derived from its key.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use aho_corasick::{AhoCorasick, MatchKind};
 
 use crate::trace::exchange::{Exchange, Outcome, Request};
 use crate::trace::keys::ApiKey;
 use crate::trace::knowledge::{Extent, Fact, Knowledge};
+use crate::trace::misplaced::{KEY_FIELDS, misplaced, values_beside_key};
 use crate::trace::{Context, Trace};
 
 /// The pseudonyms of keys: the same in all parts of a recording.
@@ -19,8 +20,8 @@ pub struct Pseudonyms {
     of_keys: HashMap<String, String>,
 }
 
-/// Header fields other than `Authorization` in which clients send keys, in lower case.
-const KEY_FIELDS: [&str; 4] = ["api-key", "apikey", "x-api-key", "x-auth-token"];
+/// The field that says which program a client is, in lower case: findings name it.
+const USER_AGENT: &str = "user-agent";
 
 /// What stands for a value that nobody needs to see.
 const OMITTED: &str = "omitted";
@@ -36,6 +37,14 @@ impl Pseudonyms {
         let next = self.of_keys.len() + 1;
         // The salt comes last, so that no pseudonym is the beginning of another one.
         self.of_keys.entry(key.to_owned()).or_insert_with(|| format!("key-{next}-{}", self.salt)).clone()
+    }
+
+    /// A text with the pseudonyms of all keys so far in place of the keys.
+    #[must_use]
+    pub fn hide(&self, text: &str) -> String {
+        let (keys, replacements): (Vec<&str>, Vec<&str>) =
+            self.of_keys.iter().map(|(key, pseudonym)| (key.as_str(), pseudonym.as_str())).unzip();
+        search(&keys).replace_all(text, &replacements)
     }
 
     fn known(&self, key: &str) -> Option<&str> {
@@ -60,6 +69,8 @@ pub fn trace(mut context: Context, mut exchanges: Vec<Exchange>, pseudonyms: &mu
         let pseudonym = token(&exchange.request).and_then(|key| pseudonyms.known(key));
         valid.extend(pseudonym.filter(|pseudonym| !valid.iter().any(|key| key == pseudonym)).map(str::to_owned));
     }
+    find_misplaced(&mut exchanges, pseudonyms);
+    exchanges.retain(|exchange| !is_outside(&exchange.request) || exchange.known.misplaced_key.is_some());
     // Where no request shows a key, the program that recorded them may leave keys out, as browsers do.
     let shows_keys =
         context.extent > Extent::Sample || exchanges.iter().any(|exchange| exchange.request.authorization.is_some());
@@ -77,6 +88,23 @@ pub fn trace(mut context: Context, mut exchanges: Vec<Exchange>, pseudonyms: &mu
     hide_in_texts(&mut exchanges, &keys, pseudonyms);
     context.keys = valid.into_iter().filter_map(|key| ApiKey::new(key).ok()).collect();
     Trace { context, exchanges }
+}
+
+/// Notes where requests have keys outside `Authorization`, before those are replaced.
+fn find_misplaced(exchanges: &mut [Exchange], pseudonyms: &Pseudonyms) {
+    let others: HashSet<String> = exchanges.iter().flat_map(|exchange| values_beside_key(&exchange.request)).collect();
+    // In a trace that was written before, pseudonyms are what stands for keys.
+    let is_key = |word: &str| pseudonyms.known(word).is_some();
+    for Exchange { request, known, .. } in exchanges {
+        // Elsewhere, names mean other things.
+        let others = Some(&others).filter(|_| !is_outside(request));
+        known.misplaced_key = known.misplaced_key.or_else(|| misplaced(request, &is_key, others));
+    }
+}
+
+/// Whether a request was sent to a path outside the service. Of such ones, only the places of keys are judged.
+fn is_outside(request: &Request) -> bool {
+    request.path.starts_with("/../")
 }
 
 /// The key of a request that has one in the described form.
@@ -171,6 +199,7 @@ fn search(texts: &[&str]) -> AhoCorasick {
 #[must_use]
 pub fn is_needed(name: &str) -> bool {
     KEY_FIELDS.contains(&name)
+        || name == USER_AGENT
         || name == crate::trace::conditions::ACCEPT
         || crate::trace::conditions::FIELDS.contains(&name)
 }
