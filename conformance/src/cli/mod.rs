@@ -1,6 +1,7 @@
 //! The command line, the same for `conform` and `cargo xtask conform`.
 
 mod arguments;
+mod commanded;
 mod compare;
 mod completions;
 mod config;

@@ -3,12 +3,12 @@
 use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::process::{ExitStatus, Stdio};
+use std::process::ExitStatus;
 use std::time::Duration;
 
 use futures_util::future::OptionFuture;
-use tokio::process::{Child, Command};
 
+use super::commanded::{Commanded, Group};
 use super::delivery::deliver;
 use super::output::{could_not_run, say, usage};
 use super::report_files::ReportFiles;
@@ -28,9 +28,6 @@ use animal_store_rules::catalogue::scope::Side;
 /// The variable in which the command finds the base URL to use.
 const URL: &str = "CONFORM_PROXY_URL";
 
-/// How long a command may take to end when the proxy has ended first.
-const GRACE: Duration = Duration::from_secs(5);
-
 /// Pass traffic on to a server, and judge it
 ///
 /// Clients use the base URL that the proxy prints, or COMMAND finds in the variable CONFORM_PROXY_URL. Requests and responses are passed
@@ -38,8 +35,9 @@ const GRACE: Duration = Duration::from_secs(5);
 /// proxy ends with COMMAND, with Ctrl-C or at a limit. Others may use the same keys, so limits are not judged, and a requirement that the
 /// traffic does not show is not exercised.
 ///
-/// Exit codes: 0 conforms · 1 violates · 2 usage error · 3 no request went through, COMMAND failed although nothing else did, or a report
-/// could not be written · 4 incomplete: nothing failed, but a stated requirement was not exercised
+/// Exit codes: 0 conforms · 1 violates · 2 usage error · 3 no request was answered, COMMAND failed although nothing was violated, or a
+/// report could not be written · 4 incomplete: nothing failed, but a stated requirement of servers, or everything, was not exercised.
+/// With --side client, what the client had no occasion to do is no gap.
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct Arguments {
     /// Base URL of the server, with the version segment
@@ -129,6 +127,11 @@ impl Arguments {
                     say(&format!("finding: {line}"));
                 }
             }),
+            on_notice: Box::new(move |line| {
+                if !quiet {
+                    say(line);
+                }
+            }),
             clock: Clock::system(),
         };
         let proxy = match Proxy::listen(self.listen, settings).await {
@@ -137,7 +140,14 @@ impl Arguments {
         };
         let base_url = proxy.base_url();
         say(&format!("proxy: {base_url} passes requests on to {}", self.to));
-        let child = match self.start(&base_url, files.use_standard_output()) {
+        if !self.listen.ip().is_loopback() {
+            say(&format!(
+                "warning: whoever reaches this machine can send requests through {}; without --listen, only this machine can",
+                self.listen
+            ));
+        }
+        let is_output_taken = files.use_standard_output() || !matches!(self.traffic.format, Printed::Text);
+        let child = match Commanded::start(&self.command, (URL, &base_url), is_output_taken) {
             Ok(child) => child,
             Err(error) => {
                 let program = self.command.first().map(|program| program.display().to_string()).unwrap_or_default();
@@ -156,12 +166,17 @@ impl Arguments {
             ));
         };
         report.notes.extend(status.map(|status| format!("the command ended with {}", described(status))));
+        if let Some(reason) = outcome.unreached {
+            report.notes.push(reason.clone());
+            deliver(&report, self.traffic.format, self.traffic.detail(), &files);
+            return could_not_run(&format!("{}: {reason}", self.to));
+        }
         let code = deliver(&report, self.traffic.format, self.traffic.detail(), &files);
         match (unwritten, signal, status) {
             (Some(problem), ..) => could_not_run(&problem),
             // It ended a command that was to run to its end.
             (_, Some(signal), Some(_)) => signal,
-            (_, _, Some(status)) if !status.success() && code == ExitCode::Success => {
+            (_, _, Some(status)) if !status.success() && code != ExitCode::Violation => {
                 could_not_run(&format!("the command ended with {}", described(status)))
             }
             _ => code,
@@ -170,17 +185,24 @@ impl Arguments {
 
     /// Runs the proxy to its end, which is that of the command, a signal or a limit. How the command ended, and the exit code of the
     /// signal.
-    async fn until_ended(&self, proxy: Proxy, child: Option<Child>) -> (Outcome, Option<ExitStatus>, Option<ExitCode>) {
+    async fn until_ended(
+        &self,
+        proxy: Proxy,
+        child: Option<Commanded>,
+    ) -> (Outcome, Option<ExitStatus>, Option<ExitCode>) {
         let interrupt = Interrupt::default();
+        let group = child.as_ref().map(Commanded::group);
         let signals =
-            Signals::watch(interrupt.clone(), || say("interrupted: the traffic until now is judged"), async {});
+            Signals::watch(interrupt.clone(), || say("interrupted: the traffic until now is judged"), async move {
+                group.into_iter().for_each(Group::kill);
+            });
         let proxying = async {
             let outcome = proxy.run(&interrupt).await;
             interrupt.raise();
             outcome
         };
         let commanded = OptionFuture::from(child.map(|child| async {
-            let status = waited_for(child, &interrupt).await;
+            let status = child.wait(&interrupt, || signals.code().is_some()).await;
             interrupt.raise();
             status
         }));
@@ -198,47 +220,28 @@ impl Arguments {
         (outcome, status.flatten(), signals.code())
     }
 
-    /// Starts the command, if there is one. Standard output is not its own where a report is to stand there.
-    fn start(&self, base_url: &str, is_report_there: bool) -> std::io::Result<Option<Child>> {
-        let Some((program, args)) = self.command.split_first() else { return Ok(None) };
-        let mut command = Command::new(program);
-        command.args(args).env(URL, base_url).kill_on_drop(true);
-        if is_report_there || !matches!(self.traffic.format, Printed::Text) {
-            command.stdout(Stdio::from(std::io::stderr()));
-        }
-        command.spawn().map(Some)
-    }
-
     fn certificates(&self) -> Result<Vec<u8>, UsageError> {
         let Some(path) = &self.ca_cert else { return Ok(Vec::new()) };
         std::fs::read(path).map_err(|source| UsageError::CaCert { path: path.display().to_string(), source })
     }
 
-    /// The command that judges the same again: the recorded traffic, or else the same traffic once more. COMMAND may contain keys, so it
-    /// is not repeated.
+    /// The command that judges the same again: the recorded traffic, or else the same traffic once more. The keys that COMMAND sends are
+    /// replaced when they are known.
     fn rerun_command(&self, terms: &Terms) -> String {
         let redactor = Redactor::default();
         if let Some(file) = self.record.as_ref().filter(|file| file.as_os_str() != "-") {
             return terms.rerun_command(std::slice::from_ref(file));
         }
-        let words = [terms.program.clone(), "proxy --to".to_owned(), word(&self.to, &redactor)];
-        let side = ["--side".to_owned(), self.side.as_str().to_owned()];
-        words.into_iter().chain(side).collect::<Vec<_>>().join(" ")
-    }
-}
-
-/// Waits for a command to end. When the proxy ends first, the command is given a moment and then killed.
-async fn waited_for(mut child: Child, interrupt: &Interrupt) -> Option<ExitStatus> {
-    let ended = tokio::select! {
-        ended = child.wait() => Some(ended),
-        () = interrupt.raised() => tokio::time::timeout(GRACE, child.wait()).await.ok(),
-    };
-    match ended {
-        Some(ended) => ended.ok(),
-        None => {
-            let _killed = child.kill().await;
-            child.wait().await.ok()
+        let mut words = vec![terms.program.clone(), "proxy".to_owned(), "--to".to_owned(), word(&self.to, &redactor)];
+        words.extend(terms.words());
+        if let Some(path) = &self.ca_cert {
+            words.extend(["--ca-cert".to_owned(), word(&path.display().to_string(), &redactor)]);
         }
+        if !self.command.is_empty() {
+            words.push("--".to_owned());
+            words.extend(self.command.iter().map(|part| word(&part.to_string_lossy(), &redactor)));
+        }
+        words.join(" ")
     }
 }
 

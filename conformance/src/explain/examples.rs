@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::redaction::Redactor;
 use animal_store_rules::trace::exchange::{Exchange, Outcome, Request, Response};
 use animal_store_rules::trace::keys::ApiKey;
-use animal_store_rules::trace::knowledge::{Extent, Knowledge};
+use animal_store_rules::trace::knowledge::{Carrier, Extent, Knowledge};
 use animal_store_rules::trace::{Context, Trace};
 
 /// Where `cargo xtask serve` listens, so that the examples can be tried.
@@ -322,7 +322,7 @@ fn exchange(number: usize, sent_at: Timestamp, step: Step, remaining: Option<i64
         outcome: Outcome::Response(response),
         sent_at,
         received_at: sent_at + SignedDuration::from_millis(4),
-        known: Knowledge::default(),
+        known: Knowledge { carrier: Some(Carrier { connection: 1, others: 0 }), ..Knowledge::default() },
     }
 }
 

@@ -44,6 +44,11 @@ impl Reserved {
         self.budget.0.fetch_add(std::mem::take(&mut self.bytes), Ordering::Relaxed);
     }
 
+    /// Hands over what is reserved.
+    pub(super) fn take(&mut self) -> Reserved {
+        Reserved { budget: self.budget.clone(), bytes: std::mem::take(&mut self.bytes) }
+    }
+
     /// Takes over what another one has reserved.
     pub(super) fn absorb(&mut self, mut other: Reserved) {
         self.bytes += std::mem::take(&mut other.bytes);

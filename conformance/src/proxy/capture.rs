@@ -6,10 +6,12 @@ use hyper::http::{request, response};
 
 use super::budget::Reserved;
 use super::fields::Fields;
+use super::hop;
+use super::session::Log;
 use super::tee::Copied;
 use super::traffic::Ticket;
 use animal_store_rules::trace::exchange::{Body, Exchange, Failure, Outcome, Request, Response};
-use animal_store_rules::trace::knowledge::{Fact, Knowledge};
+use animal_store_rules::trace::knowledge::{Carrier, Fact, Knowledge};
 use animal_store_rules::trace::recording::sample::is_needed;
 use jiff::{SignedDuration, Timestamp};
 
@@ -19,6 +21,11 @@ pub(super) struct Asked {
     path: String,
     query: Option<String>,
     fields: Fields,
+    carrier: Carrier,
+    /// Whether it was sent to a path outside the service: only the places of its keys are judged.
+    pub(super) is_outside: bool,
+    is_coded: bool,
+    reserved: Reserved,
     pub(super) ticket: Ticket,
 }
 
@@ -26,6 +33,7 @@ pub(super) struct Asked {
 pub(super) struct Head {
     status: u16,
     fields: Fields,
+    is_coded: bool,
 }
 
 /// The outcome of a request.
@@ -60,18 +68,49 @@ pub(super) fn below<'t>(target: &'t str, base_path: &str) -> Option<(&'t str, Op
 }
 
 impl Asked {
-    /// What is kept of a request to the service; none of a request to another path.
-    pub(super) fn new(parts: &request::Parts, base_path: &str, begin: impl FnOnce() -> Ticket) -> Option<Asked> {
+    /// What is kept of a request; none where there is no memory for it.
+    pub(super) fn new(
+        parts: &request::Parts,
+        base_path: &str,
+        carrier: Carrier,
+        log: &Log,
+        arrived: Timestamp,
+    ) -> Option<Asked> {
         let target = parts.uri.path_and_query().map_or("/", |target| target.as_str());
-        let (path, query) = below(target, base_path)?;
         let is_kept = |name: &HeaderName| [AUTHORIZATION, CONTENT_TYPE].contains(name) || is_needed(name.as_str());
+        let mut reserved = log.reserve();
+        if !reserved.grow(target.len() + Fields::size(&parts.headers, is_kept)) {
+            return None;
+        }
+        let (path, query, is_outside) = match below(target, base_path) {
+            Some((path, query)) => (path.to_owned(), query, false),
+            None => {
+                let (path, query) = target.split_once('?').map_or((target, None), |(path, query)| (path, Some(query)));
+                (format!("{}{path}", "/..".repeat(base_path.matches('/').count())), query, true)
+            }
+        };
         Some(Asked {
             method: parts.method.clone(),
-            path: path.to_owned(),
+            path,
             query: query.map(str::to_owned),
             fields: Fields::of(&parts.headers, is_kept),
-            ticket: begin(),
+            carrier,
+            is_outside,
+            is_coded: hop::is_coded(&parts.headers),
+            reserved,
+            ticket: log.begin(arrived),
         })
+    }
+
+    /// Reserves memory for the head of the response; returns whether there was some.
+    pub(super) fn grow(&mut self, parts: &response::Parts) -> bool {
+        self.reserved.grow(Fields::size(&parts.headers, |_| true))
+    }
+
+    /// Notes how many other connections are open at the end of the exchange. One that was about to be closed when the request arrived
+    /// is no longer there.
+    pub(super) fn ends_beside(&mut self, others: u32) {
+        self.carrier.others = self.carrier.others.min(others);
     }
 
     /// The exchange with the response of the server.
@@ -86,7 +125,7 @@ impl Asked {
     }
 
     fn concluded(
-        self,
+        mut self,
         answer: Answer,
         sent: Option<Copied>,
         received_at: Timestamp,
@@ -97,13 +136,15 @@ impl Asked {
             reserved.absorb(memory);
             body
         });
+        reserved.absorb(self.reserved.take());
         Captured { asked: self, sent, answer, received_at, reserved }
     }
 }
 
 impl Head {
     pub(super) fn new(parts: &response::Parts) -> Head {
-        Head { status: parts.status.as_u16(), fields: Fields::of(&parts.headers, |_| true) }
+        let is_coded = hop::is_coded(&parts.headers);
+        Head { status: parts.status.as_u16(), fields: Fields::of(&parts.headers, |_| true), is_coded }
     }
 }
 
@@ -115,7 +156,9 @@ impl Captured {
     /// The exchange, and what is known of it.
     pub(super) fn into_exchange(self) -> Exchange {
         let Captured { asked, sent, answer, received_at, .. } = self;
-        let mut known = Knowledge { precision: SignedDuration::ZERO, ..Knowledge::default() };
+        let mut known =
+            Knowledge { precision: SignedDuration::ZERO, carrier: Some(asked.carrier), ..Knowledge::default() };
+        known.is_unserved = asked.is_outside;
         let sent_at = asked.ticket.sent_at;
         let request = asked.request(sent, &mut known);
         let outcome = match answer {
@@ -159,7 +202,7 @@ impl Asked {
             // Which of several counts, nobody knows.
             _ => known.withheld.insert(Fact::Credential),
         }
-        match (body, content_types.into_iter().next()) {
+        match (body.filter(|_| !self.is_coded), content_types.into_iter().next()) {
             (Some(bytes), _) if bytes.is_empty() => {}
             (Some(bytes), Some(content_type)) => request.body = Some(Body { content_type, bytes }),
             _ => known.withheld.insert(Fact::RequestBody),
@@ -176,8 +219,8 @@ impl Head {
         }
         let mut response = Response { status: self.status, headers, body: Vec::new(), cut: false };
         match body {
-            // What is in a content coding is not decoded here.
-            Some(body) if response.content_coding().is_none() => response.body = body,
+            // What is in a content coding, or a transfer coding other than chunks, is not decoded here.
+            Some(body) if response.content_coding().is_none() && !self.is_coded => response.body = body,
             _ => known.withheld.insert(Fact::ResponseBody),
         }
         response

@@ -7,12 +7,16 @@ use hyper::header::{HeaderMap, HeaderName};
 pub(super) struct Fields(Vec<u8>);
 
 impl Fields {
+    /// The memory that the fields take which are kept.
+    pub(super) fn size(headers: &HeaderMap, is_kept: impl Fn(&HeaderName) -> bool) -> usize {
+        let kept = headers.iter().filter(|(name, _)| is_kept(name));
+        kept.map(|(name, value)| name.as_str().len() + value.len() + 2).sum()
+    }
+
     /// Copies the fields that are kept. A slice of a message would keep all of its buffer alive.
     pub(super) fn of(headers: &HeaderMap, is_kept: impl Fn(&HeaderName) -> bool) -> Fields {
-        let kept = || headers.iter().filter(|(name, _)| is_kept(name));
-        let length = kept().map(|(name, value)| name.as_str().len() + value.len() + 2).sum();
-        let mut lines = Vec::with_capacity(length);
-        for (name, value) in kept() {
+        let mut lines = Vec::with_capacity(Fields::size(headers, &is_kept));
+        for (name, value) in headers.iter().filter(|(name, _)| is_kept(name)) {
             lines.extend_from_slice(name.as_str().as_bytes());
             lines.push(b':');
             lines.extend_from_slice(value.as_bytes());

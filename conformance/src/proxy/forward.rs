@@ -1,25 +1,32 @@
 //! Passes requests on to the server and responses back, on a connection to the server for each connection of a client.
 
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use http_body_util::{Either, Full};
 use hyper::body::{Body, Bytes, Incoming};
 use hyper::client::conn::http1::SendRequest;
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::http::request::Parts;
+use hyper::http::response;
+use hyper::http::uri::Authority;
 use hyper::upgrade::OnUpgrade;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 
+use super::arrival::{Connections, Open, Watched};
 use super::capture::{Asked, Head};
 use super::failure::broken;
-use super::hop;
+use super::hop::{self, Refusal};
 use super::session::Log;
-use super::tee::{Copied, End, Finish, Slot, Tee};
+use super::tee::{Copied, End, Finish, Tee, Upload};
 use super::upstream::Upstream;
 use crate::interrupt::Interrupt;
 use animal_store_rules::trace::exchange::{Failure, FailureKind};
+
+/// How the base URL of a service ends.
+const VERSION: &str = "/v1";
 
 /// The body of an answer: the server's, or the proxy's own.
 type Answer = Either<Tee, Full<Bytes>>;
@@ -33,10 +40,25 @@ pub(super) struct Forwarder {
     elsewhere: AtomicUsize,
     unserved: AtomicUsize,
     exhausted: Interrupt,
+    connections: Arc<Connections>,
+    /// The address that clients reach.
+    address: SocketAddr,
+    /// How many responses there were, and how many of them said that there is nothing at the path.
+    answered: AtomicUsize,
+    absent: AtomicUsize,
+    /// Why the server could not be asked, the first time.
+    failure: OnceLock<Failure>,
+    on_notice: Box<dyn Fn(&str) + Send + Sync>,
 }
 
 impl Forwarder {
-    pub(super) fn new(upstream: Upstream, log: Log, max_requests: Option<usize>) -> Forwarder {
+    pub(super) fn new(
+        upstream: Upstream,
+        log: Log,
+        address: SocketAddr,
+        max_requests: Option<usize>,
+        on_notice: Box<dyn Fn(&str) + Send + Sync>,
+    ) -> Forwarder {
         Forwarder {
             upstream,
             log,
@@ -45,6 +67,51 @@ impl Forwarder {
             elsewhere: AtomicUsize::new(0),
             unserved: AtomicUsize::new(0),
             exhausted: Interrupt::default(),
+            connections: Arc::default(),
+            address,
+            answered: AtomicUsize::new(0),
+            absent: AtomicUsize::new(0),
+            failure: OnceLock::new(),
+            on_notice,
+        }
+    }
+
+    /// Whether an authority is that of the server, or one under which clients reach the proxy.
+    fn is_own(&self, authority: &Authority) -> bool {
+        let is_servers =
+            self.upstream.authority().to_str().is_ok_and(|own| authority.as_str().eq_ignore_ascii_case(own));
+        is_servers || authority.port_u16() == Some(self.address.port())
+    }
+
+    /// Says something at once, beside the report.
+    pub(super) fn notice(&self, sentence: &str) {
+        (self.on_notice)(sentence);
+    }
+
+    /// Notes that the server could not be asked; says so the first time.
+    fn fail(&self, failure: &Failure) {
+        if self.failure.set(failure.clone()).is_ok() {
+            self.notice(&format!("warning: a request to the server got no response: {}", failure.detail));
+        }
+    }
+
+    /// Notes a response.
+    fn note(&self, status: StatusCode) {
+        self.answered.fetch_add(1, Ordering::Relaxed);
+        if status == StatusCode::NOT_FOUND {
+            self.absent.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Why the traffic shows nothing of the service, if it does not: the server was not reached, or is not at this base URL.
+    pub(super) fn unreached(&self) -> Option<String> {
+        let (answered, absent) = (self.answered.load(Ordering::Relaxed), self.absent.load(Ordering::Relaxed));
+        match self.failure.get() {
+            Some(failure) if answered == 0 => Some(format!("no request was answered: {}", failure.detail)),
+            _ if answered > 0 && absent == answered && !self.base_path().ends_with(VERSION) => Some(format!(
+                "the server answers every request with 404\n  The base URL ends with the version segment: does --to lack {VERSION}?"
+            )),
+            _ => None,
         }
     }
 
@@ -73,13 +140,24 @@ impl Forwarder {
 /// A connection of a client, and that to the server which belongs to it.
 pub(super) struct Connection {
     forwarder: Arc<Forwarder>,
+    open: Open,
     /// Kept from one request to the next.
     server: Mutex<Option<SendRequest<Tee>>>,
 }
 
 impl Connection {
     pub(super) fn new(forwarder: Arc<Forwarder>) -> Connection {
-        Connection { forwarder, server: Mutex::new(None) }
+        let open = Connections::open(&forwarder.connections);
+        Connection { forwarder, open, server: Mutex::new(None) }
+    }
+
+    pub(super) fn forwarder(&self) -> Arc<Forwarder> {
+        Arc::clone(&self.forwarder)
+    }
+
+    /// The stream of this connection, watched.
+    pub(super) fn watch<S>(&self, stream: S) -> Watched<S> {
+        self.open.watch(stream, self.forwarder.log.clone())
     }
 
     /// Passes a request on; the answer.
@@ -94,27 +172,35 @@ impl Connection {
         }
         let to_client = hyper::upgrade::on(&mut request);
         let (mut parts, body) = request.into_parts();
-        let mut pending = Pending::new(forwarder, &parts);
-        let is_upgrade = match hop::to_server(&mut parts, forwarder.upstream.authority()) {
+        let mut pending = Pending::new(forwarder, &parts, &self.open);
+        let is_own = |authority: &Authority| forwarder.is_own(authority);
+        let is_upgrade = match hop::to_server(&mut parts, forwarder.upstream.authority(), is_own) {
             Ok(is_upgrade) => is_upgrade,
-            Err(status) => {
+            Err(Refusal { status, sentence }) => {
                 pending.forget();
-                return own(status, "the request ends at this proxy");
+                return own(status, &sentence);
             }
         };
-        let body = match &pending.asked {
-            Some(_) => Tee::new(body, forwarder.log.copy(), pending.sent.fill()),
-            None => Tee::uncopied(body),
+        let upload = pending.upload.clone();
+        let body = Tee::upload(body, forwarder.log.copy(), &upload);
+        let answered = tokio::select! {
+            answered = self.send(Request::from_parts(parts, body)) => answered,
+            () = upload.is_late(forwarder.upstream.timeout) => {
+                Err(Failure { kind: FailureKind::Timeout, detail: "no answer within the timeout".to_owned() })
+            }
         };
-        let answered =
-            tokio::time::timeout(forwarder.upstream.timeout, self.send(Request::from_parts(parts, body))).await;
-        let late = |_| Failure { kind: FailureKind::Timeout, detail: "no answer within the timeout".to_owned() };
-        match answered.map_err(late).and_then(|answered| answered) {
+        match answered {
             Ok((response, server)) => self.answer(response, server, pending, is_upgrade.then_some(to_client)),
+            Err(_) if upload.is_broken() => {
+                let sentence = "the body of the request broke off, or is not valid HTTP";
+                pending.unserved(Failure { kind: FailureKind::Broken, detail: sentence.to_owned() });
+                own(StatusCode::BAD_REQUEST, sentence)
+            }
             Err(failure) => {
                 let late = failure.kind == FailureKind::Timeout;
                 let status = if late { StatusCode::GATEWAY_TIMEOUT } else { StatusCode::BAD_GATEWAY };
                 let answer = own(status, &failure.detail);
+                forwarder.fail(&failure);
                 pending.unserved(failure);
                 answer
             }
@@ -159,7 +245,8 @@ impl Connection {
             return Response::from_parts(parts, Either::Left(Tee::uncopied(body)));
         }
         *self.server.lock().unwrap_or_else(PoisonError::into_inner) = Some(server);
-        if pending.asked.is_none() {
+        self.forwarder.note(parts.status);
+        if !pending.is_judged(&parts) {
             return Response::from_parts(parts, Either::Left(Tee::uncopied(body)));
         }
         let head = Head::new(&parts);
@@ -174,32 +261,46 @@ struct Pending {
     forwarder: Arc<Forwarder>,
     /// None of a request that is not judged.
     asked: Option<Asked>,
-    sent: Slot,
+    upload: Upload,
 }
 
 impl Pending {
-    fn new(forwarder: &Arc<Forwarder>, parts: &Parts) -> Pending {
-        let asked = Asked::new(parts, forwarder.base_path(), || forwarder.log.begin());
-        if asked.is_none() {
-            forwarder.elsewhere.fetch_add(1, Ordering::Relaxed);
+    fn new(forwarder: &Arc<Forwarder>, parts: &Parts, open: &Open) -> Pending {
+        let asked = Asked::new(parts, forwarder.base_path(), open.carrier(), &forwarder.log, open.arrived());
+        match &asked {
+            Some(asked) if asked.is_outside => drop(forwarder.elsewhere.fetch_add(1, Ordering::Relaxed)),
+            Some(_) => {}
+            None => forwarder.log.lose(),
         }
-        Pending { forwarder: Arc::clone(forwarder), asked, sent: Slot::default() }
+        Pending { forwarder: Arc::clone(forwarder), asked, upload: Upload::new() }
     }
 
     /// It is not judged.
     fn forget(&mut self) {
         if let Some(asked) = self.asked.take() {
-            self.forwarder.log.forget(&asked);
+            self.forwarder.log.forget(asked.ticket);
         }
+    }
+
+    /// Whether the response is judged, which has begun. Of a request to a path outside the service, only the request is.
+    fn is_judged(&mut self, response: &response::Parts) -> bool {
+        if self.asked.as_ref().is_some_and(|asked| asked.is_outside) {
+            self.hand_in(Failure { kind: FailureKind::Broken, detail: "a path outside the service".to_owned() });
+        } else if self.asked.as_mut().is_some_and(|asked| !asked.grow(response)) {
+            self.forget();
+            self.forwarder.log.lose();
+        }
+        self.asked.is_some()
     }
 
     /// The body of the response has ended.
     fn finish(&mut self, head: Head, copied: Copied, end: &End) {
         match end {
             End::Whole => {
-                if let Some(asked) = self.asked.take() {
+                if let Some(mut asked) = self.asked.take() {
+                    asked.ends_beside(self.forwarder.connections.others());
                     let log = &self.forwarder.log;
-                    log.take(asked.answered(head, self.sent.take(), copied, log.now()));
+                    log.take(asked.answered(head, self.upload.take(), copied, log.now()));
                 }
             }
             End::Broken(failure) => self.unserved(failure.clone()),
@@ -209,10 +310,18 @@ impl Pending {
 
     /// The server did not answer it.
     fn unserved(&mut self, failure: Failure) {
-        if let Some(asked) = self.asked.take() {
+        if self.asked.as_ref().is_some_and(|asked| !asked.is_outside) {
             self.forwarder.unserved.fetch_add(1, Ordering::Relaxed);
+        }
+        self.hand_in(failure);
+    }
+
+    /// Hands it in without a response.
+    fn hand_in(&mut self, failure: Failure) {
+        if let Some(mut asked) = self.asked.take() {
+            asked.ends_beside(self.forwarder.connections.others());
             let log = &self.forwarder.log;
-            log.take(asked.unserved(failure, self.sent.take(), log.now(), log.reserve()));
+            log.take(asked.unserved(failure, self.upload.take(), log.now(), log.reserve()));
         }
     }
 

@@ -1,18 +1,28 @@
 //! Header fields that concern one connection only, and what RFC 9110 section 7.6 demands of intermediaries. Everything else is passed on
 //! unchanged.
 
-use hyper::header::{CONNECTION, HOST, HeaderMap, HeaderName, HeaderValue, MAX_FORWARDS, UPGRADE, VIA};
+use hyper::header::{
+    CONNECTION, CONTENT_LENGTH, HOST, HeaderMap, HeaderName, HeaderValue, MAX_FORWARDS, TRANSFER_ENCODING, UPGRADE, VIA,
+};
 use hyper::http::request;
+use hyper::http::uri::Authority;
 use hyper::{Method, StatusCode, Uri, Version};
 
 /// Fields that concern one connection, beside those that `Connection` names.
-const OF_CONNECTION: [&str; 6] = ["connection", "keep-alive", "proxy-connection", "te", "transfer-encoding", "upgrade"];
+const OF_CONNECTION: [&str; 6] = ["connection", "http2-settings", "keep-alive", "proxy-connection", "te", "upgrade"];
 
-/// Fields that concern the whole way, whatever `Connection` says.
-const OF_WHOLE_WAY: [&str; 4] = ["authorization", "cache-control", "content-length", "host"];
+/// Fields that concern the whole way, whatever `Connection` says, and the one that says where a body ends.
+const OF_WHOLE_WAY: [&str; 5] = ["authorization", "cache-control", "content-length", "host", "transfer-encoding"];
 
 /// The name of the proxy in `Via`.
 const RECEIVED_BY: &str = "conform-proxy";
+
+/// An answer of the proxy itself, to a request that goes no further.
+#[derive(Debug, Eq, PartialEq)]
+pub(super) struct Refusal {
+    pub(super) status: StatusCode,
+    pub(super) sentence: String,
+}
 
 /// Removes what concerns the connection that a message was received on. The protocol that it asks to change to, or changes to.
 fn without_connection(headers: &mut HeaderMap) -> Option<HeaderValue> {
@@ -28,24 +38,50 @@ fn without_connection(headers: &mut HeaderMap) -> Option<HeaderValue> {
     {
         headers.remove(name);
     }
-    protocol
+    // RFC 9112 section 6.3: the transfer coding overrides the length, which must not be passed on beside it. The coding itself is passed
+    // on: chunks are made anew, and any coding below them is left as it is.
+    if headers.contains_key(TRANSFER_ENCODING) {
+        headers.remove(CONTENT_LENGTH);
+    }
+    // The proxy speaks HTTP/1.1 on both sides.
+    protocol.filter(|protocol| !protocol.as_bytes().to_ascii_lowercase().starts_with(b"h2"))
 }
 
-/// Makes a request one to the server at this authority; whether it asks to change the protocol.
+/// Whether a message has a transfer coding other than chunks, so that its body cannot be read without decoding it.
+pub(super) fn is_coded(headers: &HeaderMap) -> bool {
+    let values = headers.get_all(TRANSFER_ENCODING).iter().filter_map(|value| value.to_str().ok());
+    let mut codings = values.flat_map(|value| value.split(',')).map(str::trim).filter(|coding| !coding.is_empty());
+    codings.any(|coding| !coding.eq_ignore_ascii_case("chunked"))
+}
+
+/// Makes a request one to the server at this authority; whether it asks to change the protocol. `is_own` says whether an authority that a
+/// client names is that of the proxy or of the server.
 ///
 /// # Errors
 ///
-/// The status of the answer, when the proxy is where the request ends.
-pub(super) fn to_server(parts: &mut request::Parts, authority: &HeaderValue) -> Result<bool, StatusCode> {
+/// The answer, when the proxy is where the request ends.
+pub(super) fn to_server(
+    parts: &mut request::Parts,
+    authority: &HeaderValue,
+    is_own: impl Fn(&Authority) -> bool,
+) -> Result<bool, Refusal> {
     if parts.method == Method::CONNECT {
-        return Err(StatusCode::NOT_IMPLEMENTED);
+        let sentence = "this is no tunnel: requests that it cannot read cannot be judged. Use the base URL that it printed at its \
+                        start instead of an HTTPS address, and HTTPS_PROXY is not needed";
+        return Err(Refusal { status: StatusCode::NOT_IMPLEMENTED, sentence: sentence.to_owned() });
+    }
+    if let Some(foreign) = parts.uri.authority().filter(|authority| !is_own(authority)) {
+        let sentence =
+            format!("requests to {foreign} do not go through this proxy, which passes on to one server only");
+        return Err(Refusal { status: StatusCode::MISDIRECTED_REQUEST, sentence });
     }
     if [Method::OPTIONS, Method::TRACE].contains(&parts.method)
         && let Some(left) = parts.headers.get(MAX_FORWARDS).and_then(|value| value.to_str().ok()?.parse::<u64>().ok())
     {
         let is_options = parts.method == Method::OPTIONS;
-        let last = if is_options { StatusCode::OK } else { StatusCode::METHOD_NOT_ALLOWED };
-        let left = left.checked_sub(1).ok_or(last)?;
+        let status = if is_options { StatusCode::OK } else { StatusCode::METHOD_NOT_ALLOWED };
+        let ends = || Refusal { status, sentence: "Max-Forwards: 0 ends here".to_owned() };
+        let left = left.checked_sub(1).ok_or_else(ends)?;
         parts.headers.insert(MAX_FORWARDS, left.into());
     }
     let protocol = without_connection(&mut parts.headers);
@@ -92,7 +128,8 @@ mod tests {
     }
 
     fn forward(parts: &mut request::Parts) -> Result<bool, StatusCode> {
-        to_server(parts, &HeaderValue::from_static("api.example.com"))
+        let is_own = |authority: &Authority| authority == "127.0.0.1:1" || authority == "api.example.com";
+        to_server(parts, &HeaderValue::from_static("api.example.com"), is_own).map_err(|refusal| refusal.status)
     }
 
     #[test]
@@ -140,5 +177,30 @@ mod tests {
         assert_eq!(forward(&mut one), Ok(false));
         assert_eq!(one.headers[MAX_FORWARDS], "0");
         assert_eq!(forward(&mut parts("CONNECT", "h:1", &[])), Err(StatusCode::NOT_IMPLEMENTED));
+    }
+
+    #[test]
+    fn a_request_to_another_host_ends_here() {
+        assert_eq!(forward(&mut parts("GET", "http://api.example.com/v1/pets", &[])), Ok(false));
+        let foreign = forward(&mut parts("GET", "http://other.example.com/v1/pets", &[]));
+        assert_eq!(foreign, Err(StatusCode::MISDIRECTED_REQUEST));
+    }
+
+    #[test]
+    fn a_length_beside_a_transfer_coding_is_removed_and_the_coding_is_kept() {
+        let headers = [("content-length", "5"), ("transfer-encoding", "gzip, chunked")];
+        let mut coded = parts("GET", "/v1/pets", &headers);
+        assert_eq!(forward(&mut coded), Ok(false));
+        assert!(!coded.headers.contains_key(CONTENT_LENGTH) && is_coded(&coded.headers));
+        assert_eq!(coded.headers[TRANSFER_ENCODING], "gzip, chunked");
+        assert!(!is_coded(&parts("GET", "/", &[("transfer-encoding", "Chunked")]).headers));
+    }
+
+    #[test]
+    fn nobody_is_asked_for_http_2() {
+        let headers = [("connection", "Upgrade, HTTP2-Settings"), ("upgrade", "h2c"), ("http2-settings", "AAMAAABk")];
+        let mut parts = parts("GET", "/v1/pets", &headers);
+        assert_eq!(forward(&mut parts), Ok(false));
+        assert_eq!(forwarded(&parts), [("via", "1.1 conform-proxy"), ("host", "api.example.com")]);
     }
 }

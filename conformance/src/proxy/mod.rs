@@ -9,6 +9,7 @@
 //! The proxy sees everything that its clients send, but others may use the same keys: the extent of the trace is a conversation. Where the
 //! server gives no response (it is down, or the connection broke), the client gets 502 or 504, and no finding is based on that.
 
+mod arrival;
 mod budget;
 mod capture;
 mod failure;
@@ -22,7 +23,7 @@ mod traffic;
 mod upstream;
 
 use std::io::Write;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -62,6 +63,8 @@ pub struct Settings {
     pub record: Option<Box<dyn Write + Send>>,
     /// What is done with the line for each new finding.
     pub on_finding: Box<dyn Fn(&str) + Send>,
+    /// What is done with a line on what clients or the server do that cannot be judged.
+    pub on_notice: Box<dyn Fn(&str) + Send + Sync>,
     /// The clock.
     pub clock: Clock,
 }
@@ -82,6 +85,8 @@ pub enum Unstartable {
 
 /// What went through a proxy.
 pub struct Outcome {
+    /// Why the traffic shows nothing of the service, if it does not.
+    pub unreached: Option<String>,
     /// The report; none if no request to the service went through.
     pub report: Option<Report>,
     /// Why the trace could not be written, if it could not.
@@ -102,21 +107,28 @@ impl Proxy {
     /// # Errors
     ///
     /// [`Unstartable`], when it cannot.
-    pub async fn listen(address: SocketAddr, settings: Settings) -> Result<Proxy, Unstartable> {
+    pub async fn listen(address: SocketAddr, mut settings: Settings) -> Result<Proxy, Unstartable> {
         let unusable = |error| Unstartable::Listen(address, error);
         let listener = TcpListener::bind(address).await.map_err(unusable)?;
         let address = listener.local_addr().map_err(unusable)?;
         let upstream = Upstream::new(&settings.to, &settings.ca_certificates, settings.timeout)?;
         let max_requests = settings.max_requests;
+        let on_notice = std::mem::replace(&mut settings.on_notice, Box::new(|_| {}));
         let (session, log) = Session::start(settings).map_err(Unstartable::Thread)?;
-        let forwarder = Arc::new(Forwarder::new(upstream, log, max_requests));
+        let forwarder = Arc::new(Forwarder::new(upstream, log, address, max_requests, on_notice));
         Ok(Proxy { listener, address, forwarder, session })
     }
 
-    /// The base URL that clients use.
+    /// The base URL that clients on this machine use.
     #[must_use]
     pub fn base_url(&self) -> String {
-        format!("http://{}{}", self.address, self.forwarder.base_path())
+        let mut address = self.address;
+        match address.ip() {
+            IpAddr::V4(ip) if ip.is_unspecified() => address.set_ip(Ipv4Addr::LOCALHOST.into()),
+            IpAddr::V6(ip) if ip.is_unspecified() => address.set_ip(Ipv6Addr::LOCALHOST.into()),
+            _ => {}
+        }
+        format!("http://{address}{}", self.forwarder.base_path())
     }
 
     /// Passes requests on until the interrupt is raised or the limit is reached, and judges them.
@@ -128,7 +140,8 @@ impl Proxy {
                 accepted = self.listener.accept() => match accepted {
                     Ok((stream, _)) => {
                         let _without_delay = stream.set_nodelay(true);
-                        connections.spawn(serve(stream, Arc::clone(&self.forwarder), stop.clone()));
+                        let connection = Connection::new(Arc::clone(&self.forwarder));
+                        connections.spawn(serve(stream, connection, stop.clone()));
                     }
                     // Too many open files, for example: the connections that are open go on.
                     Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
@@ -144,15 +157,16 @@ impl Proxy {
         if tokio::time::timeout(GRACE, ended).await.is_err() {
             connections.shutdown().await;
         }
-        let notes = self.forwarder.notes();
+        let (notes, unreached) = (self.forwarder.notes(), self.forwarder.unreached());
         drop(self.forwarder);
-        self.session.end(notes).await
+        Outcome { unreached, ..self.session.end(notes).await }
     }
 }
 
 /// Serves one connection of a client, until either side closes it, or after its last answer once this stops.
-async fn serve(stream: impl AsyncStream, forwarder: Arc<Forwarder>, stop: Interrupt) {
-    let connection = Arc::new(Connection::new(forwarder));
+async fn serve(stream: impl AsyncStream, connection: Connection, stop: Interrupt) {
+    let (stream, told) = (connection.watch(stream), connection.forwarder());
+    let connection = Arc::new(connection);
     let service = service_fn(move |request| {
         let connection = Arc::clone(&connection);
         async move { Ok::<_, std::convert::Infallible>(connection.forward(request).await) }
@@ -161,8 +175,12 @@ async fn serve(stream: impl AsyncStream, forwarder: Arc<Forwarder>, stop: Interr
     builder.preserve_header_case(true).auto_date_header(false).header_read_timeout(None);
     let mut serving = std::pin::pin!(builder.serve_connection(TokioIo::new(stream), service).with_upgrades());
     tokio::select! {
-        // A client that sends no HTTP, or goes away, is no matter of the proxy.
-        _ended = serving.as_mut() => {}
+        // A client that goes away is no matter of the proxy.
+        ended = serving.as_mut() => {
+            if ended.is_err_and(|error| error.is_parse() && error.to_string().contains("HTTP2")) {
+                told.notice("warning: a client spoke HTTP/2 without asking; the proxy understands HTTP/1.1 only");
+            }
+        }
         () = stop.raised() => {
             serving.as_mut().graceful_shutdown();
             let _ended = serving.await;

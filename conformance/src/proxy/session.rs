@@ -14,12 +14,12 @@ use animal_store_rules::trace::exchange::Exchange;
 use animal_store_rules::trace::knowledge::Extent;
 use animal_store_rules::trace::recording::sample::{self, Pseudonyms};
 use animal_store_rules::trace::recording::{Head, Writer, lines};
+use animal_store_rules::verdict::RequirementVerdict;
 use animal_store_rules::verdict::findings::{Finding, kind};
-use animal_store_rules::verdict::{self, RequirementVerdict};
 use jiff::Timestamp;
 
 use super::budget::{Budget, Reserved};
-use super::capture::{Asked, Captured};
+use super::capture::Captured;
 use super::part::divided;
 use super::tee::Copied;
 use super::traffic::{Ticket, Traffic};
@@ -46,9 +46,6 @@ const MAX_LINE: usize = 400;
 #[cfg(target_os = "linux")]
 const LEAST_PRIORITY: i32 = 19;
 
-/// A rule that drops a finding about a client if the client behaves correctly later: its findings count once the part is complete.
-const TAKEN_BACK: &str = "client.backoff";
-
 /// Where connections hand in what they have seen.
 #[derive(Clone)]
 pub(super) struct Log {
@@ -63,9 +60,9 @@ impl Log {
         self.traffic.now()
     }
 
-    /// A request is under way.
-    pub(super) fn begin(&self) -> Ticket {
-        self.traffic.begin()
+    /// A request is under way, which arrived at this time.
+    pub(super) fn begin(&self, arrived: Timestamp) -> Ticket {
+        self.traffic.begin(arrived)
     }
 
     /// Room for a copy.
@@ -78,8 +75,13 @@ impl Log {
     }
 
     /// A request is no longer of interest.
-    pub(super) fn forget(&self, asked: &Asked) {
-        self.traffic.end(asked.ticket);
+    pub(super) fn forget(&self, ticket: Ticket) {
+        self.traffic.end(ticket);
+    }
+
+    /// A request is passed on unjudged, because there is no memory for a copy.
+    pub(super) fn lose(&self) {
+        self.lost.fetch_add(1, Ordering::SeqCst);
     }
 
     /// An exchange is complete.
@@ -87,7 +89,7 @@ impl Log {
         let ticket = captured.ticket();
         let has_room = captured.reserved.grow(BESIDE_BODIES);
         if !has_room || self.queue.send(captured).is_err() {
-            self.lost.fetch_add(1, Ordering::SeqCst);
+            self.lose();
         }
         // Only now, so that whoever finds that it is no longer under way finds it in the queue.
         self.traffic.end(ticket);
@@ -96,8 +98,7 @@ impl Log {
 
 /// The thread that judges.
 pub(super) struct Session {
-    thread: JoinHandle<(Conclusion, Option<std::io::Error>, Vec<String>)>,
-    rerun_command: String,
+    thread: JoinHandle<(Conclusion, Option<std::io::Error>, Vec<String>, String)>,
     /// Whether nothing more is expected, even if somebody still has a log.
     is_closing: Arc<AtomicBool>,
 }
@@ -137,17 +138,19 @@ impl Session {
             judge.record_head();
             judge.run(&received);
             let notes = judge.notes();
-            (judge.conclusion, judge.record.error, notes)
+            // The command that sent the requests may contain their keys.
+            let rerun_command = judge.pseudonyms.hide(&rerun_command);
+            (judge.conclusion, judge.record.error, notes, rerun_command)
         })?;
-        Ok((Session { thread, rerun_command, is_closing }, log))
+        Ok((Session { thread, is_closing }, log))
     }
 
     /// Judges what is left.
     pub(super) async fn end(self, notes: Vec<String>) -> Outcome {
-        let Session { thread, rerun_command, is_closing } = self;
+        let Session { thread, is_closing } = self;
         is_closing.store(true, Ordering::SeqCst);
         let joined = tokio::task::spawn_blocking(move || thread.join()).await;
-        let (mut conclusion, unwritten, of_judge) = match joined {
+        let (mut conclusion, unwritten, of_judge, rerun_command) = match joined {
             Ok(Ok(ended)) => ended,
             // A panic of the thread, or of this one.
             Ok(Err(panic)) => std::panic::resume_unwind(panic),
@@ -157,7 +160,7 @@ impl Session {
             notes.into_iter().chain(of_judge).for_each(|note| conclusion.note(note));
             conclusion.report(rerun_command)
         });
-        Outcome { report, unwritten }
+        Outcome { unreached: None, report, unwritten }
     }
 }
 
@@ -325,11 +328,9 @@ impl Judge {
         self.looked_at = count;
         let context = self.conclusion.context(&self.base_url, self.extent);
         let trace: Trace = sample::trace(context, self.pending[..count].to_vec(), &mut self.pseudonyms);
-        let verdicts = verdict::judge(&trace, &self.conclusion.scope());
+        let verdicts = self.conclusion.preview(&trace);
         for (verdict, finding) in verdicts.iter().flat_map(of_finding) {
-            if verdict.requirement.id != TAKEN_BACK {
-                self.show(verdict, finding);
-            }
+            self.show(verdict, finding);
         }
     }
 
@@ -358,14 +359,14 @@ impl Judge {
         let mut notes = Vec::new();
         if self.parts > 1 {
             notes.push(format!(
-                "judged in {} separate parts; what shows only across two parts is not judged",
+                "judged in {} separate parts; what shows of the server only across two parts is not judged",
                 self.parts
             ));
         }
         if self.samples > 0 {
             notes.push(format!(
-                "{} parts lack requests that were under way at their ends or for which there was no memory; whether clients \
-                 waited long enough is not judged there",
+                "{} parts lack requests that were under way at their ends or for which there was no memory; what needs all of \
+                 them is not judged there",
                 self.samples
             ));
         }

@@ -1,8 +1,9 @@
 //! Bodies that stream on while a bounded copy of them is kept.
 
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
 
 use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
 
@@ -65,24 +66,33 @@ pub(super) struct Tee {
     /// None of an empty one.
     body: Option<Incoming>,
     copy: Option<(Copied, Finish)>,
+    /// Of the body of a request.
+    upload: Option<Upload>,
 }
 
 impl Tee {
     /// Copies a body; `finish` gets the copy when the body has ended.
     pub(super) fn new(body: Incoming, copied: Copied, finish: Finish) -> Tee {
-        let mut tee = Tee { body: Some(body), copy: Some((copied, finish)) };
+        let mut tee = Tee { body: Some(body), copy: Some((copied, finish)), upload: None };
         tee.finish_at_end();
+        tee
+    }
+
+    /// Copies the body of a request, and notes whose turn it is.
+    pub(super) fn upload(body: Incoming, copied: Copied, upload: &Upload) -> Tee {
+        let mut tee = Tee::new(body, copied, upload.end());
+        tee.upload = Some(upload.clone());
         tee
     }
 
     /// Passes a body on without a copy.
     pub(super) fn uncopied(body: Incoming) -> Tee {
-        Tee { body: Some(body), copy: None }
+        Tee { body: Some(body), copy: None, upload: None }
     }
 
     /// An empty body.
     pub(super) fn empty() -> Tee {
-        Tee { body: None, copy: None }
+        Tee { body: None, copy: None, upload: None }
     }
 
     /// A body of known length, or none, is not asked for more than it has.
@@ -110,6 +120,9 @@ impl Body for Tee {
     ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
         let Some(body) = &mut self.body else { return Poll::Ready(None) };
         let polled = Pin::new(body).poll_frame(context);
+        if let Some(upload) = &self.upload {
+            upload.turn(polled.is_ready());
+        }
         match &polled {
             Poll::Pending => {}
             Poll::Ready(None) => self.finish(&End::Whole),
@@ -139,19 +152,63 @@ impl Drop for Tee {
     }
 }
 
-/// A copy that the end of another body asks for.
-#[derive(Clone, Default)]
-pub(super) struct Slot(Arc<Mutex<Option<Copied>>>);
+/// The body of a request while it is sent: its copy once it has ended, and since when it is the server's turn.
+#[derive(Clone)]
+pub(super) struct Upload(Arc<Mutex<Progress>>);
 
-impl Slot {
-    /// Puts a copy into the slot once its body has ended.
-    pub(super) fn fill(&self) -> Finish {
-        let slot = self.clone();
-        Box::new(move |copied, _| *slot.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(copied))
+struct Progress {
+    copied: Option<Copied>,
+    /// Since when the server could go on. None while the client is to send more.
+    owed_since: Option<Instant>,
+    /// Whether the client broke the body off, or sent no valid HTTP.
+    is_broken: bool,
+}
+
+impl Upload {
+    pub(super) fn new() -> Upload {
+        Upload(Arc::new(Mutex::new(Progress { copied: None, owed_since: Some(Instant::now()), is_broken: false })))
     }
 
-    /// The copy, if its body has ended.
+    /// Notes the end of the body.
+    pub(super) fn end(&self) -> Finish {
+        let upload = self.clone();
+        Box::new(move |copied, end| {
+            let mut progress = upload.lock();
+            progress.copied = Some(copied);
+            progress.is_broken = matches!(end, End::Broken(_));
+            progress.owed_since = Some(Instant::now());
+        })
+    }
+
+    /// The copy, if the body has ended.
     pub(super) fn take(&self) -> Option<Copied> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.lock().copied.take()
+    }
+
+    /// Whether the client broke the body off.
+    pub(super) fn is_broken(&self) -> bool {
+        self.lock().is_broken
+    }
+
+    /// Returns when it has been the server's turn for so long.
+    pub(super) async fn is_late(&self, timeout: Duration) {
+        loop {
+            let owed_since = self.lock().owed_since;
+            match owed_since.map(|since| timeout.saturating_sub(since.elapsed())) {
+                Some(Duration::ZERO) => return,
+                Some(left) => tokio::time::sleep(left).await,
+                None => tokio::time::sleep(timeout).await,
+            }
+        }
+    }
+
+    /// Notes that there is something to send, or that the client is to send more.
+    fn turn(&self, is_servers: bool) {
+        self.lock().owed_since = is_servers.then(Instant::now);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Progress> {
+        // Plain data, consistent at any time.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

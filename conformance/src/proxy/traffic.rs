@@ -1,6 +1,6 @@
 //! Which requests are under way, and the time.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -20,8 +20,8 @@ pub(super) struct Traffic {
 #[derive(Debug, Default)]
 struct UnderWay {
     next: u64,
-    /// When each was sent. A later one has a higher number.
-    sent: BTreeMap<u64, Timestamp>,
+    /// When each was sent, with its number.
+    sent: BTreeSet<(Timestamp, u64)>,
 }
 
 /// A request that is under way.
@@ -43,26 +43,26 @@ impl Traffic {
         self.began.saturating_add(SignedDuration::try_from(passed).unwrap_or(SignedDuration::MAX)).unwrap_or(self.began)
     }
 
-    /// Notes that a request is under way from now on.
-    pub(super) fn begin(&self) -> Ticket {
+    /// Notes that a request is under way which arrived at this time. It may have waited until the request before it was answered.
+    pub(super) fn begin(&self, arrived: Timestamp) -> Ticket {
         let mut under_way = self.lock();
         // Within the lock, so that whoever asks for the horizon sees every request that was sent before it.
-        let sent_at = self.now();
+        let sent_at = arrived.min(self.now());
         let number = under_way.next;
         under_way.next += 1;
-        under_way.sent.insert(number, sent_at);
+        under_way.sent.insert((sent_at, number));
         Ticket { number, sent_at }
     }
 
     /// Notes that a request is complete. Its exchange has been passed on for judging by then.
     pub(super) fn end(&self, ticket: Ticket) {
-        self.lock().sent.remove(&ticket.number);
+        self.lock().sent.remove(&(ticket.sent_at, ticket.number));
     }
 
     /// Every request that was sent before this is complete.
     pub(super) fn horizon(&self) -> Timestamp {
         let under_way = self.lock();
-        under_way.sent.first_key_value().map_or_else(|| self.now(), |(_, sent_at)| *sent_at)
+        under_way.sent.first().map_or_else(|| self.now(), |(sent_at, _)| *sent_at)
     }
 
     fn lock(&self) -> MutexGuard<'_, UnderWay> {
@@ -78,7 +78,7 @@ mod tests {
     #[test]
     fn the_horizon_is_when_the_earliest_request_under_way_was_sent() {
         let traffic = Traffic::new(Clock::stepping());
-        let (first, second) = (traffic.begin(), traffic.begin());
+        let (first, second) = (traffic.begin(traffic.now()), traffic.begin(traffic.now()));
         assert!(second.sent_at > first.sent_at);
         assert_eq!(traffic.horizon(), first.sent_at);
         traffic.end(first);

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use animal_store_rules::catalogue::plan::Plan;
 use animal_store_rules::catalogue::scope::{Scope, Side};
+use animal_store_rules::rules::Memory;
 use animal_store_rules::trace::knowledge::Extent;
 use animal_store_rules::trace::{Context, Trace};
 use animal_store_rules::verdict::{self, RequirementVerdict};
@@ -22,13 +23,22 @@ pub(crate) struct Conclusion {
     pub(super) totals: Totals,
     notes: Vec<String>,
     base_urls: Vec<String>,
+    /// What the clients know from the parts so far.
+    memory: Memory,
 }
 
 impl Conclusion {
     /// Nothing judged yet.
     pub(crate) fn new(terms: Terms) -> Conclusion {
         let side = terms.side;
-        Conclusion { terms, side, totals: Totals::default(), notes: Vec::new(), base_urls: Vec::new() }
+        Conclusion {
+            terms,
+            side,
+            totals: Totals::default(),
+            notes: Vec::new(),
+            base_urls: Vec::new(),
+            memory: Memory::default(),
+        }
     }
 
     /// The terms.
@@ -80,9 +90,15 @@ impl Conclusion {
 
     /// Judges a part; the verdicts on it.
     pub(crate) fn add(&mut self, trace: Trace) -> Vec<RequirementVerdict> {
-        let verdicts = verdict::judge(&trace, &self.scope());
+        let scope = self.scope();
+        let verdicts = verdict::judge_after(&trace, &scope, &mut self.memory);
         self.totals.add(trace, verdicts.clone());
         verdicts
+    }
+
+    /// The verdicts on the beginning of a part that is not complete yet.
+    pub(crate) fn preview(&self, trace: &Trace) -> Vec<RequirementVerdict> {
+        verdict::judge_after(trace, &self.scope(), &mut self.memory.clone())
     }
 
     /// How many exchanges were judged.

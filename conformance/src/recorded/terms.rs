@@ -42,12 +42,36 @@ impl Terms {
         }
     }
 
-    /// The command that judges the same files on the same side.
+    /// The command that judges the same files by the same terms.
     pub(crate) fn rerun_command(&self, files: &[PathBuf]) -> String {
         let redactor = Redactor::default();
         let files = files.iter().map(|file| word(&file.display().to_string(), &redactor));
-        let side = self.side.map(|side| format!("--side {}", side.as_str()));
         let command = [self.program.clone(), "judge".to_owned()];
-        command.into_iter().chain(files).chain(side).collect::<Vec<_>>().join(" ")
+        command.into_iter().chain(files).chain(self.words()).collect::<Vec<_>>().join(" ")
+    }
+
+    /// The options that say by what traffic is judged, as words of a command.
+    pub(crate) fn words(&self) -> Vec<String> {
+        let redactor = Redactor::default();
+        let mut words = Vec::new();
+        let mut add = |option: &str, value: String| words.extend([option.to_owned(), word(&value, &redactor)]);
+        if let Some(base_url) = &self.base_url {
+            add("--base-url", base_url.clone());
+        }
+        if let Some(side) = self.side {
+            add("--side", side.as_str().to_owned());
+        }
+        if let Some(plan) = &self.plan {
+            add("--plan", plan.to_string());
+        }
+        if let Some(scope) = &self.scope {
+            scope.only.iter().for_each(|only| add("--only", only.clone()));
+            scope.skip.iter().for_each(|skip| add("--skip", skip.clone()));
+        }
+        if let Some((_, path)) = &self.known_failing {
+            add("--known-failing", path.display().to_string());
+        }
+        words.extend(self.strict.filter(|strict| *strict).map(|_| "--strict".to_owned()));
+        words
     }
 }

@@ -132,7 +132,8 @@ pub(super) fn size(exchange: &Exchange) -> usize {
     const BESIDE_TEXTS: usize = 512;
     let fields =
         |fields: &[(String, String)]| fields.iter().map(|(name, value)| name.len() + value.len() + 48).sum::<usize>();
-    let request = exchange.request.body.as_ref().map_or(0, |body| body.bytes.len()) + exchange.request.target().len();
+    let body = exchange.request.body.as_ref().map_or(0, |body| body.bytes.len());
+    let request = body + exchange.request.target().len() + fields(&exchange.request.headers);
     let response = match &exchange.outcome {
         Outcome::Response(response) => response.body.len() + fields(&response.headers),
         Outcome::Failed(failure) => failure.detail.len(),

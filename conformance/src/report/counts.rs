@@ -1,9 +1,12 @@
 //! The numbers of requirements by status.
 
 use super::{Report, RequirementReport, Tally};
-use animal_store_rules::catalogue::Level;
 use animal_store_rules::catalogue::scope::Side;
+use animal_store_rules::catalogue::{Level, Party};
 use animal_store_rules::verdict::Status;
+
+/// How the identifiers of requirements begin that bind clients.
+const CLIENTS: &str = "client.";
 
 /// The title of what held although a part of it could not be seen.
 pub(super) const PARTLY_SEEN: &str = "Held, as far as this run could see";
@@ -31,6 +34,27 @@ impl Report {
             Side::Server => "",
             Side::Client => ", side client",
             Side::Both => ", both sides",
+        }
+    }
+
+    /// Who is judged, and at fault where something is broken.
+    fn judged_party(&self) -> &'static str {
+        let violates = |party| self.requirements.iter().any(|r| r.violation && r.party() == party);
+        match (self.side, violates(Party::Server), violates(Party::Client)) {
+            (Side::Server, ..) | (Side::Both, true, false) => "the server",
+            (Side::Client, ..) | (Side::Both, false, true) => "the client",
+            (Side::Both, ..) => "the server and its clients",
+        }
+    }
+
+    /// The address that was judged, with the party that is at fault where clients were judged as well.
+    #[must_use]
+    pub fn subject(&self) -> String {
+        // The port of a container means nothing after the run.
+        let target = self.target.image.as_ref().unwrap_or(&self.target.base_url);
+        match self.side {
+            Side::Server => target.clone(),
+            Side::Client | Side::Both => format!("{} at {target}", self.judged_party()),
         }
     }
 
@@ -62,6 +86,27 @@ impl RequirementReport {
     /// Whether it makes the run incomplete.
     #[must_use]
     pub fn is_gap(&self) -> bool {
-        self.selected && self.status == Status::NotExercised && self.level == Level::Stated
+        let is_demanded = self.level == Level::Stated && self.party() == Party::Server;
+        self.selected && self.status == Status::NotExercised && is_demanded
+    }
+
+    /// Whom it binds.
+    #[must_use]
+    pub fn party(&self) -> Party {
+        if self.id.starts_with(CLIENTS) { Party::Client } else { Party::Server }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use animal_store_rules::catalogue::catalogue;
+
+    use super::*;
+
+    #[test]
+    fn an_identifier_says_whom_its_requirement_binds() {
+        for requirement in &catalogue().requirements {
+            assert_eq!(requirement.party == Party::Client, requirement.id.starts_with(CLIENTS), "{}", requirement.id);
+        }
     }
 }

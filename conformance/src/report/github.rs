@@ -30,7 +30,7 @@ pub fn render(report: &Report) -> String {
         .collect();
     let facts: String = report.identity().iter().map(|(name, value)| format!("\n{name}: {value}")).collect();
     let verdict = format!("{}{causes}{partly}\n{}, seed {}{facts}", headline(report), cost(report), report.seed);
-    out.push_str(&command("notice", &report.target.base_url, &verdict));
+    out.push_str(&command("notice", &report.subject(), &verdict));
     out
 }
 

@@ -34,7 +34,7 @@ pub fn render(report: &Report) -> String {
 fn write(out: &mut String, report: &Report) -> std::fmt::Result {
     let verdict = headline(report);
     let (word, counts) = verdict.split_once(": ").unwrap_or((&verdict, ""));
-    writeln!(out, "## {}: {}\n", capital(word), code(&report.target.base_url))?;
+    writeln!(out, "## {}: {}\n", capital(word), code(&report.subject()))?;
     writeln!(out, "{counts}.\n")?;
     let plan = report.target.plan.as_ref().map_or_else(String::new, |plan| format!(", plan {}", text(plan)));
     let strict = if report.strict { ", strict" } else { "" };

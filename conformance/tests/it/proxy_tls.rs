@@ -72,5 +72,5 @@ async fn the_program_takes_the_file_of_the_issuer() {
     let output = program.output().await.expect("the program starts");
     let (out, err) = (text(&output.stdout), text(&output.stderr));
     assert_eq!(output.status.code(), Some(0), "{out}{err}");
-    assert!(out.contains(&format!("CONFORMS  {base_url}")), "{out}{err}");
+    assert!(out.contains(&format!("CONFORMS  the server and its clients at {base_url}")), "{out}{err}");
 }

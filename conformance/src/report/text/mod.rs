@@ -73,9 +73,7 @@ impl std::fmt::Display for Report {
 /// The verdict and its counts.
 fn head(page: &mut Page, report: &Report) {
     let verdict = report.verdict.as_str().to_uppercase();
-    // The port of a container means nothing after the run.
-    let target = report.target.image.as_ref().unwrap_or(&report.target.base_url);
-    page.entry(0, (&verdict, verdict_style(report.verdict)), (target, BOLD));
+    page.entry(0, (&verdict, verdict_style(report.verdict)), (&report.subject(), BOLD));
     page.text(0, PLAIN, &counts(report));
     let plan = report.target.plan.as_ref().map_or_else(String::new, |plan| format!(", plan {plan}"));
     let strict = if report.strict { ", strict" } else { "" };

@@ -1,0 +1,246 @@
+//! Whole clients through the proxy: lawful ones, none of which may be accused, and broken ones, which have to be named. The server
+//! answers at once, so that requests which are sent together look as if they were sent one after the other.
+
+mod behaviour;
+mod sender;
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime};
+
+use animal_store_conformance::report::Report;
+use animal_store_rules::catalogue::scope::Side;
+use axum::Router;
+use axum::body::Bytes;
+use axum::http::{HeaderMap, Method, StatusCode, Uri};
+use axum::response::{IntoResponse, Response};
+use behaviour::{BROKEN, Behaviour, EARLY, LAWFUL};
+use tokio::net::TcpListener;
+use tokio::time::sleep;
+
+use crate::broken;
+use crate::proxy::{Running, failed};
+
+/// The key that the clients send.
+const KEY: &str = "sk-Client-Key-0001";
+
+/// So many requests of a window are admitted.
+const LIMIT: usize = 20;
+
+/// How long a window is, in seconds.
+const WINDOW: u64 = 4;
+
+/// How the server writes `Retry-After`.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Form {
+    Seconds,
+    Date,
+    Nothing,
+}
+
+/// A server that answers at once, with windows of a few seconds.
+struct Store {
+    form: Form,
+    /// Requests by window.
+    counts: HashMap<u64, usize>,
+    next_id: i64,
+    ids: BTreeSet<i64>,
+}
+
+impl Store {
+    /// Starts a server whose first animal gets this identifier; its base URL.
+    async fn start(form: Form, first_id: i64) -> String {
+        let store = Store { form, counts: HashMap::new(), next_id: first_id, ids: BTreeSet::new() };
+        let store = Arc::new(Mutex::new(store));
+        let app = Router::new().fallback(move |method: Method, uri: Uri, headers: HeaderMap, body: Bytes| {
+            let answer = store.lock().expect("no panic").answer(&method, &uri, &headers, &body);
+            async move { answer }
+        });
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let base_url = format!("http://{}/v1", listener.local_addr().expect("an address"));
+        tokio::spawn(async move { axum::serve(listener, app).await });
+        base_url
+    }
+
+    fn answer(&mut self, method: &Method, uri: &Uri, headers: &HeaderMap, body: &[u8]) -> Response {
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).expect("after 1970");
+        let window = now.as_secs() / WINDOW;
+        let end = (window + 1) * WINDOW;
+        let is_known = headers.get("authorization").is_some_and(|value| value.as_bytes().ends_with(KEY.as_bytes()));
+        if !is_known {
+            return error(StatusCode::UNAUTHORIZED);
+        }
+        let count = self.counts.entry(window).or_default();
+        *count += 1;
+        if *count > LIMIT {
+            let left = Duration::from_secs(end).saturating_sub(now).as_secs() + 1;
+            let date = httpdate::fmt_http_date(SystemTime::UNIX_EPOCH + Duration::from_secs(end));
+            let mut answer = error(StatusCode::TOO_MANY_REQUESTS);
+            match self.form {
+                Form::Seconds => drop(answer.headers_mut().insert("retry-after", left.into())),
+                Form::Date => drop(answer.headers_mut().insert("retry-after", date.parse().expect("a field"))),
+                Form::Nothing => {}
+            }
+            return answer;
+        }
+        let id = uri.path().strip_prefix("/v1/pets/");
+        match (method.as_str(), id) {
+            ("POST", None) => {
+                let sent: Option<serde_json::Value> = serde_json::from_slice(body).ok();
+                if sent.is_none_or(|sent| !sent["name"].is_string() || !sent["categoryId"].is_i64()) {
+                    return error(StatusCode::BAD_REQUEST);
+                }
+                self.next_id += 1;
+                self.ids.insert(self.next_id);
+                let body = format!(r#"{{"id":{},"name":"Rex","categoryId":1}}"#, self.next_id);
+                (StatusCode::CREATED, [("content-type", "application/json")], body).into_response()
+            }
+            ("GET", Some(id)) => match id.parse().ok().filter(|id| self.ids.contains(id)) {
+                Some(id) => {
+                    let body = format!(r#"{{"id":{id},"name":"Rex","categoryId":1}}"#);
+                    ([("content-type", "application/json")], body).into_response()
+                }
+                None => error(StatusCode::NOT_FOUND),
+            },
+            _ if uri.query().is_some_and(|query| query.contains("limit=1000")) => error(StatusCode::BAD_REQUEST),
+            _ => ([("content-type", "application/json")], "[]").into_response(),
+        }
+    }
+}
+
+fn error(status: StatusCode) -> Response {
+    let body = format!(r#"{{"code":"c","message":"m","status":{}}}"#, status.as_u16());
+    (status, [("content-type", "application/json")], body).into_response()
+}
+
+/// What the judge makes of a client.
+async fn judged(form: Form, first_id: i64, does: Behaviour) -> Report {
+    let running = Running::start(&Store::start(form, first_id).await, |settings| {
+        settings.terms.side = Some(Side::Client);
+        settings.terms.strict = Some(true);
+    })
+    .await;
+    beginning_of_a_window().await;
+    does(running.base_url.clone()).await;
+    running.report().await
+}
+
+/// Waits for a window to begin, so that its end lets no client off.
+async fn beginning_of_a_window() {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).expect("after 1970");
+    let passed = Duration::new(now.as_secs() % WINDOW, now.subsec_nanos());
+    sleep(Duration::from_secs(WINDOW) - passed + Duration::from_millis(20)).await;
+}
+
+/// What is wrong with the verdicts on many clients at the same time.
+async fn wrong(cases: Vec<(String, Form, i64, Behaviour, Option<&'static str>)>) -> Vec<String> {
+    let judging = cases.into_iter().map(|(name, form, first_id, does, broken_rule)| {
+        tokio::spawn(async move {
+            let report = judged(form, first_id, does).await;
+            let is_right = match broken_rule {
+                Some(id) => failed(&report).iter().any(|failed| failed == id),
+                None => failed(&report).is_empty(),
+            };
+            (!is_right).then(|| format!("{name}, {form:?}: {:?}", broken(&report)))
+        })
+    });
+    let mut wrong = Vec::new();
+    for judged in judging.collect::<Vec<_>>() {
+        wrong.extend(judged.await.expect("no panic"));
+    }
+    wrong
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_lawful_client_is_accused_and_every_broken_one_is_named() {
+    let mut cases = Vec::new();
+    for (name, does) in LAWFUL {
+        for form in [Form::Seconds, Form::Date, Form::Nothing] {
+            cases.push(((*name).to_owned(), form, 0, *does, None));
+        }
+    }
+    for (name, does) in EARLY {
+        for (form, id) in [(Form::Seconds, "client.retry-after-seconds"), (Form::Date, "client.retry-after-date")] {
+            cases.push(((*name).to_owned(), form, 0, *does, Some(id)));
+        }
+    }
+    for (name, id, first_id, does) in BROKEN {
+        cases.push(((*name).to_owned(), Form::Nothing, *first_id, *does, Some(id)));
+    }
+    let wrong = wrong(cases).await;
+    assert!(wrong.is_empty(), "{} are judged wrongly:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// A program, its arguments, and whether it is lawful.
+const FOREIGN: &[(&str, &[&str], bool)] = &[
+    ("python3", &["client.py", "urllib", "told"], true),
+    ("python3", &["client.py", "urllib", "threads"], true),
+    ("python3", &["client.py", "urllib3", "pool"], true),
+    ("python3", &["client.py", "requests", "told"], true),
+    ("python3", &["client.py", "requests", "threads"], true),
+    ("python3", &["client.py", "requests", "pool"], true),
+    ("python3", &["client.py", "httpx", "pool"], true),
+    ("python3", &["client.py", "httpx", "tasks"], true),
+    ("python3", &["client.py", "aiohttp", "tasks"], true),
+    ("node", &["client.mjs", "told"], true),
+    ("node", &["client.mjs", "tasks"], true),
+    ("node", &["client.mjs", "all-at-once"], true),
+    ("java", &["Client.java", "told"], true),
+    ("java", &["Client.java", "threads"], true),
+    ("sh", &["client.sh", "told"], true),
+    ("python3", &["client.py", "urllib", "at-once"], false),
+    ("python3", &["client.py", "urllib", "half"], false),
+    ("python3", &["client.py", "urllib3", "at-once"], false),
+    ("python3", &["client.py", "requests", "at-once"], false),
+    ("python3", &["client.py", "requests", "half"], false),
+    ("python3", &["client.py", "httpx", "at-once"], false),
+    ("python3", &["client.py", "httpx", "tasks-that-hammer"], false),
+    ("python3", &["client.py", "aiohttp", "tasks-that-hammer"], false),
+    ("node", &["client.mjs", "not-a-number"], false),
+    ("node", &["client.mjs", "milliseconds"], false),
+    ("node", &["client.mjs", "storm"], false),
+    ("java", &["Client.java", "at-once"], false),
+    ("sh", &["client.sh", "at-once"], false),
+];
+
+/// How a program ends whose library is not installed.
+const NOT_INSTALLED: i32 = 77;
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Python, Node, Java and curl: .ci/run looks for them"]
+async fn clients_in_other_languages_are_judged_as_they_deserve() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/clients/programs");
+    let mut wrong = Vec::new();
+    for form in [Form::Seconds, Form::Date] {
+        for (program, arguments, is_lawful) in FOREIGN {
+            let name = format!("{program} {}, {form:?}", arguments.join(" "));
+            let running = Running::start(&Store::start(form, 0).await, |settings| {
+                settings.terms.side = Some(Side::Client);
+            })
+            .await;
+            beginning_of_a_window().await;
+            let mut command = tokio::process::Command::new(program);
+            command.args(*arguments).current_dir(folder).kill_on_drop(true);
+            command.env("CONFORM_PROXY_URL", &running.base_url).env("CLIENT_KEY", KEY);
+            let status = match command.status().await {
+                Ok(status) => status,
+                Err(error) => {
+                    eprintln!("SKIPPED {name}: {error}");
+                    continue;
+                }
+            };
+            if status.code() == Some(NOT_INSTALLED) {
+                eprintln!("SKIPPED {name}: the library is not installed");
+                continue;
+            }
+            let report = running.report().await;
+            let is_accused = failed(&report).iter().any(|id| id.starts_with("client.retry-after"));
+            if !status.success() || is_accused == *is_lawful {
+                wrong.push(format!("{name} ended with {status}: {:?}", broken(&report)));
+            } else {
+                eprintln!("judged as it deserves: {name}");
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} are judged wrongly:\n{}", wrong.len(), wrong.join("\n"));
+}

@@ -1,0 +1,50 @@
+// A client with the fetch of Node: node client.mjs MODE
+const url = `${process.env.CONFORM_PROXY_URL}/pets?limit=1`;
+const headers = { Authorization: `Bearer ${process.env.CLIENT_KEY}` };
+const sleep = milliseconds => new Promise(resolve => setTimeout(resolve, milliseconds));
+
+// Milliseconds to wait, for both forms of RFC 9110.
+const told = value => {
+  if (value === null) return 4000;
+  return /^\d+$/.test(value) ? value * 1000 : Math.max(0, Date.parse(value) - Date.now());
+};
+
+const ask = async () => {
+  const answer = await fetch(url, { headers });
+  await answer.arrayBuffer();
+  return answer.status === 429 ? told(answer.headers.get('retry-after')) : null;
+};
+
+const jobs = async (wait, count = 24, tries = 5) => {
+  for (let job = 0; job < count; job++) {
+    for (let attempt = 0; attempt < tries; attempt++) {
+      const refused = await ask();
+      if (refused === null) break;
+      await sleep(wait(refused, attempt));
+    }
+  }
+};
+
+let until = 0;
+const gated = async each => {
+  for (let done = 0; done < each;) {
+    if (until > Date.now()) {
+      await sleep(until - Date.now());
+      continue;
+    }
+    const refused = await ask();
+    if (refused === null) done++;
+    else until = Math.max(until, Date.now() + refused);
+    await sleep(10);
+  }
+};
+
+const modes = {
+  told: () => jobs(refused => refused),
+  tasks: () => Promise.all(Array.from({ length: 8 }, () => gated(4))),
+  'all-at-once': () => Promise.all(Array.from({ length: 30 }, ask)),
+  'not-a-number': () => jobs(() => Number.NaN),
+  milliseconds: () => jobs(refused => refused / 1000),
+  storm: () => Promise.all(Array.from({ length: 10 }, () => jobs((_, attempt) => 300 * 2 ** attempt, 4, 4))),
+};
+await modes[process.argv[2]]();

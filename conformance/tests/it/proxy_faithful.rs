@@ -1,0 +1,134 @@
+//! What the proxy passes on is what was sent, also where HTTP makes that hard; and what it does not pass on, it explains.
+
+use std::time::Duration;
+
+use animal_store_rules::verdict::Status;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+
+use crate::command_line::{command, text};
+use crate::proxy::{Running, echo, empty_store, failed, raw_server, sent, statuses};
+
+const LIST: &str = "GET /v1/pets?END HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_length_beside_chunks_does_not_cut_the_response() {
+    let response = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n24\r\n0123456789abcdefghijklmnopqrstuvwxyz\r\n0\r\n\r\n";
+    let (base_url, received) = raw_server(response).await;
+    let running = Running::start(&base_url, |_| {}).await;
+    let answer = sent(&running, LIST).await.to_ascii_lowercase();
+    assert!(answer.contains("0123456789abcdefghijklmnopqrstuvwxyz"), "{answer}");
+    assert!(!answer.contains("content-length") && answer.contains("transfer-encoding: chunked"), "{answer}");
+    received.await.expect("no panic");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_coding_below_the_chunks_is_kept_and_not_judged() {
+    let response = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n3\r\n\x1f\x8b\x08\r\n0\r\n\r\n";
+    let (base_url, received) = raw_server(response).await;
+    let running = Running::start(&base_url, |_| {}).await;
+    let authority = running.base_url.trim_start_matches("http://").trim_end_matches("/v1").to_owned();
+    let mut stream = TcpStream::connect(authority).await.expect("the proxy");
+    stream.write_all(LIST.as_bytes()).await.expect("the proxy");
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).await.expect("the proxy");
+    let answer = String::from_utf8_lossy(&answer).to_ascii_lowercase();
+    assert!(answer.contains("transfer-encoding: gzip, chunked"), "{answer}");
+    received.await.expect("no panic");
+    let report = running.report().await;
+    assert_eq!(statuses(&report)["list.array"].0, Status::NotExercised);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_body_in_chunks_is_passed_on_whatever_the_method_is() {
+    let running = Running::start(&echo().await, |_| {}).await;
+    for method in ["GET", "DELETE", "POST"] {
+        let request = format!(
+            "{method} /v1/any HTTP/1.1\r\nHost: h\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"
+        );
+        let answer = sent(&running, &request).await;
+        assert!(answer.starts_with("HTTP/1.1 200") && answer.contains("abc"), "{method}: {answer}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_slow_upload_is_no_silent_server() {
+    let running = Running::start(&echo().await, |settings| settings.timeout = Duration::from_millis(200)).await;
+    let authority = running.base_url.trim_start_matches("http://").trim_end_matches("/v1").to_owned();
+    let mut stream = TcpStream::connect(authority).await.expect("the proxy");
+    let head = "POST /v1/any HTTP/1.1\r\nHost: h\r\nConnection: close\r\nContent-Length: 6\r\n\r\nabc";
+    stream.write_all(head.as_bytes()).await.expect("the proxy");
+    // The client is to send more all the while, so nothing can be awaited instead.
+    tokio::time::sleep(Duration::from_millis(700)).await;
+    stream.write_all(b"def").await.expect("the proxy");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.expect("the proxy");
+    assert!(answer.starts_with("HTTP/1.1 200") && answer.ends_with("abcdef"), "{answer}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn chunks_that_are_none_are_the_fault_of_the_client() {
+    let running = Running::start(&echo().await, |_| {}).await;
+    let broken = "POST /v1/pets HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\nabc\r\n";
+    let answer = sent(&running, broken).await;
+    assert!(answer.starts_with("HTTP/1.1 400 "), "{answer}");
+    assert_eq!(failed(&running.report().await), [""; 0]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn used_as_an_ordinary_proxy_it_serves_its_own_host_and_explains_the_rest() {
+    let base_url = empty_store().await;
+    let running = Running::start(&base_url, |_| {}).await;
+    for own in [&base_url, &running.base_url] {
+        let answer = sent(&running, &format!("GET {own}/pets HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")).await;
+        assert!(answer.starts_with("HTTP/1.1 200"), "{own}: {answer}");
+    }
+    let foreign = "GET http://other.example/v1/pets HTTP/1.1\r\nHost: other.example\r\nConnection: close\r\n\r\n";
+    let answer = sent(&running, foreign).await;
+    assert!(answer.starts_with("HTTP/1.1 421") && answer.contains("other.example"), "{answer}");
+    let tunnel = "CONNECT other.example:443 HTTP/1.1\r\nHost: other.example:443\r\nConnection: close\r\n\r\n";
+    let answer = sent(&running, tunnel).await;
+    assert!(answer.starts_with("HTTP/1.1 501") && answer.contains("base URL"), "{answer}");
+    sent(&running, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").await;
+    let lines = std::sync::Arc::clone(&running.lines);
+    assert_eq!(running.report().await.requests, 2);
+    let lines = lines.lock().expect("no panic").clone();
+    assert!(lines.iter().any(|line| line.contains("HTTP/2")), "{lines:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_is_not_there_or_elsewhere_is_the_reason_that_is_given() {
+    let nobody = TcpListener::bind("127.0.0.1:0").await.expect("a port").local_addr().expect("an address");
+    let asks = r#"exec curl --silent --noproxy '*' --output /dev/null "$CONFORM_PROXY_URL/pets""#;
+    let down = format!("http://{nobody}/v1");
+    let output = command(&["proxy", "--to", &down, "--", "sh", "-c", asks]).output().await.expect("the program starts");
+    let err = text(&output.stderr);
+    assert_eq!((output.status.code(), err.contains("connection refused")), (Some(3), true), "{err}");
+
+    let app = axum::Router::new().route("/v1/pets", axum::routing::get(|| async { "[]" }));
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let unversioned = format!("http://{}", listener.local_addr().expect("an address"));
+    tokio::spawn(async move { axum::serve(listener, app).await });
+    let output =
+        command(&["proxy", "--to", &unversioned, "--", "sh", "-c", asks]).output().await.expect("the program starts");
+    let err = text(&output.stderr);
+    assert_eq!((output.status.code(), err.contains("does --to lack /v1?")), (Some(3), true), "{err}");
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread")]
+async fn everything_that_the_command_started_ends_with_the_proxy() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let pid = folder.path().join("pid");
+    let starts =
+        r#"sleep 600 & echo $! > "$0"; curl --silent --noproxy '*' "$CONFORM_PROXY_URL/pets" > /dev/null; exit 7"#;
+    let base_url = empty_store().await;
+    let args = ["proxy", "--to", &base_url, "--side", "server", "--", "sh", "-c", starts];
+    let output = command(&args).arg(&pid).output().await.expect("the program starts");
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert!(out.contains("the command ended with exit code 7"), "{out}{err}");
+    assert_eq!(output.status.code(), Some(if out.starts_with("VIOLATES") { 1 } else { 3 }), "{out}{err}");
+    let pid = std::fs::read_to_string(pid).expect("a number");
+    let status = std::fs::read_to_string(format!("/proc/{}/status", pid.trim())).unwrap_or_default();
+    assert!(status.is_empty() || status.contains("State:\tZ"), "{status}");
+}
