@@ -129,7 +129,7 @@ async fn judged(form: Form, first_id: i64, does: Behaviour) -> Report {
 async fn beginning_of_a_window() {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).expect("after 1970");
     let passed = Duration::new(now.as_secs() % WINDOW, now.subsec_nanos());
-    sleep(Duration::from_secs(WINDOW) - passed + Duration::from_millis(20)).await;
+    sleep(Duration::from_secs(WINDOW).saturating_sub(passed) + Duration::from_millis(20)).await;
 }
 
 /// What is wrong with the verdicts on many clients at the same time.

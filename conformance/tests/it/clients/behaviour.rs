@@ -177,7 +177,7 @@ pub(super) const EARLY: &[(&str, Behaviour)] = &[
         "backs off without regard to what is told",
         behaviour!(|url| {
             let sender = Sender::new(&url, true);
-            for _ in 0..LIMIT + 1 {
+            for _ in 0..=LIMIT {
                 retried(&sender, 4, |_, attempt| Duration::from_millis(100 << attempt)).await;
             }
         }),
@@ -187,7 +187,7 @@ pub(super) const EARLY: &[(&str, Behaviour)] = &[
         behaviour!(|url| {
             let sender = Sender::new(&url, true);
             let job = || async {
-                for _ in 0..LIMIT / 10 + 1 {
+                for _ in 0..=LIMIT / 10 {
                     retried(&sender, 4, |_, attempt| Duration::from_millis(300 << attempt)).await;
                 }
             };

@@ -53,10 +53,11 @@ impl Sender {
 
 /// How long a `Retry-After` asks to wait.
 fn waited(told: &str) -> Duration {
-    told.parse().map(Duration::from_secs).unwrap_or_else(|_| {
-        let date = httpdate::parse_http_date(told).expect("a date");
-        date.duration_since(SystemTime::now()).unwrap_or_default()
-    })
+    if let Ok(seconds) = told.parse() {
+        return Duration::from_secs(seconds);
+    }
+    let date = httpdate::parse_http_date(told).expect("a date");
+    date.duration_since(SystemTime::now()).unwrap_or_default()
 }
 
 /// Sends a list again and again until it is admitted, after this wait for each refusal; gives up after so many.
