@@ -16,6 +16,7 @@ pub mod limits;
 pub mod observers;
 pub mod request;
 pub mod rules;
+pub mod secrets;
 pub mod tolerance;
 pub mod toml_error;
 pub mod trace;

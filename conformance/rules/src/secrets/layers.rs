@@ -1,0 +1,344 @@
+//! The layers of a text: what it says once an encoding is undone, with the place in the text that each decoded byte comes from.
+//!
+//! | layer | undoes | for example |
+//! |---|---|---|
+//! | escapes | percent-encoding, escapes of JSON, C and shells, entities of HTML | `%2b`, `\u002B`, `\/`, `\x2b`, `\053`, `&#43;`, `&plus;` |
+//! | base64, from each of four places | both alphabets, with or without padding; a text in the middle of another one | `c2stMQ==` |
+//! | hexadecimal, from each of two places | two digits for a byte | `736b2d31` |
+
+use std::ops::Range;
+
+/// A shorter run of base64 characters encodes less than seven bytes.
+const LEAST_BASE64: usize = 10;
+
+/// A shorter run of hexadecimal digits encodes less than seven bytes.
+const LEAST_HEX: usize = 14;
+
+/// Stands between the decoded runs of a text. No key contains it.
+const BETWEEN: u8 = 0;
+
+/// The encoding that a layer undoes.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Coding {
+    Escapes,
+    Base64,
+    Hex,
+}
+
+/// Where a decoded byte comes from.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    start: u32,
+    end: u32,
+    /// In base64, how many bits of the first character belong to the byte before.
+    bits: u8,
+}
+
+/// A decoded text.
+#[derive(Debug)]
+pub(super) struct Layer {
+    /// The decoded bytes.
+    pub(super) bytes: Vec<u8>,
+    places: Vec<Place>,
+    coding: Coding,
+}
+
+impl Layer {
+    fn new(coding: Coding) -> Layer {
+        Layer { bytes: Vec::new(), places: Vec::new(), coding }
+    }
+
+    fn push(&mut self, byte: u8, place: Range<usize>, bits: u8) {
+        self.bytes.push(byte);
+        self.places.push(Place { start: place.start as u32, end: place.end as u32, bits });
+    }
+
+    /// The part of the text that these decoded bytes come from.
+    pub(super) fn place(&self, decoded: &Range<usize>) -> Range<usize> {
+        let (first, last) = (self.places[decoded.start], self.places[decoded.end - 1]);
+        first.start as usize..last.end as usize
+    }
+
+    /// The text with other decoded bytes, as many as there are, each encoded as the byte in its place was.
+    pub(super) fn encode(&self, text: &[u8], decoded: &[u8]) -> Vec<u8> {
+        let mut encoded = Vec::with_capacity(text.len());
+        let mut done = 0;
+        let changed = decoded.iter().enumerate().filter(|(at, byte)| self.bytes[*at] != **byte);
+        if self.coding == Coding::Base64 {
+            encoded.extend_from_slice(text);
+            let is_url_safe = text.iter().any(|byte| matches!(byte, b'-' | b'_'));
+            for (at, byte) in changed {
+                write_sextets(&mut encoded, self.places[at], *byte, is_url_safe);
+            }
+            return encoded;
+        }
+        for (at, byte) in changed {
+            let Place { start, end, .. } = self.places[at];
+            encoded.extend_from_slice(&text[done..start as usize]);
+            done = end as usize;
+            encode_as(&text[start as usize..done], *byte, self.coding, &mut encoded);
+        }
+        encoded.extend_from_slice(&text[done..]);
+        encoded
+    }
+}
+
+/// Every layer of a text that differs from it.
+pub(super) fn layers(text: &[u8]) -> Vec<Layer> {
+    let mut layers: Vec<Layer> = escapes(text).into_iter().collect();
+    let runs = runs(text, LEAST_BASE64, |byte| sextet(byte).is_some());
+    if !runs.is_empty() {
+        layers.extend((0..4).map(|shift| base64(text, &runs, shift)));
+    }
+    let runs = self::runs(text, LEAST_HEX, |byte| byte.is_ascii_hexdigit());
+    if !runs.is_empty() {
+        layers.extend((0..2).map(|shift| hex(text, &runs, shift)));
+    }
+    layers
+}
+
+/// The longest runs of such bytes that have this many at least.
+fn runs(text: &[u8], least: usize, is_in: impl Fn(u8) -> bool) -> Vec<Range<usize>> {
+    let mut runs = Vec::new();
+    let mut start = 0;
+    for end in 0..=text.len() {
+        if text.get(end).is_some_and(|byte| is_in(*byte)) {
+            continue;
+        }
+        if end - start >= least {
+            runs.push(start..end);
+        }
+        start = end + 1;
+    }
+    runs
+}
+
+/// The text without escapes, if it has any.
+pub(super) fn escapes(text: &[u8]) -> Option<Layer> {
+    if !text.iter().any(|byte| matches!(byte, b'%' | b'\\' | b'&')) {
+        return None;
+    }
+    let mut layer = Layer::new(Coding::Escapes);
+    let (mut at, mut is_escaped) = (0, false);
+    while at < text.len() {
+        let (byte, length) = escape(&text[at..]).unwrap_or((text[at], 1));
+        is_escaped |= length > 1;
+        layer.push(byte, at..at + length, 0);
+        at += length;
+    }
+    is_escaped.then_some(layer)
+}
+
+/// The byte that an escape at the beginning of this text stands for, and the length of the escape.
+fn escape(text: &[u8]) -> Option<(u8, usize)> {
+    match text {
+        [b'%', rest @ ..] => Some((digits(rest, 16, 2, 2)?.0, 3)),
+        [b'\\', b'u', b'{', rest @ ..] => {
+            let (byte, length) = digits(rest, 16, 1, 6)?;
+            (rest.get(length) == Some(&b'}')).then_some((byte, length + 4))
+        }
+        [b'\\', b'u', rest @ ..] => Some((digits(rest, 16, 4, 4)?.0, 6)),
+        [b'\\', b'x', rest @ ..] => Some((digits(rest, 16, 2, 2)?.0, 4)),
+        [b'\\', b'0'..=b'3', ..] => Some((digits(&text[1..], 8, 3, 3)?.0, 4)),
+        [b'\\', escaped, ..] if escaped.is_ascii_punctuation() => Some((*escaped, 2)),
+        [b'&', b'#', b'x' | b'X', rest @ ..] => {
+            let (byte, length) = digits(rest, 16, 1, 6)?;
+            Some((byte, 3 + length + usize::from(rest.get(length) == Some(&b';'))))
+        }
+        [b'&', b'#', rest @ ..] => {
+            let (byte, length) = digits(rest, 10, 1, 6)?;
+            Some((byte, 2 + length + usize::from(rest.get(length) == Some(&b';'))))
+        }
+        [b'&', rest @ ..] => {
+            let (byte, name) = ENTITIES.iter().find(|(_, name)| rest.starts_with(name.as_bytes()))?;
+            Some((*byte, name.len() + 1))
+        }
+        _ => None,
+    }
+}
+
+/// The byte that digits at the beginning of this text stand for, and how many there are. What is no ASCII character is in no key.
+fn digits(text: &[u8], radix: u32, least: usize, most: usize) -> Option<(u8, usize)> {
+    let digit = |byte: &u8| char::from(*byte).to_digit(radix);
+    let length = text.iter().take(most).take_while(|byte| digit(byte).is_some()).count();
+    let value = text[..length].iter().filter_map(digit).fold(0, |value, digit| value * radix + digit);
+    let byte = u8::try_from(value).ok().filter(u8::is_ascii)?;
+    (length >= least).then_some((byte, length))
+}
+
+/// Named entities of HTML for the punctuation of ASCII, without the `&`. None begins another one.
+const ENTITIES: [(u8, &str); 40] = [
+    (b'&', "amp;"),
+    (b'<', "lt;"),
+    (b'>', "gt;"),
+    (b'"', "quot;"),
+    (b'\'', "apos;"),
+    (b'!', "excl;"),
+    (b'#', "num;"),
+    (b'$', "dollar;"),
+    (b'%', "percnt;"),
+    (b'(', "lpar;"),
+    (b')', "rpar;"),
+    (b'*', "ast;"),
+    (b'*', "midast;"),
+    (b'+', "plus;"),
+    (b',', "comma;"),
+    (b'.', "period;"),
+    (b'/', "sol;"),
+    (b':', "colon;"),
+    (b';', "semi;"),
+    (b'=', "equals;"),
+    (b'?', "quest;"),
+    (b'@', "commat;"),
+    (b'[', "lsqb;"),
+    (b'[', "lbrack;"),
+    (b'\\', "bsol;"),
+    (b']', "rsqb;"),
+    (b']', "rbrack;"),
+    (b'^', "Hat;"),
+    (b'_', "lowbar;"),
+    (b'_', "UnderBar;"),
+    (b'`', "grave;"),
+    (b'`', "DiacriticalGrave;"),
+    (b'{', "lcub;"),
+    (b'{', "lbrace;"),
+    (b'|', "verbar;"),
+    (b'|', "vert;"),
+    (b'|', "VerticalLine;"),
+    (b'}', "rcub;"),
+    (b'}', "rbrace;"),
+    (b'-', "dash;"),
+];
+
+/// Encodes a byte as another one was encoded.
+fn encode_as(former: &[u8], byte: u8, coding: Coding, encoded: &mut Vec<u8>) {
+    let is_upper = !former[1..].iter().any(|byte| matches!(byte, b'a'..=b'f'));
+    let hex = |digits: usize| {
+        let text = if is_upper { format!("{byte:0digits$X}") } else { format!("{byte:0digits$x}") };
+        text.into_bytes()
+    };
+    match former {
+        _ if coding == Coding::Hex => {
+            let is_upper = former.iter().any(|byte| matches!(byte, b'A'..=b'F'));
+            let text = if is_upper { format!("{byte:02X}") } else { format!("{byte:02x}") };
+            encoded.extend_from_slice(text.as_bytes());
+        }
+        [b'%', ..] => encoded.extend([&b"%"[..], &hex(2)].concat()),
+        [b'\\', b'u', b'{', ..] => encoded.extend([&b"\\u{"[..], &hex(2), b"}"].concat()),
+        [b'\\', b'u', ..] => encoded.extend([&b"\\u"[..], &hex(4)].concat()),
+        [b'\\', b'x', ..] => encoded.extend([&b"\\x"[..], &hex(2)].concat()),
+        [b'\\', b'0'..=b'3', ..] => encoded.extend(format!("\\{byte:03o}").into_bytes()),
+        [b'&', b'#', x @ (b'x' | b'X'), ..] => encoded.extend([&b"&#"[..], &[*x], &hex(2), b";"].concat()),
+        [b'&', b'#', ..] => encoded.extend(format!("&#{byte};").into_bytes()),
+        _ => encoded.push(byte),
+    }
+}
+
+/// The value of a base64 character, of either alphabet.
+fn sextet(byte: u8) -> Option<u8> {
+    match byte {
+        b'A'..=b'Z' => Some(byte - b'A'),
+        b'a'..=b'z' => Some(byte - b'a' + 26),
+        b'0'..=b'9' => Some(byte - b'0' + 52),
+        b'+' | b'-' => Some(62),
+        b'/' | b'_' => Some(63),
+        _ => None,
+    }
+}
+
+/// What runs of base64 characters encode, if the encoding begins with this character of each.
+fn base64(text: &[u8], runs: &[Range<usize>], shift: usize) -> Layer {
+    let mut layer = Layer::new(Coding::Base64);
+    for run in runs {
+        let (mut value, mut bits) = (0_u32, 0_u8);
+        let start = run.start + shift;
+        for (at, byte) in (start..).zip(&text[start..run.end]) {
+            value = value << 6 | u32::from(sextet(*byte).unwrap_or_default());
+            bits += 6;
+            if bits >= 8 {
+                bits -= 8;
+                // The byte ends before the last `bits` bits of this character, and begins in the one before.
+                layer.push((value >> bits) as u8, at - 1..at + 1, 4 - bits);
+            }
+        }
+        layer.push(BETWEEN, run.end..run.end, 0);
+    }
+    layer
+}
+
+/// Writes a byte into the two base64 characters that it is encoded in.
+fn write_sextets(text: &mut [u8], place: Place, byte: u8, is_url_safe: bool) {
+    const STANDARD: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const URL_SAFE: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    let at = place.start as usize;
+    let [Some(first), Some(second)] = [sextet(text[at]), sextet(text[at + 1])] else { return };
+    let below = 4 - place.bits;
+    let mask = 0xff_u16 << below;
+    let both = u16::from(first) << 6 | u16::from(second);
+    let both = both & !mask | u16::from(byte) << below;
+    let alphabet = if is_url_safe { URL_SAFE } else { STANDARD };
+    text[at] = alphabet[usize::from(both >> 6 & 63)];
+    text[at + 1] = alphabet[usize::from(both & 63)];
+}
+
+/// What runs of hexadecimal digits encode, if the encoding begins with this digit of each.
+fn hex(text: &[u8], runs: &[Range<usize>], shift: usize) -> Layer {
+    let mut layer = Layer::new(Coding::Hex);
+    for run in runs {
+        for at in (run.start + shift..run.end - 1).step_by(2) {
+            let digit = |at: usize| char::from(text[at]).to_digit(16).unwrap_or_default();
+            layer.push((digit(at) << 4 | digit(at + 1)) as u8, at..at + 2, 0);
+        }
+        layer.push(BETWEEN, run.end..run.end, 0);
+    }
+    layer
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn decoded(text: &str) -> Vec<String> {
+        layers(text.as_bytes()).iter().map(|layer| String::from_utf8_lossy(&layer.bytes).into_owned()).collect()
+    }
+
+    #[test]
+    fn an_escape_of_every_kind_is_undone_and_what_is_none_stays() {
+        for text in
+            ["a%2bb", "a%2Bb", r"a\u002Bb", r"a\u{2b}b", r"a\x2bb", r"a\053b", "a&#43;b", "a&#x2b;b", "a&plus;b"]
+        {
+            assert_eq!(decoded(text)[0], "a+b", "{text}");
+        }
+        assert_eq!(decoded(r#"\/\"&amp;%zz&unknown;%2"#)[0], r#"/"&%zz&unknown;%2"#);
+        assert!(decoded("100% & more").is_empty());
+    }
+
+    #[test]
+    fn base64_is_undone_from_each_place_and_hexadecimal_digits_are() {
+        for text in ["c2VjcmV0LWtleQ", "xc2VjcmV0LWtleQ", "xxc2VjcmV0LWtleQ", "xxxc2VjcmV0LWtleQ=="] {
+            assert!(decoded(text).iter().any(|layer| layer.contains("secret-key")), "{text}");
+        }
+        for text in ["7365637265742d6b6579", "07365637265742D6B6579"] {
+            assert!(decoded(text).iter().any(|layer| layer.contains("secret-key")), "{text}");
+        }
+    }
+
+    #[test]
+    fn changed_bytes_are_encoded_as_the_bytes_in_their_place_were() {
+        let cases = [
+            ("x%73y", "x%74y"),
+            (r"x\u0073y", r"x\u0074y"),
+            ("x&#115;y", "x&#116;y"),
+            (r"x\163y", r"x\164y"),
+            ("c2VjcmV0LWtleQ==", "dGVjcmV0LWtleQ=="),
+            ("7365637265742d6b6579", "7465637265742d6b6579"),
+        ];
+        for (text, expected) in cases {
+            let layer = layers(text.as_bytes()).into_iter().find(|layer| layer.bytes.contains(&b's')).expect("an s");
+            let mut changed = layer.bytes.clone();
+            let at = changed.iter().position(|byte| *byte == b's').expect("an s");
+            changed[at] = b't';
+            assert_eq!(String::from_utf8_lossy(&layer.encode(text.as_bytes(), &changed)), expected);
+        }
+    }
+}

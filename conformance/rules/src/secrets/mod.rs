@@ -1,0 +1,370 @@
+//! Secrets in texts: what they are, in which encodings a text may contain one, and what stands in their place.
+//!
+//! A [`Redactor`] searches the text and each of its layers (see `layers`), down to a few encodings inside each other, with one automaton
+//! for all secrets. A match is mapped back to the part of the text that it comes from. So no list of encoded forms is needed, and a key is
+//! found as `sk%2D1`, in the middle of a base64 text, or in hexadecimal digits within a JSON string.
+
+use std::cmp::Reverse;
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+
+use aho_corasick::{AhoCorasick, Input, MatchKind};
+
+mod layers;
+mod names;
+
+use layers::{escapes, layers};
+pub use names::{is_credential, is_ordinary};
+
+/// A shorter secret is found in its own case and whole only: in another case, it would be an ordinary word.
+pub const LEAST_DISTINCT: usize = 8;
+
+/// A shorter secret is not searched for in the judge's own sentences nor in encodings, because it would be found everywhere.
+pub const LEAST_SECRET: usize = 4;
+
+/// Parts of this many characters are secret as the whole is.
+const PART: usize = 8;
+
+/// This many encodings inside each other are undone.
+const DEPTH: usize = 3;
+
+/// The mark in place of a secret that has no name, and of a part of a secret.
+pub const HIDDEN: &str = "(hidden)";
+
+/// Replaces secrets in texts, in whatever encoding they are there.
+#[derive(Clone, Default)]
+pub struct Redactor {
+    secrets: Vec<Secret>,
+    known: HashMap<String, usize>,
+    /// Made when it is first needed, after the last secret was added.
+    search: OnceLock<Arc<Search>>,
+}
+
+#[derive(Clone)]
+struct Secret {
+    text: String,
+    replacement: String,
+    /// Whether parts of it are secret as well.
+    has_parts: bool,
+}
+
+/// A piece of redacted text.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Piece<'t> {
+    /// Text without a secret.
+    Text(&'t str),
+    /// The replacement of a secret.
+    Secret(&'t str),
+}
+
+impl Redactor {
+    /// Adds a secret and its replacement, such as the shell expansion `${CONFORM_API_KEY}`. A secret that is known keeps its replacement.
+    pub fn hide(&mut self, secret: &str, replacement: impl Into<String>) {
+        self.add(secret, replacement.into(), false);
+    }
+
+    /// Adds a key and its replacement: parts of eight or more characters are hidden as well, except ordinary words.
+    pub fn hide_key(&mut self, secret: &str, replacement: impl Into<String>) {
+        self.add(secret, replacement.into(), true);
+    }
+
+    fn add(&mut self, secret: &str, replacement: String, has_parts: bool) {
+        if secret.is_empty() || self.known.contains_key(secret) {
+            return;
+        }
+        self.known.insert(secret.to_owned(), self.secrets.len());
+        self.secrets.push(Secret { text: secret.to_owned(), replacement, has_parts });
+        self.search = OnceLock::new();
+    }
+
+    /// The number of secrets.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.secrets.len()
+    }
+
+    /// The replacement of a secret, if it is known.
+    #[must_use]
+    pub fn replacement(&self, secret: &str) -> Option<&str> {
+        self.known.get(secret).map(|at| self.secrets[*at].replacement.as_str())
+    }
+
+    /// The redactor for the judge's own sentences: it leaves out secrets that are so short that any sentence may contain them.
+    #[must_use]
+    pub fn for_prose(&self) -> Redactor {
+        let mut redactor = Redactor::default();
+        for secret in self.secrets.iter().filter(|secret| secret.text.len() >= LEAST_SECRET) {
+            redactor.add(&secret.text, secret.replacement.clone(), secret.has_parts);
+        }
+        redactor
+    }
+
+    /// Returns true if the text contains a secret.
+    #[must_use]
+    pub fn finds_in(&self, text: &[u8]) -> bool {
+        !self.found(text).is_empty()
+    }
+
+    /// Splits a text into pieces, none of which contains a secret.
+    #[must_use]
+    pub fn pieces<'t>(&'t self, text: &'t str) -> Vec<Piece<'t>> {
+        let mut pieces = Vec::new();
+        let mut done = 0;
+        for (place, replacement) in self.found(text.as_bytes()) {
+            if place.start > done {
+                pieces.push(Piece::Text(&text[done..place.start]));
+            }
+            pieces.push(Piece::Secret(replacement));
+            done = place.end;
+        }
+        if done < text.len() {
+            pieces.push(Piece::Text(&text[done..]));
+        }
+        pieces
+    }
+
+    /// The text with every secret replaced.
+    #[must_use]
+    pub fn redact(&self, text: &str) -> String {
+        let pieces = self.pieces(text).into_iter().map(|piece| match piece {
+            Piece::Text(text) => text,
+            Piece::Secret(replacement) => replacement,
+        });
+        pieces.collect()
+    }
+
+    /// The bytes with every secret replaced, also where they are not UTF-8.
+    #[must_use]
+    pub fn redact_bytes(&self, bytes: &[u8]) -> Vec<u8> {
+        self.redact_beginning(bytes, bytes.len()).0
+    }
+
+    /// [`Redactor::redact_bytes`] of at most this many bytes, and whether more follow. Only the beginning of a long body is read. A secret
+    /// that goes on after the last byte is replaced as well.
+    #[must_use]
+    pub fn redact_beginning(&self, bytes: &[u8], at_most: usize) -> (Vec<u8>, bool) {
+        /// The longest encoding of a byte is an escape within another one.
+        const LONGEST_ENCODING: usize = 12;
+        let longest = self.secrets.iter().map(|secret| secret.text.len()).max().unwrap_or_default();
+        let read = &bytes[..bytes.len().min(at_most + longest * LONGEST_ENCODING)];
+        let end = bytes.len().min(at_most);
+        let mut redacted = Vec::with_capacity(end);
+        let mut done = 0;
+        for (place, replacement) in self.found(read).into_iter().filter(|(place, _)| place.start < end) {
+            redacted.extend_from_slice(&read[done..place.start]);
+            redacted.extend_from_slice(replacement.as_bytes());
+            done = place.end;
+        }
+        redacted.extend_from_slice(read.get(done..end).unwrap_or_default());
+        (redacted, end < bytes.len())
+    }
+
+    /// The bytes with each secret replaced by its replacement, which has the same length, in the encoding and the case in which the secret
+    /// is there.
+    #[must_use]
+    pub fn substitute(&self, bytes: &[u8]) -> Vec<u8> {
+        let mut text = bytes.to_vec();
+        if self.finds_in(bytes) {
+            self.substitute_in(&mut text, DEPTH);
+        }
+        text
+    }
+
+    /// [`Redactor::substitute`] of a text.
+    #[must_use]
+    pub fn substitute_text(&self, text: &str) -> String {
+        // Secrets are ASCII, and so are their encodings.
+        String::from_utf8_lossy(&self.substitute(text.as_bytes())).into_owned()
+    }
+
+    fn substitute_in(&self, text: &mut Vec<u8>, depth: usize) {
+        // Layers come first: of a key with an escape in it, the text itself shows only a part. What was encoded in one way is read again
+        // before the next, because both may share characters.
+        let mut at = 0;
+        while let Some(layer) = if depth > 0 { layers(text).into_iter().nth(at) } else { None } {
+            let mut decoded = layer.bytes.clone();
+            self.substitute_in(&mut decoded, depth - 1);
+            if decoded != layer.bytes && decoded.len() == layer.bytes.len() {
+                *text = layer.encode(text, &decoded);
+            }
+            at += 1;
+        }
+        let search = self.search();
+        for found in search.find(text, depth == DEPTH) {
+            let form = &search.forms[found.form];
+            let replacement = self.secrets[form.secret].replacement.as_bytes();
+            if replacement.len() != form.text.len() {
+                continue;
+            }
+            for (at, byte) in text[found.place].iter_mut().enumerate() {
+                let (sought, new) = (form.text[found.offset + at], replacement[found.offset + at]);
+                *byte = match *byte {
+                    same if same == sought => new,
+                    b' ' if sought == b'+' => b' ',
+                    upper if upper.is_ascii_uppercase() => new.to_ascii_uppercase(),
+                    _ => new.to_ascii_lowercase(),
+                };
+            }
+        }
+    }
+
+    /// Where secrets are in a text, and the replacement of each. No two places overlap.
+    fn found(&self, text: &[u8]) -> Vec<(Range<usize>, &str)> {
+        if self.secrets.is_empty() {
+            return Vec::new();
+        }
+        let mut found = self.search().find_decoded(text, DEPTH);
+        found.sort_by_key(|found| (found.place.start, Reverse(found.place.end)));
+        let mut places: Vec<(Range<usize>, &str)> = Vec::new();
+        for Found { place, form, is_part, .. } in found {
+            match places.last_mut() {
+                Some((last, _)) if place.start < last.end => last.end = last.end.max(place.end),
+                _ => {
+                    let secret = &self.secrets[self.search().forms[form].secret];
+                    places.push((place, if is_part { HIDDEN } else { &secret.replacement }));
+                }
+            }
+        }
+        places
+    }
+
+    fn search(&self) -> &Search {
+        self.search.get_or_init(|| Arc::new(Search::new(&self.secrets)))
+    }
+}
+
+impl fmt::Debug for Redactor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Redactor({} secrets)", self.secrets.len())
+    }
+}
+
+/// A text by which a secret is recognised: the secret itself, or what is left of it when what looks like an escape in it is undone.
+struct Form {
+    text: Vec<u8>,
+    secret: usize,
+}
+
+/// What a pattern of the automaton shows.
+struct Pattern {
+    /// The forms that are the same text, except for case.
+    forms: Vec<usize>,
+    /// The place in the form of a part; `None` of a whole secret.
+    part: Option<usize>,
+}
+
+/// A secret, or a part of one, in a text.
+struct Found {
+    place: Range<usize>,
+    form: usize,
+    /// Where in the form the part begins.
+    offset: usize,
+    is_part: bool,
+}
+
+/// A search for all secrets at once.
+struct Search {
+    automaton: AhoCorasick,
+    patterns: Vec<Pattern>,
+    forms: Vec<Form>,
+}
+
+/// The text without regard to case, and to whether a plus sign stands for a space.
+fn folded(text: &[u8]) -> Vec<u8> {
+    text.iter().map(|byte| if *byte == b'+' { b' ' } else { byte.to_ascii_lowercase() }).collect()
+}
+
+impl Search {
+    fn new(secrets: &[Secret]) -> Search {
+        let mut forms: Vec<Form> = Vec::new();
+        let (mut patterns, mut texts) = (Vec::<Pattern>::new(), Vec::new());
+        let mut of_whole: HashMap<Vec<u8>, Range<usize>> = HashMap::new();
+        for (secret, Secret { text, .. }) in secrets.iter().enumerate() {
+            let mut form = text.as_bytes().to_vec();
+            loop {
+                let of_form = of_whole.entry(folded(&form)).or_insert_with(|| {
+                    let first = patterns.len();
+                    add_pattern(&mut patterns, &mut texts, &form, None);
+                    first..patterns.len()
+                });
+                patterns[of_form.clone()].iter_mut().for_each(|pattern| pattern.forms.push(forms.len()));
+                let next = escapes(&form).map(|layer| layer.bytes);
+                forms.push(Form { text: form, secret });
+                match next.filter(|next| next.len() >= LEAST_DISTINCT && next.len() < text.len() && next.is_ascii()) {
+                    Some(next) if !forms.iter().any(|form| form.text == next) => form = next,
+                    _ => break,
+                }
+            }
+        }
+        let mut of_part: HashSet<Vec<u8>> = HashSet::new();
+        for (at, form) in forms.iter().enumerate().filter(|(_, form)| secrets[form.secret].has_parts) {
+            for (offset, part) in form.text.windows(PART).enumerate() {
+                let is_new = !of_whole.contains_key(&folded(part)) && of_part.insert(folded(part));
+                if is_new && !is_ordinary(&String::from_utf8_lossy(part)) {
+                    let first = patterns.len();
+                    add_pattern(&mut patterns, &mut texts, part, Some(offset));
+                    patterns[first..].iter_mut().for_each(|pattern| pattern.forms.push(at));
+                }
+            }
+        }
+        let automaton = AhoCorasick::builder()
+            .ascii_case_insensitive(true)
+            .match_kind(MatchKind::LeftmostLongest)
+            .build(&texts)
+            .unwrap_or_else(|_| unreachable!("the secrets of a run or a recording are by far fewer than two billion"));
+        Search { automaton, patterns, forms }
+    }
+
+    /// The secrets in a text as it is, from left to right. None overlap.
+    fn find(&self, text: &[u8], is_outermost: bool) -> Vec<Found> {
+        let mut all = Vec::new();
+        let mut at = 0;
+        while let Some(found) = self.automaton.find(Input::new(text).range(at..)) {
+            let pattern = &self.patterns[found.pattern().as_usize()];
+            let place = found.range();
+            at = place.start + 1;
+            let shown = &text[place.clone()];
+            let exact = pattern.forms.iter().find(|form| self.forms[**form].text == shown);
+            let form = match (pattern.part, exact) {
+                (None, Some(form)) if shown.len() >= LEAST_SECRET || is_outermost => *form,
+                (None, None) if shown.len() >= LEAST_DISTINCT => pattern.forms[0],
+                (Some(_), _) => pattern.forms[0],
+                _ => continue,
+            };
+            let offset = pattern.part.unwrap_or_default();
+            let rest = &self.forms[form].text[offset + shown.len()..];
+            let is_part = pattern.part.is_some();
+            let same = folded(rest).into_iter().zip(folded(&text[place.end..text.len().min(place.end + rest.len())]));
+            let more = if is_part { same.take_while(|(one, other)| one == other).count() } else { 0 };
+            at = place.end + more;
+            all.push(Found { place: place.start..at, form, offset, is_part });
+        }
+        all
+    }
+
+    /// The secrets in a text and in its layers.
+    fn find_decoded(&self, text: &[u8], depth: usize) -> Vec<Found> {
+        let mut all = self.find(text, depth == DEPTH);
+        if depth > 0 {
+            for layer in layers(text) {
+                let inside = self.find_decoded(&layer.bytes, depth - 1);
+                all.extend(inside.into_iter().map(|found| Found { place: layer.place(&found.place), ..found }));
+            }
+        }
+        all
+    }
+}
+
+/// Adds a pattern for a text, and one with spaces for its plus signs.
+fn add_pattern(patterns: &mut Vec<Pattern>, texts: &mut Vec<Vec<u8>>, text: &[u8], part: Option<usize>) {
+    let with_spaces: Vec<u8> = text.iter().map(|byte| if *byte == b'+' { b' ' } else { *byte }).collect();
+    for pattern in std::iter::once(text.to_vec()).chain((with_spaces != text).then_some(with_spaces)) {
+        patterns.push(Pattern { forms: Vec::new(), part });
+        texts.push(pattern);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,174 @@
+use base64::Engine;
+use base64::prelude::{BASE64_STANDARD, BASE64_STANDARD_NO_PAD, BASE64_URL_SAFE};
+use proptest::prelude::*;
+
+use super::*;
+
+const KEY: &str = "aB+/c\"d&e'f<9";
+
+fn redactor(key: &str) -> Redactor {
+    let mut redactor = Redactor::default();
+    redactor.hide_key(key, "${KEY}");
+    redactor
+}
+
+/// The key percent-encoded, but for these bytes.
+fn percent(key: &str, kept: impl Fn(u8) -> bool, digits: fn(u8) -> String) -> String {
+    key.bytes()
+        .map(|byte| if kept(byte) { char::from(byte).to_string() } else { format!("%{}", digits(byte)) })
+        .collect()
+}
+
+fn upper(byte: u8) -> String {
+    format!("{byte:02X}")
+}
+
+fn lower(byte: u8) -> String {
+    format!("{byte:02x}")
+}
+
+fn each(key: &str, written: fn(u8) -> String) -> String {
+    key.bytes().map(written).collect()
+}
+
+/// How a server may repeat a key: the name of the encoding, and the encoded key.
+fn echoes(key: &str) -> Vec<(&'static str, String)> {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+    let html = key.replace('&', "&amp;").replace('<', "&lt;").replace('"', "&quot;").replace('\'', "&#39;");
+    let json = serde_json::to_string(key).expect("a text");
+    vec![
+        ("as it is", key.to_owned()),
+        ("lower case", key.to_ascii_lowercase()),
+        ("upper case", key.to_ascii_uppercase()),
+        ("percent-encoded", percent(key, plain, upper)),
+        ("percent-encoded, a slash kept", percent(key, |byte| plain(byte) || byte == b'/', upper)),
+        ("percent-encoded with lower-case digits", percent(key, plain, lower)),
+        ("every byte percent-encoded", percent(key, |_| false, upper)),
+        ("percent-encoded twice", percent(&percent(key, |_| false, lower), plain, upper)),
+        ("a plus sign as a space", key.replace('+', " ")),
+        ("a plus sign as a space, percent-encoded", percent(&key.replace('+', " "), plain, upper)),
+        ("JSON", json[1..json.len() - 1].to_owned()),
+        ("JSON with an escaped slash", json[1..json.len() - 1].replace('/', r"\/")),
+        ("JSON within JSON", serde_json::to_string(&json).expect("a text")),
+        ("JSON, every character escaped", each(key, |byte| format!(r"\u{byte:04x}"))),
+        ("JSON with an escaped plus sign", json[1..json.len() - 1].replace('+', r"\u002B")),
+        ("HTML", html.clone()),
+        ("HTML with a decimal plus sign", html.replace('+', "&#43;")),
+        ("HTML with a hexadecimal plus sign", html.replace('+', "&#x2b;")),
+        ("HTML, every character as an entity", each(key, |byte| format!("&#{byte};"))),
+        ("hexadecimal", each(key, lower)),
+        ("hexadecimal in upper case", each(key, upper)),
+        ("escapes of C", each(key, |byte| format!(r"\x{byte:02x}"))),
+        ("base64", BASE64_STANDARD.encode(key)),
+        ("base64 without padding", BASE64_STANDARD_NO_PAD.encode(key)),
+        ("base64 for URLs", BASE64_URL_SAFE.encode(key)),
+        ("base64 as a user", BASE64_STANDARD.encode(format!("{key}:"))),
+        ("base64 as a password", BASE64_STANDARD.encode(format!("ab:{key}"))),
+        ("base64 after one byte", BASE64_STANDARD.encode(format!("x{key}yz"))),
+        ("base64 after the scheme", BASE64_STANDARD.encode(format!("Bearer {key}"))),
+        ("base64, percent-encoded", percent(&BASE64_STANDARD.encode(key), plain, upper)),
+        ("base64 in hexadecimal digits", each(&BASE64_STANDARD.encode(key), lower)),
+    ]
+}
+
+#[test]
+fn a_key_is_found_in_every_encoding_that_a_server_may_repeat_it_in() {
+    for (name, echo) in echoes(KEY) {
+        for (before, after) in [("", ""), ("key ", " is invalid"), ("<b>", "</b>"), ("{\"a\":\"", "\"}")] {
+            let shown = redactor(KEY).redact(&format!("{before}{echo}{after}"));
+            assert!(shown.contains("${KEY}"), "{name}: {shown}");
+            assert!(shown.starts_with(before) && shown.ends_with(after), "{name}: {shown}");
+        }
+    }
+}
+
+#[test]
+fn what_is_substituted_is_encoded_as_the_key_was() {
+    let (key, pseudonym) = ("sk-Live+4711/ab", "qv-Wmbx+0932/zt");
+    let mut substitution = Redactor::default();
+    substitution.hide_key(key, pseudonym);
+    for ((name, echo), (_, expected)) in echoes(key).into_iter().zip(echoes(pseudonym)) {
+        // Where the digits of an escape have no case, it does not matter.
+        let substituted = substitution.substitute_text(&format!("a {echo}."));
+        assert!(substituted.eq_ignore_ascii_case(&format!("a {expected}.")), "{name}: {substituted}");
+    }
+    let body = [b"\xff\x00", key.as_bytes(), b"\xfe"].concat();
+    assert_eq!(substitution.substitute(&body), [b"\xff\x00", pseudonym.as_bytes(), b"\xfe"].concat());
+}
+
+#[test]
+fn a_part_of_a_key_is_hidden_unless_it_is_a_word_or_short() {
+    let redactor = redactor("sk-available-4711-qwertz");
+    assert_eq!(
+        redactor.redact("no key sk-avai..., lable-4711-qwe, status available"),
+        "no key sk-avai..., (hidden), status available"
+    );
+    assert_eq!(redactor.redact("4711-qwertz and 11-qwert and -qwertz"), "(hidden) and (hidden) and -qwertz");
+}
+
+#[test]
+fn the_longer_of_two_secrets_is_found_and_the_one_in_the_right_case() {
+    let mut redactor = Redactor::default();
+    for (secret, replacement) in
+        [("sk-12", "${CUT}"), ("sk-123", "${KEY}"), ("Sk-Live-1", "${LIVE}"), ("sK-lIVE-1", "${OTHER}")]
+    {
+        redactor.hide(secret, replacement);
+    }
+    assert_eq!(redactor.redact("Bearer sk-123x, sk-12; sk-123"), "Bearer ${KEY}x, ${CUT}; ${KEY}");
+    assert_eq!(redactor.redact("Sk-Live-1 sK-lIVE-1 SK-LIVE-1"), "${LIVE} ${OTHER} ${LIVE}");
+}
+
+#[test]
+fn a_short_key_is_found_in_its_own_case_and_in_no_encoding_that_words_may_be() {
+    let redactor = redactor("Test");
+    assert_eq!(redactor.redact("a test, a TEST, Test, %54est"), "a test, a TEST, ${KEY}, ${KEY}");
+    let mut of_a_letter = Redactor::default();
+    of_a_letter.hide("e", "${KEY}");
+    of_a_letter.hide("sk-123", "${OTHER}");
+    assert_eq!(of_a_letter.redact("Bearer e"), "B${KEY}ar${KEY}r ${KEY}");
+    assert_eq!(of_a_letter.for_prose().redact("expected no sk-123"), "expected no ${OTHER}");
+}
+
+#[test]
+fn bytes_that_are_not_utf_8_are_kept() {
+    assert_eq!(redactor("sk-123").redact_bytes(b"\xff\x00sk-123\xfe"), b"\xff\x00${KEY}\xfe");
+}
+
+#[test]
+fn no_part_of_a_key_remains_where_a_text_is_truncated() {
+    let text = b"one sk-123 two sk-123 three";
+    for at_most in 0..=text.len() {
+        let (beginning, more) = redactor("sk-123").redact_beginning(text, at_most);
+        let shown = String::from_utf8(beginning).expect("text");
+        assert_eq!(more, at_most < text.len());
+        assert!("one ${KEY} two ${KEY} three".starts_with(&shown), "{at_most}: {shown}");
+    }
+}
+
+#[test]
+fn a_key_shows_in_no_debug_output() {
+    assert!(!format!("{:?}", redactor("sk-0451")).contains("0451"));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_part_of_any_key_is_left_in_any_encoding_anywhere(
+        // A key with what looks like an escape is another one once that is undone.
+        key in r"[!-$'-\[\]-~]{12,40}",
+        encoding in 0..31_usize,
+        before in "[ -~]{0,12}",
+        after in "[ -~]{0,12}",
+    ) {
+        let (name, echo) = echoes(&key).swap_remove(encoding);
+        let shown = redactor(&key).redact(&format!("{before} {echo} {after}"));
+        for read in std::iter::once(shown.clone().into_bytes()).chain(layers(shown.as_bytes()).into_iter().map(|layer| layer.bytes)) {
+            let read = String::from_utf8_lossy(&read).to_ascii_lowercase();
+            for part in key.to_ascii_lowercase().as_bytes().windows(PART) {
+                let part = String::from_utf8_lossy(part);
+                prop_assert!(is_ordinary(&part) || !read.contains(&*part), "{name}: {part} of {key} is in {shown}");
+            }
+        }
+    }
+}
