@@ -2,6 +2,7 @@
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
+use percent_encoding::percent_decode_str;
 
 use crate::trace::Context;
 use crate::trace::credential::{Credential, Defect};
@@ -10,8 +11,11 @@ use crate::trace::knowledge::Fact;
 
 /// Whether a text holds a key as it is, or within Basic authentication.
 fn holds(text: &str, key: &str) -> bool {
+    let unescaped = percent_decode_str(text).decode_utf8_lossy();
     let decoded = text.rsplit(' ').next().and_then(|last| BASE64_STANDARD.decode(last).ok());
-    text.contains(key) || decoded.is_some_and(|bytes| String::from_utf8_lossy(&bytes).contains(key))
+    text.contains(key)
+        || unescaped.contains(key)
+        || decoded.is_some_and(|bytes| String::from_utf8_lossy(&bytes).contains(key))
 }
 
 /// The credential of the request of an exchange, as far as its recording shows it.

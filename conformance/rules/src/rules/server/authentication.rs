@@ -6,6 +6,7 @@ use crate::request::{Credential, Defect, Operation};
 use crate::rules::needs::Needs;
 use crate::rules::{Judgement, Rule, answered};
 use crate::trace::json::Json;
+use crate::trace::knowledge::Extent;
 
 pub(crate) const RULES: &[Rule] = &[
     Rule::new("auth.valid-key", valid_key).needing(Needs::CREDENTIAL.of_run()),
@@ -19,8 +20,10 @@ pub(crate) const RULES: &[Rule] = &[
 fn valid_key(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     for entry in history.entries.iter().filter(|entry| entry.key().is_some() && entry.operation != Operation::Elsewhere)
     {
-        if let Some(status) = entry.status() {
-            judgement.require(entry, status != 401, "any status but 401 for a valid key", || answered(entry));
+        // Another refusal shows neither that the key was accepted nor that it was not.
+        if entry.succeeded() || entry.status() == Some(401) {
+            let expected = "any status but 401 for a valid key";
+            judgement.require(entry, entry.succeeded(), expected, || answered(entry));
         }
     }
 }
@@ -102,6 +105,12 @@ fn bearer_header(facts: &Facts<'_>, judgement: &mut Judgement) {
         judgement,
         "a key that does not come as a bearer token in the Authorization header",
     );
+    let is_in_query = |entry: &Entry<'_>| {
+        entry.credential == Credential::Invalid(Defect::NotBearer) && entry.exchange.request.query.is_some()
+    };
+    if facts.history.context.extent == Extent::Run && !facts.history.entries.iter().any(is_in_query) {
+        judgement.unseen = Some("not tried: the key in the query, which access logs would show".to_owned());
+    }
 }
 
 fn before_all_else(facts: &Facts<'_>, judgement: &mut Judgement) {
