@@ -53,6 +53,9 @@
 //! and send nothing. So every exchange is judged by every rule that applies to it, which makes a run cheap enough for a Free
 //! key.
 
+// What is printed goes through one gate: `cli::output` prints nothing but what `redaction::printable` has made printable.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 pub mod report;
 
 // For the programs `conform` and `cargo xtask`, and for tests.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
+use crate::redaction::urls::without_secrets;
 use crate::report::Implementation;
 use animal_store_rules::catalogue::plan::Plan;
 use animal_store_rules::catalogue::scope::Scope;
@@ -108,7 +109,9 @@ pub struct Options {
 #[non_exhaustive]
 pub enum UnusableOptions {
     /// The base URL is not valid.
-    #[error("`{0}` is not a base URL such as http://localhost:8080/v1")]
+    #[error(
+        "`{0}` is not a base URL such as http://localhost:8080/v1: give scheme, host and path, without user, query and fragment"
+    )]
     BaseUrl(String),
     /// The key cannot be sent.
     #[error(transparent)]
@@ -170,6 +173,11 @@ impl Options {
         })
     }
 
+    /// The keys: the main one, then the quota key.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &ApiKey> {
+        std::iter::once(&self.api_key).chain(&self.quota_key)
+    }
+
     /// Judges another address of the same service as well: the requests of the run are spread over all of them.
     ///
     /// # Errors
@@ -195,7 +203,7 @@ impl Transport {
 
 /// The base URL without a trailing slash; http or https, with a host, without query and fragment.
 pub(crate) fn normal_base_url(text: &str) -> Result<String, UnusableOptions> {
-    let wrong = || UnusableOptions::BaseUrl(text.to_owned());
+    let wrong = || UnusableOptions::BaseUrl(without_secrets(text));
     let url = reqwest::Url::parse(text).map_err(|_| wrong())?;
     let usable = ["http", "https"].contains(&url.scheme())
         && url.has_host()

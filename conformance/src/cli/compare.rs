@@ -10,6 +10,7 @@ use super::report_files::replace_file;
 use crate::compare::{self, Comparison, Input};
 use crate::diff::{self, Unusable};
 use crate::exit_code::ExitCode;
+use crate::redaction::printable::{Printable, printable};
 use crate::report::badge;
 
 /// Compare any number of JSON reports: requirements and choices by implementation
@@ -88,7 +89,7 @@ impl Arguments {
         if comparison.catalogues.len() > 1 {
             say("note: the reports were judged by different catalogues of requirements");
         }
-        let badge = self.badge.iter().map(|path| (path, badge::of_verdicts(&comparison.verdicts())));
+        let badge = self.badge.iter().map(|path| (path, badge::of(&comparison.verdicts())));
         let files = self.report.iter().map(|output| (&output.path, output.format.render(&comparison)));
         for (path, text) in files.chain(badge) {
             if let Err(problem) = replace_file(path, &text) {
@@ -98,11 +99,12 @@ impl Arguments {
         // Who writes files reads those.
         let quiet = !self.report.is_empty() || self.badge.is_some();
         let text = if quiet { String::new() } else { self.format.render(&comparison) };
-        print(&text, ExitCode::Success)
+        print(Printable::document(&text), ExitCode::Success)
     }
 
     fn read(&self) -> Result<Vec<Input>, Unusable> {
-        let read = |path: &PathBuf| Ok(Input { file: path.display().to_string(), report: diff::read(path)? });
+        let read =
+            |path: &PathBuf| Ok(Input { file: printable(&path.display().to_string()), report: diff::read(path)? });
         self.reports.iter().map(read).collect()
     }
 }

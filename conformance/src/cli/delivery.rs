@@ -4,6 +4,7 @@ use super::output::{print, say};
 use super::report_files::ReportFiles;
 use super::values::Printed;
 use crate::exit_code::ExitCode;
+use crate::redaction::printable::Printable;
 use crate::report::text::Detail;
 use crate::report::{self, Report};
 
@@ -11,17 +12,17 @@ use crate::report::{self, Report};
 pub(super) fn deliver(report: &Report, format: Printed, detail: Detail, files: &ReportFiles<'_>) -> ExitCode {
     let text = match format {
         Printed::Text => report::text::render_with_files(report, detail, columns(), &files.names()),
-        Printed::Report(format) => (format.render)(report),
+        Printed::Report(format) => Printable::document(&(format.render)(report)),
     };
     // What is asked for on standard output stands there alone.
     let code = if files.use_standard_output() {
-        say(text.trim_end());
+        say(text.without_end());
         report.verdict.into()
     } else {
-        print(&text, report.verdict.into())
+        print(text, report.verdict.into())
     };
     let missing = files.write(report);
-    missing.iter().for_each(|problem| say(&format!("error: {problem}")));
+    missing.iter().for_each(|problem| say(format!("error: {problem}")));
     if missing.is_empty() { code } else { ExitCode::CouldNotRun }
 }
 

@@ -6,6 +6,7 @@ use crate::cli::output::{print, usage};
 use crate::cli::values::OutputFormat;
 use crate::diff::{self, Difference, Unusable};
 use crate::exit_code::ExitCode;
+use crate::redaction::printable::Printable;
 
 /// Compare two JSON reports
 ///
@@ -33,9 +34,9 @@ impl Arguments {
             Ok(difference) => {
                 let text = match self.format.unwrap_or_default() {
                     OutputFormat::Text => diff::render(&difference),
-                    OutputFormat::Json => diff::json(&difference),
+                    OutputFormat::Json => Printable::document(&diff::json(&difference)),
                 };
-                print(&text, if difference.regression { ExitCode::Violation } else { ExitCode::Success })
+                print(text, if difference.regression { ExitCode::Violation } else { ExitCode::Success })
             }
             Err(error) => usage(&error),
         }

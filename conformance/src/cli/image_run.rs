@@ -10,8 +10,9 @@ use crate::exit_code::ExitCode;
 use crate::interrupt::Interrupt;
 use crate::options::Options;
 use crate::redaction::Redactor;
+use crate::redaction::printable::printable;
 use crate::redaction::{hide_credentials, redactor};
-use crate::report::{Implementation, Report, printable};
+use crate::report::{Implementation, Report};
 use animal_store_rules::verdict::Verdict;
 
 /// The container of a run.
@@ -59,7 +60,7 @@ impl ImageRun {
         let candidate = self.candidate.clone();
         async move {
             if let Err(warning) = candidate.remove().await {
-                say(&format!("warning: {warning}"));
+                say(format!("warning: {warning}"));
             }
         }
     }

@@ -7,6 +7,7 @@ use clap::Command;
 
 use super::output::{could_not_run, print};
 use crate::exit_code::ExitCode;
+use crate::redaction::printable::Printable;
 
 /// Print the man page, or write a page for each command
 ///
@@ -23,7 +24,7 @@ impl Arguments {
     pub(super) fn run(&self, definition: Command) -> ExitCode {
         match &self.out {
             None => match page(definition) {
-                Ok(page) => print(&page, ExitCode::Success),
+                Ok(page) => print(Printable::document(&page), ExitCode::Success),
                 Err(error) => could_not_run(&error),
             },
             Some(folder) => match write(definition, folder) {

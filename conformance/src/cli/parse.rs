@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::FromArgMatches;
+use clap::error::{ContextKind, ContextValue};
 
 use super::arguments::{Arguments, Command, command};
 use super::config::{self, Configuration};
@@ -13,6 +14,9 @@ use super::run::Invocation;
 use super::usage_error::UsageError;
 use super::values::Printed;
 use crate::exit_code::ExitCode;
+use crate::redaction::HIDDEN;
+use crate::redaction::printable::{Printable, printable};
+use crate::redaction::urls::without_secrets;
 
 /// Reads a command line, program name first, with the environment and the configuration file.
 ///
@@ -26,9 +30,9 @@ pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Invocation, Exi
     let typed = definition.clone().try_get_matches_from(&line);
     let typed = typed.map_err(|error| match config::variable_at_fault(&definition, &line) {
         Some(fault) => usage(&fault),
-        None => clap_exit(&error),
+        None => clap_exit(error),
     })?;
-    let arguments = Arguments::from_arg_matches(&typed).map_err(|error| clap_exit(&error))?;
+    let arguments = Arguments::from_arg_matches(&typed).map_err(clap_exit)?;
     if let Some(command) = &arguments.command {
         return Err(run(command, program(&line)));
     }
@@ -36,11 +40,11 @@ pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Invocation, Exi
     let folder = std::env::current_dir().unwrap_or_else(|_| PathBuf::new());
     let configuration = Configuration::new(&definition, &typed, &folder).map_err(|error| usage(&error))?;
     let (definition, whole) = configuration.complete(definition, &line);
-    let complete = definition.clone().try_get_matches_from(whole).map_err(|error| clap_exit(&error))?;
-    let mut arguments = Arguments::from_arg_matches(&complete).map_err(|error| clap_exit(&error))?;
+    let complete = definition.clone().try_get_matches_from(whole).map_err(clap_exit)?;
+    let mut arguments = Arguments::from_arg_matches(&complete).map_err(clap_exit)?;
     if arguments.show_config {
         let as_json = matches!(arguments.format, Printed::Report(format) if format.name == "json");
-        return Err(print(&configuration.show(&definition, &complete, as_json), ExitCode::Success));
+        return Err(print(configuration.show(&definition, &complete, as_json), ExitCode::Success));
     }
     configuration.finish(&mut arguments).map_err(|error| usage(&error))?;
     if arguments.base_url.is_none() && !arguments.replica.is_empty() {
@@ -54,7 +58,7 @@ pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Invocation, Exi
         return Err(usage(&UsageError::KeyWithoutTarget));
     }
     if !arguments.quiet {
-        configuration.notes().iter().for_each(|note| say(&format!("note: {note}")));
+        configuration.notes().iter().for_each(|note| say(format!("note: {note}")));
     }
     Ok(Invocation::new(program(&line), arguments))
 }
@@ -68,7 +72,9 @@ fn program(line: &[OsString]) -> String {
 fn run(command: &Command, program: String) -> ExitCode {
     match command {
         Command::Compare(compare) => compare.run(),
-        Command::Completions(completions) => print(&completions.output(super::arguments::command()), ExitCode::Success),
+        Command::Completions(completions) => {
+            print(Printable::document(&completions.output(super::arguments::command())), ExitCode::Success)
+        }
         Command::Diff(diff) => diff.run(),
         Command::Init(init) => match init.write() {
             Ok(text) => print(&text, ExitCode::Success),
@@ -80,14 +86,31 @@ fn run(command: &Command, program: String) -> ExitCode {
         Command::Proxy(proxy) => proxy.run(program),
         Command::Verify(verify) => verify.run(),
         Command::Rules(rules) => match rules.output() {
-            Ok(text) => print(&text, ExitCode::Success),
+            Ok(text) => print(text, ExitCode::Success),
             Err(error) => usage(&error),
         },
     }
 }
 
-fn clap_exit(error: &clap::Error) -> ExitCode {
+fn clap_exit(mut error: clap::Error) -> ExitCode {
     // For clap, help and version are errors that go to standard output.
-    let _nowhere_to_report = error.print();
-    if error.use_stderr() { ExitCode::Usage } else { ExitCode::Success }
+    if !error.use_stderr() {
+        return print(Printable::styled(&error.render().ansi().to_string()), ExitCode::Success);
+    }
+    if let Some(ContextValue::String(value)) = error.get(ContextKind::InvalidValue) {
+        let argument = error.get(ContextKind::InvalidArg).map(ToString::to_string).unwrap_or_default();
+        let shown = if HIDDEN_VALUES.iter().any(|option| argument.starts_with(option)) {
+            HIDDEN.to_owned()
+        } else if value.contains("://") || value.contains('@') {
+            without_secrets(value)
+        } else {
+            value.clone()
+        };
+        error.insert(ContextKind::InvalidValue, ContextValue::String(printable(&shown)));
+    }
+    say(Printable::styled(&error.render().ansi().to_string()).without_end());
+    ExitCode::Usage
 }
+
+/// The options whose values are secrets, or contain some.
+const HIDDEN_VALUES: [&str; 4] = ["--api-key", "--quota-key", "--header", "--container-env"];

@@ -2,14 +2,16 @@
 //! and for each wait.
 
 use std::fmt;
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 
+use super::output;
 use crate::events::Event;
 use crate::layout::cut;
+use crate::redaction::printable::printable;
 
 /// Shorter waits get no line of their own.
 const WORTH_A_LINE: Duration = Duration::from_secs(1);
@@ -99,9 +101,7 @@ impl Progress {
 
     /// Prints a line on standard error, above the status line.
     pub(super) fn say(&self, text: &str) {
-        let print = || {
-            let _nowhere_to_report = writeln!(anstream::stderr(), "{text}");
-        };
+        let print = || output::say(text);
         match &self.bar {
             Some(bar) => bar.suspend(print),
             None => print(),
@@ -258,7 +258,7 @@ impl State {
             (_, None) => String::new(),
         });
         parts.retain(|part| !part.is_empty());
-        cut(&parts.join(" · "), columns)
+        cut(&printable(&parts.join(" · ")).replace('\n', " "), columns)
     }
 }
 

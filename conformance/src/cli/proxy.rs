@@ -124,7 +124,7 @@ impl Arguments {
             record: trace.as_mut().and_then(|trace| trace.writer()),
             on_finding: Box::new(move |line| {
                 if !quiet {
-                    say(&format!("finding: {line}"));
+                    say(format!("finding: {line}"));
                 }
             }),
             on_notice: Box::new(move |line| {
@@ -139,9 +139,9 @@ impl Arguments {
             Err(error) => return usage(&error),
         };
         let base_url = proxy.base_url();
-        say(&format!("proxy: {base_url} passes requests on to {}", self.to));
+        say(format!("proxy: {base_url} passes requests on to {}", self.to));
         if !self.listen.ip().is_loopback() {
-            say(&format!(
+            say(format!(
                 "warning: whoever reaches this machine can send requests through {}; without --listen, only this machine can",
                 self.listen
             ));

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::values::ReportFile;
 use crate::http::errors::of_file;
+use crate::redaction::printable::Printable;
 use crate::report::Report;
 
 /// Report files that can be written, as far as can be checked beforehand.
@@ -106,7 +107,11 @@ impl<'f> ReportFiles<'f> {
     /// Writes the trace; an error message if it could not be written.
     pub(super) fn write_trace(&self, text: &str) -> Option<String> {
         let (path, way) = self.trace.as_ref()?;
-        let error = write(path, way, text).err()?;
+        let error = match way {
+            Way::StandardOutput => printed(&Printable::json(text)),
+            _ => write(path, way, text),
+        };
+        let error = error.err()?;
         Some(format!("cannot write the trace {}: {error}", path.display()))
     }
 
@@ -181,14 +186,14 @@ fn write(path: &Path, way: &Way, text: &str) -> io::Result<()> {
         Way::Replace { path, permissions } => {
             fs::create_dir_all(folder(path)).and_then(|()| replace(path, permissions.as_ref(), text))
         }
-        Way::StandardOutput => printed(text),
+        Way::StandardOutput => printed(&Printable::document(text)),
         Way::InPlace => fs::write(path, text),
     }
 }
 
 /// Prints a file on standard output. A reader that closed the pipe is no failure.
-fn printed(text: &str) -> io::Result<()> {
-    match io::stdout().write_all(text.as_bytes()) {
+fn printed(text: &Printable) -> io::Result<()> {
+    match io::stdout().write_all(text.as_str().as_bytes()) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
         other => other,
     }

@@ -2,6 +2,7 @@
 
 use crate::cli::values::OutputFormat;
 use crate::explain;
+use crate::redaction::printable::Printable;
 use animal_store_rules::catalogue::{Requirement, catalogue};
 
 /// List the requirements, or explain one
@@ -25,14 +26,14 @@ pub(super) struct Unknown(String);
 
 impl Arguments {
     /// The text to print.
-    pub(super) fn output(&self) -> Result<String, Unknown> {
+    pub(super) fn output(&self) -> Result<Printable, Unknown> {
         let format = self.format.unwrap_or_default();
         let pattern = self.id.as_deref().unwrap_or_default();
         if let Some(requirement) = catalogue().get(pattern) {
             let explanation = explain::explain(requirement);
             return Ok(match format {
                 OutputFormat::Text => explain::text(&explanation),
-                OutputFormat::Json => explain::json(&explanation),
+                OutputFormat::Json => Printable::document(&explain::json(&explanation)),
             });
         }
         let matching: Vec<&Requirement> =
@@ -42,7 +43,7 @@ impl Arguments {
         }
         Ok(match format {
             OutputFormat::Text => explain::list(&matching),
-            OutputFormat::Json => explain::json(&matching),
+            OutputFormat::Json => Printable::document(&explain::json(&matching)),
         })
     }
 }

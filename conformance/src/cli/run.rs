@@ -186,7 +186,7 @@ impl Invocation {
                 );
                 let code = if is_usage { usage(&error) } else { could_not_run(&error) };
                 if let Some(image_run) = &image_run {
-                    say(&image_run.log_tail().await);
+                    say(image_run.log_tail().await);
                 }
                 code
             }
@@ -233,11 +233,11 @@ impl Invocation {
         };
         // What was not sent may be what fails.
         if report.ended_early.is_some() || self.arguments.replay.is_some() {
-            say(&format!("{} stays as it is: the run did not send everything", path.display()));
+            say(format!("{} stays as it is: the run did not send everything", path.display()));
             return Ok(());
         }
         let removed = known_failing::prune(path, report)?;
-        say(&match removed[..] {
+        say(match removed[..] {
             [] => format!("{} stays as it is: no entry holds", path.display()),
             _ => format!("removed from {}, because they hold: {}", path.display(), removed.join(", ")),
         });

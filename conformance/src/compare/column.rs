@@ -21,6 +21,8 @@ pub struct Column {
     pub image: Option<String>,
     /// The verdict.
     pub verdict: Verdict,
+    /// Which part of the requirements the verdict is about, unless it is about all of them.
+    pub part: Option<String>,
     /// The profile.
     pub profile: Profile,
     /// Whether a broken inferred requirement is a violation.
@@ -82,6 +84,7 @@ pub(super) fn columns(latest: &[&Input], catalogues: &[CatalogueVersion]) -> Vec
             base_url: report.target.base_url.clone(),
             image: report.target.image.clone(),
             verdict: report.verdict,
+            part: report.part(),
             profile: report.profile,
             strict: report.strict,
             held: stated.pass,

@@ -38,7 +38,10 @@ fn implementations(out: &mut String, comparison: &Comparison) -> std::fmt::Resul
             "| {} | {} | {} | {} of {} | {}{strict} | {} | {} {} |",
             index + 1,
             text(&column.title),
-            column.verdict.as_str(),
+            text(&column.part.as_ref().map_or_else(
+                || column.verdict.as_str().to_owned(),
+                |part| format!("{} ({part})", column.verdict.as_str())
+            )),
             column.held,
             column.stated,
             column.profile.as_str(),

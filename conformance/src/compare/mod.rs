@@ -179,10 +179,10 @@ pub struct Pair {
 }
 
 impl Comparison {
-    /// The verdict on each implementation.
+    /// The verdict on each implementation, and which part of the requirements it is about, unless it is about all.
     #[must_use]
-    pub fn verdicts(&self) -> Vec<Verdict> {
-        self.implementations.iter().map(|column| column.verdict).collect()
+    pub fn verdicts(&self) -> Vec<(Verdict, Option<String>)> {
+        self.implementations.iter().map(|column| (column.verdict, column.part.clone())).collect()
     }
 }
 

@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
+use serde_json::Value;
 
+use crate::redaction::printable::printable;
 use crate::report::{Report, SCHEMA_VERSION};
 
 /// A file that is not a report that can be compared.
@@ -57,5 +59,17 @@ pub fn read(path: &Path) -> Result<Report, Unusable> {
     if schema_version != u64::from(SCHEMA_VERSION) {
         return Err(Unusable::OtherVersion { path: path.to_owned(), version: schema_version });
     }
-    serde_json::from_str(&text).map_err(no_report)
+    let mut report: Value = serde_json::from_str(&text).map_err(no_report)?;
+    make_printable(&mut report);
+    serde_json::from_value(report).map_err(no_report)
+}
+
+/// Makes every text of a document printable: a file may contain anything.
+pub(crate) fn make_printable(value: &mut Value) {
+    match value {
+        Value::String(text) => *text = printable(text),
+        Value::Array(items) => items.iter_mut().for_each(make_printable),
+        Value::Object(members) => members.iter_mut().for_each(|(_, value)| make_printable(value)),
+        _ => {}
+    }
 }

@@ -6,7 +6,7 @@ use anstyle::{AnsiColor, Style};
 
 use super::{Change, Difference, Kind, Side};
 use crate::layout;
-use crate::report::printable;
+use crate::redaction::printable::{Printable, printable};
 use animal_store_rules::verdict::Status;
 
 const GREEN: Style = AnsiColor::Green.on_default();
@@ -20,11 +20,11 @@ const WIDTH: usize = 80;
 
 /// The difference with ANSI colours; a stream that is no terminal strips them.
 #[must_use]
-pub fn render(difference: &Difference) -> String {
+pub fn render(difference: &Difference) -> Printable {
     let mut out = String::new();
     // Writing to a String cannot fail.
     let _infallible = write(&mut out, difference);
-    out
+    Printable::styled(&out)
 }
 
 fn write(out: &mut String, difference: &Difference) -> std::fmt::Result {

@@ -7,6 +7,7 @@ use std::fmt::Write;
 use anstyle::Style;
 use serde::Serialize;
 
+use crate::redaction::printable::Printable;
 use crate::report::{self, Presentation, ReportedExchange};
 use animal_store_rules::catalogue::{Level, Party, Requirement, catalogue};
 
@@ -48,11 +49,11 @@ pub fn json(document: &impl Serialize) -> String {
 
 /// The requirements by section, a line each, with ANSI styles.
 #[must_use]
-pub fn list(requirements: &[&Requirement]) -> String {
+pub fn list(requirements: &[&Requirement]) -> Printable {
     let mut out = String::new();
     // Writing to a String cannot fail.
     let _infallible = write_list(&mut out, requirements);
-    out
+    Printable::styled(&out)
 }
 
 fn write_list(out: &mut String, requirements: &[&Requirement]) -> std::fmt::Result {
@@ -78,11 +79,11 @@ fn write_list(out: &mut String, requirements: &[&Requirement]) -> std::fmt::Resu
 
 /// An explanation as text, with ANSI styles.
 #[must_use]
-pub fn text(explanation: &Explanation) -> String {
+pub fn text(explanation: &Explanation) -> Printable {
     let mut out = String::new();
     // Writing to a String cannot fail.
     let _infallible = write_text(&mut out, explanation);
-    out
+    Printable::styled(&out)
 }
 
 fn write_text(out: &mut String, explanation: &Explanation) -> std::fmt::Result {

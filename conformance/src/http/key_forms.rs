@@ -23,6 +23,12 @@ pub(crate) fn with_another_end(key: &str) -> String {
     with_another_character(key, key.len() - 1)
 }
 
+/// The key percent-encoded, as a value in a query.
+pub(crate) fn percent_encoded(key: &str) -> String {
+    let is_kept = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+    key.bytes().map(|b| if is_kept(b) { char::from(b).to_string() } else { format!("%{b:02X}") }).collect()
+}
+
 /// The key as user name and as password of Basic authentication.
 pub(crate) fn basic(key: &str) -> String {
     format!("Basic {}", BASE64_STANDARD.encode(format!("{key}:{key}")))

@@ -4,7 +4,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::options::Transport;
-use crate::redaction::without_password;
+use crate::redaction::Redactor;
+use crate::redaction::printable::printable;
+use crate::redaction::urls::without_secrets;
 use animal_store_rules::request::credential_of;
 use animal_store_rules::trace::exchange::{Exchange, Failure, FailureKind, Outcome, Request};
 use animal_store_rules::trace::keys::ApiKey;
@@ -122,6 +124,26 @@ pub enum Unusable {
     },
 }
 
+impl Unusable {
+    /// The error with secrets replaced in what a server, or the system, said.
+    #[must_use]
+    pub(crate) fn redacted(mut self, redactor: &Redactor) -> Unusable {
+        match &mut self {
+            Unusable::NothingThere { detail, .. }
+            | Unusable::NoSocket { detail, .. }
+            | Unusable::Unresolved { detail, .. }
+            | Unusable::NoProxy { detail, .. }
+            | Unusable::Tls { detail, .. }
+            | Unusable::NoAnswer { detail, .. }
+            | Unusable::AnotherPlace { detail, .. }
+            | Unusable::Limited { reason: detail } => *detail = printable(&redactor.redact(detail)),
+            Unusable::Replica(unusable) => **unusable = unusable.clone().redacted(redactor),
+            Unusable::KeyRefused { .. } | Unusable::QuotaKeyRefused { .. } => {}
+        }
+        self
+    }
+}
+
 fn after(waited: &Duration) -> String {
     if waited.is_zero() { String::new() } else { format!(" within {} s", waited.as_secs()) }
 }
@@ -189,7 +211,7 @@ impl Target {
     ) -> Target {
         Target {
             base_url: context.address_of(request).to_owned(),
-            proxy: transport.proxy.as_deref().map(without_password),
+            proxy: transport.proxy.as_deref().map(without_secrets),
             unix_socket: transport.unix_socket.clone(),
             key,
             waited,

@@ -12,7 +12,7 @@ use super::tee::Copied;
 use super::traffic::Ticket;
 use animal_store_rules::trace::exchange::{Body, Exchange, Failure, Outcome, Request, Response};
 use animal_store_rules::trace::knowledge::{Carrier, Fact, Knowledge};
-use animal_store_rules::trace::recording::sample::is_needed;
+use animal_store_rules::trace::recording::sample::is_read;
 use jiff::{SignedDuration, Timestamp};
 
 /// A request that has passed: what is kept of it, its body apart.
@@ -77,7 +77,7 @@ impl Asked {
         arrived: Timestamp,
     ) -> Option<Asked> {
         let target = parts.uri.path_and_query().map_or("/", |target| target.as_str());
-        let is_kept = |name: &HeaderName| [AUTHORIZATION, CONTENT_TYPE].contains(name) || is_needed(name.as_str());
+        let is_kept = |name: &HeaderName| *name == CONTENT_TYPE || is_read(name.as_str());
         let mut reserved = log.reserve();
         if !reserved.grow(target.len() + Fields::size(&parts.headers, is_kept)) {
             return None;
@@ -199,8 +199,12 @@ impl Asked {
         match <[String; 1]>::try_from(credentials) {
             Ok([value]) if value.is_ascii() => request.authorization = Some(value),
             Err(none) if none.is_empty() => {}
-            // Which of several counts, nobody knows.
-            _ => known.withheld.insert(Fact::Credential),
+            // Which of several counts, nobody knows. Each is a secret.
+            several => {
+                known.withheld.insert(Fact::Credential);
+                let values = several.map_or_else(|values| values, Vec::from);
+                request.headers.extend(values.into_iter().map(|value| (AUTHORIZATION.to_string(), value)));
+            }
         }
         match (body.filter(|_| !self.is_coded), content_types.into_iter().next()) {
             (Some(bytes), _) if bytes.is_empty() => {}

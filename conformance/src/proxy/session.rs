@@ -12,7 +12,6 @@ use animal_store_rules::catalogue::Level;
 use animal_store_rules::trace::Trace;
 use animal_store_rules::trace::exchange::Exchange;
 use animal_store_rules::trace::knowledge::Extent;
-use animal_store_rules::trace::recording::sample::{self, Pseudonyms};
 use animal_store_rules::trace::recording::{Head, Writer, lines};
 use animal_store_rules::verdict::RequirementVerdict;
 use animal_store_rules::verdict::findings::{Finding, kind};
@@ -24,8 +23,9 @@ use super::part::divided;
 use super::tee::Copied;
 use super::traffic::{Ticket, Traffic};
 use super::{Outcome, Settings};
-use crate::recorded::{Conclusion, LONGEST_PART, PART, PART_EXCHANGES, pseudonyms, weight};
-use crate::report::{at_most, printable};
+use crate::recorded::{Conclusion, LONGEST_PART, PART, PART_EXCHANGES, weight};
+use crate::redaction::printable::printable;
+use crate::report::at_most;
 
 /// The approximate size of an exchange without its bodies.
 const BESIDE_BODIES: usize = 2048;
@@ -117,7 +117,6 @@ impl Session {
         let mut judge = Judge {
             base_url,
             conclusion,
-            pseudonyms: pseudonyms(),
             traffic,
             lost,
             is_closing: Arc::clone(&is_closing),
@@ -139,7 +138,7 @@ impl Session {
             judge.run(&received);
             let notes = judge.notes();
             // The command that sent the requests may contain their keys.
-            let rerun_command = judge.pseudonyms.hide(&rerun_command);
+            let rerun_command = judge.conclusion.redactor().redact(&rerun_command);
             (judge.conclusion, judge.record.error, notes, rerun_command)
         })?;
         Ok((Session { thread, is_closing }, log))
@@ -196,7 +195,6 @@ impl Recorder {
 struct Judge {
     base_url: String,
     conclusion: Conclusion,
-    pseudonyms: Pseudonyms,
     traffic: Arc<Traffic>,
     /// Exchanges for which there was no memory since the last look.
     lost: Arc<AtomicUsize>,
@@ -311,7 +309,7 @@ impl Judge {
         self.samples += usize::from(self.extent == Extent::Sample);
         let context = self.conclusion.context(&self.base_url, self.extent);
         self.extent = Extent::Conversation;
-        let trace = sample::trace(context, part, &mut self.pseudonyms);
+        let trace = self.conclusion.sample(context, part);
         self.record.write(|| trace.exchanges.iter().map(lines::line).collect());
         let verdicts = self.conclusion.add(trace);
         for (verdict, finding) in verdicts.iter().flat_map(of_finding) {
@@ -327,7 +325,7 @@ impl Judge {
         }
         self.looked_at = count;
         let context = self.conclusion.context(&self.base_url, self.extent);
-        let trace: Trace = sample::trace(context, self.pending[..count].to_vec(), &mut self.pseudonyms);
+        let trace: Trace = self.conclusion.sample(context, self.pending[..count].to_vec());
         let verdicts = self.conclusion.preview(&trace);
         for (verdict, finding) in verdicts.iter().flat_map(of_finding) {
             self.show(verdict, finding);

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use animal_store_rules::catalogue::plan::Plan;
 use animal_store_rules::catalogue::scope::{Scope, Side};
 use animal_store_rules::rules::Memory;
+use animal_store_rules::trace::exchange::Exchange;
 use animal_store_rules::trace::knowledge::Extent;
+use animal_store_rules::trace::recording::sample::{self, Pseudonyms};
 use animal_store_rules::trace::{Context, Trace};
 use animal_store_rules::verdict::{self, RequirementVerdict};
 use jiff::tz::TimeZone;
@@ -13,6 +15,8 @@ use jiff::tz::TimeZone;
 use super::terms::Terms;
 use super::totals::Totals;
 use crate::options::Options;
+#[cfg(feature = "cli")]
+use crate::redaction::Redactor;
 use crate::report::{self, Recording, Remarks, Report};
 
 /// Parts of recorded traffic that were judged, and what is to be said of them.
@@ -25,12 +29,17 @@ pub(crate) struct Conclusion {
     base_urls: Vec<String>,
     /// What the clients know from the parts so far.
     memory: Memory,
+    /// Of all parts: a server may repeat a key in a later one.
+    pseudonyms: Pseudonyms,
 }
 
 impl Conclusion {
     /// Nothing judged yet.
     pub(crate) fn new(terms: Terms) -> Conclusion {
         let side = terms.side;
+        // Pseudonyms differ from those of other recordings.
+        let mut rng = fastrand::Rng::new();
+        let pseudonyms = Pseudonyms::new((0..4).map(|_| rng.lowercase()).collect::<String>());
         Conclusion {
             terms,
             side,
@@ -38,6 +47,7 @@ impl Conclusion {
             notes: Vec::new(),
             base_urls: Vec::new(),
             memory: Memory::default(),
+            pseudonyms,
         }
     }
 
@@ -88,6 +98,17 @@ impl Conclusion {
         self.base_urls.push(base_url.to_owned());
     }
 
+    /// The redactor for every secret of the parts so far.
+    #[cfg(feature = "cli")]
+    pub(crate) fn redactor(&self) -> &Redactor {
+        self.pseudonyms.redactor()
+    }
+
+    /// Makes a sample of exchanges that were recorded with keys.
+    pub(crate) fn sample(&mut self, context: Context, exchanges: Vec<Exchange>) -> Trace {
+        sample::trace(context, exchanges, &mut self.pseudonyms)
+    }
+
     /// Judges a part; the verdicts on it.
     pub(crate) fn add(&mut self, trace: Trace) -> Vec<RequirementVerdict> {
         let scope = self.scope();
@@ -135,6 +156,7 @@ impl Conclusion {
         let mut recording = Recording {
             requests: self.totals.exchanges,
             requests_with_key: self.totals.with_key,
+            refused: self.totals.refused,
             created: self.totals.created,
             first: self.totals.first,
             last: self.totals.last,
@@ -149,6 +171,6 @@ impl Conclusion {
         }
         let trace = Trace { context, exchanges };
         let remarks = Remarks { notes: self.notes, ..Remarks::default() };
-        report::assemble_recorded(&trace, &verdicts, &options, remarks, recording)
+        report::assemble_recorded(&trace, &verdicts, &options, remarks, recording, self.pseudonyms.redactor())
     }
 }

@@ -15,7 +15,7 @@ mod verify;
 pub(crate) use conclusion::Conclusion;
 pub use judge::judge;
 #[cfg(feature = "cli")]
-pub(crate) use parts::{LONGEST_PART, PART, PART_EXCHANGES, pseudonyms, weight};
+pub(crate) use parts::{LONGEST_PART, PART, PART_EXCHANGES, weight};
 pub(crate) use record::head;
 pub use record::record;
 pub use terms::Terms;

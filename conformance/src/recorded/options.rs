@@ -59,7 +59,7 @@ impl RunOptions {
             known_failing_file: invoked.known_failing.clone(),
             known_failing: options.known_failing.toml(),
             ca_cert: invoked.ca_cert.clone(),
-            proxy: transport.proxy.as_deref().map(crate::redaction::without_password),
+            proxy: transport.proxy.as_deref().map(crate::redaction::urls::without_secrets),
             unix_socket: transport.unix_socket.clone(),
             headers: transport.headers.clone(),
             plan: options.plan.as_ref().map(ToString::to_string),

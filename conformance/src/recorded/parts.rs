@@ -7,7 +7,6 @@ use animal_store_rules::trace::exchange::Exchange;
 use animal_store_rules::trace::json::{MAX_VALUES, count_values};
 use animal_store_rules::trace::knowledge::Extent;
 use animal_store_rules::trace::recording::Head;
-use animal_store_rules::trace::recording::sample::{self, Pseudonyms};
 use animal_store_rules::trace::{Context, Trace};
 
 use super::conclusion::Conclusion;
@@ -40,13 +39,11 @@ pub(super) struct Parts<'c> {
     is_divided: bool,
     /// How much the present part is, where the recording says so.
     extent: Option<Extent>,
-    pseudonyms: Pseudonyms,
 }
 
 impl<'c> Parts<'c> {
     pub(super) fn new(conclusion: &'c mut Conclusion) -> Parts<'c> {
-        let pseudonyms = pseudonyms();
-        Parts { conclusion, pending: Vec::new(), bytes: 0, is_divided: false, extent: None, pseudonyms }
+        Parts { conclusion, pending: Vec::new(), bytes: 0, is_divided: false, extent: None }
     }
 
     pub(super) fn conclusion(&mut self) -> &mut Conclusion {
@@ -106,7 +103,7 @@ impl<'c> Parts<'c> {
             None => context.extent,
         };
         if !self.pending.is_empty() {
-            let trace = sample::trace(context, std::mem::take(&mut self.pending), &mut self.pseudonyms);
+            let trace = self.conclusion.sample(context, std::mem::take(&mut self.pending));
             self.bytes = 0;
             let _added = self.conclusion.add(trace);
         }
@@ -144,10 +141,4 @@ impl Run {
 pub(crate) fn weight(exchange: &Exchange) -> usize {
     let values = exchange.response().map_or(0, |response| count_values(&response.body).min(MAX_VALUES));
     size(exchange) + 64 * values
-}
-
-/// Pseudonyms that differ from those of other recordings.
-pub(crate) fn pseudonyms() -> Pseudonyms {
-    let mut rng = fastrand::Rng::new();
-    Pseudonyms::new((0..4).map(|_| rng.lowercase()).collect::<String>())
 }

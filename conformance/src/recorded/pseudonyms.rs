@@ -8,20 +8,21 @@ use fastrand::Rng;
 
 use crate::http::key_forms::REPLACEMENTS;
 use crate::options::Options;
-use crate::redaction::{Redactor, VARIABLES, derived_alike, is_credential, key_forms_of};
+use crate::redaction::{Redactor, VARIABLES, derived_alike, further_secrets, key_forms_of};
 use crate::report::without_its_value;
 use animal_store_rules::trace::Trace;
 use animal_store_rules::trace::exchange::{Exchange, Outcome, Request};
 use animal_store_rules::trace::keys::ApiKey;
 
-/// The trace and the options of a run with pseudonyms in place of keys, and of the values of header fields that may be credentials.
+/// The trace and the options of a run with pseudonyms in place of keys, and of the values of its own header fields.
 pub(super) fn without_secrets(trace: &Trace, options: &Options) -> (Trace, Options) {
     // Of the seed, so that the recording of a run is the same each time.
     let mut rng = Rng::with_seed(options.seed);
     let mut substitution = Redactor::default();
-    let mut options = options.clone();
-    for key in std::iter::once(&mut options.api_key).chain(&mut options.quota_key) {
+    let mut replaced = options.clone();
+    for key in std::iter::once(&mut replaced.api_key).chain(&mut replaced.quota_key) {
         let pseudonym = alike(key.reveal(), &mut rng);
+        substitution.hide_key(key.reveal(), &*pseudonym);
         let (forms, replacements) = (key_forms_of(key.reveal(), ""), key_forms_of(&pseudonym, ""));
         for ((form, _), (replacement, _)) in forms.iter().zip(replacements) {
             substitution.hide(form, replacement);
@@ -35,30 +36,29 @@ pub(super) fn without_secrets(trace: &Trace, options: &Options) -> (Trace, Optio
             *key = pseudonym;
         }
     }
-    for (name, value) in &mut options.transport.headers {
-        if is_credential(name) && !value.is_empty() {
-            let pseudonym = alike(value, &mut rng);
-            substitution.hide(value, &*pseudonym);
-            *value = pseudonym;
-        }
+    for secret in further_secrets(options) {
+        substitution.hide_key(secret, alike(secret, &mut rng));
     }
-    let implementation = &mut options.implementation;
+    for (_, value) in &mut replaced.transport.headers {
+        *value = substitution.replacement(value).map_or_else(|| alike(value, &mut rng), str::to_owned);
+    }
+    let implementation = &mut replaced.implementation;
     for text in [&mut implementation.name, &mut implementation.version, &mut implementation.url].into_iter().flatten() {
-        *text = substitution.redact(text);
+        *text = substitution.substitute_text(text);
     }
     let mut trace = trace.clone();
-    trace.context.keys = std::iter::once(&options.api_key).chain(&options.quota_key).cloned().collect();
-    trace.exchanges.iter_mut().for_each(|exchange| substitute(exchange, &substitution));
-    (trace, options)
+    trace.context.keys = replaced.keys().cloned().collect();
+    trace.exchanges.iter_mut().for_each(|exchange| substitute(exchange, &|text| substitution.substitute(text)));
+    (trace, replaced)
 }
 
 /// The exchanges of an archive of a run with pseudonyms in place of the expansions that stand for keys there. The options are those of the
 /// run, with pseudonyms.
 pub(super) fn restored(mut exchanges: Vec<Exchange>, options: &Options) -> Vec<Exchange> {
     let mut restoration = Redactor::default();
-    let keys = std::iter::once(&options.api_key).chain(&options.quota_key);
-    for (key, variable) in keys.zip(VARIABLES) {
+    for (key, variable) in options.keys().zip(VARIABLES) {
         let key = key.reveal();
+        restoration.hide(&format!("${{{variable}}}"), key);
         for (form, expansion) in key_forms_of(key, variable) {
             restoration.hide(&expansion, form);
         }
@@ -67,26 +67,27 @@ pub(super) fn restored(mut exchanges: Vec<Exchange>, options: &Options) -> Vec<E
             restoration.hide(&format!(r#"$(printf %s "${{{variable}}}" | cut -c{}-)"#, at + 1), &key[at..]);
         }
     }
-    exchanges.iter_mut().for_each(|exchange| substitute(exchange, &restoration));
+    exchanges.iter_mut().for_each(|exchange| substitute(exchange, &|text| restoration.redact_bytes(text)));
     exchanges
 }
 
-/// Puts pseudonyms in place of secrets.
-fn substitute(exchange: &mut Exchange, substitution: &Redactor) {
-    let replace = |text: &mut String| *text = substitution.redact(text);
+/// Puts something else in place of secrets, wherever an exchange may contain one.
+fn substitute(exchange: &mut Exchange, replaced: &dyn Fn(&[u8]) -> Vec<u8>) {
+    let replace = |text: &mut String| *text = String::from_utf8_lossy(&replaced(text.as_bytes())).into_owned();
     replace(&mut exchange.step);
     let Request { path, query, authorization, headers, body, .. } = &mut exchange.request;
     replace(path);
     query.iter_mut().chain(authorization).for_each(replace);
     headers.iter_mut().for_each(|(_, value)| replace(value));
     if let Some(body) = body {
-        body.bytes = substitution.redact_bytes(&body.bytes);
+        body.bytes = replaced(&body.bytes);
     }
     match &mut exchange.outcome {
         Outcome::Failed(failure) => replace(&mut failure.detail),
         Outcome::Response(response) => {
-            response.body = substitution.redact_bytes(&response.body);
+            response.body = replaced(&response.body);
             for (name, value) in &mut response.headers {
+                replace(name);
                 replace(value);
                 if name == "set-cookie" {
                     *value = without_its_value(value);

@@ -31,6 +31,8 @@ pub(super) struct Totals {
     pub(super) exchanges: usize,
     /// How many of them came with a key that the server may count them against.
     pub(super) with_key: usize,
+    /// How many of those were refused with 429.
+    pub(super) refused: usize,
     /// How many animals were created.
     pub(super) created: usize,
     /// When the first was sent.
@@ -65,7 +67,9 @@ impl Totals {
         for mut exchange in exchanges {
             exchange.number += offset;
             self.exchanges += 1;
-            self.with_key += usize::from(!credential_of(&exchange, &context).is_invalid());
+            let comes_with_key = !credential_of(&exchange, &context).is_invalid();
+            self.with_key += usize::from(comes_with_key);
+            self.refused += usize::from(comes_with_key && exchange.status() == Some(429));
             self.created += usize::from(exchange.request.method == "POST" && exchange.status() == Some(201));
             self.first = Some(self.first.map_or(exchange.sent_at, |first| first.min(exchange.sent_at)));
             self.last = Some(self.last.map_or(exchange.received_at, |last| last.max(exchange.received_at)));

@@ -8,14 +8,16 @@ use super::findings::at_most;
 use super::fleet;
 use super::identity::{CatalogueVersion, Implementation};
 use super::model::{
-    Choice, Evidence, Intermittent, LikelyCause, Report, RequirementReport, SCHEMA_VERSION, SectionCoverage, Tally,
-    Target, Tool, WindowPoint,
+    Choice, Evidence, Intermittent, LikelyCause, Report, RequirementReport, SCHEMA_VERSION, SectionCoverage, Selection,
+    Tally, Target, Tool, WindowPoint,
 };
 use super::presentation::Presentation;
 use super::recorded_exchange::RecordedExchange;
 use super::replica::Attribution;
 use super::rerun_command;
 use crate::options::Options;
+use crate::redaction::Redactor;
+use animal_store_rules::catalogue::scope::Profile;
 use animal_store_rules::catalogue::{Level, catalogue};
 use animal_store_rules::fleet::Fleet;
 use animal_store_rules::rules::alike::Share;
@@ -46,14 +48,23 @@ pub(crate) struct Remarks {
 /// Assembles a report.
 #[must_use]
 pub(crate) fn assemble(trace: &Trace, verdicts: &[RequirementVerdict], options: &Options, remarks: Remarks) -> Report {
+    assemble_with(trace, verdicts, options, remarks, &Presentation::of_run(trace, options))
+}
+
+fn assemble_with(
+    trace: &Trace,
+    verdicts: &[RequirementVerdict],
+    options: &Options,
+    remarks: Remarks,
+    presentation: &Presentation<'_>,
+) -> Report {
     let first = trace.exchanges.first().map(|exchange| exchange.sent_at);
     let last = trace.exchanges.last().map(|exchange| exchange.received_at);
     let duration = first.zip(last).map_or(0, |(first, last)| last.duration_since(first).as_millis());
-    let presentation = Presentation::of_run(trace, options);
     let exchanges: Vec<RecordedExchange> =
         trace.exchanges.iter().map(|exchange| presentation.exchange(exchange)).collect();
     let requirements: Vec<RequirementReport> =
-        verdicts.iter().map(|verdict| requirement(trace, &exchanges, &presentation, verdict, options.strict)).collect();
+        verdicts.iter().map(|verdict| requirement(trace, &exchanges, presentation, verdict, options.strict)).collect();
     let created = trace.exchanges.iter().filter(|e| e.request.method == "POST" && e.status() == Some(201)).count();
     Report {
         schema_version: SCHEMA_VERSION,
@@ -61,9 +72,10 @@ pub(crate) fn assemble(trace: &Trace, verdicts: &[RequirementVerdict], options: 
         verdict: overall(verdicts, options.strict, trace.context.unfinished.is_empty()),
         specification: catalogue().specification.clone(),
         catalogue: CatalogueVersion { version: catalogue().version.clone(), digest: catalogue().digest().to_owned() },
+        selection: selection(verdicts, options),
         target: Target {
             base_url: presentation.own(&trace.context.base_url),
-            implementation: implementation(&presentation, &options.implementation),
+            implementation: implementation(presentation, &options.implementation),
             image: None,
             plan: options.plan.as_ref().map(ToString::to_string),
         },
@@ -75,22 +87,38 @@ pub(crate) fn assemble(trace: &Trace, verdicts: &[RequirementVerdict], options: 
         started_at: first.map(|time| time.to_string()),
         requests: trace.exchanges.len(),
         requests_with_key: trace.exchanges.iter().filter(|exchange| presentation.comes_with_key(exchange)).count(),
+        refused: trace.exchanges.iter().filter(|exchange| presentation.is_refusal(exchange)).count(),
         created,
         duration_ms: u64::try_from(duration).unwrap_or_default(),
         unfinished: trace.context.unfinished.iter().map(|part| part.to_string()).collect(),
-        ended_early: remarks.ended_early,
-        notes: remarks.notes,
+        ended_early: remarks.ended_early.map(|reason| presentation.own(&reason)),
+        notes: remarks.notes.iter().map(|note| presentation.own(note)).collect(),
         transcript_diff: remarks.transcript_diff.map(|diff| presentation.own(&diff)),
         candidate_log: None,
-        replicas: fleet::replicas(trace, remarks.fleet.as_ref(), verdicts, &presentation),
-        causes: remarks.causes.into_iter().map(|cause| likely(&presentation, cause)).collect(),
+        replicas: fleet::replicas(trace, remarks.fleet.as_ref(), verdicts, presentation),
+        causes: remarks.causes.into_iter().map(|cause| likely(presentation, cause)).collect(),
         gap_profile: requirements.iter().filter_map(choice).collect(),
         coverage: coverage(&requirements),
         requirements,
-        timeline: trace.exchanges.iter().filter_map(|exchange| window_point(&presentation, exchange)).collect(),
+        timeline: trace.exchanges.iter().filter_map(|exchange| window_point(presentation, exchange)).collect(),
         exchanges,
         head: None,
     }
+}
+
+/// What the verdict is about, and the options that say so.
+fn selection(verdicts: &[RequirementVerdict], options: &Options) -> Selection {
+    let can_fail = || verdicts.iter().filter(|verdict| verdict.requirement.level != Level::Open);
+    let (selected, requirements) = (can_fail().filter(|verdict| verdict.selected).count(), can_fail().count());
+    let scope = &options.scope;
+    let mut by = Vec::new();
+    if selected < requirements {
+        by.extend((scope.profile != Profile::Full).then(|| format!("--profile {}", scope.profile.as_str())));
+        by.extend(scope.only.iter().map(|id| format!("--only {id}")));
+        by.extend(scope.skip.iter().map(|id| format!("--skip {id}")));
+        by.extend(options.replay.map(|case| format!("--replay {case}")));
+    }
+    Selection { selected, requirements, by }
 }
 
 fn implementation(presentation: &Presentation<'_>, given: &Implementation) -> Implementation {
@@ -110,6 +138,8 @@ pub(crate) struct Recording {
     pub requests: usize,
     /// How many of them came with a key that the server may count them against.
     pub requests_with_key: usize,
+    /// How many of those were refused with 429.
+    pub refused: usize,
     /// How many animals were created.
     pub created: usize,
     /// When the first was sent.
@@ -122,7 +152,7 @@ pub(crate) struct Recording {
     pub rerun_command: String,
 }
 
-/// Assembles a report on recorded traffic.
+/// Assembles a report on recorded traffic, whose secrets this redactor knows.
 #[must_use]
 pub(crate) fn assemble_recorded(
     trace: &Trace,
@@ -130,14 +160,17 @@ pub(crate) fn assemble_recorded(
     options: &Options,
     remarks: Remarks,
     recording: Recording,
+    secrets: &Redactor,
 ) -> Report {
-    let mut report = assemble(trace, verdicts, options, remarks);
+    let presentation = Presentation::of_traffic(trace, options, secrets.clone());
+    let mut report = assemble_with(trace, verdicts, options, remarks, &presentation);
     let duration =
         recording.first.zip(recording.last).map_or(0, |(first, last)| last.duration_since(first).as_millis());
     report.duration_ms = u64::try_from(duration).unwrap_or_default();
     report.started_at = recording.first.map(|time| time.to_string());
     report.requests = recording.requests;
     report.requests_with_key = recording.requests_with_key;
+    report.refused = recording.refused;
     report.created = recording.created;
     report.rerun_command = recording.rerun_command;
     for requirement in &mut report.requirements {

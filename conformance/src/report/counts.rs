@@ -28,6 +28,27 @@ impl Report {
         total
     }
 
+    /// Which part of the requirements the verdict is about, unless it is about all of them: `1 of 70 requirements selected, by --only
+    /// orders.exists`.
+    #[must_use]
+    pub fn part(&self) -> Option<String> {
+        let can_fail = || self.requirements.iter().filter(|requirement| requirement.level != Level::Open);
+        let selected = can_fail().filter(|requirement| requirement.selected).count();
+        let by = match &self.selection.by[..] {
+            [] => String::new(),
+            options => format!(", by {}", options.join(" ")),
+        };
+        (selected < can_fail().count())
+            .then(|| format!("{selected} of {} requirements selected{by}", can_fail().count()))
+    }
+
+    /// The verdict, and which part of the requirements it is about: `conforms (1 of 70 requirements selected, by --only orders.exists)`.
+    #[must_use]
+    pub(super) fn verdict_shown(&self) -> String {
+        let part = self.part().map_or_else(String::new, |part| format!(" ({part})"));
+        format!("{}{part}", self.verdict.as_str())
+    }
+
     /// Which side was judged, to follow the profile in a line; nothing of a run's only one.
     pub(super) fn side_judged(&self) -> &'static str {
         match self.side {

@@ -41,15 +41,17 @@ pub fn render(report: &Report) -> String {
         environment: Environment {
             report_name: headline(report),
             app_name: &report.target.base_url,
-            healthy: report.verdict == Verdict::Conforms,
+            healthy: report.verdict == Verdict::Conforms && report.part().is_none(),
         },
         extra: BTreeMap::from([
             ("verdict", report.verdict.as_str().into()),
+            ("selection", report.part().into()),
             ("seed", report.seed.into()),
             ("profile", report.profile.as_str().into()),
             ("side", report.side.as_str().into()),
             ("strict", report.strict.into()),
             ("requests", report.requests.into()),
+            ("refused", report.refused.into()),
             ("created", report.created.into()),
             ("causes", report.causes.iter().map(|cause| cause.sentence.as_str()).collect()),
             ("identity", report.identity().into_iter().collect()),

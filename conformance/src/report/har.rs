@@ -20,10 +20,11 @@ pub fn render(report: &Report) -> String {
     super::json::pretty(&Archive { log })
 }
 
-/// The target, the seed, and what was judged by what.
+/// The target, the selection, the seed, and what was judged by what.
 fn about(report: &Report) -> String {
     let facts = report.identity().into_iter().map(|(name, value)| format!("; {name}: {value}"));
-    format!("{}, seed {}{}", report.target.base_url, report.seed, facts.collect::<String>())
+    let part = report.part().map_or_else(String::new, |part| format!(", {part}"));
+    format!("{}{part}, seed {}{}", report.target.base_url, report.seed, facts.collect::<String>())
 }
 
 #[derive(Serialize)]

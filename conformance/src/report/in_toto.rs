@@ -50,10 +50,11 @@ fn subject(report: &Report) -> Option<Value> {
     Some(json!({"name": name, "digest": {digest.algorithm.as_str(): digest.hex}}))
 }
 
-/// Only a complete run without a defect has passed.
+/// Only a complete run of all requirements without a defect has passed. Where only some were selected, a policy that reads nothing but the
+/// result must not take it for more than it is.
 fn result(report: &Report) -> &'static str {
     match report.verdict {
-        Verdict::Conforms if tests(report, "warned").is_empty() => "PASSED",
+        Verdict::Conforms if tests(report, "warned").is_empty() && report.part().is_none() => "PASSED",
         Verdict::Conforms => "WARNED",
         Verdict::Violates | Verdict::Incomplete => "FAILED",
     }
@@ -69,14 +70,16 @@ fn configuration(report: &Report) -> [Value; 2] {
     run.extend([
         ("verdict".to_owned(), report.verdict.as_str().into()),
         ("target".to_owned(), report.target.base_url.clone().into()),
+        ("selection".to_owned(), report.part().unwrap_or_else(|| "all requirements".to_owned()).into()),
         ("profile".to_owned(), report.profile.as_str().into()),
         ("side".to_owned(), report.side.as_str().into()),
         ("strict".to_owned(), report.strict.into()),
         ("seed".to_owned(), report.seed.into()),
         ("started_at".to_owned(), report.started_at.clone().into()),
     ]);
-    let scope =
-        format!("{} {}{}", report.tool.name, report.profile.as_str(), if report.strict { " strict" } else { "" });
+    let part = report.part().map_or_else(String::new, |part| format!(" ({part})"));
+    let strict = if report.strict { " strict" } else { "" };
+    let scope = format!("{} {}{strict}{part}", report.tool.name, report.profile.as_str());
     [
         json!({
             "name": "requirements",

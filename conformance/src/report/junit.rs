@@ -46,8 +46,10 @@ fn write(xml: &mut Xml, report: &Report) -> io::Result<()> {
         .collect();
     let all: Vec<&RequirementReport> = suites.iter().flat_map(|(_, requirements)| requirements).copied().collect();
     let counts = Counts::of(&all);
+    let part = report.part().map_or_else(String::new, |part| format!(" ({part})"));
+    let name = format!("Animal Store API at {}{part}", report.target.base_url);
     xml.create_element("testsuites")
-        .with_attribute(("name", format!("Animal Store API at {}", report.target.base_url).as_str()))
+        .with_attribute(("name", name.as_str()))
         .with_attribute(("tests", counts.tests.to_string().as_str()))
         .with_attribute(("failures", counts.failures.to_string().as_str()))
         .with_attribute(("errors", counts.errors.to_string().as_str()))

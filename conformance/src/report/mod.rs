@@ -49,7 +49,6 @@ mod key_alias;
 mod limits;
 mod model;
 mod presentation;
-mod printable;
 mod recorded_exchange;
 mod replica;
 mod rerun_command;
@@ -65,11 +64,11 @@ pub(crate) use identity::{SPECIFICATION_FILE, specification_page};
 pub use key_alias::KeyAlias;
 pub use model::{
     Choice, Evidence, Intermittent, LikelyCause, Report, ReportedExchange, ReportedRequest, ReportedResponse,
-    RequirementReport, SCHEMA_VERSION, SectionCoverage, Tally, Target, Tool, WindowPoint,
+    RequirementReport, SCHEMA_VERSION, SectionCoverage, Selection, Tally, Target, Tool, WindowPoint,
 };
 pub use presentation::curl_lines;
 pub(crate) use presentation::without_its_value;
 pub use recorded_exchange::{RecordedBody, RecordedExchange, RecordedResponse};
 pub use replica::{Attribution, ReadsElsewhere, Replica};
 #[cfg(feature = "cli")]
-pub(crate) use {findings::at_most, presentation::Presentation, printable::printable};
+pub(crate) use {findings::at_most, presentation::Presentation};

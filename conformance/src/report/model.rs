@@ -34,6 +34,9 @@ pub struct Report {
     /// The verdict on the run.
     #[cfg_attr(test, schemars(with = "crate::schema::Verdict"))]
     pub verdict: Verdict,
+    /// How many of the requirements were selected.
+    #[serde(default)]
+    pub selection: Selection,
     /// What was judged.
     pub target: Target,
     /// The seed of the random generator.
@@ -58,6 +61,9 @@ pub struct Report {
     /// How many of them came with a key, and so may count against it.
     #[serde(default)]
     pub requests_with_key: usize,
+    /// How many requests with a key were refused with 429.
+    #[serde(default)]
+    pub refused: usize,
     /// How many animals were created.
     pub created: usize,
     /// How long the run took, with what it waited for, in milliseconds.
@@ -94,6 +100,19 @@ pub struct Report {
     /// What an archive of the exchanges says of the run, so that it can be judged again.
     #[serde(skip)]
     pub head: Option<serde_json::Value>,
+}
+
+/// Which requirements the verdict is about. Open requirements, which cannot fail, are not counted.
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct Selection {
+    /// How many requirements were selected.
+    pub selected: usize,
+    /// How many requirements the catalogue has for the judged side.
+    pub requirements: usize,
+    /// What selected them, if not all were: options such as `--only orders.exists`, in the order of the command line's help.
+    pub by: Vec<String>,
 }
 
 /// The program that wrote a report.

@@ -7,10 +7,10 @@ use base64::prelude::BASE64_STANDARD;
 
 use super::key_alias::KeyAlias;
 use super::model::{ReportedExchange, ReportedRequest, ReportedResponse};
-use super::printable::printable;
 use super::recorded_exchange::{RecordedBody, RecordedExchange, RecordedResponse};
 use super::{curl, rerun_command};
 use crate::options::Options;
+use crate::redaction::printable::printable;
 use crate::redaction::{HIDDEN, Redactor, redactor_for};
 use animal_store_rules::request::{Credential, Defect, credential_of};
 use animal_store_rules::trace::exchange::{Connection, Exchange, Outcome, Request};
@@ -39,7 +39,11 @@ pub(crate) struct Presentation<'t> {
 impl<'t> Presentation<'t> {
     /// Presents the trace of a run with these options.
     pub(crate) fn of_run(trace: &'t Trace, options: &Options) -> Presentation<'t> {
-        let redactor = redactor_for(options, trace);
+        Presentation::of_traffic(trace, options, redactor_for(options, trace))
+    }
+
+    /// Presents the trace of a run, or of traffic that is judged by these options, with this redactor.
+    pub(crate) fn of_traffic(trace: &'t Trace, options: &Options, redactor: Redactor) -> Presentation<'t> {
         Presentation {
             context: &trace.context,
             prose: redactor.for_prose(),
@@ -99,7 +103,7 @@ impl<'t> Presentation<'t> {
         RecordedExchange {
             number: exchange.number,
             probe: exchange.probe.to_string(),
-            step: exchange.step.clone(),
+            step: self.own(&exchange.step),
             key: self.key_alias(exchange),
             sent_at: exchange.sent_at.to_string(),
             received_at: exchange.received_at.to_string(),
@@ -161,6 +165,11 @@ impl<'t> Presentation<'t> {
     /// Whether a request comes with a key that the server may count it against.
     pub(super) fn comes_with_key(&self, exchange: &Exchange) -> bool {
         !credential_of(exchange, self.context).is_invalid()
+    }
+
+    /// Whether a request with such a key was refused for the rate.
+    pub(super) fn is_refusal(&self, exchange: &Exchange) -> bool {
+        exchange.status() == Some(429) && self.comes_with_key(exchange)
     }
 
     /// The key of an exchange, by its role.

@@ -8,8 +8,8 @@ use jiff::tz::TimeZone;
 use super::Report;
 use super::shell::{self, word};
 use crate::options::Options;
-use crate::redaction::Redactor;
-use crate::redaction::without_password;
+use crate::redaction::urls::without_secrets;
+use crate::redaction::{HIDDEN, Redactor};
 use animal_store_rules::catalogue::scope::Profile;
 
 /// The command line, for any POSIX shell. Keys are replaced by the variables that hold them. A repeated run is the same, except
@@ -19,7 +19,7 @@ pub(crate) fn command(options: &Options, redactor: &Redactor) -> String {
     let mut words = vec![options.invoked.program.clone()];
     for (option, value) in arguments(options) {
         words.push(option.to_owned());
-        let holds_secret = ["--api-key", "--quota-key", "--header"].contains(&option);
+        let holds_secret = ["--api-key", "--quota-key"].contains(&option);
         words.extend(value.map(|value| word(&value, if holds_secret { redactor } else { &prose })));
     }
     words.join(" ")
@@ -58,13 +58,13 @@ pub(crate) fn curl_options(options: &Options) -> Vec<String> {
         option("--cacert", path.display().to_string());
     }
     if let Some(proxy) = &options.transport.proxy {
-        option("-x", without_password(proxy));
+        option("-x", without_secrets(proxy));
     }
     if let Some(path) = &options.transport.unix_socket {
         option("--unix-socket", path.display().to_string());
     }
     for (name, value) in &options.transport.headers {
-        option("-H", if value.is_empty() { format!("{name};") } else { format!("{name}: {value}") });
+        option("-H", if value.is_empty() { format!("{name};") } else { format!("{name}: {HIDDEN}") });
     }
     words
 }
@@ -104,9 +104,11 @@ fn arguments(options: &Options) -> Vec<(&'static str, Option<String>)> {
     add("--cases", options.cases.map(|cases| cases.to_string()));
     add("--concurrency", number(options.concurrency, Options::CONCURRENCY));
     add("--ca-cert", file(&invoked.ca_cert));
-    add("--proxy", transport.proxy.as_deref().map(without_password));
+    add("--proxy", transport.proxy.as_deref().map(without_secrets));
     add("--unix-socket", file(&transport.unix_socket));
-    transport.headers.iter().for_each(|(name, value)| add("--header", Some(format!("{name}: {value}"))));
+    transport.headers.iter().for_each(|(name, value)| {
+        add("--header", Some(format!("{name}: {}", if value.is_empty() { "" } else { HIDDEN })));
+    });
     add("--seed", Some(options.seed.to_string()));
     add("--replay", options.replay.map(|case| case.to_string()));
     if options.strict {
@@ -180,7 +182,7 @@ mod tests {
         assert!(!command_line.contains("4711") && !command_line.contains("secret"), "{command_line}");
         assert!(
             command_line.contains("--known-failing 'known failing.toml'")
-                && command_line.contains("--header 'X-Tenant: a b'")
+                && command_line.contains("--header 'X-Tenant: (hidden)'")
         );
     }
 
@@ -205,6 +207,6 @@ mod tests {
     #[test]
     fn curl_reaches_the_target_as_the_judge_does() {
         let expected = ["--cacert", "ca.pem", "-x", "http://(hidden)@proxy:3128", "--unix-socket", "/run/api.sock"];
-        assert_eq!(curl_options(&unusual()), [&expected[..], &["-H", "X-Tenant: a b"]].concat());
+        assert_eq!(curl_options(&unusual()), [&expected[..], &["-H", "X-Tenant: (hidden)"]].concat());
     }
 }

@@ -39,6 +39,7 @@ pub fn render(report: &Report) -> String {
         "results": results.collect::<Vec<_>>(),
         "properties": {
             "verdict": report.verdict.as_str(),
+            "selection": report.selection,
             "target": report.target.base_url,
             "side": report.side.as_str(),
             "seed": report.seed,

@@ -1,8 +1,9 @@
 //! Quoting for any POSIX shell, also an interactive one. Secrets are replaced by the variables that hold them, and commands
 //! contain no terminal control characters.
 
-use super::printable::{is_plain_ascii, is_printable};
-use crate::redaction::redactor::{Piece, Redactor};
+use crate::redaction::Redactor;
+use crate::redaction::printable::{is_plain_ascii, is_printable};
+use animal_store_rules::secrets::Piece;
 
 /// The text quoted as one word.
 pub(crate) fn word(text: &str, redactor: &Redactor) -> String {

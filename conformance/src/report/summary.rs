@@ -19,15 +19,16 @@ pub(super) fn headline(report: &Report) -> String {
             parts.push(format!("{count} {what}"));
         }
     }
-    format!("{}: {}", report.verdict.as_str(), parts.join(", "))
+    format!("{}: {}", report.verdict_shown(), parts.join(", "))
 }
 
 /// What the run cost, in a line.
 pub(super) fn cost(report: &Report) -> String {
     let animals = if report.created == 1 { "animal" } else { "animals" };
     format!(
-        "{} requests, {} {animals} created, {:.1} s",
+        "{} requests, {} refused for the rate, {} {animals} created, {:.1} s",
         report.requests,
+        report.refused,
         report.created,
         std::time::Duration::from_millis(report.duration_ms).as_secs_f64()
     )

@@ -163,12 +163,13 @@ impl Judge {
             }
         }
         let budget = Budget { requests: options.max_requests, time: options.max_duration };
+        let redactor = redactor(options);
         let mut session = Session::new(
             &client,
             listener,
             self.clock.clone(),
             context(options),
-            redactor(options),
+            redactor.clone(),
             budget,
             options.seed,
         )
@@ -193,8 +194,8 @@ impl Judge {
                     probes::run(&mut session, options, after_each).await.err()
                 }
             }
-            Err(Abort::Unusable(unusable)) => return Err(unusable.into()),
-            Err(Abort::Stop(Stop::Unusable(unusable))) => return Err((*unusable).into()),
+            Err(Abort::Unusable(unusable)) => return Err(unusable.redacted(&redactor).into()),
+            Err(Abort::Stop(Stop::Unusable(unusable))) => return Err(unusable.redacted(&redactor).into()),
             Err(Abort::Stop(stop)) if session.trace.exchanges.is_empty() => return Err(RunError::Stopped(stop)),
             Err(Abort::Stop(stop)) => Some(stop),
         };
@@ -205,7 +206,7 @@ impl Judge {
         }
         match stop {
             Some(stop @ Stop::NoSuchCase { .. }) => return Err(RunError::Stopped(stop)),
-            Some(Stop::Unusable(unusable)) => return Err((*unusable).into()),
+            Some(Stop::Unusable(unusable)) => return Err(unusable.redacted(&redactor).into()),
             _ => {}
         }
         let mut trace = session.trace;
@@ -294,7 +295,7 @@ pub fn context(options: &Options) -> Context {
         extent: Extent::Run,
         base_url: options.transport.base_url.clone(),
         replicas: options.transport.replicas.clone(),
-        keys: std::iter::once(&options.api_key).chain(&options.quota_key).cloned().collect(),
+        keys: options.keys().cloned().collect(),
         plan_limits: options.plan.as_ref().and_then(animal_store_rules::catalogue::plan::Plan::plan_limits),
         category_id: options.category_id,
         name_mark: None,

@@ -223,9 +223,9 @@ async fn an_input_overrides_the_file_and_a_variable_of_the_job_holds_where_no_in
 #[tokio::test]
 async fn further_arguments_are_split_as_in_a_shell_and_not_expanded() {
     let candidate = Candidate::start_on_port(Nature::default()).await;
-    let args = "--only 'auth' --header \"X-Tenant: $(id) * `id`\"\n --wait=4 --category-id 3";
+    let args = "--only 'auth' --implementation \"$(id) * `id`\"\n --wait=4 --category-id 3";
     let report = Step::functional(&candidate).input("args", args).run().await.report();
-    for option in [" --only auth ", "'X-Tenant: $(id) * `id`'", " --wait 4 ", " --category-id 3 "] {
+    for option in [" --only auth ", " --implementation '$(id) * `id`' ", " --wait 4 ", " --category-id 3 "] {
         assert!(report.rerun_command.contains(option), "{option}: {}", report.rerun_command);
     }
     let left = Step::functional(&candidate).input("args", "--only 'auth").run().await;

@@ -134,6 +134,8 @@ async fn the_curl_lines_of_a_report_send_what_the_judge_sent() {
     assert_eq!(sent.len(), lines.len());
     for shell in shells().await {
         for (line, sent) in lines.iter().zip(&sent) {
+            // What a header option says is hidden, so whoever repeats a request fills it in.
+            let line = &line.replace("'X-Tenant: (hidden)'", r#""X-Tenant: it's mine""#);
             assert!(!line.contains(KEY) && line.chars().all(|c| !c.is_control()), "{line}");
             let mut command = Command::new(shell);
             for (name, _) in std::env::vars().filter(|(name, _)| name.to_ascii_lowercase().ends_with("_proxy")) {

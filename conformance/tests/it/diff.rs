@@ -43,7 +43,7 @@ fn the_difference_is_told_as_reviewed_within_80_columns() {
     let mut worse = sample::report();
     worse.requirements.iter_mut().filter(|r| r.id.starts_with("auth")).for_each(|r| r.selected = false);
     let shown = |before: &Report, after: &Report| {
-        anstream::adapter::strip_str(&diff::render(&diff::compare(before, after))).to_string()
+        anstream::adapter::strip_str(diff::render(&diff::compare(before, after)).as_str()).to_string()
     };
     let text = shown(&mended(), &worse);
     for line in text.lines() {

@@ -72,7 +72,7 @@ fn requirement<'r>(report: &'r Report, id: &str) -> &'r RequirementReport {
 }
 
 fn plain(report: &Report, detail: Detail) -> String {
-    anstream::adapter::strip_str(&text::render(report, detail, usize::MAX)).to_string()
+    anstream::adapter::strip_str(text::render(report, detail, usize::MAX).as_str()).to_string()
 }
 
 #[test]

@@ -405,7 +405,7 @@ async fn every_format_has_the_table_of_the_replicas_and_names_the_one_that_is_br
     let report = report_on(&[small(), broken]).await;
     let second = &report.replicas[1].base_url;
     let attribution = format!("only at {second}, in ");
-    let plain = animal_store_conformance::report::text::render(&report, Detail::Normal, usize::MAX);
+    let plain = animal_store_conformance::report::text::render(&report, Detail::Normal, usize::MAX).to_string();
     assert!(plain.contains("Replicas") && plain.contains(&attribution) && plain.contains("shared by all"), "{plain}");
     let page = html::render(&report);
     assert!(page.contains("id=\"replicas-title\"") && page.contains("(only here)") && page.contains(&attribution));

@@ -9,20 +9,21 @@ use crate::support::check;
 
 #[test]
 fn the_text_report_is_the_reviewed_one() {
-    let plain =
-        |detail, columns| anstream::adapter::strip_str(&text::render(&sample::report(), detail, columns)).to_string();
+    let plain = |detail, columns| {
+        anstream::adapter::strip_str(text::render(&sample::report(), detail, columns).as_str()).to_string()
+    };
     check("report-text", &plain(Detail::Normal, 80));
     check("report-text-quiet", &plain(Detail::Quiet, 80));
     check("report-text-verbose", &plain(Detail::Verbose, 80));
     check("report-text-narrow", &plain(Detail::Normal, 40));
-    let coloured = text::render(&sample::report(), Detail::Quiet, 80);
+    let coloured = text::render(&sample::report(), Detail::Quiet, 80).to_string();
     check("report-text-colour", &coloured.replace('\u{1b}', "ESC"));
 }
 
 #[test]
 fn no_line_is_wider_than_the_terminal_but_for_commands_which_are_whole() {
     for (detail, columns) in [(Detail::Normal, 80), (Detail::Verbose, 80), (Detail::Normal, 40), (Detail::Quiet, 200)] {
-        let shown = anstream::adapter::strip_str(&text::render(&sample::report(), detail, columns)).to_string();
+        let shown = anstream::adapter::strip_str(text::render(&sample::report(), detail, columns).as_str()).to_string();
         for line in shown.lines() {
             let is_command = ["curl ", "printf ", "conform "].iter().any(|name| line.trim_start().starts_with(name));
             assert!(is_command || unicode_width::UnicodeWidthStr::width(line) <= columns, "{columns}: {line}");

@@ -60,7 +60,7 @@ async fn keys_and_addresses_in_the_environment_do_not_keep_the_rules_from_being_
 fn the_explanations_are_the_reviewed_ones() {
     for id in ["list.complete", "errors.elsewhere", "create.content-type", "quota.backoff"] {
         let explanation = explain::explain(catalogue().get(id).expect("a requirement"));
-        let plain = anstream::adapter::strip_str(&explain::text(&explanation)).to_string();
+        let plain = anstream::adapter::strip_str(explain::text(&explanation).as_str()).to_string();
         check(&format!("rules-{}", id.replace('.', "-")), &plain);
     }
 }

@@ -69,7 +69,7 @@ fn row(setting: &Setting, command: &Command, complete: &ArgMatches) -> Option<Ro
             Some(_) if member.is_switch() => complete.get_flag(&member.id).to_string(),
             Some(_) if member.is_key() => "set".to_owned(),
             Some(values) => {
-                let values = values.map(|value| printable(&value.to_string_lossy(), member.hidden_after()));
+                let values = values.map(|value| without_secrets(&value.to_string_lossy(), member.hidden_after()));
                 values.collect::<Vec<_>>().join(", ")
             }
         },
@@ -90,17 +90,14 @@ fn default(arg: &Arg) -> String {
 }
 
 /// A value without secrets (of header fields, variables and URLs) and control characters.
-fn printable(value: &str, hidden_after: Option<&str>) -> String {
+fn without_secrets(value: &str, hidden_after: Option<&str>) -> String {
     let mut shown = value.to_owned();
     if let Some(mark) = hidden_after
         && let Some((name, _)) = value.split_once(mark.trim_end())
     {
         shown = format!("{name}{mark}…");
-    } else if let Some((scheme, rest)) = value.split_once("://") {
-        let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-        if let Some((_, host)) = authority.rsplit_once('@') {
-            shown = format!("{scheme}://…@{host}{path}");
-        }
+    } else if value.contains("://") || value.contains('@') {
+        shown = crate::redaction::urls::without_secrets(value);
     }
-    shown.chars().map(|character| if character.is_control() { '�' } else { character }).collect()
+    crate::redaction::printable::printable(&shown).replace('\n', " ")
 }

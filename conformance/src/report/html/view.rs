@@ -29,7 +29,7 @@ pub(super) struct Page<'r> {
     specification: (Option<String>, &'static str),
     styles: [&'static str; 1],
     script: &'static str,
-    verdict: &'static str,
+    verdict: String,
     sentence: String,
     facts: Vec<(&'static str, String)>,
     bars: Vec<Bar>,
@@ -58,10 +58,13 @@ impl<'r> Page<'r> {
             policy: super::policy(&[STYLE_DIGEST], SCRIPT_DIGEST),
             styles: [STYLE],
             script: SCRIPT,
-            verdict: match report.verdict {
-                Verdict::Conforms => "Conforms",
-                Verdict::Violates => "Violates",
-                Verdict::Incomplete => "Incomplete",
+            verdict: {
+                let word = match report.verdict {
+                    Verdict::Conforms => "Conforms",
+                    Verdict::Violates => "Violates",
+                    Verdict::Incomplete => "Incomplete",
+                };
+                report.verdict_shown().replacen(report.verdict.as_str(), word, 1)
             },
             sentence: sentence(report),
             facts: facts(report),
@@ -376,6 +379,7 @@ fn facts(report: &Report) -> Vec<(&'static str, String)> {
     let duration = seconds(report.duration_ms as f64 / 1000.0);
     let mut facts = vec![
         ("Requests", report.requests.to_string()),
+        ("Refused with 429", report.refused.to_string()),
         ("Animals created", report.created.to_string()),
         ("Duration", duration),
         ("Profile", report.profile.as_str().to_owned()),

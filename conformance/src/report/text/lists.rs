@@ -97,14 +97,14 @@ fn count(tally: &Tally) -> Option<String> {
         .then(|| format!("{} of {selected} {}", tally.pass, tally.level.as_str()))
 }
 
-/// The mark of the worst result in a section.
+/// The mark of the worst result in a section; that of a section in which nothing was exercised claims nothing.
 fn worst(report: &Report, section: &str) -> (&'static str, Style) {
     let marks: Vec<(&str, Style)> =
         report.requirements.iter().filter(|r| r.selected && r.section == section).map(mark).collect();
-    [("✗", RED), ("!", YELLOW), ("~", YELLOW), ("?", YELLOW)]
+    [("✗", RED), ("!", YELLOW), ("~", YELLOW), ("?", YELLOW), ("✓", GREEN)]
         .into_iter()
         .find(|(mark, _)| marks.iter().any(|(other, _)| other == mark))
-        .unwrap_or(("✓", GREEN))
+        .unwrap_or(("-", DIM))
 }
 
 /// What held as far as it could be seen.

@@ -9,6 +9,7 @@ use anstyle::Style;
 
 use self::page::{BOLD, DIM, GREEN, PLAIN, Page, RED, YELLOW};
 use super::{Report, RequirementReport};
+use crate::redaction::printable::Printable;
 use animal_store_rules::catalogue::Level;
 use animal_store_rules::verdict::{Status, Verdict};
 
@@ -26,13 +27,13 @@ pub enum Detail {
 
 /// The report with ANSI colours, in lines of at most this many columns. Commands are never wrapped.
 #[must_use]
-pub fn render(report: &Report, detail: Detail, columns: usize) -> String {
+pub fn render(report: &Report, detail: Detail, columns: usize) -> Printable {
     render_with_files(report, detail, columns, &[])
 }
 
 /// [`render`], with the names of the files that other reports on this run are written to.
 #[must_use]
-pub fn render_with_files(report: &Report, detail: Detail, columns: usize, files: &[String]) -> String {
+pub fn render_with_files(report: &Report, detail: Detail, columns: usize, files: &[String]) -> Printable {
     let mut page = Page::new(columns);
     head(&mut page, report);
     lists::causes(&mut page, report);
@@ -72,7 +73,7 @@ impl std::fmt::Display for Report {
 
 /// The verdict and its counts.
 fn head(page: &mut Page, report: &Report) {
-    let verdict = report.verdict.as_str().to_uppercase();
+    let verdict = verdict(report);
     page.entry(0, (&verdict, verdict_style(report.verdict)), (&report.subject(), BOLD));
     page.text(0, PLAIN, &counts(report));
     let plan = report.target.plan.as_ref().map_or_else(String::new, |plan| format!(", plan {plan}"));
@@ -89,6 +90,12 @@ fn head(page: &mut Page, report: &Report) {
     if let Some(reason) = &report.ended_early {
         page.text(0, YELLOW, &format!("The run ended early: {reason}"));
     }
+}
+
+/// The verdict in capitals, and which part of the requirements it is about.
+fn verdict(report: &Report) -> String {
+    let word = report.verdict.as_str();
+    report.verdict_shown().replacen(word, &word.to_uppercase(), 1)
 }
 
 fn verdict_style(verdict: Verdict) -> Style {
@@ -133,8 +140,9 @@ fn foot(page: &mut Page, report: &Report, detail: Detail, files: &[String]) {
         files.iter().for_each(|file| page.verbatim(2, file));
     }
     let figures = format!(
-        "{}, {} created, {}.{:01} s, seed {}",
+        "{}, {} refused for the rate, {} created, {}.{:01} s, seed {}",
         requests(report),
+        report.refused,
         counted(report.created, "animal"),
         report.duration_ms / 1000,
         report.duration_ms % 1000 / 100,
@@ -151,7 +159,7 @@ fn foot(page: &mut Page, report: &Report, detail: Detail, files: &[String]) {
             tool.name, tool.version, catalogue.version, report.specification
         ),
     );
-    let verdict = report.verdict.as_str().to_uppercase();
+    let verdict = verdict(report);
     page.blank();
     page.entry(0, (&verdict, verdict_style(report.verdict)), (&figures, PLAIN));
 }

@@ -3,6 +3,7 @@
 use anstyle::{AnsiColor, Style};
 
 use crate::layout::{width, wrap};
+use crate::redaction::printable::Printable;
 
 pub(super) const GREEN: Style = AnsiColor::Green.on_default();
 pub(super) const RED: Style = AnsiColor::Red.on_default();
@@ -27,8 +28,8 @@ impl Page {
     }
 
     /// What has been written.
-    pub(super) fn finish(self) -> String {
-        self.out
+    pub(super) fn finish(self) -> Printable {
+        Printable::styled(&self.out)
     }
 
     /// The columns that remain after an indentation.
@@ -61,13 +62,13 @@ impl Page {
     /// A head, and running text beside it with a hanging indentation.
     pub(super) fn entry(&mut self, indent: usize, head: (&str, Style), text: (&str, Style)) {
         let hanging = indent + width(head.0) + 2;
-        let (head_style, (text, text_style)) = (head.1, text);
-        let head = styled(head_style, head.0);
+        let ((head_text, head_style), (text, text_style)) = (head, text);
+        let head = styled(head_style, head_text);
         if text.is_empty() {
             return self.line(indent, &head);
         }
         if self.room(hanging) < NARROW {
-            self.line(indent, &head);
+            self.text(indent, head_style, head_text);
             return self.text(indent + 4, text_style, text);
         }
         for (index, line) in wrap(text, self.room(hanging)).iter().enumerate() {
@@ -93,8 +94,9 @@ fn styled(style: Style, text: &str) -> String {
     if text.is_empty() { String::new() } else { format!("{style}{text}{style:#}") }
 }
 
-/// A page without its styles. They are its only escape sequences, because what a candidate sends is made printable before.
-pub(super) fn without_styles(page: &str) -> String {
+/// A page without its styles, which are its only escape sequences.
+pub(super) fn without_styles(page: &Printable) -> String {
+    let page = page.as_str();
     let (plain, styled) = page.split_once('\u{1b}').unwrap_or((page, ""));
     let rest = styled.split('\u{1b}').map(|part| part.split_once('m').map_or(part, |(_, text)| text));
     std::iter::once(plain).chain(rest).collect()
@@ -107,7 +109,7 @@ mod tests {
     fn written(columns: usize, write: impl FnOnce(&mut Page)) -> String {
         let mut page = Page::new(columns);
         write(&mut page);
-        page.finish()
+        page.finish().to_string()
     }
 
     #[test]
@@ -122,8 +124,8 @@ mod tests {
     fn styles_can_be_removed() {
         let page = written(40, |page| page.entry(2, ("name", BOLD), ("some m text", RED)));
         assert!(page.contains('\u{1b}'), "{page:?}");
-        assert_eq!(without_styles(&page), "  name  some m text\n");
-        assert_eq!(without_styles("plain\n"), "plain\n");
+        assert_eq!(without_styles(&Printable::styled(&page)), "  name  some m text\n");
+        assert_eq!(without_styles(&Printable::styled("plain\n")), "plain\n");
     }
 
     #[test]

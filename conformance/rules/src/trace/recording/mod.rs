@@ -7,6 +7,7 @@ pub mod har;
 pub mod lines;
 pub mod sample;
 
+mod credentials;
 mod head;
 
 use std::io::BufRead;

@@ -3,22 +3,32 @@
 //! A recording does not say which keys are valid. A key is assumed to be valid if a request with it succeeded. All keys, and whatever
 //! else may be a secret, are replaced by pseudonyms here; nothing of a pseudonym is derived from its key.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
-use aho_corasick::{AhoCorasick, MatchKind};
-
+use super::credentials;
+use crate::secrets::{LEAST_DISTINCT, Redactor, is_credential, is_ordinary};
 use crate::trace::exchange::{Exchange, Outcome, Request};
 use crate::trace::keys::ApiKey;
 use crate::trace::knowledge::{Extent, Fact, Knowledge};
 use crate::trace::misplaced::{KEY_FIELDS, misplaced, values_beside_key};
 use crate::trace::{Context, Trace};
 
-/// The pseudonyms of keys: the same in all parts of a recording.
+/// The secrets of recorded traffic and what stands in their place: the same in all parts of a recording.
 #[derive(Clone, Debug, Default)]
 pub struct Pseudonyms {
     salt: String,
     of_keys: HashMap<String, String>,
+    /// Everything that is replaced wherever it is.
+    secrets: Redactor,
+    /// Keys that may stand in another text by chance.
+    by_chance: Redactor,
 }
+
+/// This many secrets of a recording are searched for in other texts; further ones are replaced only where they were sent as credentials.
+const MOST_SECRETS: usize = 20_000;
+
+/// Of this many secrets, parts are searched for as well.
+const MOST_IN_PARTS: usize = 256;
 
 /// The field that says which program a client is, in lower case: findings name it.
 const USER_AGENT: &str = "user-agent";
@@ -30,26 +40,62 @@ impl Pseudonyms {
     /// No pseudonyms yet. The salt distinguishes those of different recordings: letters and digits.
     #[must_use]
     pub fn new(salt: impl Into<String>) -> Pseudonyms {
-        Pseudonyms { salt: salt.into(), of_keys: HashMap::new() }
+        Pseudonyms { salt: salt.into(), ..Pseudonyms::default() }
     }
 
-    fn of(&mut self, key: &str) -> String {
-        let next = self.of_keys.len() + 1;
-        // The salt comes last, so that no pseudonym is the beginning of another one.
-        self.of_keys.entry(key.to_owned()).or_insert_with(|| format!("key-{next}-{}", self.salt)).clone()
-    }
-
-    /// A text with the pseudonyms of all keys so far in place of the keys.
+    /// The redactor for every secret that is known by now.
     #[must_use]
-    pub fn hide(&self, text: &str) -> String {
-        let (keys, replacements): (Vec<&str>, Vec<&str>) =
-            self.of_keys.iter().map(|(key, pseudonym)| (key.as_str(), pseudonym.as_str())).unzip();
-        search(&keys).replace_all(text, &replacements)
+    pub fn redactor(&self) -> &Redactor {
+        &self.secrets
     }
 
     fn known(&self, key: &str) -> Option<&str> {
         self.of_keys.get(key).map(String::as_str)
     }
+
+    /// Learns every credential of a part, in whatever form a request carries it. Bearer tokens come first, and all in the order in which
+    /// they were sent, which makes the pseudonyms the same each time.
+    fn learn(&mut self, exchanges: &[Exchange], base_url: &str) {
+        exchanges.iter().filter_map(|exchange| token(&exchange.request)).for_each(|key| self.learn_key(key));
+        for exchange in exchanges {
+            for found in credentials::of(&exchange.request) {
+                match found {
+                    credentials::Found::Key(key) => self.learn_key(&key),
+                    // A cookie may repeat the name of the host.
+                    credentials::Found::Other(secret) if base_url.contains(&*secret) => {}
+                    credentials::Found::Other(secret) => self.learn_secret(&secret, OMITTED),
+                }
+            }
+        }
+    }
+
+    fn learn_key(&mut self, key: &str) {
+        if self.of_keys.contains_key(key) {
+            return;
+        }
+        // The salt comes last, so that no pseudonym is the beginning of another one.
+        let pseudonym = format!("key-{}-{}", self.of_keys.len() + 1, self.salt);
+        self.of_keys.insert(key.to_owned(), pseudonym.clone());
+        if is_distinct(key) {
+            self.learn_secret(key, &pseudonym);
+        } else if self.by_chance.count() < MOST_SECRETS {
+            self.by_chance.hide(key, OMITTED);
+        }
+    }
+
+    fn learn_secret(&mut self, secret: &str, replacement: &str) {
+        match self.secrets.count() {
+            _ if !is_distinct(secret) || is_ordinary(secret) => {}
+            MOST_SECRETS.. => {}
+            MOST_IN_PARTS.. => self.secrets.hide(secret, replacement),
+            _ => self.secrets.hide_key(secret, replacement),
+        }
+    }
+}
+
+/// A key that is shorter, or has no letter, may stand in another text by chance.
+fn is_distinct(key: &str) -> bool {
+    key.len() >= LEAST_DISTINCT && key.bytes().any(|byte| byte.is_ascii_alphabetic())
 }
 
 /// Makes a sample of exchanges, in the order in which they were sent, if that is known. They are given as they were recorded, with keys;
@@ -60,10 +106,7 @@ pub fn trace(mut context: Context, mut exchanges: Vec<Exchange>, pseudonyms: &mu
     if exchanges.iter().all(|exchange| exchange.known.precision < Knowledge::NO_TIME) {
         exchanges.sort_by_key(|exchange| exchange.sent_at);
     }
-    // Pseudonyms come in the order of the keys, which makes them the same each time.
-    exchanges.iter().filter_map(|exchange| token(&exchange.request)).for_each(|key| drop(pseudonyms.of(key)));
-    let keys: BTreeSet<String> =
-        exchanges.iter().filter_map(|exchange| token(&exchange.request).map(str::to_owned)).collect();
+    pseudonyms.learn(&exchanges, &context.base_url);
     let mut valid: Vec<String> = Vec::new();
     for exchange in exchanges.iter().filter(|exchange| is_served(exchange)) {
         let pseudonym = token(&exchange.request).and_then(|key| pseudonyms.known(key));
@@ -84,8 +127,8 @@ pub fn trace(mut context: Context, mut exchanges: Vec<Exchange>, pseudonyms: &mu
             exchange.known.withheld.insert(Fact::Credential);
         }
         hide_keys(&mut exchange.request, pseudonyms);
+        hide_in_texts(exchange, pseudonyms);
     }
-    hide_in_texts(&mut exchanges, &keys, pseudonyms);
     context.keys = valid.into_iter().filter_map(|key| ApiKey::new(key).ok()).collect();
     Trace { context, exchanges }
 }
@@ -124,7 +167,8 @@ fn is_served(exchange: &Exchange) -> bool {
     is_operation && matches!(exchange.status(), Some(200..=299))
 }
 
-/// Puts pseudonyms in place of keys, and nothing else in place of what may be another secret.
+/// Puts pseudonyms in place of keys, and nothing else in place of what may be another secret. Header fields that no rule needs are left
+/// out.
 fn hide_keys(request: &mut Request, pseudonyms: &Pseudonyms) {
     let replaced = |value: &str| pseudonyms.known(value).unwrap_or(OMITTED).to_owned();
     request.authorization = request.authorization.take().map(|value| match value.split_once(' ') {
@@ -134,6 +178,7 @@ fn hide_keys(request: &mut Request, pseudonyms: &Pseudonyms) {
         }
         None => replaced(&value),
     });
+    request.headers.retain(|(name, _)| is_needed(name));
     for (name, value) in &mut request.headers {
         if KEY_FIELDS.contains(&name.as_str()) {
             *value = replaced(value);
@@ -149,59 +194,45 @@ fn hide_keys(request: &mut Request, pseudonyms: &Pseudonyms) {
     });
 }
 
-/// A key that is shorter, or has no letter, may stand in another text by chance.
-const LEAST_DISTINCT: usize = 8;
-
-/// Puts pseudonyms in place of keys in targets, bodies and response headers: clients put keys there by mistake, and servers may repeat
+/// Puts pseudonyms in place of secrets in targets, bodies and response headers: clients put keys there by mistake, and servers may repeat
 /// them. A body with a key that may stand there by chance is withheld.
-fn hide_in_texts(exchanges: &mut [Exchange], keys: &BTreeSet<String>, pseudonyms: &Pseudonyms) {
-    let replaced = keys.iter().filter_map(|key| Some((key.as_str(), pseudonyms.known(key)?)));
-    let (distinct, others): (Vec<_>, Vec<_>) = replaced
-        .filter(|(key, pseudonym)| key != pseudonym)
-        .partition(|(key, _)| key.len() >= LEAST_DISTINCT && key.bytes().any(|byte| byte.is_ascii_alphabetic()));
-    let (keys, replacements): (Vec<&str>, Vec<&str>) = distinct.into_iter().unzip();
-    let (keys, others) = (search(&keys), search(&others.into_iter().map(|(key, _)| key).collect::<Vec<_>>()));
-    let hide_in_text = |text: &mut String| {
-        if keys.is_match(text.as_str()) {
-            *text = keys.replace_all(text, &replacements);
+fn hide_in_texts(exchange: &mut Exchange, Pseudonyms { secrets, by_chance, .. }: &Pseudonyms) {
+    let Exchange { request, outcome, known, .. } = exchange;
+    let hide_in_text = |text: &mut String| *text = secrets.redact(text);
+    let mut hide_in_body = |body: &mut Vec<u8>, fact| {
+        *body = secrets.redact_bytes(body);
+        if by_chance.finds_in(body) {
+            body.clear();
+            known.withheld.insert(fact);
         }
     };
-    for Exchange { request, outcome, known, .. } in exchanges {
-        let mut hide_in_body = |body: &mut Vec<u8>, fact| {
-            if keys.is_match(body.as_slice()) {
-                *body = keys.replace_all_bytes(body, &replacements);
-            }
-            if others.is_match(body.as_slice()) {
-                body.clear();
-                known.withheld.insert(fact);
-            }
-        };
-        if let Some(body) = &mut request.body {
-            hide_in_body(&mut body.bytes, Fact::RequestBody);
-        }
-        if let Outcome::Response(response) = outcome {
-            hide_in_body(&mut response.body, Fact::ResponseBody);
-            response.headers.iter_mut().for_each(|(_, value)| hide_in_text(value));
-        }
-        std::iter::once(&mut request.path).chain(&mut request.query).for_each(hide_in_text);
+    if let Some(body) = &mut request.body {
+        hide_in_body(&mut body.bytes, Fact::RequestBody);
     }
+    match outcome {
+        Outcome::Response(response) => {
+            hide_in_body(&mut response.body, Fact::ResponseBody);
+            response.headers.iter_mut().flat_map(|(name, value)| [name, value]).for_each(hide_in_text);
+        }
+        Outcome::Failed(failure) => hide_in_text(&mut failure.detail),
+    }
+    std::iter::once(&mut request.path).chain(&mut request.query).for_each(hide_in_text);
 }
 
-/// A search for all of these texts at once. Of one that begins another one, the longer is found.
-fn search(texts: &[&str]) -> AhoCorasick {
-    let search = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(texts);
-    search.unwrap_or_else(|_| {
-        unreachable!("the keys of a part are by far fewer than two billion, and so are their bytes")
-    })
-}
-
-/// Whether a header field of a request is needed for judging, given in lower case.
+/// Returns true if a header field of a request is needed for judging. The name is given in lower case.
 #[must_use]
 pub fn is_needed(name: &str) -> bool {
     KEY_FIELDS.contains(&name)
         || name == USER_AGENT
         || name == crate::trace::conditions::ACCEPT
         || crate::trace::conditions::FIELDS.contains(&name)
+}
+
+/// Returns true if a header field of a request is read: it is needed for judging, or it carries a secret that may stand elsewhere as well.
+/// The name is given in lower case.
+#[must_use]
+pub fn is_read(name: &str) -> bool {
+    is_needed(name) || is_credential(name)
 }
 
 #[cfg(test)]

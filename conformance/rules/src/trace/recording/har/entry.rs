@@ -68,7 +68,10 @@ pub(super) fn exchange(entry: &Entry, path: String, query: Option<String>) -> Re
     or_withheld(body.is_some(), Fact::RequestBody);
     or_withheld(headers.is_some(), Fact::ResponseHeaders);
     or_withheld(content.is_some(), Fact::ResponseBody);
-    let needed = entry.request.headers.iter().map(|field| (field.name.to_ascii_lowercase(), field.value.clone()));
+    let fields = entry.request.headers.iter().map(|field| (field.name.to_ascii_lowercase(), field.value.clone()));
+    // Of several, or of one that was redacted, only what is secret in it counts.
+    let is_read = |name: &str| sample::is_read(name) && (name != "authorization" || authorization.is_none());
+    let headers_sent = fields.filter(|(name, _)| is_read(name)).collect();
     let (sent_at, received_at, precision) = times(entry);
     Ok(Exchange {
         number: 0,
@@ -80,7 +83,7 @@ pub(super) fn exchange(entry: &Entry, path: String, query: Option<String>) -> Re
             path,
             query,
             authorization: authorization.flatten(),
-            headers: needed.filter(|(name, _)| sample::is_needed(name)).collect(),
+            headers: headers_sent,
             body: body.flatten(),
             connection: Connection::default(),
             replica: None,

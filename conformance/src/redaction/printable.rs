@@ -1,0 +1,186 @@
+//! The one gate to terminals and reports: text that acts on nothing and hides nothing, whoever wrote it.
+//!
+//! Whatever prints takes a [`Printable`], and nothing but this module makes one. Text becomes one by conversion, with every character
+//! escaped that is not shown. Text that the judge has styled itself, and documents in other formats, have constructors of their own.
+
+use std::fmt;
+
+/// Text that may be shown on a terminal, in the log of a continuous integration service, and in a report.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Printable(String);
+
+impl Printable {
+    /// Text with styles (colours, bold). Any other escape sequence in it is escaped.
+    #[must_use]
+    pub fn styled(text: &str) -> Printable {
+        let mut out = String::with_capacity(text.len());
+        escape(text, true, true, &mut out);
+        Printable(out)
+    }
+
+    /// A document for programs, such as JSON, or commands for GitHub Actions. Its lines may begin with anything.
+    #[must_use]
+    pub fn document(text: &str) -> Printable {
+        let mut out = String::with_capacity(text.len());
+        escape(text, false, false, &mut out);
+        Printable(out)
+    }
+
+    /// Lines of JSON with what cannot be shown as an escape of JSON, which means the same.
+    #[must_use]
+    #[cfg(feature = "cli")]
+    pub fn json(text: &str) -> Printable {
+        let mut out = String::with_capacity(text.len());
+        for c in text.chars() {
+            if is_printable(c) {
+                out.push(c);
+            } else {
+                let units = c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect::<String>();
+                out.push_str(&units);
+            }
+        }
+        Printable(out)
+    }
+
+    /// The text without space at its end.
+    #[must_use]
+    pub fn without_end(mut self) -> Printable {
+        self.0.truncate(self.0.trim_end().len());
+        self
+    }
+
+    /// The text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl<T: AsRef<str>> From<T> for Printable {
+    fn from(text: T) -> Printable {
+        Printable(printable(text.as_ref()))
+    }
+}
+
+impl fmt::Display for Printable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// The text with everything escaped that could control a terminal or a log, mislead a reader or break an XML document: control
+/// characters other than line breaks and tabs, bidirectional controls, characters without width, noncharacters, and what would make
+/// a line a command of GitHub Actions.
+pub(crate) fn printable(text: &str) -> String {
+    if is_plain_ascii(text) && !text.contains("::") && !text.contains("##[") {
+        return text.to_owned();
+    }
+    let mut out = String::with_capacity(text.len());
+    escape(text, false, true, &mut out);
+    out
+}
+
+fn escape(text: &str, keeps_styles: bool, escapes_commands: bool, out: &mut String) {
+    // Space before a command does not matter, and neither do styles.
+    let mut is_line_start = true;
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        if keeps_styles && let Some(length) = style(rest) {
+            out.push_str(&rest[..length]);
+            rest = &rest[length..];
+            continue;
+        }
+        let is_command = is_line_start && rest.starts_with("::") || rest.starts_with("##[");
+        if is_printable(c) && !(escapes_commands && is_command) {
+            out.push(c);
+        } else {
+            out.extend(c.escape_unicode());
+        }
+        is_line_start = c == '\n' || is_line_start && c.is_whitespace();
+        rest = &rest[c.len_utf8()..];
+    }
+}
+
+/// The length of a sequence at the beginning of a text that sets colours or other styles of characters.
+fn style(text: &str) -> Option<usize> {
+    let parameters = text.strip_prefix("\u{1b}[")?;
+    let length = parameters.bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b';').count();
+    parameters[length..].starts_with('m').then_some(length + 3)
+}
+
+/// Whether a text has only letters, digits, signs and spaces of ASCII, all of which are shown as they are.
+pub(crate) fn is_plain_ascii(text: &str) -> bool {
+    text.as_bytes().iter().all(|byte| matches!(byte, b' '..=b'~'))
+}
+
+/// Whether a character may be shown as it is.
+pub(crate) fn is_printable(c: char) -> bool {
+    let acts =
+        c.is_control() && c != '\n' && c != '\t' || matches!(c, '\u{2028}' | '\u{2029}' | '\u{fff9}'..='\u{fffb}');
+    let directs = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let is_none = matches!(c, '\u{fdd0}'..='\u{fdef}') || u32::from(c) & 0xfffe == 0xfffe;
+    !(acts || directs || is_none || is_invisible(c))
+}
+
+/// Whether a character takes no room, or shows as space that it is not: those that Unicode lets programs ignore, and blanks of scripts.
+fn is_invisible(c: char) -> bool {
+    matches!(
+        c,
+        '\u{ad}'
+            | '\u{34f}'
+            | '\u{115f}'..='\u{1160}'
+            | '\u{17b4}'..='\u{17b5}'
+            | '\u{180b}'..='\u{180f}'
+            | '\u{200b}'..='\u{200d}'
+            | '\u{2060}'..='\u{2065}'
+            | '\u{206a}'..='\u{206f}'
+            | '\u{2800}'
+            | '\u{3164}'
+            | '\u{fe00}'..='\u{fe0f}'
+            | '\u{feff}'
+            | '\u{ffa0}'
+            | '\u{fff0}'..='\u{fff8}'
+            | '\u{1bca0}'..='\u{1bca3}'
+            | '\u{1d173}'..='\u{1d17a}'
+            | '\u{e0000}'..='\u{e0fff}'
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_acts_on_a_terminal_or_is_not_seen_is_escaped() {
+        assert_eq!(printable("a\u{1b}[31mb\u{202e}c\r\n\u{ffff}"), "a\\u{1b}[31mb\\u{202e}c\\u{d}\n\\u{ffff}");
+        for c in
+            ['\u{0}', '\u{7}', '\u{8}', '\u{7f}', '\u{9b}', '\u{200b}', '\u{feff}', '\u{ad}', '\u{2069}', '\u{e0041}']
+        {
+            assert_eq!(printable(&format!("sold{c}")), format!("sold\\u{{{:x}}}", u32::from(c)));
+        }
+        assert_eq!(printable("Zoë 猫 🐈\n\ta: b::c #[d]"), "Zoë 猫 🐈\n\ta: b::c #[d]");
+    }
+
+    #[test]
+    fn no_line_is_a_command_of_github_actions() {
+        let escaped = "\\u{3a}:error::a\n  \\u{3a}:error::b ::c\nd \\u{23}#[group]e";
+        assert_eq!(printable("::error::a\n  ::error::b ::c\nd ##[group]e"), escaped);
+        assert_eq!(Printable::styled("\u{1b}[1m::error::a\u{1b}[0m").as_str(), "\u{1b}[1m\\u{3a}:error::a\u{1b}[0m");
+        assert_eq!(Printable::document("::error::a\u{1b}").as_str(), "::error::a\\u{1b}");
+    }
+
+    #[cfg(feature = "cli")]
+    #[test]
+    fn a_line_of_json_means_the_same() {
+        let text = serde_json::json!({"name": "sold\u{200b}\u{e0041}"}).to_string();
+        let shown = Printable::json(&text);
+        assert!(shown.as_str().is_ascii());
+        assert_eq!(serde_json::from_str::<serde_json::Value>(shown.as_str()).unwrap()["name"], "sold\u{200b}\u{e0041}");
+    }
+
+    #[test]
+    fn styles_are_kept_and_other_sequences_are_not() {
+        let text = "\u{1b}[1;31mred\u{1b}[0m \u{1b}[2Jgone \u{1b}]0;title\u{7}";
+        assert_eq!(Printable::styled(text).as_str(), "\u{1b}[1;31mred\u{1b}[0m \\u{1b}[2Jgone \\u{1b}]0;title\\u{7}");
+    }
+}

@@ -1,0 +1,366 @@
+//! No output contains a secret: neither that of a run, in whatever form a server repeats what it received, nor that of traffic of others,
+//! in whatever form and place a client sends its key.
+
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex};
+
+use animal_store_conformance::recorded::{Terms, judge, verify};
+use animal_store_conformance::report::formats::FORMATS;
+use animal_store_conformance::report::text::{self, Detail};
+use animal_store_conformance::report::{Report, json};
+use animal_store_conformance::{Event, Judge, Profile};
+use axum::Router;
+use axum::body::Body;
+use axum::extract::Request;
+use axum::response::Response;
+use base64::Engine;
+use base64::prelude::{BASE64_STANDARD, BASE64_STANDARD_NO_PAD, BASE64_URL_SAFE};
+use tokio::net::TcpListener;
+
+use crate::command_line::conform;
+use crate::options;
+use crate::proxy::{Running, http_client};
+
+/// A key with what encodings treat differently.
+const KEY: &str = "sk-Live/4711+Zq9x.Wv7";
+
+/// A part of this many characters is a secret as the whole is.
+const PART: usize = 8;
+
+/// Fails if a text contains a part of a secret, in any case.
+fn check(name: &str, text: &str, secret: &str) {
+    let text = text.to_ascii_lowercase();
+    for part in secret.to_ascii_lowercase().as_bytes().windows(PART) {
+        let part = std::str::from_utf8(part).expect("ASCII");
+        assert!(!text.contains(part), "{name} shows {part}: {}", around(&text, part));
+    }
+}
+
+fn around(text: &str, part: &str) -> String {
+    let at = text.find(part).unwrap_or_default();
+    let begin = text.floor_char_boundary(at.saturating_sub(80));
+    text[begin..text.ceil_char_boundary((at + 80).min(text.len()))].to_owned()
+}
+
+/// How a server repeats a key.
+type Echo = fn(&str) -> String;
+
+/// The ways in which a server may repeat a key.
+fn echoes() -> Vec<(&'static str, Echo)> {
+    fn each(key: &str, written: impl Fn(u8) -> String) -> String {
+        key.bytes().map(written).collect()
+    }
+    fn quoted(key: &str, kept: &[u8]) -> String {
+        let is_kept = |byte: u8| byte.is_ascii_alphanumeric() || kept.contains(&byte);
+        each(key, |byte| if is_kept(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+    }
+    vec![
+        ("as it is", str::to_owned),
+        ("in upper case", str::to_uppercase),
+        ("quoted", |key| quoted(key, b"-._~")),
+        ("quoted with its slashes", |key| quoted(key, b"-._~/")),
+        ("quoted in lower case", |key| quoted(key, b"-._~").to_lowercase()),
+        ("with spaces for its plus signs", |key| key.replace('+', " ")),
+        ("every byte quoted", |key| each(key, |byte| format!("%{byte:02x}"))),
+        ("quoted twice", |key| quoted(&quoted(key, b""), b"")),
+        ("with an HTML entity", |key| key.replace('+', "&#43;")),
+        ("with an escape of JSON", |key| key.replace('+', r"\u002B").replace('/', r"\/")),
+        ("all in escapes of JSON", |key| each(key, |byte| format!(r"\u{byte:04X}"))),
+        ("hexadecimal", |key| each(key, |byte| format!("{byte:02x}"))),
+        ("base64", |key| BASE64_STANDARD.encode(key)),
+        ("base64 of a pair", |key| BASE64_STANDARD_NO_PAD.encode(format!("me:{key}"))),
+        ("base64 for URLs", |key| BASE64_URL_SAFE.encode(format!("Bearer {key}"))),
+        ("its beginning", |key| format!("{}…", &key[..12])),
+    ]
+}
+
+/// Serves an application on a free port; the base URL.
+async fn serve(answer: impl Fn(String, &str) -> Response + Clone + Send + Sync + 'static) -> String {
+    let app = Router::new().fallback(move |request: Request| {
+        let answer = answer.clone();
+        async move {
+            let sent = request.headers().get("authorization").and_then(|value| value.to_str().ok()).unwrap_or_default();
+            let token = sent.split_once(' ').map_or(sent, |(_, token)| token).to_owned();
+            Ok::<_, Infallible>(answer(token, request.uri().path()))
+        }
+    });
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let base_url = format!("http://{}/v1", listener.local_addr().expect("an address"));
+    tokio::spawn(async move { axum::serve(listener, app).await });
+    base_url
+}
+
+/// A list with what was received, in its body, in a value and in the name of a header field.
+fn repeating(echo: Echo) -> impl Fn(String, &str) -> Response + Clone + Send + Sync + 'static {
+    move |token, _| {
+        let repeated = if token.is_empty() { String::new() } else { echo(&token) };
+        let name: String = token.chars().filter(|c| c.is_ascii_alphanumeric() || "-.+".contains(*c)).collect();
+        let status = if token == KEY { 200 } else { 401 };
+        let response = Response::builder().status(status).header("content-type", "application/json");
+        let response = response.header("x-seen", repeated.replace('…', "")).header(format!("x-{name}"), "1");
+        let body = format!(r#"{{"code":"seen","message":"you sent {repeated}","status":{status}}}"#);
+        response.body(Body::from(body)).expect("a response")
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whatever_a_server_repeats_of_the_key_is_in_no_report_and_in_no_trace() {
+    for (name, echo) in echoes() {
+        let base_url = serve(repeating(echo)).await;
+        let mut options = options(&base_url, Profile::ReadOnly);
+        options.api_key = animal_store_conformance::ApiKey::new(KEY).expect("a key");
+        options.cases = Some(3);
+        let seen = Arc::new(Mutex::new(String::new()));
+        let shown = Arc::clone(&seen);
+        let judge_it = Judge::new(options).listener(move |event| {
+            if let Event::Exchange { request, outcome, .. } = event {
+                shown.lock().expect("no panic").push_str(&format!("{request} {outcome}\n"));
+            }
+        });
+        let (report, trace) = judge_it.run_and_record().await.expect("a report");
+        check(&format!("{name}: the trace"), &trace, KEY);
+        check(&format!("{name}: the screen"), &seen.lock().expect("no panic"), KEY);
+        in_every_format(name, &report);
+        let folder = tempfile::tempdir().expect("a folder");
+        let [at, trace_at] = ["report.json", "trace.jsonl"].map(|file| folder.path().join(file));
+        std::fs::write(&at, json::render(&report)).expect("a writable folder");
+        std::fs::write(&trace_at, trace).expect("a writable folder");
+        let verification = verify(&at, &trace_at).expect("a verification");
+        assert_eq!(verification.count, 0, "{name}: {:?}", verification.differences);
+    }
+}
+
+fn in_every_format(name: &str, report: &Report) {
+    for format in &FORMATS {
+        check(&format!("{name}: {}", format.name), &(format.render)(report), KEY);
+    }
+    check(&format!("{name}: the text"), text::render(report, Detail::Verbose, 100).as_str(), KEY);
+}
+
+/// Header fields of a request.
+type Fields = Vec<(&'static str, String)>;
+
+/// The ways in which a client may send a key: a name, header fields, and a query.
+fn placements() -> Vec<(&'static str, Fields, String)> {
+    let field = |name: &'static str, value: String| vec![(name, value)];
+    let plain = || field("authorization", format!("Bearer {KEY}"));
+    let quoted = KEY.replace('/', "%2F").replace('+', "%2B");
+    let mut all = vec![
+        ("bearer", plain(), String::new()),
+        ("the scheme in lower case", field("authorization", format!("bearer {KEY}")), String::new()),
+        ("the scheme in upper case", field("authorization", format!("BEARER {KEY}")), String::new()),
+        ("two spaces", field("authorization", format!("Bearer  {KEY}")), String::new()),
+        ("the scheme Token", field("authorization", format!("Token {KEY}")), String::new()),
+        ("the scheme ApiKey", field("authorization", format!("ApiKey {KEY}")), String::new()),
+        ("bare", field("authorization", KEY.to_owned()), String::new()),
+        (
+            "a user of Basic",
+            field("authorization", format!("Basic {}", BASE64_STANDARD.encode(format!("{KEY}:")))),
+            String::new(),
+        ),
+        (
+            "a password of Basic",
+            field("authorization", format!("Basic {}", BASE64_STANDARD.encode(format!("me:{KEY}")))),
+            String::new(),
+        ),
+        (
+            "a parameter of Digest",
+            field("authorization", format!("Digest username=\"a\", response=\"{KEY}\"")),
+            String::new(),
+        ),
+        (
+            "a second field",
+            vec![("authorization", "Bearer other-token-123".to_owned()), ("authorization", format!("Bearer {KEY}"))],
+            String::new(),
+        ),
+    ];
+    for name in [
+        "x-api-key",
+        "api-key",
+        "x-auth-token",
+        "x-access-token",
+        "proxy-authorization",
+        "x-session",
+        "x-amz-security-token",
+    ] {
+        all.push((name, field(name, KEY.to_owned()), String::new()));
+    }
+    all.push((
+        "proxy-authorization with a scheme",
+        field("proxy-authorization", format!("Bearer {KEY}")),
+        String::new(),
+    ));
+    all.push(("a cookie", field("cookie", format!("theme=dark; token={KEY}")), String::new()));
+    all.push(("a cookie among others", field("cookie", format!("sid={KEY}; a=b")), String::new()));
+    for name in ["api_key", "apiKey", "access_token", "token", "key"] {
+        all.push((name, Vec::new(), format!("?{name}={quoted}")));
+    }
+    all.push(("a parameter of any name", Vec::new(), format!("?k={quoted}")));
+    all.push(("beside another parameter", plain(), format!("?limit=5&api_key={quoted}")));
+    all
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whatever_way_a_client_sends_its_key_a_proxy_shows_nothing_of_it() {
+    let placements = placements();
+    assert_eq!(placements.len(), 28);
+    for (name, fields, query) in placements {
+        // The server repeats the key, whatever else it received, in this response and in later ones.
+        let base_url = serve(|_, path| {
+            let body = format!(
+                r#"{{"code":"seen","message":"{KEY} on {path} and {}","status":500}}"#,
+                KEY.replace('/', "%2F")
+            );
+            let response = Response::builder().status(500).header("content-type", "application/json");
+            response
+                .header("x-seen", KEY)
+                .header("location", format!("/v1/pets?api_key={KEY}"))
+                .body(Body::from(body))
+                .expect("a response")
+        })
+        .await;
+        let folder = tempfile::tempdir().expect("a folder");
+        let trace = folder.path().join("traffic.jsonl");
+        let file = std::fs::File::create(&trace).expect("a file");
+        let running = Running::start(&base_url, |settings| settings.record = Some(Box::new(file))).await;
+        for path in [format!("/pets{query}"), "/pets?limit=2".to_owned(), "/store/orders".to_owned()] {
+            let mut request = http_client().get(format!("{}{path}", running.base_url));
+            for (name, value) in fields.iter().filter(|_| path.starts_with("/pets")) {
+                request = request.header(*name, value);
+            }
+            request.send().await.expect("an answer").bytes().await.expect("a body");
+        }
+        let lines = running.lines();
+        let report = running.report().await;
+        assert_eq!(report.requests, 3, "{name}");
+        check(&format!("{name}: the screen"), &lines.lock().expect("no panic").join("\n"), KEY);
+        check(&format!("{name}: the trace"), &std::fs::read_to_string(&trace).expect("a trace"), KEY);
+        in_every_format(name, &report);
+        in_every_format(name, &judge(&[trace], &Terms::default()).expect("a report"));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_that_is_repeated_in_another_part_of_an_archive_is_in_no_report() {
+    let entry = |at: usize, authorization: &str, body: &str| {
+        serde_json::json!({
+            "startedDateTime": format!("2026-06-01T12:{:02}:{:02}.000Z", at / 60 % 60, at % 60), "time": 20,
+            "request": {"method": "GET", "url": "https://shop.example.com/v1/pets", "httpVersion": "HTTP/1.1",
+                "headers": [{"name": "host", "value": "shop.example.com"}, {"name": "authorization", "value": authorization}]},
+            "response": {"status": 500, "headers": [{"name": "date", "value": "Mon, 01 Jun 2026 12:00:00 GMT"},
+                {"name": "content-type", "value": "application/json"}], "content": {"text": body}}
+        })
+    };
+    let mut entries = vec![entry(0, &format!("Bearer {KEY}"), "{}")];
+    entries.extend((1..2_500).map(|at| entry(at, "Bearer another-key-0815", &format!(r#"{{"message":"{KEY}"}}"#))));
+    let archive = serde_json::json!({"log": {"version": "1.2", "creator": {"name": "test"}, "entries": entries}});
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("traffic.har");
+    std::fs::write(&path, archive.to_string()).expect("a writable folder");
+    in_every_format("a later part", &judge(&[path], &Terms::default()).expect("a report"));
+}
+
+/// Both streams of the program.
+async fn output(args: &[&str]) -> String {
+    let output = conform(args).await;
+    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_redirect_with_the_key_is_reported_without_it() {
+    let base_url = serve(|token, _| {
+        let place = format!("https://login.example.com/?key={}", token.replace('/', "%2F"));
+        Response::builder().status(302).header("location", place).body(Body::empty()).expect("a response")
+    })
+    .await;
+    let shown = output(&["--no-config", "--base-url", &base_url, "--api-key", KEY]).await;
+    assert!(shown.contains("redirects to https://login.example.com/?key=${CONFORM_API_KEY}"), "{shown}");
+    check("a redirect", &shown, KEY);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_value_of_a_header_option_is_shown_nowhere() {
+    let secret = "9f8e7d6c5b4a-bypass";
+    for name in ["x-vercel-protection-bypass", "Cf-Access-Jwt-Assertion", "X-Pass", "X-Tenant", "X-Api-Key"] {
+        let base_url = serve(move |_, _| {
+            let response =
+                Response::builder().status(500).header("content-type", "text/plain").header("x-seen", secret);
+            response.body(Body::from(format!("no entry for {secret}"))).expect("a response")
+        })
+        .await;
+        let folder = tempfile::tempdir().expect("a folder");
+        let record = folder.path().join("trace.jsonl");
+        let field = format!("{name}: {secret}");
+        let mut args = vec![
+            "--no-config",
+            "--base-url",
+            &base_url,
+            "--api-key",
+            KEY,
+            "--profile",
+            "read-only",
+            "--header",
+            &field,
+        ];
+        args.extend(["--max-requests", "12", "-v", "--record", record.to_str().expect("a path")]);
+        let files: Vec<String> = FORMATS
+            .iter()
+            .filter(|format| format.name != "in-toto")
+            .map(|format| format!("{}={}", format.name, folder.path().join(format.name).display()))
+            .collect();
+        files.iter().for_each(|file| args.extend(["--report", file]));
+        check(name, &output(&args).await, secret);
+        for file in std::fs::read_dir(folder.path()).expect("a folder") {
+            let path = file.expect("a file").path();
+            check(&format!("{name}: {}", path.display()), &std::fs::read_to_string(&path).expect("text"), secret);
+        }
+    }
+}
+
+#[tokio::test]
+async fn no_message_repeats_a_secret_of_the_command_line() {
+    let secret = "hunter2-correct-horse";
+    let url = |text: &str| text.replace("PW", secret);
+    let cases = [
+        vec!["--base-url".to_owned(), url("http://user:PW@127.0.0.1:1/v1")],
+        vec!["--base-url".to_owned(), url("http://127.0.0.1:1/v1?token=PW")],
+        vec!["--base-url".to_owned(), url("user:PW@127.0.0.1/v1")],
+        vec![
+            "--base-url".to_owned(),
+            "http://127.0.0.1:1/v1".to_owned(),
+            "--replica".to_owned(),
+            url("http://u:PW@h/v1"),
+        ],
+        vec![
+            "--proxy".to_owned(),
+            url("nonsense://user:PW@h"),
+            "--base-url".to_owned(),
+            "http://127.0.0.1:1/v1".to_owned(),
+        ],
+        vec!["--header".to_owned(), secret.to_owned()],
+        vec!["--header".to_owned(), format!("bad name: {secret}")],
+        vec!["--header".to_owned(), format!("X-Key: {secret}\u{1}")],
+        vec!["judge".to_owned(), "--base-url".to_owned(), url("http://u:PW@h/v1"), "x.har".to_owned()],
+        vec!["proxy".to_owned(), "--to".to_owned(), url("http://u:PW@h/v1")],
+        vec![
+            "--show-config".to_owned(),
+            "--proxy".to_owned(),
+            url("http://user:PW@h:1"),
+            "--header".to_owned(),
+            format!("X-T: {secret}"),
+        ],
+        vec![
+            "--base-url".to_owned(),
+            "http://127.0.0.1:1/v1".to_owned(),
+            "--proxy".to_owned(),
+            url("http://user:PW@127.0.0.1:1"),
+        ],
+    ];
+    for mut args in cases {
+        if args[0].starts_with("--") {
+            args.extend(["--no-config", "--api-key", KEY].map(str::to_owned));
+        }
+        let args: Vec<&str> = args.iter().map(String::as_str).collect();
+        check(&args.join(" "), &output(&args).await, secret);
+    }
+}
