@@ -71,11 +71,19 @@ pub fn room(window: Window) -> usize {
 pub fn after_refusal(exchange: &Exchange, attempt: u32, jitter: f64) -> Advice {
     let backoff = MOMENT.mul_f64(f64::from(2_u32.saturating_pow(attempt.min(6))) * (1.0 + jitter));
     let unannounced = if attempt == 0 { backoff } else { Tolerance::LONGEST_MINUTE.unsigned() };
-    let Some(response) = exchange.response() else { return advise(unannounced) };
-    let asked_for = retry_after::read(response).ok().map(|retry_after| retry_after.wait(exchange.answered_at()));
-    let reset = || Some(until(rate_limit::read(response).reset.integer()?, exchange));
-    let announced = asked_for.or_else(reset).map(bounded);
-    advise(announced.map_or(unannounced, |announced| (announced + HEEDED).max(backoff.min(announced * 2 + HEEDED))))
+    advise(
+        announced(exchange)
+            .map_or(unannounced, |announced| (announced + HEEDED).max(backoff.min(announced * 2 + HEEDED))),
+    )
+}
+
+/// How long after a refusal the server lets the key be used again, as it announces: by `Retry-After`, else by the reset.
+#[must_use]
+pub fn announced(refused: &Exchange) -> Option<Duration> {
+    let response = refused.response()?;
+    let asked_for = retry_after::read(response).ok().map(|retry_after| retry_after.wait(refused.answered_at()));
+    let reset = || Some(until(rate_limit::read(response).reset.integer()?, refused));
+    asked_for.or_else(reset).map(bounded)
 }
 
 /// How long after an answer a Unix time comes, by the server's clock.

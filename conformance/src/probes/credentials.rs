@@ -5,12 +5,12 @@
 
 mod form;
 
-use form::Form;
+use form::{Form, Query};
 
 use super::session::{Session, Stop};
 use super::steps::filled;
 use crate::http::key_forms::toggle_case;
-use animal_store_rules::catalogue::scope::Profile;
+use animal_store_rules::catalogue::scope::{Profile, Scope};
 use animal_store_rules::trace::exchange::Request;
 
 /// What a request without the key asks for.
@@ -135,8 +135,8 @@ pub(super) const LATER: usize = SECOND.len();
 /// # Errors
 ///
 /// [`Stop`] when the budget is exhausted.
-pub(super) async fn of_tour(session: &mut Session<'_>, id: i64, profile: Profile) -> Result<(), Stop> {
-    send(session, FIRST, id, profile).await
+pub(super) async fn of_tour(session: &mut Session<'_>, id: i64, scope: &Scope) -> Result<(), Stop> {
+    send(session, FIRST, id, scope).await
 }
 
 /// Sends the others.
@@ -144,15 +144,28 @@ pub(super) async fn of_tour(session: &mut Session<'_>, id: i64, profile: Profile
 /// # Errors
 ///
 /// [`Stop`] when the budget is exhausted.
-pub(super) async fn run(session: &mut Session<'_>, profile: Profile) -> Result<(), Stop> {
+pub(super) async fn run(session: &mut Session<'_>, scope: &Scope) -> Result<(), Stop> {
     session.begin("credentials");
     let id = session.known_ids().last().copied().unwrap_or(1);
-    send(session, SECOND, id, profile).await?;
+    send(session, SECOND, id, scope).await?;
     session.step("");
     Ok(())
 }
 
-async fn send(session: &mut Session<'_>, asked: &[(Target, Form)], id: i64, profile: Profile) -> Result<(), Stop> {
+/// How a key that is sent elsewhere than in Authorization is in the query: not at all where it is to stay out of URLs, and in two requests
+/// where a plus sign in it may be read in two ways.
+fn queries(form: Form, key: &str, keeps_out: bool) -> &'static [Query] {
+    match form {
+        Elsewhere if keeps_out => &[Query::Absent],
+        Elsewhere if key.contains('+') => &[Query::Encoded, Query::Raw],
+        _ => &[Query::Encoded],
+    }
+}
+
+async fn send(session: &mut Session<'_>, asked: &[(Target, Form)], id: i64, scope: &Scope) -> Result<(), Stop> {
+    let profile = scope.profile;
+    // Who asks for this requirement by its name asks for all of it.
+    let keeps_out = profile == Profile::ReadOnly && !scope.only.iter().any(|id| id == "auth.bearer-header");
     let key = session.key();
     let unknown = format!("conform-unknown-{:016x}", session.random.u64(..));
     for (target, form) in asked.iter().filter(|(target, _)| profile.creates() || !target.could_create()) {
@@ -162,7 +175,9 @@ async fn send(session: &mut Session<'_>, asked: &[(Target, Form)], id: i64, prof
         }
         let (request, named) = target.request(session, id);
         session.step(format!("{named} {}", form.described()));
-        session.ask_without_key(form.apply(request, key.reveal(), &unknown)).await?;
+        for query in queries(*form, key.reveal(), keeps_out) {
+            session.ask_without_key(form.apply(request.clone(), key.reveal(), &unknown, *query)).await?;
+        }
     }
     Ok(())
 }

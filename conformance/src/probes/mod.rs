@@ -103,7 +103,7 @@ pub async fn without_a_key(session: &mut Session<'_>, options: &Options) -> Resu
         return Ok(());
     }
     session.begin("credentials");
-    credentials::of_tour(session, 1, options.scope.profile).await
+    credentials::of_tour(session, 1, &options.scope).await
 }
 
 async fn carry_out(session: &mut Session<'_>, options: &Options, plan: &Plan, probe: Probe) -> Result<(), Stop> {
@@ -118,7 +118,7 @@ async fn carry_out(session: &mut Session<'_>, options: &Options, plan: &Plan, pr
             near_misses::run(session, profile.creates()).await?;
             gaps::run(session).await
         }
-        Probe::Credentials => credentials::run(session, profile).await,
+        Probe::Credentials => credentials::run(session, &options.scope).await,
         Probe::FurtherBodies => further_bodies::run(session).await,
         Probe::FullPage => full_page::run(session, options.concurrency).await,
         Probe::Properties(cases) => properties::run(session, cases, options.replay, profile.creates()).await,

@@ -24,6 +24,7 @@ use animal_store_rules::trace::{Context, LeftOut, Trace};
 mod animals;
 mod asking;
 mod keyless;
+mod refusals;
 mod spread;
 
 pub use animals::created_id;
@@ -115,6 +116,7 @@ pub struct Session<'r> {
     waited_before: Option<usize>,
     early_refusals: usize,
     is_refused_in_bursts: bool,
+    refusals_allowed: usize,
     bans: usize,
     pace: Pace,
     names: usize,
@@ -162,6 +164,7 @@ impl<'r> Session<'r> {
             waited_before: None,
             early_refusals: 0,
             is_refused_in_bursts: false,
+            refusals_allowed: refusals::IN_A_ROW,
             bans: 0,
             pace: Pace::default(),
             names: 0,
@@ -236,14 +239,10 @@ impl<'r> Session<'r> {
     }
 
     /// How many of the wanted requests to send concurrently, so that a candidate that processes one at a time responds to all of
-    /// them within the timeout, and that few are refused: more than one refusal at a time could cause a ban.
+    /// them within the timeout, and that few are refused: several refusals at a time could cause a ban.
     #[must_use]
     pub fn at_once(&self, wanted: usize) -> usize {
-        let room = match self.last_window(&self.asking_key()) {
-            _ if self.is_refused_in_bursts => 1,
-            Some(window) => pacing::room(window),
-            None => usize::MAX,
-        };
+        let room = if self.is_refused_in_bursts { 1 } else { self.room() };
         self.pace.at_once(wanted.min(room), self.client.transport().timeout)
     }
 
@@ -285,6 +284,7 @@ impl<'r> Session<'r> {
         if self.silences >= SILENCES {
             return Err(Stop::Silence);
         }
+        self.heed_refusals(&requests).await?;
         let requests = self.placed(requests);
         let outcomes = tokio::select! {
             biased;

@@ -134,7 +134,7 @@ pub(super) async fn run(session: &mut Session<'_>, scope: &Scope, concurrency: u
     }
     // After the same URLs were requested with the key: a cached response must not be served without one.
     if needs(Part::Credentials) {
-        credentials::of_tour(session, ids.last().copied().unwrap_or(1), profile).await?;
+        credentials::of_tour(session, ids.last().copied().unwrap_or(1), scope).await?;
     }
     if needs(Part::Exhaustion) {
         watch::pause(session).await?;

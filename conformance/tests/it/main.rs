@@ -37,6 +37,7 @@ mod proxy_tls;
 mod record;
 mod recorded;
 mod reference;
+mod refusals;
 mod rendering;
 mod repetition;
 mod report_files;
@@ -46,6 +47,7 @@ mod secrets;
 mod selection;
 mod sockets;
 mod support;
+mod urls;
 
 use animal_store_conformance::Options;
 use animal_store_conformance::report::Report;

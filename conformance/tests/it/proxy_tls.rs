@@ -72,7 +72,8 @@ async fn the_program_takes_the_file_of_the_issuer() {
     let output = program.output().await.expect("the program starts");
     let (out, err) = (text(&output.stdout), text(&output.stderr));
     assert_eq!(output.status.code(), Some(0), "{out}{err}");
-    let verdict =
-        format!("CONFORMS (1 of 73 requirements selected, by --only list.array)  the server and its clients at {base_url}");
+    let verdict = format!(
+        "CONFORMS (1 of 73 requirements selected, by --only list.array)  the server and its clients at {base_url}"
+    );
     assert!(out.contains(&verdict), "{out}{err}");
 }

@@ -13,6 +13,7 @@ use animal_store_rules::trace::keys::ApiKey;
 use libtest_mimic::Trial;
 
 use crate::host::Host;
+use crate::support::few_refusals;
 use crate::trials::{Outcome, Table, block_on, plain};
 use crate::{figures, options};
 
@@ -31,6 +32,10 @@ pub(crate) fn trials() -> Vec<Trial> {
 
 /// The saboteurs that break something between two keys.
 const NEED_TWO_KEYS: [&str; 2] = ["quota.not-early.one-count-for-all", "quota.enforced.spares-the-first-key"];
+
+/// The saboteurs that refuse requests for being sent at the same time, although their fields promise many more: a run learns it from the first
+/// requests that it sends at the same time.
+const REFUSE_BURSTS: [&str; 2] = ["quota.not-early.burst-shield", "quota.not-early.shield-with-reset-now"];
 
 /// Whether it breaks something about limits, which a quota key must not hide.
 fn is_of_limits(fault: &Fault) -> bool {
@@ -57,6 +62,9 @@ async fn caught_by(fault: &Fault, has_two_keys: bool) -> Result<Vec<String>, Str
     options.strict = true;
     let outcome = Judge::new(options).clock(host.clock.clone()).run_and_record().await;
     let (report, trace) = outcome.map_err(|error| format!("no verdict: {error}"))?;
+    if !REFUSE_BURSTS.contains(&fault.name.as_str()) {
+        few_refusals(&report)?;
+    }
     for (name, recording) in [("run.jsonl", trace), ("run.har", har::render(&report))] {
         let again = judge_again(name, &recording)?;
         let differing = report.requirements.iter().zip(&again.requirements).find(|(run, file)| {

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use animal_store_conformance::Options;
-use animal_store_conformance::report::Report;
+use animal_store_conformance::report::{KeyAlias, Report};
 use animal_store_rules::catalogue::catalogue;
 use animal_store_rules::catalogue::scope::Profile;
 use base64::Engine;
@@ -96,4 +96,58 @@ fn the_changed_rows_of_a_table_are_those_of_no_other() {
     let page = "| x | y |\n|--|--|\n| 1 | 1 |\n\n| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |\n\n| 9 | 9 |\n";
     let table = "| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 5 |\n| 6 | 7 |\n";
     assert_eq!(changed_rows(page, table), "- | 3 | 4 |\n+ | 3 | 5 |\n+ | 6 | 7 |\n");
+}
+
+/// This many requests are sent over the limit when nothing else is sent with a key.
+const MOST_AT_THE_END: usize = 4;
+
+/// The longest rows of refusals of a key in a run: of those before its last requests, and of those among them. A refusal begins a new row
+/// where the run has waited before it as the refusal before announces, or for a minute where that announces nothing.
+pub(crate) fn rows_of_refusals(report: &Report) -> (usize, usize) {
+    let time = |text: &str| text.parse::<jiff::Timestamp>().expect("a time");
+    let (mut longest, mut longest_at_the_end) = (0, 0);
+    for key in [KeyAlias::Main, KeyAlias::Quota] {
+        let own = report.exchanges.iter().filter(|exchange| exchange.key == key && exchange.response.is_some());
+        let own: Vec<_> = own.collect();
+        let end = own.len().saturating_sub(MOST_AT_THE_END);
+        // Where each row begins, and how long it is.
+        let mut rows = vec![(0, 0)];
+        let mut refused: Option<(jiff::Timestamp, i64)> = None;
+        for (at, exchange) in own.into_iter().enumerate() {
+            let Some(response) = &exchange.response else { continue };
+            if response.status != 429 {
+                rows.push((at + 1, 0));
+                refused = None;
+                continue;
+            }
+            let has_waited = refused.is_some_and(|(at, wait)| {
+                time(&exchange.sent_at).duration_since(at).as_millis() >= i128::from(wait) * 1_000
+            });
+            if has_waited {
+                rows.push((at, 0));
+            }
+            rows.last_mut().expect("a row").1 += 1;
+            let field = |name: &str| {
+                let found = response.headers.iter().find(|(field, _)| field == name);
+                found.and_then(|(_, value)| value.parse::<i64>().ok())
+            };
+            let received = time(&exchange.received_at);
+            let until_reset = || Some((field("x-ratelimit-reset")? - received.as_second()).max(0));
+            let announced = field("retry-after").filter(|wait| *wait >= 0).or_else(until_reset);
+            refused = Some((received, announced.unwrap_or(60).min(60)));
+        }
+        for (at, length) in rows {
+            let longest = if at >= end { &mut longest_at_the_end } else { &mut longest };
+            *longest = length.max(*longest);
+        }
+    }
+    (longest, longest_at_the_end)
+}
+
+/// Fails where a run was refused too often: more than twice in a row, or more than four times when nothing else is sent with the key.
+pub(crate) fn few_refusals(report: &Report) -> Result<(), String> {
+    match rows_of_refusals(report) {
+        (0..=2, 0..=MOST_AT_THE_END) => Ok(()),
+        rows => Err(format!("the run was refused {rows:?} times in a row, before the end and at the end")),
+    }
 }

@@ -11,6 +11,7 @@ use animal_store_rules::verdict::{Status, Verdict};
 use libtest_mimic::Trial;
 
 use crate::host::Host;
+use crate::support::few_refusals;
 use crate::trials::{Outcome, Table, block_on, plain};
 use crate::{broken, options};
 
@@ -112,6 +113,9 @@ async fn accused(variant: &Variant) -> Option<String> {
         Ok(report) => report,
         Err(error) => return Some(format!("no verdict: {error}")),
     };
+    if let Err(problem) = few_refusals(&report) {
+        return Some(problem);
+    }
     let missed = report.requirements.iter().filter(|requirement| requirement.status == Status::NotExercised);
     let missed: Vec<_> = missed.map(|requirement| (&requirement.id, &requirement.reason)).collect();
     let is_too_long = |reason: &String| reason.starts_with("the key is exhausted for another ");

@@ -1,6 +1,6 @@
 //! The ways in which a request may lack the key.
 
-use crate::http::key_forms::{basic, basic_user, toggle_case, with_another_end};
+use crate::http::key_forms::{basic, basic_user, percent_encoded, toggle_case, with_another_end};
 use animal_store_rules::trace::exchange::{Body, Request};
 use serde_json::{Map, Value};
 
@@ -124,10 +124,10 @@ impl Form {
     }
 
     /// The request in this form, of this key or of one that nobody issued.
-    pub(super) fn apply(self, request: Request, key: &str, unknown: &str) -> Request {
+    pub(super) fn apply(self, request: Request, key: &str, unknown: &str, query: Query) -> Request {
         let token = match self {
             None => return request,
-            Elsewhere => return elsewhere(request, key),
+            Elsewhere => return elsewhere(request, key, query),
             Bare => return request.authorization(key),
             Glued => return request.authorization(format!("Bearer{key}")),
             Token => return request.authorization(format!("Token {key}")),
@@ -170,6 +170,27 @@ fn another_case(key: &str, changed: String) -> String {
     if changed == key { toggle_case(key) } else { changed }
 }
 
+/// How a key that is sent elsewhere is in the query. Queries are in access logs.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Query {
+    /// Not at all.
+    Absent,
+    /// Percent-encoded, as clients write it.
+    Encoded,
+    /// With the plus signs that it has. A server that reads them as spaces takes it for another key, and some do not.
+    Raw,
+}
+
+impl Query {
+    fn write(self, key: &str) -> Option<String> {
+        match self {
+            Query::Absent => Option::None,
+            Query::Encoded => Some(percent_encoded(key)),
+            Query::Raw => Some(percent_encoded(key).replace("%2B", "+")),
+        }
+    }
+}
+
 /// A part of a request that may carry a key.
 #[derive(Clone, Copy, Eq, PartialEq)]
 enum Part {
@@ -208,18 +229,19 @@ const PLACES: [(Part, &str); 20] = [
 /// whatever its key.
 const COPIES: usize = 4 * 1024;
 
-/// The key in the usual places, but not in Authorization. A long key is in the first of them only.
-fn elsewhere(request: Request, key: &str) -> Request {
+/// The key in the usual places, but not in Authorization; in the query only as far as wanted. A long key is in the first of them only.
+fn elsewhere(request: Request, key: &str, query: Query) -> Request {
     let places = &PLACES[..(COPIES / key.len()).clamp(1, PLACES.len())];
     let names = |part: Part| places.iter().filter(move |place| place.0 == part).map(|place| place.1);
-    let pairs = |part: Part| names(part).map(|name| format!("{name}={key}")).collect::<Vec<_>>();
+    let pairs = |part: Part, key: &str| names(part).map(|name| format!("{name}={key}")).collect::<Vec<_>>();
     let request = names(Part::Field).fold(request, |request, name| request.header(name, key));
     let request = with_members(request, names(Part::Body), key);
-    let request = match pairs(Part::Query) {
+    let in_query = query.write(key);
+    let request = match in_query.map_or_else(Vec::new, |key| pairs(Part::Query, &key)) {
         pairs if pairs.is_empty() => request,
         pairs => request.query(pairs.join("&")),
     };
-    match pairs(Part::Cookie) {
+    match pairs(Part::Cookie, key) {
         pairs if pairs.is_empty() => request,
         pairs => request.header("Cookie", pairs.join("; ")),
     }
@@ -286,7 +308,7 @@ pub(super) mod tests {
             let mut options = Options::new("http://h/v1", "sk-1").expect("usable options");
             options.api_key = ApiKey::new(key).expect("a usable key");
             for form in FORMS.into_iter().filter(|form| !form.is_of_case() || toggle_case(key) != key) {
-                let request = form.apply(Request::new("GET", "/pets"), key, "conform-unknown-1");
+                let request = form.apply(Request::new("GET", "/pets"), key, "conform-unknown-1", Query::Encoded);
                 let read = credential(&request, &context(&options));
                 assert!(read.is_invalid(), "{form:?} of {key:?} is {read:?}");
             }
@@ -294,9 +316,17 @@ pub(super) mod tests {
     }
 
     #[test]
+    fn a_key_is_in_the_query_as_clients_write_it_and_only_where_it_is_wanted() {
+        let written = |query: Query| elsewhere(Request::new("GET", "/pets"), "a+b/c", query).query;
+        assert!(written(Query::Encoded).is_some_and(|query| query.starts_with("api_key=a%2Bb%2Fc&access_token=")));
+        assert!(written(Query::Raw).is_some_and(|query| query.starts_with("api_key=a+b%2Fc&access_token=")));
+        assert_eq!(written(Query::Absent), Option::None);
+    }
+
+    #[test]
     fn a_key_elsewhere_is_in_every_place_and_a_long_one_in_as_many_as_no_server_refuses_for_their_length() {
         let copies = |key: &str| {
-            let request = elsewhere(Request::new("POST", "/pets").json("{}"), key);
+            let request = elsewhere(Request::new("POST", "/pets").json("{}"), key, Query::Encoded);
             let fields = request.headers.iter().map(|(_, value)| value.as_str());
             let body = request.body.as_ref().map(|body| std::str::from_utf8(&body.bytes).expect("UTF-8"));
             let texts = fields.chain(request.query.as_deref()).chain(body);

@@ -59,8 +59,14 @@ pub(super) async fn run(session: &mut Session<'_>, turn: Turn, concurrency: usiz
     if turn == Turn::First {
         watch::rest_of_window(session).await?;
     }
-    let first = session.send(list_of(0, &key)).await?;
-    let met_at_once = first.status() == Some(429);
+    // A request at its end may have found the window exhausted: another one would be refused in vain.
+    let met = match session.refused_now(&key) {
+        Some(refused) => Some(refused.request.clone()),
+        None => {
+            let first = session.send(list_of(0, &key)).await?;
+            (first.status() == Some(429)).then(|| list_of(0, &key))
+        }
+    };
     let Some(window) = session.last_window(&key) else {
         return unreported::run(session, concurrency).await;
     };
@@ -85,7 +91,6 @@ pub(super) async fn run(session: &mut Session<'_>, turn: Turn, concurrency: usiz
 
     let over = over::requests(session, turn, &key);
     // The first of two requests over the limit may have been the one that looked at the window.
-    let met = met_at_once.then(|| list_of(0, &key));
     let ended = exhaust(session, turn, concurrency, &over, met, most).await?;
     match (turn, ended) {
         (Turn::First, false) => {
@@ -179,9 +184,12 @@ async fn exhaust(
     let others: Vec<Request> = over.iter().filter(is_other).cloned().collect();
     let mut is_refused = refused.is_some();
     if turn == Turn::Second {
+        // Nothing more is to be sent with the key.
+        session.allow_refusals(over.len());
         for other in others {
             is_refused |= session.send(other).await?.status() == Some(429);
         }
+        session.allow_few_refusals();
     } else if let Some(last) = others.last().or(over.last()) {
         for _ in 0..LAST_ATTEMPTS {
             let last = over::next(session, last, &key);

@@ -102,11 +102,15 @@ impl Session<'_> {
         // Other traffic on the key may be as frequent as this run, and then several concurrent requests would get 429.
         self.make_room(&key, 2 * requests.len()).await?;
         let before = self.trace.exchanges.len();
-        let sent = self.send_together(requests.into_iter().map(|request| bearing(request, &key)).collect()).await?;
-        let refused: Vec<Exchange> = sent.iter().filter(|exchange| exchange.status() == Some(429)).cloned().collect();
-        if !refused.is_empty() {
-            let jitter = self.random.f64();
-            self.heed(&key, &refused, jitter).await?;
+        let mut requests: Vec<Request> = requests.into_iter().map(|request| bearing(request, &key)).collect();
+        while !requests.is_empty() {
+            let rest = requests.split_off(self.at_once(requests.len()).clamp(1, requests.len()));
+            let sent = self.send_together(std::mem::replace(&mut requests, rest)).await?;
+            let refused: Vec<Exchange> = sent.iter().filter(|sent| sent.status() == Some(429)).cloned().collect();
+            if !refused.is_empty() {
+                let jitter = self.random.f64();
+                self.heed(&key, &refused, jitter).await?;
+            }
         }
         Ok(&self.trace.exchanges[before..])
     }

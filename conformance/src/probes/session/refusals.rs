@@ -1,0 +1,152 @@
+//! How often a run may be refused for the rate: at most two requests of a key in a row, whatever the header fields of the server say or lack.
+//!
+//! Two places see to that. Before a request is sent whose key was refused that often, the run waits, in [`Session::heed_refusals`]. And no
+//! more requests are sent at the same time than certainly fit into a window, in [`Session::room`].
+
+use std::time::Duration;
+
+use super::asking::MAY_BE_A_DAY;
+use super::{Session, Stop, credential};
+use crate::http::pacing;
+use animal_store_rules::catalogue::plan::PLANS;
+use animal_store_rules::tolerance::Tolerance;
+use animal_store_rules::trace::exchange::{Exchange, Request};
+use animal_store_rules::trace::keys::ApiKey;
+use animal_store_rules::trace::rate_limit::{self, Window};
+
+/// At most this many requests of a key are refused in a row.
+pub(super) const IN_A_ROW: usize = 2;
+
+/// A minute of any limiter is over after this time.
+const A_MINUTE: Duration = Tolerance::LONGEST_MINUTE.unsigned();
+
+/// A server that announces a shorter wait after two refusals is not believed.
+const LEAST_WAIT: Duration = Duration::from_secs(2);
+
+impl Session<'_> {
+    /// Sets how many requests of a key may be refused in a row. More than two are for the end of a run, when nothing else is to be sent with
+    /// the key.
+    pub(in crate::probes) fn allow_refusals(&mut self, in_a_row: usize) {
+        self.refusals_allowed = in_a_row;
+    }
+
+    /// [`Session::allow_refusals`] as at the start of a run.
+    pub(in crate::probes) fn allow_few_refusals(&mut self) {
+        self.refusals_allowed = IN_A_ROW;
+    }
+
+    /// Waits where the key of one of these requests was refused as often in a row as it may be: as long as the last refusal announces, and
+    /// from the third one on a whole minute.
+    ///
+    /// # Errors
+    ///
+    /// [`Stop`] when the run may not take that long.
+    pub(super) async fn heed_refusals(&mut self, requests: &[Request]) -> Result<(), Stop> {
+        for place in 0..self.trace.context.keys.len() {
+            let key = self.trace.context.keys[place].clone();
+            let credential = credential(&key);
+            if requests.iter().any(|request| request.authorization.as_ref() == Some(&credential)) {
+                let wait = self.wait_after_refusals(&key);
+                if !wait.is_zero() {
+                    self.wait(wait, "the key was refused twice in a row").await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// How long to wait before the next request of a key, because of its latest refusals.
+    fn wait_after_refusals(&self, key: &ApiKey) -> Duration {
+        let row = self.refused_in_a_row(key);
+        let Some(last) = row.first().filter(|_| row.len() >= self.refusals_allowed) else { return Duration::ZERO };
+        let announced = pacing::announced(last).unwrap_or(A_MINUTE).clamp(LEAST_WAIT, pacing::LONGEST_WAIT);
+        let wait = if row.len() > self.refusals_allowed { announced.max(A_MINUTE) } else { announced };
+        let passed = self.now().duration_since(last.received_at).unsigned_abs();
+        wait.saturating_sub(passed)
+    }
+
+    /// The last exchange of a key, if it was refused for the rate and the time that it announces has not passed.
+    pub(in crate::probes) fn refused_now(&self, key: &ApiKey) -> Option<&Exchange> {
+        let last = self.last_answer_to(key).filter(|last| last.status() == Some(429))?;
+        let announced = pacing::announced(last)?;
+        (self.now().duration_since(last.received_at).unsigned_abs() < announced).then_some(last)
+    }
+
+    /// The latest exchanges of a key, the last one first, if all of them were refused for the rate.
+    fn refused_in_a_row(&self, key: &ApiKey) -> Vec<&Exchange> {
+        let credential = credential(key);
+        let own = |exchange: &&Exchange| exchange.request.authorization.as_ref() == Some(&credential);
+        let answered = self.trace.exchanges.iter().rev().filter(own).filter(|exchange| exchange.status().is_some());
+        answered.take_while(|exchange| exchange.status() == Some(429)).collect()
+    }
+
+    /// How many requests with the key may be sent at the same time, at least one. Where the last response does not say how many remain, all
+    /// of them may be refused. Where it does, it may be wrong: while the requests of the last minute come close to the limit of a plan,
+    /// all of them may be refused as well.
+    pub(super) fn room(&self) -> usize {
+        let key = self.asking_key();
+        let Some(last) = self.last_answer_to(&key) else { return 1 };
+        let in_a_row = self.refusals_allowed.saturating_sub(self.refused_in_a_row(&key).len()).max(1);
+        let Some(window) = last.response().and_then(|response| rate_limit::read(response).window()) else {
+            return in_a_row;
+        };
+        let by_headers = pacing::room(window);
+        let sent = self.sent_in_a_minute(&key);
+        let plan = self.trace.context.plan_limits.map(|plan_limits| plan_limits.per_minute);
+        let plans = plan.map_or_else(|| PLANS.iter().map(|(_, limits)| limits.per_minute).collect(), |plan| vec![plan]);
+        let mut limits = plans.into_iter().map(|limit| usize::try_from(limit).unwrap_or(usize::MAX));
+        let near = if self.is_of_minute(last, window) && self.counts_own(&key, last, window) {
+            limits.filter(|limit| sent < limit + IN_A_ROW).min()
+        } else {
+            // Nothing says how many remain of the minute: it may have begun with any request of the last one.
+            limits.next().map(|limit| if sent < limit { limit } else { sent })
+        };
+        match near {
+            Some(limit) if sent < limit => by_headers.min(limit - sent).max(1),
+            Some(_) => by_headers.min(in_a_row),
+            None => by_headers,
+        }
+    }
+
+    /// Returns true if the window of the last response is one of a minute: its limit is that of the plan, or it ends within a minute.
+    fn is_of_minute(&self, last: &Exchange, window: Window) -> bool {
+        match self.trace.context.plan_limits {
+            Some(plan_limits) => window.limit == plan_limits.per_minute,
+            None => {
+                let left = window.reset.saturating_sub(last.answered_at().as_second());
+                window.limit < MAY_BE_A_DAY || left <= Tolerance::LONGEST_MINUTE.duration().as_secs()
+            }
+        }
+    }
+
+    /// Returns true if the window that the last response reports has as many requests used as this run has had admitted in it. If not,
+    /// nothing shows how many remain.
+    fn counts_own(&self, key: &ApiKey, last: &Exchange, window: Window) -> bool {
+        let credential = credential(key);
+        let own =
+            self.trace.exchanges.iter().filter(|exchange| exchange.request.authorization.as_ref() == Some(&credential));
+        let reported = own.filter_map(|exchange| {
+            let reported = rate_limit::read(exchange.response()?).window()?;
+            (reported.reset == window.reset && reported.limit == window.limit).then_some((exchange, reported))
+        });
+        let (mut counted, mut used) = (0, 0);
+        for (exchange, reported) in reported {
+            counted += u64::from(exchange.status() != Some(429));
+            // Requests at the same time have no order.
+            if exchange.received_at > last.sent_at {
+                used = used.max(reported.limit.saturating_sub(reported.remaining));
+            }
+        }
+        // Remaining may be reported before the request is counted.
+        used + 1 >= counted
+    }
+
+    /// How many requests of a key were admitted within the last minute.
+    fn sent_in_a_minute(&self, key: &ApiKey) -> usize {
+        let credential = credential(key);
+        let since = self.now() - Tolerance::MINUTE.duration();
+        let recent = self.trace.exchanges.iter().rev().take_while(|exchange| exchange.received_at >= since);
+        let own = recent.filter(|exchange| exchange.request.authorization.as_ref() == Some(&credential));
+        own.filter(|exchange| exchange.status() != Some(429)).count()
+    }
+}
