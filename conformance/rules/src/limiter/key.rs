@@ -6,7 +6,6 @@ use std::collections::HashSet;
 
 use crate::catalogue::plan::PlanLimits;
 use crate::history::{Entry, History};
-use crate::limits::Explanation;
 use crate::request::Operation;
 use crate::trace::rate_limit::Window;
 
@@ -68,8 +67,6 @@ pub struct KeyLimits<'h> {
     pub(super) sliding_log: OnceCell<bool>,
     pub(super) sliding_counter: OnceCell<bool>,
     pub(super) draining: OnceCell<Draining>,
-    pub(super) reported_ends: OnceCell<HashSet<(u64, i64)>>,
-    explanation: OnceCell<Explanation<'h>>,
 }
 
 impl<'h> KeyLimits<'h> {
@@ -95,20 +92,7 @@ impl<'h> KeyLimits<'h> {
             sliding_log: OnceCell::new(),
             sliding_counter: OnceCell::new(),
             draining: OnceCell::new(),
-            reported_ends: OnceCell::new(),
-            explanation: OnceCell::new(),
         }
-    }
-
-    /// Which way of counting explains what the key was answered.
-    #[must_use]
-    pub fn explanation(&self) -> &Explanation<'h> {
-        self.explanation.get_or_init(|| Explanation::of(self))
-    }
-
-    /// Every exchange of the trace.
-    pub(crate) fn entries(&self) -> impl Iterator<Item = &'h Entry<'h>> {
-        self.history.entries.iter()
     }
 
     /// The index of the key in the context.

@@ -3,12 +3,11 @@
 use super::errors::misshapen;
 use crate::facts::Facts;
 use crate::history::Entry;
-use crate::limiter::{Answer, KeyLimits, wait_asked_for};
+use crate::limiter::{KeyLimits, wait_asked_for};
 use crate::rules::needs::Needs;
 use crate::rules::{Judgement, Rule};
 use crate::tolerance::Tolerance;
 use crate::trace::exchange::Response;
-use crate::trace::rate_limit::RateHeaders;
 use crate::trace::retry_after;
 
 pub(crate) const RULES: &[Rule] = &[
@@ -69,19 +68,6 @@ fn recovers(facts: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
             }
         } else if waited >= wait {
             judgement.hold();
-        }
-    }
-    // A refusal in a window whose Reset has restored nothing: the key was refused although the announced time had passed.
-    for finding in key.explanation().not_restored() {
-        let first = finding.entries[0];
-        let window = first.rate.as_ref().and_then(RateHeaders::window);
-        let is_of_window = |answer: &&Answer<'_>| window.is_some_and(|window| window.is_same(answer.window));
-        let mut refused = answers.iter().filter(|answer| answer.entry.is_limited() && first.precedes(answer.entry));
-        if let Some(refused) = refused.find(is_of_window) {
-            let left_over = finding.found - finding.bound;
-            let found =
-                format!("429 in a window that began with {left_over} used, as many as the one before ended with");
-            judgement.fail(&[refused.entry, first], "the whole limit after the reset has passed", found);
         }
     }
 }
