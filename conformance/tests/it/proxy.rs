@@ -55,11 +55,6 @@ impl Running {
         Running { base_url, interrupt, lines, task }
     }
 
-    /// The lines of findings.
-    pub(crate) fn lines(&self) -> Arc<Mutex<Vec<String>>> {
-        Arc::clone(&self.lines)
-    }
-
     pub(crate) async fn end(self) -> Outcome {
         self.interrupt.raise();
         self.task.await.expect("no panic")
@@ -256,7 +251,7 @@ async fn nobody_is_accused_of_an_ordinary_session_and_its_trace_gives_the_same_v
     let trace = folder.path().join("traffic.jsonl");
     let running = Running::start(server.base_url(), recorded_to(&trace)).await;
     session(&running.base_url, server.api_key()).await;
-    let lines = running.lines();
+    let lines = Arc::clone(&running.lines);
     let report = running.report().await;
     assert_eq!(failed(&report), [""; 0]);
     assert_eq!((report.verdict, report.side, report.requests), (Verdict::Incomplete, Side::Both, 14));
@@ -294,7 +289,7 @@ async fn a_server_with_a_fault_is_named_while_the_proxy_runs() {
         let server = reference(fault).await;
         let running = Running::start(server.base_url(), |_| {}).await;
         session(&running.base_url, server.api_key()).await;
-        let lines = running.lines();
+        let lines = Arc::clone(&running.lines);
         let report = running.report().await;
         let requirement = report.requirements.iter().find(|r| r.id == id).expect("a verdict");
         assert_eq!(

@@ -230,7 +230,7 @@ async fn whatever_way_a_client_sends_its_key_a_proxy_shows_nothing_of_it() {
             }
             request.send().await.expect("an answer").bytes().await.expect("a body");
         }
-        let lines = running.lines();
+        let lines = Arc::clone(&running.lines);
         let report = running.report().await;
         assert_eq!(report.requests, 3, "{name}");
         check(&format!("{name}: the screen"), &lines.lock().expect("no panic").join("\n"), KEY);
