@@ -9,7 +9,7 @@ use animal_store_rules::trace::knowledge::Carrier;
 use jiff::Timestamp;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use super::session::Log;
+use super::traffic::Traffic;
 
 /// Counts the connections of clients.
 #[derive(Debug, Default)]
@@ -58,8 +58,8 @@ impl Open {
     }
 
     /// A stream that notes when bytes arrive.
-    pub(super) fn watch<S>(&self, stream: S, log: Log) -> Watched<S> {
-        Watched { stream, log, arrived: Arc::clone(&self.arrived) }
+    pub(super) fn watch<S>(&self, stream: S, traffic: Arc<Traffic>) -> Watched<S> {
+        Watched { stream, traffic, arrived: Arc::clone(&self.arrived) }
     }
 }
 
@@ -74,7 +74,7 @@ impl Drop for Open {
 /// A stream of which is known when the latest bytes arrived.
 pub(super) struct Watched<S> {
     stream: S,
-    log: Log,
+    traffic: Arc<Traffic>,
     arrived: Arc<AtomicI64>,
 }
 
@@ -87,7 +87,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Watched<S> {
         let before = buf.filled().len();
         let polled = Pin::new(&mut self.stream).poll_read(context, buf);
         if buf.filled().len() > before {
-            self.arrived.store(self.log.now().as_microsecond(), Ordering::Relaxed);
+            self.arrived.store(self.traffic.now().as_microsecond(), Ordering::Relaxed);
         }
         polled
     }

@@ -7,7 +7,6 @@ use hyper::http::{request, response};
 use super::budget::Reserved;
 use super::fields::Fields;
 use super::hop;
-use super::session::Log;
 use super::tee::Copied;
 use super::traffic::Ticket;
 use animal_store_rules::trace::exchange::{Body, Exchange, Failure, Outcome, Request, Response};
@@ -73,12 +72,11 @@ impl Asked {
         parts: &request::Parts,
         base_path: &str,
         carrier: Carrier,
-        log: &Log,
-        arrived: Timestamp,
+        mut reserved: Reserved,
+        begin: impl FnOnce() -> Ticket,
     ) -> Option<Asked> {
         let target = parts.uri.path_and_query().map_or("/", |target| target.as_str());
         let is_kept = |name: &HeaderName| *name == CONTENT_TYPE || is_read(name.as_str());
-        let mut reserved = log.reserve();
         if !reserved.grow(target.len() + Fields::size(&parts.headers, is_kept)) {
             return None;
         }
@@ -98,7 +96,7 @@ impl Asked {
             is_outside,
             is_coded: hop::is_coded(&parts.headers),
             reserved,
-            ticket: log.begin(arrived),
+            ticket: begin(),
         })
     }
 

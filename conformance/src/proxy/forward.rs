@@ -157,7 +157,7 @@ impl Connection {
 
     /// The stream of this connection, watched.
     pub(super) fn watch<S>(&self, stream: S) -> Watched<S> {
-        self.open.watch(stream, self.forwarder.log.clone())
+        self.open.watch(stream, self.forwarder.log.traffic())
     }
 
     /// Passes a request on; the answer.
@@ -266,7 +266,9 @@ struct Pending {
 
 impl Pending {
     fn new(forwarder: &Arc<Forwarder>, parts: &Parts, open: &Open) -> Pending {
-        let asked = Asked::new(parts, forwarder.base_path(), open.carrier(), &forwarder.log, open.arrived());
+        let log = &forwarder.log;
+        let begin = || log.begin(open.arrived());
+        let asked = Asked::new(parts, forwarder.base_path(), open.carrier(), log.reserve(), begin);
         match &asked {
             Some(asked) if asked.is_outside => drop(forwarder.elsewhere.fetch_add(1, Ordering::Relaxed)),
             Some(_) => {}

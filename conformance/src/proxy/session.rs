@@ -60,6 +60,11 @@ impl Log {
         self.traffic.now()
     }
 
+    /// The requests that are under way, and their clock.
+    pub(super) fn traffic(&self) -> Arc<Traffic> {
+        Arc::clone(&self.traffic)
+    }
+
     /// A request is under way, which arrived at this time.
     pub(super) fn begin(&self, arrived: Timestamp) -> Ticket {
         self.traffic.begin(arrived)

@@ -4,7 +4,7 @@
 mod behaviour;
 mod sender;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
@@ -16,7 +16,6 @@ use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use behaviour::{BROKEN, Behaviour, EARLY, LAWFUL};
 use tokio::net::TcpListener;
-use tokio::time::sleep;
 
 use crate::broken;
 use crate::proxy::{Running, failed};
@@ -24,10 +23,10 @@ use crate::proxy::{Running, failed};
 /// The key that the clients send.
 const KEY: &str = "sk-Client-Key-0001";
 
-/// So many requests of a window are admitted.
+/// So many requests are admitted before the key is refused for a while.
 const LIMIT: usize = 20;
 
-/// How long a window is, in seconds.
+/// How long a key is refused then, in seconds.
 const WINDOW: u64 = 4;
 
 /// How the server writes `Retry-After`.
@@ -38,11 +37,13 @@ enum Form {
     Nothing,
 }
 
-/// A server that answers at once, with windows of a few seconds.
+/// A server that answers at once. After a number of requests it refuses the key for a few seconds, however busy the machine is.
 struct Store {
     form: Form,
-    /// Requests by window.
-    counts: HashMap<u64, usize>,
+    /// The requests that were admitted since the key was refused last.
+    admitted: usize,
+    /// The end of the refusals, in seconds of Unix time.
+    refused_until: Option<u64>,
     next_id: i64,
     ids: BTreeSet<i64>,
 }
@@ -50,7 +51,7 @@ struct Store {
 impl Store {
     /// Starts a server whose first animal gets this identifier; its base URL.
     async fn start(form: Form, first_id: i64) -> String {
-        let store = Store { form, counts: HashMap::new(), next_id: first_id, ids: BTreeSet::new() };
+        let store = Store { form, admitted: 0, refused_until: None, next_id: first_id, ids: BTreeSet::new() };
         let store = Arc::new(Mutex::new(store));
         let app = Router::new().fallback(move |method: Method, uri: Uri, headers: HeaderMap, body: Bytes| {
             let answer = store.lock().expect("no panic").answer(&method, &uri, &headers, &body);
@@ -64,15 +65,16 @@ impl Store {
 
     fn answer(&mut self, method: &Method, uri: &Uri, headers: &HeaderMap, body: &[u8]) -> Response {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).expect("after 1970");
-        let window = now.as_secs() / WINDOW;
-        let end = (window + 1) * WINDOW;
         let is_known = headers.get("authorization").is_some_and(|value| value.as_bytes().ends_with(KEY.as_bytes()));
         if !is_known {
             return error(StatusCode::UNAUTHORIZED);
         }
-        let count = self.counts.entry(window).or_default();
-        *count += 1;
-        if *count > LIMIT {
+        if self.refused_until.is_some_and(|end| Duration::from_secs(end) <= now) {
+            (self.admitted, self.refused_until) = (0, None);
+        }
+        self.admitted += 1;
+        if self.admitted > LIMIT {
+            let end = *self.refused_until.get_or_insert(now.as_secs() + WINDOW);
             let left = Duration::from_secs(end).saturating_sub(now).as_secs() + 1;
             let date = httpdate::fmt_http_date(SystemTime::UNIX_EPOCH + Duration::from_secs(end));
             let mut answer = error(StatusCode::TOO_MANY_REQUESTS);
@@ -120,16 +122,8 @@ async fn judged(form: Form, first_id: i64, does: Behaviour) -> Report {
         settings.terms.strict = Some(true);
     })
     .await;
-    beginning_of_a_window().await;
     does(running.base_url.clone()).await;
     running.report().await
-}
-
-/// Waits for a window to begin, so that its end lets no client off.
-async fn beginning_of_a_window() {
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).expect("after 1970");
-    let passed = Duration::new(now.as_secs() % WINDOW, now.subsec_nanos());
-    sleep(Duration::from_secs(WINDOW).saturating_sub(passed) + Duration::from_millis(20)).await;
 }
 
 /// What is wrong with the verdicts on many clients at the same time.
@@ -218,7 +212,6 @@ async fn clients_in_other_languages_are_judged_as_they_deserve() {
                 settings.terms.side = Some(Side::Client);
             })
             .await;
-            beginning_of_a_window().await;
             let mut command = tokio::process::Command::new(program);
             command.args(*arguments).current_dir(folder).kill_on_drop(true);
             command.env("CONFORM_PROXY_URL", &running.base_url).env("CLIENT_KEY", KEY);

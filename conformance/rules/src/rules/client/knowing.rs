@@ -19,7 +19,12 @@ use crate::trace::knowledge::Carrier;
 /// The third request after a response, each by itself on a new connection, comes from the task that received it, if so many requests
 /// were sent by themselves, one after the other: several tasks have two connections open now and then, and are not all about to connect
 /// at the same moment.
-const IN_A_ROW: (u64, u64) = (3, 40);
+const IN_A_ROW: (u64, u64) = (3, 20);
+
+/// A client that sends one request after the other may use two connections in turn, because a pool opens another one where the first is
+/// not free yet. The third request after a response, on the same two connections and without any two at the same time, comes from the
+/// task that received it: two tasks send one request more at most, and not even three do so now and then.
+const IN_TURN: u64 = 3;
 
 /// The number of a key, in the order in which keys were first sent.
 pub(super) type Key = usize;
@@ -38,6 +43,8 @@ pub(super) struct Sender {
     pub(super) place: (u64, usize),
     /// The requests of a key that were sent by themselves, one after the other, are numbered; the number of the row, and in it.
     row: (u64, u64),
+    /// The same for requests on at most two connections, of which no two were under way at the same time.
+    turn: (u64, u64),
 }
 
 /// The keys that clients sent, and the last request with each.
@@ -53,6 +60,9 @@ pub(super) struct Keys {
 #[derive(Clone, Copy, Debug)]
 struct Row {
     place: (u64, u64),
+    turn: (u64, u64),
+    /// The connections of the turn.
+    connections: [u64; 2],
     was_alone: bool,
     received_at: Timestamp,
 }
@@ -74,23 +84,37 @@ impl Keys {
             carrier: known.carrier,
             place: (self.part, exchange.number),
             row: (0, 0),
+            turn: (0, 0),
         };
         if let Some(key) = key {
-            sender.row = self.row_of(key, &sender);
+            (sender.row, sender.turn) = self.row_of(key, &sender);
         }
         sender
     }
 
-    fn row_of(&mut self, key: Key, sender: &Sender) -> (u64, u64) {
-        let none = Row { place: (0, 0), was_alone: false, received_at: Timestamp::MIN };
+    fn row_of(&mut self, key: Key, sender: &Sender) -> ((u64, u64), (u64, u64)) {
+        let none =
+            Row { place: (0, 0), turn: (0, 0), connections: [0; 2], was_alone: false, received_at: Timestamp::MIN };
         if self.rows.len() <= key {
             self.rows.resize(key + 1, none);
         }
         let last = &mut self.rows[key];
-        let follows = last.was_alone && sender.is_alone() && last.received_at <= sender.sent_at;
-        let row = if follows { (last.place.0, last.place.1 + 1) } else { (last.place.0 + 1, 0) };
-        *last = Row { place: row, was_alone: sender.is_alone(), received_at: last.received_at.max(sender.received_at) };
-        row
+        let next = |(row, place): (u64, u64), follows: bool| if follows { (row, place + 1) } else { (row + 1, 0) };
+        let follows = last.received_at <= sender.sent_at;
+        let (connection, others) = sender.carrier.map_or((0, u32::MAX), |carrier| (carrier.connection, carrier.others));
+        let [first, second] = last.connections;
+        let is_known = connection == first || connection == second || second == 0;
+        let is_in_turn = follows && others <= 1 && first != 0 && is_known;
+        last.connections = match is_in_turn {
+            true if connection == first => [first, second],
+            true => [first, connection],
+            false => [connection, 0],
+        };
+        last.turn = next(last.turn, is_in_turn);
+        last.place = next(last.place, follows && last.was_alone && sender.is_alone());
+        last.was_alone = sender.is_alone();
+        last.received_at = last.received_at.max(sender.received_at);
+        (last.place, last.turn)
     }
 }
 
@@ -128,6 +152,9 @@ impl Sender {
             return true;
         }
         let shares = self.shares_connection(later);
+        if self.turn.0 == later.turn.0 && later.turn.1.saturating_sub(self.turn.1) >= IN_TURN {
+            return true;
+        }
         if !(self.is_alone() && later.is_alone()) {
             return shares && passed >= Tolerance::HANDOVER.duration();
         }
