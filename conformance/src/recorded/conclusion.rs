@@ -118,6 +118,7 @@ impl Conclusion {
     }
 
     /// The verdicts on the beginning of a part that is not complete yet.
+    #[cfg(feature = "cli")]
     pub(crate) fn preview(&self, trace: &Trace) -> Vec<RequirementVerdict> {
         verdict::judge_after(trace, &self.scope(), &mut self.memory.clone())
     }
