@@ -219,11 +219,15 @@ fn hide_in_texts(exchange: &mut Exchange, Pseudonyms { secrets, by_chance, .. }:
     std::iter::once(&mut request.path).chain(&mut request.query).for_each(hide_in_text);
 }
 
+/// The field that every HTTP/1.1 request has: where an archive shows it, the archive shows all fields of the request.
+const HOST: &str = "host";
+
 /// Returns true if a header field of a request is needed for judging. The name is given in lower case.
 #[must_use]
 pub fn is_needed(name: &str) -> bool {
     KEY_FIELDS.contains(&name)
         || name == USER_AGENT
+        || name == HOST
         || name == crate::trace::conditions::ACCEPT
         || crate::trace::conditions::FIELDS.contains(&name)
 }
