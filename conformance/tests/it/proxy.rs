@@ -321,7 +321,11 @@ async fn a_client_that_goes_on_after_a_429_is_named_and_the_server_is_not() {
         response.bytes().await.expect("a body");
     }
     let report = running.report().await;
-    assert_eq!(failed(&report), ["client.retry-after-seconds"], "{:?}", broken(&report));
+    // A fast machine sends more than six requests meanwhile, and the gaps between them never grow.
+    let broken_rules = failed(&report);
+    assert!(broken_rules.iter().any(|id| id == "client.retry-after-seconds"), "{:?}", broken(&report));
+    let of_clients = ["client.retry-after-seconds", "client.backoff"];
+    assert!(broken_rules.iter().all(|id| of_clients.contains(&id.as_str())), "{:?}", broken(&report));
 }
 
 #[tokio::test(flavor = "multi_thread")]
