@@ -1,4 +1,4 @@
-//! `cargo xtask completions`: shell completions for `conform` and `reference`.
+//! `cargo xtask completions`: shell completions for `conform`, `reference` and `animal-lab`.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -60,15 +60,17 @@ mod tests {
     fn each_shell_gets_a_file_for_each_program_that_knows_its_options() {
         let folder = tempfile::tempdir().expect("a folder");
         let files = write(&folder.path().join("made/on/the/way"), Shell::value_variants(), programs()).expect("files");
-        assert_eq!(files.len(), 2 * Shell::value_variants().len());
+        assert_eq!(files.len(), 3 * Shell::value_variants().len());
         for file in files {
             let text = std::fs::read_to_string(&file).expect("a file");
             let name = file.file_name().expect("a name").to_string_lossy();
             // Fish writes its options without the dashes.
             let known = if name.contains("conform") {
                 ["show-config", "known-failing", "rules"]
-            } else {
+            } else if name.contains("reference") {
                 ["ban-after", "keys", "revoke"]
+            } else {
+                ["lawful", "fault", "challenge"]
             };
             for word in known {
                 assert!(text.contains(word), "{name} does not know {word}");

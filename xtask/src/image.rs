@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 use anyhow::Context;
@@ -49,6 +49,9 @@ pub(crate) struct Options {
     /// The cargo profile to build with; `dev` builds quickly, and programs ten times as large
     #[arg(long, default_value = DIST)]
     profile: String,
+    /// Take the programs from this folder instead of building static ones, with the shared libraries that they load
+    #[arg(long, value_name = "DIR", conflicts_with = "profile")]
+    programs: Option<PathBuf>,
     /// The program that builds images, `docker` or `podman` [default: the first of them that is there]
     #[arg(long, value_name = "PROGRAM", env = "CONTAINER_ENGINE")]
     engine: Option<OsString>,
@@ -57,11 +60,19 @@ pub(crate) struct Options {
 /// Builds all images. Nothing is pulled.
 pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     let engine = engine(options.engine.clone())?;
-    let programs = Programs::build(&options.profile)?;
+    let programs = match &options.programs {
+        Some(folder) => Programs::built_in(folder)?,
+        None => Programs::build(&options.profile)?,
+    };
     let metadata = Metadata::read(&programs.target)?;
     for product in PRODUCTS {
         let context = tempfile::tempdir().context("no folder for what goes into the image")?;
         std::fs::copy(programs.path(product), context.path().join(product.program))?;
+        for library in programs.libraries(product)? {
+            let copy = context.path().join(library.strip_prefix("/").unwrap_or(&library));
+            std::fs::create_dir_all(copy.parent().context("a library is in a folder")?)?;
+            std::fs::copy(&library, copy)?;
+        }
         std::fs::create_dir(context.path().join(writable_folder(product)))?;
         let version = &metadata.member(product.package)?.version;
         let tags = options.tag.as_ref().map_or_else(|| vec![version.as_str(), "latest"], |tag| vec![tag.as_str()]);

@@ -1,5 +1,5 @@
 //! The products as static programs: one file each that runs on any Linux of the architecture, also in an empty
-//! container image.
+//! container image. Programs that are built already, with the shared libraries that they need, do for images that are only tested.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -56,6 +56,26 @@ impl Programs {
         // Cargo's folder for the profile `dev` has a name of its own.
         let folder = if profile == "dev" { "debug" } else { profile };
         Ok(Programs { dir: metadata.target_directory.join(&target).join(folder), target })
+    }
+
+    /// The programs in a folder, such as those that the tests have built.
+    pub(crate) fn built_in(dir: &Path) -> anyhow::Result<Programs> {
+        let programs = Programs { dir: dir.to_owned(), target: host()? };
+        for product in PRODUCTS {
+            let path = programs.path(product);
+            anyhow::ensure!(path.is_file(), "{} is missing: run `cargo build --workspace` first", path.display());
+        }
+        Ok(programs)
+    }
+
+    /// The shared libraries that the program of a product loads, the loader included; none for a static program.
+    pub(crate) fn libraries(&self, product: Product) -> anyhow::Result<Vec<PathBuf>> {
+        let path = self.path(product);
+        let output = std::process::Command::new("ldd").arg(&path).output().context("could not start ldd")?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        // `libc.so.6 => /lib/libc.so.6 (0x…)`, or the loader: `/lib64/ld-linux-x86-64.so.2 (0x…)`.
+        let paths = text.lines().filter_map(|line| line.split_whitespace().find(|word| word.starts_with('/')));
+        Ok(paths.filter(|library| !text.starts_with(library)).map(PathBuf::from).collect())
     }
 
     /// The folder of the programs.

@@ -9,6 +9,7 @@ use anyhow::Context;
 use clap::Args;
 
 use crate::cargo;
+use crate::metadata::FEATURES;
 
 #[path = "../../conformance/tests/it/connections.rs"]
 mod connections;
@@ -40,10 +41,7 @@ pub(crate) fn run(args: &[OsString]) -> anyhow::Result<ExitCode> {
     if args.is_empty() {
         return run_everything();
     }
-    let mut command = cargo_test();
-    if !args.iter().any(selects_packages) {
-        command.arg("--workspace");
-    }
+    let mut command = if args.iter().any(selects_packages) { cargo_test() } else { test_all() };
     let status = command.args(args).status().context(NO_CARGO)?;
     Ok(cargo::exit_code(status))
 }
@@ -59,14 +57,14 @@ const NO_CARGO: &str = "could not start cargo; is it on the path?";
 /// Runs the tests that wait at the same time as all others, and prints their output afterwards. All select the whole workspace, so that
 /// they share what is built.
 fn run_everything() -> anyhow::Result<ExitCode> {
-    let built = cargo_test().args(["--workspace", "--no-run"]).status().context(NO_CARGO)?;
+    let built = test_all().arg("--no-run").status().context(NO_CARGO)?;
     if !built.success() {
         return Ok(cargo::exit_code(built));
     }
-    let (mut waiting, mut others) = (cargo_test(), cargo_test());
-    waiting.arg("--workspace").args(WAITING.iter().flat_map(|(program, _)| ["--test", program]));
+    let (mut waiting, mut others) = (test_all(), test_all());
+    waiting.args(WAITING.iter().flat_map(|(program, _)| ["--test", program]));
     waiting.arg("--").args(WAITING.map(|(_, test)| test)).stdin(Stdio::null());
-    others.args(["--workspace", "--"]).args(WAITING.iter().flat_map(|(_, test)| ["--skip", test]));
+    others.arg("--").args(WAITING.iter().flat_map(|(_, test)| ["--skip", test]));
     // Many tests wait for servers and programs that they have started.
     if env::var_os(TEST_THREADS).is_none() {
         let processors = thread::available_parallelism().map_or(1, usize::from);
@@ -83,6 +81,13 @@ fn run_everything() -> anyhow::Result<ExitCode> {
     }
     let others = others?;
     Ok(cargo::exit_code(if others.success() { waiting.status } else { others }))
+}
+
+/// The tests of every package, the judge with every feature: images are tested with the programs that the tests build.
+fn test_all() -> Command {
+    let mut command = cargo_test();
+    command.args(["--workspace", "--features", FEATURES]);
+    command
 }
 
 fn cargo_test() -> Command {
