@@ -8,6 +8,7 @@ mod archive;
 mod deb;
 mod images;
 mod licences;
+mod trial;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -35,7 +36,7 @@ pub(crate) struct Options {
     no_deb: bool,
 }
 
-/// Builds, collects, packs, computes checksums, and reports sizes and start-up times.
+/// Builds, collects, packs, tries the programs, computes checksums, and reports sizes and start-up times.
 pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     let programs = Programs::build(DIST)?;
     let metadata = Metadata::read(&programs.target)?;
@@ -54,6 +55,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
         images::collect(product, &programs, &out)?;
         describe(product, &folder.join(product.program), Path::new(&archive))?;
     }
+    trial::run(&programs)?;
     std::fs::write(out.join("SHA256SUMS"), archive::sums(&out)?)?;
     println!("{}", out.display());
     Ok(ExitCode::SUCCESS)
