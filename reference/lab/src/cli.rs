@@ -8,7 +8,7 @@ use animal_store_reference::config::HealthArgs;
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::config::{ChallengeArgs, ListArgs, ServeArgs};
-use crate::{challenge, lists, serve};
+use crate::{challenge, lists, printable, serve};
 
 /// The name of the program.
 const PROGRAM: &str = "animal-lab";
@@ -62,7 +62,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Health(args) => health(&args),
         Command::Challenge(args) => challenge::run(&args),
     };
-    exit_code(PROGRAM, outcome)
+    exit_code(PROGRAM, outcome.map_err(printable::failure))
 }
 
 #[cfg(test)]

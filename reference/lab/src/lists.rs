@@ -7,22 +7,25 @@ use serde_json::{Value, json};
 use crate::choices::{Choice, Maker, choices};
 use crate::config::{ListArgs, ListFormat};
 use crate::faults::{Fault, faults};
-use animal_store_reference::cli::{Failure, print};
+use crate::printable::print;
+use animal_store_reference::cli::Failure;
 
 pub(crate) fn list_choices(args: &ListArgs) -> Result<(), Failure> {
     let choices = choices();
-    print(&match args.format {
+    let text = match args.format {
         ListFormat::Text => choices_text(&choices),
         ListFormat::Json => lines(choices.iter().map(choice_json).collect()),
-    })
+    };
+    print(&text.into())
 }
 
 pub(crate) fn list_faults(args: &ListArgs) -> Result<(), Failure> {
     let faults = faults();
-    print(&match args.format {
+    let text = match args.format {
         ListFormat::Text => faults_text(&faults),
         ListFormat::Json => lines(faults.iter().map(fault_json).collect()),
-    })
+    };
+    print(&text.into())
 }
 
 fn choices_text(choices: &[Choice]) -> String {

@@ -90,7 +90,7 @@ impl Extension for Served {
         notice += &self.vector.to_string();
         if let (Some(listener), Some(clock)) = (self.control, self.clock) {
             let (app, lab, delay) = (Arc::clone(&app), lab.clone(), self.mock.delay.clone());
-            let control = Control::new(Parts { app, lab, clock, delay, start: catalogue, base_url });
+            let control = Control::new(Parts { app, lab, clock, delay, start: catalogue, base_url, keys });
             let control = Listening::start(listener, Arc::new(control))?;
             notice += &format!("control on http://{}\n", control.address());
             if let Some(exposure) = control.exposure() {

@@ -12,8 +12,14 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::{Child, Command};
 use tokio::signal::unix::{SignalKind, signal};
 
+use super::words::CommandLine;
+use crate::printable::Printable;
+
 /// How much of the end of an output is kept.
 const TAIL: usize = 16 * 1024;
+
+/// How much is kept before that, in which a secret may begin that has its end in the tail.
+const BEFORE_TAIL: usize = 4 * 1024;
 
 /// How long the output of a command is read after it has ended: what it has started may hold it open for ever.
 const LAST_OUTPUT: Duration = Duration::from_millis(500);
@@ -30,17 +36,23 @@ pub(super) enum Ended {
 /// A test suite.
 pub(super) struct Suite {
     command: Vec<OsString>,
+    line: CommandLine,
     timeout: Duration,
 }
 
 impl Suite {
     /// A suite that is run by a command, whose first part is the program.
     pub(super) fn new(command: &[OsString], timeout: Duration) -> Suite {
-        Suite { command: command.to_vec(), timeout }
+        Suite { command: command.to_vec(), line: CommandLine::new(command), timeout }
+    }
+
+    /// Its command line.
+    pub(super) fn line(&self) -> &CommandLine {
+        &self.line
     }
 
     /// Runs it against a server; how it ended, and the end of its output. An error is a sentence.
-    pub(super) async fn run(&self, url: &str, key: &str) -> Result<(Ended, String), String> {
+    pub(super) async fn run(&self, url: &str, key: &str) -> Result<(Ended, Printable), String> {
         let mut parts = self.command.iter().map(|part| filled_in(part, url, key));
         let program = parts.next().unwrap_or_default();
         let mut command = Command::new(&program);
@@ -68,7 +80,8 @@ impl Suite {
             Ok(Ok(status)) => status.code().map_or(Ended::BySignal, Ended::WithCode),
             Ok(Err(error)) => return Err(format!("cannot wait for {}: {error}", program.display())),
         };
-        Ok((ended, text(&tail)))
+        let tail = tail.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok((ended, end_of(&self.line.output(&tail, key)).into()))
     }
 }
 
@@ -138,13 +151,14 @@ async fn keep_tail(stream: Option<impl AsyncRead + Unpin>, tail: &Mutex<Vec<u8>>
     while let Ok(read @ 1..) = stream.read(&mut room).await {
         let mut tail = tail.lock().unwrap_or_else(PoisonError::into_inner);
         tail.extend_from_slice(&room[..read]);
-        let too_many = tail.len().saturating_sub(TAIL);
+        let too_many = tail.len().saturating_sub(BEFORE_TAIL + TAIL);
         tail.drain(..too_many);
     }
 }
 
-fn text(tail: &Mutex<Vec<u8>>) -> String {
-    String::from_utf8_lossy(&tail.lock().unwrap_or_else(PoisonError::into_inner)).into_owned()
+/// The end of a text.
+fn end_of(text: &str) -> &str {
+    &text[text.ceil_char_boundary(text.len().saturating_sub(TAIL))..]
 }
 
 #[cfg(test)]
@@ -152,8 +166,13 @@ mod tests {
     use super::*;
 
     async fn shell(script: &str, timeout: Duration) -> (Ended, String) {
+        let (ended, output) = suite(script, timeout).await;
+        (ended, output.to_string())
+    }
+
+    async fn suite(script: &str, timeout: Duration) -> (Ended, Printable) {
         let command = ["sh", "-c", script].map(OsString::from);
-        Suite::new(&command, timeout).run("http://127.0.0.1:1/v1", "ask_1_x").await.expect("a shell")
+        Suite::new(&command, timeout).run("http://127.0.0.1:1/v1", "ask_1_secret").await.expect("a shell")
     }
 
     const LONG: Duration = Duration::from_mins(1);
@@ -162,7 +181,7 @@ mod tests {
     async fn a_command_gets_the_address_and_the_key_in_its_line_and_in_its_environment() {
         let (ended, output) = shell("echo {url} {key}; echo $CHALLENGE_URL $CHALLENGE_KEY >&2; exit 3", LONG).await;
         assert_eq!(ended, Ended::WithCode(3));
-        assert_eq!(output.lines().collect::<Vec<_>>(), ["http://127.0.0.1:1/v1 ask_1_x"; 2]);
+        assert_eq!(output.lines().collect::<Vec<_>>(), ["http://127.0.0.1:1/v1 {key}"; 2]);
     }
 
     #[tokio::test]

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::report::Report;
+use crate::printable::Printable;
 use animal_store_reference::docs::{escape, head};
 
 /// Whatever found a way into the text could not run or be loaded.
@@ -28,7 +29,7 @@ fn summary(out: &mut String, report: &Report) {
         "<pre class=\"wraps\"><code>{}</code></pre>\n<dl>\n<dt>Faults</dt><dd>{} of {faults} noticed</dd>\n\
          <dt>Lawful servers</dt><dd>{} of {lawful} wrongly refused</dd>\n\
          <dt>Plain reference</dt><dd>accepted in {:.1} s, with a key on the {} plan</dd>\n</dl>",
-        escape(&report.command),
+        escape(report.command.as_str()),
         faults - report.missed().count(),
         report.refused().count(),
         report.plain_seconds,
@@ -102,7 +103,7 @@ fn refused(out: &mut String, report: &Report) {
         for choice in &lawful.choices {
             let _ = writeln!(out, "<li><code>{}</code></li>", escape(choice));
         }
-        let output = escape(&lawful.output);
+        let output = escape(lawful.output.as_ref().map_or("", Printable::as_str));
         let _ = write!(out, "</ul>\n<h3>Output</h3>\n<pre class=\"wraps\">{output}</pre>\n</details>\n");
     }
     out.push_str("</section>\n");

@@ -8,6 +8,7 @@ mod command;
 mod html;
 mod report;
 mod subject;
+mod words;
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -19,8 +20,9 @@ use indicatif::{ProgressBar, ProgressStyle};
 use tokio::task::JoinSet;
 
 use crate::config::{ChallengeArgs, ReportFile, ReportFormat};
+use crate::printable::print;
 use animal_store_reference::Plan;
-use animal_store_reference::cli::{Failure, print};
+use animal_store_reference::cli::Failure;
 use animal_store_reference::clock::Clock;
 use animal_store_reference::{Embedded, EmbeddedOptions};
 use command::{Ended, Suite};
@@ -83,7 +85,7 @@ async fn challenge(args: &ChallengeArgs, subjects: &mut VecDeque<Subject>) -> Re
 
     let jobs = args.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(2, usize::from));
     let bar = progress_bar(subjects.len());
-    let mut report = Report::new(&args.command, args.fast_windows, plan, &plain);
+    let mut report = Report::new(bench.suite.line().shown.clone(), args.fast_windows, plan, &plain);
     let mut running = JoinSet::new();
     loop {
         while running.len() < jobs

@@ -92,6 +92,40 @@ fn a_suite_that_fails_on_the_plain_reference_ends_it_at_once_with_its_output() {
 }
 
 #[test]
+#[ignore = "a suite for the tests below"]
+fn suite_that_prints_what_it_should_not() {
+    let (_, key) = server_under_test();
+    println!("{key} key={} password-1234", key.replace('_', "%5F"));
+    println!("\u{1b}]0;title\u{7}\u{202e}sold\u{200b}\n::error::injected");
+    panic!("it failed");
+}
+
+#[test]
+fn an_output_is_shown_without_keys_and_without_what_acts_on_a_terminal() {
+    let mut command = challenge(&["--lawful", "0"], "suite_that_prints_what_it_should_not");
+    let output = command.args(["--nocapture", "--skip", "TOKEN=password-1234"]).output().expect("the program runs");
+    let stderr = String::from_utf8(output.stderr).expect("text");
+    assert!(stderr.contains("{key} key={key} redacted") && stderr.contains("it failed"), "{stderr:?}");
+    for part in ["ask_", "password-1234", "\u{1b}", "\u{7}", "\u{202e}", "\u{200b}", "\n::"] {
+        assert!(!stderr.contains(part), "{part:?} is in {stderr:?}");
+    }
+}
+
+#[test]
+fn a_report_shows_the_command_line_without_secrets_and_without_what_acts_on_a_terminal() {
+    let folder = Folder::new();
+    let json = folder.path().join("a.json");
+    let report = format!("json={}", json.display());
+    let args = ["challenge", "--lawful", "0", "--fault", "list.limit-default.fifty", "--report", &report, "--"];
+    let command = ["true", "--password", "password-1234", "a\u{1b}[2Jb"];
+    let output = crate::support::program(&[&args[..], &command].concat());
+    let stdout = String::from_utf8(output.stdout).expect("text");
+    let read: serde_json::Value = serde_json::from_slice(&std::fs::read(&json).expect("a report")).expect("JSON");
+    assert_eq!(read["command"], "true --password redacted 'a\\u{1b}[2Jb'");
+    assert!(stdout.contains("true --password redacted 'a\\u{1b}[2Jb'"), "{stdout:?}");
+}
+
+#[test]
 fn a_pattern_without_a_fault_and_a_command_that_is_missing_are_usage_errors() {
     let (code, _, stderr) = run(&["--fault", "lsit"], "suite_of_page_sizes");
     assert_eq!(code, Some(2), "{stderr}");

@@ -3,7 +3,10 @@
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
 use std::net::SocketAddr;
+use std::time::Instant;
 
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
 
 use crate::support::{Answer, Folder, Server, connect, head};
@@ -219,6 +222,114 @@ fn the_log_is_a_trace_with_the_members_that_the_judge_writes_and_without_keys() 
     }
     mock.done("DELETE", "/log", "");
     assert_eq!(mock.ask("GET", "/log", "").body.lines().count(), 1);
+}
+
+#[test]
+fn the_log_has_no_key_however_and_wherever_it_was_sent() {
+    let other = "k+/ey-of-a-second-plan";
+    let third = "key-that-is-never-presented";
+    let mock = controlled(&["--key", &format!("pro={other}"), "--key", &format!("pro={third}")]);
+    let send = |target: &str, fields: &str, body: &[u8]| {
+        let mut stream = connect(mock.server.address);
+        let length = body.len();
+        let head = format!("POST {target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {length}\r\n");
+        stream.write_all(&[head.as_bytes(), fields.as_bytes(), b"\r\n", body].concat()).expect("sent");
+        Answer::read(&mut stream);
+    };
+    let base64 = |text: &str| BASE64_STANDARD.encode(text);
+    // Before any of the keys has been presented in a field.
+    send("/v1/pets?api_key=k%2B%2Fey-of-a-second-plan&name=secret-of-somebody", "", b"");
+    send(&format!("/v1/{third}"), &format!("X-{third}: {}\r\n", base64(&format!("id:{third}"))), b"");
+    // Bodies are read with a key only.
+    let key = format!("Authorization: Bearer {KEY}\r\nContent-Type: application/json\r\n");
+    send("/v1/pets", &key, format!("\u{ff}{KEY}").as_bytes());
+    send("/v1/pets", &key, &[&b"\xff"[..], KEY.as_bytes()].concat());
+    send("/v1/pets", &key, format!("{{\"name\":\"{}\"}}", base64(&format!("x{other}"))).as_bytes());
+    send("/v1/pets?token=short", &key, br#"{"password":"hunter-2222","name":"k+\/ey-of-a-second-\u0070lan"}"#);
+    let fields = format!("{key}Cookie: a=b; sid=wrong-key-1\r\nX-Pass: wrong-key-2\r\nAccept: wrong-key-3\r\n");
+    send("/v1/wrong-key-1?x=wrong-key-2", &fields, b"");
+    send("/v1/pets", &key, b"secret=wrong-key-3&a=wrong-key-3");
+    let basic = format!("Authorization: Basic {}\r\n", base64("me:pass-of-basic"));
+    send("/v1/pets?name=hunter-2222&x=pass-of-basic", &basic, b"");
+    send("/v1/pets", &format!("Authorization: {KEY}\r\n"), b"");
+    let log = mock.ask("GET", "/log", "").body;
+    let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!(lines.len(), 11);
+    let bodies = lines.iter().filter_map(|line| BASE64_STANDARD.decode(line["request"]["body_base64"].as_str()?).ok());
+    let bodies: Vec<String> = bodies.map(|body| String::from_utf8_lossy(&body).into_owned()).collect();
+    assert_eq!(bodies, ["\u{fffd}sk-Recorded-Key-0002"]);
+    let whole = log + &bodies.concat();
+    for secret in
+        [KEY, other, third, "ey-of-a-second", "2Fey-of", "=short", "hunter-2222", "pass-of-basic", "wrong-key-"]
+    {
+        assert!(!whole.contains(secret), "{secret}: {whole}");
+    }
+    for encoded in [base64(&format!("id:{third}")), base64(&format!("x{other}")), base64("me:pass-of-basic")] {
+        assert!(!whole.contains(&encoded[4..encoded.len() - 4]), "{encoded}: {whole}");
+    }
+    assert!(whole.contains("secret-of-somebody"), "nothing says that it is a credential: {whole}");
+}
+
+/// The next answer of a connection that is kept.
+fn next_answer(stream: &mut impl Read) -> String {
+    let mut answer = Vec::new();
+    let mut room = [0; 4096];
+    loop {
+        let read = stream.read(&mut room).expect("an answer");
+        assert!(read > 0, "the connection ended");
+        answer.extend_from_slice(&room[..read]);
+        let text = String::from_utf8_lossy(&answer);
+        let Some((head, body)) = text.split_once("\r\n\r\n") else { continue };
+        let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")?.parse().ok());
+        if length == Some(body.len()) {
+            return text.into_owned();
+        }
+    }
+}
+
+#[test]
+fn a_log_is_as_fast_after_many_wrong_keys_as_before() {
+    let mock = controlled(&[]);
+    let mut stream = connect(mock.server.address);
+    let mut took = |from: usize| {
+        let begun = Instant::now();
+        for number in from..from + 1_000 {
+            let request = format!(
+                "GET /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer wrong-key-{number:06}\r\nX-Text: {}\r\n\r\n",
+                "some text ".repeat(200)
+            );
+            stream.write_all(request.as_bytes()).expect("sent");
+            assert!(next_answer(&mut stream).starts_with("HTTP/1.1 401"));
+        }
+        begun.elapsed()
+    };
+    let first = took(0);
+    for round in 1..9 {
+        took(round * 1_000);
+    }
+    let last = took(9_000);
+    assert!(last < first * 3, "{first:?} for the first thousand, and {last:?} for the tenth");
+}
+
+#[test]
+fn what_the_control_repeats_has_no_character_that_acts_on_a_terminal_and_no_key() {
+    let mock = controlled(&[]);
+    let log = |text: &str| mock.server.post(KEY, &json!({"name": text, "categoryId": 1}).to_string());
+    log("a\u{9b}31mb\u{202e}c\u{200b}\u{7f}");
+    let (method, path, body) = ("POST", "/answers", &json!({"status": KEY}).to_string());
+    assert!(!mock.ask(method, path, body).body.contains(KEY));
+    for (method, path, body) in [
+        ("GET", "/log", ""),
+        ("PUT", "/snapshots/a%C2%9Bb%E2%80%AE", ""),
+        ("GET", "/snapshots", ""),
+        ("POST", "/answers", r#"{"status":200,"headers":{"a\u009b\u202e":"x"}}"#),
+        ("POST", "/answers", r#"{"status":200,"a\u009b\u202e":"x"}"#),
+    ] {
+        let answer = mock.ask(method, path, body).body;
+        assert!(answer.contains("009b") || answer.contains("{9b}"), "{method} {path}: {answer:?}");
+        let acts = |c: char| c.is_control() && c != '\n' || "\u{202e}\u{200b}".contains(c);
+        assert!(!answer.contains(acts), "{method} {path}: {answer:?}");
+    }
 }
 
 #[test]

@@ -21,6 +21,7 @@ use super::delay::Delay;
 use super::record::Recording;
 use crate::Lab;
 use animal_store_reference::app::App;
+use animal_store_reference::keys::ApiKey;
 use animal_store_reference::rate_limit::Usage;
 use animal_store_reference::store::{Catalogue, StoreError};
 
@@ -65,6 +66,8 @@ pub struct Parts {
     pub start: Catalogue,
     /// The base address of the API.
     pub base_url: String,
+    /// The keys that the server has from the start, as far as they are known in full.
+    pub keys: Vec<ApiKey>,
 }
 
 /// The control of a server.
@@ -96,7 +99,7 @@ impl Control {
             start,
             snapshots: Mutex::default(),
             answers: Answers::default(),
-            recording: Arc::new(Recording::new(Arc::clone(&parts.app))),
+            recording: Arc::new(Recording::new(Arc::clone(&parts.app), &parts.keys)),
             replacing: tokio::sync::Mutex::default(),
             requests: AtomicU64::new(0),
             parts,

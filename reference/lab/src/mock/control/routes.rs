@@ -22,6 +22,7 @@ use super::paths::{
     SNAPSHOTS,
 };
 use super::{Control, MOST_SNAPSHOTS, SnapshotError, openapi};
+use crate::printable::{self, Printable};
 use animal_store_reference::clock::TimeSource;
 use animal_store_reference::error::ApiError;
 use animal_store_reference::respond::WrittenJson;
@@ -80,12 +81,17 @@ fn refusal(status: StatusCode, code: &'static str, message: impl Into<std::borro
 }
 
 fn done(value: &Value) -> Response {
-    WrittenJson(value.to_string().into()).into_response()
+    WrittenJson(printable::json(&value.to_string()).into()).into_response()
+}
+
+/// A refusal of a body. Its message may repeat what a test has written, but no key of it.
+fn invalid(control: &Control, message: &str) -> ApiError {
+    ApiError::invalid_body(Printable::from(control.recording.without_keys(message)).to_string())
 }
 
 /// Reads a body, whatever it is labelled: `curl -d` labels JSON as a form.
-fn read<T: DeserializeOwned>(body: &Bytes) -> Result<T, ApiError> {
-    serde_json::from_slice(body).map_err(|error| ApiError::invalid_body(error.to_string()))
+fn read<T: DeserializeOwned>(control: &Control, body: &Bytes) -> Result<T, ApiError> {
+    serde_json::from_slice(body).map_err(|error| invalid(control, &error.to_string()))
 }
 
 async fn reset(State(control): Shared) -> Answer {
@@ -142,8 +148,8 @@ async fn set_clock(State(control): Shared, body: Bytes) -> Answer {
     struct To {
         to: String,
     }
-    let To { to } = read(&body)?;
-    let time: Timestamp = to.parse().map_err(|error| ApiError::invalid_body(format!("to: {error}")))?;
+    let To { to } = read(&control, &body)?;
+    let time: Timestamp = to.parse().map_err(|error| invalid(&control, &format!("to: {error}")))?;
     if time < Timestamp::UNIX_EPOCH {
         return Err(ApiError::invalid_body("to: it must not be before 1970".to_owned()));
     }
@@ -157,7 +163,7 @@ async fn advance_clock(State(control): Shared, body: Bytes) -> Answer {
     struct By {
         seconds: i64,
     }
-    let By { seconds } = read(&body)?;
+    let By { seconds } = read(&control, &body)?;
     let refused = || ApiError::invalid_body(format!("seconds must be 0 to {FARTHEST}, and end before the year 10000"));
     let by = (0..=FARTHEST).contains(&seconds).then(|| SignedDuration::from_secs(seconds)).ok_or_else(refused)?;
     if control.parts.clock.advance(by) { Ok(shown(&control)) } else { Err(refused()) }
@@ -183,7 +189,8 @@ async fn answers(State(control): Shared) -> Answer {
 }
 
 async fn prepare(State(control): Shared, body: Bytes) -> Answer {
-    let prepared = read::<Wanted>(&body)?.prepare().map_err(ApiError::invalid_body)?;
+    let wanted: Wanted = read(&control, &body)?;
+    let prepared = wanted.prepare().map_err(|message| invalid(&control, &message))?;
     control.answers.add(prepared);
     waiting(&control)
 }

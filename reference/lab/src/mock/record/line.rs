@@ -2,8 +2,9 @@
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use http::HeaderMap;
 use serde::Serialize;
+
+use crate::printable;
 
 /// The name and version of the format.
 const FORMAT: &str = "animal-store-trace/2";
@@ -95,29 +96,16 @@ pub(super) struct Written {
 }
 
 impl Written {
-    pub(super) fn new(bytes: &[u8], redact: impl Fn(&str) -> String) -> Self {
-        match std::str::from_utf8(bytes) {
-            Ok(text) => Self { body: Some(redact(text)), body_base64: None },
-            Err(_) => Self { body: None, body_base64: Some(BASE64_STANDARD.encode(bytes)) },
+    pub(super) fn new(bytes: Vec<u8>) -> Self {
+        match String::from_utf8(bytes) {
+            Ok(text) => Self { body: Some(text), body_base64: None },
+            Err(error) => Self { body: None, body_base64: Some(BASE64_STANDARD.encode(error.as_bytes())) },
         }
     }
-}
-
-/// Header fields as text, without those that `skip` names.
-pub(super) fn fields(headers: &HeaderMap, skip: &[&str], redact: impl Fn(&str) -> String) -> Vec<(String, String)> {
-    let shown = headers.iter().filter(|(name, _)| !skip.contains(&name.as_str()));
-    shown
-        .map(|(name, value)| {
-            let text = String::from_utf8_lossy(value.as_bytes());
-            let secret = ["key", "token", "secret", "cookie", "auth", "session", "passw"];
-            let is_secret = secret.iter().any(|word| name.as_str().contains(word)) && name != "www-authenticate";
-            (name.as_str().to_owned(), if is_secret { "redacted".to_owned() } else { redact(&text) })
-        })
-        .collect()
 }
 
 /// A value as a line, with its line break.
 pub(super) fn text(value: &impl Serialize) -> String {
     // Plain data: texts, numbers and lists.
-    serde_json::to_string(value).unwrap_or_default() + "\n"
+    printable::json(&serde_json::to_string(value).unwrap_or_default()) + "\n"
 }

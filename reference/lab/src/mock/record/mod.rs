@@ -4,6 +4,7 @@
 mod line;
 mod stand_ins;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,19 +14,22 @@ use axum::body::{Body, HttpBody};
 use axum::extract::Request;
 use axum::response::Response;
 use bytes::Bytes;
-use http::{HeaderMap, StatusCode, header};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
 use hyper::body::{Frame, SizeHint};
 use jiff::Timestamp;
+use serde_json::Value;
 
 use self::line::{Answered, Asked, Failed, Line, Written};
-use self::stand_ins::StandIns;
+use self::stand_ins::{StandIns, ValidKeys, credentials};
+use crate::secrets::{HIDDEN, is_secret_name, unescaped};
 use animal_store_reference::app::App;
+use animal_store_reference::keys::ApiKey;
 use animal_store_reference::routes;
 
 /// How many exchanges are kept, the latest ones.
 const MOST: usize = 10_000;
 
-/// How many bytes of lines are kept.
+/// How many bytes of exchanges are kept.
 const MOST_BYTES: usize = 64 * 1024 * 1024;
 
 /// How much of a body is kept.
@@ -39,51 +43,60 @@ pub struct Recording {
 
 #[derive(Default)]
 struct Kept {
-    /// Lines by the order in which the requests arrived.
-    lines: BTreeMap<u64, String>,
+    /// Exchanges by the order in which the requests arrived.
+    exchanges: BTreeMap<u64, Arc<Recorded>>,
     bytes: usize,
     arrived: u64,
-    stand_ins: StandIns,
+    valid: ValidKeys,
 }
 
 impl Recording {
-    /// A recording of the requests to this application.
+    /// A recording of the requests to this application, which has these keys from the start.
     #[must_use]
-    pub fn new(app: Arc<App>) -> Self {
-        Self { app, kept: Mutex::default() }
+    pub fn new(app: Arc<App>, keys: &[ApiKey]) -> Self {
+        let valid = ValidKeys::given(keys.iter().map(|key| key.reveal().to_owned()));
+        Self { app, kept: Mutex::new(Kept { valid, ..Kept::default() }) }
     }
 
     fn kept(&self) -> MutexGuard<'_, Kept> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The trace so far: exchanges that are complete, in the order in which their requests arrived.
+    /// The trace so far: exchanges that are complete, in the order in which their requests arrived. It contains no credential that any
+    /// of them has presented, nor a valid key that is known.
     #[must_use]
     pub fn trace(&self, base_url: &str) -> String {
-        let kept = self.kept();
-        let mut text = line::text(&line::Head::new(base_url.to_owned(), kept.stand_ins.valid()));
-        kept.lines.values().for_each(|line| text.push_str(line));
+        let (exchanges, valid): (Vec<Arc<Recorded>>, ValidKeys) = {
+            let kept = self.kept();
+            (kept.exchanges.values().cloned().collect(), kept.valid.clone())
+        };
+        let credentials = exchanges.iter().flat_map(|recorded| presented(recorded).announced);
+        let stand_ins = StandIns::new(&valid, credentials);
+        let mut text = line::text(&line::Head::new(base_url.to_owned(), valid.stand_ins()));
+        exchanges.iter().for_each(|recorded| text.push_str(&line::text(&recorded.line(&stand_ins))));
         text
     }
 
-    /// Forgets what was recorded. Stand-ins stay the same.
+    /// The text without the valid keys that are known.
+    #[must_use]
+    pub fn without_keys(&self, text: &str) -> String {
+        let valid = self.kept().valid.clone();
+        StandIns::new(&valid, []).redactor.text(text)
+    }
+
+    /// Forgets what was recorded. Stand-ins of valid keys stay the same.
     pub fn clear(&self) {
         let mut kept = self.kept();
-        kept.lines.clear();
+        kept.exchanges.clear();
         kept.bytes = 0;
     }
 
     /// Begins to record an exchange, and watches the body of its request.
     pub(super) fn begin(self: &Arc<Self>, request: Request) -> (Exchange, Request) {
         let (parts, body) = request.into_parts();
-        let is_valid = self.app.keys().authenticate(&parts.headers).is_ok();
         let number = {
             let mut kept = self.kept();
             kept.arrived += 1;
-            // Known from the beginning, so that a body that repeats it is recorded without it.
-            for value in parts.headers.get_all(header::AUTHORIZATION) {
-                kept.stand_ins.authorization(&String::from_utf8_lossy(value.as_bytes()), is_valid);
-            }
             kept.arrived
         };
         let sent = Arc::<Mutex<Seen>>::default();
@@ -95,7 +108,6 @@ impl Recording {
             path: routes::below(self.app.base_path(), parts.uri.path()).unwrap_or_default().to_owned(),
             query: parts.uri.query().map(str::to_owned),
             headers: parts.headers.clone(),
-            is_valid,
             sent: Arc::clone(&sent),
         };
         if body.is_end_stream() {
@@ -105,16 +117,146 @@ impl Recording {
         (exchange, Request::from_parts(parts, Body::new(Watched { body, seen: sent, end: None })))
     }
 
-    fn add(&self, number: u64, line: String) {
+    fn add(&self, number: u64, recorded: Recorded) {
+        // Looks for keys that were issued or revoked meanwhile, so that `find` knows them.
+        let _ = self.app.keys().authenticate(&recorded.headers);
+        let Presented { announced, others } = presented(&recorded);
+        let valid = announced.into_iter().chain(others).filter(|text| self.app.keys().find(text).is_some());
         let mut kept = self.kept();
-        kept.bytes += line.len();
-        kept.lines.insert(number, line);
-        while (kept.lines.len() > MOST || kept.bytes > MOST_BYTES)
-            && let Some((_, oldest)) = kept.lines.pop_first()
+        valid.for_each(|key| kept.valid.presented(key));
+        kept.bytes += recorded.size();
+        kept.exchanges.insert(number, Arc::new(recorded));
+        while (kept.exchanges.len() > MOST || kept.bytes > MOST_BYTES)
+            && let Some((_, oldest)) = kept.exchanges.pop_first()
         {
-            kept.bytes -= oldest.len();
+            kept.bytes -= oldest.size();
         }
     }
+}
+
+/// An exchange as it was. Whatever is shown of it is replaced when it is shown, when all credentials are known.
+struct Recorded {
+    sent_at: Timestamp,
+    received_at: Timestamp,
+    method: String,
+    path: String,
+    query: Option<String>,
+    headers: HeaderMap,
+    sent: Seen,
+    answer: Head,
+    received: Seen,
+}
+
+impl Recorded {
+    /// How many bytes it takes, about.
+    fn size(&self) -> usize {
+        let fields = |headers: &HeaderMap| -> usize {
+            headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 64).sum()
+        };
+        let query = self.query.as_ref().map_or(0, String::len);
+        let bodies = self.sent.bytes.len() + self.received.bytes.len();
+        512 + self.path.len() + query + fields(&self.headers) + fields(&self.answer.headers) + bodies
+    }
+
+    fn line(&self, stand_ins: &StandIns) -> Line {
+        let redact = |text: &str| stand_ins.redactor.text(text);
+        let body = |seen: &Seen| Written::new(stand_ins.redactor.bytes(&seen.bytes));
+        let credentials = self.headers.get_all(header::AUTHORIZATION).iter();
+        let mut credentials = credentials.map(|value| stand_ins.authorization(&text_of(value)));
+        let authorization = credentials.next();
+        let mut headers = fields(&self.headers, &["authorization", "content-type"], stand_ins);
+        headers.extend(credentials.map(|value| ("authorization".to_owned(), value)));
+        let has_body = !self.sent.bytes.is_empty() || !self.sent.complete;
+        let content_type = self.headers.get(header::CONTENT_TYPE).map(|value| redact(&text_of(value)));
+        let content_type = content_type.or_else(|| has_body.then(String::new));
+        let response = self.received.complete.then(|| Answered {
+            status: self.answer.status.as_u16(),
+            headers: fields(&self.answer.headers, &[], stand_ins),
+            body: body(&self.received),
+            cut: self.received.cut,
+        });
+        let failure = response.is_none().then_some(Failed { kind: "broken", detail: "the response was broken off" });
+        Line {
+            sent_at: self.sent_at.to_string(),
+            received_at: self.received_at.to_string(),
+            withheld: if self.sent.complete && !self.sent.cut { Vec::new() } else { vec!["request-body"] },
+            request: Asked {
+                method: redact(&self.method),
+                path: redact(&self.path),
+                query: self.query.as_deref().map(|query| stand_ins.query(query)),
+                authorization,
+                headers,
+                body: if content_type.is_some() { body(&self.sent) } else { Written::default() },
+                content_type,
+            },
+            response,
+            failure,
+        }
+    }
+}
+
+/// Header fields as text, without those that `skip` names.
+fn fields(headers: &HeaderMap, skip: &[&str], stand_ins: &StandIns) -> Vec<(String, String)> {
+    let shown = headers.iter().filter(|(name, _)| !skip.contains(&name.as_str()));
+    shown
+        .map(|(name, value)| {
+            let is_secret = is_secret_name(name.as_str());
+            let value = if is_secret { HIDDEN.to_owned() } else { stand_ins.redactor.text(&text_of(value)) };
+            (stand_ins.redactor.text(name.as_str()), value)
+        })
+        .collect()
+}
+
+/// The value of a header field as text.
+fn text_of(value: &HeaderValue) -> Cow<'_, str> {
+    String::from_utf8_lossy(value.as_bytes())
+}
+
+/// What a request presents that could be a credential.
+#[derive(Default)]
+struct Presented {
+    /// Values that a name or a place says to be credentials.
+    announced: Vec<String>,
+    /// Other values of parameters, and of members of a body.
+    others: Vec<String>,
+}
+
+impl Presented {
+    fn pair(&mut self, name: &str, value: String) {
+        let list = if is_secret_name(name) { &mut self.announced } else { &mut self.others };
+        list.push(value);
+    }
+
+    /// The parameters of a query, or of a form.
+    fn pairs(&mut self, text: &str) {
+        for (name, value) in text.split('&').filter_map(|pair| pair.split_once('=')) {
+            self.pair(&unescaped(name), unescaped(value));
+        }
+    }
+}
+
+fn presented(recorded: &Recorded) -> Presented {
+    let mut presented = Presented::default();
+    for (name, value) in &recorded.headers {
+        let value = text_of(value);
+        if *name == header::AUTHORIZATION || *name == header::PROXY_AUTHORIZATION {
+            presented.announced.extend(credentials(&value));
+        } else if is_secret_name(name.as_str()) {
+            // Such as the values of cookies.
+            let parts = value.split([' ', ',', ';']).map(|part| part.split_once('=').map_or(part, |(_, value)| value));
+            presented.announced.extend(parts.map(|part| part.trim_matches('"').to_owned()));
+        }
+    }
+    presented.pairs(recorded.query.as_deref().unwrap_or_default());
+    match serde_json::from_slice(&recorded.sent.bytes) {
+        Ok(Value::Object(members)) => {
+            let texts = members.iter().filter_map(|(name, value)| Some((name, value.as_str()?)));
+            texts.for_each(|(name, value)| presented.pair(name, value.to_owned()));
+        }
+        Ok(_) => {}
+        Err(_no_json) => presented.pairs(&String::from_utf8_lossy(&recorded.sent.bytes)),
+    }
+    presented
 }
 
 /// What of a body has passed.
@@ -140,7 +282,6 @@ pub(super) struct Exchange {
     path: String,
     query: Option<String>,
     headers: HeaderMap,
-    is_valid: bool,
     sent: Arc<Mutex<Seen>>,
 }
 
@@ -157,47 +298,12 @@ impl Exchange {
         Response::from_parts(parts, Body::new(watched))
     }
 
-    fn line(&self, answer: &Head, received: &Seen) -> Line {
-        let mut kept = self.recording.kept();
-        let mut credentials = self
-            .headers
-            .get_all(header::AUTHORIZATION)
-            .iter()
-            .map(|value| kept.stand_ins.authorization(&String::from_utf8_lossy(value.as_bytes()), self.is_valid));
-        let authorization = credentials.next();
-        let further: Vec<String> = credentials.collect();
-        let redact = |text: &str| kept.stand_ins.redact(text);
-        let mut headers = line::fields(&self.headers, &["authorization", "content-type"], redact);
-        headers.extend(further.into_iter().map(|value| ("authorization".to_owned(), value)));
-        let sent = seen(&self.sent);
-        let content_type = self.headers.get(header::CONTENT_TYPE);
-        let has_body = !sent.bytes.is_empty() || !sent.complete;
-        let content_type = content_type
-            .map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
-            .or_else(|| has_body.then(String::new));
-        let response = received.complete.then(|| Answered {
-            status: answer.status.as_u16(),
-            headers: line::fields(&answer.headers, &[], redact),
-            body: Written::new(&received.bytes, redact),
-            cut: received.cut,
-        });
-        let failure = response.is_none().then_some(Failed { kind: "broken", detail: "the response was broken off" });
-        Line {
-            sent_at: self.sent_at.to_string(),
-            received_at: self.recording.app.clock().timestamp().to_string(),
-            withheld: if sent.complete && !sent.cut { Vec::new() } else { vec!["request-body"] },
-            request: Asked {
-                method: self.method.clone(),
-                path: redact(&self.path),
-                query: self.query.as_deref().map(redact),
-                authorization,
-                headers,
-                body: if content_type.is_some() { Written::new(&sent.bytes, redact) } else { Written::default() },
-                content_type,
-            },
-            response,
-            failure,
-        }
+    /// Adds it to the recording.
+    fn finish(self, answer: Head, received: Seen) {
+        let Exchange { recording, number, sent_at, method, path, query, headers, sent } = self;
+        let received_at = recording.app.clock().timestamp();
+        let sent = std::mem::take(&mut *seen(&sent));
+        recording.add(number, Recorded { sent_at, received_at, method, path, query, headers, sent, answer, received });
     }
 }
 
@@ -229,8 +335,7 @@ impl Watched {
 
     fn finish(&mut self) {
         if let Some(End { exchange, answer }) = self.end.take() {
-            let line = line::text(&exchange.line(&answer, &seen(&self.seen)));
-            exchange.recording.add(exchange.number, line);
+            exchange.finish(answer, std::mem::take(&mut *seen(&self.seen)));
         }
     }
 }

@@ -2,86 +2,143 @@
 
 use std::collections::HashMap;
 
-/// A key that is shorter is only replaced where it is presented: elsewhere it may just be a word.
-const LONG_ENOUGH: usize = 8;
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
 
-/// What stands for each credential that was presented.
-#[derive(Debug, Default)]
+use crate::secrets::{HIDDEN, Redactor, is_secret_name, unescaped};
+
+/// Valid keys that are known in full.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ValidKeys {
+    /// Keys of the start, which may never be presented.
+    given: Vec<String>,
+    /// The numbers of those that were presented, in the order in which they were.
+    numbers: HashMap<String, usize>,
+}
+
+impl ValidKeys {
+    /// Keys that are known from the start.
+    pub(super) fn given(keys: impl Iterator<Item = String>) -> ValidKeys {
+        ValidKeys { given: keys.collect(), numbers: HashMap::new() }
+    }
+
+    /// Remembers a key that was presented.
+    pub(super) fn presented(&mut self, key: String) {
+        let next = self.numbers.len() + 1;
+        self.numbers.entry(key).or_insert(next);
+    }
+
+    /// The stand-ins of those that were presented.
+    pub(super) fn stand_ins(&self) -> Vec<String> {
+        (1..=self.numbers.len()).map(valid).collect()
+    }
+}
+
+fn valid(number: usize) -> String {
+    format!("sk-Recorded-Key-{number:04}")
+}
+
+/// What stands for each credential of a trace.
 pub(super) struct StandIns {
     by_credential: HashMap<String, String>,
-    valid: Vec<String>,
-    others: usize,
+    /// Replaces all of them in texts.
+    pub(super) redactor: Redactor,
 }
 
 impl StandIns {
-    /// What stands for a credential. Once it is known to be a valid key, it stays one.
-    pub(super) fn of(&mut self, credential: &str, is_valid: bool) -> String {
-        if let Some(known) = self.by_credential.get(credential)
-            && (!is_valid || self.valid.contains(known))
-        {
-            return known.clone();
+    /// Stand-ins for valid keys, and for what else was presented in this order.
+    pub(super) fn new(keys: &ValidKeys, credentials: impl IntoIterator<Item = String>) -> StandIns {
+        let mut by_credential: HashMap<String, String> =
+            keys.numbers.iter().map(|(key, number)| (key.clone(), valid(*number))).collect();
+        let mut others = 0;
+        for credential in credentials.into_iter().filter(|credential| !credential.is_empty()) {
+            by_credential.entry(credential).or_insert_with(|| {
+                others += 1;
+                format!("sk-Invalid-Key-{others:04}")
+            });
         }
-        let text = if is_valid {
-            let text = format!("sk-Recorded-Key-{:04}", self.valid.len() + 1);
-            self.valid.push(text.clone());
-            text
-        } else {
-            self.others += 1;
-            format!("sk-Invalid-Key-{:04}", self.others)
-        };
-        self.by_credential.insert(credential.to_owned(), text.clone());
-        text
+        let hidden = keys.given.iter().filter(|key| !by_credential.contains_key(*key));
+        let secrets = by_credential.iter().map(|(credential, stand_in)| (credential.as_str(), stand_in.as_str()));
+        let redactor = Redactor::new(hidden.map(|key| (key.as_str(), HIDDEN)).chain(secrets));
+        StandIns { by_credential, redactor }
     }
 
-    /// Those of valid keys.
-    pub(super) fn valid(&self) -> Vec<String> {
-        self.valid.clone()
-    }
-
-    /// A text in which no credential is shown that was presented.
-    pub(super) fn redact(&self, text: &str) -> String {
-        let long = self.by_credential.iter().filter(|(credential, _)| credential.len() >= LONG_ENOUGH);
-        let mut found: Vec<_> = long.filter(|(credential, _)| text.contains(credential.as_str())).collect();
-        // A credential may contain another.
-        found.sort_by_key(|(credential, _)| std::cmp::Reverse(credential.len()));
-        found.iter().fold(text.to_owned(), |text, (credential, stand_in)| text.replace(credential.as_str(), stand_in))
+    fn of(&self, credential: &str) -> &str {
+        self.by_credential.get(credential).map_or(HIDDEN, String::as_str)
     }
 
     /// The value of an `Authorization` field with a stand-in for its credential.
-    pub(super) fn authorization(&mut self, value: &str, is_valid: bool) -> String {
-        match value.split_once(' ') {
-            Some((scheme, credential)) if !credential.trim().is_empty() => {
-                format!("{scheme} {}", self.of(credential.trim(), is_valid))
-            }
-            Some(_) => value.to_owned(),
-            None if value.eq_ignore_ascii_case("bearer") || value.is_empty() => value.to_owned(),
-            None => self.of(value, false),
+    pub(super) fn authorization(&self, value: &str) -> String {
+        match scheme_and_credential(value) {
+            (_, "") => value.to_owned(),
+            ("", credential) => self.of(credential).to_owned(),
+            (scheme, credential) => format!("{} {}", self.redactor.text(scheme), self.of(credential)),
         }
     }
+
+    /// A query with stand-ins for what names announce as credentials, and for known ones.
+    pub(super) fn query(&self, query: &str) -> String {
+        let pairs = query.split('&').map(|pair| match pair.split_once('=') {
+            Some((name, value)) if !value.is_empty() && is_secret_name(&unescaped(name)) => {
+                format!("{}={}", self.redactor.text(name), self.of(&unescaped(value)))
+            }
+            _ => self.redactor.text(pair),
+        });
+        pairs.collect::<Vec<_>>().join("&")
+    }
+}
+
+/// The scheme and the credential of an `Authorization` field; either may be empty.
+fn scheme_and_credential(value: &str) -> (&str, &str) {
+    match value.split_once(' ') {
+        Some((scheme, credential)) => (scheme, credential.trim()),
+        None if value.eq_ignore_ascii_case("bearer") => (value, ""),
+        None => ("", value),
+    }
+}
+
+/// The credentials of an `Authorization` field. That of the scheme Basic has a password in it.
+pub(super) fn credentials(value: &str) -> Vec<String> {
+    let (scheme, credential) = scheme_and_credential(value);
+    let mut credentials = vec![credential.to_owned()];
+    if scheme.eq_ignore_ascii_case("basic")
+        && let Ok(pair) = BASE64_STANDARD.decode(credential)
+    {
+        let pair = String::from_utf8_lossy(&pair).into_owned();
+        credentials.extend(pair.split_once(':').map(|(_, password)| password.to_owned()));
+    }
+    credentials
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn each_credential_has_a_stand_in_of_its_own_and_keeps_it() {
-        let mut stand_ins = StandIns::default();
-        assert_eq!(stand_ins.authorization("Bearer first-long-key", true), "Bearer sk-Recorded-Key-0001");
-        assert_eq!(stand_ins.authorization("bearer wrong-long-key", false), "bearer sk-Invalid-Key-0001");
-        assert_eq!(stand_ins.authorization("Bearer first-long-key", true), "Bearer sk-Recorded-Key-0001");
-        assert_eq!(stand_ins.authorization("Bearer a", true), "Bearer sk-Recorded-Key-0002");
-        assert_eq!(stand_ins.authorization("first-long-key", false), "sk-Recorded-Key-0001");
-        assert_eq!(stand_ins.authorization("Bearer ", false), "Bearer ");
-        assert_eq!(stand_ins.valid(), ["sk-Recorded-Key-0001", "sk-Recorded-Key-0002"]);
-        assert_eq!(stand_ins.redact("a?key=first-long-key"), "a?key=sk-Recorded-Key-0001");
+    fn stand_ins(valid: &[&str], presented: &[&str]) -> StandIns {
+        let mut keys = ValidKeys::default();
+        valid.iter().for_each(|key| keys.presented((*key).to_owned()));
+        StandIns::new(&keys, presented.iter().flat_map(|value| credentials(value)))
     }
 
     #[test]
-    fn a_credential_that_contains_another_is_replaced_as_a_whole() {
-        let mut stand_ins = StandIns::default();
-        stand_ins.of("long-key", true);
-        stand_ins.of("long-key-and-more", false);
-        assert_eq!(stand_ins.redact("long-key-and-more long-key"), "sk-Invalid-Key-0001 sk-Recorded-Key-0001");
+    fn each_credential_has_a_stand_in_of_its_own_in_whatever_scheme_it_is_presented() {
+        let presented = ["Bearer first-long-key", "bearer wrong-long-key", "Bearer a", "Basic dTpwYXNzd29yZDE="];
+        let stand_ins = stand_ins(&["first-long-key"], &presented);
+        for (value, expected) in [
+            ("Bearer first-long-key", "Bearer sk-Recorded-Key-0001"),
+            ("bearer wrong-long-key", "bearer sk-Invalid-Key-0001"),
+            ("Bearer a", "Bearer sk-Invalid-Key-0002"),
+            ("first-long-key", "sk-Recorded-Key-0001"),
+            ("Basic dTpwYXNzd29yZDE=", "Basic sk-Invalid-Key-0003"),
+            ("Bearer ", "Bearer "),
+            ("bearer", "bearer"),
+        ] {
+            assert_eq!(stand_ins.authorization(value), expected);
+        }
+        assert_eq!(
+            stand_ins.query("a=first%2Dlong-key&to%6Ben=a"),
+            "a=sk-Recorded-Key-0001&to%6Ben=sk-Invalid-Key-0002"
+        );
+        assert_eq!(stand_ins.redactor.text("password1"), "sk-Invalid-Key-0004");
     }
 }
