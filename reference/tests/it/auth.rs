@@ -8,7 +8,7 @@ use crate::support::{Answer, Folder, ask, connect, program};
 fn without_a_valid_key_everything_is_a_401_without_effect() {
     let folder = Folder::new();
     let key = folder.issue(&["enterprise"]);
-    let server = folder.serve(&[]);
+    let server = folder.serve_tcp(&[]);
     let animal = (r"application/json", &br#"{"name":"x","categoryId":1}"#[..]);
     let huge = vec![b'x'; 5_000_000];
     for wrong in ["", "x", &key[..key.len() - 1], &format!("{key}x"), &key.to_uppercase(), &key.to_lowercase()] {
@@ -20,7 +20,7 @@ fn without_a_valid_key_everything_is_a_401_without_effect() {
             ("PATCH", "/v1/pets/1", None),
             ("GET", "/v1/nothing?limit=0", None),
         ] {
-            let answer = ask(server.address, method, path, wrong, body);
+            let answer = ask(&server.address, method, path, wrong, body);
             answer.assert_error(401);
             let expected = if wrong.is_empty() {
                 "Bearer realm=\"animal-store\""
@@ -43,7 +43,7 @@ fn only_the_bearer_scheme_carries_a_key() {
     let key = folder.issue(&["free"]);
     let server = folder.serve(&[]);
     let with = |header: &str| {
-        let mut stream = connect(server.address);
+        let mut stream = connect(&server.address);
         let request = format!("GET /v1/pets HTTP/1.1\r\nHost: test\r\nConnection: close\r\n{header}\r\n\r\n");
         stream.write_all(request.as_bytes()).expect("sent");
         Answer::read(&mut stream).status

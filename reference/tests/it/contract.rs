@@ -37,7 +37,7 @@ fn every_error_has_the_same_shape_and_the_rate_limit_headers() {
         ("text/plain", b"{\"name\":\"x\",\"categoryId\":1}", 415),
         ("", b"{\"name\":\"x\",\"categoryId\":1}", 415),
     ] {
-        ask(server.address, "POST", "/v1/pets", &key, Some((content_type, body))).assert_error(status);
+        ask(&server.address, "POST", "/v1/pets", &key, Some((content_type, body))).assert_error(status);
     }
     assert_eq!(server.ask("GET", "/v1/pets", &key).body, "[]", "nothing of it had an effect");
 }

@@ -7,14 +7,27 @@ use crate::support::{Answer, Folder, Server, connect, head};
 
 /// A server with a list of 100 animals and six megabytes, and a key for it.
 fn long_list(args: &[&str]) -> (Server, String) {
-    let server = Server::start(&[&["--db", ":memory:", "--dev"], args].concat());
+    let server = Server::start_tcp(&[&["--db", ":memory:", "--dev"], args].concat());
     let line = server.notice.iter().find(|line| line.starts_with("enterprise")).expect("a key");
     let key = line.split_whitespace().last().expect("a key").to_owned();
-    let name = "x".repeat(60_000);
-    for _ in 0..100 {
-        assert_eq!(server.post(&key, &format!(r#"{{"name":"{name}","categoryId":1}}"#)).status, 201);
-    }
+    add_long(&server, &key);
     (server, key)
+}
+
+/// Adds 100 animals with long names on one connection.
+pub(crate) fn add_long(server: &Server, key: &str) {
+    let body = format!(r#"{{"name":"{}","categoryId":1}}"#, "x".repeat(60_000));
+    let last = head("POST", "/v1/pets", key, Some(("application/json", body.as_bytes()))) + &body;
+    let mut stream = connect(&server.address);
+    let added = std::thread::scope(|scope| {
+        let mut sending = stream.second_handle();
+        let requests = last.replace("Connection: close\r\n", "").repeat(99) + &last;
+        scope.spawn(move || sending.write_all(requests.as_bytes()).expect("sent"));
+        let mut responses = Vec::new();
+        stream.read_to_end(&mut responses).expect("responses");
+        String::from_utf8(responses).expect("text").matches("HTTP/1.1 201 Created").count()
+    });
+    assert_eq!(added, 100);
 }
 
 #[test]
@@ -24,13 +37,13 @@ fn an_idle_crowd_locks_nobody_out() {
     // The timeouts are longer than a test waits: only the bound can make room.
     let patient = ["--idle-timeout", "3600", "--header-timeout", "3600"];
     let server = folder.serve(&[&patient[..], &["--max-connections", "300"]].concat());
-    let mut silent: Vec<_> = (0..100).map(|_| connect(server.address)).collect();
-    let mut begun: Vec<_> = (0..100).map(|_| connect(server.address)).collect();
+    let mut silent: Vec<_> = (0..100).map(|_| connect(&server.address)).collect();
+    let mut begun: Vec<_> = (0..100).map(|_| connect(&server.address)).collect();
     for stream in &mut begun {
         stream.write_all(b"GET /v1/pets HT").expect("sent");
     }
     let one = head("GET", "/v1/store/orders", &key, None).replace("Connection: close\r\n", "");
-    let mut kept: Vec<_> = (0..100).map(|_| connect(server.address)).collect();
+    let mut kept: Vec<_> = (0..100).map(|_| connect(&server.address)).collect();
     for stream in &mut kept {
         stream.write_all(one.as_bytes()).expect("sent");
     }
@@ -45,7 +58,7 @@ fn an_idle_crowd_locks_nobody_out() {
 fn the_first_request_of_a_connection_has_no_idle_time() {
     let folder = Folder::new();
     let server = folder.serve(&["--header-timeout", "0.2", "--idle-timeout", "3600"]);
-    let mut stream = connect(server.address);
+    let mut stream = connect(&server.address);
     assert_eq!(stream.read(&mut [0; 1]).expect("closed in order"), 0);
 }
 
@@ -53,14 +66,14 @@ fn the_first_request_of_a_connection_has_no_idle_time() {
 fn one_address_cannot_take_all_connections() {
     let folder = Folder::new();
     let key = folder.issue(&["enterprise"]);
-    let server = folder.serve(&["--max-connections-per-address", "2"]);
+    let server = folder.serve_tcp(&["--max-connections-per-address", "2"]);
     let body = br#"{"name":"x","categoryId":1}"#;
     let request = head("POST", "/v1/pets", &key, Some(("application/json", body)));
-    let mut busy: Vec<_> = (0..2).map(|_| connect(server.address)).collect();
+    let mut busy: Vec<_> = (0..2).map(|_| connect(&server.address)).collect();
     for stream in &mut busy {
         stream.write_all(format!("{request}{{").as_bytes()).expect("sent");
     }
-    let mut third = connect(server.address);
+    let mut third = connect(&server.address);
     assert_eq!(third.read(&mut [0; 1]).unwrap_or(0), 0, "it is closed at once");
     for stream in &mut busy {
         stream.write_all(&body[1..]).expect("sent");
@@ -73,7 +86,7 @@ fn one_address_cannot_take_all_connections() {
 fn clients_that_read_nothing_of_long_lists_cost_little_memory() {
     let (server, key) = long_list(&[]);
     let request = head("GET", "/v1/pets?limit=100", &key, None);
-    let mut crowd: Vec<_> = (0..300).map(|_| connect(server.address)).collect();
+    let mut crowd: Vec<_> = (0..300).map(|_| connect(&server.address)).collect();
     for stream in &mut crowd {
         stream.write_all(request.as_bytes()).expect("sent");
     }
@@ -92,7 +105,7 @@ fn clients_that_read_nothing_of_long_lists_cost_little_memory() {
 #[test]
 fn a_client_that_reads_slowly_gets_everything() {
     let (server, key) = long_list(&["--send-timeout", "1"]);
-    let mut stream = connect(server.address);
+    let mut stream = connect(&server.address);
     let one = head("GET", "/v1/pets?limit=100", &key, None);
     let kept = one.replace("Connection: close\r\n", "");
     stream.write_all(format!("{kept}{kept}{one}").as_bytes()).expect("sent");

@@ -23,7 +23,7 @@ fn add_until_gone(
                 for number in 0.. {
                     let body = format!(r#"{{"name":"{thread}-{number}","categoryId":{number}}}"#);
                     let body = Some(("application/json", body.as_bytes()));
-                    let Ok(answer) = try_ask(server.address, "POST", "/v1/pets", key, body) else {
+                    let Ok(answer) = try_ask(&server.address, "POST", "/v1/pets", key, body) else {
                         return gone.store(true, Ordering::SeqCst);
                     };
                     assert_eq!(answer.status, 201, "{answer:?}");
@@ -76,7 +76,7 @@ fn a_full_disk_is_reported_and_loses_nothing_that_was_acknowledged() {
     // A limit on the size of files stands in for the size of the disk.
     let mut command = Command::new("sh");
     command.args(["-c", "trap '' XFSZ; ulimit -f 600; exec \"$@\"", "sh", crate::PROGRAM]);
-    command.args(["serve", "--listen", "127.0.0.1:0", "--db", &folder.db_text()]);
+    command.args(["serve", "--listen", &folder.socket(), "--db", &folder.db_text()]);
     let server = Server::spawn(command);
     let name = "x".repeat(10_000);
     let mut acknowledged = Vec::new();
@@ -126,7 +126,7 @@ fn a_full_queue_of_writes_is_a_503() {
     // One is being written, one waits, the third finds no room.
     let body = Some(("application/json", &br#"{"name":"x","categoryId":1}"#[..]));
     let statuses: Vec<u16> = std::thread::scope(|scope| {
-        let add = || ask(server.address, "POST", "/v1/pets", &key, body);
+        let add = || ask(&server.address, "POST", "/v1/pets", &key, body);
         let threads: Vec<_> = (0..6).map(|_| scope.spawn(add)).collect();
         threads.into_iter().map(|thread| thread.join().expect("an answer").status).collect()
     });

@@ -1,9 +1,10 @@
 //! The server inside another program.
 
+use animal_store_reference::address::Address;
 use animal_store_reference::clock::Clock;
 use animal_store_reference::{Embedded, EmbeddedOptions, Limits, Plan};
 
-use crate::support::ask;
+use crate::support::{Stream, ask};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_embedded_server_has_its_own_key_clock_and_database() {
@@ -14,12 +15,12 @@ async fn an_embedded_server_has_its_own_key_clock_and_database() {
     let other = Embedded::start(other).await.expect("a second one");
     assert_ne!(server.base_url(), other.base_url());
     let address = server.base_url().strip_prefix("http://").and_then(|rest| rest.strip_suffix("/v1"));
-    let address = address.expect("a base URL").parse().expect("an address");
+    let address: Address = address.expect("a base URL").parse().expect("an address");
     let key = server.api_key().to_owned();
     let (list, gone, foreign) = tokio::task::spawn_blocking({
-        let foreign = other.api_key().to_owned();
+        let (address, foreign) = (address.clone(), other.api_key().to_owned());
         move || {
-            let get = |path: &str, key: &str| ask(address, "GET", path, key, None);
+            let get = |path: &str, key: &str| ask(&address, "GET", path, key, None);
             (get("/v1/pets", &key), get("/v1/pets/1", &key), get("/v1/pets", &foreign))
         }
     })
@@ -30,5 +31,5 @@ async fn an_embedded_server_has_its_own_key_clock_and_database() {
     foreign.assert_error(401);
     server.shutdown().await;
     other.shutdown().await;
-    assert!(std::net::TcpStream::connect(address).is_err(), "nobody listens any more");
+    assert!(Stream::connect(&address).is_err(), "nobody listens any more");
 }

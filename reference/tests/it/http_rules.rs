@@ -1,7 +1,6 @@
 //! HTTP to the letter: what is refused, how a refusal looks, and how a connection goes on or ends.
 
 use std::io::{Read, Write};
-use std::net::Shutdown;
 
 use crate::support::{Answer, Folder, Server, connect, head};
 
@@ -9,7 +8,7 @@ const ANIMAL: &str = r#"{"name":"Rex","categoryId":1}"#;
 
 /// Everything that the server sends in return for these bytes, until it closes.
 fn exchange(server: &Server, sent: &[u8]) -> String {
-    let mut stream = connect(server.address);
+    let mut stream = connect(&server.address);
     // The server may refuse, and stop reading, before it has all of it.
     let _ = stream.write_all(sent);
     let mut received = String::new();
@@ -19,7 +18,7 @@ fn exchange(server: &Server, sent: &[u8]) -> String {
 
 /// The one response to these bytes; the server closes after it, and announces that.
 fn last_answer(server: &Server, sent: &[u8]) -> Answer {
-    let mut stream = connect(server.address);
+    let mut stream = connect(&server.address);
     let _ = stream.write_all(sent);
     let answer = Answer::read(&mut stream);
     assert_eq!(answer.header("connection"), Some("close"), "{answer:?}");
@@ -34,7 +33,7 @@ fn request(method: &str, key: &str, headers: &str) -> String {
 #[test]
 fn what_is_not_http_is_answered_with_an_error_the_rate_limit_headers_and_the_date_of_the_server() {
     let folder = Folder::new();
-    let server = folder.serve(&["--now", "2029-01-01T00:00:00Z"]);
+    let server = folder.serve_tcp(&["--now", "2029-01-01T00:00:00Z"]);
     let many: String = (0..200).map(|number| format!("x-{number}: y\r\n")).collect();
     for (sent, status) in [
         (b"what is this\r\n\r\n".to_vec(), 400),
@@ -66,7 +65,7 @@ fn what_is_not_http_is_answered_with_an_error_the_rate_limit_headers_and_the_dat
 fn what_is_not_http_is_refused_after_the_response_to_what_is() {
     let folder = Folder::new();
     let key = folder.issue(&["free"]);
-    let server = folder.serve(&[]);
+    let server = folder.serve_tcp(&[]);
     let received = exchange(&server, format!("{}nonsense\r\n\r\n", request("GET", &key, "")).as_bytes());
     let responses: Vec<&str> = received.split("HTTP/1.1 ").skip(1).collect();
     assert!(responses[0].starts_with("200") && responses[0].ends_with("[]"), "{received}");
@@ -78,7 +77,7 @@ fn what_is_not_http_is_refused_after_the_response_to_what_is() {
 fn a_request_has_one_valid_host() {
     let folder = Folder::new();
     let key = folder.issue(&["free"]);
-    let server = folder.serve(&[]);
+    let server = folder.serve_tcp(&[]);
     let ask = |version: &str, host: &str, key: &str| {
         let head =
             format!("GET /v1/pets HTTP/{version}\r\n{host}Connection: close\r\nAuthorization: Bearer {key}\r\n\r\n");
@@ -105,7 +104,7 @@ fn a_request_has_one_valid_host() {
 fn a_malformed_request_counts_like_any_other() {
     let folder = Folder::new();
     let key = folder.issue(&["enterprise", "--rpm", "2", "--rpd", "100"]);
-    let server = folder.serve(&["--now", "2029-01-01T00:00:00Z"]);
+    let server = folder.serve_tcp(&["--now", "2029-01-01T00:00:00Z"]);
     let statuses = [(); 3].map(|()| {
         let head = format!("GET /v1/pets HTTP/1.1\r\nAuthorization: Bearer {key}\r\nConnection: close\r\n\r\n");
         last_answer(&server, head.as_bytes()).status
@@ -117,7 +116,7 @@ fn a_malformed_request_counts_like_any_other() {
 fn transfer_codings_other_than_chunked_once_are_refused() {
     let folder = Folder::new();
     let key = folder.issue(&["free"]);
-    let server = folder.serve(&[]);
+    let server = folder.serve_tcp(&[]);
     let chunks = format!("{:x}\r\n{ANIMAL}\r\n0\r\n\r\n", ANIMAL.len());
     for (coding, status) in
         [("gzip, chunked", 501), ("chunked, chunked", 400), ("gzip\r\nTransfer-Encoding: chunked", 501)]
@@ -132,7 +131,7 @@ fn transfer_codings_other_than_chunked_once_are_refused() {
 fn closing_is_announced_wherever_a_body_is_left_unread() {
     let folder = Folder::new();
     let key = folder.issue(&["free"]);
-    let server = folder.serve(&["--request-timeout", "0.2"]);
+    let server = folder.serve_tcp(&["--request-timeout", "0.2"]);
     let json = "Content-Type: application/json\r\n";
     let post = |key: &str, headers: &str, body: &str| {
         last_answer(&server, format!("{}{body}", request("POST", key, &format!("{json}{headers}"))).as_bytes())
@@ -150,7 +149,7 @@ fn closing_is_announced_wherever_a_body_is_left_unread() {
 fn a_short_body_that_nobody_reads_costs_no_connection() {
     let folder = Folder::new();
     let key = folder.issue(&["free"]);
-    let server = folder.serve(&[]);
+    let server = folder.serve_tcp(&[]);
     let length = format!("Content-Length: {}\r\n", ANIMAL.len());
     let refused = format!("{}{ANIMAL}", request("POST", "unknown", &length));
     let received = exchange(&server, format!("{refused}{refused}{}", head("GET", "/v1/pets", &key, None)).as_bytes());
@@ -163,10 +162,10 @@ fn a_short_body_that_nobody_reads_costs_no_connection() {
 fn a_client_that_expects_100_is_asked_for_its_body_only_when_it_is_wanted() {
     let folder = Folder::new();
     let key = folder.issue(&["free"]);
-    let server = folder.serve(&[]);
+    let server = folder.serve_tcp(&[]);
     let headers = format!("Content-Length: {}\r\nExpect: 100-continue\r\nConnection: close\r\n", ANIMAL.len());
     let headers = format!("Content-Type: application/json\r\n{headers}");
-    let mut stream = connect(server.address);
+    let mut stream = connect(&server.address);
     stream.write_all(request("POST", &key, &headers).as_bytes()).expect("sent");
     let mut interim = [0; 25];
     stream.read_exact(&mut interim).expect("an interim response");
@@ -180,10 +179,10 @@ fn a_client_that_expects_100_is_asked_for_its_body_only_when_it_is_wanted() {
 fn a_client_may_close_its_side_before_the_response() {
     let folder = Folder::new();
     let key = folder.issue(&["free"]);
-    let server = folder.serve(&[]);
-    let mut stream = connect(server.address);
+    let server = folder.serve_tcp(&[]);
+    let mut stream = connect(&server.address);
     stream.write_all(request("GET", &key, "").as_bytes()).expect("sent");
-    stream.shutdown(Shutdown::Write).expect("half closed");
+    stream.close_sending();
     assert_eq!(Answer::read(&mut stream).status, 200);
 }
 
@@ -191,7 +190,7 @@ fn a_client_may_close_its_side_before_the_response() {
 fn responses_stay_out_of_caches_and_challenges_name_what_was_wrong() {
     let folder = Folder::new();
     let key = folder.issue(&["free"]);
-    let server = folder.serve(&[]);
+    let server = folder.serve_tcp(&[]);
     for (path, key, status, challenge) in [
         ("/v1/pets", &*key, 200, None),
         ("/v1/pets/1", &key, 404, None),
@@ -213,7 +212,7 @@ fn responses_stay_out_of_caches_and_challenges_name_what_was_wrong() {
 fn an_identity_coding_is_none_in_any_case() {
     let folder = Folder::new();
     let key = folder.issue(&["free"]);
-    let server = folder.serve(&[]);
+    let server = folder.serve_tcp(&[]);
     let length = ANIMAL.len();
     for (coding, status) in [("Identity", 201), ("identity", 201), ("gzip", 415)] {
         let headers = format!(

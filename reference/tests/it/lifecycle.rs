@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::time::Duration;
 
-use crate::support::{Answer, Folder, Server, connect, eventually, head};
+use crate::support::{Answer, Folder, Server, Stream, connect, eventually, head};
 
 #[test]
 fn a_request_in_flight_finishes_when_the_server_stops() {
@@ -12,7 +12,7 @@ fn a_request_in_flight_finishes_when_the_server_stops() {
         let key = folder.issue(&["free"]);
         let server = folder.serve(&[]);
         let body = br#"{"name":"in flight","categoryId":1}"#;
-        let mut stream = connect(server.address);
+        let mut stream = connect(&server.address);
         stream.write_all(head("POST", "/v1/pets", &key, Some(("application/json", body))).as_bytes()).expect("sent");
         stream.write_all(&body[..10]).expect("sent");
         // Its request was counted, so it is being handled.
@@ -20,10 +20,9 @@ fn a_request_in_flight_finishes_when_the_server_stops() {
             let remaining = server.ask("GET", "/v1/store/orders", &key).number("x-ratelimit-remaining");
             (remaining < 59).then_some(())
         });
-        let _idle = connect(server.address);
+        let _idle = connect(&server.address);
         server.signal(signal);
-        let address = server.address;
-        eventually("nobody is accepted any more", || std::net::TcpStream::connect(address).is_err().then_some(()));
+        eventually("nobody is accepted any more", || Stream::connect(&server.address).is_err().then_some(()));
         stream.write_all(&body[10..]).expect("sent");
         let answer = Answer::read(&mut stream);
         assert_eq!(answer.status, 201, "{answer:?}");
@@ -39,7 +38,7 @@ fn a_client_that_never_finishes_does_not_keep_the_server_from_stopping() {
     let folder = Folder::new();
     let key = folder.issue(&["free"]);
     let server = folder.serve(&["--grace", "0.2"]);
-    let mut stream = connect(server.address);
+    let mut stream = connect(&server.address);
     stream.write_all(head("POST", "/v1/pets", &key, Some(("application/json", b"{}{}"))).as_bytes()).expect("sent");
     eventually("the request is in flight", || {
         (server.ask("GET", "/v1/store/orders", &key).number("x-ratelimit-remaining") < 59).then_some(())
@@ -69,8 +68,8 @@ fn a_temporary_database_without_dev_says_how_to_get_keys() {
 }
 
 /// Sends the head of a request that adds an animal, and waits until the server handles it.
-fn begin_request(server: &Server, key: &str) -> std::net::TcpStream {
-    let mut stream = connect(server.address);
+fn begin_request(server: &Server, key: &str) -> Stream {
+    let mut stream = connect(&server.address);
     stream.write_all(head("POST", "/v1/pets", key, Some(("application/json", b"{}{}"))).as_bytes()).expect("sent");
     eventually("the request is in flight", || {
         (server.ask("GET", "/v1/store/orders", key).number("x-ratelimit-remaining") < 59).then_some(())
@@ -84,9 +83,8 @@ fn a_second_signal_ends_the_server_at_once() {
     let key = folder.issue(&["free"]);
     let server = folder.serve(&["--grace", "3600", "--request-timeout", "3600"]);
     let _stream = begin_request(&server, &key);
-    let address = server.address;
     server.signal("TERM");
-    eventually("nobody is accepted any more", || std::net::TcpStream::connect(address).is_err().then_some(()));
+    eventually("nobody is accepted any more", || Stream::connect(&server.address).is_err().then_some(()));
     server.signal("TERM");
     let (status, log) = server.wait();
     assert_eq!(status.code(), Some(4), "{log}");
@@ -142,7 +140,7 @@ fn fewer_files_than_connections_mean_fewer_connections_and_a_warning() {
         command
     };
     let server = Server::spawn(limited(100));
-    let _idle: Vec<_> = (0..100).map(|_| connect(server.address)).collect();
+    let _idle: Vec<_> = (0..100).map(|_| connect(&server.address)).collect();
     assert_eq!(server.ask("GET", "/v1/pets", &key).status, 200, "the idle ones make room");
     let log = server.stop();
     assert!(log.contains("may open 100 files (ulimit -n)") && log.contains("36 connections"), "{log}");

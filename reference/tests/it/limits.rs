@@ -15,7 +15,7 @@ fn a_thousand_parallel_requests_on_a_free_key_admit_exactly_sixty() {
     let key = folder.issue(&["free"]);
     let server = folder.serve(&[&MIDNIGHT[..], &["--ban-after", "0"]].concat());
     let request = head("GET", "/v1/pets", &key, None);
-    let mut streams: Vec<_> = (0..1_000).map(|_| connect(server.address)).collect();
+    let mut streams: Vec<_> = (0..1_000).map(|_| connect(&server.address)).collect();
     for stream in &mut streams {
         stream.write_all(request.as_bytes()).expect("sent");
     }

@@ -17,7 +17,7 @@ fn a_key_is_never_logged_wherever_a_client_puts_it() {
         assert_eq!(server.ask("GET", &format!("/{key}"), &key).status, 404);
         assert_eq!(server.ask(&key, "/v1/pets", &key).status, 405);
         assert_eq!(server.post(&key, &format!("{{\"name\":\"{key}\",\"categoryId\":\"{key}\"}}")).status, 400);
-        assert_eq!(ask(server.address, "POST", "/v1/pets", &key, Some((&key, key.as_bytes()))).status, 415);
+        assert_eq!(ask(&server.address, "POST", "/v1/pets", &key, Some((&key, key.as_bytes()))).status, 415);
         let log = server.stop();
         assert!(!log.contains(&key) && !log.contains(&key[8..]), "{log}");
         for expected in ["/pets/{petId}", "404", "405", "unknown", "other"] {
@@ -64,7 +64,7 @@ fn a_log_that_nobody_reads_holds_nothing_up() {
     let last = head("GET", "/healthz", "", None);
     let requests = last.replace("Connection: close\r\n", "").repeat(99) + &last;
     let dropped = eventually("lines are dropped", || {
-        let mut stream = connect(server.address);
+        let mut stream = connect(&server.address);
         stream.write_all(requests.as_bytes()).expect("sent");
         let mut text = String::new();
         stream.read_to_string(&mut text).expect("responses");

@@ -116,7 +116,7 @@ fn a_damaged_database_is_refused() {
 #[test]
 fn an_address_in_use_is_named() {
     let folder = Folder::new();
-    let server = folder.serve(&[]);
+    let server = folder.serve_tcp(&[]);
     let (other, address) = (Folder::new(), server.address.to_string());
     let output = program(&["serve", "--listen", &address, "--db", &other.db_text()]);
     let message = String::from_utf8(output.stderr).expect("text");

@@ -1,11 +1,17 @@
 //! Starting servers and speaking plain HTTP/1.1 to them.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{Shutdown, TcpStream};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+
+use animal_store_reference::address::Address;
+
+/// A free TCP port of this machine.
+pub(crate) const TCP: &str = "127.0.0.1:0";
 
 /// No test waits longer than this for anything.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
@@ -38,16 +44,31 @@ impl Folder {
         String::from_utf8(output.stdout).expect("text").trim().to_owned()
     }
 
+    /// A Unix socket in the folder. Tests listen there unless they are about TCP: each TCP connection keeps a port of the
+    /// machine for a minute.
+    pub(crate) fn socket(&self) -> String {
+        format!("unix:{}", self.path().join("server.sock").display())
+    }
+
     /// The command that starts a server on the database.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
+        self.command_on(&self.socket(), args)
+    }
+
+    fn command_on(&self, listen: &str, args: &[&str]) -> Command {
         let mut command = Command::new(crate::PROGRAM);
-        command.args(["serve", "--listen", "127.0.0.1:0", "--db", &self.db_text()]).args(args);
+        command.args(["serve", "--listen", listen, "--db", &self.db_text()]).args(args);
         command
     }
 
     /// Starts a server on the database.
     pub(crate) fn serve(&self, args: &[&str]) -> Server {
-        Server::start(&[&["--db", &self.db_text()], args].concat())
+        Server::spawn(self.command(args))
+    }
+
+    /// Starts a server on the database that listens on a TCP port.
+    pub(crate) fn serve_tcp(&self, args: &[&str]) -> Server {
+        Server::spawn(self.command_on(TCP, args))
     }
 }
 
@@ -59,17 +80,31 @@ pub(crate) fn program(args: &[&str]) -> Output {
 /// A running `reference serve`. It is killed when dropped.
 pub(crate) struct Server {
     child: Child,
-    pub(crate) address: SocketAddr,
+    pub(crate) address: Address,
     /// What it printed before it listened.
     pub(crate) notice: Vec<String>,
     log: Option<JoinHandle<String>>,
+    /// The folder of its socket.
+    folder: Option<Folder>,
 }
 
 impl Server {
-    /// Starts a server on a free port.
+    /// Starts a server on a Unix socket of its own.
     pub(crate) fn start(args: &[&str]) -> Self {
+        let folder = Folder::new();
+        let mut server = Self::start_on(&folder.socket(), args);
+        server.folder = Some(folder);
+        server
+    }
+
+    /// Starts a server on a free TCP port.
+    pub(crate) fn start_tcp(args: &[&str]) -> Self {
+        Self::start_on(TCP, args)
+    }
+
+    fn start_on(listen: &str, args: &[&str]) -> Self {
         let mut command = Command::new(crate::PROGRAM);
-        command.args(["serve", "--listen", "127.0.0.1:0"]).args(args);
+        command.args(["serve", "--listen", listen]).args(args);
         Self::spawn(command)
     }
 
@@ -98,12 +133,16 @@ impl Server {
                 panic!("the server did not start: {log}");
             };
             let line = line.expect("text");
-            match line.strip_prefix("listening on ") {
-                Some(url) => break url.split('/').nth(2).expect("an authority").parse().expect("an address"),
-                None => notice.push(line),
-            }
+            let Some(place) = line.strip_prefix("listening on ") else {
+                notice.push(line);
+                continue;
+            };
+            break match place.split_once(" at the Unix socket ") {
+                Some((_, path)) => Address::Unix(path.into()),
+                None => place.split('/').nth(2).expect("an authority").parse().expect("an address"),
+            };
         };
-        Self { child, address, notice, log: None }
+        Self { child, address, notice, log: None, folder: None }
     }
 
     pub(crate) fn signal(&self, name: &str) {
@@ -146,11 +185,11 @@ impl Server {
     }
 
     pub(crate) fn ask(&self, method: &str, path: &str, key: &str) -> Answer {
-        ask(self.address, method, path, key, None)
+        ask(&self.address, method, path, key, None)
     }
 
     pub(crate) fn post(&self, key: &str, body: &str) -> Answer {
-        ask(self.address, "POST", "/v1/pets", key, Some(("application/json", body.as_bytes())))
+        ask(&self.address, "POST", "/v1/pets", key, Some(("application/json", body.as_bytes())))
     }
 }
 
@@ -220,20 +259,19 @@ impl Answer {
 }
 
 /// Sends one request on a connection of its own; an empty `key` sends none.
-pub(crate) fn ask(address: SocketAddr, method: &str, path: &str, key: &str, body: Option<(&str, &[u8])>) -> Answer {
+pub(crate) fn ask(address: &Address, method: &str, path: &str, key: &str, body: Option<(&str, &[u8])>) -> Answer {
     try_ask(address, method, path, key, body).expect("an answer")
 }
 
 /// [`ask`] of a server that may be gone.
 pub(crate) fn try_ask(
-    address: SocketAddr,
+    address: &Address,
     method: &str,
     path: &str,
     key: &str,
     body: Option<(&str, &[u8])>,
 ) -> io::Result<Answer> {
-    let mut stream = TcpStream::connect(address)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
+    let mut stream = Stream::connect(address)?;
     stream.write_all(head(method, path, key, body).as_bytes())?;
     if let Some((_, body)) = body {
         // The server may refuse, and stop reading, before it has all of a long body.
@@ -242,10 +280,78 @@ pub(crate) fn try_ask(
     Answer::try_read(&mut stream)
 }
 
-pub(crate) fn connect(address: SocketAddr) -> TcpStream {
-    let stream = TcpStream::connect(address).expect("a connection");
-    stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
-    stream
+/// A connection to a server, of either kind.
+pub(crate) enum Stream {
+    Tcp(TcpStream),
+    Unix(UnixStream),
+}
+
+impl Stream {
+    pub(crate) fn connect(address: &Address) -> io::Result<Self> {
+        match address {
+            Address::Tcp(address) => {
+                let stream = TcpStream::connect(address)?;
+                stream.set_read_timeout(Some(PATIENCE))?;
+                Ok(Self::Tcp(stream))
+            }
+            Address::Unix(path) => {
+                let stream = UnixStream::connect(path)?;
+                stream.set_read_timeout(Some(PATIENCE))?;
+                Ok(Self::Unix(stream))
+            }
+        }
+    }
+
+    /// Another handle of the same connection.
+    pub(crate) fn second_handle(&self) -> Self {
+        match self {
+            Self::Tcp(stream) => Self::Tcp(stream.try_clone().expect("a handle")),
+            Self::Unix(stream) => Self::Unix(stream.try_clone().expect("a handle")),
+        }
+    }
+
+    pub(crate) fn set_nonblocking(&self, nonblocking: bool) {
+        let outcome = match self {
+            Self::Tcp(stream) => stream.set_nonblocking(nonblocking),
+            Self::Unix(stream) => stream.set_nonblocking(nonblocking),
+        };
+        outcome.expect("a mode");
+    }
+
+    /// Closes this side.
+    pub(crate) fn close_sending(&self) {
+        let outcome = match self {
+            Self::Tcp(stream) => stream.shutdown(Shutdown::Write),
+            Self::Unix(stream) => stream.shutdown(Shutdown::Write),
+        };
+        outcome.expect("half closed");
+    }
+}
+
+impl Read for Stream {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Tcp(stream) => stream.read(buffer),
+            Self::Unix(stream) => stream.read(buffer),
+        }
+    }
+}
+
+impl Write for Stream {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Tcp(stream) => stream.write(bytes),
+            Self::Unix(stream) => stream.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+pub(crate) fn connect(address: &Address) -> Stream {
+    Stream::connect(address).expect("a connection")
 }
 
 pub(crate) fn head(method: &str, path: &str, key: &str, body: Option<(&str, &[u8])>) -> String {

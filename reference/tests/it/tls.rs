@@ -28,14 +28,14 @@ fn a_self_signed_server_is_trusted_through_the_authority_it_prints() {
     for name in ["localhost", "127.0.0.1"] {
         let name = ServerName::try_from(name).expect("a name").to_owned();
         let session = ClientConnection::new(Arc::clone(&config), name).expect("a session");
-        let mut stream = StreamOwned::new(session, connect(server.address));
+        let mut stream = StreamOwned::new(session, connect(&server.address));
         stream.write_all(head("GET", "/v1/pets", &key, None).as_bytes()).expect("sent");
         let answer = Answer::read(&mut stream);
         assert_eq!((answer.status, answer.body.as_str()), (200, "[]"));
     }
     let name = ServerName::try_from("example.org").expect("a name");
     let session = ClientConnection::new(config, name).expect("a session");
-    let mut stream = StreamOwned::new(session, connect(server.address));
+    let mut stream = StreamOwned::new(session, connect(&server.address));
     assert!(stream.write_all(b"GET / HTTP/1.1\r\n\r\n").is_err(), "the certificate is for other names");
     server.stop();
 }
@@ -52,7 +52,7 @@ fn a_self_signed_certificate_satisfies_strict_clients() {
     let line = server.notice.iter().find_map(|line| line.strip_prefix("trust this authority: "));
     let config = trusting(line.expect("the path of the authority"));
     let session = ClientConnection::new(config, ServerName::try_from("localhost").expect("a name")).expect("a session");
-    let mut stream = StreamOwned::new(session, connect(server.address));
+    let mut stream = StreamOwned::new(session, connect(&server.address));
     stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n").expect("sent");
     let certificate = stream.conn.peer_certificates().expect("a chain")[0].to_vec();
     for (extension, encoded) in [

@@ -1,8 +1,9 @@
 //! Somebody's test suite against lawful servers and broken ones. The suite is this program: a test that is otherwise ignored.
 
-use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+
+use animal_store_reference::address::Address;
 
 use crate::support::{Folder, ask, eventually};
 
@@ -21,7 +22,7 @@ pub(crate) fn run(args: &[&str], suite: &str) -> (Option<i32>, String, String) {
 }
 
 /// The address of the server under test, and its key.
-fn server_under_test() -> (SocketAddr, String) {
+fn server_under_test() -> (Address, String) {
     let url = std::env::var("CHALLENGE_URL").expect("set by the challenge");
     let address = url.split('/').nth(2).and_then(|address| address.parse().ok()).expect("an address");
     (address, std::env::var("CHALLENGE_KEY").expect("set by the challenge"))
@@ -33,9 +34,9 @@ fn suite_of_page_sizes() {
     let (address, key) = server_under_test();
     for _ in 0..21 {
         let body = br#"{"name":"Rex","categoryId":1}"#;
-        ask(address, "POST", "/v1/pets", &key, Some(("application/json", body)));
+        ask(&address, "POST", "/v1/pets", &key, Some(("application/json", body)));
     }
-    let list = ask(address, "GET", "/v1/pets", &key, None).json();
+    let list = ask(&address, "GET", "/v1/pets", &key, None).json();
     assert_eq!(list.as_array().expect("a list").len(), 20);
 }
 
@@ -50,7 +51,7 @@ fn suite_that_fails() {
 fn suite_that_takes_for_ever() {
     let (address, key) = server_under_test();
     // The plain reference has no animals at the start.
-    if ask(address, "GET", "/v1/pets", &key, None).json() != serde_json::json!([]) {
+    if ask(&address, "GET", "/v1/pets", &key, None).json() != serde_json::json!([]) {
         std::fs::write(std::env::var("CHALLENGE_TEST_MARK").expect("set by the test"), "").expect("a writable folder");
         loop {
             std::thread::park();

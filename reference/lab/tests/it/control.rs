@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
-use std::net::SocketAddr;
 use std::time::Instant;
 
+use animal_store_reference::address::Address;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ const KEY: &str = "test-key-of-a-mock";
 
 struct Controlled {
     server: Server,
-    control: SocketAddr,
+    control: Address,
 }
 
 /// A server that is controlled, on a temporary database, with a key that meets no limit.
@@ -33,7 +33,7 @@ fn controlled_on(db: &str, args: &[&str]) -> Controlled {
 
 impl Controlled {
     fn ask_with(&self, method: &str, path: &str, fields: &str, body: &str) -> Answer {
-        let mut stream = connect(self.control);
+        let mut stream = connect(&self.control);
         let length = body.len();
         let request =
             format!("{method} {path} HTTP/1.1\r\nConnection: close\r\n{fields}Content-Length: {length}\r\n\r\n{body}");
@@ -230,7 +230,7 @@ fn the_log_has_no_key_however_and_wherever_it_was_sent() {
     let third = "key-that-is-never-presented";
     let mock = controlled(&["--key", &format!("pro={other}"), "--key", &format!("pro={third}")]);
     let send = |target: &str, fields: &str, body: &[u8]| {
-        let mut stream = connect(mock.server.address);
+        let mut stream = connect(&mock.server.address);
         let length = body.len();
         let head = format!("POST {target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {length}\r\n");
         stream.write_all(&[head.as_bytes(), fields.as_bytes(), b"\r\n", body].concat()).expect("sent");
@@ -290,7 +290,7 @@ fn next_answer(stream: &mut impl Read) -> String {
 #[test]
 fn a_log_is_as_fast_after_many_wrong_keys_as_before() {
     let mock = controlled(&[]);
-    let mut stream = connect(mock.server.address);
+    let mut stream = connect(&mock.server.address);
     let mut took = |from: usize| {
         let begun = Instant::now();
         for number in from..from + 1_000 {
@@ -336,12 +336,12 @@ fn what_the_control_repeats_has_no_character_that_acts_on_a_terminal_and_no_key(
 fn the_log_has_each_credential_of_a_request_and_tells_when_an_answer_broke_off() {
     let mock = controlled(&["--animals", "50", "--fault", "service.complete-answer.cuts-long-lists"]);
     mock.server.ask("GET", "/v1/pets?limit=1", KEY);
-    let mut twice = connect(mock.server.address);
+    let mut twice = connect(&mock.server.address);
     let bearer = format!("Authorization: Bearer {KEY}\r\n").repeat(2);
     let request = format!("GET /v1/pets HTTP/1.1\r\nHost: test\r\nConnection: close\r\n{bearer}\r\n");
     twice.write_all(request.as_bytes()).expect("sent");
     assert_eq!(Answer::read(&mut twice).status, 401);
-    let mut broken = connect(mock.server.address);
+    let mut broken = connect(&mock.server.address);
     broken.write_all(head("GET", "/v1/pets?limit=100", KEY, None).as_bytes()).expect("sent");
     let _ends_early = broken.read_to_end(&mut Vec::new());
     let log = mock.ask("GET", "/log", "").body;
@@ -394,7 +394,7 @@ fn every_operation_of_the_description_is_there_and_every_other_is_refused() {
 fn answers(mock: &Controlled) -> Vec<String> {
     let ask = |method: &str, path: &str, key: &str, body: &str| {
         let body = (!body.is_empty()).then_some(("application/json", body.as_bytes()));
-        let mut stream = connect(mock.server.address);
+        let mut stream = connect(&mock.server.address);
         stream.write_all(head(method, path, key, body).as_bytes()).expect("sent");
         stream.write_all(body.map_or(&[][..], |(_, body)| body)).expect("sent");
         let mut answer = Vec::new();

@@ -42,7 +42,7 @@ fn a_limiter_of_the_laboratory_keeps_the_limits_of_each_key() {
 
 #[test]
 fn a_seed_prints_its_choices_and_makes_the_same_ones_again() {
-    let notice = |seed: &str| Server::start(&["--db", ":memory:", "--lawful", seed]).notice.clone();
+    let notice = |seed: &str| Server::start_tcp(&["--db", ":memory:", "--lawful", seed]).notice.clone();
     let (first, second, other) = (notice("7"), notice("7"), notice("8"));
     assert!(first.iter().any(|line| line.starts_with("choice ")), "{first:?}");
     assert_eq!(first, second);

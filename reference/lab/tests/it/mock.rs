@@ -92,7 +92,7 @@ fn answers_of_the_api_take_the_delay_and_others_do_not() {
 
 /// Sends a request with these further fields.
 fn with_fields(server: &Server, method: &str, path: &str, fields: &[&str]) -> Answer {
-    let mut stream = connect(server.address);
+    let mut stream = connect(&server.address);
     let fields: String = fields.iter().map(|field| format!("{field}\r\n")).collect();
     let request = format!("{method} {path} HTTP/1.1\r\nHost: test\r\nConnection: close\r\n{fields}\r\n");
     stream.write_all(request.as_bytes()).expect("sent");
