@@ -122,7 +122,8 @@ fn shown(entry: &Entry<'_>) -> String {
 
 /// The rate-limit headers that an answer of an operation lacks.
 fn missing_headers(entry: &Entry<'_>) -> Option<String> {
-    let rate = entry.rate.as_ref().filter(|_| entry.operation != Operation::Elsewhere)?;
+    let is_due = entry.operation != Operation::Elsewhere && !entry.credential.is_malformed();
+    let rate = entry.rate.as_ref().filter(|_| is_due)?;
     let fields = [("Limit", &rate.limit), ("Remaining", &rate.remaining), ("Reset", &rate.reset)];
     let missing: Vec<String> = fields
         .into_iter()

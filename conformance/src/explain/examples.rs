@@ -168,6 +168,7 @@ fn steps(id: &str) -> Vec<Step> {
         }
         "create.body-required" => invalid("[]", "the body must be an object"),
         "create.malformed-json" => invalid(r#"{"name":"Rex","#, "the body is not JSON"),
+        "create.extended-json" => invalid(r#"{"name":"Rex","categoryId":7,}"#, "the body is not JSON"),
         "create.refused-stores-nothing" => {
             let mut steps = invalid(r#"{"name":"Ghost"}"#, "categoryId is required");
             steps.push(list());

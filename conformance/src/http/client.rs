@@ -8,7 +8,7 @@
 use std::path::Path;
 
 use reqwest::Method;
-use reqwest::header::{ACCEPT_ENCODING, HeaderMap, HeaderValue};
+use reqwest::header::{ACCEPT_ENCODING, CONTENT_LENGTH, HeaderMap, HeaderValue};
 use reqwest::redirect::Policy;
 
 use super::errors;
@@ -102,6 +102,10 @@ impl Client {
         }
         if let Some(value) = &request.authorization {
             builder = builder.header(reqwest::header::AUTHORIZATION, value);
+        }
+        if request.method == "POST" && request.body.as_ref().is_none_or(|body| body.bytes.is_empty()) {
+            // A server may require a length of every request that could have a body (RFC 9110 section 8.6).
+            builder = builder.header(CONTENT_LENGTH, 0);
         }
         if let Some(body) = &request.body {
             builder = builder.header(reqwest::header::CONTENT_TYPE, &body.content_type).body(body.bytes.clone());

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::STATUSES;
+use super::{STATUSES, extended};
 use crate::trace::Context;
 use crate::trace::exchange::Body;
 use crate::trace::json::{Json, Whole};
@@ -25,6 +25,8 @@ pub const MODEST_NAME: usize = 10;
 pub enum Fault {
     /// Nothing was sent, or JSON that is no object.
     NoObject,
+    /// Nothing was sent, and it was not the judge who sent it: perhaps without `Content-Length`, which a server may require.
+    NoLength,
     /// `name` is missing.
     NameMissing,
     /// `name` is no string.
@@ -71,11 +73,13 @@ pub enum Ambiguity {
 pub enum CreateBody {
     /// Labelled as something else than `application/json`.
     OtherMedia,
-    /// Not JSON, in no reading: what follows a JSON text, a number such as `007` or bytes that are not UTF-8 make it none.
+    /// Not JSON, in no reading: what follows a JSON text, `NaN` or bytes that are not UTF-8 make it none.
     Malformed,
     /// JSON that a reader may refuse nonetheless: a byte order mark precedes it, which RFC 8259 section 8.1 lets a reader ignore,
     /// or half of a surrogate pair is escaped, of which section 8.2 says that readers differ.
     Unclear,
+    /// A NewPet to a reader that extends the grammar of JSON, as RFC 8259 section 9 allows: with a comment, a comma after the last member.
+    Extended,
     /// At fault: must be refused with 400. What was readable is kept, to look for side effects.
     Faulty(Vec<Fault>, Draft),
     /// A NewPet; it is valid if it has no ambiguity.
@@ -107,25 +111,40 @@ impl CreateBody {
     pub fn draft(&self) -> Option<&Draft> {
         match self {
             CreateBody::Faulty(_, draft) | CreateBody::NewPet(draft, _) => Some(draft),
-            CreateBody::OtherMedia | CreateBody::Malformed | CreateBody::Unclear => None,
+            CreateBody::OtherMedia | CreateBody::Malformed | CreateBody::Unclear | CreateBody::Extended => None,
         }
     }
 }
 
 /// Reads a body. One that repeats one of the given names is ambiguous.
 pub(super) fn create_body(body: Option<&Body>, context: &Context, names: &HashSet<String>) -> CreateBody {
-    let Some(body) = body else { return CreateBody::Faulty(vec![Fault::NoObject], Draft::default()) };
+    let nothing = || {
+        let fault = if context.extent == Extent::Run { Fault::NoObject } else { Fault::NoLength };
+        CreateBody::Faulty(vec![fault], Draft::default())
+    };
+    let Some(body) = body else { return nothing() };
     let media_type = body.content_type.split(';').next().unwrap_or("").trim().to_ascii_lowercase();
     if media_type != "application/json" {
         return CreateBody::OtherMedia;
     }
     if body.bytes.is_empty() {
-        return CreateBody::Faulty(vec![Fault::NoObject], Draft::default());
+        return nothing();
     }
-    let Ok(json) = Json::parse(&body.bytes) else {
-        return if is_lenient_json(&body.bytes) { CreateBody::Unclear } else { CreateBody::Malformed };
-    };
-    let Json::Object(members) = &json else { return CreateBody::Faulty(vec![Fault::NoObject], Draft::default()) };
+    if let Ok(json) = Json::parse(&body.bytes) {
+        return of_json(&json, &body.bytes, context, names);
+    }
+    if is_lenient_json(&body.bytes) {
+        return CreateBody::Unclear;
+    }
+    match extended::read(&body.bytes).map(|json| of_json(&json, &body.bytes, context, names)) {
+        Some(CreateBody::NewPet(..)) => CreateBody::Extended,
+        _ => CreateBody::Malformed,
+    }
+}
+
+/// Reads the JSON of a body of these bytes.
+fn of_json(json: &Json, bytes: &[u8], context: &Context, names: &HashSet<String>) -> CreateBody {
+    let Json::Object(members) = json else { return CreateBody::Faulty(vec![Fault::NoObject], Draft::default()) };
 
     let (mut faults, mut ambiguities, mut draft) = (Vec::new(), Vec::new(), Draft::default());
     let mut seen = HashSet::new();
@@ -180,10 +199,10 @@ pub(super) fn create_body(body: Option<&Body>, context: &Context, names: &HashSe
     if context.extent != Extent::Run {
         ambiguities.push(Ambiguity::Unvouched);
     }
-    if body.bytes.len() > MODEST_BODY {
+    if bytes.len() > MODEST_BODY {
         ambiguities.push(Ambiguity::Size);
     }
-    if depth(&body.bytes) > MODEST_DEPTH {
+    if depth(bytes) > MODEST_DEPTH {
         ambiguities.push(Ambiguity::Nesting);
     }
     // Which of two members counts, or whether the size is looked at first, is not stated: no fault is certain then.
@@ -305,9 +324,9 @@ mod tests {
             animal[..20].to_owned(),
             format!("{animal} x"),
             format!("{animal}{animal}"),
-            r#"{"name":"Heron 1","categoryId":007}"#.to_owned(),
-            r#"{"name":"Heron 1","categoryId":+1}"#.to_owned(),
             r#"{"name":"Heron 1","categoryId":NaN}"#.to_owned(),
+            r#"{"name":5,"categoryId":1,}"#.to_owned(),
+            r#"{"name":"Heron 1",/* the category */}"#.to_owned(),
             r#"{"name":"\ud800","categoryId":1} x"#.to_owned(),
         ] {
             assert_eq!(body(&text), CreateBody::Malformed, "{text}");
@@ -315,6 +334,33 @@ mod tests {
         let bytes = b"{\"name\":\"Heron \xff\",\"categoryId\":1}".to_vec();
         let broken = Body { content_type: "application/json".to_owned(), bytes };
         assert_eq!(create_body(Some(&broken), &Context::for_test(), &HashSet::new()), CreateBody::Malformed);
+    }
+
+    #[test]
+    fn what_is_an_animal_to_readers_that_extend_json_only_is_no_fault_that_is_stated() {
+        for text in [
+            r#"{"name":"Heron 1","categoryId":1,}"#,
+            r#"{"name":"Heron 1","categoryId":007}"#,
+            r#"{"name":"Heron 1","categoryId":+1}"#,
+            r#"{"name":"Heron 1",/* the category */"categoryId":1}"#,
+            "{\"name\":\"Heron\t1\",\"categoryId\":1}",
+            r#"{name:"Heron 1",categoryId:1}"#,
+            r"{'name':'Heron 1','categoryId':1}",
+            r#"{"name":"Heron \q","categoryId":1}"#,
+        ] {
+            assert_eq!(body(text), CreateBody::Extended, "{text}");
+        }
+    }
+
+    #[test]
+    fn nothing_that_others_sent_may_lack_a_length() {
+        let read = |extent| {
+            let context = Context { extent, ..Context::for_test() };
+            create_body(None, &context, &HashSet::new())
+        };
+        let faulty = |fault| CreateBody::Faulty(vec![fault], Draft::default());
+        assert_eq!(read(Extent::Run), faulty(Fault::NoObject));
+        assert_eq!(read(Extent::Complete), faulty(Fault::NoLength));
     }
 
     #[test]

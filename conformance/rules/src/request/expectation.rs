@@ -37,6 +37,8 @@ enum Refusal {
     Statuses(&'static [u16]),
     /// With any 4xx status.
     ClientError,
+    /// In any way: whoever answers may refuse a request that is malformed.
+    Any,
     /// The answer is open, but for these statuses.
     AnythingBut(&'static [u16]),
 }
@@ -80,15 +82,12 @@ impl Expectation {
     pub fn of(operation: &Operation, credential: Credential) -> Expectation {
         match (operation, credential) {
             (Operation::Elsewhere, _) | (_, Credential::Banned | Credential::Withheld) => ANY,
-            // Several credentials make a request malformed, which may be seen before the key is looked for.
-            (_, Credential::Invalid(Defect::Repeated)) => {
-                Expectation::new(Success::None, Refusal::Statuses(&[400, 401]))
-            }
+            (_, Credential::Invalid(Defect::Repeated)) => Expectation::new(Success::None, Refusal::Any),
             (_, Credential::Invalid(_)) => Expectation::new(Success::None, Refusal::Statuses(&[401])),
             (_, Credential::Valid(_)) => Expectation::with_valid_key(operation),
             (_, Credential::Ambiguous) => Expectation::with_valid_key(operation).or_unauthorized(),
             (_, Credential::Contradictory) => {
-                Expectation { refusal: Refusal::ClientError, ..Expectation::with_valid_key(operation) }
+                Expectation { refusal: Refusal::Any, ..Expectation::with_valid_key(operation) }
             }
         }
     }
@@ -111,10 +110,15 @@ impl Expectation {
     fn of_creation(body: &CreateBody) -> Expectation {
         match body {
             // Taken for a NewPet or for none: there is no third way.
-            CreateBody::OtherMedia | CreateBody::Unclear => Expectation::new(Success::Created, Refusal::ClientError),
+            CreateBody::OtherMedia | CreateBody::Unclear | CreateBody::Extended => {
+                Expectation::new(Success::Created, Refusal::ClientError)
+            }
             CreateBody::Malformed => Expectation::new(Success::None, Refusal::ClientError),
             CreateBody::Faulty(faults, _) if faults.contains(&Fault::CategoryDigits) => {
                 Expectation::new(Success::None, Refusal::ClientError)
+            }
+            CreateBody::Faulty(faults, _) if faults.contains(&Fault::NoLength) => {
+                Expectation::new(Success::None, Refusal::Statuses(&[400, 411]))
             }
             CreateBody::Faulty(..) => Expectation::new(Success::None, Refusal::Statuses(&[400])),
             CreateBody::NewPet(_, ambiguities) if ambiguities.is_empty() => {
@@ -195,6 +199,7 @@ impl Expectation {
             Refusal::None => false,
             Refusal::Statuses(statuses) => statuses.contains(&status),
             Refusal::ClientError => (400..500).contains(&status),
+            Refusal::Any => status >= 300,
             Refusal::AnythingBut(statuses) => !statuses.contains(&status),
         };
         refuses || self.is_removed_with(status)
@@ -221,6 +226,7 @@ impl fmt::Display for Expectation {
             Refusal::None => Ok(()),
             Refusal::Statuses(statuses) => write!(f, "{} Error", Alternatives(statuses)),
             Refusal::ClientError => f.write_str("any 4xx"),
+            Refusal::Any => f.write_str("any refusal"),
             Refusal::AnythingBut([]) => f.write_str("any answer"),
             Refusal::AnythingBut(statuses) => write!(f, "any answer but {}", Alternatives(statuses)),
         }

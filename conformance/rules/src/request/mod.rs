@@ -13,6 +13,7 @@ use crate::trace::{Context, conditions};
 mod body;
 mod credential;
 mod expectation;
+mod extended;
 
 pub use crate::trace::credential::{Credential, Defect};
 pub use body::{Ambiguity, CreateBody, Draft, Fault, MODEST_NAME, is_plain_name};

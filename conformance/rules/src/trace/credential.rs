@@ -7,7 +7,7 @@ pub enum Credential {
     Valid(usize),
     /// A valid key in a form that HTTP allows and the specification does not show, such as `bearer`.
     Ambiguous,
-    /// A valid key beside another credential. HTTP allows one only, so a server may go by either, or refuse the request as malformed.
+    /// A valid key beside another credential. The request is malformed, so a server may go by either, or refuse it.
     Contradictory,
     /// A valid key, in the described form, while it may have been banned: whatever refuses it is lawful.
     Banned,
@@ -22,6 +22,13 @@ impl Credential {
     #[must_use]
     pub fn is_invalid(self) -> bool {
         matches!(self, Credential::Invalid(_))
+    }
+
+    /// Whether there are several. HTTP allows one `Authorization` field only (RFC 9110 section 5.3), so the request is malformed, and an
+    /// edge that knows nothing of the service may refuse it as it likes.
+    #[must_use]
+    pub fn is_malformed(self) -> bool {
+        matches!(self, Credential::Contradictory | Credential::Invalid(Defect::Repeated))
     }
 
     /// Whether a server may take it for a valid key or not.

@@ -277,6 +277,24 @@ pub(super) const CHOICES: &[Choice] = &[
             }));
         },
     ),
+    other(
+        "auth.missing-key/fields",
+        "two-are-refused-by-a-proxy",
+        "A request with two Authorization fields is answered with 400 and a page in HTML, without the fields of the service.",
+        "nginx, which refuses a field that may stand once only",
+        |b| {
+            b.layer(after(|request, response| {
+                if request.headers.get_all("authorization").iter().count() > 1 {
+                    *response = Response::new(400);
+                    response.set_body(
+                        "text/html",
+                        "<html>\r\n<head><title>400 Bad Request</title></head>\r\n<body>\r\n\
+                         <center><h1>400 Bad Request</h1></center>\r\n<hr><center>nginx</center>\r\n</body>\r\n</html>\r\n",
+                    );
+                }
+            }));
+        },
+    ),
     own("orders.answer", "empty-array", "Store orders are an empty array."),
     other("orders.answer", "not-implemented", "Store orders are answered with 501.", "a stub", |b| {
         b.inside(after(|request, response| {

@@ -27,6 +27,30 @@ fn refused(b: &mut super::Build, holding: String, status: u16) {
 }
 
 pub(super) const CHOICES: &[Choice] = &[
+    own("create.success/length", "length-optional", "A creation without Content-Length is read as it comes."),
+    other(
+        "create.success/length",
+        "length-required",
+        "A POST without Content-Length is answered with 411.",
+        "a server that reads no body of unknown length (RFC 9110 section 15.5.12)",
+        |b| {
+            let lacks_length = |request: &Request| request.is_create() && request.header("content-length").is_empty();
+            b.layer(
+                Layer::default()
+                    .before(move |request, _| {
+                        if lacks_length(request) {
+                            request.body.clear();
+                        }
+                        None
+                    })
+                    .after(move |request, response, _| {
+                        if lacks_length(request) && response.status == 400 {
+                            response.refuse(411);
+                        }
+                    }),
+            );
+        },
+    ),
     own("create.success/large", "large-refused", "Bodies over 64 KiB are refused with 413."),
     other("create.success/large", "large-read", "Bodies of some hundred KiB are read.", "a larger bound", |b| {
         rewritten(b, "                ", |text| text.split("  ").filter(|part| !part.is_empty()).collect());

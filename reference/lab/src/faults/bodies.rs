@@ -19,9 +19,9 @@ pub(super) fn faults() -> Vec<Fault> {
 
 /// Those that are so frequent that a suite can be expected to find them on a Free key.
 const FREQUENT: [&str; 6] = [
-    "create.malformed-json.control-characters",
-    "create.malformed-json.comments",
-    "create.malformed-json.bare-members",
+    "create.extended-json.control-characters",
+    "create.extended-json.comments",
+    "create.extended-json.bare-members",
     "create.name-required.wrapped",
     "create.category-required.written-otherwise",
     "create.category-type.false-is-nought",
@@ -34,7 +34,7 @@ fn rereading(
     like: &'static str,
     change: impl Fn(&str) -> Option<String> + Send + Sync + 'static,
 ) -> Fault {
-    fault(short, does, &["create.malformed-json"], like).edit(move |request, _| {
+    fault(short, does, &["create.extended-json"], like).edit(move |request, _| {
         if request.is_create()
             && let Some(text) = std::str::from_utf8(&request.body).ok().and_then(&change)
         {
@@ -72,13 +72,18 @@ fn dialects() -> Vec<Fault> {
         rereading(
             "control-characters",
             "A control character inside a text is accepted as it is.",
-            "a parser that takes every character up to the quotation mark",
+            "a parser that takes every character up to the quotation mark, such as Gson",
             |text| text.contains('\t').then(|| text.replace('\t', "\\t")),
         ),
-        rereading("comments", "Comments in a body are skipped.", "a parser for configuration files", |text| {
-            let (before, rest) = text.split_once("/*")?;
-            Some(format!("{before}{}", rest.split_once("*/")?.1))
-        }),
+        rereading(
+            "comments",
+            "Comments in a body are skipped.",
+            "a parser that skips them by default, such as Ruby's",
+            |text| {
+                let (before, rest) = text.split_once("/*")?;
+                Some(format!("{before}{}", rest.split_once("*/")?.1))
+            },
+        ),
         rereading(
             "single-quotation-marks",
             "Texts in single quotation marks are accepted.",

@@ -54,14 +54,14 @@ fn lenient_readers() -> Vec<Fault> {
         fault(
             "leading-noughts",
             "007 is accepted as a number.",
-            &["create.malformed-json"],
+            &["create.extended-json"],
             "numbers read by a function of the language",
         )
         .edit(|request, _| replacing(request, ":007", ":7")),
         fault(
             "signed-numbers",
             "+1 is accepted as a number.",
-            &["create.malformed-json"],
+            &["create.extended-json"],
             "a sign that every function for numbers takes",
         )
         .edit(|request, _| replacing(request, ":+1", ":1")),
@@ -185,7 +185,7 @@ fn failing_readers() -> Vec<Fault> {
         fault(
             "comma-at-the-end",
             "A comma after the last member is allowed.",
-            &["create.malformed-json"],
+            &["create.extended-json"],
             "a parser for configuration files",
         )
         .edit(|request, _| {

@@ -35,6 +35,7 @@ fn every_kind_of_request_with_a_valid_key_has_the_answers_that_the_specification
         (create("{"), CLIENT.to_vec(), "any 4xx"),
         (create("{}"), vec![400], "400 Error"),
         (create(r#"{"name":"Rex","categoryId":1} x"#), CLIENT.to_vec(), "any 4xx"),
+        (create(r#"{"name":"Rex","categoryId":1,}"#), created.clone(), "201 Pet, or any 4xx"),
         (create(r#"{"name":"\ud800","categoryId":1}"#), created.clone(), "201 Pet, or any 4xx"),
         (create(&format!(r#"{{"name":"Rex","categoryId":{}}}"#, "9".repeat(5_000))), CLIENT.to_vec(), "any 4xx"),
         (create(r#"{"name":"Rex","categoryId":1}"#), vec![201], "201 Pet"),
@@ -65,6 +66,7 @@ fn the_credential_decides_before_all_else() {
         let with = |credential| admitted(expected(&request, credential));
         assert_eq!(with(Credential::Invalid(Defect::Absent)), [401]);
         assert_eq!(with(Credential::Banned), STATUSES);
+        assert_eq!(with(Credential::Invalid(Defect::Repeated)), STATUSES[3..], "malformed HTTP");
     }
     let elsewhere = expected(&Request::new("GET", "/elsewhere"), Credential::Invalid(Defect::Absent));
     assert_eq!(admitted(elsewhere), STATUSES);

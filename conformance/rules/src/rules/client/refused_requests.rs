@@ -192,7 +192,7 @@ fn fault_in_words(fault: Fault, json: Option<&Json>) -> String {
         format!("{} as {member}", cut(&value))
     };
     match fault {
-        Fault::NoObject => {
+        Fault::NoObject | Fault::NoLength => {
             format!("{} for an object", json.map_or_else(|| "nothing".to_owned(), |json| cut(&json.to_string())))
         }
         Fault::NameMissing => "no name".to_owned(),

@@ -7,7 +7,7 @@ use crate::facts::Facts;
 use crate::history::{Animal, Entry, History};
 use crate::request::{Ambiguity, CreateBody, Draft, Fault, NEAR_ZERO, is_plain_name};
 use crate::rules::needs::Needs;
-use crate::rules::{Judgement, Rule};
+use crate::rules::{Judgement, Rule, answered};
 use crate::trace::json::Json;
 
 pub(crate) const RULES: &[Rule] = &[
@@ -27,9 +27,11 @@ pub(crate) const RULES: &[Rule] = &[
         .needing(Needs::REQUEST),
     Rule::new("create.body-required", |d, j| {
         refused(d, j, Fault::NoObject, "a body that is missing or is not an object");
+        refused(d, j, Fault::NoLength, "a body that is missing");
     })
     .needing(Needs::REQUEST),
     Rule::new("create.malformed-json", malformed_json).needing(Needs::REQUEST),
+    Rule::new("create.extended-json", extended_json).needing(Needs::REQUEST),
 ];
 
 /// Creations with a valid key that were not refused for the rate.
@@ -125,7 +127,7 @@ fn value_at_fault(entry: &Entry<'_>, fault: Fault) -> Option<String> {
     let json = Json::parse(&entry.exchange.request.body.as_ref()?.bytes).ok()?;
     match fault {
         Fault::NoObject => Some(json.to_string()),
-        Fault::NameMissing | Fault::CategoryMissing => None,
+        Fault::NoLength | Fault::NameMissing | Fault::CategoryMissing => None,
         Fault::NameType => json.get("name").map(Json::to_string),
         Fault::CategoryType | Fault::CategoryRange | Fault::CategoryDigits => {
             json.get("categoryId").map(Json::to_string)
@@ -143,13 +145,23 @@ fn malformed_json(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement)
     for (entry, body) in admitted(history) {
         match body {
             CreateBody::Malformed => judgement.require_lawful(history, entry, "a body that is not JSON"),
-            CreateBody::Unclear => {
+            CreateBody::Unclear | CreateBody::Extended => {
                 judgement.require_lawful(history, entry, "a body that not every reader takes for JSON");
             }
             CreateBody::OtherMedia => {
                 judgement.require_lawful(history, entry, "a body of another media type");
             }
             CreateBody::Faulty(..) | CreateBody::NewPet(..) => {}
+        }
+    }
+}
+
+fn extended_json(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
+    for (entry, _) in admitted(history).filter(|(_, body)| **body == CreateBody::Extended) {
+        // Any other success, and a failure, is for `create.malformed-json`.
+        if matches!(entry.status(), Some(201 | 400..=499)) {
+            let expected = "any 4xx for a body that is JSON only to a reader that extends the grammar";
+            judgement.require(entry, entry.status() != Some(201), expected, || answered(entry));
         }
     }
 }

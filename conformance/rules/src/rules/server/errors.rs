@@ -16,10 +16,11 @@ pub(crate) const RULES: &[Rule] = &[
 ];
 
 /// Whether an answer is an error that the specification describes, 429 apart: one with a status of its tables, or another refusal of
-/// a body, such as 413, if it says anything.
+/// a body, such as 413, if it says anything. A malformed request may be refused by an edge, whose errors are its own.
 fn is_described(entry: &Entry<'_>) -> bool {
     match (&entry.operation, entry.status()) {
         (Operation::Elsewhere, _) | (_, Some(429)) => false,
+        _ if entry.credential.is_malformed() => false,
         (_, Some(400 | 401 | 404)) => true,
         (Operation::Create(_), Some(402..=499)) => entry.json.is_some(),
         _ => false,
@@ -99,7 +100,8 @@ fn elsewhere(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     for entry in &history.entries {
         let is_limited = entry.operation != Operation::Elsewhere && entry.status() == Some(429);
         let is_error = matches!(entry.status(), Some(400..=599));
-        if is_described(entry) || is_limited || !is_error || entry.json.is_none() {
+        let is_malformed = entry.credential.is_malformed();
+        if is_described(entry) || is_limited || is_malformed || !is_error || entry.json.is_none() {
             continue;
         }
         let status = || {

@@ -33,9 +33,9 @@ pub(crate) const RULES: &[Rule] = &[
     Rule::new("headers.reset-time", reset_time).needing(Needs::HEADERS),
 ];
 
-/// Answers of operations, whatever their status.
+/// Answers of operations, whatever their status. A malformed request may be refused by an edge, which has no headers of the service.
 fn of_operation(entry: &Entry<'_>) -> bool {
-    entry.operation != Operation::Elsewhere && entry.rate.is_some()
+    entry.operation != Operation::Elsewhere && entry.rate.is_some() && !entry.credential.is_malformed()
 }
 
 fn present(entry: &Entry<'_>, judgement: &mut Judgement, name: &str, field: fn(&RateHeaders) -> &Field) {

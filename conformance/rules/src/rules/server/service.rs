@@ -22,7 +22,9 @@ fn complete_answer(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement
     // A server may close a connection that it has kept at any time (RFC 9112, section 9.5), also when the next request is under way.
     // Once is a coincidence; twice is a server that keeps connections on which it does not answer.
     let coincidence = history.entries.iter().filter(|entry| is_lost(entry)).count() == 1;
-    for entry in history.entries.iter().filter(|entry| !(coincidence && is_lost(entry))) {
+    // Whoever gets a malformed request may close the connection.
+    let is_excused = |entry: &Entry<'_>| coincidence && is_lost(entry) || entry.credential.is_malformed();
+    for entry in history.entries.iter().filter(|entry| !is_excused(entry)) {
         match &entry.exchange.outcome {
             Outcome::Response(response) => judgement.require(entry, !response.cut, expected, || {
                 format!("a body that goes on after {} MiB", MAX_BODY / 1024 / 1024)

@@ -240,6 +240,20 @@ pub(super) const EDITS: &[Breaking] = &[
         also: &[],
         apply: |trace| last(trace, malformed, accept),
     },
+    Breaking {
+        rule: "create.extended-json",
+        name: "a comma after the last member makes an animal",
+        trace: "pro",
+        also: &[],
+        apply: |trace| last(trace, |entry| extended(entry) && sent(entry, ",}"), accept),
+    },
+    Breaking {
+        rule: "create.extended-json",
+        name: "noughts in front of a number make an animal",
+        trace: "free",
+        also: &[],
+        apply: |trace| last(trace, |entry| extended(entry) && sent(entry, ":007"), accept),
+    },
 ];
 
 /// A valid creation that was answered with the animal, and not fetched afterwards.
@@ -262,6 +276,10 @@ fn at_fault(entry: &Entry<'_>, fault: Fault) -> bool {
 
 fn only_fault(entry: &Entry<'_>, fault: Fault) -> bool {
     faults(entry) == [fault]
+}
+
+fn extended(entry: &Entry<'_>) -> bool {
+    entry.operation == Operation::Create(CreateBody::Extended) && entry.key().is_some() && entry.status() == Some(400)
 }
 
 fn malformed(entry: &Entry<'_>) -> bool {

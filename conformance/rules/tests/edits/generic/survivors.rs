@@ -108,6 +108,10 @@ pub(super) const REASONS: &[Reason] = &[
         explains: |s| s.recorded.operation == Operation::Elsewhere,
     },
     Reason {
+        why: "two Authorization fields are malformed HTTP, which an edge may refuse in any way",
+        explains: |s| s.recorded.credential.is_malformed(),
+    },
+    Reason {
         why: "nothing but the existence of store orders is given, so any answer to a key that is not limited is right",
         explains: |s| {
             s.recorded.operation == Operation::Orders && !s.edit.part.starts_with("header x-") && s.status() != 429

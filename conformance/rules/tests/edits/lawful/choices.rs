@@ -220,11 +220,22 @@ fn half_a_pair(trace: &mut Trace, random: &mut Rng) {
     refuse_otherwise(trace, random, |body| *body == CreateBody::Unclear);
 }
 
-fn two_credentials(trace: &mut Trace, _: &mut Rng) {
+fn two_credentials(trace: &mut Trace, random: &mut Rng) {
     let pick = |entry: &Entry<'_>| {
         entry.operation != Operation::Elsewhere && entry.credential == Credential::Invalid(Defect::Repeated)
     };
-    each(trace, pick, |response| refuse(response, 400));
+    each(trace, pick, |response| match random.u8(0..3) {
+        0 => refuse(response, 400),
+        1 => empty(response, 431),
+        _ => {
+            response.status = 400;
+            response.body = b"<html><head><title>400 Bad Request</title></head></html>".to_vec();
+            set(response, "content-type", "text/html");
+            for name in ["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"] {
+                remove(response, name);
+            }
+        }
+    });
 }
 
 fn not_encoded(trace: &mut Trace, random: &mut Rng) {
