@@ -37,8 +37,9 @@ pub struct LabArgs {
     #[arg(long, value_name = "NAME", help_heading = "Laboratory")]
     pub choose: Vec<String>,
 
-    /// Break one thing, as `animal-lab faults` lists them; repeatable
-    #[arg(long, value_name = "NAME", help_heading = "Laboratory")]
+    /// Break one thing, as `animal-lab faults` lists them; repeatable. With a rate, such as `@0.1` or `@10%`, it shows in this share of
+    /// the requests, which depend on the seed of --lawful (0 without it)
+    #[arg(long, value_name = "NAME[@RATE]", help_heading = "Laboratory")]
     pub fault: Vec<String>,
 }
 
@@ -53,6 +54,9 @@ impl LabArgs {
 /// Options of `animal-lab choices` and `animal-lab faults`.
 #[derive(Debug, Args)]
 pub struct ListArgs {
+    /// Only those whose names contain this text, in which `*` stands for any text
+    pub filter: Option<String>,
+
     /// How to list them
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: ListFormat,

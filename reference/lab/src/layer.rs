@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Request, Response, ServerState};
+use crate::rate::Draw;
 
 type Before = dyn Fn(&mut Request, &ServerState) -> Option<Response> + Send + Sync;
 type After = dyn Fn(&Request, &mut Response, &ServerState) + Send + Sync;
@@ -17,6 +18,8 @@ pub struct Layer {
     pub(super) before: Option<Arc<Before>>,
     pub(super) takes: Duration,
     pub(super) after: Option<Arc<After>>,
+    /// The requests that it sees, if not all.
+    pub(super) draw: Option<Draw>,
 }
 
 impl fmt::Debug for Layer {
@@ -25,6 +28,7 @@ impl fmt::Debug for Layer {
             .field("before", &self.before.is_some())
             .field("takes", &self.takes)
             .field("after", &self.after.is_some())
+            .field("draw", &self.draw)
             .finish()
     }
 }

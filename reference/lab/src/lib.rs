@@ -19,7 +19,9 @@ pub mod limiter;
 mod lists;
 pub mod mock;
 mod pass;
+mod pattern;
 mod printable;
+mod rate;
 mod request;
 mod response;
 mod restart;
@@ -31,6 +33,7 @@ pub mod vector;
 
 pub use around::LabLayer;
 pub use layer::Layer;
+pub use rate::Rate;
 pub use request::{ConnectionNumber, Request};
 pub use response::{Delivery, Response};
 pub use restart::Lab;

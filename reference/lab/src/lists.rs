@@ -7,11 +7,12 @@ use serde_json::{Value, json};
 use crate::choices::{Choice, Maker, choices};
 use crate::config::{ListArgs, ListFormat};
 use crate::faults::{Fault, faults};
+use crate::pattern::contains;
 use crate::printable::print;
 use animal_store_reference::cli::Failure;
 
 pub(crate) fn list_choices(args: &ListArgs) -> Result<(), Failure> {
-    let choices = choices();
+    let choices = filtered(choices(), args.filter.as_deref(), Choice::name)?;
     let text = match args.format {
         ListFormat::Text => choices_text(&choices),
         ListFormat::Json => lines(choices.iter().map(choice_json).collect()),
@@ -20,12 +21,23 @@ pub(crate) fn list_choices(args: &ListArgs) -> Result<(), Failure> {
 }
 
 pub(crate) fn list_faults(args: &ListArgs) -> Result<(), Failure> {
-    let faults = faults();
+    let faults = filtered(faults(), args.filter.as_deref(), |fault| fault.name.clone())?;
     let text = match args.format {
         ListFormat::Text => faults_text(&faults),
         ListFormat::Json => lines(faults.iter().map(fault_json).collect()),
     };
     print(&text.into())
+}
+
+/// The entries whose names contain a text.
+fn filtered<T>(mut entries: Vec<T>, filter: Option<&str>, name: fn(&T) -> String) -> Result<Vec<T>, Failure> {
+    if let Some(filter) = filter {
+        entries.retain(|entry| contains(filter, &name(entry)));
+        if entries.is_empty() {
+            return Err(Failure::Usage(format!("no name contains `{filter}`; without a filter, all are listed")));
+        }
+    }
+    Ok(entries)
 }
 
 fn choices_text(choices: &[Choice]) -> String {

@@ -94,6 +94,9 @@ impl Running {
         self.state.learn_key(&request);
         let (mut passed, mut early) = (Vec::new(), None);
         for layer in &self.variation.layers {
+            if layer.draw.as_ref().is_some_and(|draw| !draw.has(request.number)) {
+                continue;
+            }
             passed.push((layer, request.clone()));
             early = layer.before.as_ref().and_then(|before| before(&mut request, &self.state));
             if early.is_some() {

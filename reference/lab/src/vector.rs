@@ -4,7 +4,8 @@ use std::fmt;
 
 use super::choices::{Build, Choice, Drawn, Maker, choices, lawful};
 use super::faults::{Fault, faults};
-use super::{Setting, Variation};
+use super::{Layer, Setting, Variation};
+use crate::rate::Draw;
 
 /// What is asked for.
 #[derive(Clone, Debug, Default)]
@@ -13,7 +14,7 @@ pub struct Wish {
     pub lawful: Option<u64>,
     /// Choices by name.
     pub choose: Vec<String>,
-    /// Faults by name.
+    /// Faults by name, or by name and rate: `NAME@RATE`.
     pub fault: Vec<String>,
 }
 
@@ -24,6 +25,8 @@ pub struct Vector {
     pub choices: Vec<Choice>,
     /// The faults.
     pub faults: Vec<Fault>,
+    /// The seed that draws the requests of faults with a rate.
+    pub seed: u64,
 }
 
 /// Why no server can be made of a wish.
@@ -44,6 +47,17 @@ pub enum VectorError {
         name: String,
         /// The name that is most like it.
         nearest: Option<String>,
+    },
+    /// A fault is asked for with a rate that is none.
+    #[error("{0}")]
+    NoRate(String),
+    /// A fault cannot show in a share of the requests only.
+    #[error("`{name}` can have no rate: it decides {about} for all requests")]
+    Always {
+        /// The name of the fault.
+        name: String,
+        /// What it decides.
+        about: &'static str,
     },
     /// Two of those that were asked for exclude each other.
     #[error("`{first}` and `{second}` exclude each other: both decide {about}")]
@@ -72,9 +86,18 @@ const DECISIONS: [Decision; 4] = [
     ("which animals there are at the start", |setting| setting.stock > 0),
 ];
 
+/// What the ban of a setting decides.
+const BANS: &str = "when keys are banned";
+
 /// What both settings decide.
 fn clash(first: &Setting, second: &Setting) -> Option<&'static str> {
     DECISIONS.iter().find(|(_, decides)| decides(first) && decides(second)).map(|(about, _)| *about)
+}
+
+/// What a setting decides that cannot be otherwise for other requests. Animals of the start harm none.
+fn decides_for_all(setting: &Setting) -> Option<&'static str> {
+    let ban = setting.ban.is_some().then_some(BANS);
+    ban.or_else(|| DECISIONS[..3].iter().find(|(_, decides)| decides(setting)).map(|(about, _)| *about))
 }
 
 impl Vector {
@@ -85,13 +108,22 @@ impl Vector {
     /// [`VectorError`] when a name is unknown, or when two of those that are asked for exclude each other.
     pub fn new(wish: &Wish) -> Result<Vector, VectorError> {
         let known = faults();
-        let mut vector = Vector::default();
-        for name in &wish.fault {
+        let mut vector = Vector { seed: wish.lawful.unwrap_or_default(), ..Vector::default() };
+        for wanted in &wish.fault {
+            let (name, rate) = match wanted.split_once('@') {
+                Some((name, rate)) => (name, Some(rate.parse().map_err(VectorError::NoRate)?)),
+                None => (wanted.as_str(), None),
+            };
             let fault = known.iter().find(|fault| fault.name == *name).ok_or_else(|| VectorError::UnknownFault {
-                name: name.clone(),
+                name: name.to_owned(),
                 nearest: nearest(name, known.iter().map(|fault| fault.name.clone())),
             })?;
-            vector.add_fault(fault)?;
+            if rate.is_some()
+                && let Some(about) = decides_for_all(&fault.variation.setting)
+            {
+                return Err(VectorError::Always { name: name.to_owned(), about });
+            }
+            vector.add_fault(Fault { rate, ..fault.clone() })?;
         }
         for name in &wish.choose {
             let known = choices();
@@ -108,7 +140,7 @@ impl Vector {
         Ok(vector)
     }
 
-    fn add_fault(&mut self, fault: &Fault) -> Result<(), VectorError> {
+    fn add_fault(&mut self, fault: Fault) -> Result<(), VectorError> {
         if self.faults.iter().any(|other| other.name == fault.name) {
             return Ok(());
         }
@@ -117,7 +149,7 @@ impl Vector {
                 return Err(contradiction(other.name.clone(), fault.name.clone(), about));
             }
         }
-        self.faults.push(fault.clone());
+        self.faults.push(fault);
         Ok(())
     }
 
@@ -154,8 +186,9 @@ impl Vector {
     pub fn variation(&self) -> Variation {
         let lawful = Build::new(&self.choices).finish();
         let mut whole = Variation { setting: lawful.setting, layers: Vec::new() };
-        for Fault { variation: Variation { setting, layers }, .. } in &self.faults {
-            whole.layers.extend(layers.iter().cloned());
+        for Fault { name, variation: Variation { setting, layers }, rate, .. } in &self.faults {
+            let draw = rate.map(|rate| Draw::new(rate, self.seed, name));
+            whole.layers.extend(layers.iter().map(|layer| Layer { draw: draw.clone(), ..layer.clone() }));
             whole.setting.base_path = setting.base_path.or(whole.setting.base_path);
             whole.setting.start_at = setting.start_at.or(whole.setting.start_at);
             whole.setting.stock = setting.stock.max(whole.setting.stock);
@@ -174,7 +207,8 @@ impl fmt::Display for Vector {
             writeln!(f, "choice {}: {}", choice.name(), choice.does)?;
         }
         for fault in &self.faults {
-            writeln!(f, "fault {}: {}", fault.name, fault.does)?;
+            let rate = fault.rate.map(|rate| format!(" at a rate of {rate}")).unwrap_or_default();
+            writeln!(f, "fault {}{rate}: {}", fault.name, fault.does)?;
         }
         Ok(())
     }
@@ -240,6 +274,18 @@ mod tests {
             assert_eq!(chosen.faults.len(), 1);
             assert!(chosen.choices.iter().all(|choice| !Build::new(&[*choice]).finish().setting.counts_in_layer));
         }
+    }
+
+    #[test]
+    fn a_fault_has_a_rate_unless_it_decides_something_for_all_requests() {
+        let with_rate = vector(Some(7), &[], &["list.limit-default.fifty@10%"]).expect("a vector");
+        assert!(with_rate.to_string().contains("fifty at a rate of 0.1: "), "{with_rate}");
+        assert_eq!(
+            message(&[], &["quota.not-exceeded.one-late@0.5"]),
+            "`quota.not-exceeded.one-late` can have no rate: it decides how requests are counted for all requests"
+        );
+        assert!(message(&[], &["list.limit-default.fifty@2"]).contains("`2` is no rate"));
+        assert!(message(&[], &["list.limit-default.fifti@0.5"]).contains("`list.limit-default.fifty`"));
     }
 
     #[test]

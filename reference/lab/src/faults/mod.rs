@@ -3,7 +3,7 @@
 //! One file for each section of the specification. Each fault names the requirements that it breaks.
 
 use super::limiter::{Policy, limiter};
-use super::{Layer, Request, Response, ServerState, Variation};
+use super::{Layer, Rate, Request, Response, ServerState, Variation};
 use animal_store_reference::Plan;
 
 mod authentication;
@@ -41,6 +41,8 @@ pub struct Fault {
     pub plan: Plan,
     /// The server that has it.
     pub variation: Variation,
+    /// The share of the requests that it shows in, if not all.
+    pub rate: Option<Rate>,
 }
 
 /// Fills in a status where an animal has none.
@@ -59,6 +61,7 @@ fn fault(short: &'static str, does: &'static str, targets: &'static [&'static st
         targets,
         plan: Plan::Free,
         variation: Variation::default(),
+        rate: None,
     }
 }
 

@@ -50,6 +50,36 @@ fn a_seed_prints_its_choices_and_makes_the_same_ones_again() {
 }
 
 #[test]
+fn a_fault_with_a_rate_shows_in_some_requests_which_are_the_same_in_each_run() {
+    let lawful = || {
+        let fault = ["--choose", "list.order.newest-first", "--fault", "list.status-filter.filter-ignored@30%"];
+        let server = Server::start(&[&["--db", ":memory:", "--key", "enterprise=a-key-of-tests"], &fault[..]].concat());
+        server.post("a-key-of-tests", r#"{"name":"Rex","categoryId":1,"status":"sold"}"#);
+        let is_lawful = || server.ask("GET", "/v1/pets?status=pending", "a-key-of-tests").body == "[]";
+        (0..40).map(|_| is_lawful()).collect::<Vec<_>>()
+    };
+    let first = lawful();
+    let shown = first.iter().filter(|is_lawful| !**is_lawful).count();
+    assert!((4..25).contains(&shown), "{first:?}");
+    assert_eq!(first, lawful());
+}
+
+#[test]
+fn lists_can_be_filtered_by_a_part_of_the_name() {
+    for (command, filter) in [("faults", "limit-default"), ("choices", "list.*random")] {
+        let output = program(&[command, filter, "--format", "json"]);
+        let listed: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let names: Vec<&str> =
+            listed.as_array().expect("a list").iter().filter_map(|one| one["name"].as_str()).collect();
+        let part = filter.rsplit('*').next().expect("a part");
+        assert!(!names.is_empty() && names.iter().all(|name| name.contains(part)), "{names:?}");
+        let output = program(&[command, "no-such-name"]);
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains("no name contains `no-such-name`"), "{output:?}");
+    }
+}
+
+#[test]
 fn what_cannot_be_together_or_does_not_exist_is_a_usage_error_with_the_names() {
     let both = refused(&["--choose", "list.order.random", "--choose", "list.order.by-name"]);
     assert!(both.contains("`list.order.random` and `list.order.by-name` exclude each other"), "{both}");
