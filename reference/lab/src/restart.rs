@@ -28,15 +28,30 @@ impl Lab {
     /// # Errors
     ///
     /// [`ExtensionError`] when the animals cannot be read or created, or a key cannot be issued.
-    pub async fn start(app: Arc<App>, mut variation: Variation) -> Result<Lab, ExtensionError> {
-        if variation.setting.window.is_some() && !variation.setting.counts_in_layer {
-            // The reference's own windows are minutes.
-            variation.setting.counts_in_layer = true;
-            variation.layers.push(limiter(PLAIN));
-        }
-        let pass = if variation.setting.counts_in_layer { Some(Arc::new(Pass::issue(&app)?)) } else { None };
-        let running = Running::start(Arc::clone(&app), variation, pass).await?;
+    pub async fn start(app: Arc<App>, variation: Variation) -> Result<Lab, ExtensionError> {
+        let running = running(&app, variation, None).await?;
         Ok(Lab { app, running: RwLock::new(Arc::new(running)) })
+    }
+
+    /// Becomes another variation of the same server, which begins anew. Of its setting, what the reference was set up with stays.
+    ///
+    /// # Errors
+    ///
+    /// [`ExtensionError`] as from [`Lab::start`]; it goes on as before.
+    pub async fn change(&self, variation: Variation) -> Result<(), ExtensionError> {
+        let last = self.running();
+        self.replace(&last, running(&self.app, variation, last.pass.clone()).await?);
+        Ok(())
+    }
+
+    /// Whether no layer stands around the reference.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.running().variation.layers.is_empty()
+    }
+
+    fn replace(&self, last: &Running, next: Running) {
+        next.know_keys_of(last);
+        *self.running.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(next);
     }
 
     /// Begins anew with the animals that are stored now. What its layers remember is forgotten, but for the keys that are
@@ -47,9 +62,8 @@ impl Lab {
     /// [`StoreError`] when the animals cannot be read or created; it goes on as before.
     pub async fn restart(&self) -> Result<(), StoreError> {
         let last = self.running();
-        let running = Running::start(Arc::clone(&self.app), last.variation.clone(), last.pass.clone()).await?;
-        running.know_keys_of(&last);
-        *self.running.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(running);
+        let next = Running::start(Arc::clone(&self.app), last.variation.clone(), last.pass.clone()).await?;
+        self.replace(&last, next);
         Ok(())
     }
 
@@ -70,4 +84,19 @@ impl Lab {
     pub(crate) fn running(&self) -> Arc<Running> {
         Arc::clone(&self.running.read().unwrap_or_else(PoisonError::into_inner))
     }
+}
+
+/// Prepares a variation, with the key of the one before where there is one.
+async fn running(app: &Arc<App>, mut variation: Variation, pass: Option<Arc<Pass>>) -> Result<Running, ExtensionError> {
+    if variation.setting.window.is_some() && !variation.setting.counts_in_layer {
+        // The reference's own windows are minutes.
+        variation.setting.counts_in_layer = true;
+        variation.layers.push(limiter(PLAIN));
+    }
+    let pass = match pass {
+        _ if !variation.setting.counts_in_layer => None,
+        Some(pass) => Some(pass),
+        None => Some(Arc::new(Pass::issue(app)?)),
+    };
+    Ok(Running::start(Arc::clone(app), variation, pass).await?)
 }

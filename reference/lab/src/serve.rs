@@ -20,19 +20,21 @@ use crate::mock::clock::TestClock;
 use crate::mock::control::{Control, ControlAddress, Listening, Parts};
 use crate::mock::cors::Cors;
 use crate::mock::delay::Delay;
-use crate::vector::Vector;
+use crate::vector::{Vector, Wish};
 
 pub(crate) fn run(program: &'static str, args: ServeArgs) -> Result<(), Failure> {
     let vector = Vector::new(&args.lab.wish()).map_err(|error| Failure::Usage(error.to_string()))?;
     let control = args.mock.control.map(listen).transpose()?;
     let animals = args.mock.animals.as_ref().map(Animals::read).transpose().map_err(Failure::cannot_start)?;
     let ServeArgs { server, mock, lab } = args;
+    let is_delayed = mock.delay.is_some() || control.is_some();
     let mock = Mock {
-        delay: mock.delay.map(|range| Arc::new(Delay::new(range, lab.lawful.unwrap_or_default()))),
+        delay: is_delayed.then(|| Arc::new(Delay::new(mock.delay, lab.lawful.unwrap_or_default()))),
         cors: (!mock.cors.is_empty()).then(|| Cors::new(&mock.cors)),
         control: None,
     };
-    serve(program, &server, Served { vector, animals, mock, control, now: server.now, clock: None })
+    let wish = lab.wish();
+    serve(program, &server, Served { wish, vector, animals, mock, control, now: server.now, clock: None })
 }
 
 /// Takes the address of the control.
@@ -44,6 +46,7 @@ fn listen(ControlAddress(address): ControlAddress) -> Result<TcpListener, Failur
 
 /// What the program adds to the reference server.
 struct Served {
+    wish: Wish,
     vector: Vector,
     animals: Option<Vec<NewPet>>,
     mock: Mock,
@@ -80,7 +83,7 @@ impl Extension for Served {
         };
         // What the laboratory adds to it, it adds again after a reset.
         let catalogue = if self.control.is_some() { app.store().catalogue()? } else { Catalogue::default() };
-        let lab = if self.vector.is_plain() {
+        let lab = if self.vector.is_plain() && self.control.is_none() {
             None
         } else {
             let lab = Lab::start(Arc::clone(&app), self.vector.variation()).await?;
@@ -88,9 +91,11 @@ impl Extension for Served {
             Some(Arc::new(lab))
         };
         notice += &self.vector.to_string();
-        if let (Some(listener), Some(clock)) = (self.control, self.clock) {
-            let (app, lab, delay) = (Arc::clone(&app), lab.clone(), self.mock.delay.clone());
-            let control = Control::new(Parts { app, lab, clock, delay, start: catalogue, base_url, keys });
+        if let (Some(listener), Some(clock), Some(lab), Some(delay)) =
+            (self.control, self.clock, lab.clone(), self.mock.delay.clone())
+        {
+            let (app, wish) = (Arc::clone(&app), self.wish);
+            let control = Control::new(Parts { app, lab, wish, clock, delay, start: catalogue, base_url, keys })?;
             let control = Listening::start(listener, Arc::new(control))?;
             notice += &format!("control on http://{}\n", control.address());
             if let Some(exposure) = control.exposure() {

@@ -170,6 +170,18 @@ impl Vector {
         Ok(())
     }
 
+    /// What decides something that the reference is set up with, unless another server decides the same.
+    #[must_use]
+    pub(crate) fn set_up_differs(&self, other: &Vector) -> Option<&'static str> {
+        let (one, other) = (self.variation().setting, other.variation().setting);
+        let differs = [
+            (one.base_path != other.base_path, DECISIONS[1].0),
+            (one.start_at != other.start_at, DECISIONS[2].0),
+            (one.ban != other.ban, BANS),
+        ];
+        differs.into_iter().find(|(differs, _)| *differs).map(|(_, about)| about)
+    }
+
     /// Whether it is the plain reference.
     #[must_use]
     pub fn is_plain(&self) -> bool {

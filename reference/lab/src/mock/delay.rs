@@ -1,7 +1,8 @@
 //! Delayed responses.
 
+use std::fmt;
 use std::str::FromStr;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// The longest delay, in milliseconds: an hour.
@@ -12,6 +13,13 @@ const LONGEST: u64 = 3_600_000;
 pub struct DelayRange {
     from: u64,
     to: u64,
+}
+
+impl fmt::Display for DelayRange {
+    /// Writes what can be read again.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.from == self.to { self.from.fmt(f) } else { write!(f, "{}..{}", self.from, self.to) }
+    }
 }
 
 impl FromStr for DelayRange {
@@ -32,28 +40,51 @@ impl FromStr for DelayRange {
 /// A source of delays: the same ones in the same order for the same seed.
 #[derive(Debug)]
 pub struct Delay {
-    range: DelayRange,
+    start: Option<DelayRange>,
     seed: u64,
-    random: Mutex<fastrand::Rng>,
+    drawn: Mutex<Drawn>,
+}
+
+#[derive(Debug)]
+struct Drawn {
+    range: Option<DelayRange>,
+    random: fastrand::Rng,
 }
 
 impl Delay {
-    /// Delays of this range, drawn uniformly.
+    /// Delays of this range, drawn uniformly; none without a range.
     #[must_use]
-    pub fn new(range: DelayRange, seed: u64) -> Self {
-        Self { range, seed, random: Mutex::new(fastrand::Rng::with_seed(seed)) }
+    pub fn new(range: Option<DelayRange>, seed: u64) -> Self {
+        let drawn = Drawn { range, random: fastrand::Rng::with_seed(seed) };
+        Self { start: range, seed, drawn: Mutex::new(drawn) }
     }
 
-    /// The delay of the next answer.
-    #[must_use]
-    pub fn next(&self) -> Duration {
-        let mut random = self.random.lock().unwrap_or_else(PoisonError::into_inner);
-        Duration::from_millis(random.u64(self.range.from..=self.range.to))
+    fn drawn(&self) -> MutexGuard<'_, Drawn> {
+        self.drawn.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Begins with the first delay again.
+    /// The delay of the next answer, if there is one.
+    #[must_use]
+    pub fn next(&self) -> Option<Duration> {
+        let mut drawn = self.drawn();
+        let DelayRange { from, to } = drawn.range?;
+        Some(Duration::from_millis(drawn.random.u64(from..=to)))
+    }
+
+    /// The range at present.
+    #[must_use]
+    pub fn range(&self) -> Option<DelayRange> {
+        self.drawn().range
+    }
+
+    /// Delays of another range from now on.
+    pub fn set(&self, range: Option<DelayRange>) {
+        self.drawn().range = range;
+    }
+
+    /// Begins with the first delay of the first range again.
     pub fn restart(&self) {
-        *self.random.lock().unwrap_or_else(PoisonError::into_inner) = fastrand::Rng::with_seed(self.seed);
+        *self.drawn() = Drawn { range: self.start, random: fastrand::Rng::with_seed(self.seed) };
     }
 }
 
@@ -65,6 +96,9 @@ mod tests {
     fn a_delay_is_one_number_of_milliseconds_or_two() {
         assert_eq!("250".parse(), Ok(DelayRange { from: 250, to: 250 }));
         assert_eq!("0..3600000".parse(), Ok(DelayRange { from: 0, to: LONGEST }));
+        for text in ["250", "100..800"] {
+            assert_eq!(text.parse().map(|range: DelayRange| range.to_string()), Ok(text.to_owned()));
+        }
         for wrong in ["", "..", "1..", "..1", "-1", "1.5", "2..1", "3600001", "1ms", "1..2..3"] {
             assert!(wrong.parse::<DelayRange>().is_err(), "{wrong}");
         }
@@ -73,10 +107,12 @@ mod tests {
     #[test]
     fn a_seed_draws_the_same_delays_again_and_every_one_within_the_range() {
         let drawn = |seed| {
-            let delay = Delay::new(DelayRange { from: 5, to: 7 }, seed);
-            let first: Vec<Duration> = (0..100).map(|_| delay.next()).collect();
+            let delay = Delay::new(Some(DelayRange { from: 5, to: 7 }), seed);
+            let first: Vec<Duration> = (0..100).filter_map(|_| delay.next()).collect();
+            delay.set(None);
+            assert_eq!(delay.next(), None);
             delay.restart();
-            assert_eq!(first, (0..100).map(|_| delay.next()).collect::<Vec<_>>());
+            assert_eq!(first, (0..100).filter_map(|_| delay.next()).collect::<Vec<_>>());
             first
         };
         let (first, second, other) = (drawn(1), drawn(1), drawn(2));

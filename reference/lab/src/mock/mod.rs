@@ -53,20 +53,23 @@ impl Mock {
                     (Some(exchange), request)
                 }
             };
-            let handled = match prepared {
-                Some(prepared) => Err((prepared, request)),
-                None => Ok(handle(request)),
+            let (own, prepared, unread) = match prepared {
+                None => (Some(handle(request)), None, None),
+                Some(prepared) => (prepared.counted(&request).map(&mut handle), Some(prepared), Some(request)),
             };
             async move {
-                let response = match handled {
-                    Ok(handled) => handled.await,
-                    Err(((time, response), _unread)) => {
-                        tokio::time::sleep(time).await;
-                        response
-                    }
+                let own = match own {
+                    Some(own) => Some(own.await),
+                    None => None,
                 };
-                if let Some(delay) = delay {
-                    tokio::time::sleep(delay.next()).await;
+                let response = match (prepared, own) {
+                    (Some(prepared), own) => prepared.given(own.map(|own| own.headers().clone())).await,
+                    (None, own) => own.unwrap_or_default(),
+                };
+                // A body that nobody reads stays with the client until now.
+                drop(unread);
+                if let Some(time) = delay.and_then(|delay| delay.next()) {
+                    tokio::time::sleep(time).await;
                 }
                 match exchange {
                     None => response,

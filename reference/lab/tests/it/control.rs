@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use animal_store_reference::address::Address;
 use base64::Engine;
@@ -225,6 +225,115 @@ fn the_log_is_a_trace_with_the_members_that_the_judge_writes_and_without_keys() 
 }
 
 #[test]
+fn a_prepared_answer_has_rate_limit_fields_and_counts_where_it_is_asked_to() {
+    for limiter in [&[][..], &["--choose", "headers.window.first-request"]] {
+        let mock = controlled(&[limiter, &["--key", "free=a-free-key"]].concat());
+        mock.freeze("2030-01-01T12:00:00Z");
+        mock.done("POST", "/answers", r#"{"times":2,"operation":"createPet","status":503,"rate_limit":true}"#);
+        mock.done("POST", "/answers", r#"{"status":500,"rate_limit":true,"headers":{"X-RateLimit-Remaining":"7"}}"#);
+        let busy = || mock.server.post("a-free-key", r#"{"name":"Rex","categoryId":1}"#);
+        for remaining in [59, 58] {
+            let answer = busy();
+            assert_eq!((answer.status, answer.number("x-ratelimit-remaining")), (503, remaining));
+            assert_eq!((answer.number("x-ratelimit-limit"), answer.number("x-ratelimit-reset")), (60, 1_893_499_260));
+        }
+        assert_eq!(mock.server.ask("GET", "/v1/pets", "a-free-key").number("x-ratelimit-remaining"), 7);
+        let answer = mock.server.ask("GET", "/v1/pets", "a-free-key");
+        assert_eq!((answer.body.as_str(), answer.number("x-ratelimit-remaining")), ("[]", 56), "nothing was created");
+    }
+}
+
+#[test]
+fn faults_come_and_go_at_run_time_and_a_reset_returns_to_those_of_the_start() {
+    let mock = controlled(&["--fault", "list.limit-default.ten", "--animals", "30"]);
+    let listed = || {
+        let list: Value = mock.server.ask("GET", "/v1/pets", KEY).json();
+        list.as_array().map(Vec::len)
+    };
+    assert_eq!(listed(), Some(10));
+    let shown = mock.done("PUT", "/faults", r#"["list.limit-default.fifty","auth.invalid-key.any-key@0.5"]"#);
+    assert_eq!((&shown[0]["rate"], &shown[1]["rate"]), (&json!(1.0), &json!(0.5)));
+    assert_eq!(listed(), Some(50), "this fault has fifty animals at least");
+    mock.done("DELETE", "/faults", "");
+    assert_eq!((listed(), mock.done("GET", "/faults", "")), (Some(20), json!([])));
+    mock.done("PUT", "/faults", r#"["quota.enforced.never-refuses"]"#);
+    for (body, part) in [
+        (r#"["list.limit-default.fifti"]"#, "there is `list.limit-default.fifty`"),
+        (r#"["versioning.path.no-version"]"#, "where the API lives, which stays"),
+        (r#"["list.limit-default.fifty@7"]"#, "`7` is no rate"),
+        (r#"{"name":"list"}"#, "invalid type"),
+    ] {
+        let refused = mock.ask("PUT", "/faults", body);
+        assert_eq!(refused.status, 400, "{body}");
+        assert!(refused.body.contains(part), "{body}: {}", refused.body);
+    }
+    assert_eq!(mock.done("GET", "/faults", "")[0]["name"], "quota.enforced.never-refuses", "nothing was changed");
+    mock.done("POST", "/reset", "");
+    assert_eq!((listed(), &mock.done("GET", "/faults", "")[0]["name"]), (Some(10), &"list.limit-default.ten".into()));
+}
+
+#[test]
+fn a_plain_server_gets_a_fault_that_knows_the_keys_of_the_start_and_loses_it_again() {
+    let mock = controlled(&[]);
+    let status = || mock.server.ask("GET", "/v1/pets", &KEY.to_uppercase()).status;
+    assert_eq!(status(), 401);
+    mock.done("PUT", "/faults", r#"["auth.exact-key.any-case-keys"]"#);
+    assert_eq!(status(), 200);
+    mock.done("DELETE", "/faults", "");
+    assert_eq!(status(), 401);
+}
+
+#[test]
+fn delays_are_set_at_run_time_and_a_reset_returns_to_those_of_the_start() {
+    let mock = controlled(&[]);
+    let took = || {
+        let begun = Instant::now();
+        mock.list();
+        begun.elapsed()
+    };
+    assert_eq!(mock.done("PUT", "/delay", r#"{"delay":"300..400"}"#), json!({"delay": "300..400"}));
+    assert!(took() >= Duration::from_millis(300));
+    assert_eq!(mock.done("DELETE", "/delay", ""), json!({"delay": null}));
+    assert!(took() < Duration::from_millis(300));
+    mock.done("PUT", "/delay", r#"{"delay":"300"}"#);
+    mock.done("POST", "/reset", "");
+    assert_eq!(mock.done("GET", "/delay", ""), json!({"delay": null}));
+    assert_eq!(mock.ask("PUT", "/delay", r#"{"delay":"soon"}"#).status, 400);
+}
+
+#[test]
+fn the_log_shows_and_counts_the_exchanges_that_are_asked_for() {
+    let mock = controlled(&[]);
+    mock.add("Rex");
+    for path in ["/v1/pets", "/v1/pets/1", "/v1/pets/2", "/v1/nothing"] {
+        mock.server.ask("GET", path, KEY);
+    }
+    mock.server.ask("GET", "/v1/pets", "wrong");
+    let counts = mock.done("GET", "/log/counts", "");
+    let operations = json!({
+        "createPet": {"201": 1}, "getPet": {"200": 1, "404": 1}, "listPets": {"200": 1, "401": 1}, "other": {"404": 1}
+    });
+    assert_eq!(counts, json!({"exchanges": 6, "operations": operations}));
+    for (query, expected) in [
+        ("operation=getPet", 2),
+        ("status=404", 2),
+        ("status=4xx", 3),
+        ("status=404&operation=getPet", 1),
+        ("method=POST", 1),
+        ("path=/pets", 3),
+        ("path=/pets/*", 2),
+        ("last=2", 2),
+        ("last=0", 0),
+    ] {
+        assert_eq!(mock.done("GET", &format!("/log/counts?{query}"), "")["exchanges"], expected, "{query}");
+        assert_eq!(mock.ask("GET", &format!("/log?{query}"), "").body.lines().count(), expected + 1, "{query}");
+    }
+    for query in ["status=often", "status=4x", "operation=deletePet", "last=-1", "since=1"] {
+        assert_eq!(mock.ask("GET", &format!("/log?{query}"), "").status, 400, "{query}");
+    }
+}
+
+#[test]
 fn the_log_has_no_key_however_and_wherever_it_was_sent() {
     let other = "k+/ey-of-a-second-plan";
     let third = "key-that-is-never-presented";
@@ -387,7 +496,7 @@ fn every_operation_of_the_description_is_there_and_every_other_is_refused() {
             }
         }
     }
-    assert_eq!((operations, mock.ask("GET", "/", "").status), (16, 404));
+    assert_eq!((operations, mock.ask("GET", "/", "").status), (23, 404));
 }
 
 /// What a server answers to the same requests, byte for byte.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::extract::Request;
 use axum::response::Response;
-use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -26,7 +26,7 @@ const FRAMING: [HeaderName; 3] = [header::CONTENT_LENGTH, header::TRANSFER_ENCOD
 /// An operation of the API.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) enum Operation {
+pub(in crate::mock) enum Operation {
     ListPets,
     CreatePet,
     GetPet,
@@ -35,11 +35,11 @@ pub(super) enum Operation {
 
 impl Operation {
     /// The operation that a request asks for, if it is one.
-    fn of(method: &Method, path: &str) -> Option<Self> {
-        let is_get = matches!(*method, Method::GET | Method::HEAD);
+    pub(in crate::mock) fn of(method: &str, path: &str) -> Option<Self> {
+        let is_get = matches!(method, "GET" | "HEAD");
         match path {
             PETS if is_get => Some(Self::ListPets),
-            PETS if *method == Method::POST => Some(Self::CreatePet),
+            PETS if method == "POST" => Some(Self::CreatePet),
             ORDERS if is_get => Some(Self::ListOrders),
             path if is_get && path.strip_prefix("/pets/").is_some_and(|id| !id.contains('/')) => Some(Self::GetPet),
             _ => None,
@@ -67,6 +67,9 @@ pub(super) struct Wanted {
     text: Option<String>,
     #[serde(default)]
     delay_ms: u64,
+    /// Whether the request counts against the limit of its key, and the answer has the rate-limit fields.
+    #[serde(default)]
+    rate_limit: bool,
 }
 
 fn once() -> u64 {
@@ -82,6 +85,7 @@ pub(super) struct Prepared {
     headers: HeaderMap,
     body: Vec<u8>,
     delay: Duration,
+    rate_limit: bool,
 }
 
 /// What is reported of an answer: not its key.
@@ -119,16 +123,17 @@ impl Wanted {
                 .map_err(|_| format!("headers: no field can have the value of `{name}`"))?;
             headers.insert(field, value);
         }
-        let body = match (self.body, self.text) {
+        let body = match (&self.body, &self.text) {
             (Some(_), Some(_)) => return Err("there can be a body or a text, not both".to_owned()),
             (Some(json), None) => {
                 headers.entry(header::CONTENT_TYPE).or_insert(HeaderValue::from_static("application/json"));
                 json.get().as_bytes().to_vec()
             }
-            (None, text) => text.unwrap_or_default().into_bytes(),
+            (None, text) => text.clone().unwrap_or_default().into_bytes(),
         };
         let delay = Duration::from_millis(self.delay_ms);
-        Ok(Prepared { times: self.times, key: self.key, operation: self.operation, status, headers, body, delay })
+        let Wanted { times, key, operation, rate_limit, .. } = self;
+        Ok(Prepared { times, key, operation, status, headers, body, delay, rate_limit })
     }
 }
 
@@ -159,10 +164,10 @@ impl Answers {
         self.waiting().iter().map(reported).collect()
     }
 
-    /// The first answer that waits for such a request, and how long it is held back.
-    pub(super) fn take(&self, base_path: &str, request: &Request) -> Option<(Duration, Response)> {
+    /// The first answer that waits for such a request.
+    pub(super) fn take(&self, base_path: &str, request: &Request) -> Option<Given> {
         let path = routes::below(base_path, request.uri().path())?;
-        let operation = Operation::of(request.method(), path);
+        let operation = Operation::of(request.method().as_str(), path);
         let presented = bearer_token(request.headers());
         let mut waiting = self.waiting();
         let index = waiting.iter().position(|prepared| {
@@ -173,12 +178,45 @@ impl Answers {
         let mut response = Response::new(Body::from(prepared.body.clone()));
         *response.status_mut() = prepared.status;
         *response.headers_mut() = prepared.headers.clone();
-        let delay = prepared.delay;
+        let orders = prepared.rate_limit.then(|| format!("{base_path}{ORDERS}"));
+        let given = Given { delay: prepared.delay, response, orders };
         prepared.times -= 1;
         if prepared.times == 0 {
             waiting.remove(index);
         }
-        Some((delay, response))
+        Some(given)
+    }
+}
+
+/// An answer for one request.
+pub(in crate::mock) struct Given {
+    delay: Duration,
+    pub(super) response: Response,
+    /// The path of the operation without an effect that the server answers instead, if the answer has its rate-limit fields.
+    orders: Option<String>,
+}
+
+impl Given {
+    /// The request that the server counts in place of this one, if it counts.
+    pub(in crate::mock) fn counted(&self, request: &Request) -> Option<Request> {
+        let mut counted = Request::new(Body::empty());
+        *counted.uri_mut() = self.orders.as_ref()?.parse().ok()?;
+        *counted.extensions_mut() = request.extensions().clone();
+        let kept = request.headers().iter().filter(|(name, _)| *name == header::AUTHORIZATION || *name == header::HOST);
+        counted.headers_mut().extend(kept.map(|(name, value)| (name.clone(), value.clone())));
+        Some(counted)
+    }
+
+    /// The answer, after its time, with the rate-limit fields of the server's own.
+    pub(in crate::mock) async fn given(self, own: Option<HeaderMap>) -> Response {
+        let mut response = self.response;
+        for name in ["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"] {
+            if let Some(value) = own.as_ref().and_then(|own| own.get(name)) {
+                response.headers_mut().entry(name).or_insert_with(|| value.clone());
+            }
+        }
+        tokio::time::sleep(self.delay).await;
+        response
     }
 }
 
@@ -193,7 +231,7 @@ mod tests {
     fn status(answers: &Answers, method: &str, path: &str, key: &str) -> Option<u16> {
         let request = Request::builder().method(method).uri(path).header("authorization", format!("Bearer {key}"));
         let request = request.body(Body::empty()).expect("a request");
-        answers.take("/v1", &request).map(|(_, response)| response.status().as_u16())
+        answers.take("/v1", &request).map(|given| given.response.status().as_u16())
     }
 
     #[test]

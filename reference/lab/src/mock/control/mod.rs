@@ -15,12 +15,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::task::JoinHandle;
 
-use self::answers::Answers;
+pub(super) use self::answers::Operation;
+use self::answers::{Answers, Given};
 use super::clock::TestClock;
 use super::delay::Delay;
 use super::record::Recording;
 use crate::Lab;
+use crate::vector::{Vector, VectorError, Wish};
 use animal_store_reference::app::App;
+use animal_store_reference::extension::ExtensionError;
 use animal_store_reference::keys::ApiKey;
 use animal_store_reference::rate_limit::Usage;
 use animal_store_reference::store::{Catalogue, StoreError};
@@ -56,12 +59,14 @@ struct Snapshot {
 pub struct Parts {
     /// The application.
     pub app: Arc<App>,
-    /// The laboratory, if any.
-    pub lab: Option<Arc<Lab>>,
+    /// The laboratory, plain or not.
+    pub lab: Arc<Lab>,
+    /// What it was made of at the start.
+    pub wish: Wish,
     /// The clock of the application.
     pub clock: TestClock,
     /// What delays its answers.
-    pub delay: Option<Arc<Delay>>,
+    pub delay: Arc<Delay>,
     /// The catalogue as it was before the laboratory was prepared, to which a reset returns.
     pub start: Catalogue,
     /// The base address of the API.
@@ -77,6 +82,8 @@ pub struct Control {
     snapshots: Mutex<BTreeMap<String, Snapshot>>,
     answers: Answers,
     recording: Arc<Recording>,
+    /// What the laboratory is made of.
+    vector: Mutex<Vector>,
     /// Held while the state is replaced, so that two tests do not mix theirs.
     replacing: tokio::sync::Mutex<()>,
     /// How many requests the server has handled since the start or the last reset.
@@ -90,20 +97,33 @@ enum SnapshotError {
     Store(StoreError),
 }
 
+/// Why a server cannot be changed.
+#[derive(Debug)]
+enum ChangeError {
+    /// It was asked for what cannot be; a sentence.
+    Refused(String),
+    Store(StoreError),
+    Failed(ExtensionError),
+}
+
 impl Control {
     /// The control of a server that is about to be served.
-    #[must_use]
-    pub fn new(mut parts: Parts) -> Self {
+    ///
+    /// # Errors
+    ///
+    /// [`VectorError`] when the laboratory could not be made of what was asked for.
+    pub fn new(mut parts: Parts) -> Result<Self, VectorError> {
         let start = Snapshot { catalogue: std::mem::take(&mut parts.start), usage: HashMap::new() };
-        Self {
+        Ok(Self {
             start,
+            vector: Mutex::new(Vector::new(&parts.wish)?),
             snapshots: Mutex::default(),
             answers: Answers::default(),
             recording: Arc::new(Recording::new(Arc::clone(&parts.app), &parts.keys)),
             replacing: tokio::sync::Mutex::default(),
             requests: AtomicU64::new(0),
             parts,
-        }
+        })
     }
 
     /// The number of the next request, from 1.
@@ -116,27 +136,42 @@ impl Control {
         &self.recording
     }
 
-    /// The prepared answer to a request, if there is one, and how long it is held back.
-    pub(super) fn prepared(
-        &self,
-        request: &axum::extract::Request,
-    ) -> Option<(std::time::Duration, axum::response::Response)> {
-        let (delay, mut response) = self.answers.take(self.parts.app.base_path(), request)?;
+    /// The prepared answer to a request, if there is one.
+    pub(super) fn prepared(&self, request: &axum::extract::Request) -> Option<Given> {
+        let mut given = self.answers.take(self.parts.app.base_path(), request)?;
         let date = animal_store_reference::clock::http_date(self.parts.app.clock().now());
-        response.headers_mut().entry(http::header::DATE).or_insert(date);
-        Some((delay, response))
+        given.response.headers_mut().entry(http::header::DATE).or_insert(date);
+        Some(given)
     }
 
     /// Returns to the animals of the start and to keys that were never used; forgets prepared answers. Requests are numbered
-    /// and delays drawn as from the start. Returns the number of animals.
-    async fn reset(&self) -> Result<usize, StoreError> {
-        let animals = self.put_back(&self.start).await?;
+    /// and delays drawn as from the start, and faults are those of the start. Returns the number of animals.
+    async fn reset(&self) -> Result<usize, ChangeError> {
+        self.set_faults(self.parts.wish.fault.clone()).await?;
+        let animals = self.put_back(&self.start).await.map_err(ChangeError::Store)?;
         self.answers.clear();
         self.requests.store(0, Ordering::Relaxed);
-        if let Some(delay) = &self.parts.delay {
-            delay.restart();
-        }
+        self.parts.delay.restart();
         Ok(animals)
+    }
+
+    /// What the laboratory is made of.
+    fn vector(&self) -> MutexGuard<'_, Vector> {
+        self.vector.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Has these faults in place of the present ones; what layers remember is forgotten.
+    async fn set_faults(&self, faults: Vec<String>) -> Result<(), ChangeError> {
+        let _alone = self.replacing.lock().await;
+        let wish = Wish { fault: faults, ..self.parts.wish.clone() };
+        let vector = Vector::new(&wish).map_err(|error| ChangeError::Refused(error.to_string()))?;
+        if let Some(about) = vector.set_up_differs(&self.vector()) {
+            let message = format!("these faults decide {about}, which stays as it was at the start");
+            return Err(ChangeError::Refused(message));
+        }
+        self.parts.lab.change(vector.variation()).await.map_err(ChangeError::Failed)?;
+        *self.vector() = vector;
+        Ok(())
     }
 
     async fn put_back(&self, snapshot: &Snapshot) -> Result<usize, StoreError> {
@@ -144,9 +179,7 @@ impl Control {
         let app = &self.parts.app;
         app.replace(snapshot.catalogue.clone()).await?;
         app.keys().set_usage(&snapshot.usage);
-        if let Some(lab) = &self.parts.lab {
-            lab.restart().await?;
-        }
+        self.parts.lab.restart().await?;
         Ok(snapshot.catalogue.animals.len())
     }
 

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::paths::{
-    ANSWERS, CLOCK, CLOCK_ADVANCE, CLOCK_FREEZE, CLOCK_RUN, CLOCK_SET, LOG, OPENAPI, RESET, RESTORE, SNAPSHOT,
-    SNAPSHOTS,
+    ANSWERS, CLOCK, CLOCK_ADVANCE, CLOCK_FREEZE, CLOCK_RUN, CLOCK_SET, DELAY, FAULTS, LOG, LOG_COUNTS, OPENAPI, RESET,
+    RESTORE, SNAPSHOT, SNAPSHOTS,
 };
 
 /// The description.
@@ -26,7 +26,8 @@ pub(super) fn document() -> Value {
             OPENAPI: { "get": operation("getDescription", "This description", &json_of(&json!({ "type": "object" }))) },
             RESET: { "post": operation(
                 "reset",
-                "Return to the animals of the start and to keys that were never used; forget prepared answers",
+                "Return to the animals of the start and to keys that were never used; forget prepared answers; return to the faults and \
+                 delays of the start",
                 &json_of(&schema("Animals"))
             ) },
             SNAPSHOTS: { "get": operation(
@@ -67,20 +68,42 @@ pub(super) fn document() -> Value {
                 "get": operation("listAnswers", "The answers that wait for requests", &json_of(&schema("Waiting"))),
                 "post": with_body(
                     "prepareAnswer",
-                    "Give this answer to the next requests in place of the server's own. It counts for no limit and has no header \
-                     fields but these, Date and Content-Length",
+                    "Give this answer to the next requests in place of the server's own. Without `rate_limit`, it counts for no \
+                     limit and has no header fields but these, Date and Content-Length",
                     &schema("Answer"),
                     "Waiting"
                 ),
                 "delete": operation("forgetAnswers", "Forget the answers that wait", &json_of(&schema("Waiting")))
             },
             LOG: {
-                "get": operation(
+                "get": filtered(operation(
                     "getLog",
                     "The latest 10,000 exchanges, as a trace of the judge; credentials are replaced",
                     &json!({ "application/x-ndjson": { "schema": { "type": "string" } } })
-                ),
+                )),
                 "delete": operation("clearLog", "Forget them", &json_of(&json!({ "type": "object" })))
+            },
+            LOG_COUNTS: { "get": filtered(operation(
+                "countLog",
+                "How many of these exchanges there are, by operation and status",
+                &json_of(&schema("Counts"))
+            )) },
+            FAULTS: {
+                "get": operation("listFaults", "The present faults", &json_of(&schema("Faults"))),
+                "put": with_body(
+                    "setFaults",
+                    "Have these faults in place of the present ones; what faults and choices remember is forgotten",
+                    &json!({ "type": "array", "items": {
+                        "type": "string", "description": "NAME or NAME@RATE, as `animal-lab faults` lists them"
+                    } }),
+                    "Faults"
+                ),
+                "delete": operation("forgetFaults", "Have none", &json_of(&schema("Faults")))
+            },
+            DELAY: {
+                "get": operation("getDelay", "How long answers are held back", &json_of(&schema("Delay"))),
+                "put": with_body("setDelay", "Hold answers back", &schema("Delay"), "Delay"),
+                "delete": operation("forgetDelay", "Hold none back", &json_of(&schema("Delay")))
             }
         },
         "components": { "schemas": schemas() }
@@ -91,6 +114,30 @@ fn schemas() -> Value {
     let count = json!({ "type": "integer", "minimum": 0 });
     let operation = json!({ "type": "string", "enum": ["listPets", "createPet", "getPet", "listOrders"] });
     json!({
+        "Counts": {
+            "type": "object", "required": ["exchanges", "operations"],
+            "properties": {
+                "exchanges": count,
+                "operations": {
+                    "type": "object", "description": "By operation, or `other`; in it by status, or `broken`",
+                    "additionalProperties": { "type": "object", "additionalProperties": count }
+                }
+            }
+        },
+        "Faults": { "type": "array", "items": {
+            "type": "object", "required": ["name", "rate", "does"],
+            "properties": {
+                "name": { "type": "string" },
+                "rate": { "type": "number", "description": "The share of the requests that it shows in" },
+                "does": { "type": "string" }
+            }
+        } },
+        "Delay": {
+            "type": "object", "required": ["delay"], "additionalProperties": false,
+            "properties": { "delay": {
+                "type": ["string", "null"], "description": "Milliseconds, such as 250, or 100..800 for a time drawn from the seed"
+            } }
+        },
         "Animals": { "type": "object", "required": ["animals"], "properties": { "animals": count } },
         "Snapshot": {
             "type": "object", "required": ["name", "animals"],
@@ -120,6 +167,10 @@ fn schemas() -> Value {
                 "delay_ms": {
                     "type": "integer", "minimum": 0, "maximum": 3_600_000, "default": 0,
                     "description": "How long it is held back"
+                },
+                "rate_limit": {
+                    "type": "boolean", "default": false,
+                    "description": "Whether the request counts against the limit of its key, and the answer has the rate-limit fields"
                 }
             }
         },
@@ -151,6 +202,19 @@ fn operation(id: &str, summary: &str, content: &Value) -> Value {
     let done = json!({ "description": "Done", "content": content });
     let operation = json!({ "operationId": id, "summary": summary, "responses": { "200": done } });
     with_errors(operation, &[("403", "The request comes from a page in a browser")])
+}
+
+/// With the parameters that say which exchanges are meant.
+fn filtered(mut operation: Value) -> Value {
+    let parameter = |name: &str, description: &str| json!({ "name": name, "in": "query", "description": description, "schema": { "type": "string" } });
+    operation["parameters"] = json!([
+        parameter("method", "Only requests with this method"),
+        parameter("path", "Only requests with this path below the base path; with `*` at its end, with this beginning"),
+        parameter("operation", "Only requests of this operation: listPets, createPet, getPet or listOrders"),
+        parameter("status", "Only answers with this status, or of this class: 429 or 4xx"),
+        parameter("last", "At most this number of exchanges, the latest"),
+    ]);
+    with_errors(operation, &[("400", "A parameter is not what it should be")])
 }
 
 fn with_errors(mut operation: Value, errors: &[(&str, &str)]) -> Value {

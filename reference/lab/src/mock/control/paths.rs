@@ -12,3 +12,6 @@ pub(super) const CLOCK_FREEZE: &str = "/clock/freeze";
 pub(super) const CLOCK_RUN: &str = "/clock/run";
 pub(super) const ANSWERS: &str = "/answers";
 pub(super) const LOG: &str = "/log";
+pub(super) const LOG_COUNTS: &str = "/log/counts";
+pub(super) const FAULTS: &str = "/faults";
+pub(super) const DELAY: &str = "/delay";

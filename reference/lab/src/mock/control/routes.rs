@@ -4,7 +4,8 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::{Path, Request, State};
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Path, Query, Request, State};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, delete, get, post, put};
@@ -18,10 +19,12 @@ use serde_json::{Value, json};
 
 use super::answers::Wanted;
 use super::paths::{
-    ANSWERS, CLOCK, CLOCK_ADVANCE, CLOCK_FREEZE, CLOCK_RUN, CLOCK_SET, LOG, OPENAPI, RESET, RESTORE, SNAPSHOT,
-    SNAPSHOTS,
+    ANSWERS, CLOCK, CLOCK_ADVANCE, CLOCK_FREEZE, CLOCK_RUN, CLOCK_SET, DELAY, FAULTS, LOG, LOG_COUNTS, OPENAPI, RESET,
+    RESTORE, SNAPSHOT, SNAPSHOTS,
 };
-use super::{Control, MOST_SNAPSHOTS, SnapshotError, openapi};
+use super::{ChangeError, Control, MOST_SNAPSHOTS, SnapshotError, openapi};
+use crate::Rate;
+use crate::mock::record::Filter;
 use crate::printable::{self, Printable};
 use animal_store_reference::clock::TimeSource;
 use animal_store_reference::error::ApiError;
@@ -38,7 +41,7 @@ type Answer = Result<Response, ApiError>;
 
 /// The control as a service of its own, which is listened for at `address`.
 pub fn router(control: Arc<Control>, address: SocketAddr) -> Router {
-    let routes: [(&str, MethodRouter<Arc<Control>>); 12] = [
+    let routes: [(&str, MethodRouter<Arc<Control>>); 15] = [
         (OPENAPI, get(|| async { WrittenJson(animal_store_reference::openapi::render(&openapi::document()).into()) })),
         (RESET, post(reset)),
         (SNAPSHOTS, get(snapshots)),
@@ -51,6 +54,9 @@ pub fn router(control: Arc<Control>, address: SocketAddr) -> Router {
         (CLOCK_RUN, post(run_clock)),
         (ANSWERS, get(answers).merge(post(prepare)).merge(delete(forget_answers))),
         (LOG, get(log).merge(delete(clear_log))),
+        (LOG_COUNTS, get(log_counts)),
+        (FAULTS, get(faults).merge(put(set_faults)).merge(delete(forget_faults))),
+        (DELAY, get(delay).merge(put(set_delay)).merge(delete(forget_delay))),
     ];
     let router = routes.into_iter().fold(Router::new(), |router, (path, methods)| router.route(path, methods));
     router
@@ -95,7 +101,8 @@ fn read<T: DeserializeOwned>(control: &Control, body: &Bytes) -> Result<T, ApiEr
 }
 
 async fn reset(State(control): Shared) -> Answer {
-    Ok(done(&json!({"animals": control.reset().await?})))
+    let animals = control.reset().await.map_err(|error| unchanged(&control, error))?;
+    Ok(done(&json!({"animals": animals})))
 }
 
 async fn snapshots(State(control): Shared) -> Response {
@@ -200,11 +207,74 @@ async fn forget_answers(State(control): Shared) -> Answer {
     waiting(&control)
 }
 
-async fn log(State(control): Shared) -> Response {
-    let mut response = control.recording.trace(&control.parts.base_url).into_response();
+fn unchanged(control: &Control, error: ChangeError) -> ApiError {
+    match error {
+        ChangeError::Refused(message) => invalid(control, &message),
+        ChangeError::Store(error) => error.into(),
+        ChangeError::Failed(error) => {
+            tracing::error!(%error, "the laboratory cannot be changed");
+            ApiError::internal()
+        }
+    }
+}
+
+async fn faults(State(control): Shared) -> Response {
+    let vector = control.vector();
+    let shown = vector
+        .faults
+        .iter()
+        .map(|fault| json!({"name": fault.name, "rate": fault.rate.map_or(1.0, Rate::share), "does": fault.does}));
+    done(&shown.collect())
+}
+
+async fn set_faults(State(control): Shared, body: Bytes) -> Answer {
+    let wanted = read(&control, &body)?;
+    control.set_faults(wanted).await.map_err(|error| unchanged(&control, error))?;
+    Ok(faults(State(control)).await)
+}
+
+async fn forget_faults(State(control): Shared) -> Answer {
+    control.set_faults(Vec::new()).await.map_err(|error| unchanged(&control, error))?;
+    Ok(faults(State(control)).await)
+}
+
+async fn delay(State(control): Shared) -> Response {
+    done(&json!({"delay": control.parts.delay.range().map(|range| range.to_string())}))
+}
+
+async fn set_delay(State(control): Shared, body: Bytes) -> Answer {
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct To {
+        delay: String,
+    }
+    let To { delay: range } = read(&control, &body)?;
+    let range = range.parse().map_err(|error| invalid(&control, &format!("delay: {error}")))?;
+    control.parts.delay.set(Some(range));
+    Ok(delay(State(control)).await)
+}
+
+async fn forget_delay(State(control): Shared) -> Response {
+    control.parts.delay.set(None);
+    delay(State(control)).await
+}
+
+type Wished = Result<Query<Filter>, QueryRejection>;
+
+fn filter(control: &Control, wished: Wished) -> Result<Filter, ApiError> {
+    wished.map(|Query(filter)| filter).map_err(|rejection| invalid(control, &rejection.body_text()))
+}
+
+async fn log(State(control): Shared, wished: Wished) -> Answer {
+    let filter = filter(&control, wished)?;
+    let mut response = control.recording.trace(&control.parts.base_url, &filter).into_response();
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/x-ndjson"));
     animal_store_reference::respond::protect(response.headers_mut());
-    response
+    Ok(response)
+}
+
+async fn log_counts(State(control): Shared, wished: Wished) -> Answer {
+    Ok(done(&control.recording.counts(&filter(&control, wished)?)))
 }
 
 async fn clear_log(State(control): Shared) -> Response {

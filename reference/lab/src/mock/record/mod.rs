@@ -17,10 +17,12 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use hyper::body::{Frame, SizeHint};
 use jiff::Timestamp;
-use serde_json::Value;
+use serde::Deserialize;
+use serde_json::{Value, json};
 
 use self::line::{Answered, Asked, Failed, Line, Written};
 use self::stand_ins::{StandIns, ValidKeys, credentials};
+use super::control::Operation;
 use crate::secrets::{HIDDEN, is_secret_name, unescaped};
 use animal_store_reference::app::App;
 use animal_store_reference::keys::ApiKey;
@@ -65,16 +67,33 @@ impl Recording {
     /// The trace so far: exchanges that are complete, in the order in which their requests arrived. It contains no credential that any
     /// of them has presented, nor a valid key that is known.
     #[must_use]
-    pub fn trace(&self, base_url: &str) -> String {
-        let (exchanges, valid): (Vec<Arc<Recorded>>, ValidKeys) = {
-            let kept = self.kept();
-            (kept.exchanges.values().cloned().collect(), kept.valid.clone())
-        };
+    pub(super) fn trace(&self, base_url: &str, filter: &Filter) -> String {
+        let (exchanges, valid) = (self.matching(filter), self.kept().valid.clone());
         let credentials = exchanges.iter().flat_map(|recorded| presented(recorded).announced);
         let stand_ins = StandIns::new(&valid, credentials);
         let mut text = line::text(&line::Head::new(base_url.to_owned(), valid.stand_ins()));
         exchanges.iter().for_each(|recorded| text.push_str(&line::text(&recorded.line(&stand_ins))));
         text
+    }
+
+    /// The exchanges that a filter lets pass, in the order in which their requests arrived.
+    fn matching(&self, filter: &Filter) -> Vec<Arc<Recorded>> {
+        let mut exchanges: Vec<_> = self.kept().exchanges.values().cloned().collect();
+        exchanges.retain(|recorded| filter.passes(recorded));
+        exchanges.split_off(exchanges.len().saturating_sub(filter.last.unwrap_or(MOST)))
+    }
+
+    /// How many exchanges a filter lets pass, by operation and status.
+    pub(super) fn counts(&self, filter: &Filter) -> Value {
+        let exchanges = self.matching(filter);
+        let mut counts = BTreeMap::<String, BTreeMap<String, u64>>::new();
+        for recorded in &exchanges {
+            let operation = recorded.operation().and_then(|operation| serde_json::to_value(operation).ok());
+            let operation = operation.as_ref().and_then(Value::as_str).unwrap_or("other").to_owned();
+            let status = if recorded.received.complete { recorded.answer.status.as_str() } else { "broken" };
+            *counts.entry(operation).or_default().entry(status.to_owned()).or_default() += 1;
+        }
+        json!({"exchanges": exchanges.len(), "operations": counts})
     }
 
     /// The text without the valid keys that are known.
@@ -134,6 +153,55 @@ impl Recording {
     }
 }
 
+/// Which exchanges of a recording are shown: those that match all of this.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Filter {
+    method: Option<String>,
+    /// The path below the base path; a trailing `*` stands for any end of it.
+    path: Option<String>,
+    operation: Option<Operation>,
+    status: Option<StatusFilter>,
+    /// At most this number of them, the latest.
+    last: Option<usize>,
+}
+
+impl Filter {
+    fn passes(&self, recorded: &Recorded) -> bool {
+        let is_path = |wanted: &str| match wanted.strip_suffix('*') {
+            Some(start) => recorded.path.starts_with(start),
+            None => recorded.path == wanted,
+        };
+        self.method.as_ref().is_none_or(|method| recorded.method == *method)
+            && self.path.as_deref().is_none_or(is_path)
+            && self.operation.is_none_or(|operation| recorded.operation() == Some(operation))
+            && self.status.is_none_or(|StatusFilter(lowest, highest)| {
+                recorded.received.complete && (lowest..=highest).contains(&recorded.answer.status.as_u16())
+            })
+    }
+}
+
+/// The lowest and the highest of the statuses that are shown.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq)]
+#[serde(try_from = "String")]
+struct StatusFilter(u16, u16);
+
+impl TryFrom<String> for StatusFilter {
+    type Error = &'static str;
+
+    /// Reads a status or a class of them, such as `429` or `4xx`.
+    fn try_from(text: String) -> Result<StatusFilter, &'static str> {
+        let number = |text: &str| text.parse().ok().filter(|_| text.len() == 3);
+        let (lowest, highest) = (number(&text.replace('x', "0")), number(&text.replace('x', "9")));
+        match (lowest, highest) {
+            (Some(lowest), Some(highest)) if lowest == highest || text.ends_with("xx") => {
+                Ok(StatusFilter(lowest, highest))
+            }
+            _ => Err("status must be a status or a class of them, such as 429 or 4xx"),
+        }
+    }
+}
+
 /// An exchange as it was. Whatever is shown of it is replaced when it is shown, when all credentials are known.
 struct Recorded {
     sent_at: Timestamp,
@@ -148,6 +216,11 @@ struct Recorded {
 }
 
 impl Recorded {
+    /// The operation that was asked for, if it is one.
+    fn operation(&self) -> Option<Operation> {
+        Operation::of(&self.method, &self.path)
+    }
+
     /// How many bytes it takes, about.
     fn size(&self) -> usize {
         let fields = |headers: &HeaderMap| -> usize {
