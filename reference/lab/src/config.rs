@@ -83,11 +83,16 @@ Examples:
   animal-lab challenge --plan pro --report html=missed.html -- npm test"
 )]
 pub struct ChallengeArgs {
-    /// Lawful servers to try, of the seeds from 1
-    #[arg(long, value_name = "COUNT", default_value_t = 10)]
+    /// Lawful servers to try that make many choices at once, of the seeds from 1; at most 1000
+    #[arg(long, value_name = "COUNT", default_value_t = 10, value_parser = clap::value_parser!(u64).range(..=1_000))]
     pub lawful: u64,
 
-    /// Faults to try: the beginning of their names, or a pattern with `*`; repeatable. Without it: all
+    /// Lawful choices to try, each by itself: the beginning of their names, or a pattern with `*`; repeatable. Without it and
+    /// without --fault: all
+    #[arg(long, value_name = "PATTERN")]
+    pub choose: Vec<String>,
+
+    /// Faults to try: the beginning of their names, or a pattern with `*`; repeatable. Without it and without --choose: all
     #[arg(long, value_name = "PATTERN")]
     pub fault: Vec<String>,
 

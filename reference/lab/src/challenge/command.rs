@@ -7,7 +7,7 @@ use std::process::Stdio;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::{Child, Command};
 use tokio::signal::unix::{SignalKind, signal};
@@ -23,6 +23,12 @@ const BEFORE_TAIL: usize = 4 * 1024;
 
 /// How long the output of a command is read after it has ended: what it has started may hold it open for ever.
 const LAST_OUTPUT: Duration = Duration::from_millis(500);
+
+/// The variable that a command finds the key in.
+const KEY_VARIABLE: &str = "CHALLENGE_KEY";
+
+/// How often processes that have left the group of a command are looked for.
+const MOST_ROUNDS: usize = 20;
 
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,12 +62,12 @@ impl Suite {
         let mut parts = self.command.iter().map(|part| filled_in(part, url, key));
         let program = parts.next().unwrap_or_default();
         let mut command = Command::new(&program);
-        command.args(parts).env("CHALLENGE_URL", url).env("CHALLENGE_KEY", key);
+        command.args(parts).env("CHALLENGE_URL", url).env(KEY_VARIABLE, key);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         // A group of its own, so that what the command starts can be ended with it.
         command.process_group(0);
         let child = command.spawn().map_err(|error| format!("cannot run {}: {error}", program.display()))?;
-        let mut running = Running::new(child);
+        let mut running = Running::new(child, key);
 
         let tail = Mutex::new(Vec::new());
         let (stdout, stderr) = (running.child.stdout.take(), running.child.stderr.take());
@@ -85,17 +91,19 @@ impl Suite {
     }
 }
 
-/// A running command. When it is dropped, it is killed with all that it has started.
+/// A running command. When it is dropped, it is killed with all that it has started, also with what has left its group.
 struct Running {
     child: Child,
     group: Option<Pid>,
+    /// The key of the server, which nothing but this command has in its environment.
+    key: String,
 }
 
 impl Running {
-    fn new(child: Child) -> Running {
+    fn new(child: Child, key: &str) -> Running {
         // Asked for now, because a command that has ended has no id any more.
         let group = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
-        Running { child, group }
+        Running { child, group, key: key.to_owned() }
     }
 }
 
@@ -105,7 +113,30 @@ impl Drop for Running {
             // Usually nothing of it is left.
             let _ = kill_process_group(group, Signal::KILL);
         }
+        // What is killed may have started another process just before.
+        for _ in 0..MOST_ROUNDS {
+            let left = with_key(&self.key);
+            if left.is_empty() {
+                break;
+            }
+            for process in left {
+                let _ = kill_process(process, Signal::KILL);
+            }
+        }
     }
+}
+
+/// The processes that have this key in their environment, where the system has a /proc that tells.
+fn with_key(key: &str) -> Vec<Pid> {
+    let marker = format!("{KEY_VARIABLE}={key}");
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let processes = entries.filter_map(|entry| Pid::from_raw(entry.file_name().to_str()?.parse().ok()?));
+    let has_key = |process: &Pid| {
+        // That of other users cannot be read, and that of a process that has ended is empty.
+        let environment = std::fs::read(format!("/proc/{}/environ", process.as_raw_nonzero())).unwrap_or_default();
+        environment.split(|byte| *byte == 0).any(|variable| variable == marker.as_bytes())
+    };
+    processes.filter(has_key).collect()
 }
 
 /// Completes at Ctrl-C, SIGTERM or SIGHUP.
@@ -172,7 +203,9 @@ mod tests {
 
     async fn suite(script: &str, timeout: Duration) -> (Ended, Printable) {
         let command = ["sh", "-c", script].map(OsString::from);
-        Suite::new(&command, timeout).run("http://127.0.0.1:1/v1", "ask_1_secret").await.expect("a shell")
+        // Processes are found by their key, and these tests run at the same time.
+        let key = format!("ask_1_{}", fastrand::u64(..));
+        Suite::new(&command, timeout).run("http://127.0.0.1:1/v1", &key).await.expect("a shell")
     }
 
     const LONG: Duration = Duration::from_mins(1);
@@ -196,6 +229,27 @@ mod tests {
         };
         while !is_dead() {
             tokio::task::yield_now().await;
+        }
+    }
+
+    #[tokio::test]
+    async fn processes_that_have_left_the_group_are_ended_as_well() {
+        // A session of its own, and a double fork that nobody waits for.
+        let script =
+            "setsid sh -c 'sleep 1000 & echo $!; exec sleep 1000' & (setsid sleep 1000 & echo $!) & sleep 0.3; exit 0";
+        let (ended, output) = shell(script, LONG).await;
+        assert_eq!(ended, Ended::WithCode(0));
+        let started: Vec<&str> = output.lines().collect();
+        assert_eq!(started.len(), 2, "{output}");
+        for process in started {
+            let state = || std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+            let is_dead = || state().is_empty() || state().contains(") Z ");
+            let waiting = tokio::time::timeout(Duration::from_secs(10), async {
+                while !is_dead() {
+                    tokio::time::sleep(Duration::from_millis(5)).await;
+                }
+            });
+            assert!(waiting.await.is_ok(), "{process} is alive: {}", state());
         }
     }
 

@@ -23,14 +23,16 @@ pub(super) fn page(report: &Report) -> String {
 }
 
 fn summary(out: &mut String, report: &Report) {
-    let (faults, lawful) = (report.faults.len(), report.lawful.len());
+    let (faults, choices, lawful) = (report.faults.len(), report.choices.len(), report.lawful.len());
     let _ = writeln!(
         out,
         "<pre class=\"wraps\"><code>{}</code></pre>\n<dl>\n<dt>Faults</dt><dd>{} of {faults} noticed</dd>\n\
-         <dt>Lawful servers</dt><dd>{} of {lawful} wrongly refused</dd>\n\
+         <dt>Lawful choices</dt><dd>{} of {choices} wrongly refused</dd>\n\
+         <dt>Lawful seeds</dt><dd>{} of {lawful} wrongly refused</dd>\n\
          <dt>Plain reference</dt><dd>accepted in {:.1} s, with a key on the {} plan</dd>\n</dl>",
         escape(report.command.as_str()),
         faults - report.missed().count(),
+        report.refused_choices().count(),
         report.refused().count(),
         report.plain_seconds,
         report.plan,
@@ -52,18 +54,21 @@ fn requirements(out: &mut String, report: &Report) {
     }
     section(out, "requirements", "By requirement");
     out.push_str(
-        "<table>\n<caption>Faults by the requirement that they break</caption>\n<thead><tr><th scope=\"col\">Requirement</th>\
-         <th scope=\"col\">Noticed</th></tr></thead>\n<tbody>\n",
+        "<table>\n<caption>Faults by the requirement that they break, and lawful choices by the one that \
+         leaves them open</caption>\n<thead><tr><th scope=\"col\">Requirement</th>\
+         <th scope=\"col\">Faults noticed</th><th scope=\"col\">Choices refused</th></tr></thead>\n<tbody>\n",
     );
     for row in &report.requirements {
         // The bar repeats what stands beside it.
         let _ = writeln!(
             out,
             "<tr><th scope=\"row\"><code>{0}</code></th><td>{2} of {1} <meter max=\"{1}\" value=\"{2}\" aria-hidden=\"true\"></meter>\
-             </td></tr>",
+             </td><td>{4} of {3}</td></tr>",
             escape(row.requirement),
             row.faults,
             row.noticed,
+            row.choices,
+            row.refused,
         );
     }
     out.push_str("</tbody>\n</table>\n</section>\n");
@@ -89,10 +94,30 @@ fn missed(out: &mut String, report: &Report) {
 }
 
 fn refused(out: &mut String, report: &Report) {
+    if report.refused_choices().next().is_some() {
+        section(out, "refused-choices", "Lawful choices that were refused");
+        out.push_str("<p><code>animal-lab serve --dev --choose NAME</code> starts such a server.</p>\n");
+        let mut requirement = "";
+        for choice in report.refused_choices() {
+            if requirement != choice.requirement {
+                requirement = choice.requirement;
+                let _ = writeln!(out, "<h3><code>{}</code></h3>", escape(requirement));
+            }
+            let (name, verdict, seconds) = (escape(&choice.name), choice.verdict, choice.seconds);
+            let (does, like) = (escape(choice.does), escape(choice.as_with));
+            let _ = write!(
+                out,
+                "<details>\n<summary><code>{name}</code>: the command {verdict} after {seconds:.1} s</summary>\n\
+                 <p>{does} As with {like}.</p>\n{}</details>\n",
+                output(choice.output.as_ref())
+            );
+        }
+        out.push_str("</section>\n");
+    }
     if report.refused().next().is_none() {
         return;
     }
-    section(out, "refused", "Lawful servers that were refused");
+    section(out, "refused", "Lawful servers with many choices that were refused");
     for lawful in report.refused() {
         let _ = write!(
             out,
@@ -103,10 +128,14 @@ fn refused(out: &mut String, report: &Report) {
         for choice in &lawful.choices {
             let _ = writeln!(out, "<li><code>{}</code></li>", escape(choice));
         }
-        let output = escape(lawful.output.as_ref().map_or("", Printable::as_str));
-        let _ = write!(out, "</ul>\n<h3>Output</h3>\n<pre class=\"wraps\">{output}</pre>\n</details>\n");
+        let _ = write!(out, "</ul>\n<h3>Output</h3>\n{}</details>\n", output(lawful.output.as_ref()));
     }
     out.push_str("</section>\n");
+}
+
+/// The end of an output.
+fn output(output: Option<&Printable>) -> String {
+    format!("<pre class=\"wraps\">{}</pre>\n", escape(output.map_or("", Printable::as_str)))
 }
 
 /// The beginning of a section, with its heading.
@@ -122,8 +151,9 @@ mod tests {
     #[test]
     fn the_page_names_what_was_missed_and_neutralises_the_output_of_the_command() {
         let page = page(&sample());
-        assert!(page.contains("<li><code>list.limit-default.fifty</code>"), "{page}");
+        assert!(page.contains("<li><code>list.limit-default."), "{page}");
         assert!(page.contains("<dd>1 of 2 noticed</dd>") && page.contains("<dd>1 of 2 wrongly refused</dd>"), "{page}");
+        assert!(page.contains("<h3><code>list.order</code></h3>\n<details>\n<summary><code>list.order."), "{page}");
         assert!(page.contains("&lt;b&gt;expected 20, got 50&lt;/b&gt;") && !page.contains("<b>"), "{page}");
     }
 }

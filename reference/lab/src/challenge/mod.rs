@@ -6,17 +6,17 @@
 
 mod command;
 mod html;
+mod progress;
 mod report;
 mod subject;
 mod words;
 
 use std::collections::VecDeque;
-use std::fs::File;
-use std::io::{IsTerminal, Write};
+use std::fs::{File, OpenOptions};
+use std::io::Write;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use indicatif::{ProgressBar, ProgressStyle};
 use tokio::task::JoinSet;
 
 use crate::config::{ChallengeArgs, ReportFile, ReportFormat};
@@ -26,34 +26,69 @@ use animal_store_reference::cli::Failure;
 use animal_store_reference::clock::Clock;
 use animal_store_reference::{Embedded, EmbeddedOptions};
 use command::{Ended, Suite};
+use progress::Progress;
 use report::{Report, Trial, Verdict};
-use subject::Subject;
+use subject::{Chosen, Subject};
 
 pub(crate) fn run(args: &ChallengeArgs) -> Result<(), Failure> {
-    let mut subjects: VecDeque<Subject> = subject::subjects(args.lawful, &args.fault).map_err(Failure::Usage)?.into();
+    let chosen = Chosen { seeds: args.lawful, choices: &args.choose, faults: &args.fault };
+    let mut subjects: VecDeque<Subject> = chosen.subjects().map_err(Failure::Usage)?.into();
     // Opened before the work, so that no result is lost to a mistyped path.
-    let mut files = Vec::new();
-    for report in &args.report {
-        let file = File::create(&report.path)
-            .map_err(|error| Failure::CannotStart(format!("cannot write {}: {error}", report.path.display())))?;
-        files.push((report, file));
-    }
+    let mut files = args.report.iter().map(Opened::new).collect::<Result<Vec<_>, _>>()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(Failure::cannot_start)?;
-    let report = runtime.block_on(challenge(args, &mut subjects))?;
-    for (ReportFile { format, path }, file) in &mut files {
-        let text = match format {
-            ReportFormat::Json => report.json(),
-            ReportFormat::Html => html::page(&report),
-        };
-        file.write_all(text.as_bytes())
-            .map_err(|error| Failure::CannotStart(format!("cannot write {}: {error}", path.display())))?;
-    }
+    let report = match runtime.block_on(challenge(args, &mut subjects)) {
+        Ok(report) => report,
+        Err(failure) => {
+            files.iter().for_each(Opened::give_up);
+            return Err(failure);
+        }
+    };
+    files.iter_mut().try_for_each(|file| file.write(&report))?;
     print(&report.text())?;
     match report.shortcoming() {
         _ if report.interrupted => Err(Failure::Unfinished("interrupted: the report has what was known".to_owned())),
         Some(shortcoming) => Err(Failure::Failed(shortcoming)),
         None => Ok(()),
     }
+}
+
+/// A file for a report. An earlier report stays in it until there is a new one.
+struct Opened<'a> {
+    report: &'a ReportFile,
+    file: File,
+    is_new: bool,
+}
+
+impl Opened<'_> {
+    fn new(report: &ReportFile) -> Result<Opened<'_>, Failure> {
+        let is_new = !report.path.exists();
+        let file = OpenOptions::new().write(true).create(true).truncate(false).open(&report.path);
+        let file = file.map_err(|error| cannot_write(report, &error))?;
+        Ok(Opened { report, file, is_new })
+    }
+
+    fn write(&mut self, report: &Report) -> Result<(), Failure> {
+        let text = match self.report.format {
+            ReportFormat::Json => report.json(),
+            ReportFormat::Html => html::page(report),
+        };
+        let is_regular = self.file.metadata().is_ok_and(|metadata| metadata.is_file());
+        let emptied = if is_regular { self.file.set_len(0) } else { Ok(()) };
+        let written = emptied.and_then(|()| self.file.write_all(text.as_bytes()));
+        written.map_err(|error| cannot_write(self.report, &error))
+    }
+
+    /// Leaves no empty file where there was none.
+    fn give_up(&self) {
+        if self.is_new {
+            // A file that cannot be removed does no harm.
+            let _ = std::fs::remove_file(&self.report.path);
+        }
+    }
+}
+
+fn cannot_write(report: &ReportFile, error: &std::io::Error) -> Failure {
+    Failure::CannotStart(format!("cannot write {}: {error}", report.path.display()))
 }
 
 /// What all trials share.
@@ -84,7 +119,7 @@ async fn challenge(args: &ChallengeArgs, subjects: &mut VecDeque<Subject>) -> Re
     }
 
     let jobs = args.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(2, usize::from));
-    let bar = progress_bar(subjects.len());
+    let mut progress = Progress::new(subjects.len());
     let mut report = Report::new(bench.suite.line().shown.clone(), args.fast_windows, plan, &plain);
     let mut running = JoinSet::new();
     loop {
@@ -98,9 +133,9 @@ async fn challenge(args: &ChallengeArgs, subjects: &mut VecDeque<Subject>) -> Re
                 None => break,
                 Some(ended) => {
                     let trial = ended.map_err(Failure::failed)??;
-                    bar.inc(1);
-                    bar.set_message(trial.subject.name());
+                    let name = trial.subject.name();
                     report.add(trial);
+                    progress.advance(&name, &report);
                 }
             },
             () = &mut interrupted => {
@@ -111,7 +146,7 @@ async fn challenge(args: &ChallengeArgs, subjects: &mut VecDeque<Subject>) -> Re
             }
         }
     }
-    bar.finish_and_clear();
+    progress.finish();
     report.sort();
     Ok(report)
 }
@@ -132,15 +167,4 @@ async fn trial(bench: Arc<Bench>, subject: Subject) -> Result<Trial, Failure> {
         Ended::TooLate => Verdict::TimedOut,
     };
     Ok(Trial { subject, verdict, took: begun.elapsed(), output })
-}
-
-/// Shown where somebody watches.
-fn progress_bar(length: usize) -> ProgressBar {
-    if !std::io::stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
-    let style = ProgressStyle::with_template("{spinner} [{bar:30}] {pos}/{len}, {eta} left  {wide_msg}");
-    let bar = ProgressBar::new(length as u64).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-    bar.enable_steady_tick(Duration::from_millis(125));
-    bar
 }

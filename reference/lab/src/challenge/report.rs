@@ -1,6 +1,5 @@
 //! What a challenge has shown.
 
-use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 use std::time::Duration;
 
@@ -12,6 +11,9 @@ use animal_store_reference::Plan;
 
 /// The version of the JSON report.
 const SCHEMA: u32 = 1;
+
+/// How many lines of an output the text shows.
+const LAST_LINES: usize = 5;
 
 /// What a suite said about a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -64,12 +66,32 @@ pub(super) struct Report {
     pub(super) interrupted: bool,
     /// How long the suite took for the plain reference.
     pub(super) plain_seconds: f64,
+    /// Lawful servers that make one choice.
+    pub(super) choices: Vec<TriedChoice>,
+    /// Lawful servers of seeds, which make many choices.
     pub(super) lawful: Vec<Lawful>,
     pub(super) faults: Vec<Tried>,
     pub(super) requirements: Vec<Row>,
 }
 
-/// A lawful server that was tried.
+/// A lawful choice that was tried by itself.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct TriedChoice {
+    #[serde(skip)]
+    place: usize,
+    pub(super) name: String,
+    pub(super) requirement: &'static str,
+    pub(super) does: &'static str,
+    pub(super) as_with: &'static str,
+    #[serde(flatten)]
+    pub(super) verdict: Verdict,
+    pub(super) seconds: f64,
+    /// The end of the suite's output, unless it accepted the server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) output: Option<Printable>,
+}
+
+/// A lawful server of a seed that was tried.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Lawful {
     pub(super) seed: u64,
@@ -99,12 +121,14 @@ pub(super) struct Tried {
     pub(super) seconds: f64,
 }
 
-/// A requirement, and how many of its faults were noticed.
-#[derive(Clone, Debug, Serialize)]
+/// A requirement, how many of its faults were noticed, and how many of the choices that it leaves open were refused.
+#[derive(Clone, Debug, Default, Serialize)]
 pub(super) struct Row {
     pub(super) requirement: &'static str,
     pub(super) faults: usize,
     pub(super) noticed: usize,
+    pub(super) choices: usize,
+    pub(super) refused: usize,
 }
 
 impl Report {
@@ -117,6 +141,7 @@ impl Report {
             fast_windows_seconds: fast_windows,
             interrupted: false,
             plain_seconds: seconds(plain.took),
+            choices: Vec::new(),
             lawful: Vec::new(),
             faults: Vec::new(),
             requirements: Vec::new(),
@@ -127,12 +152,22 @@ impl Report {
     pub(super) fn add(&mut self, trial: Trial) {
         let Trial { subject, verdict, took, output } = trial;
         let (accepted, seconds) = (verdict == Verdict::Accepted, seconds(took));
+        let output = (!accepted).then_some(output);
         match subject.kind {
             Kind::Plain => {}
+            Kind::Choice(place) => self.choices.extend(subject.vector.choices.into_iter().map(|choice| TriedChoice {
+                place,
+                name: choice.name(),
+                requirement: choice.requirement(),
+                does: choice.does,
+                as_with: choice.like,
+                verdict,
+                seconds,
+                output: output.clone(),
+            })),
             Kind::Lawful(seed) => {
                 let differs = subject.vector.differing();
                 let choices = differs.map(|choice| choice.name()).collect();
-                let output = (!accepted).then_some(output);
                 self.lawful.push(Lawful { seed, verdict, seconds, choices, output });
             }
             Kind::Fault(place) => self.faults.extend(subject.vector.faults.into_iter().map(|fault| Tried {
@@ -148,19 +183,23 @@ impl Report {
         }
     }
 
-    /// Brings what was added into the order of the lists, and counts by requirement.
+    /// Brings what was added into the order of the lists, and counts by requirement, in the order of the faults.
     pub(super) fn sort(&mut self) {
+        self.choices.sort_by_key(|choice| choice.place);
         self.lawful.sort_by_key(|lawful| lawful.seed);
         self.faults.sort_by_key(|fault| fault.place);
-        let mut rows: BTreeMap<usize, Row> = BTreeMap::new();
+        let mut rows: Vec<Row> = Vec::new();
         for fault in &self.faults {
-            let requirement = fault.breaks[0];
-            let place = self.faults.iter().position(|first| first.breaks[0] == requirement).unwrap_or_default();
-            let row = rows.entry(place).or_insert(Row { requirement, faults: 0, noticed: 0 });
+            let row = row_of(&mut rows, fault.breaks[0]);
             row.faults += 1;
             row.noticed += usize::from(fault.noticed);
         }
-        self.requirements = rows.into_values().collect();
+        for choice in &self.choices {
+            let row = row_of(&mut rows, choice.requirement);
+            row.choices += 1;
+            row.refused += usize::from(choice.verdict != Verdict::Accepted);
+        }
+        self.requirements = rows;
     }
 
     /// The faults that were not noticed.
@@ -168,16 +207,22 @@ impl Report {
         self.faults.iter().filter(|fault| !fault.noticed)
     }
 
-    /// The lawful servers that were not accepted.
+    /// The lawful choices that were not accepted.
+    pub(super) fn refused_choices(&self) -> impl Iterator<Item = &TriedChoice> {
+        self.choices.iter().filter(|choice| choice.verdict != Verdict::Accepted)
+    }
+
+    /// The lawful servers of seeds that were not accepted.
     pub(super) fn refused(&self) -> impl Iterator<Item = &Lawful> {
         self.lawful.iter().filter(|lawful| lawful.verdict != Verdict::Accepted)
     }
 
     /// What the suite did wrong, if anything.
     pub(super) fn shortcoming(&self) -> Option<String> {
-        let (missed, refused) = (self.missed().count(), self.refused().count());
+        let (missed, tried) = (self.missed().count(), self.choices.len() + self.lawful.len());
+        let refused = self.refused_choices().count() + self.refused().count();
         let missed = (missed > 0).then(|| format!("{missed} of {} faults were missed", self.faults.len()));
-        let refused = (refused > 0).then(|| format!("{refused} of {} lawful servers were refused", self.lawful.len()));
+        let refused = (refused > 0).then(|| format!("{refused} of {tried} lawful servers were refused"));
         let parts: Vec<String> = [missed, refused].into_iter().flatten().collect();
         (!parts.is_empty()).then(|| parts.join(", and "))
     }
@@ -200,8 +245,12 @@ impl Report {
         if let Some(seconds) = self.fast_windows_seconds {
             let _ = writeln!(out, "windows           {seconds} s instead of a minute, against the specification");
         }
-        let refused: Vec<&Lawful> = self.refused().collect();
-        let _ = writeln!(out, "lawful servers    {} tried, {} wrongly refused", self.lawful.len(), refused.len());
+        for (what, tried, refused) in [
+            ("lawful choices    ", self.choices.len(), self.refused_choices().count()),
+            ("lawful seeds      ", self.lawful.len(), self.refused().count()),
+        ] {
+            let _ = writeln!(out, "{what}{tried} tried, {refused} wrongly refused");
+        }
         let noticed = self.faults.len() - self.missed().count();
         let _ = writeln!(out, "faults            {} tried, {noticed} noticed", self.faults.len());
         if self.interrupted {
@@ -209,21 +258,12 @@ impl Report {
         }
         let width = self.requirements.iter().map(|row| row.requirement.len()).max().unwrap_or(0).max(11);
         if !self.requirements.is_empty() {
-            let _ = writeln!(out, "\n{:width$}  faults  noticed", "requirement");
+            let _ = writeln!(out, "\n{:width$}  faults  noticed  choices  refused", "requirement");
         }
-        for row in &self.requirements {
-            let _ = writeln!(out, "{:width$}  {:6}  {:7}", row.requirement, row.faults, row.noticed);
+        for Row { requirement, faults, noticed, choices, refused } in &self.requirements {
+            let _ = writeln!(out, "{requirement:width$}  {faults:6}  {noticed:7}  {choices:7}  {refused:7}");
         }
-        if !refused.is_empty() {
-            out.push_str("\nLawful servers that were refused; the JSON report has the output of the command:\n");
-        }
-        for lawful in refused {
-            let _ = writeln!(
-                out,
-                "  animal-lab serve --dev --lawful {}   the command {} after {:.1} s",
-                lawful.seed, lawful.verdict, lawful.seconds
-            );
-        }
+        self.refused_as_text(&mut out);
         if self.missed().next().is_some() {
             out.push_str("\nFaults that were missed; `animal-lab serve --dev --fault NAME` starts such a server:\n");
         }
@@ -231,6 +271,54 @@ impl Report {
             let _ = writeln!(out, "  {}\n      {} ({:.1} s)", fault.name, fault.does, fault.seconds);
         }
         out.into()
+    }
+
+    /// The lawful servers that were refused, choices by their requirements.
+    fn refused_as_text(&self, out: &mut String) {
+        let mut requirement = "";
+        for choice in self.refused_choices() {
+            if requirement.is_empty() {
+                out.push_str(
+                    "\nLawful choices that were refused; `animal-lab serve --dev --choose NAME` starts such a server:\n",
+                );
+            }
+            if requirement != choice.requirement {
+                requirement = choice.requirement;
+                let _ = writeln!(out, "  {requirement}");
+            }
+            let _ = writeln!(out, "    {}\n      {}", choice.name, choice.does);
+            ending(out, choice.verdict, choice.seconds, choice.output.as_ref());
+        }
+        if self.refused().next().is_some() {
+            out.push_str(
+                "\nLawful servers that make many choices and were refused; the JSON report names the choices:\n",
+            );
+        }
+        for lawful in self.refused() {
+            let _ = writeln!(out, "  animal-lab serve --dev --lawful {}", lawful.seed);
+            ending(out, lawful.verdict, lawful.seconds, lawful.output.as_ref());
+        }
+    }
+}
+
+/// The row of a requirement, which is added where there is none.
+fn row_of<'a>(rows: &'a mut Vec<Row>, requirement: &'static str) -> &'a mut Row {
+    let place = rows.iter().position(|row| row.requirement == requirement).unwrap_or_else(|| {
+        rows.push(Row { requirement, ..Row::default() });
+        rows.len() - 1
+    });
+    &mut rows[place]
+}
+
+/// How the command ended, with the last lines of its output.
+fn ending(out: &mut String, verdict: Verdict, seconds: f64, output: Option<&Printable>) {
+    let lines: Vec<&str> =
+        output.map_or("", Printable::as_str).lines().filter(|line| !line.trim().is_empty()).collect();
+    let last = &lines[lines.len().saturating_sub(LAST_LINES)..];
+    let colon = if last.is_empty() { "." } else { "; the last lines of its output:" };
+    let _ = writeln!(out, "      the command {verdict} after {seconds:.1} s{colon}");
+    for line in last {
+        let _ = writeln!(out, "      | {line}");
     }
 }
 
@@ -240,20 +328,25 @@ fn seconds(time: Duration) -> f64 {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use super::super::subject::subjects;
+    use super::super::subject::Chosen;
     use super::*;
 
     fn trial(subject: Subject, verdict: Verdict) -> Trial {
         Trial { subject, verdict, took: Duration::from_millis(1_500), output: "<b>expected 20, got 50</b>".into() }
     }
 
-    /// A report on two lawful servers, one refused, and the faults of the page size, of which one is missed.
+    /// A report on two choices and two seeds, one of each refused, and the faults of the page size, of which one is missed.
     pub(in super::super) fn sample() -> Report {
         let command = "./suite --url {url} 'a b'".into();
         let plain = trial(Subject::plain(), Verdict::Accepted);
         let mut report = Report::new(command, Some(5), Plan::Free, &plain);
-        let subjects = subjects(2, &["list.limit-default".to_owned()]).expect("servers");
-        let verdicts = [Verdict::Accepted, Verdict::Refused { code: 1 }, Verdict::Accepted, Verdict::TimedOut];
+        let patterns = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        let choices = patterns(&["list.order.random", "list.order.by-name"]);
+        let faults = patterns(&["list.limit-default.fifty", "list.limit-default.ten"]);
+        let subjects = Chosen { seeds: 2, choices: &choices, faults: &faults }.subjects().expect("servers");
+        let refused = Verdict::Refused { code: 1 };
+        let verdicts = [Verdict::Accepted, refused, Verdict::Accepted, refused, Verdict::Accepted, Verdict::TimedOut];
+        assert_eq!(subjects.len(), verdicts.len());
         for (subject, verdict) in subjects.into_iter().zip(verdicts).rev() {
             report.add(trial(subject, verdict));
         }
@@ -263,18 +356,37 @@ pub(super) mod tests {
 
     #[test]
     fn the_text_counts_and_names_what_was_missed_and_what_was_wrongly_refused() {
-        let text = sample().text().to_string();
+        let report = sample();
+        let refused = &report.refused_choices().next().expect("a choice").name;
+        let missed = &report.missed().next().expect("a fault").name;
+        let noticed = &report.faults.iter().find(|fault| fault.noticed).expect("a fault").name;
+        let text = report.text().to_string();
         for part in [
             "./suite --url {url} 'a b'",
-            "2 tried, 1 wrongly refused",
+            "lawful choices    2 tried, 1 wrongly refused",
+            "lawful seeds      2 tried, 1 wrongly refused",
             "2 tried, 1 noticed",
             "5 s instead of a minute",
-            "--lawful 2   the command fails with exit code 1",
-            "  list.limit-default.fifty\n",
+            "list.limit-default       2        1        0        0\n",
+            "list.order               0        0        2        1\n",
+            &format!("  list.order\n    {refused}\n"),
+            "--lawful 2\n      the command fails with exit code 1 after 1.5 s; the last lines of its output:\n      | <b>expected",
+            &format!("  {missed}\n"),
         ] {
             assert!(text.contains(part), "{part} is not in:\n{text}");
         }
-        assert!(!text.contains("list.limit-default.ten"), "it was noticed, if only by taking for ever");
+        assert!(!text.contains(&format!("  {noticed}\n")), "it was noticed, if only by taking for ever");
+    }
+
+    #[test]
+    fn of_a_long_output_the_text_shows_the_last_lines() {
+        let mut text = String::new();
+        let output = (1..=9).map(|number| format!("line {number}\n\n")).collect::<String>().into();
+        ending(&mut text, Verdict::Crashed, 1.0, Some(&output));
+        assert!(text.contains("| line 5\n") && text.contains("| line 9\n") && !text.contains("line 4"), "{text}");
+        text.clear();
+        ending(&mut text, Verdict::Crashed, 1.0, None);
+        assert_eq!(text, "      the command is ended by a signal after 1.0 s.\n");
     }
 
     #[test]
@@ -288,9 +400,10 @@ pub(super) mod tests {
     fn the_shortcoming_counts_both_kinds_and_a_perfect_suite_has_none() {
         let mut report = sample();
         let shortcoming = report.shortcoming();
-        assert_eq!(shortcoming.as_deref(), Some("1 of 2 faults were missed, and 1 of 2 lawful servers were refused"));
+        assert_eq!(shortcoming.as_deref(), Some("1 of 2 faults were missed, and 2 of 4 lawful servers were refused"));
         report.faults.retain(|fault| fault.noticed);
         report.lawful.retain(|lawful| lawful.verdict == Verdict::Accepted);
+        report.choices.retain(|choice| choice.verdict == Verdict::Accepted);
         assert_eq!(report.shortcoming(), None);
     }
 
@@ -299,6 +412,11 @@ pub(super) mod tests {
         let json: serde_json::Value = serde_json::from_str(&sample().json()).expect("JSON");
         assert_eq!(json["lawful"][1]["verdict"], "refused");
         assert_eq!(json["lawful"][1]["code"], 1);
+        assert_eq!(
+            (&json["choices"][1]["verdict"], &json["choices"][1]["requirement"]),
+            (&"refused".into(), &"list.order".into())
+        );
+        assert_eq!((&json["requirements"][1]["choices"], &json["requirements"][1]["refused"]), (&2.into(), &1.into()));
         assert_eq!(json["faults"][1]["verdict"], "timed-out");
         assert_eq!(json["requirements"][0]["requirement"], "list.limit-default");
         assert_eq!(json["requirements"][0]["noticed"], 1);

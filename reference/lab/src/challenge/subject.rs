@@ -1,5 +1,6 @@
 //! The servers that a suite is tried with.
 
+use crate::choices::{Choice, Maker, choices};
 use crate::faults::faults;
 use crate::pattern::begins;
 use crate::vector::{Vector, Wish};
@@ -20,6 +21,8 @@ pub(super) enum Kind {
     Plain,
     /// Another lawful server, of a seed.
     Lawful(u64),
+    /// One that makes one choice, or that something happens to: its place in the list of choices.
+    Choice(usize),
     /// A broken one: its place in the list of faults.
     Fault(usize),
 }
@@ -32,50 +35,87 @@ impl Subject {
 
     /// What it is called.
     pub(super) fn name(&self) -> String {
-        match (&self.kind, self.vector.faults.first()) {
-            (Kind::Lawful(seed), _) => format!("seed {seed}"),
-            (_, Some(fault)) => fault.name.clone(),
+        match (&self.kind, self.vector.choices.first(), self.vector.faults.first()) {
+            (Kind::Lawful(seed), ..) => format!("seed {seed}"),
+            (_, Some(choice), _) => choice.name(),
+            (_, _, Some(fault)) => fault.name.clone(),
             _ => "the plain reference".to_owned(),
         }
     }
 }
 
-/// This many lawful servers, and one for each fault that a pattern names; all without a pattern.
-pub(super) fn subjects(lawful: u64, patterns: &[String]) -> Result<Vec<Subject>, String> {
-    let mut subjects = Vec::new();
-    for seed in 1..=lawful {
-        let wish = Wish { lawful: Some(seed), ..Wish::default() };
-        let vector = Vector::new(&wish).map_err(|error| error.to_string())?;
-        subjects.push(Subject { kind: Kind::Lawful(seed), vector });
-    }
-    let all = faults();
-    for pattern in patterns {
-        if !all.iter().any(|fault| begins(pattern, &fault.name)) {
-            return Err(format!("no fault matches `{pattern}`: `animal-lab faults` lists all"));
+/// Which servers a suite is tried with: those that the patterns name, or all without any.
+#[derive(Debug, Default)]
+pub(super) struct Chosen<'a> {
+    /// How many servers that make many choices at once.
+    pub(super) seeds: u64,
+    /// Of choices, each by itself.
+    pub(super) choices: &'a [String],
+    /// Of faults.
+    pub(super) faults: &'a [String],
+}
+
+impl Chosen<'_> {
+    /// The servers: lawful ones first.
+    pub(super) fn subjects(&self) -> Result<Vec<Subject>, String> {
+        let mut subjects = Vec::new();
+        let choices: Vec<Choice> = choices().into_iter().filter(|choice| choice.maker != Maker::Reference).collect();
+        for place in self.named(self.choices, "choice", &choices.iter().map(Choice::name).collect::<Vec<_>>())? {
+            let vector = Vector { choices: vec![choices[place]], ..Vector::default() };
+            subjects.push(Subject { kind: Kind::Choice(place), vector });
         }
-    }
-    for (place, fault) in all.into_iter().enumerate() {
-        if patterns.is_empty() || patterns.iter().any(|pattern| begins(pattern, &fault.name)) {
-            subjects.push(Subject {
-                kind: Kind::Fault(place),
-                vector: Vector { faults: vec![fault], ..Vector::default() },
-            });
+        for seed in 1..=self.seeds {
+            let wish = Wish { lawful: Some(seed), ..Wish::default() };
+            let vector = Vector::new(&wish).map_err(|error| error.to_string())?;
+            subjects.push(Subject { kind: Kind::Lawful(seed), vector });
         }
+        let faults = faults();
+        for place in
+            self.named(self.faults, "fault", &faults.iter().map(|fault| fault.name.clone()).collect::<Vec<_>>())?
+        {
+            let vector = Vector { faults: vec![faults[place].clone()], ..Vector::default() };
+            subjects.push(Subject { kind: Kind::Fault(place), vector });
+        }
+        Ok(subjects)
     }
-    Ok(subjects)
+
+    /// The places of the names that one of the patterns names; of all where there is no pattern of either kind.
+    fn named(&self, patterns: &[String], kind: &str, names: &[String]) -> Result<Vec<usize>, String> {
+        let names = || names.iter().enumerate();
+        if let Some(none) = patterns.iter().find(|pattern| !names().any(|(_, name)| begins(pattern, name))) {
+            return Err(format!("no {kind} matches `{none}`: `animal-lab {kind}s` lists all"));
+        }
+        let all = self.choices.is_empty() && self.faults.is_empty();
+        let is_named = |name: &str| all || patterns.iter().any(|pattern| begins(pattern, name));
+        Ok(names().filter(|(_, name)| is_named(name)).map(|(place, _)| place).collect())
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn names(seeds: u64, choices: &[&str], faults: &[&str]) -> Result<Vec<String>, String> {
+        let owned = |patterns: &[&str]| patterns.iter().map(|pattern| (*pattern).to_owned()).collect::<Vec<_>>();
+        let subjects = Chosen { seeds, choices: &owned(choices), faults: &owned(faults) }.subjects()?;
+        Ok(subjects.iter().map(Subject::name).collect())
+    }
+
     #[test]
-    fn a_pattern_that_names_no_fault_is_refused() {
-        assert!(subjects(0, &["lsit".to_owned()]).is_err());
-        let chosen = subjects(2, &["list.limit-default".to_owned()]).expect("servers");
-        assert_eq!(chosen.iter().filter(|subject| matches!(subject.kind, Kind::Lawful(_))).count(), 2);
-        assert!(
-            chosen.len() > 2 && chosen[2..].iter().all(|subject| subject.name().starts_with("list.limit-default."))
-        );
+    fn a_pattern_that_names_nothing_is_refused() {
+        assert!(names(0, &[], &["lsit"]).is_err_and(|error| error.contains("no fault matches `lsit`")));
+        assert!(names(0, &["lsit"], &[]).is_err_and(|error| error.contains("no choice matches `lsit`")));
+    }
+
+    #[test]
+    fn patterns_of_either_kind_leave_out_what_they_do_not_name() {
+        let chosen = names(2, &["list.order.by-name"], &["list.limit-default.f"]).expect("servers");
+        assert_eq!(chosen, ["list.order.by-name", "seed 1", "seed 2", "list.limit-default.fifty"]);
+        assert_eq!(names(0, &["list.order.by-name"], &[]).expect("servers").len(), 1);
+        let all = names(0, &[], &[]).expect("servers");
+        for name in ["list.order.random", "list.limit-default.fifty"] {
+            assert!(all.iter().any(|one| one == name), "{name}");
+        }
+        assert!(!all.iter().any(|one| one == "list.order.newest-first"), "the plain reference does that");
     }
 }

@@ -127,6 +127,77 @@ fn a_report_shows_the_command_line_without_secrets_and_without_what_acts_on_a_te
 }
 
 #[test]
+#[ignore = "a suite for the tests below"]
+fn suite_that_expects_an_order() {
+    let (address, key) = server_under_test();
+    for name in ["Rex", "Ada", "Mia"] {
+        let body = format!(r#"{{"name":"{name}","categoryId":1}}"#);
+        ask(&address, "POST", "/v1/pets", &key, Some(("application/json", body.as_bytes())));
+    }
+    let list = ask(&address, "GET", "/v1/pets", &key, None).json();
+    assert_eq!(list[0]["name"], "Mia", "the newest first");
+}
+
+#[test]
+fn each_lawful_choice_is_tried_by_itself_and_a_refused_one_is_shown_with_the_last_lines() {
+    let folder = Folder::new();
+    let json = folder.path().join("a.json");
+    let report = format!("json={}", json.display());
+    let args =
+        ["--lawful", "0", "--choose", "list.order.by-name", "--choose", "list.order.oldest", "--report", &report];
+    let (code, stdout, stderr) = run(&args, "suite_that_expects_an_order");
+    assert_eq!(code, Some(1), "{stdout}{stderr}");
+    assert!(stderr.contains("2 of 2 lawful servers were refused"), "{stderr}");
+    assert!(stdout.contains("  list.order\n    list.order."), "{stdout}");
+    assert!(stdout.contains("the last lines of its output:\n") && stdout.contains("      | "), "{stdout}");
+    assert!(stdout.contains("test result: FAILED"), "{stdout}");
+    let read: serde_json::Value = serde_json::from_slice(&std::fs::read(&json).expect("a report")).expect("JSON");
+    assert_eq!(
+        read["requirements"],
+        serde_json::json!([
+            {"requirement": "list.order", "faults": 0, "noticed": 0, "choices": 2, "refused": 2}
+        ])
+    );
+    assert_eq!((&read["choices"][0]["verdict"], &read["faults"]), (&"refused".into(), &serde_json::json!([])));
+}
+
+#[test]
+fn progress_is_shown_without_a_terminal() {
+    let output =
+        crate::support::program(&["challenge", "--lawful", "2", "--fault", "list.limit-default.f", "--", "true"]);
+    let stderr = String::from_utf8(output.stderr).expect("text");
+    assert!(stderr.contains("3 of 3 servers tried: 1 faults missed, 0 lawful servers refused\n"), "{stderr}");
+}
+
+#[test]
+fn an_earlier_report_stays_where_a_challenge_cannot_start() {
+    let folder = Folder::new();
+    let (earlier, new) = (folder.path().join("a.json"), folder.path().join("b.json"));
+    std::fs::write(&earlier, "an earlier report, which is longer than a new one ".repeat(200)).expect("written");
+    let before = std::fs::read_to_string(&earlier).expect("a report");
+    let reports = [&earlier, &new].map(|path| format!("json={}", path.display()));
+    let args = ["challenge", "--fault", "list.limit-default.fifty", "--lawful", "0"];
+    let args = [&args[..], &["--report", &reports[0], "--report", &reports[1], "--"]].concat();
+    for (command, code) in [("./no-such-suite", 3), ("false", 1)] {
+        let output = crate::support::program(&[&args[..], &[command]].concat());
+        assert_eq!(output.status.code(), Some(code), "{output:?}");
+        assert_eq!(std::fs::read_to_string(&earlier).expect("a report"), before, "{command}");
+        assert!(!new.exists(), "{command} leaves an empty report");
+    }
+    crate::support::program(&[&args[..], &["true"]].concat());
+    for path in [earlier, new] {
+        let read = std::fs::read(path).expect("a report");
+        assert!(serde_json::from_slice::<serde_json::Value>(&read).is_ok(), "{}", String::from_utf8_lossy(&read));
+    }
+}
+
+#[test]
+fn more_lawful_servers_than_anybody_waits_for_are_a_usage_error() {
+    let output = crate::support::program(&["challenge", "--lawful", "1001", "--", "true"]);
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+}
+
+#[test]
 fn a_pattern_without_a_fault_and_a_command_that_is_missing_are_usage_errors() {
     let (code, _, stderr) = run(&["--fault", "lsit"], "suite_of_page_sizes");
     assert_eq!(code, Some(2), "{stderr}");
