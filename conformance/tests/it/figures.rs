@@ -26,7 +26,7 @@ fn figures(matrix: &str) -> String {
          | lawful choices, one at a time | {} | none is accused, also strictly |\n\n\
          | requirement | level | saboteurs that target it | saboteurs that it catches |\n|---|---|---|---|\n",
         faults.len(),
-        choices().iter().filter(|choice| choice.maker != Maker::Reference).count(),
+        choices().iter().filter(|choice| !matches!(choice.maker, Maker::Reference | Maker::Intermediary)).count(),
     );
     for requirement in catalogue().of(Party::Server).filter(|requirement| requirement.level != Level::Open) {
         let id = requirement.id.as_str();

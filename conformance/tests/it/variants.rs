@@ -50,7 +50,8 @@ pub(crate) fn trials() -> Vec<Trial> {
             )
         }
     };
-    let differs = |choice: &Choice| choice.maker != Maker::Reference;
+    // The judge does not know yet what intermediaries may do to single requests and to responses.
+    let differs = |choice: &Choice| !matches!(choice.maker, Maker::Reference | Maker::Intermediary);
     let free = choices().into_iter().filter(differs).map(alone(Plan::Free));
     let of_limits = || LIMITS.iter().chain(ANONYMOUS).copied().filter(differs);
     let pro = of_limits().map(alone(Plan::Pro));

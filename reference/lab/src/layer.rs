@@ -18,6 +18,8 @@ pub struct Layer {
     pub(super) before: Option<Arc<Before>>,
     pub(super) takes: Duration,
     pub(super) after: Option<Arc<After>>,
+    /// Whether it stands around all layers that do not say so.
+    pub(super) outermost: bool,
     /// The requests that it sees, if not all.
     pub(super) draw: Option<Draw>,
 }
@@ -28,6 +30,7 @@ impl fmt::Debug for Layer {
             .field("before", &self.before.is_some())
             .field("takes", &self.takes)
             .field("after", &self.after.is_some())
+            .field("outermost", &self.outermost)
             .field("draw", &self.draw)
             .finish()
     }

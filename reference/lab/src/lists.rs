@@ -47,10 +47,10 @@ fn choices_text(choices: &[Choice]) -> String {
         let mark = match choice.maker {
             Maker::Reference => '*',
             Maker::Others => ' ',
-            Maker::Circumstance => '-',
+            Maker::Circumstance | Maker::Intermediary => '-',
         };
         let _ = write!(out, "\n{mark} {}\n    {}\n", choice.name(), choice.does);
-        if choice.maker == Maker::Others {
+        if matches!(choice.maker, Maker::Others | Maker::Intermediary) {
             let _ = writeln!(out, "    As with {}.", choice.like);
         }
     }
@@ -81,6 +81,7 @@ fn choice_json(choice: &Choice) -> Value {
             Maker::Reference => "reference",
             Maker::Others => "others",
             Maker::Circumstance => "circumstance",
+            Maker::Intermediary => "intermediary",
         },
     })
 }

@@ -193,7 +193,7 @@ impl Vector {
         self.choices.iter().filter(|choice| choice.maker != Maker::Reference)
     }
 
-    /// The server: the faults stand around the choices.
+    /// The server: the faults stand around the choices, and intermediaries around all.
     #[must_use]
     pub fn variation(&self) -> Variation {
         let lawful = Build::new(&self.choices).finish();
@@ -208,6 +208,7 @@ impl Vector {
             whole.setting.counts_in_layer |= setting.counts_in_layer;
         }
         whole.layers.extend(lawful.layers);
+        whole.layers.sort_by_key(|layer| !layer.outermost);
         whole
     }
 }
@@ -298,6 +299,22 @@ mod tests {
         );
         assert!(message(&[], &["list.limit-default.fifty@2"]).contains("`2` is no rate"));
         assert!(message(&[], &["list.limit-default.fifti@0.5"]).contains("`list.limit-default.fifty`"));
+    }
+
+    #[test]
+    fn what_stands_between_client_and_server_stands_around_all_else() {
+        let chosen = vector(
+            Some(7),
+            &["service.json.gzip-in-spite-of-identity", "list.order.random"],
+            &["list.limit-default.fifty"],
+        );
+        let layers = chosen.expect("a vector").variation().layers;
+        let outermost: Vec<bool> = layers.iter().map(|layer| layer.outermost).collect();
+        assert!(outermost.len() > 2 && outermost[0] && !outermost[1..].contains(&true), "{outermost:?}");
+        for seed in 0..50 {
+            let chosen = vector(Some(seed), &[], &[]).expect("a vector");
+            assert!(chosen.choices.iter().all(|choice| choice.maker != Maker::Intermediary), "seed {seed}");
+        }
     }
 
     #[test]

@@ -142,7 +142,11 @@ struct Coverage {
 }
 
 fn coverage(seeds: &[u64], drawn: Drawn) -> Coverage {
-    let is_drawn = |choice: &Choice| choice.maker != Maker::Circumstance || drawn == Drawn::ChoicesAndCircumstances;
+    let is_drawn = |choice: &Choice| match choice.maker {
+        Maker::Reference | Maker::Others => true,
+        Maker::Circumstance => drawn == Drawn::ChoicesAndCircumstances,
+        Maker::Intermediary => false,
+    };
     let table: Vec<Choice> = choices().into_iter().filter(is_drawn).collect();
     let mut all = 0;
     for (at, one) in table.iter().enumerate() {

@@ -13,6 +13,7 @@ mod anonymous;
 mod answers;
 mod bodies;
 mod connections;
+mod intermediaries;
 mod limits;
 mod view;
 
@@ -46,6 +47,8 @@ pub enum Maker {
     Others,
     /// Nobody: it happens to a server, such as the time of day. A seed leaves it out.
     Circumstance,
+    /// What stands between client and server, such as a gateway. A seed leaves it out.
+    Intermediary,
 }
 
 /// One lawful choice.
@@ -103,11 +106,30 @@ const fn circumstance(axis: &'static str, short: &'static str, does: &'static st
     Choice { axis, short, does, like: "any server in use", maker: Maker::Circumstance, make }
 }
 
+/// What stands between client and server does.
+const fn between(
+    axis: &'static str,
+    short: &'static str,
+    does: &'static str,
+    like: &'static str,
+    make: fn(&mut Build),
+) -> Choice {
+    Choice { axis, short, does, like, maker: Maker::Intermediary, make }
+}
+
 /// Every choice, those on one axis in a row.
 #[must_use]
 pub fn choices() -> Vec<Choice> {
-    [animals::CHOICES, anonymous::CHOICES, answers::CHOICES, bodies::CHOICES, connections::CHOICES, limits::CHOICES]
-        .concat()
+    [
+        animals::CHOICES,
+        anonymous::CHOICES,
+        answers::CHOICES,
+        bodies::CHOICES,
+        connections::CHOICES,
+        intermediaries::CHOICES,
+        limits::CHOICES,
+    ]
+    .concat()
 }
 
 /// The choices by their axes, in the order of the table.
@@ -135,7 +157,8 @@ pub enum Drawn {
 #[must_use]
 pub fn lawful(seed: u64, drawn: Drawn) -> Vec<Choice> {
     let mut vector = Vec::new();
-    for choices in axes() {
+    for mut choices in axes() {
+        choices.retain(|choice| choice.maker != Maker::Intermediary);
         let random = draw(seed, choices[0].axis);
         let is_circumstance = choices[0].maker == Maker::Circumstance;
         let options = choices.len() as u64 + u64::from(is_circumstance);
@@ -162,6 +185,11 @@ impl Build {
 
     fn layer(&mut self, layer: Layer) {
         self.layers.push(layer);
+    }
+
+    /// Adds a layer that stands around all others, faults among them.
+    fn between(&mut self, layer: Layer) {
+        self.layers.push(Layer { outermost: true, ..layer });
     }
 
     fn inside(&mut self, layer: Layer) {
@@ -193,6 +221,7 @@ impl Build {
         }
         self.layers.extend(self.inside);
         self.layers.extend(self.view.layers());
+        self.layers.sort_by_key(|layer| !layer.outermost);
         Variation { setting: self.setting, layers: self.layers }
     }
 }
@@ -213,7 +242,8 @@ mod tests {
         for axis in axes() {
             let makers: Vec<Maker> = axis.iter().map(|choice| choice.maker).collect();
             let is_circumstance = makers.iter().all(|maker| *maker == Maker::Circumstance);
-            let has_plain = makers[0] == Maker::Reference && makers[1..].iter().all(|maker| *maker == Maker::Others);
+            let others = |other: Maker| makers[1..].iter().all(|maker| *maker == other);
+            let has_plain = makers[0] == Maker::Reference && (others(Maker::Others) || others(Maker::Intermediary));
             assert!(is_circumstance || has_plain && makers.len() > 1, "{}: {makers:?}", axis[0].axis);
         }
     }
@@ -230,7 +260,7 @@ mod tests {
             let axes: HashSet<&str> = vector.iter().map(Choice::axis).collect();
             assert_eq!(axes.len(), vector.len(), "seed {seed} makes two choices on one axis");
         }
-        for choice in choices() {
+        for choice in choices().into_iter().filter(|choice| choice.maker != Maker::Intermediary) {
             assert!(drawn.contains(&choice.name()), "no seed makes {}", choice.name());
         }
     }

@@ -1,6 +1,10 @@
 //! Other lawful servers and broken ones, from the command line.
 
-use crate::support::{Folder, Server, program};
+use std::io::{Read, Write};
+
+use flate2::read::GzDecoder;
+
+use crate::support::{Folder, Server, connect, program};
 
 /// The key of a plan that `--dev` printed.
 fn key(server: &Server, plan: &str) -> String {
@@ -62,6 +66,80 @@ fn a_fault_with_a_rate_shows_in_some_requests_which_are_the_same_in_each_run() {
     let shown = first.iter().filter(|is_lawful| !**is_lawful).count();
     assert!((4..25).contains(&shown), "{first:?}");
     assert_eq!(first, lawful());
+}
+
+/// What comes back on one connection for this many requests for a list, until it ends; the bytes of each answer.
+fn on_one_connection(choice: &str, requests: usize) -> Vec<Vec<u8>> {
+    let key = "a-key-of-tests";
+    let server = Server::start(&[
+        "--db",
+        ":memory:",
+        "--key",
+        &format!("enterprise={key}"),
+        "--choose",
+        choice,
+        "--now",
+        "2030-01-01T12:00:00Z",
+    ]);
+    let mut stream = connect(&server.address);
+    let mut answers = Vec::new();
+    for _ in 0..requests {
+        let request = format!(
+            "GET /v1/pets HTTP/1.1\r\nHost: x\r\nAccept-Encoding: identity\r\nAuthorization: Bearer {key}\r\n\r\n"
+        );
+        stream.write_all(request.as_bytes()).expect("sent");
+        let mut answer = Vec::new();
+        let mut byte = [0];
+        while !answer.ends_with(b"\r\n\r\n") && stream.read(&mut byte).is_ok_and(|read| read == 1) {
+            answer.push(byte[0]);
+        }
+        let head = String::from_utf8_lossy(&answer).into_owned();
+        let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")?.parse().ok()).unwrap_or(0);
+        let mut body = vec![0; length];
+        stream.read_exact(&mut body).expect("a body");
+        answers.push([answer, body].concat());
+    }
+    answers
+}
+
+#[test]
+fn an_intermediary_closes_a_kept_connection_before_the_first_byte_of_a_response() {
+    let answers = on_one_connection("service.complete-answer.closed-silently", 6);
+    assert!(answers[..5].iter().all(|answer| answer.starts_with(b"HTTP/1.1 200") && answer.ends_with(b"[]")));
+    assert_eq!(answers[5], b"");
+}
+
+#[test]
+fn an_intermediary_compresses_and_says_so_whatever_was_asked_for() {
+    let answers = on_one_connection("service.json.gzip-in-spite-of-identity", 1);
+    let text = String::from_utf8_lossy(&answers[0]);
+    assert!(text.contains("content-encoding: gzip"), "{text}");
+    let body = answers[0].windows(4).position(|bytes| bytes == b"\r\n\r\n").expect("a head") + 4;
+    let mut read = String::new();
+    GzDecoder::new(&answers[0][body..]).read_to_string(&mut read).expect("gzip");
+    assert_eq!(read, "[]");
+}
+
+#[test]
+fn an_intermediary_answers_one_request_in_the_place_of_the_server() {
+    for (choice, status) in [("one-502", "502"), ("one-503", "503"), ("one-407", "407")] {
+        let answers = on_one_connection(&format!("service.complete-answer.{choice}"), 38);
+        for (at, answer) in answers.iter().enumerate() {
+            let text = String::from_utf8_lossy(answer);
+            let is_own = at != 36;
+            assert_eq!(text.starts_with("HTTP/1.1 200"), is_own, "{choice} {at}: {text}");
+            assert_eq!(text.contains("x-ratelimit-limit"), is_own, "{choice} {at}: {text}");
+            assert!(is_own || text.starts_with(&format!("HTTP/1.1 {status}")), "{text}");
+        }
+    }
+}
+
+#[test]
+fn an_intermediary_writes_the_date_of_another_clock() {
+    let answers = on_one_connection("headers.reset-time.date-of-a-gateway", 1);
+    let text = String::from_utf8_lossy(&answers[0]);
+    assert!(text.contains("date: Tue, 01 Jan 2030 12:02:0"), "{text}");
+    assert!(text.contains("x-ratelimit-reset: 1893499260"), "{text}");
 }
 
 #[test]
