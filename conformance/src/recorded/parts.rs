@@ -6,7 +6,7 @@ use animal_store_rules::catalogue::scope::Side;
 use animal_store_rules::trace::exchange::Exchange;
 use animal_store_rules::trace::json::{MAX_VALUES, count_values};
 use animal_store_rules::trace::knowledge::Extent;
-use animal_store_rules::trace::recording::Head;
+use animal_store_rules::trace::recording::{Head, har};
 use animal_store_rules::trace::{Context, Trace};
 
 use super::conclusion::Conclusion;
@@ -37,13 +37,15 @@ pub(super) struct Parts<'c> {
     pending: Vec<Exchange>,
     bytes: usize,
     is_divided: bool,
+    /// Whether another program recorded it.
+    is_foreign: bool,
     /// How much the present part is, where the recording says so.
     extent: Option<Extent>,
 }
 
 impl<'c> Parts<'c> {
     pub(super) fn new(conclusion: &'c mut Conclusion) -> Parts<'c> {
-        Parts { conclusion, pending: Vec::new(), bytes: 0, is_divided: false, extent: None }
+        Parts { conclusion, pending: Vec::new(), bytes: 0, is_divided: false, is_foreign: false, extent: None }
     }
 
     pub(super) fn conclusion(&mut self) -> &mut Conclusion {
@@ -65,6 +67,7 @@ impl<'c> Parts<'c> {
             let side = head.and_then(|head| side_of(&head.options)).unwrap_or(Side::Server);
             self.conclusion.side_or(side);
         }
+        self.is_foreign = head.is_none();
         if let Some(begins) = exchange.known.begins {
             if !self.pending.is_empty() {
                 let context = context(self)?;
@@ -103,7 +106,11 @@ impl<'c> Parts<'c> {
             None => context.extent,
         };
         if !self.pending.is_empty() {
-            let trace = self.conclusion.sample(context, std::mem::take(&mut self.pending));
+            let mut exchanges = std::mem::take(&mut self.pending);
+            if self.is_foreign {
+                har::withhold_lost(&mut exchanges);
+            }
+            let trace = self.conclusion.sample(context, exchanges);
             self.bytes = 0;
             let _added = self.conclusion.add(trace);
         }

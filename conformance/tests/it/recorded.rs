@@ -183,3 +183,120 @@ fn a_file_that_cannot_be_read_to_its_end_is_not_judged() {
     assert!(error("d.har", r#"{"log":{"entries":[]}}"#).contains("no request to an Animal Store"));
     assert!(judge(&[folder.path().join("none")], &Terms::default()).is_err());
 }
+
+/// Recordings of lawful servers by real recorders, and in shapes that exporters give them: `fixtures/archives/lawful`.
+fn lawful_archives() -> Vec<PathBuf> {
+    let folder =
+        Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace").join("fixtures/archives/lawful");
+    let mut files: Vec<PathBuf> =
+        folder.read_dir().expect("a folder").map(|entry| entry.expect("an entry").path()).collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn recordings_of_lawful_servers_accuse_nobody() {
+    let mut table = String::new();
+    for file in lawful_archives() {
+        let name = file.file_stem().expect("a name").to_string_lossy().into_owned();
+        let row = match judge(std::slice::from_ref(&file), &Terms::default()) {
+            Ok(report) => {
+                assert_eq!(crate::broken(&report), Vec::<String>::new(), "{name}");
+                let held = report.requirements.iter().filter(|requirement| requirement.status == Status::Pass).count();
+                let left_out = report.notes.iter().find_map(|note| note.split("left out: ").nth(1));
+                format!("{name}: {held} held; left out: {}", left_out.unwrap_or("nothing"))
+            }
+            Err(error) => format!("{name}: {}", error.to_string().rsplit(": ").next().unwrap_or_default()),
+        };
+        table.push_str(&row);
+        table.push('\n');
+    }
+    crate::support::check("lawful_archives", &table);
+}
+
+/// Changes a member of an archive.
+type Deform = fn(&mut serde_json::Value);
+
+/// What happens to a member of an archive.
+const DEFORMATIONS: [(&str, Deform); 6] = [
+    ("null", |value| *value = serde_json::Value::Null),
+    ("emptied", |value| {
+        *value = match value {
+            serde_json::Value::String(_) => "".into(),
+            serde_json::Value::Array(_) => serde_json::json!([]),
+            serde_json::Value::Object(_) => serde_json::json!({}),
+            _ => 0.into(),
+        };
+    }),
+    ("redacted", |value| *value = "[redacted]".into()),
+    ("as text", |value| {
+        if !value.is_string() {
+            *value = value.to_string().into();
+        }
+    }),
+    ("halved", |value| match value {
+        serde_json::Value::String(text) => {
+            *value = text.chars().take(text.chars().count() / 2).collect::<String>().into();
+        }
+        serde_json::Value::Array(items) => items.truncate(items.len() / 2),
+        _ => {}
+    }),
+    ("rounded", |value| {
+        if let Some(number) = value.as_f64() {
+            *value = number.round().into();
+        }
+    }),
+];
+
+/// The members of an entry, as JSON pointers.
+fn pointers(value: &serde_json::Value, at: &str, found: &mut Vec<String>) {
+    let children: Vec<(String, &serde_json::Value)> = match value {
+        serde_json::Value::Object(members) => members.iter().map(|(name, value)| (name.clone(), value)).collect(),
+        serde_json::Value::Array(items) => {
+            items.iter().enumerate().map(|(at, value)| (at.to_string(), value)).collect()
+        }
+        _ => Vec::new(),
+    };
+    for (name, child) in children {
+        let path = format!("{at}/{}", name.replace('~', "~0").replace('/', "~1"));
+        pointers(child, &path, found);
+        found.push(path);
+    }
+}
+
+/// One member of one entry is deformed at a time. What no reader can notice is excepted: half of the header fields, or half of the name
+/// or value of one.
+#[test]
+fn a_deformed_member_of_a_lawful_recording_accuses_nobody() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut rng = fastrand::Rng::with_seed(20_260_601);
+    let (mut tried, mut accused) = (0, Vec::new());
+    for file in lawful_archives() {
+        let text = std::fs::read_to_string(&file).expect("a readable file");
+        // Half a surrogate pair is no string of this reader.
+        let Ok(archive) = serde_json::from_str::<serde_json::Value>(&text) else { continue };
+        for _ in 0..150 {
+            let mut archive = archive.clone();
+            let entries = archive["log"]["entries"].as_array_mut().expect("entries");
+            let at = rng.usize(..entries.len());
+            let entry = &mut entries[at];
+            let mut found = Vec::new();
+            pointers(entry, "", &mut found);
+            let pointer = &found[rng.usize(..found.len())];
+            let (what, deform) = DEFORMATIONS[rng.usize(..DEFORMATIONS.len())];
+            if what == "halved" && pointer.contains("/headers") {
+                continue;
+            }
+            deform(entry.pointer_mut(pointer).expect("a member"));
+            let deformed = written(folder.path(), "deformed.har", &archive.to_string());
+            tried += 1;
+            if let Ok(report) = judge(&[deformed], &Terms::default()) {
+                let name = file.file_stem().expect("a name").to_string_lossy();
+                accused.extend(
+                    crate::broken(&report).into_iter().map(|finding| format!("{name} {pointer} {what}: {finding}")),
+                );
+            }
+        }
+    }
+    assert!(accused.is_empty(), "{} of {tried}:\n{}", accused.len(), accused.join("\n"));
+}

@@ -8,6 +8,7 @@ use crate::request::{self, CreateBody, Credential, Operation};
 use crate::trace::Context;
 use crate::trace::exchange::{Exchange, Response};
 use crate::trace::json::{Json, NotJson};
+use crate::trace::knowledge::Fact;
 use crate::trace::rate_limit::{self, RateHeaders};
 
 /// One exchange, its request classified and its response parsed.
@@ -42,13 +43,16 @@ impl<'t> Entry<'t> {
         names: &mut HashSet<String>,
         body: Body,
     ) -> Entry<'t> {
-        let operation = match body {
+        let mut operation = match body {
             // Unread, it may be anything. Bodies may be long, and are read each time that the limits are asked about.
             Body::Ignored if exchange.request.method == "POST" && exchange.request.path == "/pets" => {
                 Operation::Create(CreateBody::Unclear)
             }
             _ => request::operation(&exchange.request, context, names),
         };
+        if let Operation::List(query) = &mut operation {
+            query.unknown |= exchange.known.withheld.contains(Fact::Query);
+        }
         if let Operation::Create(body) = &operation {
             names.extend(body.draft().and_then(|draft| draft.name.clone()));
         }

@@ -15,6 +15,8 @@ use serde::{Deserialize, Serialize};
 pub enum Fact {
     /// With which key the request came, if with any, and whether that was a valid one.
     Credential,
+    /// The query of the request: it may have had any parameters.
+    Query,
     /// The body of the request.
     RequestBody,
     /// The header fields of the response.
@@ -27,14 +29,15 @@ pub enum Fact {
 
 impl Fact {
     /// Every fact.
-    pub const ALL: [Fact; 5] =
-        [Fact::Credential, Fact::RequestBody, Fact::ResponseHeaders, Fact::ResponseBody, Fact::Times];
+    pub const ALL: [Fact; 6] =
+        [Fact::Credential, Fact::Query, Fact::RequestBody, Fact::ResponseHeaders, Fact::ResponseBody, Fact::Times];
 
     /// The fact in words.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Fact::Credential => "the API key",
+            Fact::Query => "the query",
             Fact::RequestBody => "the request body",
             Fact::ResponseHeaders => "the response headers",
             Fact::ResponseBody => "the response body",

@@ -5,6 +5,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::LeftOut;
+use super::lenient::{if_readable, number};
 use super::message::{self, ReceivedResponse, SentRequest};
 use crate::trace::exchange::{Connection, Exchange, FailureKind, Outcome, Request, Response};
 use crate::trace::knowledge::{Fact, FactSet, Knowledge};
@@ -15,46 +16,51 @@ use crate::trace::recording::sample;
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct Entry {
+    #[serde(deserialize_with = "if_readable")]
     pub(super) started_date_time: Option<String>,
+    #[serde(deserialize_with = "number")]
     pub(super) time: Option<f64>,
     pub(super) request: SentRequest,
     pub(super) response: Option<ReceivedResponse>,
-    cache: Option<Value>,
+    pub(super) cache: Option<Value>,
+    pub(super) timings: Option<Value>,
+    #[serde(rename = "serverIPAddress", deserialize_with = "if_readable")]
+    pub(super) server_address: Option<String>,
     #[serde(rename = "_fromCache")]
-    from_cache: Option<Value>,
+    pub(super) from_cache: Option<Value>,
     #[serde(rename = "_fetchedViaServiceWorker")]
-    via_service_worker: Option<Value>,
-    #[serde(rename = "_fetchType")]
-    fetch_type: Option<String>,
-    #[serde(rename = "_number")]
+    pub(super) via_service_worker: Option<Value>,
+    #[serde(rename = "_wasFulfilled")]
+    pub(super) was_fulfilled: Option<Value>,
+    #[serde(rename = "_fetchType", deserialize_with = "if_readable")]
+    pub(super) fetch_type: Option<String>,
+    #[serde(rename = "_number", deserialize_with = "if_readable")]
     pub(super) number: Option<usize>,
-    #[serde(rename = "_probe")]
+    #[serde(rename = "_probe", deserialize_with = "if_readable")]
     pub(super) probe: Option<String>,
-    #[serde(rename = "_step")]
+    #[serde(rename = "_step", deserialize_with = "if_readable")]
     pub(super) step: Option<String>,
-    #[serde(rename = "_case")]
+    #[serde(rename = "_case", deserialize_with = "if_readable")]
     pub(super) case: Option<usize>,
-    #[serde(rename = "_kept")]
-    pub(super) kept: bool,
-    #[serde(rename = "_receivedAt")]
+    #[serde(rename = "_kept", deserialize_with = "if_readable")]
+    pub(super) kept: Option<bool>,
+    #[serde(rename = "_receivedAt", deserialize_with = "if_readable")]
     pub(super) received_at: Option<String>,
-    #[serde(rename = "_failure")]
+    #[serde(rename = "_failure", deserialize_with = "if_readable")]
     pub(super) failure: Option<FailureKind>,
 }
 
 /// Times of other people's clocks are not compared more exactly than this.
 const LEAST_PRECISION: SignedDuration = SignedDuration::from_millis(10);
 
-/// Header fields of a response that show that a cache gave it, in lower case, with what then stands in them.
-const CACHE_FIELDS: [(&str, &str); 3] = [("age", ""), ("x-cache", "hit"), ("cf-cache-status", "hit")];
-
 /// The exchange of an entry, or why it is left out.
 pub(super) fn exchange(entry: &Entry, path: String, query: Option<String>) -> Result<Exchange, LeftOut> {
-    if is_cached(entry) {
-        return Err(LeftOut::Cached);
-    }
     let response = entry.response.as_ref().ok_or(LeftOut::Unanswered)?;
-    let status = status(response.status).ok_or(LeftOut::Unanswered)?;
+    let status = response.status.and_then(status).ok_or(LeftOut::Unanswered)?;
+    let query = message::query(&entry.request, query).ok_or(LeftOut::Unaddressed)?;
+    if message::is_template(&path) || query.as_deref().is_some_and(message::is_template) {
+        return Err(LeftOut::Unaddressed);
+    }
     let mut withheld = FactSet::of(&[Fact::Times]);
     let (authorization, body) = (message::authorization(&entry.request), message::sent_body(&entry.request));
     let headers = message::received_headers(&response.headers);
@@ -103,25 +109,6 @@ pub(super) fn exchange(entry: &Entry, path: String, query: Option<String>) -> Re
 /// A final status. Browsers write 0 where there is no response.
 fn status(status: f64) -> Option<u16> {
     (200.0..1_000.0).contains(&status).then_some(status as u16)
-}
-
-/// Whether a cache answered, or the service only confirmed what a cache had.
-fn is_cached(entry: &Entry) -> bool {
-    let is_set = |value: &Option<Value>| !matches!(value, None | Some(Value::Null | Value::Bool(false)));
-    // A record of what was in a cache before or after shows that there was one.
-    let cache_entry =
-        |name: &str| entry.cache.as_ref().and_then(|cache| cache.get(name)).is_some_and(|it| !it.is_null());
-    let headers = entry.response.iter().flat_map(|response| &response.headers);
-    let by_field = headers
-        .map(|field| (field.name.to_ascii_lowercase(), field.value.to_ascii_lowercase()))
-        .any(|(name, value)| CACHE_FIELDS.iter().any(|(field, word)| name == *field && value.contains(word)));
-    is_set(&entry.from_cache)
-        || is_set(&entry.via_service_worker)
-        || entry.fetch_type.as_deref().is_some_and(|kind| kind != "Network Load")
-        || cache_entry("beforeRequest")
-        || cache_entry("afterRequest")
-        || by_field
-        || entry.response.as_ref().is_some_and(|response| response.status == 304.0)
 }
 
 /// When the request was sent and its response complete, and by how much either may be off.

@@ -4,8 +4,10 @@
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
+use serde_json::Value;
 
+use super::lenient::{Text, if_readable, number, or_default};
 use crate::trace::exchange::{Body, MAX_BODY};
 use crate::trace::rate_limit::{LIMIT, REMAINING, RESET};
 use crate::trace::retry_after::RETRY_AFTER;
@@ -16,8 +18,14 @@ use crate::trace::retry_after::RETRY_AFTER;
 pub(super) struct SentRequest {
     pub(super) method: String,
     pub(super) url: String,
+    #[serde(deserialize_with = "if_readable")]
     pub(super) http_version: Option<String>,
+    #[serde(deserialize_with = "or_default")]
     pub(super) headers: Vec<Field>,
+    #[serde(deserialize_with = "or_default")]
+    query_string: Vec<Field>,
+    #[serde(deserialize_with = "number")]
+    body_size: Option<f64>,
     pub(super) post_data: Option<PostData>,
 }
 
@@ -25,12 +33,24 @@ pub(super) struct SentRequest {
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct ReceivedResponse {
-    pub(super) status: f64,
+    #[serde(deserialize_with = "number")]
+    pub(super) status: Option<f64>,
+    #[serde(deserialize_with = "or_default")]
     pub(super) headers: Vec<Field>,
+    #[serde(deserialize_with = "or_default")]
     pub(super) content: Content,
+    #[serde(deserialize_with = "number")]
+    pub(super) headers_size: Option<f64>,
+    #[serde(deserialize_with = "number")]
     pub(super) body_size: Option<f64>,
-    #[serde(rename = "_error")]
+    #[serde(rename = "_transferSize", deserialize_with = "number")]
+    pub(super) transfer_size: Option<f64>,
+    #[serde(rename = "_fetchedViaServiceWorker")]
+    pub(super) via_service_worker: Option<Value>,
+    #[serde(rename = "_error", deserialize_with = "if_readable")]
     pub(super) error: Option<String>,
+    #[serde(rename = "_failureText", deserialize_with = "if_readable")]
+    failure_text: Option<String>,
 }
 
 /// A header field.
@@ -43,17 +63,25 @@ pub(super) struct Field {
     pub(super) value: String,
 }
 
+impl Field {
+    /// Returns true if the recorder lost or redacted the name: then it may have been the name of any field.
+    fn is_damaged(&self) -> bool {
+        self.name.trim().is_empty() || is_redacted(&self.name)
+    }
+}
+
 /// The body of a request.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct PostData {
     #[serde(deserialize_with = "or_default")]
     pub(super) mime_type: String,
-    pub(super) text: Option<String>,
+    pub(super) text: Option<Text>,
+    #[serde(deserialize_with = "if_readable")]
     encoding: Option<String>,
-    #[serde(rename = "_base64")]
+    #[serde(rename = "_base64", deserialize_with = "if_readable")]
     pub(super) base64: Option<String>,
-    #[serde(rename = "_cut")]
+    #[serde(rename = "_cut", deserialize_with = "or_default")]
     pub(super) cut: bool,
 }
 
@@ -61,19 +89,16 @@ pub(super) struct PostData {
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Content {
+    #[serde(deserialize_with = "number")]
     size: Option<f64>,
-    pub(super) text: Option<String>,
+    pub(super) text: Option<Text>,
+    #[serde(deserialize_with = "if_readable")]
     pub(super) encoding: Option<String>,
-    #[serde(rename = "_cut")]
+    #[serde(rename = "_cut", deserialize_with = "or_default")]
     pub(super) cut: bool,
     /// Whether the body went on after what was read of it.
-    #[serde(rename = "_unread")]
+    #[serde(rename = "_unread", deserialize_with = "or_default")]
     pub(super) unread: bool,
-}
-
-/// Some exporters write null for what is empty.
-fn or_default<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(deserializer: D) -> Result<T, D::Error> {
-    Option::deserialize(deserializer).map(Option::unwrap_or_default)
 }
 
 /// Fields that programs inside a web page do not see, in lower case: an archive that has one of them was recorded below the page, and
@@ -84,14 +109,42 @@ const BELOW_THE_PAGE: [&str; 9] =
 /// Fields of a response that rules read, in lower case.
 const JUDGED: [&str; 8] = ["content-type", "date", "deprecation", "sunset", LIMIT, REMAINING, RESET, RETRY_AFTER];
 
-/// The header fields of a response, names in lower case.
+/// The query of a request, of which the URL has this. Some recorders write it apart from the URL only; then it is taken if no character of
+/// it needs an encoding. `None` if it is not known.
+#[expect(clippy::option_option, reason = "withheld, absent and present, as with every other message part here")]
+pub(super) fn query(request: &SentRequest, of_url: Option<String>) -> Option<Option<String>> {
+    if of_url.is_some() || request.query_string.is_empty() {
+        return Some(of_url);
+    }
+    let is_plain = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte));
+    let plain = request.query_string.iter().filter(|field| is_plain(&field.name) && is_plain(&field.value));
+    let pairs: Vec<String> = plain.map(|Field { name, value }| format!("{name}={value}")).collect();
+    (pairs.len() == request.query_string.len()).then(|| Some(pairs.join("&")))
+}
+
+/// Returns true if a path or a query stands for many: recorders and sanitizers put `{petId}`, `:id` or `<number>` in place of a value.
+pub(super) fn is_template(text: &str) -> bool {
+    let is_mark = |part: &str| {
+        let part = part.replace("%7B", "{").replace("%7D", "}").replace("%3C", "<").replace("%3E", ">");
+        part.len() > 1 && part.starts_with(':') || is_placeholder(&part) || is_redacted(&part)
+    };
+    text.split(['/', '&', '=']).any(is_mark)
+}
+
+/// The header fields of a response, names in lower case. Archives have decoded text, so the field says nothing about their bodies.
 pub(super) fn received_headers(fields: &[Field]) -> Option<Vec<(String, String)>> {
+    if fields.iter().any(Field::is_damaged) {
+        return None;
+    }
     let mut headers = Vec::new();
     for field in fields.iter().filter(|field| !field.name.starts_with(':')) {
         let name = field.name.to_ascii_lowercase();
+        if name == "content-encoding" {
+            continue;
+        }
         // Browsers join the values of repeated fields by line breaks.
         for value in field.value.split('\n') {
-            if JUDGED.contains(&name.as_str()) && is_redacted(value) {
+            if JUDGED.contains(&name.as_str()) && (value.trim().is_empty() || is_redacted(value)) {
                 return None;
             }
             headers.push((name.clone(), value.to_owned()));
@@ -125,42 +178,61 @@ pub(super) fn sent_body(request: &SentRequest) -> Option<Option<Body>> {
         let has_none = length == Some("0") || is_http_1 && shows_all(request) && !is_framed;
         return (has_none || ["GET", "HEAD"].contains(&request.method.as_str())).then_some(None);
     };
-    let bytes = decoded(data.text.as_deref()?, data.encoding.as_deref())?;
+    let bytes = decoded(data.text.as_ref()?, data.encoding.as_deref())?;
     let content_type = values(&request.headers, "content-type").next().unwrap_or(&data.mime_type);
-    let is_whole = length.is_none_or(|length| length.parse() == Ok(bytes.len()));
+    let size = request.body_size.filter(|size| *size > 0.0);
+    let is_whole = match length {
+        Some(length) => length.parse() == Ok(bytes.len()),
+        None => !bytes.is_empty() && size.is_none_or(|size| size == bytes.len() as f64) && !is_changed(&bytes),
+    };
     (is_whole && !content_type.is_empty()).then(|| Some(Body { content_type: content_type.to_owned(), bytes }))
 }
 
 /// The body of a response. Exporters truncate long ones, leave them out, and write those anew that they have parsed.
 pub(super) fn received_body(response: &ReceivedResponse, headers: Option<&[(String, String)]>) -> Option<Vec<u8>> {
     let content = &response.content;
+    if [&response.error, &response.failure_text].into_iter().flatten().any(|error| !error.is_empty()) {
+        return None;
+    }
     let bytes = match &content.text {
         Some(text) => decoded(text, content.encoding.as_deref())?,
         None => Vec::new(),
     };
-    let header = |name: &str| headers?.iter().find(|(field, _)| field == name).map(|(_, value)| value.as_str());
-    let coded = header("content-encoding").is_some_and(|coding| !coding.eq_ignore_ascii_case("identity"));
+    let fields = &response.headers;
+    let is_coded = values(fields, "content-encoding").any(|coding| !coding.eq_ignore_ascii_case("identity"));
+    let stated = values(fields, "content-length").next().filter(|_| !is_coded);
     let length = bytes.len() as f64;
     if bytes.is_empty() {
-        let is_empty =
-            header("content-length") == Some("0") || response.body_size == Some(0.0) || response.status == 204.0;
+        // Recorders that do not read bodies state a size of 0 as well.
+        let is_empty = stated == Some("0") && headers.is_some() || response.status == Some(204.0);
         return (is_empty && content.size.is_none_or(|size| size <= 0.0)).then_some(bytes);
     }
-    let has_size =
-        content.size.filter(|size| *size > 0.0).is_none_or(|size| if coded { size <= length } else { size == length });
-    let has_length = coded || header("content-length").is_none_or(|text| text.trim().parse() == Ok(bytes.len()));
-    (has_size && has_length).then_some(bytes)
+    let size = content.size.filter(|size| *size > 0.0);
+    let has_size = size.is_none_or(|size| if is_coded { size <= length } else { size == length });
+    let is_whole = match stated {
+        Some(text) => text.parse() == Ok(bytes.len()),
+        None => !is_changed(&bytes),
+    };
+    (has_size && is_whole).then_some(bytes)
 }
 
 /// The bytes of a text. One in which characters were replaced was not a text, or another one.
-fn decoded(text: &str, encoding: Option<&str>) -> Option<Vec<u8>> {
+fn decoded(text: &Text, encoding: Option<&str>) -> Option<Vec<u8>> {
     let bytes = match encoding {
-        Some("base64") => BASE64_STANDARD.decode(text).ok()?,
+        Some("base64") => BASE64_STANDARD.decode(&text.bytes).ok()?,
         Some(other) if !other.is_empty() => return None,
-        _ if text.contains('\u{fffd}') => return None,
-        _ => text.as_bytes().to_vec(),
+        _ if text.has_halves && std::str::from_utf8(&text.bytes).is_ok() => return None,
+        _ if String::from_utf8_lossy(&text.bytes).contains('\u{fffd}') && !text.has_halves => return None,
+        _ => text.bytes.clone(),
     };
     (bytes.len() <= MAX_BODY).then_some(bytes)
+}
+
+/// Returns true if a body, of which no field states the length, may have been changed by its recorder: cut, or put into base64 without
+/// saying so.
+fn is_changed(bytes: &[u8]) -> bool {
+    let is_cut = serde_json::from_slice::<serde::de::IgnoredAny>(bytes).is_err_and(|error| error.is_eof());
+    is_cut || BASE64_STANDARD.decode(bytes).is_ok_and(|hidden| matches!(hidden.first(), Some(b'{' | b'[' | b'"')))
 }
 
 /// The values of a header field, given in lower case.
@@ -170,12 +242,22 @@ fn values<'f>(fields: &'f [Field], name: &'static str) -> impl Iterator<Item = &
 
 /// Whether the header fields of a request are all shown: the host is among them, which every request has.
 fn shows_all(request: &SentRequest) -> bool {
-    values(&request.headers, "host").chain(values(&request.headers, ":authority")).next().is_some()
+    !request.headers.iter().any(Field::is_damaged)
+        && values(&request.headers, "host").chain(values(&request.headers, ":authority")).next().is_some()
+}
+
+/// Whether a value is the name of a kind of values, in brackets: `<number>`, `{{key}}`, `${limit}`.
+fn is_placeholder(value: &str) -> bool {
+    let value = value.trim().trim_start_matches('$');
+    [('<', '>'), ('{', '}')].into_iter().any(|(open, close)| value.starts_with(open) && value.ends_with(close))
 }
 
 /// Whether a value was replaced by a mark for what is hidden.
 fn is_redacted(value: &str) -> bool {
     const MARKS: [&str; 8] = ["redacted", "filtered", "hidden", "masked", "removed", "sanitized", "scrubbed", "secret"];
+    if is_placeholder(value) {
+        return true;
+    }
     let word: String = value.chars().filter(char::is_ascii_alphabetic).collect::<String>().to_ascii_lowercase();
     let is_blotted = value.len() >= 3
         && value.chars().all(|c| matches!(c, '*' | 'x' | 'X' | '.' | '\u{2022}' | '\u{2026}' | '-' | '#'));

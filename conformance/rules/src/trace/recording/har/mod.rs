@@ -1,12 +1,15 @@
 //! HTTP Archives, version 1.2: what browsers, proxies and test tools export.
 //!
 //! Exporters differ in what they leave out. So a part of an entry is known only if the archive shows that it is complete; otherwise it
-//! is withheld. Entries that the service did not answer are left out. Archives that the judge wrote itself are complete: they have
-//! further members, whose names begin with an underscore.
+//! is withheld. Entries that the service did not answer, and entries that cannot be read, are left out and counted. Archives that the
+//! judge wrote itself are complete: they have further members, whose names begin with an underscore.
 
+mod answerer;
 mod entry;
+mod lenient;
 mod message;
 mod own;
+mod state;
 mod url;
 
 use std::collections::BTreeMap;
@@ -14,8 +17,11 @@ use std::fmt;
 use std::io::Read;
 
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
 
 use self::entry::Entry;
+use self::state::Recorder;
+pub use self::state::withhold_lost;
 use self::url::Target;
 use super::{Head, Unreadable};
 use crate::trace::exchange::Exchange;
@@ -30,8 +36,22 @@ pub enum LeftOut {
     Elsewhere,
     /// A cache answered it, or confirmed that it may.
     Cached,
+    /// A service worker of the page or a mock of the test answered it.
+    Recorder,
+    /// The response was not transferred: a browser had it, or blocked it.
+    Untransferred,
+    /// A proxy, a balancer or a gateway answered it.
+    Intermediary,
+    /// It holds the messages of several requests.
+    Merged,
+    /// The archive has it twice.
+    Repeated,
+    /// Its address is a template or was redacted.
+    Unaddressed,
     /// No response was recorded: the request was blocked, cancelled or still under way.
     Unanswered,
+    /// It cannot be read.
+    Unreadable,
 }
 
 impl LeftOut {
@@ -41,7 +61,14 @@ impl LeftOut {
         match self {
             LeftOut::Elsewhere => "sent to another address",
             LeftOut::Cached => "answered from a cache",
+            LeftOut::Recorder => "answered by a service worker or a mock",
+            LeftOut::Untransferred => "not transferred over the network",
+            LeftOut::Intermediary => "answered by an intermediary",
+            LeftOut::Merged => "with several messages in one entry",
+            LeftOut::Repeated => "recorded twice",
+            LeftOut::Unaddressed => "with a template for an address",
             LeftOut::Unanswered => "without a recorded response",
+            LeftOut::Unreadable => "unreadable",
         }
     }
 }
@@ -74,9 +101,10 @@ pub fn read<E: From<Unreadable>>(
     let mut summary = Summary { base_url: base_url.map(str::to_owned), ..Summary::default() };
     let mut number = 0;
     let mut failed: Option<E> = None;
-    let mut take = |summary: &mut Summary, entry: Entry| -> Result<(), E> {
+    let mut recorder = Recorder::default();
+    let mut take = |summary: &mut Summary, entry: &RawValue| -> Result<(), E> {
         summary.entries += 1;
-        match exchange(summary, base_url.is_some(), &entry)? {
+        match exchange(summary, base_url.is_some(), entry, &mut recorder)? {
             Ok(mut exchange) => {
                 number += 1;
                 exchange.number = number;
@@ -90,7 +118,9 @@ pub fn read<E: From<Unreadable>>(
     };
     let mut reader = serde_json::Deserializer::from_reader(text);
     let read = Archive(
-        &mut |summary: &mut Summary, entry| take(summary, entry).map_err(|error| failed = Some(error)).is_ok(),
+        &mut |summary: &mut Summary, entry: &RawValue| {
+            take(summary, entry).map_err(|error| failed = Some(error)).is_ok()
+        },
         &mut summary,
     )
     .deserialize(&mut reader)
@@ -104,10 +134,18 @@ pub fn read<E: From<Unreadable>>(
 }
 
 /// The exchange of an entry, or why it is left out.
-fn exchange(summary: &mut Summary, is_chosen: bool, entry: &Entry) -> Result<Result<Exchange, LeftOut>, Unreadable> {
+fn exchange(
+    summary: &mut Summary,
+    is_chosen: bool,
+    text: &RawValue,
+    recorder: &mut Recorder,
+) -> Result<Result<Exchange, LeftOut>, Unreadable> {
+    let read = serde_json::from_str::<Entry>(text.get());
     if let Some(head) = &summary.head {
-        return own::exchange(head, entry).map(Ok);
+        let entry = read.map_err(|error| Unreadable::Entry(format!("an entry cannot be read: {error}")))?;
+        return own::exchange(head, &entry).map(Ok);
     }
+    let Ok(entry) = read else { return Ok(Err(LeftOut::Unreadable)) };
     let Some(target) = Target::read(&entry.request.url) else { return Ok(Err(LeftOut::Elsewhere)) };
     let base_url = match (summary.base_url.clone(), target.service()) {
         (None, None) => return Ok(Err(LeftOut::Elsewhere)),
@@ -118,11 +156,15 @@ fn exchange(summary: &mut Summary, is_chosen: bool, entry: &Entry) -> Result<Res
         (Some(base_url), _) => base_url,
     };
     let Some((path, query)) = target.below(&base_url) else { return Ok(Err(LeftOut::Elsewhere)) };
-    Ok(entry::exchange(entry, path, query))
+    let exchange = match answerer::other_than_service(&entry) {
+        Some(reason) => Err(reason),
+        None => entry::exchange(&entry, path, query),
+    };
+    Ok(exchange.and_then(|mut exchange| recorder.correct(&entry, &mut exchange).map(|()| exchange)))
 }
 
 /// What is done with each entry; whether to go on.
-type Take<'t> = dyn FnMut(&mut Summary, Entry) -> bool + 't;
+type Take<'t> = dyn FnMut(&mut Summary, &RawValue) -> bool + 't;
 
 /// The object that an archive is.
 struct Archive<'a, 't>(&'a mut Take<'t>, &'a mut Summary);
@@ -221,8 +263,8 @@ impl<'de> Visitor<'de> for Entries<'_, '_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
         let Entries(take, summary) = self;
-        while let Some(entry) = seq.next_element::<Entry>()? {
-            if !take(summary, entry) {
+        while let Some(entry) = seq.next_element::<Box<RawValue>>()? {
+            if !take(summary, &entry) {
                 // The reason is known to whoever takes entries.
                 return Err(A::Error::custom("ended"));
             }

@@ -42,7 +42,12 @@ pub(super) fn exchange(head: &Head, entry: &Entry) -> Result<Exchange, Unreadabl
             }
             let body = received(&response.content).ok_or_else(|| wrong("a response body that is not base64"))?;
             let headers = response.headers.iter().map(|Field { name, value }| (name.clone(), value.clone())).collect();
-            Outcome::Response(Response { status: response.status as u16, headers, body, cut: response.content.unread })
+            Outcome::Response(Response {
+                status: response.status.unwrap_or_default() as u16,
+                headers,
+                body,
+                cut: response.content.unread,
+            })
         }
         (None, None) => return Err(wrong("no response")),
     };
@@ -62,7 +67,7 @@ pub(super) fn exchange(head: &Head, entry: &Entry) -> Result<Exchange, Unreadabl
             authorization: field("authorization"),
             headers: further.map(|(_, field)| (field.name.clone(), field.value.clone())).collect(),
             body,
-            connection: if entry.kept { Connection::Kept } else { Connection::Own },
+            connection: if entry.kept == Some(true) { Connection::Kept } else { Connection::Own },
             replica,
         },
         outcome,
@@ -84,15 +89,11 @@ fn address_of<'u>(head: &Head, url: &'u str) -> Option<(Option<usize>, &'u str)>
 fn sent(data: &PostData) -> Option<Vec<u8>> {
     match &data.base64 {
         Some(text) => BASE64_STANDARD.decode(text).ok(),
-        None => Some(data.text.clone().unwrap_or_default().into_bytes()),
+        None => Some(data.text.clone().unwrap_or_default().bytes),
     }
 }
 
 fn received(content: &Content) -> Option<Vec<u8>> {
-    let text = content.text.clone().unwrap_or_default();
-    if content.encoding.as_deref() == Some("base64") {
-        BASE64_STANDARD.decode(text).ok()
-    } else {
-        Some(text.into_bytes())
-    }
+    let text = content.text.clone().unwrap_or_default().bytes;
+    if content.encoding.as_deref() == Some("base64") { BASE64_STANDARD.decode(text).ok() } else { Some(text) }
 }

@@ -1,0 +1,82 @@
+//! Who answered the request of an entry. Only the answers of the service are judged.
+//!
+//! Each sign stands once in [`SIGNS`]. Where an archive leaves room for doubt, the entry is left out.
+
+use super::LeftOut;
+use super::entry::Entry;
+use super::lenient::is_set;
+use crate::trace::rate_limit::{LIMIT, REMAINING, RESET};
+
+/// Whether an entry shows a sign.
+type Sign = fn(&Entry) -> bool;
+
+/// The signs that something other than the service answered, or that an entry is not one answer.
+const SIGNS: [(LeftOut, Sign); 9] = [
+    (LeftOut::Cached, |entry| is_set(entry.from_cache.as_ref())),
+    (LeftOut::Cached, |entry| entry.fetch_type.as_deref().is_some_and(|kind| kind != "Network Load")),
+    (LeftOut::Cached, has_cache_record),
+    (LeftOut::Cached, has_cache_field),
+    // The service only confirmed what a cache had.
+    (LeftOut::Cached, |entry| status(entry) == Some(304)),
+    (LeftOut::Recorder, is_by_recorder),
+    (LeftOut::Untransferred, is_untransferred),
+    (LeftOut::Intermediary, is_by_intermediary),
+    (LeftOut::Merged, is_merged),
+];
+
+/// Why an entry is not an answer of the service, if it shows a sign of that.
+pub(super) fn other_than_service(entry: &Entry) -> Option<LeftOut> {
+    SIGNS.iter().find(|(_, shows)| shows(entry)).map(|(reason, _)| *reason)
+}
+
+fn status(entry: &Entry) -> Option<u16> {
+    entry.response.as_ref()?.status.map(|status| status as u16)
+}
+
+/// The values of a header field of the response, given in lower case.
+fn values<'e>(entry: &'e Entry, name: &'static str) -> impl Iterator<Item = &'e str> {
+    let fields = entry.response.iter().flat_map(|response| &response.headers);
+    fields.filter(move |field| field.name.eq_ignore_ascii_case(name)).flat_map(|field| field.value.split('\n'))
+}
+
+/// A record of what was in a cache before or after shows that there was one.
+fn has_cache_record(entry: &Entry) -> bool {
+    let has = |name: &str| entry.cache.as_ref().and_then(|cache| cache.get(name)).is_some_and(|it| !it.is_null());
+    has("beforeRequest") || has("afterRequest")
+}
+
+/// `Age: 0` is an answer that a cache has just received.
+fn has_cache_field(entry: &Entry) -> bool {
+    let is_hit = |name| values(entry, name).any(|value| value.to_ascii_lowercase().contains("hit"));
+    values(entry, "age").any(|value| value.trim() != "0") || is_hit("x-cache") || is_hit("cf-cache-status")
+}
+
+/// A service worker of the page, or a mock in the test that was recorded.
+fn is_by_recorder(entry: &Entry) -> bool {
+    let worker_took = entry.timings.as_ref().and_then(|timings| timings.get("_workerRespondWithSettled")?.as_f64());
+    is_set(entry.via_service_worker.as_ref())
+        || is_set(entry.response.as_ref().and_then(|response| response.via_service_worker.as_ref()))
+        || is_set(entry.was_fulfilled.as_ref())
+        || worker_took.is_some_and(|milliseconds| milliseconds >= 0.0)
+}
+
+/// No byte was transferred for the response: a browser had it, blocked it, or got it from the page. Chromium states the size of the
+/// transfer; Firefox states no address, and nothing for two of the size of the header, the size of the body and the time.
+fn is_untransferred(entry: &Entry) -> bool {
+    let Some(response) = &entry.response else { return false };
+    let nothing = [response.headers_size, response.body_size, entry.time].into_iter().filter(|size| *size == Some(0.0));
+    let has_address = entry.server_address.as_deref().is_some_and(|address| !address.is_empty());
+    response.transfer_size == Some(0.0) || !has_address && nothing.count() >= 2
+}
+
+/// A proxy asks for its own credentials, or a balancer cannot reach the service.
+fn is_by_intermediary(entry: &Entry) -> bool {
+    let has_limits = [LIMIT, REMAINING, RESET].into_iter().any(|name| values(entry, name).next().is_some());
+    status(entry) == Some(407) || matches!(status(entry), Some(502..=504)) && !has_limits
+}
+
+/// Converters of packet captures put all messages of a connection into one entry.
+fn is_merged(entry: &Entry) -> bool {
+    let hosts = entry.request.headers.iter().filter(|field| field.name.eq_ignore_ascii_case("host"));
+    hosts.count() > 1 || values(entry, "date").count() > 1
+}

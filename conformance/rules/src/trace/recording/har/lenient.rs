@@ -1,0 +1,102 @@
+//! Members of an archive, read as far as they can be: exporters write null, a number as text, or something else of their own.
+
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{DeserializeOwned, Deserializer, Error, Visitor};
+use serde_json::Value;
+
+/// A value of the expected type, or none.
+pub(super) fn if_readable<'de, D: Deserializer<'de>, T: DeserializeOwned>(
+    deserializer: D,
+) -> Result<Option<T>, D::Error> {
+    Ok(serde_json::from_value(Value::deserialize(deserializer)?).ok())
+}
+
+/// The default for null.
+pub(super) fn or_default<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(
+    deserializer: D,
+) -> Result<T, D::Error> {
+    Option::deserialize(deserializer).map(Option::unwrap_or_default)
+}
+
+/// A number, which may be written as text.
+pub(super) fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
+    Ok(match Value::deserialize(deserializer)? {
+        Value::Number(number) => number.as_f64(),
+        Value::String(text) => text.trim().parse().ok(),
+        _ => None,
+    })
+}
+
+/// Whether a member says yes.
+pub(super) fn is_set(value: Option<&Value>) -> bool {
+    !matches!(value, None | Some(Value::Null | Value::Bool(false)))
+}
+
+/// A text that may have been bytes: recorders in Python write a byte that is not UTF-8 as half a surrogate pair.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Text {
+    /// The bytes, with each such half as the byte that it stands for.
+    pub(super) bytes: Vec<u8>,
+    /// Whether there were halves.
+    pub(super) has_halves: bool,
+}
+
+impl<'de> Deserialize<'de> for Text {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Text, D::Error> {
+        deserializer.deserialize_bytes(TextVisitor)
+    }
+}
+
+struct TextVisitor;
+
+impl Visitor<'_> for TextVisitor {
+    type Value = Text;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Text, E> {
+        Ok(Text { bytes: text.as_bytes().to_vec(), has_halves: false })
+    }
+
+    /// Half a surrogate pair arrives in the three bytes that UTF-8 would have for it; U+DC80 to U+DCFF stand for the bytes from 80 to FF.
+    fn visit_bytes<E: Error>(self, raw: &[u8]) -> Result<Text, E> {
+        let (mut bytes, mut has_halves, mut at) = (Vec::with_capacity(raw.len()), false, 0);
+        while let Some(byte) = raw.get(at) {
+            match raw[at..] {
+                [0xED, second @ 0xB2..=0xB3, third, ..] => {
+                    bytes.push((second & 0x01) << 6 | third & 0x3F | 0x80);
+                    has_halves = true;
+                    at += 3;
+                }
+                [0xED, 0xA0..=0xBF, _, ..] => {
+                    bytes.extend_from_slice("\u{fffd}".as_bytes());
+                    has_halves = true;
+                    at += 3;
+                }
+                _ => {
+                    bytes.push(*byte);
+                    at += 1;
+                }
+            }
+        }
+        Ok(Text { bytes, has_halves })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn half_a_surrogate_pair_is_the_byte_that_it_stands_for() {
+        let text: Text = serde_json::from_str(r#""caf\udce9 \ud83d\ude00 \udc80""#).expect("a text");
+        assert_eq!(text.bytes, [b"caf\xE9 " as &[u8], "\u{1f600}".as_bytes(), b" \x80"].concat());
+        assert!(text.has_halves);
+        let text: Text = serde_json::from_str(r#""Zo\u00eb""#).expect("a text");
+        assert_eq!(text, Text { bytes: "Zo\u{eb}".into(), has_halves: false });
+    }
+}

@@ -1,0 +1,180 @@
+//! What the entries of an archive show together: what its recorder repeats, loses and changes.
+
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::LeftOut;
+use super::entry::Entry;
+use crate::trace::exchange::Exchange;
+use crate::trace::knowledge::{Fact, Knowledge};
+use crate::trace::rate_limit::REMAINING;
+
+/// Clocks that agree to this are not distinguished: HTTP dates have whole seconds, and servers may keep one for a while.
+const CLOCK_SLACK: SignedDuration = SignedDuration::from_secs(2);
+
+/// From this integer on, a double may stand for its neighbour as well.
+const EXACT: u128 = 1 << 53;
+
+/// What the entries so far have shown.
+#[derive(Debug, Default)]
+pub(super) struct Recorder {
+    /// Digests of the entries.
+    seen: HashSet<u64>,
+    /// Whether an entry had the address of the server: browsers state it of every response that came over the network.
+    shows_addresses: bool,
+    clocks: Clocks,
+}
+
+impl Recorder {
+    /// Withholds the times of an exchange that contradict the earlier ones; or says why its entry is left out.
+    pub(super) fn correct(&mut self, entry: &Entry, exchange: &mut Exchange) -> Result<(), LeftOut> {
+        let digests = [request_digest(entry), response_digest(entry)];
+        // Both are kept, whichever is found.
+        if digests.into_iter().flatten().filter(|digest| !self.seen.insert(*digest)).count() > 0 {
+            return Err(LeftOut::Repeated);
+        }
+        let has_address = entry.server_address.as_deref().is_some_and(|address| !address.is_empty());
+        self.shows_addresses |= has_address;
+        if self.shows_addresses && !has_address {
+            return Err(LeftOut::Untransferred);
+        }
+        match self.clocks.compare(exchange) {
+            Clock::Agrees => {}
+            // The response is older than its request.
+            Clock::Behind => return Err(LeftOut::Cached),
+            // Recorders with a clock of twelve hours begin anew at one.
+            Clock::Ahead => exchange.known.precision = Knowledge::NO_TIME,
+        }
+        Ok(())
+    }
+}
+
+/// Withholds what the exchanges of an archive show together to be unknown: all queries, where the recorder seems to leave them out, and
+/// bodies with integers that it may have rounded through a double.
+pub fn withhold_lost(exchanges: &mut [Exchange]) {
+    let shows_queries = exchanges.iter().any(|exchange| exchange.request.query.is_some());
+    let integers: Vec<[Integers; 2]> = exchanges
+        .iter()
+        .map(|exchange| {
+            let sent = exchange.request.body.as_ref().map_or(&[][..], |body| &body.bytes);
+            let received = exchange.response().map_or(&[][..], |response| &response.body);
+            [Integers::of(sent), Integers::of(received)]
+        })
+        .collect();
+    let is_exact = integers.iter().flatten().any(|integers| *integers == Integers::Exact);
+    for (exchange, integers) in exchanges.iter_mut().zip(integers) {
+        if !shows_queries {
+            exchange.known.withheld.insert(Fact::Query);
+        }
+        for (integers, fact) in integers.into_iter().zip([Fact::RequestBody, Fact::ResponseBody]) {
+            if integers == Integers::MaybeRounded && !is_exact {
+                exchange.known.withheld.insert(fact);
+            }
+        }
+    }
+}
+
+/// The integers beyond 2^53 in a text.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Integers {
+    /// There are none.
+    Small,
+    /// Each is one that prints of doubles have.
+    MaybeRounded,
+    /// One is not.
+    Exact,
+}
+
+impl Integers {
+    fn of(text: &[u8]) -> Integers {
+        let mut found = Integers::Small;
+        for digits in text.split(|byte| !byte.is_ascii_digit()).filter(|digits| (16..=38).contains(&digits.len())) {
+            let digits = std::str::from_utf8(digits).unwrap_or_default();
+            let Some(integer) = digits.parse::<u128>().ok().filter(|integer| *integer >= EXACT) else { continue };
+            let double = integer as f64;
+            // Exact, or the shortest digits that give the double again, with zeros after them.
+            if double as u128 == integer || double.to_string() == digits {
+                found = Integers::MaybeRounded;
+            } else {
+                return Integers::Exact;
+            }
+        }
+        found
+    }
+}
+
+/// The digest of what recorders that write entries twice write alike: the request and its times. `None` without a time.
+fn request_digest(entry: &Entry) -> Option<u64> {
+    let mut hasher = DefaultHasher::new();
+    let started = entry.started_date_time.as_ref()?;
+    (started, entry.time?.to_bits(), &entry.request.method, &entry.request.url).hash(&mut hasher);
+    let body = entry.request.post_data.as_ref().and_then(|data| data.text.as_ref());
+    body.map(|text| &text.bytes).hash(&mut hasher);
+    Some(hasher.finish())
+}
+
+/// The digest of what a server gives only once: a response with the number of requests that remain. `None` without that number.
+fn response_digest(entry: &Entry) -> Option<u64> {
+    let response = entry.response.as_ref()?;
+    let mut hasher = DefaultHasher::new();
+    (&entry.request.method, &entry.request.url).hash(&mut hasher);
+    for field in &response.headers {
+        (&field.name, &field.value).hash(&mut hasher);
+    }
+    response.content.text.as_ref().map(|text| &text.bytes).hash(&mut hasher);
+    response.headers.iter().any(|field| field.name.eq_ignore_ascii_case(REMAINING)).then(|| hasher.finish())
+}
+
+/// The difference between the server's clock and the recorder's, as the entries so far bound it.
+#[derive(Debug, Default)]
+struct Clocks {
+    at_least: Option<SignedDuration>,
+    at_most: Option<SignedDuration>,
+}
+
+/// How the `Date` of a response agrees with the responses before it.
+#[derive(Debug, Eq, PartialEq)]
+enum Clock {
+    Agrees,
+    Behind,
+    Ahead,
+}
+
+impl Clocks {
+    /// A server writes `Date` between the request and the end of the response.
+    fn compare(&mut self, exchange: &Exchange) -> Clock {
+        let Exchange { sent_at, received_at, known, .. } = exchange;
+        let date = exchange.response().and_then(|response| response.date());
+        let Some(date) = date.filter(|_| known.precision < Knowledge::NO_TIME) else { return Clock::Agrees };
+        let ahead_of = |time: &Timestamp| date.duration_since(*time);
+        let at_least = ahead_of(received_at) - known.precision;
+        let at_most = ahead_of(sent_at) + known.precision + SignedDuration::from_secs(1);
+        if self.at_least.is_some_and(|bound| at_most < bound - CLOCK_SLACK) {
+            return Clock::Behind;
+        }
+        if self.at_most.is_some_and(|bound| at_least > bound + CLOCK_SLACK) {
+            return Clock::Ahead;
+        }
+        self.at_least = self.at_least.max(Some(at_least));
+        self.at_most = Some(self.at_most.map_or(at_most, |bound| bound.min(at_most)));
+        Clock::Agrees
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_integer_that_no_double_prints_shows_that_nothing_is_rounded() {
+        let of = |text: &str| Integers::of(text.as_bytes());
+        assert_eq!(of(r#"{"id":9007199254740991}"#), Integers::Small);
+        for rounded in ["9007199254740992", "-9223372036854775808", "9223372036854776000"] {
+            assert_eq!(of(&format!("[{rounded}]")), Integers::MaybeRounded, "{rounded}");
+        }
+        assert_eq!(of("[9007199254740994, 9007199254740993]"), Integers::Exact);
+        assert_eq!(of("[9223372036854775807]"), Integers::Exact);
+    }
+}
