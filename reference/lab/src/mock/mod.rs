@@ -6,6 +6,7 @@ pub mod clock;
 pub mod control;
 pub mod cors;
 pub mod delay;
+mod operation;
 pub mod options;
 pub mod record;
 

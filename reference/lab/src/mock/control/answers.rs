@@ -12,7 +12,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use animal_store_reference::auth::bearer_token;
-use animal_store_reference::routes::{self, ORDERS, PETS};
+use animal_store_reference::routes::{self, ORDERS};
+
+use crate::mock::operation::Operation;
 
 /// How often one answer may be given.
 const MOST_TIMES: u64 = 1_000_000;
@@ -22,30 +24,6 @@ const LONGEST_DELAY: u64 = 3_600_000;
 
 /// Fields that say how a message is framed, which is the server's business.
 const FRAMING: [HeaderName; 3] = [header::CONTENT_LENGTH, header::TRANSFER_ENCODING, header::CONNECTION];
-
-/// An operation of the API.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(in crate::mock) enum Operation {
-    ListPets,
-    CreatePet,
-    GetPet,
-    ListOrders,
-}
-
-impl Operation {
-    /// The operation that a request asks for, if it is one.
-    pub(in crate::mock) fn of(method: &str, path: &str) -> Option<Self> {
-        let is_get = matches!(method, "GET" | "HEAD");
-        match path {
-            PETS if is_get => Some(Self::ListPets),
-            PETS if method == "POST" => Some(Self::CreatePet),
-            ORDERS if is_get => Some(Self::ListOrders),
-            path if is_get && path.strip_prefix("/pets/").is_some_and(|id| !id.contains('/')) => Some(Self::GetPet),
-            _ => None,
-        }
-    }
-}
 
 /// An answer, as a test writes it.
 #[derive(Deserialize)]

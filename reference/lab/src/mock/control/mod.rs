@@ -15,7 +15,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::task::JoinHandle;
 
-pub(super) use self::answers::Operation;
 use self::answers::{Answers, Given};
 use super::clock::TestClock;
 use super::delay::Delay;

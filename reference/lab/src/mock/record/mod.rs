@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 
 use self::line::{Answered, Asked, Failed, Line, Written};
 use self::stand_ins::{StandIns, ValidKeys, credentials};
-use super::control::Operation;
+use super::operation::Operation;
 use crate::secrets::{HIDDEN, is_secret_name, unescaped};
 use animal_store_reference::app::App;
 use animal_store_reference::keys::ApiKey;
