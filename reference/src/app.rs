@@ -46,15 +46,12 @@ pub struct App {
 
 impl App {
     /// Sets the application up on a store.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] when the keys cannot be read.
-    pub fn new(store: Store, options: AppOptions) -> Result<Self, StoreError> {
+    #[must_use]
+    pub fn new(store: Store, options: AppOptions) -> Self {
         let store = Arc::new(store);
         let document = openapi::document(&options.base_path);
-        Ok(Self {
-            keys: KeyRing::load(Arc::clone(&store))?,
+        Self {
+            keys: KeyRing::new(Arc::clone(&store)),
             store,
             clock: options.clock,
             ban: options.ban,
@@ -65,7 +62,7 @@ impl App {
             docs: Docs::new(&document),
             openapi: openapi::render(&document).into(),
             requests: AtomicU64::new(1),
-        })
+        }
     }
 
     /// The keys of this server.

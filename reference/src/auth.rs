@@ -1,49 +1,33 @@
 //! Authentication: from an `Authorization` header to the record of a key, with its usage in it.
 //!
-//! The records live in memory. Each request first looks whether any process has committed anything to the
-//! database (eight bytes, see the store's `change_mark`), so that a key issued or revoked on the command
-//! line counts from the very next request.
+//! Each request looks its key up in the database, so that a key issued or revoked on the command line counts from the
+//! very next request. What a key has used lives in memory from its first request on, and is stored at intervals.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use http::{HeaderMap, header};
 
 use crate::keys;
 use crate::plan::Limits;
 use crate::rate_limit::{BanPolicy, Decision, Usage};
-use crate::store::{Store, StoreError, StoredKey};
+use crate::store::{Store, StoreError};
 
 /// A key that is in force.
 pub struct Key {
     /// Its number.
     pub id: i64,
-    hash: [u8; 32],
     limits: Limits,
     ledger: Mutex<Ledger>,
-    store: Arc<Store>,
 }
 
 struct Ledger {
     usage: Usage,
     /// Whether the database knows less than `usage`.
     unsaved: bool,
-    /// What a restart after a kill will find: `usage`, or some requests more.
-    noted: Usage,
 }
 
 impl Key {
-    fn new(stored: &StoredKey, store: &Arc<Store>) -> Self {
-        let ledger = Mutex::new(Ledger { usage: stored.usage, unsaved: false, noted: stored.usage });
-        Self { id: stored.id, hash: stored.hash, limits: stored.limits, ledger, store: Arc::clone(store) }
-    }
-
-    /// Whether the stored key is still this one, so that what it has used goes on counting.
-    fn is(&self, stored: &StoredKey) -> bool {
-        self.id == stored.id && self.hash == stored.hash && self.limits == stored.limits
-    }
-
     /// How many requests it may make.
     #[must_use]
     pub fn limits(&self) -> Limits {
@@ -52,26 +36,13 @@ impl Key {
 
     /// Decides one request at `now` and counts it if it is admitted.
     pub fn decide(&self, ban: BanPolicy, now: u64) -> Decision {
-        let mut ledger = self.ledger.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut ledger = self.ledger();
         ledger.unsaved = true;
-        let decision = ledger.usage.decide(self.limits, ban, now);
-        // Within the lock, so that no note overwrites a later one.
-        if !ledger.noted.covers(&ledger.usage) {
-            let reserved = ledger.usage.with_reserve(self.limits);
-            ledger.noted = reserved;
-            self.store.note_usage(self.id, &self.hash, &reserved);
-        }
-        decision
+        ledger.usage.decide(self.limits, ban, now)
     }
-}
 
-impl Drop for Key {
-    /// What was reserved and not used is given back, unless the process is killed.
-    fn drop(&mut self) {
-        let ledger = self.ledger.get_mut().unwrap_or_else(PoisonError::into_inner);
-        if ledger.noted != ledger.usage {
-            self.store.note_usage(self.id, &self.hash, &ledger.usage);
-        }
+    fn ledger(&self) -> MutexGuard<'_, Ledger> {
+        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -86,33 +57,19 @@ pub enum AuthError {
     Unknown(StoreError),
 }
 
-/// All keys in force.
+/// The keys of a server.
 pub struct KeyRing {
     store: Arc<Store>,
-    /// The store's change mark that `keys` is known to be current for.
-    current_for: AtomicU64,
-    /// By their hashes. How long a search takes may reveal something of a stored hash, from which no key can be derived.
-    keys: RwLock<HashMap<[u8; 32], Arc<Key>>>,
-    /// The generation of `keys`; held while they are renewed.
-    generation: Mutex<i64>,
+    /// The keys that have been used, by their hashes. How long a search takes may reveal something of a stored hash, from
+    /// which no key can be derived.
+    used: RwLock<HashMap<[u8; 32], Arc<Key>>>,
 }
 
 impl KeyRing {
-    /// Loads the keys of `store`.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] when they cannot be read.
-    pub fn load(store: Arc<Store>) -> Result<Self, StoreError> {
-        let ring = Self {
-            store,
-            current_for: AtomicU64::new(0),
-            keys: RwLock::default(),
-            // Below every generation, so that the first look loads the keys.
-            generation: Mutex::new(0),
-        };
-        ring.renew()?;
-        Ok(ring)
+    /// The keys of `store`.
+    #[must_use]
+    pub fn new(store: Arc<Store>) -> Self {
+        Self { store, used: RwLock::default() }
     }
 
     /// Finds the key that the headers present.
@@ -122,62 +79,50 @@ impl KeyRing {
     /// [`AuthError`] unless exactly one header presents a key that is in force.
     pub fn authenticate(&self, headers: &HeaderMap) -> Result<Arc<Key>, AuthError> {
         let presented = bearer_token(headers).ok_or(AuthError::Missing)?;
-        let mark = self.store.change_mark();
-        if mark.is_none_or(|mark| mark != self.current_for.load(Ordering::Acquire)) {
-            self.renew().map_err(AuthError::Unknown)?;
-        }
-        self.find(presented).ok_or(AuthError::Invalid)
+        self.find(presented).map_err(AuthError::Unknown)?.ok_or(AuthError::Invalid)
     }
 
-    /// The key of this text, if it was in force when the keys were last read.
-    #[must_use]
-    pub fn find(&self, presented: &str) -> Option<Arc<Key>> {
+    /// The key of this text, if it is in force.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] when the database cannot be read.
+    pub fn find(&self, presented: &str) -> Result<Option<Arc<Key>>, StoreError> {
         let hash = keys::hash(presented.as_bytes());
-        self.keys.read().unwrap_or_else(PoisonError::into_inner).get(&hash).cloned()
+        let Some((id, limits)) = self.store.key_in_force(&hash)? else { return Ok(None) };
+        let is_same = |key: &&Arc<Key>| key.id == id && key.limits == limits;
+        let known = self.used.read().unwrap_or_else(PoisonError::into_inner).get(&hash).filter(is_same).cloned();
+        if known.is_some() {
+            return Ok(known);
+        }
+        // Its first request. Whichever of several that arrive together is first here, the others find its record.
+        let mut used = self.used.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(key) = used.get(&hash).filter(is_same) {
+            return Ok(Some(Arc::clone(key)));
+        }
+        let usage = self.store.key(&hash)?.map(|stored| stored.usage).unwrap_or_default();
+        let key = Arc::new(Key { id, limits, ledger: Mutex::new(Ledger { usage, unsaved: false }) });
+        used.insert(hash, Arc::clone(&key));
+        Ok(Some(key))
     }
 
-    /// Whether no key is in force.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.keys.read().unwrap_or_else(PoisonError::into_inner).is_empty()
-    }
-
-    /// What the keys in force have used, by their numbers.
+    /// What the keys have used, by their numbers; nothing of those without a request since the start.
     #[must_use]
     pub fn usage(&self) -> HashMap<i64, Usage> {
-        let keys = self.keys.read().unwrap_or_else(PoisonError::into_inner);
-        keys.values().map(|key| (key.id, key.ledger.lock().unwrap_or_else(PoisonError::into_inner).usage)).collect()
+        self.all().iter().map(|key| (key.id, key.ledger().usage)).collect()
     }
 
-    /// Sets what the keys in force have used, by their numbers; nothing for those that are not named.
+    /// Sets what the keys have used, by their numbers; nothing for those that are not named, unless they have had no
+    /// request since the start.
     pub fn set_usage(&self, usage: &HashMap<i64, Usage>) {
-        for key in self.keys.read().unwrap_or_else(PoisonError::into_inner).values() {
-            let used = usage.get(&key.id).copied().unwrap_or_default();
-            let mut ledger = key.ledger.lock().unwrap_or_else(PoisonError::into_inner);
-            *ledger = Ledger { usage: used, unsaved: true, noted: used };
-            self.store.note_usage(key.id, &key.hash, &used);
+        for key in self.all() {
+            *key.ledger() = Ledger { usage: usage.get(&key.id).copied().unwrap_or_default(), unsaved: true };
         }
     }
 
-    /// Brings the records up to date with the database.
-    fn renew(&self) -> Result<(), StoreError> {
-        let mut generation = self.generation.lock().unwrap_or_else(PoisonError::into_inner);
-        // Read before the database is: a commit in between only makes the next request look again.
-        let mark = self.store.change_mark();
-        if self.store.key_generation()? != *generation {
-            let (found, stored) = self.store.keys()?;
-            let mut keys = self.keys.write().unwrap_or_else(PoisonError::into_inner);
-            let renewed = stored.iter().filter(|key| key.revoked_at.is_none()).map(|stored| {
-                let kept = keys.get(&stored.hash).filter(|key| key.is(stored)).cloned();
-                (stored.hash, kept.unwrap_or_else(|| Arc::new(Key::new(stored, &self.store))))
-            });
-            *keys = renewed.collect();
-            *generation = found;
-        }
-        if let Some(mark) = mark {
-            self.current_for.store(mark, Ordering::Release);
-        }
-        Ok(())
+    /// The keys with a request since the start.
+    fn all(&self) -> Vec<Arc<Key>> {
+        self.used.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
     }
 
     /// Stores what keys have used since the last call. What could not be written is tried again
@@ -187,23 +132,22 @@ impl KeyRing {
     ///
     /// [`StoreError`] when it could not be written.
     pub async fn save_usage(&self) -> Result<(), StoreError> {
-        let keys: Vec<Arc<Key>> = self.keys.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect();
-        let unsaved: Vec<(Arc<Key>, Usage)> = keys
-            .into_iter()
-            .filter_map(|key| {
-                let mut ledger = key.ledger.lock().unwrap_or_else(PoisonError::into_inner);
-                let usage = std::mem::take(&mut ledger.unsaved).then_some(ledger.usage);
+        let mut unsaved = Vec::new();
+        for key in self.all() {
+            let mut ledger = key.ledger();
+            if std::mem::take(&mut ledger.unsaved) {
+                let usage = ledger.usage;
                 drop(ledger);
-                usage.map(|usage| (key, usage))
-            })
-            .collect();
+                unsaved.push((key, usage));
+            }
+        }
         if unsaved.is_empty() {
             return Ok(());
         }
         let outcome = self.store.save_usage(unsaved.iter().map(|(key, usage)| (key.id, *usage)).collect()).await;
         if outcome.is_err() {
             for (key, _) in &unsaved {
-                key.ledger.lock().unwrap_or_else(PoisonError::into_inner).unsaved = true;
+                key.ledger().unsaved = true;
             }
         }
         outcome
@@ -233,7 +177,7 @@ mod tests {
     fn ring() -> (Arc<Store>, KeyStore, KeyRing) {
         let store = Arc::new(Store::open(&Location::Scratch, 16).expect("a store"));
         let key_store = KeyStore::open_for(&store).expect("a second connection");
-        let ring = KeyRing::load(Arc::clone(&store)).expect("a key ring");
+        let ring = KeyRing::new(Arc::clone(&store));
         (store, key_store, ring)
     }
 
@@ -318,19 +262,5 @@ mod tests {
         {
             assert_eq!(token(wrong), None, "{wrong:?}");
         }
-    }
-
-    #[test]
-    fn a_key_is_the_same_one_only_with_the_same_secret_and_the_same_limits() {
-        let (store, key_store, ring) = ring();
-        assert!(ring.is_empty());
-        let (_, issued) = keys::issue(&key_store, "x", Plan::Free, 0).expect("a key");
-        assert!(ring.authenticate(&bearing(&issued)).is_ok() && !ring.is_empty());
-        let stored = store.keys().expect("the keys").1.remove(0);
-        let key = Key::new(&stored, &store);
-        assert!(key.is(&stored));
-        assert!(!key.is(&StoredKey { hash: [0; 32], ..stored.clone() }));
-        assert!(!key.is(&StoredKey { id: stored.id + 1, ..stored.clone() }));
-        assert!(!key.is(&StoredKey { limits: Plan::Pro.limits(), ..stored }));
     }
 }

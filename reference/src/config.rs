@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::builder::ArgPredicate;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use jiff::Timestamp;
 
@@ -38,7 +39,7 @@ pub enum Command {
 /// The database.
 #[derive(Clone, Debug, Args)]
 pub struct DbArgs {
-    /// The database file, created if missing; `:memory:` for a temporary one
+    /// The database file
     #[arg(long, value_name = "FILE", env = "ANIMAL_STORE_DB", default_value = "animal-store.sqlite")]
     pub db: String,
 }
@@ -46,9 +47,15 @@ pub struct DbArgs {
 /// Options of `reference serve`.
 #[derive(Debug, Args)]
 pub struct ServeArgs {
-    /// The database.
-    #[command(flatten)]
-    pub db: DbArgs,
+    /// The database file, created if missing; `:memory:` for a temporary one, which is the default with --dev
+    #[arg(
+        long,
+        value_name = "FILE",
+        env = "ANIMAL_STORE_DB",
+        default_value = "animal-store.sqlite",
+        default_value_if("dev", ArgPredicate::Equals("true".into()), ":memory:")
+    )]
+    pub db: String,
 
     /// The address to listen on; port 0 takes a free one. Or unix:PATH: a Unix socket that only this user can connect to
     #[arg(long, value_name = "ADDRESS:PORT|unix:PATH", default_value = "127.0.0.1:8080")]

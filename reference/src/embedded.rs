@@ -97,9 +97,7 @@ impl Embedded {
         let issued = KeyStore::open_for(&store)?;
         let (_, key) = keys::issue(&issued, "embedded", options.plan, clock.now())?;
         let (_, second_key) = keys::issue(&issued, "embedded, second", options.plan, clock.now())?;
-        // A connection that stays open would keep a view of the keys of its own.
-        drop(issued);
-        let app = Arc::new(App::new(store, app_options)?);
+        let app = Arc::new(App::new(store, app_options));
         let server = Server::bind(&options.listen, Arc::clone(&app), None, ServeOptions::default())?;
         let base_url = server.base_url()?;
         let keys = vec![key.clone(), second_key.clone()];

@@ -184,7 +184,6 @@ impl From<StoreError> for ApiError {
             StoreError::Unconfirmed => {
                 Self::unavailable("the server is stopping; whether the animal was added is not known")
             }
-            StoreError::Replaced(_) => Self::unavailable("the database file was removed or replaced; see the log"),
             StoreError::Unknown(_) => Self::outcome_unknown(),
             StoreError::Failed(_) => Self::internal(),
         }

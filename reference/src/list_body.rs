@@ -145,7 +145,7 @@ mod tests {
             ban: BanPolicy::default(),
             limits: RequestLimits::default(),
         };
-        Arc::new(App::new(store, options).expect("an app"))
+        Arc::new(App::new(store, options))
     }
 
     /// The whole list as JSON, and the lengths of its pieces.

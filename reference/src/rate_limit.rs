@@ -13,9 +13,6 @@ use crate::plan::Limits;
 const MINUTE: u64 = 60;
 const MINUTES_A_DAY: u64 = 24 * 60;
 
-/// The most requests that are counted ahead. A kill of the server costs a key no more than these.
-const MAX_RESERVE: u64 = 64;
-
 /// What one key has used. The default is a key that was never seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
@@ -128,22 +125,6 @@ impl Usage {
             retry_after: until.saturating_sub(now).max(1),
             banned: self.banned_until > now,
         }
-    }
-
-    /// Whether this says all that `other` does, and perhaps counts some requests more in the same windows.
-    #[must_use]
-    pub fn covers(&self, other: &Self) -> bool {
-        let same = Self { in_minute: self.in_minute, in_day: self.in_day, ..*other };
-        *self == same && self.in_minute >= other.in_minute && self.in_day >= other.in_day
-    }
-
-    /// This, and the next requests counted ahead: up to a hundredth of what the key may send in a minute, and at most
-    /// `MAX_RESERVE`, so that a key with high limits need not have every single request noted.
-    #[must_use]
-    pub fn with_reserve(&self, limits: Limits) -> Self {
-        let free = (limits.per_minute.saturating_sub(self.in_minute)).min(limits.per_day.saturating_sub(self.in_day));
-        let reserve = (limits.per_minute / 100).min(MAX_RESERVE).saturating_sub(1).min(free);
-        Self { in_minute: self.in_minute + reserve, in_day: self.in_day + reserve, ..*self }
     }
 
     /// Opens new windows where the old ones have ended.
@@ -267,28 +248,6 @@ mod tests {
         assert!(matches!(usage.decide(limits, BAN, NOON - 3), Decision::Refused { .. }));
         usage.banned_until = NOON + 300;
         exhaust(&mut usage, limits, NOON - 40 * 86_400, 2);
-    }
-
-    #[test]
-    fn a_reserve_covers_the_next_requests_of_the_window_and_exceeds_no_limit() {
-        let used = |minute, in_minute, in_day| Usage { minute, in_minute, in_day, ..Usage::default() };
-        let reserved = |usage: Usage, plan: Plan| usage.with_reserve(plan.limits());
-        assert_eq!(reserved(used(7, 1, 1), Plan::Free), used(7, 1, 1), "every request is noted");
-        assert_eq!(reserved(used(7, 1, 5), Plan::Business), used(7, 10, 14));
-        assert_eq!(reserved(used(7, 998, 998), Plan::Business), used(7, 1_000, 1_000));
-        assert_eq!(reserved(used(7, 5, 99_999), Plan::Business), used(7, 6, 100_000));
-        assert_eq!(reserved(used(7, 1, 5), Plan::Enterprise), used(7, 64, 68));
-        let ahead = used(7, 10, 14);
-        for (other, covered) in [
-            (used(7, 10, 14), true),
-            (used(7, 3, 7), true),
-            (used(7, 11, 15), false),
-            (used(8, 1, 15), false),
-            (Usage { refusals: 1, ..used(7, 3, 7) }, false),
-            (Usage { banned_until: 600, ..used(7, 3, 7) }, false),
-        ] {
-            assert_eq!(ahead.covers(&other), covered, "{other:?}");
-        }
     }
 
     #[test]

@@ -228,7 +228,7 @@ mod tests {
             ban: BanPolicy::default(),
             limits: RequestLimits::default(),
         };
-        let app = Arc::new(App::new(store, options).expect("an application"));
+        let app = Arc::new(App::new(store, options));
         let lab = Lab::start(Arc::clone(&app), variation).await.expect("a laboratory");
         (app, lab, key)
     }

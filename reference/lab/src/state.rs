@@ -129,7 +129,7 @@ impl ServerState {
 
     /// Remembers a key if it is valid.
     pub(super) fn learn(&self, text: &str) {
-        if let Some(key) = self.app.keys().find(text) {
+        if let Ok(Some(key)) = self.app.keys().find(text) {
             self.remember(key.id, text);
         }
     }

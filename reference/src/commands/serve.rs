@@ -1,6 +1,6 @@
 //! `reference serve`: brings the server up, prints its address, and waits for the signal to stop.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tokio::sync::oneshot;
@@ -49,18 +49,19 @@ async fn run(
         limits: RequestLimits { max_body: args.max_body, request_timeout: args.request_timeout },
     };
     extension.set_up(&mut app_options);
-    let location = Location::parse(&args.db.db);
+    let location = Location::parse(&args.db);
     let store = Store::open(&location, args.write_queue).map_err(Failure::cannot_start)?;
     let writer_ended = store.writer_ended();
-    let adopted = adopt_keys(&store, &given, &app_options.clock)?;
-    let dev_keys = if args.dev { issue_dev_keys(&store, &app_options.clock)? } else { Vec::new() };
-    let app = Arc::new(App::new(store, app_options).map_err(Failure::cannot_start)?);
-    let without_keys = app.keys().is_empty();
-    let (tls, authority) = tls(args, &location)?;
+    let app = Arc::new(App::new(store, app_options));
+    let (tls, authority) = tls(args, &location, app.store())?;
     let options = ServeOptions { max_connections, ..options(args) };
     let server = Server::bind(&args.listen, Arc::clone(&app), tls, options)
         .map_err(|error| Failure::CannotStart(format!("cannot listen on {}: {error}", args.listen)))?;
     let base_url = server.base_url().map_err(Failure::cannot_start)?;
+    // Only now, so that a start that fails changes no keys.
+    let adopted = adopt_keys(app.store(), &given, app.clock())?;
+    let dev_keys = if args.dev { issue_dev_keys(app.store(), app.clock())? } else { Vec::new() };
+    let without_keys = !app.store().has_keys().map_err(Failure::cannot_start)?;
     let keys = dev_keys.iter().map(|(_, key)| key).chain(given.iter().map(|given| &given.key)).cloned().collect();
     let started = Started { app, keys, base_url: base_url.clone() };
     let Extended { layer, notice: extended } = extension.start(started).await.map_err(Failure::cannot_start)?;
@@ -119,10 +120,6 @@ async fn run(
             }
         })
         .await;
-    if let (Location::Scratch, Some(path)) = (&location, &authority) {
-        // It was for this run only; it may have been removed already.
-        let _ = std::fs::remove_file(path);
-    }
     if broken {
         // A server that cannot store anything is of no use; a service manager can start another.
         return Err(Failure::Failed("the thread that writes the database ended; see the log".to_owned()));
@@ -197,16 +194,21 @@ fn exposures(args: &ServeArgs) -> Vec<String> {
 }
 
 /// How to speak TLS, if at all, and the certificate of the authority that was made for it.
-fn tls(args: &ServeArgs, location: &Location) -> Result<(Option<TlsAcceptor>, Option<PathBuf>), Failure> {
+fn tls(
+    args: &ServeArgs,
+    location: &Location,
+    store: &Store,
+) -> Result<(Option<TlsAcceptor>, Option<PathBuf>), Failure> {
     if let (Some(certificate), Some(key)) = (&args.tls_cert, &args.tls_key) {
         return Ok((Some(tls::from_files(certificate, key).map_err(Failure::cannot_start)?), None));
     }
     if !args.tls_self_signed {
         return Ok((None, None));
     }
-    let authority = match location {
-        Location::File(path) => path.with_extension("ca.pem"),
-        Location::Scratch => std::env::temp_dir().join(format!("animal-store-{}.ca.pem", std::process::id())),
+    // In a folder that others can write, a link could stand in its place.
+    let authority = match (location, store.scratch_folder()) {
+        (Location::File(path), _) => path.with_extension("ca.pem"),
+        (Location::Scratch, folder) => folder.unwrap_or(Path::new(".")).join("ca.pem"),
     };
     let acceptor = tls::self_signed(args.listen.ip(), &authority).map_err(Failure::cannot_start)?;
     Ok((Some(acceptor), Some(authority)))

@@ -112,7 +112,7 @@ fn is_token(text: &str) -> bool {
 /// [`AdoptError`]; nothing was changed.
 pub fn adopt(store: &KeyStore, given: &GivenKey, now: u64) -> Result<i64, AdoptError> {
     let (wanted, hash) = (given.plan, hash(given.key.reveal().as_bytes()));
-    let Some(known) = store.list()?.into_iter().find(|key| key.hash == hash) else {
+    let Some(known) = store.with_hash(&hash)? else {
         let new = NewKey { name: NAME, plan: wanted.name(), limits: wanted.limits(), created_at: now };
         return Ok(store.add(&new, |_number| hash)?);
     };

@@ -40,7 +40,7 @@ impl TestServer {
             ban: BanPolicy::default(),
             limits: RequestLimits::default(),
         };
-        let app = Arc::new(App::new(store, options).expect("an app"));
+        let app = Arc::new(App::new(store, options));
         let handlers = handlers(&app).route(&format!("{base_path}/panic"), get(panicking));
         Self { entrance: layered(&app, handlers), app, key: key.reveal().to_owned() }
     }

@@ -36,8 +36,7 @@ use connections::{Connections, Origin, Place};
 use exchange::{Download, Upload};
 use listener::{Accepted, Listener};
 
-/// How often usage is stored in the database. A killed server forgets none of it, because each request is noted before
-/// it is admitted (see `store/usage_log.rs`); a power cut costs what was used since the last time.
+/// How often usage is stored in the database. A kill or a power cut costs what was used since the last time.
 const SAVE_EVERY: Duration = Duration::from_millis(500);
 
 /// How long a stopping server tries to write usage down.
@@ -207,7 +206,7 @@ async fn save_usage_at_last(app: &App) {
     let deadline = Instant::now() + LAST_SAVE;
     while let Err(error) = app.keys().save_usage().await {
         if Instant::now() >= deadline {
-            tracing::error!(%error, "usage could not be saved to the database; the next start restores it from the usage log");
+            tracing::error!(%error, "the last usage could not be saved: the next start does not know it");
             return;
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
@@ -310,7 +309,7 @@ mod tests {
             ban: BanPolicy::default(),
             limits: RequestLimits::default(),
         };
-        let app = Arc::new(App::new(store, options).expect("an app"));
+        let app = Arc::new(App::new(store, options));
         let mut request = Request::builder().uri("/pets");
         request = request.header("authorization", format!("Bearer {}", key.reveal()));
         let request = request.body(Body::empty()).expect("a request");

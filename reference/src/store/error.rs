@@ -109,9 +109,6 @@ pub enum StoreError {
     /// The disk failed during a commit. Its frames may have been written all the same, and then a restart finds them.
     #[error("the disk failed during the commit, so whether it was stored is not known: {0}")]
     Unknown(String),
-    /// A path no longer names the file that is open: whatever is stored there is lost.
-    #[error("{0} was removed or replaced while it was served: restore it, or restart the server")]
-    Replaced(String),
     /// The database cannot be read or written for another reason, damage among them.
     #[error("the database failed: {0}")]
     Failed(String),

@@ -1,6 +1,6 @@
 //! API keys in the database: only their hashes are stored.
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::{Connection, OptionalExtension, Row};
 
 use super::error::StoreError;
 use crate::plan::Limits;
@@ -82,44 +82,59 @@ pub(super) fn revoke(conn: &Connection, id: i64, now: u64) -> Result<bool, Store
     Ok(changed == 1)
 }
 
-/// A number that every change of the keys increases.
-pub(super) fn generation(conn: &Connection) -> Result<i64, StoreError> {
-    Ok(conn.prepare_cached("SELECT generation FROM key_changes")?.query_row([], |row| row.get(0))?)
+const ALL: &str = "SELECT id, name, plan, per_minute, per_day, hash, created_at, revoked_at,
+           minute, in_minute, in_day, refusals, banned_until
+    FROM keys LEFT JOIN usage ON usage.key_id = keys.id ORDER BY id";
+const BY_HASH: &str = "SELECT id, name, plan, per_minute, per_day, hash, created_at, revoked_at,
+           minute, in_minute, in_day, refusals, banned_until
+    FROM keys LEFT JOIN usage ON usage.key_id = keys.id WHERE hash = ?1";
+const IN_FORCE: &str = "SELECT id, per_minute, per_day FROM keys WHERE hash = ?1 AND revoked_at IS NULL";
+
+/// All keys, in the order they were issued.
+pub(super) fn all(conn: &Connection) -> Result<Vec<StoredKey>, StoreError> {
+    Ok(conn.prepare(ALL)?.query_map([], stored)?.collect::<rusqlite::Result<_>>()?)
 }
 
-/// The generation, and all keys with it, from one transaction.
-pub(super) fn all(conn: &Connection) -> Result<(i64, Vec<StoredKey>), StoreError> {
-    let transaction = conn.unchecked_transaction()?;
-    let generation = generation(&transaction)?;
-    let mut statement = transaction.prepare(
-        "SELECT id, name, plan, per_minute, per_day, hash, created_at, revoked_at,
-                minute, in_minute, in_day, refusals, banned_until
-         FROM keys LEFT JOIN usage ON usage.key_id = keys.id ORDER BY id",
-    )?;
-    let keys = statement
-        .query_map([], |row| {
-            let unsigned = |column: usize| -> rusqlite::Result<u64> {
-                Ok(u64::try_from(row.get::<_, Option<i64>>(column)?.unwrap_or(0)).unwrap_or(0))
-            };
-            Ok(StoredKey {
-                id: row.get(0)?,
-                name: row.get(1)?,
-                plan: row.get(2)?,
-                limits: Limits { per_minute: unsigned(3)?, per_day: unsigned(4)? },
-                hash: row.get(5)?,
-                created_at: row.get(6)?,
-                revoked_at: row.get(7)?,
-                usage: Usage {
-                    minute: unsigned(8)?,
-                    in_minute: unsigned(9)?,
-                    in_day: unsigned(10)?,
-                    refusals: unsigned(11)?,
-                    banned_until: unsigned(12)?,
-                },
-            })
-        })?
-        .collect::<rusqlite::Result<Vec<_>>>()?;
-    Ok((generation, keys))
+/// The key with this hash, which may be revoked.
+pub(super) fn by_hash(conn: &Connection, hash: &[u8; 32]) -> Result<Option<StoredKey>, StoreError> {
+    Ok(conn.prepare_cached(BY_HASH)?.query_row([hash], stored).optional()?)
+}
+
+/// The number and the limits of the key with this hash, if it is in force.
+pub(super) fn in_force(conn: &Connection, hash: &[u8; 32]) -> Result<Option<(i64, Limits)>, StoreError> {
+    let found = conn.prepare_cached(IN_FORCE)?.query_row([hash], |row| {
+        Ok((row.get(0)?, Limits { per_minute: unsigned(row, 1)?, per_day: unsigned(row, 2)? }))
+    });
+    Ok(found.optional()?)
+}
+
+/// Whether any key is in force.
+pub(super) fn any_in_force(conn: &Connection) -> Result<bool, StoreError> {
+    Ok(conn.query_row("SELECT EXISTS (SELECT 1 FROM keys WHERE revoked_at IS NULL)", [], |row| row.get(0))?)
+}
+
+fn stored(row: &Row<'_>) -> rusqlite::Result<StoredKey> {
+    Ok(StoredKey {
+        id: row.get(0)?,
+        name: row.get(1)?,
+        plan: row.get(2)?,
+        limits: Limits { per_minute: unsigned(row, 3)?, per_day: unsigned(row, 4)? },
+        hash: row.get(5)?,
+        created_at: row.get(6)?,
+        revoked_at: row.get(7)?,
+        usage: Usage {
+            minute: unsigned(row, 8)?,
+            in_minute: unsigned(row, 9)?,
+            in_day: unsigned(row, 10)?,
+            refusals: unsigned(row, 11)?,
+            banned_until: unsigned(row, 12)?,
+        },
+    })
+}
+
+/// A number that is never negative; 0 for none.
+fn unsigned(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
+    Ok(u64::try_from(row.get::<_, Option<i64>>(column)?.unwrap_or(0)).unwrap_or(0))
 }
 
 #[cfg(test)]
@@ -130,7 +145,8 @@ mod tests {
     #[test]
     fn a_key_that_cannot_be_stored_leaves_nothing_behind_and_the_next_one_can() {
         let folder = tempfile::tempdir().expect("a folder");
-        let conn = schema::open(&folder.path().join("keys.sqlite"), Durability::None).expect("a database");
+        let conn = schema::open(&folder.path().join("keys.sqlite"), Durability::None, schema::SERVER_PATIENCE)
+            .expect("a database");
         let key = |name: &'static str| {
             let limits = Limits { per_minute: 1, per_day: 1 };
             NewKey { name, plan: "free", limits, created_at: 0 }
@@ -145,7 +161,7 @@ mod tests {
         let undone = add(&conn, &key("undone"), |_| [2; 32]).expect_err("it is undone");
         assert!(undone.to_string().contains("undone at once"), "{undone}");
         assert_eq!(add(&conn, &key("second"), |_| [2; 32]).ok(), Some(2));
-        let names: Vec<String> = all(&conn).expect("the keys").1.into_iter().map(|key| key.name).collect();
+        let names: Vec<String> = all(&conn).expect("the keys").into_iter().map(|key| key.name).collect();
         assert_eq!(names, ["first", "second"]);
     }
 }

@@ -4,37 +4,28 @@
 //! reads run inline on their own connections and never wait for it.
 
 mod catalogue;
-mod changes;
-mod checkpoint;
 mod error;
 mod files;
 mod keys;
 mod read;
 mod schema;
 mod scratch;
-mod status;
-mod usage_log;
-mod wal;
 mod write;
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 pub use catalogue::Catalogue;
 pub use error::{OpenError, StoreError};
 pub use keys::{NewKey, StoredKey};
 pub use read::AnimalRow;
-pub use status::{LastCommit, WritingStatus};
 
+use crate::plan::Limits;
 use crate::rate_limit::Usage;
 use crate::wire::{NewPet, PetStatus};
-use changes::Changes;
-use checkpoint::Checkpointer;
-use files::{Claim, OpenFiles};
 use read::Readers;
-use schema::Durability;
+use schema::{Durability, SERVER_PATIENCE};
 use scratch::ScratchFolder;
-use usage_log::UsageLog;
 use write::Writer;
 
 /// Where a database is.
@@ -54,20 +45,18 @@ impl Location {
     }
 }
 
+/// A write-ahead log above this size, in bytes, takes so long to read at start that the log says so.
+const LONG_LOG: u64 = 64 * 1024 * 1024;
+
 /// An open database that a server serves.
 ///
-/// The fields are dropped in this order: the writer ends first, then the checkpoints, then the readers close, and
-/// only then the descriptors of files that SQLite has locks on (see `changes.rs` and `files.rs`).
+/// The fields are dropped in this order: the writer ends first, then the readers close, and only then the descriptor
+/// of the lock (see `files.rs`).
 pub struct Store {
     writer: Writer,
-    _checkpointer: Checkpointer,
     readers: Readers,
-    changes: Arc<Changes>,
-    files: Arc<OpenFiles>,
-    /// None for a temporary database.
-    usage_log: Option<UsageLog>,
-    _claim: Claim,
-    _scratch: Option<ScratchFolder>,
+    _lock: File,
+    scratch: Option<ScratchFolder>,
 }
 
 impl Store {
@@ -86,36 +75,22 @@ impl Store {
                 (folder.path().join("animals.sqlite"), Durability::None, Some(folder))
             }
         };
-        let other = |error: std::io::Error| OpenError::Other { path: path.clone(), detail: error.to_string() };
-        let explain = |error: rusqlite::Error| OpenError::from_sqlite(&path, &error);
         files::create(&path)?;
         // Before any connection, because it must be closed after all of them.
-        let claim = Claim::new(&path)?;
-        warn_of_damage(&path).map_err(other)?;
-        let conn = schema::open(&path, durability)?;
+        let lock = files::lock(&path)?;
+        announce_long_log(&path);
+        let conn = schema::open(&path, durability, SERVER_PATIENCE)?;
         schema::check_pages(&conn, &path)?;
-        schema::leave_checkpoints(&conn).map_err(explain)?;
-        let resolved = schema::resolved_path(&conn, &path);
-        let files = Arc::new(OpenFiles::note(&path, &resolved).map_err(other)?);
-        let usage_log = match scratch {
-            Some(_) => None,
-            None => Some(restore_usage(&conn, &resolved).map_err(other)?),
-        };
-        let changes = Arc::new(Changes::open(&files::companion(&resolved, "-shm")).map_err(other)?);
-        let readers = Readers::open(&path).map_err(explain)?;
-        let copying = schema::open_second(&path, durability).map_err(explain)?;
-        let (checkpointer, checkpoints) = Checkpointer::start(copying, Arc::clone(&changes)).map_err(other)?;
-        let writer = Writer::start(conn, queue, Arc::clone(&files), checkpoints).map_err(other)?;
-        Ok(Self {
-            writer,
-            _checkpointer: checkpointer,
-            readers,
-            changes,
-            files,
-            usage_log,
-            _claim: claim,
-            _scratch: scratch,
-        })
+        let readers = Readers::open(&path).map_err(|error| OpenError::from_sqlite(&path, &error))?;
+        let writer = Writer::start(conn, queue)
+            .map_err(|error| OpenError::Other { path: path.clone(), detail: error.to_string() })?;
+        Ok(Self { writer, readers, _lock: lock, scratch })
+    }
+
+    /// The private folder of a temporary database, which goes away with the store.
+    #[must_use]
+    pub fn scratch_folder(&self) -> Option<&Path> {
+        self.scratch.as_ref().map(ScratchFolder::path)
     }
 
     /// Hands the animal with `id` to `write`, if there is one.
@@ -160,7 +135,7 @@ impl Store {
     }
 
     /// Puts another catalogue in the place of the present one. A server that keeps ready bodies does not see it
-    /// (see [`crate::app::App::changing`]).
+    /// (see [`crate::app::App::replace`]).
     ///
     /// # Errors
     ///
@@ -178,41 +153,37 @@ impl Store {
         self.writer.save_usage(usage).await
     }
 
-    /// Notes what the key with this number and hash has used, so that a killed process does not forget it.
-    pub fn note_usage(&self, id: i64, hash: &[u8; 32], usage: &Usage) {
-        if let Some(log) = &self.usage_log {
-            log.note(id, hash, usage);
-        }
-    }
-
-    /// A value that differs after any commit by any process; `None` must be taken as "changed".
-    #[must_use]
-    pub fn change_mark(&self) -> Option<u64> {
-        self.changes.mark()
-    }
-
-    /// A number that every change of the keys increases, whichever process makes it.
+    /// The key with this hash, which may be revoked.
     ///
     /// # Errors
     ///
     /// [`StoreError`] when the database cannot be read.
-    pub fn key_generation(&self) -> Result<i64, StoreError> {
-        self.readers.with(keys::generation)
+    pub fn key(&self, hash: &[u8; 32]) -> Result<Option<StoredKey>, StoreError> {
+        self.readers.with(|conn| keys::by_hash(conn, hash))
     }
 
-    /// The generation and all keys, revoked ones included, from one transaction.
+    /// The number and the limits of the key with this hash, if it is in force.
     ///
     /// # Errors
     ///
     /// [`StoreError`] when the database cannot be read.
-    pub fn keys(&self) -> Result<(i64, Vec<StoredKey>), StoreError> {
-        self.readers.with(keys::all)
+    pub fn key_in_force(&self, hash: &[u8; 32]) -> Result<Option<(i64, Limits)>, StoreError> {
+        self.readers.with(|conn| keys::in_force(conn, hash))
     }
 
-    /// Whether writing works. This looks at the files, too, so that their removal is noticed without a write.
+    /// Whether any key is in force.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] when the database cannot be read.
+    pub fn has_keys(&self) -> Result<bool, StoreError> {
+        self.readers.with(keys::any_in_force)
+    }
+
+    /// Why nothing can be stored at present; `None` when as far as is known everything works.
     #[must_use]
-    pub fn writing(&self) -> WritingStatus {
-        self.writer.status(&self.files)
+    pub fn failure(&self) -> Option<String> {
+        self.writer.failure()
     }
 
     /// Completes when the thread that writes has ended, which it does only when the store is closed or by a panic:
@@ -237,7 +208,7 @@ impl KeyStore {
     ///
     /// [`OpenError`], with a message that says what to do.
     pub fn open(path: &Path) -> Result<Self, OpenError> {
-        schema::open(path, Durability::Full).map(Self)
+        schema::open(path, Durability::Full, schema::COMMAND_PATIENCE).map(Self)
     }
 
     /// Opens the keys of a store that this process serves, with a connection of its own.
@@ -267,13 +238,22 @@ impl KeyStore {
         keys::revoke(&self.0, id, now)
     }
 
+    /// The key with this hash, which may be revoked.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] when the database cannot be read.
+    pub fn with_hash(&self, hash: &[u8; 32]) -> Result<Option<StoredKey>, StoreError> {
+        keys::by_hash(&self.0, hash)
+    }
+
     /// All keys, revoked ones included, in the order they were issued.
     ///
     /// # Errors
     ///
     /// [`StoreError`] when the database cannot be read.
     pub fn list(&self) -> Result<Vec<StoredKey>, StoreError> {
-        keys::all(&self.0).map(|(_, keys)| keys)
+        keys::all(&self.0)
     }
 }
 
@@ -290,25 +270,17 @@ impl KeyStore {
     }
 }
 
-/// Opens the file in which usage is noted, and stores what a killed process left there.
-fn restore_usage(conn: &rusqlite::Connection, resolved: &Path) -> std::io::Result<UsageLog> {
-    let log = UsageLog::open(&files::companion(resolved, "-usage"))?;
-    log.restore(conn).map_err(std::io::Error::other)?;
-    Ok(log)
-}
-
-/// Warns of damage in the write-ahead log, which SQLite passes over without a message.
-fn warn_of_damage(path: &Path) -> std::io::Result<()> {
-    let log = files::companion(&std::fs::canonicalize(path)?, "-wal");
-    if let Some(damage) = wal::find_damage(&log)? {
+/// SQLite reads the whole log that a killed process has left before it does anything else.
+fn announce_long_log(path: &Path) {
+    let resolved = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let log = files::companion(&resolved, "-wal");
+    let length = std::fs::metadata(&log).map_or(0, |file| file.len());
+    if length > LONG_LOG {
         tracing::warn!(
-            file = %log.display(),
-            frame = damage.frame,
-            hidden_commits = damage.hidden_commits,
-            "the write-ahead log is damaged, and commits behind the damage are lost: acknowledged animals may be missing"
+            mebibytes = length >> 20,
+            "the write-ahead log is long: reading it may take a minute, and the server starts after that"
         );
     }
-    Ok(())
 }
 
 #[cfg(test)]

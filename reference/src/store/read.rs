@@ -126,7 +126,8 @@ mod tests {
     #[test]
     fn a_filtered_list_is_answered_from_the_covering_index_alone() {
         let folder = tempfile::tempdir().expect("a folder");
-        let conn = schema::open(&folder.path().join("plan.sqlite"), schema::Durability::None).expect("a database");
+        let conn = schema::open(&folder.path().join("plan.sqlite"), schema::Durability::None, schema::SERVER_PATIENCE)
+            .expect("a database");
         let plan = |sql: &str, parameters: &[i64]| -> String {
             conn.query_row(&format!("EXPLAIN QUERY PLAN {sql}"), rusqlite::params_from_iter(parameters), |row| {
                 row.get(3)

@@ -1,6 +1,6 @@
 //! Opening a database file: the checks at start, the schema, and the settings of every connection.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
@@ -19,16 +19,18 @@ const APPLICATION_ID: i64 = 0x4153_746f;
 /// ones are checked page by page as they are read.
 const CHECKED_AT_START: u64 = 32 * 1024 * 1024;
 
-/// How long a connection waits for a lock that another process holds.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(2);
+/// How long a server waits for a lock that another process holds.
+pub(super) const SERVER_PATIENCE: Duration = Duration::from_secs(2);
+
+/// How long a command waits for one. Revoking a key must not fail because a backup is under way.
+pub(super) const COMMAND_PATIENCE: Duration = Duration::from_mins(1);
 
 /// How much of the disk the write-ahead log keeps when it starts over, in bytes.
 const LOG_KEPT: i64 = 16 * 1024 * 1024;
 
 /// `status` is 0, 1 or 2 in the order of the specification, or NULL when none was given. Ids are never
 /// used twice (AUTOINCREMENT). The index covers a filtered list, so that its cost does not grow with the
-/// catalogue. Every change of a key moves `key_changes.generation`, whoever makes it, which is how a
-/// running server learns of it.
+/// catalogue.
 const SCHEMA: &str = "
 CREATE TABLE animals (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -55,11 +57,6 @@ CREATE TABLE usage (
     refusals INTEGER NOT NULL,
     banned_until INTEGER NOT NULL
 ) STRICT;
-CREATE TABLE key_changes (generation INTEGER NOT NULL) STRICT;
-INSERT INTO key_changes VALUES (1);
-CREATE TRIGGER key_added AFTER INSERT ON keys BEGIN UPDATE key_changes SET generation = generation + 1; END;
-CREATE TRIGGER key_changed AFTER UPDATE ON keys BEGIN UPDATE key_changes SET generation = generation + 1; END;
-CREATE TRIGGER key_removed AFTER DELETE ON keys BEGIN UPDATE key_changes SET generation = generation + 1; END;
 ";
 
 /// Whether a commit waits for the disk.
@@ -72,15 +69,19 @@ pub(super) enum Durability {
 }
 
 /// Opens `path` for writing, checks it, and creates or completes the schema.
-pub(super) fn open(path: &Path, durability: Durability) -> Result<Connection, OpenError> {
+pub(super) fn open(path: &Path, durability: Durability, patience: Duration) -> Result<Connection, OpenError> {
     files::create(path)?;
     let explain = |error: rusqlite::Error| OpenError::from_sqlite(path, &error);
-    let conn = connect(path).map_err(explain)?;
+    let conn = connect(path, patience).map_err(explain)?;
     let application: i64 = conn.pragma_query_value(None, "application_id", |row| row.get(0)).map_err(explain)?;
     let version: i64 = conn.pragma_query_value(None, "user_version", |row| row.get(0)).map_err(explain)?;
     let objects: i64 = conn.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).map_err(explain)?;
     if application != APPLICATION_ID && (application != 0 || version != 0 || objects != 0) {
         return Err(OpenError::Foreign(path.to_owned()));
+    }
+    if application == APPLICATION_ID && (version < 0 || version == 0 && objects != 0) {
+        let detail = format!("its schema version is {version}, which no version of this program writes");
+        return Err(OpenError::Corrupt { path: path.to_owned(), detail });
     }
     if version > VERSION {
         return Err(OpenError::NewerSchema { path: path.to_owned(), found: version, known: VERSION });
@@ -95,6 +96,7 @@ pub(super) fn open(path: &Path, durability: Durability) -> Result<Connection, Op
             detail: format!("its file system does not support write-ahead logging (journal mode {mode})"),
         });
     }
+    conn.pragma_update_and_check(None, "journal_size_limit", LOG_KEPT, |_| Ok(())).map_err(explain)?;
     synchronise(&conn, durability).map_err(explain)?;
     create_schema(&conn).map_err(explain)?;
     Ok(conn)
@@ -102,7 +104,7 @@ pub(super) fn open(path: &Path, durability: Durability) -> Result<Connection, Op
 
 /// Opens one more connection to a database that [`open`] has accepted, for reading only.
 pub(super) fn open_reader(path: &Path) -> rusqlite::Result<Connection> {
-    let conn = connect(path)?;
+    let conn = connect(path, SERVER_PATIENCE)?;
     conn.pragma_update(None, "query_only", true)?;
     read_once(&conn)?;
     Ok(conn)
@@ -110,7 +112,7 @@ pub(super) fn open_reader(path: &Path) -> rusqlite::Result<Connection> {
 
 /// Opens one more connection to a database that [`open`] has accepted, for writing.
 pub(super) fn open_second(path: &Path, durability: Durability) -> rusqlite::Result<Connection> {
-    let conn = connect(path)?;
+    let conn = connect(path, SERVER_PATIENCE)?;
     synchronise(&conn, durability)?;
     read_once(&conn)?;
     Ok(conn)
@@ -118,18 +120,7 @@ pub(super) fn open_second(path: &Path, durability: Durability) -> rusqlite::Resu
 
 /// SQLite opens the write-ahead log with the first read, by the name that it then has.
 fn read_once(conn: &Connection) -> rusqlite::Result<()> {
-    conn.query_row("SELECT generation FROM key_changes", [], |_| Ok(()))
-}
-
-/// Leaves checkpoints to others, and gives up what a log that grew exceptionally long has taken of the disk.
-pub(super) fn leave_checkpoints(conn: &Connection) -> rusqlite::Result<()> {
-    conn.pragma_update(None, "wal_autocheckpoint", 0)?;
-    conn.pragma_update_and_check(None, "journal_size_limit", LOG_KEPT, |_| Ok(()))
-}
-
-/// The path of the database as SQLite derives the names of other files from it: without symbolic links.
-pub(super) fn resolved_path(conn: &Connection, path: &Path) -> PathBuf {
-    conn.path().map_or_else(|| path.to_owned(), PathBuf::from)
+    conn.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))
 }
 
 fn synchronise(conn: &Connection, durability: Durability) -> rusqlite::Result<()> {
@@ -138,10 +129,10 @@ fn synchronise(conn: &Connection, durability: Durability) -> rusqlite::Result<()
 }
 
 /// Never creates a file: one that is missing was removed, and an empty one in its place would hide that.
-fn connect(path: &Path) -> rusqlite::Result<Connection> {
+fn connect(path: &Path, patience: Duration) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let conn = Connection::open_with_flags(path, flags)?;
-    conn.busy_timeout(BUSY_TIMEOUT)?;
+    conn.busy_timeout(patience)?;
     // Without it, SQLite prepares a statement again for every value bound to LIMIT.
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     Ok(conn)
@@ -192,7 +183,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("animals.sqlite");
         Connection::open(&path).and_then(|conn| conn.execute_batch(sql)).expect("a database");
-        open(&path, Durability::None)
+        open(&path, Durability::None, SERVER_PATIENCE)
     }
 
     #[test]
@@ -206,13 +197,16 @@ mod tests {
             |version| opened(&format!("PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {version}"));
         assert!(ours(VERSION).is_ok());
         assert!(matches!(ours(VERSION + 1), Err(OpenError::NewerSchema { found: 2, known: 1, .. })));
+        assert!(matches!(ours(-1), Err(OpenError::Corrupt { .. })));
+        let emptied = format!("PRAGMA application_id = {APPLICATION_ID}; CREATE TABLE animals (id INTEGER)");
+        assert!(matches!(opened(&emptied), Err(OpenError::Corrupt { .. })));
     }
 
     #[test]
     fn commits_wait_for_the_disk_unless_the_database_is_temporary() {
         let folder = tempfile::tempdir().expect("a folder");
         for (durability, synchronous) in [(Durability::Full, 2), (Durability::None, 0)] {
-            let conn = open(&folder.path().join("animals.sqlite"), durability).expect("a database");
+            let conn = open(&folder.path().join("animals.sqlite"), durability, SERVER_PATIENCE).expect("a database");
             let found: i64 = conn.pragma_query_value(None, "synchronous", |row| row.get(0)).expect("a number");
             assert_eq!(found, synchronous, "{durability:?}");
         }
@@ -222,7 +216,7 @@ mod tests {
     fn a_database_is_checked_from_end_to_end_unless_that_takes_long() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("animals.sqlite");
-        let conn = open(&path, Durability::None).expect("a database");
+        let conn = open(&path, Durability::None, SERVER_PATIENCE).expect("a database");
         let damage = "INSERT INTO animals (name, category_id) VALUES ('Rex', 1);
              PRAGMA writable_schema = ON;
              UPDATE sqlite_schema SET rootpage = (SELECT rootpage FROM sqlite_schema WHERE name = 'keys') WHERE name = 'animals_by_status';

@@ -83,7 +83,8 @@ fn the_process_ends_with_a_message_when_the_thread_that_writes_does() {
     let animal = server.post(&key, r#"{"name":"Rex","categoryId":1}"#);
     assert_eq!(animal.status, 201);
     faults.begin("fail-clock");
-    // The thread ends at its next commit; the response to it may be cut off by the end of the process.
+    faults.begin("fail-sync");
+    // The thread ends when it waits after a commit that failed; the response to it may be cut off by the end of the process.
     let mut stream = connect(&server.address);
     let body = br#"{"name":"Bella","categoryId":1}"#;
     let request = head("POST", "/v1/pets", &key, Some(("application/json", body)));

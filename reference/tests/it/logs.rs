@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 use std::process::Stdio;
 
-use crate::support::{Folder, Server, ask, connect, eventually, head};
+use crate::support::{Folder, Server, ask, connect, head};
 
 #[test]
 fn a_key_is_never_logged_wherever_a_client_puts_it() {
@@ -40,7 +40,7 @@ fn a_request_is_found_in_the_log_by_the_number_in_its_answer() {
 }
 
 #[test]
-fn a_log_that_cannot_be_written_is_counted_and_ends_nothing() {
+fn a_log_that_cannot_be_written_ends_nothing() {
     let folder = Folder::new();
     let key = folder.issue(&["enterprise"]);
     let full = std::fs::File::options().write(true).open("/dev/full").expect("a device");
@@ -51,9 +51,6 @@ fn a_log_that_cannot_be_written_is_counted_and_ends_nothing() {
     server.post(&key, r#"{"name":"x","categoryId":1}"#).assert_error(503);
     other.execute_batch("ROLLBACK").expect("released");
     assert_eq!(server.post(&key, r#"{"name":"x","categoryId":1}"#).status, 201);
-    eventually("lost lines are reported", || {
-        (server.ask("GET", "/healthz", "").json()["log"]["failed_lines"].as_u64() > Some(0)).then_some(())
-    });
     server.stop();
 }
 
@@ -63,14 +60,13 @@ fn a_log_that_nobody_reads_holds_nothing_up() {
     let server = Server::spawn_logging_to(folder.command(&["--log", "debug"]), Stdio::piped());
     let last = head("GET", "/healthz", "", None);
     let requests = last.replace("Connection: close\r\n", "").repeat(99) + &last;
-    let dropped = eventually("lines are dropped", || {
+    // More lines than a pipe and the queue hold.
+    for _ in 0..100 {
         let mut stream = connect(&server.address);
         stream.write_all(requests.as_bytes()).expect("sent");
         let mut text = String::new();
         stream.read_to_string(&mut text).expect("responses");
         assert_eq!(text.matches("HTTP/1.1 200 OK").count(), 100);
-        server.ask("GET", "/healthz", "").json()["log"]["dropped_lines"].as_u64().filter(|lines| *lines > 0)
-    });
-    assert!(dropped > 0);
+    }
     server.stop();
 }

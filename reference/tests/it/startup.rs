@@ -125,6 +125,92 @@ fn an_address_in_use_is_named() {
 }
 
 #[test]
+fn a_start_for_which_there_is_no_address_issues_no_keys() {
+    let folder = Folder::new();
+    let server = folder.serve_tcp(&[]);
+    let other = Folder::new();
+    other.issue(&["free"]);
+    let listen = ["--listen", &server.address.to_string()];
+    let output = program(&[&["serve", "--dev", "--key", "pro=given", "--db", &other.db_text()], &listen[..]].concat());
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+    let list = program(&["keys", "list", "--db", &other.db_text()]);
+    assert_eq!(String::from_utf8_lossy(&list.stdout).lines().count(), 2, "the heading and one key: {list:?}");
+}
+
+#[test]
+fn a_server_for_development_leaves_no_database_behind() {
+    let folder = Folder::new();
+    let mut command = std::process::Command::new(crate::PROGRAM);
+    command.current_dir(folder.path()).args(["serve", "--listen", "unix:s", "--dev"]).env_remove("ANIMAL_STORE_DB");
+    Server::spawn(command).stop();
+    assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 0);
+}
+
+#[test]
+fn a_pipe_in_place_of_a_file_is_refused_at_once() {
+    let folder = Folder::new();
+    let made = std::process::Command::new("mkfifo").arg(folder.db()).status().expect("mkfifo runs");
+    assert!(made.success());
+    refused(&folder.db(), &["cannot open", "not a regular file"]);
+}
+
+#[test]
+fn a_schema_version_that_nobody_writes_is_damage() {
+    for version in ["0", "-1"] {
+        let folder = Folder::new();
+        folder.issue(&["free"]);
+        sqlite(&folder.db(), &format!("PRAGMA user_version = {version}"));
+        refused(&folder.db(), &["is damaged", &format!("schema version is {version}")]);
+    }
+}
+
+#[test]
+fn commands_about_keys_wait_for_a_busy_database() {
+    let folder = Folder::new();
+    let key = folder.issue(&["free"]);
+    let server = folder.serve(&[]);
+    let holder = sqlite(&folder.db(), "BEGIN IMMEDIATE");
+    std::thread::scope(|scope| {
+        let revoked = scope.spawn(|| program(&["keys", "revoke", "1", "--db", &folder.db_text()]));
+        // Longer than the server itself would wait.
+        std::thread::sleep(std::time::Duration::from_millis(2_500));
+        holder.execute_batch("ROLLBACK").expect("released");
+        let output = revoked.join().expect("no panic");
+        assert!(output.status.success(), "{output:?}");
+    });
+    assert_eq!(server.ask("GET", "/v1/pets", &key).status, 401);
+}
+
+#[test]
+fn two_hundred_thousand_keys_delay_no_request_after_another_is_issued() {
+    let folder = Folder::new();
+    let key = folder.issue(&["free"]);
+    let many = "WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < 200000)
+        INSERT INTO keys (id, name, plan, per_minute, per_day, hash, created_at)
+        SELECT i, 'x', 'free', 60, 1000, randomblob(32), 0 FROM n";
+    sqlite(&folder.db(), many);
+    let server = folder.serve(&[]);
+    for _ in 0..3 {
+        let other = folder.issue(&["free"]);
+        let began = std::time::Instant::now();
+        assert_eq!(server.ask("GET", "/v1/pets", &other).status, 200);
+        assert_eq!(server.ask("GET", "/v1/pets", &key).status, 200);
+        assert!(began.elapsed().as_millis() < 500, "{:?}", began.elapsed());
+    }
+}
+
+#[test]
+fn a_long_log_of_a_killed_process_is_announced() {
+    let folder = Folder::new();
+    folder.issue(&["free"]);
+    assert!(!folder.serve(&[]).stop().contains("write-ahead log is long"));
+    // A hole: to SQLite an empty log.
+    let log = std::fs::File::create(folder.path().join("animals.sqlite-wal")).expect("a file");
+    log.set_len(100 << 20).expect("a size");
+    assert!(folder.serve(&[]).stop().contains("write-ahead log is long"));
+}
+
+#[test]
 fn listing_and_revoking_keys_creates_no_database() {
     let folder = Folder::new();
     for args in [&["keys", "list"][..], &["keys", "revoke", "1"]] {

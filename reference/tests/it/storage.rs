@@ -1,6 +1,6 @@
 //! The files of a database: who may use them, and what happens when they are damaged, removed or cannot be written.
 
-use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -37,50 +37,13 @@ fn assert_unhealthy(server: &Server, reason: &str) {
 fn the_files_of_a_new_database_belong_to_its_owner_alone() {
     let folder = Folder::new();
     let server = folder.serve(&[]);
-    for suffix in ["", "-wal", "-shm", "-usage"] {
+    for suffix in ["", "-wal", "-shm"] {
         let mode = std::fs::metadata(beside(&folder, suffix)).expect("a file").permissions().mode();
         assert_eq!(mode & 0o777, 0o600, "{suffix}");
     }
     assert!(!server.stop().contains("chmod"));
     std::fs::set_permissions(folder.db(), PermissionsExt::from_mode(0o644)).expect("other permissions");
     assert!(folder.serve(&[]).stop().contains("chmod 600"));
-}
-
-#[test]
-fn health_reports_the_last_commit_and_the_size_of_the_log() {
-    let folder = Folder::new();
-    let key = folder.issue(&["enterprise"]);
-    let server = folder.serve(&[]);
-    assert_eq!(health(&server).json()["writing"]["last_commit"], "none");
-    assert_eq!(server.post(&key, ANIMAL).status, 201);
-    let body = health(&server).json();
-    assert_eq!((body["status"].as_str(), body["writing"]["last_commit"].as_str()), (Some("ok"), Some("ok")));
-    assert!(body["writing"]["seconds_ago"].is_u64() && body["writing"]["log_bytes"].as_u64() > Some(4096), "{body}");
-}
-
-#[test]
-fn nothing_is_acknowledged_into_a_file_that_was_removed_or_replaced() {
-    let folder = Folder::new();
-    let key = folder.issue(&["enterprise"]);
-    let server = folder.serve(&[]);
-    let before = server.post(&key, ANIMAL).body;
-    for name in ["", "-wal"] {
-        let (path, moved) = (beside(&folder, name), folder.path().join("moved"));
-        std::fs::rename(&path, &moved).expect("moved");
-        server.post(&key, ANIMAL).assert_error(503);
-        assert_unhealthy(&server, "was removed or replaced");
-        assert_eq!(server.ask("GET", "/v1/pets", &key).status, 200);
-        assert!(!path.exists(), "nobody creates an empty file in its place");
-        std::fs::write(&path, "").expect("another file");
-        server.post(&key, ANIMAL).assert_error(503);
-        assert_unhealthy(&server, "was removed or replaced");
-        std::fs::rename(&moved, &path).expect("moved back");
-        eventually("it is healthy again", || (health(&server).status == 200).then_some(()));
-    }
-    let after = server.post(&key, ANIMAL);
-    assert_eq!(after.status, 201);
-    server.kill();
-    assert_eq!(folder.serve(&[]).ask("GET", "/v1/pets", &key).body, format!("[{},{before}]", after.body));
 }
 
 #[test]
@@ -110,45 +73,6 @@ fn the_database_itself_is_locked_under_every_name_and_without_disturbing_sqlite(
     assert_eq!(sqlite_locks(&folder), 1, "of the server, which holds its own lock besides");
     server.kill();
     assert_eq!(folder.serve(&[]).ask("GET", "/v1/pets", &key).body, format!("[{}]", added.body));
-}
-
-#[test]
-fn one_process_cannot_serve_a_database_twice_and_keeps_its_locks_when_it_tries() {
-    use animal_store_reference::store::{Location, OpenError, Store};
-    let folder = Folder::new();
-    let location = Location::File(folder.db());
-    let store = Store::open(&location, 4).expect("a store");
-    assert_eq!(sqlite_locks(&folder), 1);
-    assert!(matches!(Store::open(&location, 4).map(drop), Err(OpenError::AlreadyServed(_))));
-    assert_eq!(sqlite_locks(&folder), 1);
-    drop(store);
-    assert!(Store::open(&location, 4).is_ok());
-}
-
-#[test]
-fn a_flipped_bit_that_hides_acknowledged_animals_is_warned_about() {
-    let folder = Folder::new();
-    let key = folder.issue(&["enterprise"]);
-    let server = folder.serve(&[]);
-    for _ in 0..20 {
-        assert_eq!(server.post(&key, ANIMAL).status, 201);
-    }
-    server.kill();
-    let server = folder.serve(&[]);
-    assert_eq!(server.post(&key, ANIMAL).status, 201);
-    for _ in 0..20 {
-        assert_eq!(server.post(&key, ANIMAL).status, 201);
-    }
-    server.signal("KILL");
-    assert!(!server.wait().1.contains("is damaged"), "a kill damages nothing");
-
-    let log = std::fs::File::options().read(true).write(true).open(beside(&folder, "-wal")).expect("the log");
-    let middle = 32 + 10 * (24 + 4096) + 1_000;
-    let mut byte = [0];
-    log.read_exact_at(&mut byte, middle).expect("a byte");
-    log.write_all_at(&[byte[0] ^ 1], middle).expect("a flipped bit");
-    let log = folder.serve(&[]).stop();
-    assert!(log.contains("the write-ahead log is damaged") && log.contains("frame=11"), "{log}");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 
-use crate::support::{Answer, Folder, connect, head, program};
+use crate::support::{Answer, Folder, Server, connect, head, program};
 
 fn trusting(authority: &str) -> Arc<ClientConfig> {
     let mut roots = RootCertStore::empty();
@@ -38,6 +38,21 @@ fn a_self_signed_server_is_trusted_through_the_authority_it_prints() {
     let mut stream = StreamOwned::new(session, connect(&server.address));
     assert!(stream.write_all(b"GET / HTTP/1.1\r\n\r\n").is_err(), "the certificate is for other names");
     server.stop();
+}
+
+#[test]
+fn the_authority_of_a_temporary_database_is_where_nobody_else_can_put_a_link() {
+    let folder = Folder::new();
+    let mut command = std::process::Command::new(crate::PROGRAM);
+    command.env("TMPDIR", folder.path());
+    command.args(["serve", "--db", ":memory:", "--listen", "127.0.0.1:0", "--tls-self-signed"]);
+    let server = Server::spawn(command);
+    let line = server.notice.iter().find_map(|line| line.strip_prefix("trust this authority: ")).expect("its path");
+    let inside = std::path::Path::new(line).parent().expect("a folder");
+    let mode = std::fs::metadata(inside).expect("the folder").permissions().mode();
+    assert_eq!((inside.parent(), mode & 0o777), (Some(folder.path()), 0o700), "{line}");
+    server.stop();
+    assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 0);
 }
 
 /// Whether one sequence of bytes holds another.

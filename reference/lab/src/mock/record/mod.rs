@@ -140,7 +140,8 @@ impl Recording {
         // Looks for keys that were issued or revoked meanwhile, so that `find` knows them.
         let _ = self.app.keys().authenticate(&recorded.headers);
         let Presented { announced, others } = presented(&recorded);
-        let valid = announced.into_iter().chain(others).filter(|text| self.app.keys().find(text).is_some());
+        let valid =
+            announced.into_iter().chain(others).filter(|text| matches!(self.app.keys().find(text), Ok(Some(_))));
         let mut kept = self.kept();
         valid.for_each(|key| kept.valid.presented(key));
         kept.bytes += recorded.size();
