@@ -88,9 +88,14 @@ fn keyed_status(entry: &Entry<'_>) -> Option<u16> {
 
 fn status_default(&Facts { history, .. }: &Facts<'_>) -> Option<String> {
     distinct(history.creations.iter().filter(|creation| creation.sent.status.is_none()).filter_map(|creation| {
-        let animals = history.entries[creation.entry].animals();
-        Some(match animals.first()?.0.get("status") {
-            None => "stays absent".to_owned(),
+        let created = &history.entries[creation.entry];
+        let later = history.entries.iter().filter(|entry| created.precedes(entry));
+        let shown = later.flat_map(|entry| entry.animals_with(creation.id)).find_map(Animal::status);
+        Some(match created.animals().first()?.0.get("status") {
+            None => match shown {
+                Some(status) => format!("absent from the 201, and {status} in later reads"),
+                None => "stays absent".to_owned(),
+            },
             Some(Json::String(status)) => format!("becomes {status}"),
             Some(other) => format!("becomes {}", other.kind()),
         })
@@ -114,17 +119,25 @@ fn limit_out_of_range(&Facts { history, .. }: &Facts<'_>) -> Option<String> {
         let Parameter::Ambiguous(text) = &query.limit else { return None };
         let status = keyed_status(entry)?;
         Some(match status {
-            200 => format!("limit={text} gets {} animals", entry.animals().len()),
+            200 => format!("limit={text} gets {}", counted(entry)),
             status => format!("limit={text} gets {status}"),
         })
     }))
+}
+
+/// How many animals an answer shows, in words.
+fn counted(entry: &Entry<'_>) -> String {
+    match entry.animals().len() {
+        1 => "1 animal".to_owned(),
+        count => format!("{count} animals"),
+    }
 }
 
 fn unknown_status(&Facts { history, .. }: &Facts<'_>) -> Option<String> {
     distinct(history.lists().filter_map(|(entry, query)| {
         let Parameter::Ambiguous(_) = &query.status else { return None };
         let status = keyed_status(entry)?;
-        Some(if status == 200 { format!("200 with {} animals", entry.animals().len()) } else { status.to_string() })
+        Some(if status == 200 { format!("200 with {}", counted(entry)) } else { status.to_string() })
     }))
 }
 

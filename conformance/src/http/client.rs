@@ -5,10 +5,14 @@
 //! next, and each exchange can be repeated alone. The exceptions are requests that test what a server leaves on a connection: they share
 //! one that is kept open.
 
+use std::convert::Infallible;
 use std::path::Path;
+use std::pin::Pin;
+use std::task::{Context, Poll};
 
+use bytes::Bytes;
 use reqwest::Method;
-use reqwest::header::{ACCEPT_ENCODING, CONTENT_LENGTH, HeaderMap, HeaderValue};
+use reqwest::header::{ACCEPT_ENCODING, CONTENT_LENGTH, HeaderMap, HeaderValue, TRANSFER_ENCODING};
 use reqwest::redirect::Policy;
 
 use super::errors;
@@ -98,7 +102,10 @@ impl Client {
         let address = replica.unwrap_or(&self.transport.base_url);
         let mut builder = http.request(method, format!("{address}{}", request.target()));
         for (name, value) in self.transport.headers.iter().chain(&request.headers) {
-            builder = builder.header(name, value);
+            // The framing is up to the connection.
+            if !name.eq_ignore_ascii_case(TRANSFER_ENCODING.as_str()) {
+                builder = builder.header(name, value);
+            }
         }
         if let Some(value) = &request.authorization {
             builder = builder.header(reqwest::header::AUTHORIZATION, value);
@@ -108,7 +115,9 @@ impl Client {
             builder = builder.header(CONTENT_LENGTH, 0);
         }
         if let Some(body) = &request.body {
-            builder = builder.header(reqwest::header::CONTENT_TYPE, &body.content_type).body(body.bytes.clone());
+            let bytes = Bytes::from(body.bytes.clone());
+            let sent = if request.is_chunked() { reqwest::Body::wrap(InChunks::of(bytes)) } else { bytes.into() };
+            builder = builder.header(reqwest::header::CONTENT_TYPE, &body.content_type).body(sent);
         }
         let mut response = builder.send().await?;
         let headers = response
@@ -127,6 +136,31 @@ impl Client {
             body.extend_from_slice(&chunk);
         }
         Ok(Response { status: response.status().as_u16(), headers, body, cut })
+    }
+}
+
+/// A body in two chunks, of which the first ends within the first character beyond ASCII, if there is one.
+struct InChunks {
+    left: std::vec::IntoIter<Bytes>,
+}
+
+impl InChunks {
+    fn of(mut bytes: Bytes) -> InChunks {
+        let within = bytes.iter().position(|byte| !byte.is_ascii()).map_or(bytes.len() / 2, |first| first + 1);
+        let first = bytes.split_to(within);
+        InChunks { left: vec![first, bytes].into_iter() }
+    }
+}
+
+impl http_body::Body for InChunks {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<http_body::Frame<Bytes>, Infallible>>> {
+        Poll::Ready(self.left.next().map(|chunk| Ok(http_body::Frame::data(chunk))))
     }
 }
 

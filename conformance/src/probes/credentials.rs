@@ -32,9 +32,9 @@ enum Target {
 }
 
 use Form::{
-    AnotherWord, ApiKey, Bare, BasicBare, BasicBoth, BasicUser, Colon, Comma, Doubled, Elsewhere, Empty, Fragment,
-    Glued, Headless, LongUnknown, Longer, LowerCase, None, Nothing, Null, OtherCase, OtherEnd, Padded, Prefixed,
-    Quoted, Shorter, Token, Twice, Undefined, Unknown, UpperCase, Wildcard,
+    AnotherWord, ApiKey, Bare, BasicBare, BasicBoth, BasicUser, Colon, ColonForSpace, Comma, Doubled, Elsewhere, Empty,
+    Fragment, Glued, Headless, LongUnknown, Longer, LowerCase, None, Nothing, Null, OtherCase, OtherEnd, Padded,
+    Prefixed, Quoted, SchemeTwice, Shorter, Token, Twice, Undefined, Unknown, UpperCase, Wildcard,
 };
 use Target::{Body, Create, CreateAt, Get, Labelled, List, Orders, Path};
 
@@ -91,8 +91,8 @@ const SECOND: &[(Target, Form)] = &[
     (Create, UpperCase),
     (List, Padded),
     (Get, Quoted),
-    (List, AnotherWord),
-    (Get, AnotherWord),
+    (List, ColonForSpace),
+    (Get, SchemeTwice),
     (Orders, AnotherWord),
     (List, Bare),
     (Get, Bare),
@@ -119,7 +119,6 @@ const SECOND: &[(Target, Form)] = &[
     (Path("/pets/"), None),
     (CreateAt("/pets/"), None),
     (List, ApiKey),
-    (Orders, ApiKey),
     (List, Comma),
     (List, Nothing),
 ];

@@ -8,10 +8,10 @@ use super::steps::{ask, create, filled, listed_ids};
 use animal_store_rules::trace::exchange::Request;
 
 /// The number of requests of this probe with the key.
-pub(super) const COUNT: usize = BODIES.len() + UNUSUAL.len() + HARD.len() + LISTS.len() + IDS + 6;
+pub(super) const COUNT: usize = BODIES.len() + UNUSUAL.len() + HARD.len() + LISTS.len() + IDS + 7;
 
 /// The number of those without it.
-pub(super) const KEYLESS: usize = 4;
+pub(super) const KEYLESS: usize = 5;
 
 /// The number of animals that it may create.
 pub(super) const ANIMALS: usize = UNUSUAL.len() + HARD.len();
@@ -31,10 +31,11 @@ const BODIES: [&str; 28] = [
     r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":0}"#,
     r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":["sold"]}"#,
     r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":true}"#,
+    // A reader that is derived from an enumeration may take this for the variant.
+    r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":{"sold":null}}"#,
     r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":""}"#,
     r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":"SOLD"}"#,
     r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":"sold\n"}"#,
-    r#""@NAME@""#,
     // A server that left this unread on its connection would take it for the start of the next request.
     "null",
     "{}",
@@ -58,9 +59,12 @@ const IDS: usize = 5;
 /// The number of those that are no identifier of an animal's own, and a number.
 pub(super) const OTHER_IDS: usize = 3;
 
-/// Bodies that may be accepted or rejected.
+/// The smallest int64, of which no program can take the absolute value.
+const SMALLEST: &str = "/pets/-9223372036854775808";
+
+/// Bodies that may be accepted or rejected, each for one reason: refused for one, a body would not show what becomes of the other.
 const UNUSUAL: [&str; 4] = [
-    r#"{"name":"","categoryId":@CATEGORY@e0,"status":"sold"}"#,
+    r#"{"name":"@NAME@","categoryId":@CATEGORY@e0,"status":"sold"}"#,
     r#"{"name":"@NAME@\u0000 and more","categoryId":@CATEGORY@,"status":"sold"}"#,
     r#"{"name":"@NAME@","categoryId":0,"status":"sold"}"#,
     r#"{"name":"@NAME@","categoryId":-9223372036854775808,"status":"sold"}"#,
@@ -90,8 +94,11 @@ const HARD: [HardBody; 6] = [
 /// What distinguishes the longest body, of which a server that refuses it may leave a part unread.
 const LONGEST: &str = "(110 KiB of spaces)";
 
+/// The query of a list that is asked for without a key before it is asked for with it.
+const AFTER_A_REFUSAL: &str = "status=sold";
+
 /// Unusual query strings of lists.
-const LISTS: [&str; 5] = ["limit=-1", "limit=101", "limit=4294967297", "limit=99999999999999999999", "status=sold"];
+const LISTS: [&str; 4] = ["limit=-1", "limit=4294967297", "limit=99999999999999999999", AFTER_A_REFUSAL];
 
 /// Sends them all; without `creates`, only those that cannot create an animal.
 ///
@@ -199,7 +206,7 @@ fn near_ids(session: &Session<'_>) -> impl Iterator<Item = (Request, String)> + 
 /// Refused creations and reads in turn on one connection: what is left of the one must not show in the other.
 async fn in_turn(session: &mut Session<'_>, refused: &[&str]) -> Result<(), Stop> {
     let mut reads: Vec<(Request, String)> = near_ids(session).collect();
-    reads.push((Request::new("GET", "/pets/0"), "GET /pets/0".to_owned()));
+    reads.extend(["/pets/0", SMALLEST].map(|path| (Request::new("GET", path), format!("GET {path}"))));
     reads.extend(LISTS.map(|query| (Request::new("GET", "/pets").query(query), format!("GET /pets?{query}"))));
     let mut refused = refused.iter();
     for (place, (read, step)) in reads.into_iter().enumerate() {
@@ -211,7 +218,13 @@ async fn in_turn(session: &mut Session<'_>, refused: &[&str]) -> Result<(), Stop
             session.ask_without_key(request).await?;
             continue;
         }
-        let request = session.on_kept_connection(read);
+        let mut request = session.on_kept_connection(read);
+        if request.query.as_deref() == Some(AFTER_A_REFUSAL) {
+            // A cache may have kept the refusal.
+            session.step(format!("{step} without a key, before the same with it"));
+            let refused = session.ask_without_key(request.clone()).await?;
+            request = request.at(refused.and_then(|refused| refused.request.replica));
+        }
         ask(session, request, &step).await?;
         if let Some(template) = refused.next() {
             let (step, body) = filled(session, template);

@@ -21,7 +21,7 @@ use crate::probes::target::Unusable;
 use crate::recorded;
 use crate::redaction::redactor;
 use crate::report::{self, Remarks, Report};
-use crate::run::notes::{another_plan, notes, unknown_category};
+use crate::run::notes::{another_plan, notes, sent_again, unknown_category};
 use animal_store_rules::facts::Facts;
 use animal_store_rules::fleet::Fleet;
 use animal_store_rules::history::History;
@@ -256,6 +256,7 @@ pub(crate) fn conclude_run(
     }
     let mut notes = notes(&facts.limiter, options);
     notes.extend(unknown_category(&history, options));
+    notes.extend(sent_again(&trace.exchanges));
     notes.extend(options.replay.and_then(|case| replayed(case, options, &mut verdicts)));
     let head = recorded::head(trace, options, ended_early.as_deref(), took);
     let remarks = Remarks {

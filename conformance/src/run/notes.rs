@@ -7,6 +7,7 @@ use animal_store_rules::catalogue::plan::{PLANS, Plan, PlanLimits};
 use animal_store_rules::history::{Entry, History};
 use animal_store_rules::limiter::Limiter;
 use animal_store_rules::request::CreateBody;
+use animal_store_rules::trace::exchange::{Connection, Exchange, FailureKind, Outcome};
 
 /// The notes on a run, given its trace so far.
 #[must_use]
@@ -31,6 +32,26 @@ pub(super) fn unknown_category(history: &History<'_>, options: &Options) -> Opti
             options.category_id
         )
     })
+}
+
+/// How many requests, and of which methods, got no answer on the connection that was kept for them and were sent again on another.
+#[must_use]
+pub(super) fn sent_again(exchanges: &[Exchange]) -> Option<String> {
+    let is_lost = |exchange: &&Exchange| {
+        exchange.request.connection == Connection::Kept
+            && matches!(&exchange.outcome, Outcome::Failed(failure) if failure.kind == FailureKind::Broken)
+    };
+    let lost: Vec<&str> = exchanges.iter().filter(is_lost).map(|exchange| exchange.request.method.as_str()).collect();
+    let methods: Vec<&str> = lost.iter().copied().collect::<BTreeSet<_>>().into_iter().collect();
+    let subject = match lost.len() {
+        0 => return None,
+        1 => "1 request was".to_owned(),
+        count => format!("{count} requests were"),
+    };
+    Some(format!(
+        "{subject} sent again on another connection ({}), because the one that was kept open ended without an answer",
+        methods.join(", ")
+    ))
 }
 
 /// Why the plan that was named is not that of the key, if the headers report the limit of another one.
@@ -95,6 +116,34 @@ fn titled(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use animal_store_rules::trace::exchange::{Failure, Request};
+    use animal_store_rules::trace::knowledge::Knowledge;
+    use jiff::Timestamp;
+
+    #[test]
+    fn what_was_sent_again_is_counted_with_its_methods() {
+        let exchange = |(place, method): (usize, &&str)| Exchange {
+            number: place + 1,
+            probe: "test".into(),
+            step: String::new(),
+            case: None,
+            request: Request::new(method, "/pets").kept(),
+            outcome: Outcome::Failed(Failure { kind: FailureKind::Broken, detail: String::new() }),
+            sent_at: Timestamp::UNIX_EPOCH,
+            received_at: Timestamp::UNIX_EPOCH,
+            known: Knowledge::default(),
+        };
+        let note = |methods: &[&str]| sent_again(&methods.iter().enumerate().map(exchange).collect::<Vec<_>>());
+        assert_eq!(note(&[]), None);
+        assert!(
+            note(&["POST"])
+                .is_some_and(|note| note.starts_with("1 request was sent again on another connection (POST)"))
+        );
+        assert!(
+            note(&["POST", "GET"])
+                .is_some_and(|note| note.starts_with("2 requests were") && note.contains("(GET, POST)"))
+        );
+    }
 
     #[test]
     fn a_plan_that_contradicts_the_headers_gets_a_note() {

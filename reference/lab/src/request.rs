@@ -24,6 +24,8 @@ pub struct Request {
     pub headers: HeaderMap,
     /// The body.
     pub body: Vec<u8>,
+    /// Where each part of the body ended, as it came: a chunk, or what one read of the connection got.
+    pub chunk_ends: Vec<usize>,
 }
 
 impl Request {

@@ -128,7 +128,14 @@ impl Running {
     async fn receive(&self, request: HttpRequest) -> Result<Request, ApiError> {
         let (parts, body) = request.into_parts();
         let limits = self.app.limits();
-        let read = Limited::new(body, MAX_BODY.max(limits.max_body + 1)).collect();
+        let mut chunk_ends = Vec::new();
+        let mut read = 0;
+        let noted = body.map_frame(|frame| {
+            read += frame.data_ref().map_or(0, Bytes::len);
+            chunk_ends.push(read);
+            frame
+        });
+        let read = Limited::new(noted, MAX_BODY.max(limits.max_body + 1)).collect();
         let body = match tokio::time::timeout(limits.request_timeout, read).await {
             Err(_elapsed) => return Err(ApiError::request_timeout()),
             Ok(Ok(body)) => body.to_bytes(),
@@ -147,6 +154,7 @@ impl Running {
             query: parts.uri.query().unwrap_or_default().to_owned(),
             headers: parts.headers,
             body: body.to_vec(),
+            chunk_ends,
         })
     }
 

@@ -22,6 +22,30 @@ fn the_order_of_a_list_takes_two_pairs_to_be_reported() {
 }
 
 #[test]
+fn a_status_that_only_reads_show_is_reported_apart_from_one_that_the_201_shows() {
+    let without = Request::new("POST", "/pets").json(r#"{"name":"Rex 1","categoryId":1}"#);
+    let plain = r#"{"id":7,"name":"Rex 1","categoryId":1}"#;
+    let created = || TraceBuilder::new().ask(without.clone(), 201, plain.to_owned());
+    assert_eq!(seen(created(), status_default), "stays absent");
+    assert_eq!(
+        seen(created().get(7, Some("available")), status_default),
+        "absent from the 201, and available in later reads"
+    );
+    let shown = TraceBuilder::new().ask(without.clone(), 201, plain.replace('}', r#","status":"pending"}"#));
+    assert_eq!(seen(shown, status_default), "becomes pending");
+}
+
+#[test]
+fn one_animal_is_counted_in_the_singular() {
+    let listed = |body: &str| {
+        let list = Request::new("GET", "/pets").query("limit=0");
+        seen(TraceBuilder::new().ask(list, 200, body.to_owned()), limit_out_of_range)
+    };
+    assert_eq!(listed(&format!("[{}]", animal(1, "sold"))), "limit=0 gets 1 animal");
+    assert_eq!(listed("[]"), "limit=0 gets 0 animals");
+}
+
+#[test]
 fn pages_are_looked_for_in_lists_that_were_shown() {
     let list = || TraceBuilder::new().list(200, 5, 60);
     assert_eq!(seen(list(), pagination), "no sign of any");

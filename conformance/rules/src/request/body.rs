@@ -62,6 +62,8 @@ pub enum Ambiguity {
     RepeatedMember,
     /// It is not known that this name is new and that this category can be used: the request was recorded, not sent by the judge.
     Unvouched,
+    /// No length precedes the body: a server may require one, and answer 411.
+    NoLength,
     /// The body is so large that it may be refused for its size.
     Size,
     /// The body is nested so deeply that it may be refused for its depth.

@@ -132,6 +132,12 @@ impl Expectation {
             {
                 Expectation::new(Success::Created, Refusal::ClientError)
             }
+            CreateBody::NewPet(_, ambiguities) if *ambiguities == [Ambiguity::NoLength] => {
+                Expectation::new(Success::Created, Refusal::Statuses(&[411]))
+            }
+            CreateBody::NewPet(_, ambiguities) if ambiguities.contains(&Ambiguity::NoLength) => {
+                Expectation::new(Success::Created, Refusal::Statuses(&[400, 411]))
+            }
             CreateBody::NewPet(..) => Expectation::new(Success::Created, Refusal::Statuses(&[400])),
         }
     }

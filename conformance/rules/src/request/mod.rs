@@ -141,7 +141,13 @@ pub fn operation(request: &Request, context: &Context, names: &HashSet<String>) 
     }
     match (request.method.as_str(), request.path.as_str()) {
         ("GET", "/pets") => Operation::List(list_query(request.query.as_deref().unwrap_or(""))),
-        ("POST", "/pets") => Operation::Create(body::create_body(request.body.as_ref(), context, names)),
+        ("POST", "/pets") => Operation::Create(match body::create_body(request.body.as_ref(), context, names) {
+            CreateBody::NewPet(draft, mut ambiguities) if request.is_chunked() => {
+                ambiguities.push(Ambiguity::NoLength);
+                CreateBody::NewPet(draft, ambiguities)
+            }
+            body => body,
+        }),
         ("GET", "/store/orders") => Operation::Orders,
         ("GET", path) => match path.strip_prefix("/pets/") {
             Some(id) if !id.is_empty() && !id.contains('/') => Operation::Get(pet_id(id)),

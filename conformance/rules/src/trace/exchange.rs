@@ -33,6 +33,9 @@ pub struct Request {
     pub replica: Option<usize>,
 }
 
+/// The header field that names chunks.
+const TRANSFER_ENCODING: &str = "Transfer-Encoding";
+
 /// Which connection a request is sent on.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Connection {
@@ -100,6 +103,18 @@ impl Request {
     pub fn body(mut self, content_type: &str, bytes: impl Into<Vec<u8>>) -> Request {
         self.body = Some(Body { content_type: content_type.to_owned(), bytes: bytes.into() });
         self
+    }
+
+    /// With a body of unknown length, which comes in chunks.
+    #[must_use]
+    pub fn chunked(self) -> Request {
+        self.header(TRANSFER_ENCODING, "chunked")
+    }
+
+    /// Whether its body comes in chunks: then no length precedes it.
+    #[must_use]
+    pub fn is_chunked(&self) -> bool {
+        self.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(TRANSFER_ENCODING))
     }
 
     /// On the connection that is kept open.

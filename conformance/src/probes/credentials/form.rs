@@ -47,6 +47,10 @@ pub(super) enum Form {
     Comma,
     /// The scheme and the key without a space.
     Glued,
+    /// The scheme, a colon and the key.
+    ColonForSpace,
+    /// The scheme twice, and the key.
+    SchemeTwice,
     /// What matches any text in SQL.
     Wildcard,
     /// The key and padding as in base64.
@@ -74,9 +78,9 @@ pub(super) enum Form {
 }
 
 use Form::{
-    AnotherWord, ApiKey, Bare, BasicBare, BasicBoth, BasicUser, Colon, Comma, Doubled, Elsewhere, Empty, Fragment,
-    Glued, Headless, LongUnknown, Longer, LowerCase, None, Nothing, Null, OtherCase, OtherEnd, Padded, Prefixed,
-    Quoted, Shorter, Token, Twice, Undefined, Unknown, UpperCase, Wildcard,
+    AnotherWord, ApiKey, Bare, BasicBare, BasicBoth, BasicUser, Colon, ColonForSpace, Comma, Doubled, Elsewhere, Empty,
+    Fragment, Glued, Headless, LongUnknown, Longer, LowerCase, None, Nothing, Null, OtherCase, OtherEnd, Padded,
+    Prefixed, Quoted, SchemeTwice, Shorter, Token, Twice, Undefined, Unknown, UpperCase, Wildcard,
 };
 
 impl Form {
@@ -108,6 +112,8 @@ impl Form {
             Colon => "with the key and a password",
             Comma => "with the key and a comma",
             Glued => "with the key and no space before it",
+            ColonForSpace => "with a colon between the scheme and the key",
+            SchemeTwice => "with the scheme twice and the key",
             Wildcard => "with a wildcard",
             Padded => "with the key and padding",
             Quoted => "with the key in quotation marks",
@@ -130,6 +136,7 @@ impl Form {
             Elsewhere => return elsewhere(request, key, query),
             Bare => return request.authorization(key),
             Glued => return request.authorization(format!("Bearer{key}")),
+            ColonForSpace => return request.authorization(format!("Bearer:{key}")),
             Token => return request.authorization(format!("Token {key}")),
             ApiKey => return request.authorization(format!("ApiKey {key}")),
             Nothing => return request.authorization(""),
@@ -160,6 +167,7 @@ impl Form {
             Padded => format!("{key}="),
             Quoted => format!("\"{key}\""),
             AnotherWord => format!("{key} more"),
+            SchemeTwice => format!("Bearer {key}"),
         };
         request.authorization(format!("Bearer {token}"))
     }
@@ -267,7 +275,7 @@ pub(super) mod tests {
     use crate::run::judge::context;
 
     /// Every form.
-    pub(in super::super) const FORMS: [Form; 32] = [
+    pub(in super::super) const FORMS: [Form; 34] = [
         None,
         Unknown,
         LongUnknown,
@@ -292,6 +300,8 @@ pub(super) mod tests {
         AnotherWord,
         Bare,
         Glued,
+        ColonForSpace,
+        SchemeTwice,
         Wildcard,
         Token,
         ApiKey,

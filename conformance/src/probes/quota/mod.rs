@@ -125,7 +125,7 @@ async fn exhaust(
             // Only one request over the limit, the creation: a second could cause a ban, and the rest would show less.
             let creation = over::next(session, &over[1], &key);
             if session.send(creation).await?.status() == Some(429) {
-                over::without_a_key(session).await?;
+                over::without_a_key(session, turn).await?;
                 keys::ask_with_the_other(session).await?;
                 return Ok(true);
             }
@@ -203,7 +203,7 @@ async fn exhaust(
             }
         }
     }
-    over::without_a_key(session).await?;
+    over::without_a_key(session, turn).await?;
     keys::ask_with_the_other(session).await?;
     Ok(is_refused)
 }

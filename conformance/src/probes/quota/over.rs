@@ -11,21 +11,29 @@ use animal_store_rules::trace::keys::ApiKey;
 /// ban.
 pub(super) fn requests(session: &mut Session<'_>, turn: Turn, key: &ApiKey) -> Vec<Request> {
     let over = match turn {
-        Turn::First => vec![Request::new("GET", "/pets").query("limit=1"), creation(session)],
+        Turn::First => vec![list(turn), creation(session)],
         Turn::Second => {
             // This id does not exist, which shows whether the limit is checked last.
             let fetch = Request::new("GET", format!("/pets/{}", session.random.i64(1 << 61..1 << 62)));
             let orders = Request::new("GET", "/store/orders");
-            // The near misses have asked for the same list, which a cache before the limiter would answer. One without a status shows
-            // less, because a service may have two handlers.
-            let list = Request::new("GET", "/pets").query("status=sold");
             // This body is not JSON, which shows whether bodies are read before the limit is checked. Orders come last: their lawful
             // responses are open until then.
             let malformed = Request::new("POST", "/pets").json(format!(r#"{{"name":"{}""#, session.fresh_name()));
-            vec![list, fetch, malformed, orders]
+            vec![list(turn), fetch, malformed, orders]
         }
     };
     over.into_iter().map(|request| bearing(request, key)).collect()
+}
+
+/// The list that is asked for over the limit.
+fn list(turn: Turn) -> Request {
+    let query = match turn {
+        Turn::First => "limit=1",
+        // The near misses have asked for the same list, which a cache before the limiter would answer. One without a status shows
+        // less, because a service may have two handlers.
+        Turn::Second => "status=sold",
+    };
+    Request::new("GET", "/pets").query(query)
 }
 
 /// A request over the limit, to be sent now. A creation that was sent before, and was admitted, is not sent again but another one: which of
@@ -41,11 +49,11 @@ fn creation(session: &mut Session<'_>) -> Request {
     Request::new("POST", "/pets").json(format!(r#"{{"name":"{name}","categoryId":{category}}}"#))
 }
 
-/// Whoever has no key has to get 401 first, also while a key is exhausted.
-pub(super) async fn without_a_key(session: &mut Session<'_>) -> Result<(), Stop> {
+/// Whoever has no key has to get 401 first, also while a key is exhausted. A cache may have kept how the list was refused.
+pub(super) async fn without_a_key(session: &mut Session<'_>, turn: Turn) -> Result<(), Stop> {
     let unknown = format!("Bearer conform-unknown-{:016x}", session.random.u64(..));
     let requests: [Request; KEYLESS_OVER] = [
-        Request::new("GET", "/pets").query("limit=1"),
+        list(turn),
         Request::new("GET", "/pets/1").authorization(unknown.clone()),
         Request::new("GET", "/store/orders").authorization(unknown),
     ];

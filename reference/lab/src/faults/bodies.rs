@@ -18,13 +18,14 @@ pub(super) fn faults() -> Vec<Fault> {
 }
 
 /// Those that are so frequent that a suite can be expected to find them on a Free key.
-const FREQUENT: [&str; 6] = [
+const FREQUENT: [&str; 7] = [
     "create.extended-json.control-characters",
     "create.extended-json.comments",
     "create.extended-json.bare-members",
     "create.name-required.wrapped",
     "create.category-required.written-otherwise",
     "create.category-type.false-is-nought",
+    "get.not-found.smallest-crash",
 ];
 
 /// A fault that reads the text of a creation's body after a change.

@@ -1,7 +1,9 @@
 //! What goes wrong between the requests of one connection, and how bodies are framed and encoded.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use serde_json::{Map, Value};
 
 use super::{Fault, fault};
 use crate::{ConnectionNumber, Delivery, Request, Response};
@@ -17,6 +19,10 @@ struct Served(Mutex<HashSet<ConnectionNumber>>);
 /// Connections on which a body was not read.
 #[derive(Default)]
 struct Unread(Mutex<HashSet<ConnectionNumber>>);
+
+/// The members of the last bodies of connections.
+#[derive(Default)]
+struct Bodies(Mutex<HashMap<ConnectionNumber, Map<String, Value>>>);
 
 /// Connections on which an error was answered.
 #[derive(Default)]
@@ -94,6 +100,54 @@ pub(super) fn faults() -> Vec<Fault> {
             "a body that is not read when the key is refused, and is taken for the start of the next request",
             |request, response| response.status == 401 && !request.body.is_empty(),
         ),
+        fault(
+            "kept-from-before",
+            "What a body lacks is taken from the body before it on the same connection.",
+            &["create.name-required", "create.category-required"],
+            "an object that the worker of a connection decodes each body into",
+        )
+        .edit(|request, server| {
+            let (connection, bodies) = (request.connection, server.own::<Bodies>());
+            request.edit_object(|pet| {
+                let mut bodies = bodies.0.lock().unwrap_or_else(PoisonError::into_inner);
+                let before = bodies.entry(connection).or_default();
+                for member in ["name", "categoryId"] {
+                    match (pet.get(member).cloned(), before.get(member).cloned()) {
+                        (Some(value), _) => drop(before.insert(member.to_owned(), value)),
+                        (None, Some(value)) => drop(pet.insert(member.to_owned(), value)),
+                        (None, None) => {}
+                    }
+                }
+            });
+        }),
+        fault(
+            "chunked-read-as-empty",
+            "A body that comes in chunks is taken for none.",
+            &["create.success"],
+            "a handler that reads as many bytes as Content-Length says (CGI, WSGI)",
+        )
+        .edit(|request, _| {
+            if !request.header("transfer-encoding").is_empty() {
+                request.body.clear();
+            }
+        }),
+        fault(
+            "chunks-decoded-apart",
+            "A character that is split between two chunks of a body becomes replacement characters.",
+            &["create.echo"],
+            "a reader that makes text of each chunk as it comes (`body += chunk` in Node)",
+        )
+        .edit(|request, _| {
+            let mut text = String::new();
+            let mut begin = 0;
+            for end in request.chunk_ends.clone() {
+                text.push_str(&String::from_utf8_lossy(&request.body[begin..end]));
+                begin = end;
+            }
+            if request.is_create() && text.contains('\u{fffd}') && std::str::from_utf8(&request.body).is_ok() {
+                request.body = text.into_bytes();
+            }
+        }),
         fault(
             "dies-after-errors",
             "A connection breaks at the next request after an error.",

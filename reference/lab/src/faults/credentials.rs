@@ -161,6 +161,13 @@ fn tokens() -> Vec<Fault> {
             },
         ),
         admitting(
+            "scheme-twice",
+            "The key behind the scheme written twice is accepted.",
+            EXACT,
+            "a client library that adds a scheme to a value that has one, and a server that takes off both",
+            |request, key| request.token() == Some(&format!("Bearer {key}")),
+        ),
+        admitting(
             "wildcard",
             "A wildcard is accepted as a key.",
             INVALID,
@@ -186,6 +193,13 @@ fn schemes() -> Vec<Fault> {
             HEADER,
             "a prefix that is cut off without the space",
             |request, key| request.authorization().strip_prefix("Bearer") == Some(key),
+        ),
+        admitting(
+            "colon-for-space",
+            "The key behind the scheme and a colon is accepted.",
+            HEADER,
+            "a pattern that lets anything but a letter stand between the scheme and the key",
+            |request, key| request.authorization().strip_prefix("Bearer:") == Some(key),
         ),
         admitting(
             "bare-basic",
@@ -292,6 +306,41 @@ fn doors() -> Vec<Fault> {
         .after_inner(|request, response| {
             if request.headers.contains_key("x-checked-late") {
                 response.refuse(401);
+            }
+        }),
+        fault(
+            "cached-refusal",
+            "The last 401 is shown to the next caller who asks for the same.",
+            &["auth.valid-key"],
+            "a cache for the next moment, which keeps refusals too and knows nothing of keys",
+        )
+        .before(|request, server| {
+            let cached = server.memory().cache.remove("refusal")?;
+            (cached.header("x-cached-for") == target(request)).then_some(cached)
+        })
+        .after(|request, response, server| {
+            if request.method == Method::GET && response.status == 401 {
+                let mut kept: Response = response.clone();
+                kept.set("x-cached-for", target(request));
+                server.memory().cache.insert("refusal".to_owned(), kept);
+            }
+        }),
+        fault(
+            "cached-429",
+            "A list that was refused with 429 is refused so to every caller for ten seconds.",
+            &["auth.before-all-else"],
+            "a cache that keeps a refusal by its URL for as long as Retry-After says",
+        )
+        .before(|request, server| {
+            let now = server.now();
+            let cached = server.memory().cache.get(&format!("429 {}", target(request))).cloned()?;
+            (request.is_list() && cached.number_of("x-cached-at") + 10 > now).then_some(cached)
+        })
+        .after(|request, response, server| {
+            if request.is_list() && response.status == 429 && response.header("x-cached-at").is_empty() {
+                let mut kept: Response = response.clone();
+                kept.set("x-cached-at", server.now());
+                server.memory().cache.insert(format!("429 {}", target(request)), kept);
             }
         }),
         fault(

@@ -37,6 +37,34 @@ fn lenient_readers() -> Vec<Fault> {
             });
         }),
         fault(
+            "positional",
+            "An array of a name, a category and a status is taken for an animal.",
+            &["create.body-required"],
+            "a reader that serde derives for a struct, which takes a sequence as well",
+        )
+        .edit(|request, _| {
+            if let Some(Value::Array(values)) = request.json().filter(|_| request.is_create())
+                && let [name, category, status] = values.as_slice()
+            {
+                request.set_json(json!({"name": name, "categoryId": category, "status": status}));
+            }
+        }),
+        fault(
+            "variant-with-null",
+            "An object whose one member is called as a status and is null is taken for that status.",
+            &["create.status-enum"],
+            "a reader that serde derives for an enumeration, which takes a map of one variant as well",
+        )
+        .edit(|request, _| {
+            request.edit_object(|pet| {
+                let variant = pet.get("status").and_then(Value::as_object).filter(|variant| variant.len() == 1);
+                let named = variant.and_then(|variant| variant.iter().next()).filter(|(_, value)| value.is_null());
+                if let Some(status) = named.map(|(name, _)| name.clone()) {
+                    pet.insert("status".to_owned(), json!(status));
+                }
+            });
+        }),
+        fault(
             "one-value-of-many",
             "What follows the first JSON value of a body is ignored.",
             &["create.malformed-json"],

@@ -39,6 +39,19 @@ pub(super) fn faults() -> Vec<Fault> {
             }
         }),
         fault(
+            "one-byte-each",
+            "A body whose characters all fit one byte each is written so, and not in UTF-8.",
+            &["service.json"],
+            "text that is sent as the runtime stores it, in Latin-1 where that is enough",
+        )
+        .after(|_, response, _| {
+            let text = String::from_utf8_lossy(&response.body);
+            let narrow: Option<Vec<u8>> = text.chars().map(|char| u8::try_from(char).ok()).collect();
+            if let Some(narrow) = narrow.filter(|_| matches!(response.status, 200 | 201)) {
+                response.body = narrow;
+            }
+        }),
+        fault(
             "html-label",
             "Successful responses are labelled text/html.",
             &["service.json"],

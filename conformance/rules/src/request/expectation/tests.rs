@@ -40,6 +40,7 @@ fn every_kind_of_request_with_a_valid_key_has_the_answers_that_the_specification
         (create(&format!(r#"{{"name":"Rex","categoryId":{}}}"#, "9".repeat(5_000))), CLIENT.to_vec(), "any 4xx"),
         (create(r#"{"name":"Rex","categoryId":1}"#), vec![201], "201 Pet"),
         (create(r#"{"name":"","categoryId":1}"#), created.clone(), "201 Pet, or any 4xx"),
+        (create(r#"{"name":"Rex","categoryId":1}"#).chunked(), vec![201], "201 Pet, or 411 Error"),
         (create(r#"{"name":"Rex","categoryId":2}"#), vec![201, 400], "201 Pet, or 400 Error"),
         (create(r#"{"name":"Rex","categoryId":1e0}"#), vec![201, 400], "201 Pet, or 400 Error"),
         (create(r#"{"name":"Rex","Name":5,"categoryId":1}"#), vec![201, 400], "201 Pet, or 400 Error"),
