@@ -21,10 +21,10 @@ fn complete_answer(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement
     let expected = "a complete HTTP response within the timeout";
     // A server may close a connection that it has kept at any time (RFC 9112, section 9.5), also when the next request is under way.
     // Once is a coincidence; twice is a server that keeps connections on which it does not answer.
-    let coincidence = history.entries.iter().filter(|entry| is_lost(entry)).count() == 1;
-    // Whoever gets a malformed request may close the connection.
-    let is_excused = |entry: &Entry<'_>| coincidence && is_lost(entry) || entry.credential.is_malformed();
-    for entry in history.entries.iter().filter(|entry| !is_excused(entry)) {
+    // An edge may close the connection of a malformed request, so such a request counts for neither.
+    let well_formed = || history.entries.iter().filter(|entry| !entry.credential.is_malformed());
+    let coincidence = well_formed().filter(|entry| is_lost(entry)).count() == 1;
+    for entry in well_formed().filter(|entry| !(coincidence && is_lost(entry))) {
         match &entry.exchange.outcome {
             Outcome::Response(response) => judgement.require(entry, !response.cut, expected, || {
                 format!("a body that goes on after {} MiB", MAX_BODY / 1024 / 1024)
@@ -126,6 +126,18 @@ mod tests {
         assert_eq!(late.failing(complete_answer), [[2]]);
         let beside = failed(lost(first()), Connection::Own, FailureKind::Broken);
         assert_eq!(beside.failing(complete_answer), [[3]], "the lost one is still the only one");
+    }
+
+    #[test]
+    fn a_connection_that_is_closed_for_a_malformed_request_is_no_second_loss() {
+        let malformed = |builder: TraceBuilder| {
+            lost(builder).change_last(|exchange| {
+                exchange.request.headers.push(("authorization".to_owned(), "Bearer another".to_owned()));
+            })
+        };
+        let first = || TraceBuilder::new().list(200, 9, 10);
+        assert_eq!(malformed(lost(first())).failing(complete_answer), Vec::<Vec<usize>>::new());
+        assert_eq!(malformed(lost(lost(first()))).failing(complete_answer), [[2], [3]]);
     }
 
     #[test]
