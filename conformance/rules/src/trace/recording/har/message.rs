@@ -109,8 +109,8 @@ const BELOW_THE_PAGE: [&str; 9] =
 /// Fields of a response that rules read, in lower case.
 const JUDGED: [&str; 8] = ["content-type", "date", "deprecation", "sunset", LIMIT, REMAINING, RESET, RETRY_AFTER];
 
-/// The query of a request, of which the URL has this. Some recorders write it apart from the URL only; then it is taken if no character of
-/// it needs an encoding. `None` if it is not known.
+/// The query of a request, given the query of its URL. Some recorders write the query apart from the URL only; then it is taken if none of
+/// its characters needs an encoding. `None` if the query is not known.
 #[expect(clippy::option_option, reason = "withheld, absent and present, as with every other message part here")]
 pub(super) fn query(request: &SentRequest, of_url: Option<String>) -> Option<Option<String>> {
     if of_url.is_some() || request.query_string.is_empty() {
@@ -183,7 +183,11 @@ pub(super) fn sent_body(request: &SentRequest) -> Option<Option<Body>> {
     let size = request.body_size.filter(|size| *size > 0.0);
     let is_whole = match length {
         Some(length) => length.parse() == Ok(bytes.len()),
-        None => !bytes.is_empty() && size.is_none_or(|size| size == bytes.len() as f64) && !is_changed(&bytes),
+        None => {
+            !bytes.is_empty()
+                && size.is_none_or(|size| size == bytes.len() as f64)
+                && !is_changed(&bytes, data.text.as_ref())
+        }
     };
     (is_whole && !content_type.is_empty()).then(|| Some(Body { content_type: content_type.to_owned(), bytes }))
 }
@@ -211,7 +215,7 @@ pub(super) fn received_body(response: &ReceivedResponse, headers: Option<&[(Stri
     let has_size = size.is_none_or(|size| if is_coded { size <= length } else { size == length });
     let is_whole = match stated {
         Some(text) => text.parse() == Ok(bytes.len()),
-        None => !is_changed(&bytes),
+        None => !is_changed(&bytes, content.text.as_ref()),
     };
     (has_size && is_whole).then_some(bytes)
 }
@@ -228,11 +232,13 @@ fn decoded(text: &Text, encoding: Option<&str>) -> Option<Vec<u8>> {
     (bytes.len() <= MAX_BODY).then_some(bytes)
 }
 
-/// Returns true if a body, of which no field states the length, may have been changed by its recorder: cut, or put into base64 without
-/// saying so.
-fn is_changed(bytes: &[u8]) -> bool {
+/// Returns true if a body without a stated length may have been changed by its recorder: cut, put into base64 without saying so, or
+/// written with halves of surrogate pairs, which only a stated length shows to be bytes.
+fn is_changed(bytes: &[u8], text: Option<&Text>) -> bool {
     let is_cut = serde_json::from_slice::<serde::de::IgnoredAny>(bytes).is_err_and(|error| error.is_eof());
-    is_cut || BASE64_STANDARD.decode(bytes).is_ok_and(|hidden| matches!(hidden.first(), Some(b'{' | b'[' | b'"')))
+    is_cut
+        || text.is_some_and(|text| text.has_halves)
+        || BASE64_STANDARD.decode(bytes).is_ok_and(|hidden| matches!(hidden.first(), Some(b'{' | b'[' | b'"')))
 }
 
 /// The values of a header field, given in lower case.

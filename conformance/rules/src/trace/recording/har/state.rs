@@ -1,4 +1,4 @@
-//! What the entries of an archive show together: what its recorder repeats, loses and changes.
+//! The recorder of an archive, as its entries show it together: the entries that it repeats, and the facts that it loses or changes.
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -17,7 +17,7 @@ const CLOCK_SLACK: SignedDuration = SignedDuration::from_secs(2);
 /// From this integer on, a double may stand for its neighbour as well.
 const EXACT: u128 = 1 << 53;
 
-/// What the entries so far have shown.
+/// The state of a reader of an archive: the evidence of the entries so far.
 #[derive(Debug, Default)]
 pub(super) struct Recorder {
     /// Digests of the entries.

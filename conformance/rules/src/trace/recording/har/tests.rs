@@ -110,6 +110,29 @@ fn what_an_exporter_may_have_left_out_or_changed_is_withheld() {
 }
 
 #[test]
+fn bytes_that_are_not_text_are_known_where_the_length_proves_them() {
+    let read = |length: &str| {
+        let mut entry = entry(&[]);
+        entry["response"]["headers"]
+            .as_array_mut()
+            .expect("fields")
+            .push(json!({"name": "Content-Length", "value": length}));
+        entry["response"]["content"] = json!({"text": "BYTES"});
+        let text = archive(&[entry]).replace("BYTES", r#"[\"caf\udce9\"]"#);
+        read_all(&text, None).expect("an archive").1.pop().expect("an exchange")
+    };
+    let proven = read("8");
+    assert!(!proven.known.withheld.contains(Fact::ResponseBody));
+    assert_eq!(proven.response().expect("a response").body, b"[\"caf\xE9\"]");
+    assert!(read("10").known.withheld.contains(Fact::ResponseBody));
+    let mut unproven = entry(&[("/response/content", json!({"text": "BYTES"}))]);
+    unproven["response"]["bodySize"] = json!(8);
+    let text = archive(&[unproven]).replace("BYTES", r#"[\"caf\udce9\"]"#);
+    let (_, exchanges) = read_all(&text, None).expect("an archive");
+    assert!(exchanges[0].known.withheld.contains(Fact::ResponseBody));
+}
+
+#[test]
 fn a_time_that_is_missing_precedes_nothing() {
     for changes in [
         vec![("/startedDateTime", json!(null))],
