@@ -68,7 +68,9 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     for product in PRODUCTS {
         let context = tempfile::tempdir().context("no folder for what goes into the image")?;
         std::fs::copy(programs.path(product), context.path().join(product.program))?;
-        for library in programs.libraries(product)? {
+        // What is built here is static.
+        let libraries = if options.programs.is_some() { programs.libraries(product)? } else { Vec::new() };
+        for library in libraries {
             let copy = context.path().join(library.strip_prefix("/").unwrap_or(&library));
             std::fs::create_dir_all(copy.parent().context("a library is in a folder")?)?;
             std::fs::copy(&library, copy)?;

@@ -1,5 +1,5 @@
 //! The products as static programs: one file each that runs on any Linux of the architecture, also in an empty
-//! container image. Programs that are built already, with the shared libraries that they need, do for images that are only tested.
+//! container image. Images that are only tested may hold programs that are built already, with the shared libraries that they load.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -68,14 +68,15 @@ impl Programs {
         Ok(programs)
     }
 
-    /// The shared libraries that the program of a product loads, the loader included; none for a static program.
+    /// The shared libraries that the program of a product loads, the loader included. An error if `ldd` cannot list them.
     pub(crate) fn libraries(&self, product: Product) -> anyhow::Result<Vec<PathBuf>> {
         let path = self.path(product);
         let output = std::process::Command::new("ldd").arg(&path).output().context("could not start ldd")?;
+        anyhow::ensure!(output.status.success(), "ldd lists no libraries of {}", path.display());
         let text = String::from_utf8_lossy(&output.stdout);
         // `libc.so.6 => /lib/libc.so.6 (0x…)`, or the loader: `/lib64/ld-linux-x86-64.so.2 (0x…)`.
         let paths = text.lines().filter_map(|line| line.split_whitespace().find(|word| word.starts_with('/')));
-        Ok(paths.filter(|library| !text.starts_with(library)).map(PathBuf::from).collect())
+        Ok(paths.map(PathBuf::from).collect())
     }
 
     /// The folder of the programs.
