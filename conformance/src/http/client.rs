@@ -139,7 +139,7 @@ impl Client {
     }
 }
 
-/// A body in two chunks, of which the first ends within the first character beyond ASCII, if there is one.
+/// A body in two chunks. The first chunk ends within the first character beyond ASCII, if there is one.
 struct InChunks {
     left: std::vec::IntoIter<Bytes>,
 }

@@ -34,7 +34,7 @@ pub(super) fn unknown_category(history: &History<'_>, options: &Options) -> Opti
     })
 }
 
-/// How many requests, and of which methods, got no answer on the connection that was kept for them and were sent again on another.
+/// The note on requests that got no answer on a kept connection and were sent again on another: their number and methods.
 #[must_use]
 pub(super) fn sent_again(exchanges: &[Exchange]) -> Option<String> {
     let is_lost = |exchange: &&Exchange| {

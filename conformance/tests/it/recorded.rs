@@ -217,7 +217,7 @@ fn recordings_of_lawful_servers_accuse_nobody() {
 /// Changes a member of an archive.
 type Deform = fn(&mut serde_json::Value);
 
-/// What happens to a member of an archive.
+/// The deformations, each with its name.
 const DEFORMATIONS: [(&str, Deform); 6] = [
     ("null", |value| *value = serde_json::Value::Null),
     ("emptied", |value| {

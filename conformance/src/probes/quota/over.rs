@@ -49,7 +49,8 @@ fn creation(session: &mut Session<'_>) -> Request {
     Request::new("POST", "/pets").json(format!(r#"{{"name":"{name}","categoryId":{category}}}"#))
 }
 
-/// Whoever has no key has to get 401 first, also while a key is exhausted. A cache may have kept how the list was refused.
+/// Sends requests without a key: a client without a key gets 401 also while a key is exhausted. A cache may have kept the refusal of the
+/// list.
 pub(super) async fn without_a_key(session: &mut Session<'_>, turn: Turn) -> Result<(), Stop> {
     let unknown = format!("Bearer conform-unknown-{:016x}", session.random.u64(..));
     let requests: [Request; KEYLESS_OVER] = [

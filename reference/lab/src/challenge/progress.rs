@@ -13,7 +13,7 @@ const PARTS: usize = 10;
 /// … and after this time without one, as soon as another server was tried.
 const LONGEST_SILENCE: Duration = Duration::from_secs(30);
 
-/// What is shown while a challenge lasts, on standard error.
+/// The progress of a challenge, shown on standard error.
 pub(super) struct Progress {
     bar: Option<ProgressBar>,
     lines: Lines,

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use crate::printable::Printable;
 use crate::secrets::{HIDDEN, Redactor, is_secret_name, unescaped};
 
-/// What stands for the key of the server in an output, as in the command line.
+/// The text that replaces the key of the server in an output and in the command line.
 const KEY: &str = "{key}";
 
 /// A command line that can be shown.
