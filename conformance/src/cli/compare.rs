@@ -69,11 +69,11 @@ impl FromStr for Output {
 }
 
 impl Format {
-    fn render(self, comparison: &Comparison) -> String {
+    fn render(self, comparison: &Comparison) -> Printable {
         match self {
-            Format::Markdown => compare::markdown(comparison),
-            Format::Html => compare::html(comparison),
-            Format::Json => compare::json(comparison),
+            Format::Markdown => Printable::document(&compare::markdown(comparison)),
+            Format::Html => Printable::document(&compare::html(comparison)),
+            Format::Json => Printable::json(&compare::json(comparison)),
         }
     }
 }
@@ -89,7 +89,7 @@ impl Arguments {
         if comparison.catalogues.len() > 1 {
             say("note: the reports were judged by different catalogues of requirements");
         }
-        let badge = self.badge.iter().map(|path| (path, badge::of(&comparison.verdicts())));
+        let badge = self.badge.iter().map(|path| (path, Printable::json(&badge::of(&comparison.verdicts()))));
         let files = self.report.iter().map(|output| (&output.path, output.format.render(&comparison)));
         for (path, text) in files.chain(badge) {
             if let Err(problem) = replace_file(path, &text) {
@@ -98,8 +98,8 @@ impl Arguments {
         }
         // Who writes files reads those.
         let quiet = !self.report.is_empty() || self.badge.is_some();
-        let text = if quiet { String::new() } else { self.format.render(&comparison) };
-        print(Printable::document(&text), ExitCode::Success)
+        let text = if quiet { Printable::default() } else { self.format.render(&comparison) };
+        print(text, ExitCode::Success)
     }
 
     fn read(&self) -> Result<Vec<Input>, Unusable> {

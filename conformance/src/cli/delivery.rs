@@ -4,7 +4,6 @@ use super::output::{print, say};
 use super::report_files::ReportFiles;
 use super::values::Printed;
 use crate::exit_code::ExitCode;
-use crate::redaction::printable::Printable;
 use crate::report::text::Detail;
 use crate::report::{self, Report};
 
@@ -12,7 +11,7 @@ use crate::report::{self, Report};
 pub(super) fn deliver(report: &Report, format: Printed, detail: Detail, files: &ReportFiles<'_>) -> ExitCode {
     let text = match format {
         Printed::Text => report::text::render_with_files(report, detail, columns(), &files.names()),
-        Printed::Report(format) => Printable::document(&(format.render)(report)),
+        Printed::Report(format) => format.render(report),
     };
     // What is asked for on standard output stands there alone.
     let code = if files.use_standard_output() {

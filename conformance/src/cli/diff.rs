@@ -34,7 +34,7 @@ impl Arguments {
             Ok(difference) => {
                 let text = match self.format.unwrap_or_default() {
                     OutputFormat::Text => diff::render(&difference),
-                    OutputFormat::Json => Printable::document(&diff::json(&difference)),
+                    OutputFormat::Json => Printable::json(&diff::json(&difference)),
                 };
                 print(text, if difference.regression { ExitCode::Violation } else { ExitCode::Success })
             }

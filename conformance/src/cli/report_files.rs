@@ -107,11 +107,7 @@ impl<'f> ReportFiles<'f> {
     /// Writes the trace; an error message if it could not be written.
     pub(super) fn write_trace(&self, text: &str) -> Option<String> {
         let (path, way) = self.trace.as_ref()?;
-        let error = match way {
-            Way::StandardOutput => printed(&Printable::json(text)),
-            _ => write(path, way, text),
-        };
-        let error = error.err()?;
+        let error = write(path, way, &Printable::json(text)).err()?;
         Some(format!("cannot write the trace {}: {error}", path.display()))
     }
 
@@ -141,8 +137,8 @@ impl<'f> ReportFiles<'f> {
     /// Writes every report; an error message for each that could not be written.
     pub(super) fn write(&self, report: &Report) -> Vec<String> {
         let written = self.files.iter().map(|(file, way)| {
-            let text = (file.format.render)(report);
-            write(&file.path, way, &text).map_err(|error| format!("cannot write the report {file}: {error}"))
+            write(&file.path, way, &file.format.render(report))
+                .map_err(|error| format!("cannot write the report {file}: {error}"))
         });
         written.filter_map(Result::err).collect()
     }
@@ -176,18 +172,18 @@ impl Drop for TraceFile {
 }
 
 /// Writes a file as a report is written: completely or not at all.
-pub(super) fn replace_file(path: &Path, text: &str) -> Result<(), String> {
+pub(super) fn replace_file(path: &Path, text: &Printable) -> Result<(), String> {
     let way = way(path).map_err(|(problem, _)| problem)?;
     write(path, &way, text).map_err(|error| error.to_string())
 }
 
-fn write(path: &Path, way: &Way, text: &str) -> io::Result<()> {
+fn write(path: &Path, way: &Way, text: &Printable) -> io::Result<()> {
     match way {
         Way::Replace { path, permissions } => {
-            fs::create_dir_all(folder(path)).and_then(|()| replace(path, permissions.as_ref(), text))
+            fs::create_dir_all(folder(path)).and_then(|()| replace(path, permissions.as_ref(), text.as_str()))
         }
-        Way::StandardOutput => printed(&Printable::document(text)),
-        Way::InPlace => fs::write(path, text),
+        Way::StandardOutput => printed(text),
+        Way::InPlace => fs::write(path, text.as_str()),
     }
 }
 

@@ -33,7 +33,7 @@ impl Arguments {
             let explanation = explain::explain(requirement);
             return Ok(match format {
                 OutputFormat::Text => explain::text(&explanation),
-                OutputFormat::Json => Printable::document(&explain::json(&explanation)),
+                OutputFormat::Json => Printable::json(&explain::json(&explanation)),
             });
         }
         let matching: Vec<&Requirement> =
@@ -43,7 +43,7 @@ impl Arguments {
         }
         Ok(match format {
             OutputFormat::Text => explain::list(&matching),
-            OutputFormat::Json => Printable::document(&explain::json(&matching)),
+            OutputFormat::Json => Printable::json(&explain::json(&matching)),
         })
     }
 }

@@ -24,6 +24,7 @@ use super::tee::Copied;
 use super::traffic::{Ticket, Traffic};
 use super::{Outcome, Settings};
 use crate::recorded::{Conclusion, LONGEST_PART, PART, PART_EXCHANGES, weight};
+use crate::redaction::printable::Printable;
 use crate::redaction::printable::printable;
 use crate::report::at_most;
 
@@ -189,7 +190,7 @@ impl Recorder {
     /// Writes a text, which is made only if there is a trace to write.
     fn write(&mut self, text: impl FnOnce() -> String) {
         if let Some(to) = &mut self.to
-            && let Err(error) = to.write_all(text().as_bytes()).and_then(|()| to.flush())
+            && let Err(error) = to.write_all(Printable::json(&text()).as_str().as_bytes()).and_then(|()| to.flush())
         {
             (self.to, self.error) = (None, Some(error));
         }

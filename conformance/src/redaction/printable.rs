@@ -26,9 +26,8 @@ impl Printable {
         Printable(out)
     }
 
-    /// Lines of JSON with what cannot be shown as an escape of JSON, which means the same.
+    /// JSON, or lines of JSON. Every character that is not shown becomes an escape of JSON, which means the same character.
     #[must_use]
-    #[cfg(feature = "cli")]
     pub fn json(text: &str) -> Printable {
         let mut out = String::with_capacity(text.len());
         for c in text.chars() {

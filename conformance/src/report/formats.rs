@@ -1,6 +1,7 @@
 //! The report formats: their names, descriptions and renderers.
 
 use super::{Report, badge, ctrf, github, har, html, in_toto, json, junit, markdown, sarif};
+use crate::redaction::printable::Printable;
 
 /// A format.
 #[derive(Debug)]
@@ -9,22 +10,52 @@ pub struct Format {
     pub name: &'static str,
     /// A description for the help.
     pub about: &'static str,
-    /// The renderer.
-    pub render: fn(&Report) -> String,
+    /// How the document is written, before it passes the gate.
+    render: fn(&Report) -> String,
+    /// The gate that keeps the meaning of the document.
+    gate: fn(&str) -> Printable,
+}
+
+impl Format {
+    /// Renders a report. No character of the document can control a terminal or hide text.
+    #[must_use]
+    pub fn render(&self, report: &Report) -> Printable {
+        (self.gate)(&(self.render)(report))
+    }
 }
 
 /// Every report format, except the text for a terminal.
 pub static FORMATS: [Format; 10] = [
-    Format { name: "json", about: "Complete report for programs", render: json::render },
-    Format { name: "html", about: "HTML page", render: html::render },
-    Format { name: "junit", about: "JUnit XML test results for CI systems", render: junit::render },
-    Format { name: "markdown", about: "GitHub job summary", render: markdown::render },
-    Format { name: "sarif", about: "SARIF results for code scanning", render: sarif::render },
-    Format { name: "github", about: "GitHub Actions annotations", render: github::render },
-    Format { name: "har", about: "HTTP Archive with every exchange", render: har::render },
-    Format { name: "in-toto", about: "in-toto statement with a test result", render: in_toto::render },
-    Format { name: "badge", about: "Badge for the endpoint of shields.io", render: badge::render },
-    Format { name: "ctrf", about: "Test results in the Common Test Report Format", render: ctrf::render },
+    Format { name: "json", about: "Complete report for programs", render: json::render, gate: Printable::json },
+    Format { name: "html", about: "HTML page", render: html::render, gate: Printable::document },
+    Format {
+        name: "junit",
+        about: "JUnit XML test results for CI systems",
+        render: junit::render,
+        gate: Printable::document,
+    },
+    Format { name: "markdown", about: "GitHub job summary", render: markdown::render, gate: Printable::document },
+    Format { name: "sarif", about: "SARIF results for code scanning", render: sarif::render, gate: Printable::json },
+    Format { name: "github", about: "GitHub Actions annotations", render: github::render, gate: Printable::document },
+    Format { name: "har", about: "HTTP Archive with every exchange", render: har::render, gate: Printable::json },
+    Format {
+        name: "in-toto",
+        about: "in-toto statement with a test result",
+        render: in_toto::render,
+        gate: Printable::json,
+    },
+    Format {
+        name: "badge",
+        about: "Badge for the endpoint of shields.io",
+        render: badge::render,
+        gate: Printable::json,
+    },
+    Format {
+        name: "ctrf",
+        about: "Test results in the Common Test Report Format",
+        render: ctrf::render,
+        gate: Printable::json,
+    },
 ];
 
 /// The format of this name.

@@ -25,7 +25,7 @@ async fn run(profile: Profile, only: &[&str], skip: &[&str]) -> Report {
 }
 
 fn rendered(report: &Report, format: &str) -> String {
-    (named(format).expect("a format").render)(report)
+    named(format).expect("a format").render(report).to_string()
 }
 
 #[tokio::test(flavor = "multi_thread")]
