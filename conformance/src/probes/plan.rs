@@ -37,13 +37,13 @@ pub const KEYLESS_OVER: usize = 3;
 /// The number of requests that show whether two keys are counted apart: in turn, and with one while the other is exhausted.
 const IN_TURN: usize = 7 + 12;
 
-/// The operations that are requested over the limit. The first turn sends one request over it where Remaining shows which request is
-/// the last, else two; the second turn one for each other operation.
+/// The operations that are requested over the limit. The first turn sends one request over the limit if Remaining shows which request is
+/// the last, else two. The second turn sends requests until two are refused in a row.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Turn {
     /// Create, and list if there is a second; then the run waits for the key to recover.
     First,
-    /// List, get, a creation that is not JSON, and orders, without waiting: with the quota key, if there is one.
+    /// List and, as the seed chooses, a creation that is not JSON, get, or orders, without waiting: with the quota key, if there is one.
     Second,
 }
 

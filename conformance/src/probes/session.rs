@@ -116,7 +116,7 @@ pub struct Session<'r> {
     waited_before: Option<usize>,
     early_refusals: usize,
     is_refused_in_bursts: bool,
-    refusals_allowed: usize,
+    largest_batch: usize,
     bans: usize,
     pace: Pace,
     names: usize,
@@ -164,7 +164,7 @@ impl<'r> Session<'r> {
             waited_before: None,
             early_refusals: 0,
             is_refused_in_bursts: false,
-            refusals_allowed: refusals::IN_A_ROW,
+            largest_batch: 1,
             bans: 0,
             pace: Pace::default(),
             names: 0,
@@ -239,10 +239,11 @@ impl<'r> Session<'r> {
     }
 
     /// How many of the wanted requests to send concurrently, so that a candidate that processes one at a time responds to all of
-    /// them within the timeout, and that few are refused: several refusals at a time could cause a ban.
+    /// them within the timeout, and that few are refused: several refusals at a time could cause a ban. Batches grow by doubling, and a
+    /// candidate that refuses what its fields promise gets one request at a time.
     #[must_use]
     pub fn at_once(&self, wanted: usize) -> usize {
-        let room = if self.is_refused_in_bursts { 1 } else { self.room() };
+        let room = if self.is_refused_in_bursts { 1 } else { self.room().min(2 * self.largest_batch) };
         self.pace.at_once(wanted.min(room), self.client.transport().timeout)
     }
 
@@ -285,6 +286,7 @@ impl<'r> Session<'r> {
             return Err(Stop::Silence);
         }
         self.heed_refusals(&requests).await?;
+        let promised = self.promised(&self.asking_key());
         let requests = self.placed(requests);
         let outcomes = tokio::select! {
             biased;
@@ -306,7 +308,11 @@ impl<'r> Session<'r> {
             return Err(Stop::Unusable(Box::new(unusable)));
         }
         let sent = &self.trace.exchanges[before..];
-        self.is_refused_in_bursts |= sent.iter().filter(|exchange| exchange.status() == Some(429)).count() > 1;
+        let refused = sent.iter().filter(|exchange| exchange.status() == Some(429)).count();
+        self.is_refused_in_bursts |= refused > 1 || refused == 1 && promised > sent.len() as u64;
+        if refused == 0 {
+            self.largest_batch = self.largest_batch.max(sent.len());
+        }
         Ok(sent)
     }
 

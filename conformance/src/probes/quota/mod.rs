@@ -1,5 +1,4 @@
 //! The quota run: exhausts the window of a key, exceeds the limit by at most two requests, waits, and checks that the key works again.
-//! The second time, when nothing more is to be sent with the key, it exceeds the limit by up to four.
 //!
 //! With a second key, each is exhausted once, and the other must work meanwhile.
 
@@ -184,12 +183,12 @@ async fn exhaust(
     let others: Vec<Request> = over.iter().filter(is_other).cloned().collect();
     let mut is_refused = refused.is_some();
     if turn == Turn::Second {
-        // Nothing more is to be sent with the key.
-        session.allow_refusals(over.len());
         for other in others {
+            if session.refusals_left(&key) == 0 {
+                break;
+            }
             is_refused |= session.send(other).await?.status() == Some(429);
         }
-        session.allow_few_refusals();
     } else if let Some(last) = others.last().or(over.last()) {
         for _ in 0..LAST_ATTEMPTS {
             let last = over::next(session, last, &key);

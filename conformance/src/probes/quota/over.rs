@@ -1,28 +1,60 @@
-//! What is sent while a window is exhausted: up to four requests over its limit, and some without a valid key.
+//! The requests that are sent while a window is exhausted: with its key over its limit, and without a valid key.
+
+use std::iter;
 
 use super::bearing;
 use crate::probes::plan::{KEYLESS_OVER, Turn};
 use crate::probes::session::{Session, Stop};
-use animal_store_rules::trace::exchange::Request;
+use animal_store_rules::trace::exchange::{Exchange, Request};
 use animal_store_rules::trace::keys::ApiKey;
+use animal_store_rules::trace::rate_limit;
 
-/// The requests that are sent over the limit. In the first turn they are two, the first only where nothing shows which request is the
-/// last of the window. In the second turn the other operations follow: nothing is sent with the key after them, so that they may cause a
-/// ban.
+/// The requests over the limit, of which the run sends as many as may be refused: two in a row.
+///
+/// In the first turn the list is sent only if no response shows which request is the last of the window. In the second turn the list and
+/// one of three other operations are refused: one that was not counted when it failed, because it may be checked before the limit, else
+/// the one that the seed of the run chooses.
 pub(super) fn requests(session: &mut Session<'_>, turn: Turn, key: &ApiKey) -> Vec<Request> {
     let over = match turn {
         Turn::First => vec![list(turn), creation(session)],
         Turn::Second => {
-            // This id does not exist, which shows whether the limit is checked last.
+            // A server that reads bodies before it checks the limit answers with 400.
+            let malformed = Request::new("POST", "/pets").json(format!(r#"{{"name":"{}""#, session.fresh_name()));
+            // No animal has this id. A server that checks the limit last answers with 404.
             let fetch = Request::new("GET", format!("/pets/{}", session.random.i64(1 << 61..1 << 62)));
             let orders = Request::new("GET", "/store/orders");
-            // This body is not JSON, which shows whether bodies are read before the limit is checked. Orders come last: their lawful
-            // responses are open until then.
-            let malformed = Request::new("POST", "/pets").json(format!(r#"{{"name":"{}""#, session.fresh_name()));
-            vec![list(turn), fetch, malformed, orders]
+            let mut others = [
+                (malformed, is_free(session, key, |exchange| has_status(exchange, "POST", 400))),
+                (fetch, is_free(session, key, |exchange| has_status(exchange, "GET", 404))),
+                (orders, false),
+            ];
+            others.rotate_left((session.seed() % 3) as usize);
+            others.sort_by_key(|(_, is_free)| !is_free);
+            iter::once(list(turn)).chain(others.into_iter().map(|(request, _)| request)).collect()
         }
     };
     over.into_iter().map(|request| bearing(request, key)).collect()
+}
+
+fn has_status(exchange: &Exchange, method: &str, status: u16) -> bool {
+    exchange.request.method == method && exchange.status() == Some(status)
+}
+
+/// Returns true if a request of this kind was not counted: the responses before and after it, in one window, differ by one request only.
+fn is_free(session: &Session<'_>, key: &ApiKey, is_of_kind: fn(&Exchange) -> bool) -> bool {
+    let credential = bearing(Request::new("GET", "/pets"), key).authorization;
+    let own: Vec<_> =
+        session.trace.exchanges.iter().filter(|exchange| exchange.request.authorization == credential).collect();
+    own.windows(3).any(|neighbours| {
+        let &[before, exchange, after] = neighbours else { return false };
+        let window = |exchange: &Exchange| rate_limit::read(exchange.response()?).window();
+        let in_order = before.received_at <= exchange.sent_at && exchange.received_at <= after.sent_at;
+        in_order
+            && is_of_kind(exchange)
+            && window(before).zip(window(after)).is_some_and(|(before, after)| {
+                before.reset == after.reset && before.remaining.checked_sub(after.remaining) == Some(1)
+            })
+    })
 }
 
 /// The list that is asked for over the limit.

@@ -24,15 +24,9 @@ const A_MINUTE: Duration = Tolerance::LONGEST_MINUTE.unsigned();
 const LEAST_WAIT: Duration = Duration::from_secs(2);
 
 impl Session<'_> {
-    /// Sets how many requests of a key may be refused in a row. More than two are for the end of a run, when nothing else is to be sent with
-    /// the key.
-    pub(in crate::probes) fn allow_refusals(&mut self, in_a_row: usize) {
-        self.refusals_allowed = in_a_row;
-    }
-
-    /// [`Session::allow_refusals`] as at the start of a run.
-    pub(in crate::probes) fn allow_few_refusals(&mut self) {
-        self.refusals_allowed = IN_A_ROW;
+    /// How many more requests of a key may be refused before the run has to wait.
+    pub(in crate::probes) fn refusals_left(&self, key: &ApiKey) -> usize {
+        IN_A_ROW.saturating_sub(self.refused_in_a_row(key).len())
     }
 
     /// Waits where the key of one of these requests was refused as often in a row as it may be: as long as the last refusal announces, and
@@ -58,9 +52,9 @@ impl Session<'_> {
     /// How long to wait before the next request of a key, because of its latest refusals.
     fn wait_after_refusals(&self, key: &ApiKey) -> Duration {
         let row = self.refused_in_a_row(key);
-        let Some(last) = row.first().filter(|_| row.len() >= self.refusals_allowed) else { return Duration::ZERO };
+        let Some(last) = row.first().filter(|_| row.len() >= IN_A_ROW) else { return Duration::ZERO };
         let announced = pacing::announced(last).unwrap_or(A_MINUTE).clamp(LEAST_WAIT, pacing::LONGEST_WAIT);
-        let wait = if row.len() > self.refusals_allowed { announced.max(A_MINUTE) } else { announced };
+        let wait = if row.len() > IN_A_ROW { announced.max(A_MINUTE) } else { announced };
         let passed = self.now().duration_since(last.received_at).unsigned_abs();
         wait.saturating_sub(passed)
     }
@@ -86,7 +80,7 @@ impl Session<'_> {
     pub(super) fn room(&self) -> usize {
         let key = self.asking_key();
         let Some(last) = self.last_answer_to(&key) else { return 1 };
-        let in_a_row = self.refusals_allowed.saturating_sub(self.refused_in_a_row(&key).len()).max(1);
+        let in_a_row = self.refusals_left(&key).max(1);
         let Some(window) = last.response().and_then(|response| rate_limit::read(response).window()) else {
             return in_a_row;
         };
