@@ -26,7 +26,7 @@ fn with_file(file: &str) -> tempfile::TempDir {
 #[test]
 fn a_file_that_names_no_server_tells_how_to_judge_the_embedded_one() {
     let folder = with_file("profile = 'functional'\nplan = 'business'\nquiet = true\n");
-    let output = conform(folder.path(), &[]);
+    let output = conform(folder.path(), &["--only", "list.array"]);
     let stdout = text(&output.stdout);
     assert_eq!(output.status.code(), Some(0), "{stdout}{}", text(&output.stderr));
     assert!(stdout.contains("profile functional") && stdout.contains("plan business"), "{stdout}");
@@ -46,5 +46,8 @@ fn a_file_whose_servers_wait_to_be_picked_is_not_passed_over() {
     let output = conform(folder.path(), &[]);
     assert_eq!(output.status.code(), Some(2), "{}", text(&output.stdout));
     assert!(text(&output.stderr).contains("no environment of conform.toml is selected"), "{}", text(&output.stderr));
-    assert_eq!(conform(folder.path(), &["--no-config", "--profile", "functional"]).status.code(), Some(0));
+    assert_eq!(
+        conform(folder.path(), &["--no-config", "--profile", "functional", "--only", "list.array"]).status.code(),
+        Some(0)
+    );
 }

@@ -71,14 +71,18 @@ impl Step {
 
     /// A step that judges this server, except for what exhausts its key.
     fn functional(candidate: &Candidate) -> Step {
-        Step::new().input("base-url", &candidate.base_url).input("api-key", KEY).input("profile", "functional")
+        let step = Step::new().variable("CONFORM_UNIX_SOCKET", &socket_of(candidate));
+        step.input("base-url", &candidate.base_url).input("api-key", KEY).input("profile", "functional")
     }
 
     /// A step in a repository with this `conform.toml`, whose environment `staging` is this server.
     fn configured(candidate: &Candidate, settings: &str) -> Step {
         let step = Step::new().variable("STAGING_KEY", KEY);
-        let environment =
-            format!("[environments.staging]\nbase_url = \"{}\"\napi_key_env = \"STAGING_KEY\"\n", candidate.base_url);
+        let environment = format!(
+            "[environments.staging]\nbase_url = \"{}\"\nunix_socket = \"{}\"\napi_key_env = \"STAGING_KEY\"\n",
+            candidate.base_url,
+            socket_of(candidate)
+        );
         std::fs::write(step.workspace.path().join("conform.toml"), format!("{settings}\n{environment}"))
             .expect("a file");
         step
@@ -123,6 +127,10 @@ impl Left {
     }
 }
 
+fn socket_of(candidate: &Candidate) -> String {
+    candidate.own_socket().expect("a socket").display().to_string()
+}
+
 /// The names of the inputs in `action.yml`.
 fn inputs() -> Vec<String> {
     names(&yaml("action.yml")["inputs"])
@@ -135,7 +143,7 @@ fn variable(input: &str) -> String {
 
 #[tokio::test]
 async fn the_action_reports_a_good_verdict_in_outputs_summary_and_exit_code() {
-    let candidate = Candidate::start_on_port(Nature::default()).await;
+    let candidate = Candidate::start(Nature::default()).await;
     let left = Step::functional(&candidate).input("html", "page.html").run().await;
     assert_eq!(left.code(), Some(0), "{}", left.printed());
     assert_eq!(left.outputs["verdict"], "conforms");
@@ -153,7 +161,7 @@ async fn the_action_reports_a_good_verdict_in_outputs_summary_and_exit_code() {
 
 #[tokio::test]
 async fn the_action_annotates_what_is_broken_outside_of_what_a_server_says() {
-    let candidate = Candidate::start_on_port(Nature { fault: Some(Fault::TakesSuffixes), ..Nature::default() }).await;
+    let candidate = Candidate::start(Nature { fault: Some(Fault::TakesSuffixes), ..Nature::default() }).await;
     let left = Step::functional(&candidate).run().await;
     assert_eq!(left.code(), Some(1), "{}", left.printed());
     assert!(left.outputs["verdict"] == "violates" && left.summary.contains("auth.exact-key"), "{}", left.summary);
@@ -195,7 +203,7 @@ async fn the_action_says_so_when_there_is_no_verdict() {
 
 #[tokio::test]
 async fn the_settings_of_a_repository_hold_where_no_input_is_given() {
-    let candidate = Candidate::start_on_port(Nature::default()).await;
+    let candidate = Candidate::start(Nature::default()).await;
     let settings =
         "strict = true\nprofile = \"read-only\"\nonly = [\"auth\", \"list\"]\nskip = [\"list.complete\"]\nwait = 5";
     let report = Step::configured(&candidate, settings).input("env", "staging").run().await.report();
@@ -208,7 +216,7 @@ async fn the_settings_of_a_repository_hold_where_no_input_is_given() {
 
 #[tokio::test]
 async fn an_input_overrides_the_file_and_a_variable_of_the_job_holds_where_no_input_is_given() {
-    let candidate = Candidate::start_on_port(Nature::default()).await;
+    let candidate = Candidate::start(Nature::default()).await;
     let settings = "env = \"staging\"\nprofile = \"read-only\"\nstrict = true\nonly = [\"auth\"]";
     let step = Step::configured(&candidate, settings).input("strict", "false").variable("CONFORM_ONLY", "errors");
     let left = step.input("profile", "functional").input("category-id", "7").run().await;
@@ -222,7 +230,7 @@ async fn an_input_overrides_the_file_and_a_variable_of_the_job_holds_where_no_in
 
 #[tokio::test]
 async fn further_arguments_are_split_as_in_a_shell_and_not_expanded() {
-    let candidate = Candidate::start_on_port(Nature::default()).await;
+    let candidate = Candidate::start(Nature::default()).await;
     let args = "--only 'auth' --implementation \"$(id) * `id`\"\n --wait=4 --category-id 3";
     let report = Step::functional(&candidate).input("args", args).run().await.report();
     for option in [" --only auth ", " --implementation '$(id) * `id`' ", " --wait 4 ", " --category-id 3 "] {
@@ -234,7 +242,7 @@ async fn further_arguments_are_split_as_in_a_shell_and_not_expanded() {
 
 #[tokio::test]
 async fn a_step_that_judges_nothing_is_never_green() {
-    let candidate = Candidate::start_on_port(Nature::default()).await;
+    let candidate = Candidate::start(Nature::default()).await;
     for step in [
         Step::functional(&candidate).input("args", "--dry-run"),
         Step::functional(&candidate).input("args", "--help"),

@@ -229,12 +229,13 @@ fn every_option_stands_in_the_samples_and_has_a_variable_of_its_name() {
 
 #[tokio::test]
 async fn a_run_takes_all_it_needs_from_the_environment_that_is_picked() {
-    let candidate = Candidate::start_on_port(Nature::default()).await;
+    let candidate = Candidate::start(Nature::default()).await;
     let place = Place::with(&format!(
         "profile = 'functional'\nreport = ['json=report.json']\n\
-         [environments.here]\nbase_url = '{}'\napi_key_env = 'HERE_KEY'\n\
+         [environments.here]\nbase_url = '{}'\nunix_socket = '{}'\napi_key_env = 'HERE_KEY'\n\
          [environments.elsewhere]\nbase_url = 'http://127.0.0.1:1/v1'\n",
-        candidate.base_url
+        candidate.base_url,
+        candidate.own_socket().expect("a socket").display()
     ));
     let output = place.conform_in("below", &["--env", "here"], &[("HERE_KEY", KEY)]).await;
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));

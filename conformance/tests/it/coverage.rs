@@ -9,9 +9,8 @@ use axum::Router;
 use axum::body::Body;
 use axum::response::Response;
 use serde_json::Value;
-use tokio::net::TcpListener;
 
-use crate::candidate::{Candidate, Nature};
+use crate::candidate::{self, Candidate, Nature};
 use crate::options;
 
 async fn run(profile: Profile, only: &[&str], skip: &[&str]) -> Report {
@@ -64,24 +63,21 @@ async fn a_run_of_some_requirements_says_so_in_every_format() {
 }
 
 /// A server that answers everything with this status.
-async fn always(status: u16) -> String {
+fn always(status: u16) -> String {
     let app = Router::new().fallback(move || async move {
         let body = format!(r#"{{"code":"no","message":"no","status":{status}}}"#);
         let response = Response::builder().status(status).header("content-type", "application/json");
         let response = response.header("x-ratelimit-limit", 60).header("x-ratelimit-remaining", 59);
         response.header("x-ratelimit-reset", 4_000_000_000_u64).body(Body::from(body)).expect("a response")
     });
-    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let base_url = format!("http://{}/v1", listener.local_addr().expect("an address"));
-    tokio::spawn(async move { axum::serve(listener, app).await });
-    base_url
+    candidate::serve(app)
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_accepts_nothing_shows_neither_that_a_key_is_valid_nor_that_orders_exist() {
     for status in [400, 403, 407, 500, 503] {
         for only in [vec!["auth.valid-key"], vec!["orders.exists"], Vec::new()] {
-            let mut options = options(&always(status).await, Profile::ReadOnly);
+            let mut options = options(&always(status), Profile::ReadOnly);
             options.scope.only = only.iter().map(|id| (*id).to_owned()).collect();
             options.max_requests = 60;
             let Ok(report) = Judge::new(options).run().await else { continue };

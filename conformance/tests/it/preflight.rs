@@ -41,8 +41,9 @@ async fn a_server_that_is_still_starting_is_waited_for_and_the_wait_is_no_part_o
     let judge = Judge::new(options).listener(move |event| heard.lock().expect("no panic").push(event.clone()));
     let report = judge.run().await.expect("a verdict");
     assert_eq!(report.verdict, Verdict::Conforms, "{report}");
-    let candidate = starts.await.expect("a candidate");
-    let other = Judge::new(crate::options(&candidate.base_url, Profile::ReadOnly)).run().await.expect("a verdict");
+    let _candidate = starts.await.expect("a candidate");
+    let other = Candidate::start(Nature { stock: 5, ..Nature::default() }).await;
+    let other = Judge::new(crate::options(&other.base_url, Profile::ReadOnly)).run().await.expect("a verdict");
     assert_eq!(report.requests, other.requests);
     let events = events.lock().expect("no panic");
     let waits = events.iter().filter(|event| matches!(event, Event::NoResponseYet { .. })).count();
@@ -72,7 +73,7 @@ async fn what_time_does_not_mend_ends_the_wait() {
 
 #[tokio::test]
 async fn a_second_key_that_is_not_accepted_ends_the_run_and_accuses_nobody() {
-    let candidate = Candidate::start_on_port(Nature::default()).await;
+    let candidate = Candidate::start(Nature::default()).await;
     let mut options = options(&candidate.base_url, Profile::Full);
     options.quota_key = Some(ApiKey::new("sk-of-another-environment").expect("a usable key"));
     let error = judge(options).await.expect_err("the second key is unknown");
@@ -99,7 +100,7 @@ async fn where_the_category_is_refused_a_note_names_the_option_for_another() {
 
 #[tokio::test]
 async fn a_limit_that_no_plan_has_gets_a_note_beside_the_verdict() {
-    let candidate = Candidate::start_on_port(Nature { limit: 77, ..Nature::default() }).await;
+    let candidate = Candidate::start(Nature { limit: 77, ..Nature::default() }).await;
     let mut options = options(&candidate.base_url, Profile::ReadOnly);
     options.max_requests = 5;
     options.plan = "pro".parse().ok();
@@ -115,7 +116,7 @@ async fn a_limit_that_no_plan_has_gets_a_note_beside_the_verdict() {
 
 #[tokio::test]
 async fn a_plan_that_is_not_that_of_the_key_ends_the_run_at_once() {
-    let candidate = Candidate::start_on_port(Nature { limit: 60, ..Nature::default() }).await;
+    let candidate = Candidate::start(Nature { limit: 60, ..Nature::default() }).await;
     let mut options = options(&candidate.base_url, Profile::Full);
     options.plan = "pro".parse().ok();
     let error = judge(options).await.expect_err("it is a Free key");

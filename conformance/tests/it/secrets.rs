@@ -18,8 +18,8 @@ use base64::prelude::{BASE64_STANDARD, BASE64_STANDARD_NO_PAD, BASE64_URL_SAFE};
 use tokio::net::TcpListener;
 
 use crate::command_line::conform;
-use crate::options;
 use crate::proxy::{Running, http_client};
+use crate::{candidate, options};
 
 /// A key with what encodings treat differently.
 const KEY: &str = "sk-Live/4711+Zq9x.Wv7";
@@ -74,19 +74,23 @@ fn echoes() -> Vec<(&'static str, Echo)> {
     ]
 }
 
-/// Serves an application on a free port; the base URL.
-async fn serve(answer: impl Fn(String, &str) -> Response + Clone + Send + Sync + 'static) -> String {
-    let app = Router::new().fallback(move |request: Request| {
+/// An application that answers every request by the token and the path that it received.
+fn answering(answer: impl Fn(String, &str) -> Response + Clone + Send + Sync + 'static) -> Router {
+    Router::new().fallback(move |request: Request| {
         let answer = answer.clone();
         async move {
             let sent = request.headers().get("authorization").and_then(|value| value.to_str().ok()).unwrap_or_default();
             let token = sent.split_once(' ').map_or(sent, |(_, token)| token).to_owned();
             Ok::<_, Infallible>(answer(token, request.uri().path()))
         }
-    });
+    })
+}
+
+/// Serves an application on a free port, for programs and the proxy; the base URL.
+async fn serve(answer: impl Fn(String, &str) -> Response + Clone + Send + Sync + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let base_url = format!("http://{}/v1", listener.local_addr().expect("an address"));
-    tokio::spawn(async move { axum::serve(listener, app).await });
+    tokio::spawn(async move { axum::serve(listener, answering(answer)).await });
     base_url
 }
 
@@ -106,7 +110,7 @@ fn repeating(echo: Echo) -> impl Fn(String, &str) -> Response + Clone + Send + S
 #[tokio::test(flavor = "multi_thread")]
 async fn whatever_a_server_repeats_of_the_key_is_in_no_report_and_in_no_trace() {
     for (name, echo) in echoes() {
-        let base_url = serve(repeating(echo)).await;
+        let base_url = candidate::serve(answering(repeating(echo)));
         let mut options = options(&base_url, Profile::ReadOnly);
         options.api_key = animal_store_conformance::ApiKey::new(KEY).expect("a key");
         options.cases = Some(3);

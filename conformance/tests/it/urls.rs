@@ -6,9 +6,8 @@ use animal_store_conformance::{ApiKey, Judge, Profile, Status};
 use axum::Router;
 use axum::extract::Request;
 use axum::http::StatusCode;
-use tokio::net::TcpListener;
 
-use crate::options;
+use crate::{candidate, options};
 
 const KEY: &str = "sk-Live/4711+Zq9x";
 
@@ -24,9 +23,7 @@ async fn targets(profile: Profile, only: &[&str]) -> (Vec<String>, Option<animal
             (status, [("content-type", "application/json")], "[]")
         }
     });
-    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let base_url = format!("http://{}/v1", listener.local_addr().expect("an address"));
-    tokio::spawn(async move { axum::serve(listener, app).await });
+    let base_url = candidate::serve(app);
     let mut options = options(&base_url, profile);
     options.api_key = ApiKey::new(KEY).expect("a key");
     options.scope.only = only.iter().map(|id| (*id).to_owned()).collect();

@@ -233,6 +233,18 @@ impl Candidate {
     }
 }
 
+/// Serves an application on a Unix socket until the runtime of the test ends; the base URL.
+pub(crate) fn serve(app: Router) -> String {
+    let socket = Socket::new();
+    let base_url = format!("http://{}/v1", socket.host());
+    let listener = UnixListener::bind(socket.path()).expect("a socket");
+    tokio::spawn(async move {
+        let _kept = socket;
+        axum::serve(listener, app).await
+    });
+    base_url
+}
+
 /// An answer in the making.
 struct Reply {
     status: u16,
