@@ -58,7 +58,7 @@ async fn responds(docker: &Docker, container: &str, url: &str, accepts: fn(u16) 
     // A client for plain HTTP without a proxy can always be built.
     let Ok(client) = Client::new(transport) else { return Err(NotReady::Late) };
     loop {
-        if client.poll(url).await.is_ok_and(accepts) {
+        if client.poll(url).await.is_ok_and(|response| accepts(response.status)) {
             return Ok(());
         }
         if let Some(code) = exit_code(docker, container).await {

@@ -72,25 +72,25 @@ impl Client {
     pub async fn send(&self, request: &Request) -> Outcome {
         match self.exchange(request).await {
             Ok(response) => Outcome::Response(response),
-            Err(error) => Outcome::Failed(describe(&error)),
+            Err(failure) => Outcome::Failed(failure),
         }
     }
 
-    /// Checks whether a server responds at an address, without a key and without reading a body; the status of the response. The
+    /// Checks whether a server responds at an address, without a key and without reading a body; the head of the response. The
     /// request is not part of the trace.
     ///
     /// # Errors
     ///
     /// [`Failure`] when there is no HTTP response.
-    pub async fn poll(&self, address: &str) -> Result<u16, Failure> {
+    pub async fn poll(&self, address: &str) -> Result<Response, Failure> {
         let mut builder = self.http.get(address);
         for (name, value) in &self.transport.headers {
             builder = builder.header(name, value);
         }
-        builder.send().await.map(|response| response.status().as_u16()).map_err(|error| describe(&error))
+        builder.send().await.map(|response| head(&response)).map_err(|error| describe(&error))
     }
 
-    async fn exchange(&self, request: &Request) -> Result<Response, reqwest::Error> {
+    async fn exchange(&self, request: &Request) -> Result<Response, Failure> {
         // Probes send valid methods only; an invalid one would break the HTTP framing.
         let method = Method::from_bytes(request.method.as_bytes()).unwrap_or(Method::GET);
         let http = match request.connection {
@@ -119,14 +119,10 @@ impl Client {
             let sent = if request.is_chunked() { reqwest::Body::wrap(InChunks::of(bytes)) } else { bytes.into() };
             builder = builder.header(reqwest::header::CONTENT_TYPE, &body.content_type).body(sent);
         }
-        let mut response = builder.send().await?;
-        let headers = response
-            .headers()
-            .iter()
-            .map(|(name, value)| (name.as_str().to_owned(), String::from_utf8_lossy(value.as_bytes()).into_owned()))
-            .collect();
+        let mut response = builder.send().await.map_err(|error| describe(&error))?;
+        let head = head(&response);
         let (mut body, mut cut) = (Vec::new(), false);
-        while let Some(chunk) = response.chunk().await? {
+        while let Some(chunk) = response.chunk().await.map_err(|error| within_response(&error))? {
             let room = MAX_BODY - body.len();
             if chunk.len() > room {
                 body.extend_from_slice(&chunk[..room]);
@@ -135,8 +131,16 @@ impl Client {
             }
             body.extend_from_slice(&chunk);
         }
-        Ok(Response { status: response.status().as_u16(), headers, body, cut })
+        Ok(Response { body, cut, ..head })
     }
+}
+
+/// A response without its body.
+fn head(response: &reqwest::Response) -> Response {
+    let fields = response.headers().iter();
+    let text = |value: &[u8]| String::from_utf8_lossy(value).into_owned();
+    let headers = fields.map(|(name, value)| (name.as_str().to_owned(), text(value.as_bytes()))).collect();
+    Response { status: response.status().as_u16(), headers, body: Vec::new(), cut: false }
 }
 
 /// A body in two chunks. The first chunk ends within the first character beyond ASCII, if there is one.
@@ -237,8 +241,17 @@ fn describe(error: &reqwest::Error) -> Failure {
         FailureKind::Connect
     } else if error.is_timeout() {
         FailureKind::Timeout
+    } else if errors::is_end_of_connection(error) {
+        FailureKind::Closed
     } else {
         FailureKind::Broken
     });
     Failure { kind, detail }
+}
+
+/// A failure after the head of a response.
+fn within_response(error: &reqwest::Error) -> Failure {
+    let failure = describe(error);
+    let kind = if failure.kind == FailureKind::Closed { FailureKind::Broken } else { failure.kind };
+    Failure { kind, ..failure }
 }

@@ -33,6 +33,23 @@ pub(crate) fn of(error: &(dyn Error + 'static)) -> (Option<FailureKind>, String)
     (tls.then_some(FailureKind::Tls), message)
 }
 
+/// Returns true if the cause of an error is that the other side ended the connection.
+pub(crate) fn is_end_of_connection(error: &(dyn Error + 'static)) -> bool {
+    use ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
+    let mut cause = Some(error);
+    while let Some(error) = cause {
+        let ended = error
+            .downcast_ref::<hyper::Error>()
+            .is_some_and(|error| error.is_incomplete_message() || error.is_canceled());
+        let system = error.downcast_ref::<io::Error>().map(io::Error::kind);
+        if ended || matches!(system, Some(BrokenPipe | ConnectionAborted | ConnectionReset | UnexpectedEof)) {
+            return true;
+        }
+        cause = error.source();
+    }
+    false
+}
+
 /// The kind and message of a TLS error.
 fn tls_error(cause: &(dyn Error + 'static)) -> Option<(Option<FailureKind>, String)> {
     use rustls::{CertificateError, Error, InvalidMessage};

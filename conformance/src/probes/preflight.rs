@@ -11,7 +11,8 @@ use super::session::{Session, Stop};
 use super::target::{Target, Unusable, is_unreachable};
 use crate::events::{Event, Listener};
 use crate::http::client::Client;
-use animal_store_rules::trace::exchange::{FailureKind, Request};
+use animal_store_rules::trace::answerer;
+use animal_store_rules::trace::exchange::{Failure, FailureKind, Request};
 
 /// How preflight ends when it does not pass.
 #[derive(Debug, thiserror::Error)]
@@ -36,11 +37,18 @@ pub async fn await_server(client: &Client, timeout: Duration, listener: &Listene
 async fn await_address(client: &Client, address: &str, timeout: Duration, deadline: Instant, listener: &Listener) {
     let mut reported = false;
     // A server that is starting may reset connections (as a container's port does), or accept them without a response.
-    while let Ok(Err(failure)) = timeout_at(deadline, client.poll(address)).await
-        && !matches!(failure.kind, FailureKind::Tls | FailureKind::Untrusted | FailureKind::NotTls)
-    {
+    // A balancer answers while its backend is starting.
+    while let Ok(polled) = timeout_at(deadline, client.poll(address)).await {
+        let detail = match polled {
+            Err(Failure { kind: FailureKind::Tls | FailureKind::Untrusted | FailureKind::NotTls, .. }) => return,
+            Err(failure) => failure.detail,
+            Ok(response) if matches!(response.status, 502..=504) && !answerer::shows_limits(&response) => {
+                format!("{} answers {}", answerer::name_of(&response), response.status)
+            }
+            Ok(_) => return,
+        };
         if !reported {
-            listener(&Event::NoResponseYet { timeout, detail: failure.detail });
+            listener(&Event::NoResponseYet { timeout, detail });
             reported = true;
         }
         if Instant::now() + POLL_INTERVAL >= deadline {

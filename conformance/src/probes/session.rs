@@ -25,12 +25,14 @@ mod animals;
 mod asking;
 mod keyless;
 mod refusals;
+mod repetition;
 mod spread;
 
 pub use animals::created_id;
 use animals::nonce;
 pub use asking::MAY_BE_A_DAY;
 use keyless::ALLOWANCES;
+use repetition::Repetitions;
 use spread::Spread;
 
 /// How often the run waits and tries a request again while the response is 429.
@@ -90,6 +92,9 @@ pub enum Stop {
     /// Another address of the service, or the second key, cannot be used.
     #[error(transparent)]
     Unusable(Box<Unusable>),
+    /// An intermediary answers in the place of the service.
+    #[error("{0} answered {1} in the place of the service, which could no longer be reached")]
+    Intermediary(String, u16),
     /// Too many requests timed out.
     #[error("{SILENCES} requests timed out (--timeout)")]
     Silence,
@@ -106,7 +111,7 @@ pub struct Session<'r> {
     memory: usize,
     silences: usize,
     allowances: usize,
-    lost: usize,
+    repetitions: Repetitions,
     probe: &'static str,
     step: String,
     case: Option<usize>,
@@ -154,7 +159,7 @@ impl<'r> Session<'r> {
             memory: 0,
             silences: 0,
             allowances: ALLOWANCES,
-            lost: 0,
+            repetitions: Repetitions::default(),
             probe: "preflight",
             step: String::new(),
             case: None,
@@ -263,16 +268,35 @@ impl<'r> Session<'r> {
     ///
     /// [`Stop`] when the budget is exhausted.
     pub async fn send(&mut self, request: Request) -> Result<&Exchange, Stop> {
-        let sent = self.send_together(vec![request]).await?;
-        Ok(&sent[0])
+        let sent = self.transmit(vec![request]).await?;
+        let answered = self.settled(sent).await?;
+        Ok(&self.trace.exchanges[answered])
     }
 
-    /// Sends requests unchanged and concurrently. They are recorded in the given order, with their own times.
+    /// Sends requests unchanged and concurrently; the exchanges that answer them. They are recorded in the given order, with their own
+    /// times, and before any repetition.
     ///
     /// # Errors
     ///
     /// [`Stop`] when the budget is exhausted, or too small for all.
-    pub async fn send_together(&mut self, requests: Vec<Request>) -> Result<&[Exchange], Stop> {
+    pub async fn send_together(&mut self, requests: Vec<Request>) -> Result<Vec<&Exchange>, Stop> {
+        let places = self.send_all(requests).await?;
+        Ok(places.into_iter().map(|place| &self.trace.exchanges[place]).collect())
+    }
+
+    /// [`Session::send_together`], with the places of the exchanges.
+    async fn send_all(&mut self, requests: Vec<Request>) -> Result<Vec<usize>, Stop> {
+        let count = requests.len();
+        let first = self.transmit(requests).await?;
+        let mut places = Vec::with_capacity(count);
+        for place in first..first + count {
+            places.push(self.settled(place).await?);
+        }
+        Ok(places)
+    }
+
+    /// Sends requests concurrently, and repeats none; the place of the first exchange.
+    async fn transmit(&mut self, requests: Vec<Request>) -> Result<usize, Stop> {
         if self.requests_left() < requests.len().max(1) {
             return Err(Stop::Requests(self.budget.requests));
         }
@@ -313,7 +337,7 @@ impl<'r> Session<'r> {
         if refused == 0 {
             self.largest_batch = self.largest_batch.max(sent.len());
         }
-        Ok(sent)
+        Ok(before)
     }
 
     /// The requests, each to the address that it goes to.

@@ -8,7 +8,8 @@ use crate::redaction::Redactor;
 use crate::redaction::printable::printable;
 use crate::redaction::urls::without_secrets;
 use animal_store_rules::request::credential_of;
-use animal_store_rules::trace::exchange::{Exchange, Failure, FailureKind, Outcome, Request};
+use animal_store_rules::trace::answerer;
+use animal_store_rules::trace::exchange::{Exchange, Failure, FailureKind, Outcome, Request, Response};
 use animal_store_rules::trace::keys::ApiKey;
 use animal_store_rules::trace::{Context, Trace};
 
@@ -112,6 +113,18 @@ pub enum Unusable {
     /// The same of another address of the service.
     #[error("{}", .0.to_string().replace("--base-url", "--replica"))]
     Replica(Box<Unusable>),
+    /// Something in front of the service answers in its place.
+    #[error("{base_url} cannot be judged{}: {detail}\n  {hint}", after(.waited))]
+    Intermediary {
+        /// The base URL.
+        base_url: String,
+        /// Who answered, and what.
+        detail: String,
+        /// A remedy.
+        hint: &'static str,
+        /// How long the run waited for the server.
+        waited: Duration,
+    },
     /// The base URL is not that of the API.
     #[error("{base_url} is not the base URL of the API: {detail}\n  {hint}")]
     AnotherPlace {
@@ -135,6 +148,7 @@ impl Unusable {
             | Unusable::NoProxy { detail, .. }
             | Unusable::Tls { detail, .. }
             | Unusable::NoAnswer { detail, .. }
+            | Unusable::Intermediary { detail, .. }
             | Unusable::AnotherPlace { detail, .. }
             | Unusable::Limited { reason: detail } => *detail = printable(&redactor.redact(detail)),
             Unusable::Replica(unusable) => **unusable = unusable.clone().redacted(redactor),
@@ -154,7 +168,7 @@ fn advice(waited: &Duration) -> &'static str {
 
 /// Whether there was no connection, so that nothing else need be tried.
 pub(super) fn is_unreachable(exchange: &Exchange) -> bool {
-    let is_final = |kind| !matches!(kind, FailureKind::Timeout | FailureKind::Broken);
+    let is_final = |kind| !matches!(kind, FailureKind::Timeout | FailureKind::Closed | FailureKind::Broken);
     matches!(&exchange.outcome, Outcome::Failed(failure) if is_final(failure.kind))
 }
 
@@ -224,7 +238,10 @@ impl Target {
             Outcome::Response(response) => response,
             Outcome::Failed(failure) => return Some(self.unreachable(failure)),
         };
-        let has_limits = response.headers.iter().any(|(name, _)| name.starts_with("x-ratelimit-"));
+        let has_limits = answerer::shows_limits(response);
+        if let Some(hint) = remedy(response.status).filter(|_| !has_limits) {
+            return Some(self.behind(response, hint));
+        }
         let media_type = response.media_type().unwrap_or_default();
         let versioned = self.base_url.ends_with("/v1");
         let another = |detail: &str| Some(self.another(detail.to_owned()));
@@ -238,6 +255,10 @@ impl Target {
             400 if !has_limits && media_type != "application/json" => {
                 another("the response is 400; the server may require https://")
             }
+            400 | 403 if !has_limits => Some(self.behind(
+                response,
+                "A gateway in front of the API seems to ask for something of its own, such as a key or a tenant: give it with --header.",
+            )),
             _ if media_type == "text/html" && !has_limits => another("the response is HTML instead of JSON"),
             _ => None,
         }
@@ -267,7 +288,7 @@ impl Target {
                 let hint = "Check that this is an HTTP server. If it is slow, increase --timeout.".to_owned();
                 Unusable::NoAnswer { base_url, detail, hint }
             }
-            (FailureKind::Broken, _) => {
+            (FailureKind::Closed | FailureKind::Broken, _) => {
                 let hint = if base_url.starts_with("https:") {
                     "Check that this is an HTTP server.".to_owned()
                 } else {
@@ -276,6 +297,16 @@ impl Target {
                 Unusable::NoAnswer { base_url, detail, hint }
             }
         }
+    }
+
+    /// The error for a response of something in front of the service.
+    fn behind(&self, response: &Response, hint: &'static str) -> Unusable {
+        let detail = format!(
+            "{} answers {} in the place of the service, without rate-limit headers",
+            answerer::name_of(response),
+            response.status
+        );
+        Unusable::Intermediary { base_url: self.base_url.clone(), detail, hint, waited: self.waited }
     }
 
     /// The error for a base URL that is not that of the API, with a suggestion.
@@ -307,6 +338,15 @@ fn without_version(base_url: &str) -> &str {
 fn in_scheme(base_url: &str, scheme: &str) -> String {
     let rest = base_url.split_once(':').map_or(base_url, |(_, rest)| rest);
     format!("{scheme}:{rest}")
+}
+
+/// What to do about a status that an intermediary answers.
+fn remedy(status: u16) -> Option<&'static str> {
+    match status {
+        407 => Some("A proxy asks for credentials of its own: give them with --proxy http://USER:PASSWORD@HOST:PORT."),
+        502..=504 => Some("Check that the service behind it is running. If it is still starting, use --wait SECONDS."),
+        _ => None,
+    }
 }
 
 /// What looks wrong about a rejected key.

@@ -266,7 +266,7 @@ async fn burst_of(session: &mut Session<'_>, places: Range<usize>) -> Result<Vec
         requests.push(if [SCRIPTS, IN_CHUNKS].contains(&place) { request.chunked() } else { request });
     }
     session.step("POST /pets, many at once");
-    Ok(session.ask_together(requests).await?.iter().filter_map(created_id).collect())
+    Ok(session.ask_together(requests).await?.into_iter().filter_map(created_id).collect())
 }
 
 /// A name for a creation; the first few are unusual and may be rejected, but must not be altered or cause an error.

@@ -10,7 +10,7 @@ use super::hop;
 use super::tee::Copied;
 use super::traffic::Ticket;
 use animal_store_rules::trace::exchange::{Body, Exchange, Failure, Outcome, Request, Response};
-use animal_store_rules::trace::knowledge::{Carrier, Fact, Knowledge};
+use animal_store_rules::trace::knowledge::{Answerer, Carrier, Fact, Knowledge};
 use animal_store_rules::trace::recording::sample::is_read;
 use jiff::{SignedDuration, Timestamp};
 
@@ -156,13 +156,13 @@ impl Captured {
         let Captured { asked, sent, answer, received_at, .. } = self;
         let mut known =
             Knowledge { precision: SignedDuration::ZERO, carrier: Some(asked.carrier), ..Knowledge::default() };
-        known.is_unserved = asked.is_outside;
+        known.answerer = if asked.is_outside { Answerer::Nobody } else { Answerer::Service };
         let sent_at = asked.ticket.sent_at;
         let request = asked.request(sent, &mut known);
         let outcome = match answer {
             Answer::Response(head, body) => Outcome::Response(head.response(body, &mut known)),
             Answer::None(failure) => {
-                known.is_unserved = true;
+                known.answerer = Answerer::Nobody;
                 Outcome::Failed(failure)
             }
         };

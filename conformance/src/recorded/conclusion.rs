@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use animal_store_rules::catalogue::plan::Plan;
 use animal_store_rules::catalogue::scope::{Scope, Side};
 use animal_store_rules::rules::Memory;
+use animal_store_rules::trace::answerer;
 use animal_store_rules::trace::exchange::Exchange;
 use animal_store_rules::trace::knowledge::Extent;
 use animal_store_rules::trace::recording::sample::{self, Pseudonyms};
@@ -105,7 +106,8 @@ impl Conclusion {
     }
 
     /// Makes a sample of exchanges that were recorded with keys.
-    pub(crate) fn sample(&mut self, context: Context, exchanges: Vec<Exchange>) -> Trace {
+    pub(crate) fn sample(&mut self, context: Context, mut exchanges: Vec<Exchange>) -> Trace {
+        answerer::mark(&mut exchanges);
         sample::trace(context, exchanges, &mut self.pseudonyms)
     }
 

@@ -3,6 +3,7 @@
 //! Members that begin with an underscore are extensions of this judge, as the format allows.
 
 use animal_store_rules::trace::exchange::FailureKind;
+use animal_store_rules::trace::knowledge::Answerer;
 use serde::Serialize;
 
 use super::{RecordedBody, RecordedExchange, RecordedResponse, Report};
@@ -74,6 +75,8 @@ struct Entry<'r> {
     received_at: &'r str,
     #[serde(rename = "_failure", skip_serializing_if = "Option::is_none")]
     failure: Option<FailureKind>,
+    #[serde(rename = "_answerer", skip_serializing_if = "Option::is_none")]
+    answerer: Option<Answerer>,
 }
 
 /// An object without members.
@@ -181,6 +184,7 @@ fn entry(exchange: &RecordedExchange) -> Entry<'_> {
         kept: exchange.kept,
         received_at: &exchange.received_at,
         failure: exchange.failure_kind,
+        answerer: exchange.answerer,
     }
 }
 

@@ -14,6 +14,7 @@ use crate::redaction::printable::printable;
 use crate::redaction::{HIDDEN, Redactor, redactor_for};
 use animal_store_rules::request::{Credential, Defect, credential_of};
 use animal_store_rules::trace::exchange::{Connection, Exchange, Outcome, Request};
+use animal_store_rules::trace::knowledge::Answerer;
 use animal_store_rules::trace::{Context, Trace};
 
 /// The maximum number of characters of a body that a failure shows.
@@ -121,6 +122,7 @@ impl<'t> Presentation<'t> {
                 Outcome::Failed(failure) => Some(failure.kind),
                 Outcome::Response(_) => None,
             },
+            answerer: Some(exchange.known.answerer).filter(|answerer| *answerer != Answerer::Service),
             case: exchange.case,
             kept: request.connection == Connection::Kept,
         }

@@ -2,6 +2,7 @@
 
 use super::key_alias::KeyAlias;
 use animal_store_rules::trace::exchange::FailureKind;
+use animal_store_rules::trace::knowledge::Answerer;
 
 /// An exchange of the run, keys redacted, with its bodies up to a bound.
 #[derive(Clone, Debug)]
@@ -39,6 +40,8 @@ pub struct RecordedExchange {
     pub failure: Option<String>,
     /// The kind of the error.
     pub failure_kind: Option<FailureKind>,
+    /// Who answered, if not the service.
+    pub answerer: Option<Answerer>,
     /// The number of the generated case that it belongs to.
     pub case: Option<usize>,
     /// Whether it was sent on the connection that is kept open for such requests.

@@ -21,11 +21,12 @@ use crate::probes::target::Unusable;
 use crate::recorded;
 use crate::redaction::redactor;
 use crate::report::{self, Remarks, Report};
-use crate::run::notes::{another_plan, notes, sent_again, unknown_category};
+use crate::run::notes::{another_plan, lost_with_connections, notes, transient_failures, unknown_category};
 use animal_store_rules::facts::Facts;
 use animal_store_rules::fleet::Fleet;
 use animal_store_rules::history::History;
 use animal_store_rules::limiter::Limiter;
+use animal_store_rules::trace::answerer;
 use animal_store_rules::trace::knowledge::Extent;
 use animal_store_rules::trace::{Context, LeftOut, Trace};
 use animal_store_rules::transcript::Transcript;
@@ -210,6 +211,7 @@ impl Judge {
             _ => {}
         }
         let mut trace = session.trace;
+        answerer::end_run(&mut trace);
         if let Some(stop) = &stop {
             trace.context.left_out.push(LeftOut { requirements: "".into(), reason: stop.to_string() });
         }
@@ -256,7 +258,8 @@ pub(crate) fn conclude_run(
     }
     let mut notes = notes(&facts.limiter, options);
     notes.extend(unknown_category(&history, options));
-    notes.extend(sent_again(&trace.exchanges));
+    notes.extend(lost_with_connections(&trace.exchanges));
+    notes.extend(transient_failures(&trace.exchanges));
     notes.extend(options.replay.and_then(|case| replayed(case, options, &mut verdicts)));
     let head = recorded::head(trace, options, ended_early.as_deref(), took);
     let remarks = Remarks {

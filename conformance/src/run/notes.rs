@@ -1,13 +1,15 @@
 //! Notes about the options of a run, which change no verdict; and the check whether the stated plan can be that of the key.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::options::Options;
 use animal_store_rules::catalogue::plan::{PLANS, Plan, PlanLimits};
 use animal_store_rules::history::{Entry, History};
 use animal_store_rules::limiter::Limiter;
 use animal_store_rules::request::CreateBody;
-use animal_store_rules::trace::exchange::{Connection, Exchange, FailureKind, Outcome};
+use animal_store_rules::trace::answerer::{self, Doubt};
+use animal_store_rules::trace::exchange::{Exchange, Outcome};
+use animal_store_rules::trace::knowledge::Answerer;
 
 /// The notes on a run, given its trace so far.
 #[must_use]
@@ -34,12 +36,11 @@ pub(super) fn unknown_category(history: &History<'_>, options: &Options) -> Opti
     })
 }
 
-/// The note on requests that got no answer on a kept connection and were sent again on another: their number and methods.
+/// The note on requests that were repeated because the connection that was kept for them had ended: their number and methods.
 #[must_use]
-pub(super) fn sent_again(exchanges: &[Exchange]) -> Option<String> {
+pub(super) fn lost_with_connections(exchanges: &[Exchange]) -> Option<String> {
     let is_lost = |exchange: &&Exchange| {
-        exchange.request.connection == Connection::Kept
-            && matches!(&exchange.outcome, Outcome::Failed(failure) if failure.kind == FailureKind::Broken)
+        exchange.known.answerer == Answerer::Nobody && Doubt::of(exchange, true) == Some(Doubt::KeptConnection)
     };
     let lost: Vec<&str> = exchanges.iter().filter(is_lost).map(|exchange| exchange.request.method.as_str()).collect();
     let methods: Vec<&str> = lost.iter().copied().collect::<BTreeSet<_>>().into_iter().collect();
@@ -49,9 +50,28 @@ pub(super) fn sent_again(exchanges: &[Exchange]) -> Option<String> {
         count => format!("{count} requests were"),
     };
     Some(format!(
-        "{subject} sent again on another connection ({}), because the one that was kept open ended without an answer",
+        "{subject} repeated on another connection ({}), because the one that was kept open ended without a response",
         methods.join(", ")
     ))
+}
+
+/// The note on requests that the service did not answer at first, and on what did: `1 of 142 requests: intermediary (nginx answered 502)`.
+#[must_use]
+pub(super) fn transient_failures(exchanges: &[Exchange]) -> Option<String> {
+    let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
+    for exchange in answerer::transient(exchanges) {
+        let reason = match &exchange.outcome {
+            Outcome::Response(response) => {
+                format!("intermediary ({} answered {})", answerer::name_of(response), response.status)
+            }
+            Outcome::Failed(failure) => format!("no response ({})", failure.detail),
+        };
+        *reasons.entry(reason).or_default() += 1;
+    }
+    let all = exchanges.len();
+    let parts: Vec<String> =
+        reasons.into_iter().map(|(reason, count)| format!("{count} of {all} requests: {reason}")).collect();
+    (!parts.is_empty()).then(|| format!("not answered by the service, and not judged: {}", parts.join("; ")))
 }
 
 /// Why the plan that was named is not that of the key, if the headers report the limit of another one.
@@ -116,33 +136,60 @@ fn titled(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use animal_store_rules::trace::exchange::{Failure, Request};
+    use animal_store_rules::trace::exchange::{Failure, FailureKind, Request, Response};
     use animal_store_rules::trace::knowledge::Knowledge;
     use jiff::Timestamp;
 
-    #[test]
-    fn what_was_sent_again_is_counted_with_its_methods() {
-        let exchange = |(place, method): (usize, &&str)| Exchange {
+    fn exchange(place: usize, method: &str, answerer: Answerer, outcome: Outcome) -> Exchange {
+        Exchange {
             number: place + 1,
             probe: "test".into(),
             step: String::new(),
             case: None,
             request: Request::new(method, "/pets").kept(),
-            outcome: Outcome::Failed(Failure { kind: FailureKind::Broken, detail: String::new() }),
+            outcome,
             sent_at: Timestamp::UNIX_EPOCH,
             received_at: Timestamp::UNIX_EPOCH,
-            known: Knowledge::default(),
-        };
-        let note = |methods: &[&str]| sent_again(&methods.iter().enumerate().map(exchange).collect::<Vec<_>>());
+            known: Knowledge { answerer, ..Knowledge::default() },
+        }
+    }
+
+    fn failed(kind: FailureKind) -> Outcome {
+        Outcome::Failed(Failure { kind, detail: "too late".to_owned() })
+    }
+
+    #[test]
+    fn what_was_lost_with_kept_connections_is_counted_with_its_methods() {
+        let lost =
+            |(place, method): (usize, &&str)| exchange(place, method, Answerer::Nobody, failed(FailureKind::Closed));
+        let note = |methods: &[&str]| lost_with_connections(&methods.iter().enumerate().map(lost).collect::<Vec<_>>());
         assert_eq!(note(&[]), None);
         assert!(
-            note(&["POST"])
-                .is_some_and(|note| note.starts_with("1 request was sent again on another connection (POST)"))
+            note(&["POST"]).is_some_and(|note| note.starts_with("1 request was repeated on another connection (POST)"))
         );
         assert!(
             note(&["POST", "GET"])
                 .is_some_and(|note| note.starts_with("2 requests were") && note.contains("(GET, POST)"))
         );
+    }
+
+    #[test]
+    fn transient_failures_are_counted_by_who_answered() {
+        let headers = vec![("server".to_owned(), "nginx".to_owned())];
+        let response = Response { status: 502, headers, body: Vec::new(), cut: false };
+        let exchanges = [
+            exchange(0, "GET", Answerer::Intermediary, Outcome::Response(response)),
+            exchange(1, "GET", Answerer::Nobody, failed(FailureKind::Timeout)),
+            exchange(2, "GET", Answerer::Nobody, failed(FailureKind::Closed)),
+            exchange(3, "GET", Answerer::Service, failed(FailureKind::Timeout)),
+        ];
+        let note = transient_failures(&exchanges).expect("a note");
+        assert!(
+            note.contains(
+                "1 of 4 requests: intermediary (nginx answered 502); 1 of 4 requests: no response (too late)"
+            )
+        );
+        assert_eq!(transient_failures(&exchanges[2..]), None);
     }
 
     #[test]

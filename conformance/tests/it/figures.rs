@@ -8,6 +8,7 @@ use animal_store_lab::faults::faults;
 use animal_store_rules::catalogue::{Level, Party, catalogue};
 
 use crate::support::check_table;
+use crate::variants::UNJUDGED;
 
 /// For every requirement, how many saboteurs of the matrix it catches.
 fn caught(matrix: &str) -> BTreeMap<String, usize> {
@@ -26,7 +27,7 @@ fn figures(matrix: &str) -> String {
          | lawful choices, one at a time | {} | none is accused, also strictly |\n\n\
          | requirement | level | saboteurs that target it | saboteurs that it catches |\n|---|---|---|---|\n",
         faults.len(),
-        choices().iter().filter(|choice| !matches!(choice.maker, Maker::Reference | Maker::Intermediary)).count(),
+        choices().iter().filter(|choice| choice.maker != Maker::Reference).count() - UNJUDGED.len(),
     );
     for requirement in catalogue().of(Party::Server).filter(|requirement| requirement.level != Level::Open) {
         let id = requirement.id.as_str();

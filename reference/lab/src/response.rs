@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use axum::body::Body;
 use bytes::Bytes;
-use futures_util::stream;
+use futures_util::{StreamExt, stream};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use serde_json::{Map, Value, json};
 
@@ -157,7 +157,13 @@ impl Response {
         let body = match self.delivery {
             Delivery::Whole | Delivery::Never => Body::from(self.body.clone()),
             Delivery::Chunked => Body::from_stream(stream::iter(self.body.chunks(7).map(chunk).collect::<Vec<_>>())),
-            Delivery::Cut => Body::from_stream(stream::iter([chunk(&self.body[..self.body.len() / 2]), broken()])),
+            // What has been written is sent before the connection ends.
+            Delivery::Cut => Body::from_stream(stream::iter([chunk(&self.body[..self.body.len() / 2])]).chain(
+                stream::once(async move {
+                    tokio::task::yield_now().await;
+                    broken()
+                }),
+            )),
             Delivery::Dropped => Body::from_stream(stream::iter([broken()])),
         };
         let mut message = http::Response::new(body);

@@ -61,7 +61,7 @@ impl<'t> Entry<'t> {
     }
 
     fn answered(exchange: &'t Exchange, operation: Operation, credential: Credential, body: Body) -> Entry<'t> {
-        let response = exchange.response();
+        let response = exchange.service_response();
         Entry {
             exchange,
             operation,
@@ -80,16 +80,16 @@ impl<'t> Entry<'t> {
         Entry::answered(exchange, self.operation.clone(), self.credential, Body::Parsed)
     }
 
-    /// The response, if any.
+    /// The response of the service, if any.
     #[must_use]
     pub fn response(&self) -> Option<&'t Response> {
-        self.exchange.response()
+        self.exchange.service_response()
     }
 
-    /// The status, if there is a response.
+    /// The status, if there is a response of the service.
     #[must_use]
     pub fn status(&self) -> Option<u16> {
-        self.exchange.status()
+        self.response().map(|response| response.status)
     }
 
     /// Whether it was answered with a 2xx status.

@@ -7,7 +7,7 @@ use crate::catalogue::Party;
 use crate::facts::Facts;
 use crate::history::History;
 use crate::trace::exchange::Exchange;
-use crate::trace::knowledge::{Extent, Fact, FactSet};
+use crate::trace::knowledge::{Answerer, Extent, Fact, FactSet};
 use crate::trace::{Context, Trace};
 
 /// Judges by these rules a trace before which nothing was recorded.
@@ -40,8 +40,9 @@ pub fn judge_after(rules: &[Rule], facts: &Facts<'_>, memory: &mut Memory) -> BT
 fn judge_servers(rules: &[Rule], facts: &Facts<'_>) -> BTreeMap<&'static str, Judgement> {
     let history = facts.history;
     let exchanges = history.entries.iter().map(|entry| entry.exchange);
-    let served: Vec<&Exchange> = exchanges.filter(|exchange| !exchange.known.is_unserved).collect();
-    if served.len() == history.entries.len() {
+    let served: Vec<&Exchange> = exchanges.filter(|exchange| exchange.known.answerer == Answerer::Service).collect();
+    // The judge repeats what the service did not answer. Such a request may have been counted all the same.
+    if history.is_run() || served.len() == history.entries.len() {
         return judge_by_key(rules, facts);
     }
     let part = Part::of(history.context, Extent::Sample, served);

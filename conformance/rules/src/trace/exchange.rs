@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::trace::http_date;
-use crate::trace::knowledge::Knowledge;
+use crate::trace::knowledge::{Answerer, Knowledge};
 
 /// No more of a body is read than this. A list of 100 animals with names of 64 KiB fits.
 pub const MAX_BODY: usize = 8 * 1024 * 1024;
@@ -209,7 +209,9 @@ pub enum FailureKind {
     NotTls,
     /// The answer was not complete within the timeout.
     Timeout,
-    /// The connection ended, or the response is not valid HTTP.
+    /// The connection ended before any part of a response came.
+    Closed,
+    /// The connection ended within a response, or the response is not valid HTTP.
     Broken,
 }
 
@@ -262,6 +264,12 @@ impl Exchange {
             Outcome::Response(response) => Some(response),
             Outcome::Failed(_) => None,
         }
+    }
+
+    /// The response, if the service gave it.
+    #[must_use]
+    pub fn service_response(&self) -> Option<&Response> {
+        self.response().filter(|_| self.known.answerer == Answerer::Service)
     }
 
     /// The status, if there is a response.

@@ -123,6 +123,19 @@ pub enum Extent {
     Run,
 }
 
+/// Who answered a request.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Answerer {
+    /// The service; or it had to answer, and nobody did.
+    #[default]
+    Service,
+    /// Something between client and service answered in its place, such as a proxy or a balancer.
+    Intermediary,
+    /// Nobody, and the service need not have received the request.
+    Nobody,
+}
+
 /// What a recording says of an exchange in addition to its messages.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Knowledge {
@@ -130,9 +143,8 @@ pub struct Knowledge {
     pub withheld: FactSet,
     /// By how much each of the two times may be off.
     pub precision: SignedDuration,
-    /// Whether something between client and server answered instead of the server, or lost its response: then the exchange shows
-    /// nothing of the server.
-    pub is_unserved: bool,
+    /// Who answered. An exchange that was not the service's shows nothing of it.
+    pub answerer: Answerer,
     /// With this exchange a part of the recording begins that is judged separately, and has this extent.
     pub begins: Option<Extent>,
     /// The client's connection that carried the exchange, if the recorder saw connections.

@@ -1,5 +1,6 @@
 //! The trace of a run: every exchange, and what the judge knows about its target.
 
+pub mod answerer;
 pub(crate) mod conditions;
 pub mod credential;
 pub mod exchange;

@@ -135,7 +135,7 @@ async fn exhaust(
         if batch > 0 {
             let requests = fillers(session, sent as usize, batch, &key);
             let promised = session.promised(&key);
-            let mut refusals = session.send_together(requests).await?.to_vec();
+            let mut refusals: Vec<Exchange> = session.send_together(requests).await?.into_iter().cloned().collect();
             refusals.retain(|sent| sent.status() == Some(429));
             sent += batch as u64;
             // Of several at once, which one was the last of the window does not show.

@@ -19,7 +19,8 @@ pub(super) async fn run(session: &mut Session<'_>, concurrency: usize) -> Result
     while sent < most.min(session.requests_left()) && !is_over_admitted(session) && !is_refused(session) {
         let batch = session.at_once(concurrency.clamp(1, most - sent));
         let requests = fillers(session, sent, batch, &key);
-        let refusal = session.send_together(requests).await?.iter().find(|sent| sent.status() == Some(429)).cloned();
+        let answers = session.send_together(requests).await?;
+        let refusal = answers.into_iter().find(|sent| sent.status() == Some(429)).cloned();
         sent += batch;
         if let Some(refusal) = refusal {
             session.follow(pacing::after_refusal(&refusal, 1, 0.0), "Retry-After").await?;

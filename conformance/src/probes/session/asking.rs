@@ -7,7 +7,7 @@ use crate::http::pacing::{self, Advice};
 use animal_store_rules::history::History;
 use animal_store_rules::limiter::Limiter;
 use animal_store_rules::tolerance::Tolerance;
-use animal_store_rules::trace::exchange::{Connection, Exchange, Request};
+use animal_store_rules::trace::exchange::{Exchange, Request};
 use animal_store_rules::trace::keys::ApiKey;
 use animal_store_rules::trace::rate_limit::{self, Window};
 
@@ -61,17 +61,10 @@ impl Session<'_> {
         for attempt in 0..=ATTEMPTS {
             let jitter = self.random.f64();
             let is_promised = self.promised(&key) > FEW;
-            let mut exchange = self.send(request.clone()).await?.clone();
-            if self.is_lost() {
-                let again = Request { connection: Connection::Own, ..request.clone() };
-                exchange = self.send(again).await?.clone();
-            }
-            if exchange.status() != Some(429) {
-                return Ok(&self.trace.exchanges[self.trace.exchanges.len() - 1]);
-            }
-            if is_skipped {
-                // It is refused again, and the limit is not exhausted: others may be admitted.
-                return Ok(&self.trace.exchanges[self.trace.exchanges.len() - 1]);
+            let exchange = self.send(request.clone()).await?.clone();
+            // If it is refused again, and the limit is not exhausted, others may be admitted.
+            if exchange.status() != Some(429) || is_skipped {
+                return Ok(&self.trace.exchanges[exchange.number - 1]);
             }
             is_skipped = is_promised;
             if attempt == ATTEMPTS {
@@ -97,22 +90,24 @@ impl Session<'_> {
     /// # Errors
     ///
     /// [`Stop`] when the budget is exhausted or the wait would be too long.
-    pub async fn ask_together(&mut self, requests: Vec<Request>) -> Result<&[Exchange], Stop> {
+    pub async fn ask_together(&mut self, requests: Vec<Request>) -> Result<Vec<&Exchange>, Stop> {
         let key = self.asking_key();
         // Other traffic on the key may be as frequent as this run, and then several concurrent requests would get 429.
         self.make_room(&key, 2 * requests.len()).await?;
-        let before = self.trace.exchanges.len();
+        let mut answered = Vec::with_capacity(requests.len());
         let mut requests: Vec<Request> = requests.into_iter().map(|request| bearing(request, &key)).collect();
         while !requests.is_empty() {
             let rest = requests.split_off(self.at_once(requests.len()).clamp(1, requests.len()));
-            let sent = self.send_together(std::mem::replace(&mut requests, rest)).await?;
-            let refused: Vec<Exchange> = sent.iter().filter(|sent| sent.status() == Some(429)).cloned().collect();
+            let sent = self.send_all(std::mem::replace(&mut requests, rest)).await?;
+            let exchanges = sent.iter().map(|place| &self.trace.exchanges[*place]);
+            let refused: Vec<Exchange> = exchanges.filter(|sent| sent.status() == Some(429)).cloned().collect();
+            answered.extend(sent);
             if !refused.is_empty() {
                 let jitter = self.random.f64();
                 self.heed(&key, &refused, jitter).await?;
             }
         }
-        Ok(&self.trace.exchanges[before..])
+        Ok(answered.into_iter().map(|place| &self.trace.exchanges[place]).collect())
     }
 
     /// Waits for the longest of the times that these refusals announce.

@@ -1,16 +1,13 @@
-//! Requests without a valid key, which may have an allowance of their own, and requests on the connection that is kept open.
+//! Requests without a valid key, which may have an allowance of their own.
 
 use super::{Session, Stop};
 use crate::http::pacing::{self, Advice};
 use animal_store_rules::history::History;
 use animal_store_rules::limiter::Anonymous;
-use animal_store_rules::trace::exchange::{Connection, Exchange, FailureKind, Outcome, Request};
+use animal_store_rules::trace::exchange::{Exchange, Request};
 
 /// How often callers without a key may exhaust an allowance of theirs. The run waits for all but the last of them.
 pub(super) const ALLOWANCES: usize = 5;
-
-/// How many requests may be lost with the connection that was kept for them, before all others get one of their own.
-const LOST: usize = 2;
 
 impl Session<'_> {
     /// Sends a request without a valid key. Where callers without one have an allowance of their own, which this one has exhausted, waits
@@ -47,23 +44,5 @@ impl Session<'_> {
         let history = History::without_bodies(&self.trace);
         let refused = history.entries.get(refused.number.saturating_sub(1));
         refused.is_some_and(|refused| Anonymous::new(&history).explains(refused))
-    }
-
-    /// The request on the connection that is kept open, unless the server does not keep any or does not answer on it.
-    #[must_use]
-    pub fn on_kept_connection(&self, request: Request) -> Request {
-        if self.lost < LOST { request.kept() } else { request }
-    }
-
-    /// Whether the last request got no answer because the connection that was kept for it had ended: then it is sent again on another.
-    pub(super) fn is_lost(&mut self) -> bool {
-        let Some(last) = self.trace.exchanges.last() else { return false };
-        let Outcome::Failed(failure) = &last.outcome else { return false };
-        if last.request.connection == Connection::Own {
-            return false;
-        }
-        // What is not answered in time once is not asked for again.
-        self.lost += if failure.kind == FailureKind::Broken { 1 } else { LOST };
-        failure.kind == FailureKind::Broken
     }
 }

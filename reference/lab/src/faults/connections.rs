@@ -150,14 +150,14 @@ pub(super) fn faults() -> Vec<Fault> {
         }),
         fault(
             "dies-after-errors",
-            "A connection breaks at the next request after an error.",
+            "A connection breaks within the response to the next request after an error.",
             &["service.complete-answer"],
             "a worker that is replaced after an error",
         )
         .after(|request, response, server| {
             let refused = server.own::<Refused>();
             if known(&refused.0).contains(&request.connection) {
-                response.delivery = Delivery::Dropped;
+                response.delivery = Delivery::Cut;
             } else if response.status >= 400 {
                 known(&refused.0).insert(request.connection);
             }

@@ -5,26 +5,18 @@ use crate::history::Entry;
 use crate::request::Operation;
 use crate::rules::needs::Needs;
 use crate::rules::{Judgement, Rule, answered};
-use crate::trace::exchange::{Connection, FailureKind, MAX_BODY, Outcome};
-use crate::trace::knowledge::Fact;
+use crate::trace::exchange::{FailureKind, MAX_BODY, Outcome};
+use crate::trace::knowledge::{Answerer, Fact};
 
 pub(crate) const RULES: &[Rule] =
     &[Rule::new("service.complete-answer", complete_answer), Rule::new("service.json", json).needing(Needs::RESPONSE)];
 
-/// Whether a request got nothing because the connection that was kept for it had ended.
-fn is_lost(entry: &Entry<'_>) -> bool {
-    entry.exchange.request.connection == Connection::Kept
-        && matches!(&entry.exchange.outcome, Outcome::Failed(failure) if failure.kind == FailureKind::Broken)
-}
-
 fn complete_answer(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     let expected = "a complete HTTP response within the timeout";
-    // A server may close a connection that it has kept at any time (RFC 9112, section 9.5), also when the next request is under way.
-    // Once is a coincidence; twice is a server that keeps connections on which it does not answer.
-    // An edge may close the connection of a malformed request, so such a request counts for neither.
-    let well_formed = || history.entries.iter().filter(|entry| !entry.credential.is_malformed());
-    let coincidence = well_formed().filter(|entry| is_lost(entry)).count() == 1;
-    for entry in well_formed().filter(|entry| !(coincidence && is_lost(entry))) {
+    let had_to_answer = |entry: &&Entry<'_>| entry.exchange.known.answerer == Answerer::Service;
+    // An edge may close the connection of a malformed request.
+    let well_formed = history.entries.iter().filter(|entry| !entry.credential.is_malformed());
+    for entry in well_formed.filter(had_to_answer) {
         match &entry.exchange.outcome {
             Outcome::Response(response) => judgement.require(entry, !response.cut, expected, || {
                 format!("a body that goes on after {} MiB", MAX_BODY / 1024 / 1024)
@@ -34,6 +26,7 @@ fn complete_answer(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement
                     FailureKind::Connect | FailureKind::Unresolved => "no connection",
                     FailureKind::Tls | FailureKind::Untrusted | FailureKind::NotTls => "no TLS session",
                     FailureKind::Timeout => "no complete response within the timeout",
+                    FailureKind::Closed => "a connection that ended without a response",
                     FailureKind::Broken => "a broken connection or a response that is not valid HTTP",
                 };
                 judgement.fail(
@@ -98,46 +91,27 @@ mod tests {
     const NONE: [[usize; 0]; 0] = [];
 
     /// A list is asked for, and the request fails.
-    fn failed(builder: TraceBuilder, connection: Connection, kind: FailureKind) -> TraceBuilder {
-        builder.list(200, 9, 10).change_last(|exchange| {
-            exchange.request.connection = connection;
+    fn failed(kind: FailureKind, answerer: Answerer) -> TraceBuilder {
+        TraceBuilder::new().list(200, 9, 10).list(200, 9, 10).change_last(|exchange| {
+            exchange.known.answerer = answerer;
             exchange.outcome = Outcome::Failed(Failure { kind, detail: String::new() });
         })
     }
 
-    fn lost(builder: TraceBuilder) -> TraceBuilder {
-        failed(builder, Connection::Kept, FailureKind::Broken)
+    #[test]
+    fn a_request_that_the_service_did_not_answer_is_no_failure_of_it() {
+        for kind in [FailureKind::Connect, FailureKind::Timeout, FailureKind::Closed, FailureKind::Broken] {
+            assert_eq!(failed(kind, Answerer::Service).failing(complete_answer), [[2]], "{kind:?}");
+            assert_eq!(failed(kind, Answerer::Nobody).failing(complete_answer), NONE, "{kind:?}");
+        }
     }
 
     #[test]
-    fn one_connection_that_was_kept_may_end_and_no_second_one() {
-        let first = || TraceBuilder::new().list(200, 9, 10);
-        assert_eq!(lost(first()).failing(complete_answer), NONE);
-        assert_eq!(lost(lost(first())).failing(complete_answer), [[2], [3]]);
-        assert_eq!(lost(lost(first()).list(200, 8, 10)).failing(complete_answer), [[2], [4]]);
-    }
-
-    #[test]
-    fn any_other_failure_is_no_coincidence() {
-        let first = || TraceBuilder::new().list(200, 9, 10);
-        let own = failed(first(), Connection::Own, FailureKind::Broken);
-        assert_eq!(own.failing(complete_answer), [[2]]);
-        let late = failed(first(), Connection::Kept, FailureKind::Timeout);
-        assert_eq!(late.failing(complete_answer), [[2]]);
-        let beside = failed(lost(first()), Connection::Own, FailureKind::Broken);
-        assert_eq!(beside.failing(complete_answer), [[3]], "the lost one is still the only one");
-    }
-
-    #[test]
-    fn a_connection_that_is_closed_for_a_malformed_request_is_no_second_loss() {
-        let malformed = |builder: TraceBuilder| {
-            lost(builder).change_last(|exchange| {
-                exchange.request.headers.push(("authorization".to_owned(), "Bearer another".to_owned()));
-            })
-        };
-        let first = || TraceBuilder::new().list(200, 9, 10);
-        assert_eq!(malformed(lost(first())).failing(complete_answer), Vec::<Vec<usize>>::new());
-        assert_eq!(malformed(lost(lost(first()))).failing(complete_answer), [[2], [3]]);
+    fn a_connection_that_is_closed_for_a_malformed_request_is_no_failure() {
+        let malformed = failed(FailureKind::Closed, Answerer::Service).change_last(|exchange| {
+            exchange.request.headers.push(("authorization".to_owned(), "Bearer another".to_owned()));
+        });
+        assert_eq!(malformed.failing(complete_answer), NONE);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{FORMAT, Head, MAX_LINE, Unreadable};
 use crate::trace::exchange::{Body, Connection, Exchange, Failure, FailureKind, Outcome, Request, Response};
-use crate::trace::knowledge::{Carrier, Extent, Fact, FactSet, KeyPlace, Knowledge};
+use crate::trace::knowledge::{Answerer, Carrier, Extent, Fact, FactSet, KeyPlace, Knowledge};
 
 #[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -28,9 +28,9 @@ struct Line {
     precision_us: Option<u64>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     withheld: Vec<Fact>,
-    /// Whether something between client and server answered instead of the server, or lost its answer.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    unserved: bool,
+    /// Who answered, if not the service.
+    #[serde(default, skip_serializing_if = "is_service")]
+    answerer: Answerer,
     /// With this exchange a part begins that is judged separately, and has this extent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     begins: Option<Extent>,
@@ -98,6 +98,11 @@ struct Failed {
     detail: String,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes it so")]
+fn is_service(answerer: &Answerer) -> bool {
+    *answerer == Answerer::Service
+}
+
 /// Bytes as text, or else in base64.
 fn written(bytes: &[u8]) -> (Option<String>, Option<String>) {
     match std::str::from_utf8(bytes) {
@@ -139,7 +144,7 @@ pub fn line(exchange: &Exchange) -> String {
         received_at: received_at.to_string(),
         precision_us: u64::try_from(known.precision.as_micros()).ok().filter(|precision| *precision > 0),
         withheld: known.withheld.iter().collect(),
-        unserved: known.is_unserved,
+        answerer: known.answerer,
         begins: known.begins,
         connection: known.carrier.map(|carrier| carrier.connection),
         other_connections: known.carrier.map(|carrier| carrier.others).filter(|others| *others > 0),
@@ -247,7 +252,7 @@ fn exchange(number: usize, line: Line) -> Result<Exchange, String> {
         known: Knowledge {
             withheld: FactSet::of(&line.withheld),
             precision: SignedDuration::from_micros(precision),
-            is_unserved: line.unserved,
+            answerer: line.answerer,
             begins: line.begins,
             carrier: line
                 .connection
@@ -291,7 +296,7 @@ mod tests {
         let mut trace = builder.elsewhere().trace();
         trace.exchanges[0].known.withheld.insert(Fact::ResponseBody);
         trace.exchanges[2].known.precision = SignedDuration::from_millis(10);
-        trace.exchanges[1].known.is_unserved = true;
+        trace.exchanges[1].known.answerer = Answerer::Nobody;
         trace.exchanges[1].known.begins = Some(Extent::Conversation);
         trace.exchanges[0].known.carrier = Some(Carrier { connection: 3, others: 2 });
         trace.exchanges[1].known.carrier = Some(Carrier { connection: 4, others: 0 });

@@ -102,7 +102,7 @@ async fn outcome(answers: &[Answer], alone: usize, together: usize) -> Outcome {
     }
     if together > 0 {
         match session.ask_together((0..together).map(|_| request()).collect()).await {
-            Ok(exchanges) => statuses.extend(exchanges.iter().map(super::Exchange::status)),
+            Ok(exchanges) => statuses.extend(exchanges.into_iter().map(super::Exchange::status)),
             Err(reason) => stop = Some(reason),
         }
     }

@@ -5,6 +5,7 @@
 use super::LeftOut;
 use super::entry::Entry;
 use super::lenient::is_set;
+use crate::trace::answerer::is_of_intermediary;
 use crate::trace::rate_limit::{LIMIT, REMAINING, RESET};
 
 /// Whether an entry shows a sign.
@@ -69,10 +70,9 @@ fn is_untransferred(entry: &Entry) -> bool {
     response.transfer_size == Some(0.0) || !has_address && nothing.count() >= 2
 }
 
-/// A proxy asks for its own credentials, or a balancer cannot reach the service.
 fn is_by_intermediary(entry: &Entry) -> bool {
     let has_limits = [LIMIT, REMAINING, RESET].into_iter().any(|name| values(entry, name).next().is_some());
-    status(entry) == Some(407) || matches!(status(entry), Some(502..=504)) && !has_limits
+    status(entry).is_some_and(|status| is_of_intermediary(status, has_limits))
 }
 
 /// Converters of packet captures put all messages of a connection into one entry.

@@ -8,7 +8,7 @@ use super::LeftOut;
 use super::lenient::{if_readable, number};
 use super::message::{self, ReceivedResponse, SentRequest};
 use crate::trace::exchange::{Connection, Exchange, FailureKind, Outcome, Request, Response};
-use crate::trace::knowledge::{Fact, FactSet, Knowledge};
+use crate::trace::knowledge::{Answerer, Fact, FactSet, Knowledge};
 use crate::trace::recording::sample;
 
 /// An entry, as far as it is read. Every member may be missing: exporters differ. Those whose names begin with an underscore are
@@ -48,6 +48,8 @@ pub(super) struct Entry {
     pub(super) received_at: Option<String>,
     #[serde(rename = "_failure", deserialize_with = "if_readable")]
     pub(super) failure: Option<FailureKind>,
+    #[serde(rename = "_answerer", deserialize_with = "if_readable")]
+    pub(super) answerer: Option<Answerer>,
 }
 
 /// Times of other people's clocks are not compared more exactly than this.

@@ -73,7 +73,7 @@ pub(super) fn exchange(head: &Head, entry: &Entry) -> Result<Exchange, Unreadabl
         outcome,
         sent_at: time(&entry.started_date_time, "startedDateTime is not a time")?,
         received_at: time(&entry.received_at, "_receivedAt is not a time")?,
-        known: Knowledge { withheld, ..Knowledge::default() },
+        known: Knowledge { withheld, answerer: entry.answerer.unwrap_or_default(), ..Knowledge::default() },
     })
 }
 

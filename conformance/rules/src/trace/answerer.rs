@@ -1,0 +1,193 @@
+//! Who answered a request: the service, or something between it and its client. Only answers of the service are judged.
+
+use super::Trace;
+use super::exchange::{Connection, Exchange, FailureKind, Outcome, Response};
+use super::knowledge::Answerer;
+use super::rate_limit::{LIMIT, REMAINING, RESET};
+
+/// Why the outcome of a request may not be the service's own.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Doubt {
+    /// The connection that was kept from an earlier request ended before the first byte of a response, which is allowed at any time (RFC
+    /// 9112, section 9.5).
+    KeptConnection,
+    /// The response has the signs of an intermediary.
+    Intermediary,
+    /// No connection could be made.
+    NoConnection,
+    /// The response did not arrive in time.
+    Late,
+}
+
+impl Doubt {
+    /// The doubt about the outcome of an exchange, if there is one. `has_limits` tells whether the service sends rate-limit header fields.
+    #[must_use]
+    pub fn of(exchange: &Exchange, has_limits: bool) -> Option<Doubt> {
+        match &exchange.outcome {
+            Outcome::Response(response) => (has_limits && is_of_intermediary(response.status, shows_limits(response)))
+                .then_some(Doubt::Intermediary),
+            Outcome::Failed(failure) => match failure.kind {
+                FailureKind::Closed if exchange.request.connection == Connection::Kept => Some(Doubt::KeptConnection),
+                FailureKind::Connect => Some(Doubt::NoConnection),
+                FailureKind::Timeout => Some(Doubt::Late),
+                _ => None,
+            },
+        }
+    }
+
+    /// Who answered, if a repetition of the request shows that the outcome was not the service's own.
+    #[must_use]
+    pub fn answerer(self) -> Answerer {
+        if self == Doubt::Intermediary { Answerer::Intermediary } else { Answerer::Nobody }
+    }
+}
+
+/// Returns true if the service sends rate-limit header fields, as far as the exchanges show: some other response has them, or there is none.
+pub fn has_limits<'e>(exchanges: impl IntoIterator<Item = &'e Exchange>) -> bool {
+    let answers = exchanges.into_iter().filter_map(Exchange::service_response);
+    let mut own = answers.filter(|response| !is_of_intermediary(response.status, shows_limits(response))).peekable();
+    own.peek().is_none() || own.any(shows_limits)
+}
+
+/// Marks the answers of intermediaries in recorded traffic, of which nothing is repeated.
+pub fn mark(exchanges: &mut [Exchange]) {
+    let has_limits = has_limits(&*exchanges);
+    for exchange in exchanges {
+        if Doubt::of(exchange, has_limits) == Some(Doubt::Intermediary) {
+            exchange.known.answerer = Answerer::Intermediary;
+        }
+    }
+}
+
+/// How many requests of a run may have a transient failure: one in so many, and always [`LEAST`].
+const ONE_IN: usize = 100;
+
+const LEAST: usize = 2;
+
+/// The exchanges whose request failed and was answered by the service when it was repeated; or it could not be repeated. Kept connections
+/// that ended are not among them: they may end at any time.
+pub fn transient(exchanges: &[Exchange]) -> impl Iterator<Item = &Exchange> {
+    let is_kept = |exchange: &Exchange| Doubt::of(exchange, true) == Some(Doubt::KeptConnection);
+    exchanges.iter().filter(move |exchange| exchange.known.answerer != Answerer::Service && !is_kept(exchange))
+}
+
+/// Decides at the end of a run whether its transient failures are few. If they are many, the service is judged by those that nobody
+/// answered, and the run is not complete if an intermediary answered any.
+pub fn end_run(trace: &mut Trace) {
+    let failed: Vec<usize> = transient(&trace.exchanges).map(|exchange| exchange.number - 1).collect();
+    let all = trace.exchanges.len();
+    if failed.len() <= LEAST.max(all / ONE_IN) {
+        return;
+    }
+    let mut foreign = Vec::new();
+    for place in failed {
+        let exchange = &mut trace.exchanges[place];
+        match exchange.response() {
+            Some(response) => foreign.push(name_of(response)),
+            None => exchange.known.answerer = Answerer::Service,
+        }
+    }
+    if let Some(name) = foreign.first() {
+        let count = foreign.len();
+        trace
+            .context
+            .unfinished
+            .push(format!("{count} of {all} requests ({name} answered in the place of the service)").into());
+    }
+}
+
+/// Returns true if a response has the signs of an intermediary: a proxy asks for its own credentials, or a balancer cannot reach the
+/// service. A response with the rate-limit fields of the service is its own.
+#[must_use]
+pub fn is_of_intermediary(status: u16, has_limits: bool) -> bool {
+    !has_limits && matches!(status, 407 | 502..=504)
+}
+
+/// Returns true if a response has any of the rate-limit header fields.
+#[must_use]
+pub fn shows_limits(response: &Response) -> bool {
+    [LIMIT, REMAINING, RESET].into_iter().any(|name| response.header(name).is_some())
+}
+
+/// Header fields that name an intermediary.
+const NAMES: [(&str, &str); 9] = [
+    ("cf-ray", "Cloudflare"),
+    ("x-amz-cf-id", "Amazon CloudFront"),
+    ("x-amzn-errortype", "Amazon API Gateway"),
+    ("x-amzn-requestid", "Amazon API Gateway"),
+    ("x-azure-ref", "Azure Front Door"),
+    ("x-envoy-upstream-service-time", "Envoy"),
+    ("x-kong-response-latency", "Kong"),
+    ("x-kong-request-id", "Kong"),
+    ("x-served-by", "Fastly"),
+];
+
+/// The likely name of the intermediary that sent a response: `nginx`, for example.
+#[must_use]
+pub fn name_of(response: &Response) -> String {
+    let known = NAMES.into_iter().find(|(field, _)| response.header(field).is_some()).map(|(_, name)| name.to_owned());
+    let server = || response.header("server").filter(|value| !value.is_empty()).map(str::to_owned);
+    let via = || response.header("via").map(|via| format!("a proxy (Via: {via})"));
+    let unknown = || (if response.status == 407 { "a proxy" } else { "a gateway or balancer" }).to_owned();
+    known.or_else(server).or_else(via).unwrap_or_else(unknown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace_builder::TraceBuilder;
+
+    #[test]
+    fn only_responses_without_the_fields_of_the_service_are_those_of_an_intermediary() {
+        let rows = [(407, true), (502, true), (503, true), (504, true), (500, false), (403, false), (429, false)];
+        for (status, is_foreign) in rows {
+            assert_eq!(is_of_intermediary(status, false), is_foreign, "{status}");
+            assert!(!is_of_intermediary(status, true), "{status} with fields");
+        }
+    }
+
+    #[test]
+    fn a_service_without_rate_limit_fields_answers_for_itself() {
+        let request = crate::trace::exchange::Request::new("GET", "/pets");
+        let trace = TraceBuilder::new().ask(request, 502, String::new()).trace();
+        let doubt = |has_limits| Doubt::of(&trace.exchanges[0], has_limits);
+        assert_eq!((doubt(true), doubt(false)), (Some(Doubt::Intermediary), None));
+    }
+
+    #[test]
+    fn a_few_failures_are_transient_and_many_are_those_of_the_service_or_leave_the_run_incomplete() {
+        use crate::trace::exchange::Failure;
+        let run = |late: usize, foreign: usize| {
+            let mut builder = TraceBuilder::new();
+            for place in 0..299 {
+                builder = builder.list(200, 9, 10).change_last(|exchange| {
+                    if place < late {
+                        exchange.known.answerer = Answerer::Nobody;
+                        exchange.outcome =
+                            Outcome::Failed(Failure { kind: FailureKind::Timeout, detail: String::new() });
+                    } else if place < late + foreign {
+                        exchange.known.answerer = Answerer::Intermediary;
+                    }
+                });
+            }
+            let mut trace = builder.trace();
+            end_run(&mut trace);
+            (transient(&trace.exchanges).count(), trace.context.unfinished.len())
+        };
+        assert_eq!([run(2, 0), run(1, 1), run(0, 2)], [(2, 0); 3], "one in a hundred, and always two");
+        assert_eq!(run(3, 0), (0, 0), "the silence of the service is judged");
+        assert_eq!(run(1, 2), (2, 1), "the run is incomplete");
+    }
+
+    #[test]
+    fn an_intermediary_is_named_by_what_it_sends() {
+        let named = |fields: &[(&str, &str)]| {
+            let headers = fields.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+            name_of(&Response { status: 502, headers, body: Vec::new(), cut: false })
+        };
+        assert_eq!(named(&[("server", "nginx")]), "nginx");
+        assert_eq!(named(&[("server", "cloudflare"), ("cf-ray", "8a")]), "Cloudflare");
+        assert_eq!(named(&[("via", "1.1 squid")]), "a proxy (Via: 1.1 squid)");
+        assert_eq!(named(&[]), "a gateway or balancer");
+    }
+}

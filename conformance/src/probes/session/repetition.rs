@@ -1,0 +1,215 @@
+//! Requests that are repeated alone, because their outcome need not be the service's own: a kept connection ended, an intermediary answered,
+//! no connection could be made, or the response did not arrive in time.
+//!
+//! If the repetition is answered by the service, that answer is judged. If not, the service itself is silent, and that is judged; or the
+//! intermediary answers everything in its place, and the run ends.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use animal_store_rules::trace::answerer::{self, Doubt};
+use animal_store_rules::trace::exchange::{Connection, Exchange, Request};
+use animal_store_rules::trace::json::Json;
+use animal_store_rules::trace::knowledge::Answerer;
+
+use super::{Session, Stop, bearing};
+
+/// After so many requests that no repetition got an answer to, no more are repeated: the service is at fault, and that is shown.
+const PERSISTENT: usize = 3;
+
+/// The waits for an intermediary to reach the service again.
+const PAUSES: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(2), Duration::from_secs(4)];
+
+/// How many requests may be lost with the connection that was kept for them, before all others get one of their own.
+const LOST: usize = 2;
+
+/// How many requests on a kept connection may time out: one more than may be a coincidence.
+const LATE: usize = 3;
+
+/// A list of this many animals may go on.
+const FULL_PAGE: usize = 100;
+
+/// The requests of a run that were repeated.
+#[derive(Debug, Default)]
+pub(super) struct Repetitions {
+    lost_on_kept: usize,
+    late_on_kept: usize,
+    persistent: usize,
+}
+
+impl Session<'_> {
+    /// The request on the connection that is kept open, unless the server does not keep any or does not answer on it.
+    #[must_use]
+    pub fn on_kept_connection(&self, request: Request) -> Request {
+        let Repetitions { lost_on_kept, late_on_kept, .. } = self.repetitions;
+        if lost_on_kept < LOST && late_on_kept < LATE { request.kept() } else { request }
+    }
+
+    /// The place of the exchange that answers the request of the one at this place: its own, or that of a repetition.
+    ///
+    /// # Errors
+    ///
+    /// [`Stop`] when the budget is exhausted, or an intermediary answers everything.
+    pub(super) async fn settled(&mut self, place: usize) -> Result<usize, Stop> {
+        let place = match self.doubt(place) {
+            Some(doubt @ Doubt::KeptConnection) => {
+                self.repetitions.lost_on_kept += 1;
+                self.mark(place, doubt.answerer());
+                if !self.may_repeat(place, doubt).await? {
+                    return Ok(place);
+                }
+                self.repeat(place).await?
+            }
+            _ => place,
+        };
+        let Some(doubt) = self.doubt(place) else { return Ok(place) };
+        let is_kept = self.trace.exchanges[place].request.connection == Connection::Kept;
+        self.repetitions.late_on_kept += usize::from(doubt == Doubt::Late && is_kept);
+        // Before the first answer of the service, the message about the target comes soon.
+        let is_hopeless = !self.is_served() && (place > 0 || doubt == Doubt::NoConnection);
+        if is_hopeless || self.repetitions.persistent >= PERSISTENT {
+            return Ok(place);
+        }
+        self.mark(place, doubt.answerer());
+        if !self.may_repeat(place, doubt).await? {
+            return Ok(place);
+        }
+        if doubt != Doubt::Late {
+            self.wait(PAUSES[0], "the service to be reached again").await?;
+        }
+        let again = self.repeat(place).await?;
+        match self.doubt(again) {
+            None => Ok(again),
+            Some(Doubt::Intermediary) if self.is_served() => self.behind_intermediary([place, again]).await,
+            Some(_) => {
+                self.repetitions.persistent += 1;
+                self.mark(place, Answerer::Service);
+                Ok(again)
+            }
+        }
+    }
+
+    /// The place of the answer to a request that an intermediary answered twice. If the service answers other requests meanwhile, the
+    /// failure is that of this request, and the service's own.
+    async fn behind_intermediary(&mut self, failed: [usize; 2]) -> Result<usize, Stop> {
+        for place in failed {
+            self.mark(place, Answerer::Intermediary);
+        }
+        for pause in PAUSES {
+            let other = self.list(None).await?;
+            if self.doubt(other).is_none() {
+                if !self.may_repeat(failed[1], Doubt::Intermediary).await? {
+                    return Ok(failed[1]);
+                }
+                let last = self.repeat(failed[0]).await?;
+                if self.doubt(last).is_some() {
+                    self.repetitions.persistent += 1;
+                    failed.into_iter().for_each(|place| self.mark(place, Answerer::Service));
+                }
+                return Ok(last);
+            }
+            self.mark(other, Answerer::Intermediary);
+            self.wait(pause, "the service to be reached again").await?;
+        }
+        let response = self.trace.exchanges[failed[1]].response();
+        let (name, status) =
+            response.map_or_else(Default::default, |response| (answerer::name_of(response), response.status));
+        Err(Stop::Intermediary(name, status))
+    }
+
+    /// Why the outcome at this place need not be the service's own.
+    fn doubt(&self, place: usize) -> Option<Doubt> {
+        let exchange = &self.trace.exchanges[place];
+        match Doubt::of(exchange, true)? {
+            Doubt::Intermediary if !answerer::has_limits(&self.trace.exchanges) => None,
+            // On the first request of a connection, the service has to answer.
+            Doubt::KeptConnection if !self.is_kept_from_before(place) => None,
+            doubt => Some(doubt),
+        }
+    }
+
+    fn is_kept_from_before(&self, place: usize) -> bool {
+        let replica = self.trace.exchanges[place].request.replica;
+        self.trace.exchanges[..place].iter().any(|earlier| {
+            let request = &earlier.request;
+            request.connection == Connection::Kept && request.replica == replica && earlier.response().is_some()
+        })
+    }
+
+    /// Returns true if the service has answered a request of this run.
+    fn is_served(&self) -> bool {
+        let answered = |exchange: &Exchange| {
+            exchange.service_response().is_some() && Doubt::of(exchange, true) != Some(Doubt::Intermediary)
+        };
+        self.trace.exchanges.iter().any(answered)
+    }
+
+    fn mark(&mut self, place: usize, answerer: Answerer) {
+        self.trace.exchanges[place].known.answerer = answerer;
+    }
+
+    /// Sends the request at this place again, on a connection of its own.
+    async fn repeat(&mut self, place: usize) -> Result<usize, Stop> {
+        let request = Request { connection: Connection::Own, ..self.trace.exchanges[place].request.clone() };
+        self.transmit(vec![request]).await
+    }
+
+    /// Returns true if the request at this place may be sent again. A creation may be, where it did not reach the service, or a list shows
+    /// that it created nothing.
+    async fn may_repeat(&mut self, place: usize, doubt: Doubt) -> Result<bool, Stop> {
+        let exchange = &self.trace.exchanges[place];
+        let (method, target) = (exchange.request.method.clone(), exchange.request.path.clone());
+        let never_arrived = doubt == Doubt::NoConnection || exchange.status() == Some(407);
+        if method != "POST" || never_arrived || self.created_nothing(place).await? {
+            return Ok(true);
+        }
+        let what = match doubt {
+            Doubt::Intermediary => "an intermediary answered it",
+            _ => "it got no response",
+        };
+        self.leave_unfinished(format!(
+            "{method} {target} as request {} ({what}; it was not repeated, because it may have created an animal)",
+            place + 1
+        ));
+        Ok(false)
+    }
+
+    /// Returns true if a whole list shows that the request at this place created no animal.
+    async fn created_nothing(&mut self, place: usize) -> Result<bool, Stop> {
+        let replica = self.trace.exchanges[place].request.replica;
+        let list = self.list(replica).await?;
+        let sent = self.trace.exchanges[place].request.body.as_ref().and_then(|body| Json::parse(&body.bytes).ok());
+        let name = sent.as_ref().and_then(|sent| sent.get("name")?.as_str());
+        let listed = self.trace.exchanges[list].response().and_then(|response| Json::parse(&response.body).ok());
+        let Some(Json::Array(animals)) = listed.filter(|_| self.trace.exchanges[list].status() == Some(200)) else {
+            return Ok(false);
+        };
+        let id_of = |animal: &Json| animal.get("id").and_then(Json::as_int64);
+        let is_new = |animal: &Json| match name {
+            Some(name) => animal.get("name").and_then(Json::as_str) == Some(name),
+            None => !self.shown_ids(list).contains(&id_of(animal)),
+        };
+        Ok(animals.len() < FULL_PAGE && !animals.iter().any(is_new))
+    }
+
+    /// The ids of the animals in the responses before this place.
+    fn shown_ids(&self, place: usize) -> BTreeSet<Option<i64>> {
+        let bodies =
+            self.trace.exchanges[..place].iter().filter_map(|exchange| Json::parse(&exchange.response()?.body).ok());
+        let id_of = |animal: &Json| animal.get("id").and_then(Json::as_int64);
+        bodies
+            .flat_map(|body| if let Json::Array(animals) = body { animals } else { vec![body] })
+            .map(|animal| id_of(&animal))
+            .collect()
+    }
+
+    /// Asks for a list beside the plan; the place of its exchange.
+    async fn list(&mut self, replica: Option<usize>) -> Result<usize, Stop> {
+        let list = bearing(Request::new("GET", "/pets").query("limit=100"), &self.asking_key()).at(replica);
+        let step = std::mem::take(&mut self.step);
+        let case = self.case.take();
+        let sent = self.transmit(vec![list]).await;
+        (self.step, self.case) = (step, case);
+        sent
+    }
+}
