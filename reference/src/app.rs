@@ -113,7 +113,8 @@ impl App {
     }
 
     /// A number for a request that no other request of this process has.
-    pub(crate) fn next_request(&self) -> u64 {
+    #[must_use]
+    pub fn next_request(&self) -> u64 {
         self.requests.fetch_add(1, Ordering::Relaxed)
     }
 }

@@ -18,10 +18,11 @@ use crate::openapi;
 const PROGRAM: &str = "reference";
 
 /// Commands and options that this program had once, with what has them now.
-const MOVED: [(&str, &str); 10] = [
+const MOVED: [(&str, &str); 11] = [
     ("choices", "animal-lab choices"),
     ("faults", "animal-lab faults"),
     ("challenge", "animal-lab challenge -- COMMAND…"),
+    ("--idle-timeout", "--header-timeout"),
     ("--lawful", "animal-lab serve --lawful SEED"),
     ("--choose", "animal-lab serve --choose NAME"),
     ("--fault", "animal-lab serve --fault NAME"),

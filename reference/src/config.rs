@@ -102,7 +102,7 @@ pub struct ServeArgs {
     #[arg(long, value_name = "BYTES", default_value_t = 64 * 1024, help_heading = "Bounds")]
     pub max_body: usize,
 
-    /// Connections served at a time; beyond that the longest idle one is closed, or more wait while none is idle
+    /// Connections served at a time; more wait
     #[arg(long, value_name = "COUNT", default_value = "4096", value_parser = count, help_heading = "Bounds")]
     pub max_connections: usize,
 
@@ -114,17 +114,13 @@ pub struct ServeArgs {
     #[arg(long, value_name = "COUNT", default_value = "1024", value_parser = count, help_heading = "Bounds")]
     pub write_queue: usize,
 
-    /// How long a request's head or a TLS handshake may take, in seconds
+    /// How long a TLS handshake or the next request's head may take; a connection may be idle for as long
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds, help_heading = "Bounds")]
     pub header_timeout: Duration,
 
     /// How long a request's body may take to arrive
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds, help_heading = "Bounds")]
     pub request_timeout: Duration,
-
-    /// How long a connection may be idle between requests
-    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds, help_heading = "Bounds")]
-    pub idle_timeout: Duration,
 
     /// How long a client may read nothing of a response
     #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds, help_heading = "Bounds")]
@@ -337,10 +333,7 @@ mod tests {
         assert_eq!((args.max_body, args.request_timeout), (limits.max_body, limits.request_timeout));
         assert_eq!((args.max_connections, args.header_timeout), (serve.max_connections, serve.header_timeout));
         assert_eq!(args.max_connections_per_address, serve.max_connections_per_address);
-        assert_eq!(
-            (args.idle_timeout, args.send_timeout, args.grace),
-            (serve.idle_timeout, serve.send_timeout, serve.grace)
-        );
+        assert_eq!((args.send_timeout, args.grace), (serve.send_timeout, serve.grace));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::convert::Infallible;
 use std::error::Error;
 use std::sync::Arc;
 
+use axum::Router;
 use axum::extract::Request;
 use axum::response::Response;
 use tower::layer::util::Identity;
@@ -14,15 +15,14 @@ use tower::{Layer, Service};
 
 use crate::app::{App, AppOptions};
 use crate::keys::ApiKey;
-use crate::router::Entrance;
 
 /// Why an extension could not start. Its message is shown to the user.
 pub type ExtensionError = Box<dyn Error + Send + Sync>;
 
 /// A layer around the whole server. It is applied once for each connection, so it can distinguish connections.
-pub trait Around: Layer<Entrance, Service: Answers> + Send + Sync + 'static {}
+pub trait Around: Layer<Router, Service: Answers> + Send + Sync + 'static {}
 
-impl<L: Layer<Entrance, Service: Answers> + Send + Sync + 'static> Around for L {}
+impl<L: Layer<Router, Service: Answers> + Send + Sync + 'static> Around for L {}
 
 /// A service that answers the requests of one connection.
 pub trait Answers:

@@ -2,18 +2,20 @@
 
 use std::convert::Infallible;
 use std::sync::Arc;
+use std::time::Duration;
 
-use axum::body::{Body, HttpBody};
-use axum::extract::{FromRequest, FromRequestParts, Path, Request};
-use bytes::Bytes;
-use http::request::Parts;
-use http::{Extensions, HeaderMap, HeaderValue, header};
-use http_body_util::{BodyExt, LengthLimitError, Limited};
+use axum::body::{Body, Bytes, HttpBody, to_bytes};
+use axum::extract::{DefaultBodyLimit, FromRequest, FromRequestParts, Path, Request};
+use axum::http::request::Parts;
+use axum::http::{Extensions, HeaderMap, HeaderValue, StatusCode, header};
 
 use crate::app::{App, RequestLimits};
 use crate::error::ApiError;
 use crate::query;
 use crate::wire::NewPet;
+
+/// How long the body of a refused request may take to arrive.
+const UNWANTED: Duration = Duration::from_millis(100);
 
 /// When the request was received, as a Unix time in seconds: the one time that everything about it goes by.
 #[derive(Clone, Copy, Debug)]
@@ -49,15 +51,48 @@ impl<S: Send + Sync> FromRequestParts<S> for PetId {
     }
 }
 
+/// In the extensions of a request: why its body was not read to its end.
+#[derive(Clone, Debug)]
+pub struct UnreadBody(pub ApiError);
+
+/// Reads the body of a request, whatever becomes of the request: the connection can only carry another one after it.
+pub(crate) async fn receive(request: Request, mut limits: RequestLimits, is_wanted: bool) -> Request {
+    if request.body().is_end_stream() {
+        return request;
+    }
+    let (mut parts, body) = request.into_parts();
+    if !is_wanted {
+        limits.request_timeout = limits.request_timeout.min(UNWANTED);
+    }
+    // A client that waits to be asked for a body that nobody wants is not asked.
+    let read = if is_wanted || !parts.headers.contains_key(header::EXPECT) {
+        read(body, limits).await
+    } else {
+        Err(ApiError::request_timeout())
+    };
+    let body = match read {
+        Ok(body) => Body::from(body),
+        Err(error) => {
+            parts.extensions.insert(UnreadBody(error));
+            Body::empty()
+        }
+    };
+    Request::from_parts(parts, body)
+}
+
 impl FromRequest<Arc<App>> for NewPet {
     type Rejection = ApiError;
 
-    async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, ApiError> {
+    async fn from_request(request: Request, _app: &Arc<App>) -> Result<Self, ApiError> {
         let announced = announced_as_json(request.headers());
         if announced == Some(false) {
             return Err(ApiError::unsupported_media_type());
         }
-        let body = read(request.into_body(), app.limits).await?;
+        if let Some(UnreadBody(error)) = request.extensions().get() {
+            return Err(error.clone());
+        }
+        // It is in memory already.
+        let body = to_bytes(request.into_body(), usize::MAX).await.unwrap_or_default();
         if announced.is_none() && !body.is_empty() {
             return Err(ApiError::unsupported_media_type());
         }
@@ -90,10 +125,12 @@ async fn read(body: Body, limits: RequestLimits) -> Result<Bytes, ApiError> {
     if body.size_hint().lower() > limits.max_body as u64 {
         return Err(too_large());
     }
-    match tokio::time::timeout(limits.request_timeout, Limited::new(body, limits.max_body).collect()).await {
+    let mut carrier = Request::new(body);
+    DefaultBodyLimit::max(limits.max_body).apply(&mut carrier);
+    match tokio::time::timeout(limits.request_timeout, Bytes::from_request(carrier, &())).await {
         Err(_elapsed) => Err(ApiError::request_timeout()),
-        Ok(Ok(body)) => Ok(body.to_bytes()),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
+        Ok(Ok(body)) => Ok(body),
+        Ok(Err(rejection)) if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE => Err(too_large()),
         Ok(Err(_broken)) => {
             Err(ApiError::invalid_body("the body ended early or is not framed as HTTP asks".to_owned()))
         }
@@ -109,7 +146,7 @@ mod tests {
         let announced = |pairs: &[(&'static str, &'static str)]| {
             let mut headers = HeaderMap::new();
             for (name, value) in pairs {
-                headers.append(*name, http::HeaderValue::from_static(value));
+                headers.append(*name, HeaderValue::from_static(value));
             }
             announced_as_json(&headers)
         };

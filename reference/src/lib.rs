@@ -3,15 +3,13 @@
 //! It is one lawful way to implement the specification, to compare other servers with and to develop
 //! clients against. Run it as the `reference` program, or inside another program with [`Embedded`].
 //!
-//! The path of a request: [`serve`] accepts a connection and times it, and hands its requests to the axum
-//! router that [`router`] sets up, with its two layers: [`access`] numbers and logs, [`gate`] authenticates
-//! ([`auth`]) and counts ([`rate_limit`]). Then the handlers in [`pets`] and [`orders`], given what
+//! The path of a request: [`serve`] accepts a connection, and hyper hands its requests to the axum router that [`router`] sets up. In
+//! [`middleware`], each gets a number and a line in the log, is authenticated ([`auth`]) and counted ([`rate_limit`]). Then the handlers in [`pets`] and [`orders`], given what
 //! [`extract`] and [`query`] made of the request, read and write through [`store`]; [`unauthenticated`]
 //! serves what needs no key. Every refusal is an [`error::ApiError`], every JSON response is built in [`respond`], every
 //! date comes from [`clock`]. Another
 //! program can put a layer around all this, or embed it: [`extension`] and [`Embedded`].
 
-pub mod access;
 pub mod address;
 pub mod app;
 pub mod auth;
@@ -26,12 +24,12 @@ mod embedded;
 pub mod error;
 pub mod extension;
 pub mod extract;
-pub mod gate;
 mod int64;
 pub mod keys;
 pub mod limits;
 mod list_body;
 mod logging;
+pub mod middleware;
 pub mod openapi;
 pub mod orders;
 mod output;

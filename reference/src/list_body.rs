@@ -124,8 +124,6 @@ impl HttpBody for Pieces {
 
 #[cfg(test)]
 mod tests {
-    use http_body_util::BodyExt;
-
     use super::*;
     use crate::app::{AppOptions, RequestLimits};
     use crate::clock::Clock;
@@ -151,7 +149,7 @@ mod tests {
     /// The whole list as JSON, and the lengths of its pieces.
     async fn collect(mut body: Body) -> (serde_json::Value, Vec<usize>) {
         let (mut bytes, mut pieces) = (Vec::new(), Vec::new());
-        while let Some(frame) = body.frame().await {
+        while let Some(frame) = std::future::poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await {
             let piece = frame.expect("no error").into_data().expect("data");
             pieces.push(piece.len());
             bytes.extend_from_slice(&piece);

@@ -3,32 +3,24 @@
 use std::sync::Arc;
 
 use axum::Router;
+use axum::middleware::from_fn_with_state;
 use axum::routing::get;
-use tower::ServiceBuilder;
 
-use crate::access::AccessLog;
 use crate::app::App;
 use crate::error::ApiError;
-use crate::gate::Gate;
 use crate::routes::{DOCS, HEALTH, OPENAPI, ORDERS, PET, PETS, ROOT};
-use crate::{orders, pets, unauthenticated};
-
-/// The whole server, as one tower service.
-pub type Entrance = AccessLog<Gate<Router>>;
+use crate::{middleware, orders, pets, unauthenticated};
 
 /// Puts the whole server together.
-#[must_use]
-pub fn router(app: &Arc<App>) -> Entrance {
+pub fn router(app: &Arc<App>) -> Router {
     layered(app, handlers(app))
 }
 
-/// What a request passes before it is routed. The layers stand around the router instead of in it
-/// (`Router::layer`): there, each would cost every request an allocation, and would come after routing.
-fn layered(app: &Arc<App>, handlers: Router) -> Entrance {
-    ServiceBuilder::new()
-        .layer_fn(|inner| AccessLog::new(Arc::clone(app), inner))
-        .layer_fn(|inner| Gate::new(Arc::clone(app), inner))
-        .service(handlers)
+/// Adds what every request passes before its handler, the outermost last.
+fn layered(app: &Arc<App>, handlers: Router) -> Router {
+    handlers
+        .layer(from_fn_with_state(Arc::clone(app), middleware::gate))
+        .layer(from_fn_with_state(Arc::clone(app), middleware::log))
 }
 
 /// The handlers by route. Those of the API have their full paths, because nesting would cost an allocation too.

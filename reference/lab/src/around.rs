@@ -6,12 +6,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use animal_store_reference::app::App;
 use animal_store_reference::app::AppOptions;
+use animal_store_reference::clock::http_date;
+use animal_store_reference::error::ApiError;
 use animal_store_reference::extension::{Extended, Extension, ExtensionError, Started};
-use animal_store_reference::router::Entrance;
-use animal_store_reference::serve::refusal;
+use animal_store_reference::{middleware, respond};
+use axum::Router;
 use axum::extract::Request as HttpRequest;
-use axum::response::Response as HttpResponse;
-use http::HeaderValue;
+use axum::response::{IntoResponse, Response as HttpResponse};
+use http::{HeaderMap, HeaderValue, header};
 use tower::service_fn;
 use tower::util::BoxCloneSyncService;
 
@@ -39,10 +41,10 @@ impl LabLayer {
     }
 }
 
-impl tower::Layer<Entrance> for LabLayer {
+impl tower::Layer<Router> for LabLayer {
     type Service = BoxCloneSyncService<HttpRequest, HttpResponse, Infallible>;
 
-    fn layer(&self, entrance: Entrance) -> Self::Service {
+    fn layer(&self, entrance: Router) -> Self::Service {
         let connection = ConnectionNumber(self.connections.fetch_add(1, Ordering::Relaxed) + 1);
         let parts = Arc::clone(&self.parts);
         BoxCloneSyncService::new(service_fn(move |mut request: HttpRequest| {
@@ -54,7 +56,7 @@ impl tower::Layer<Entrance> for LabLayer {
 }
 
 impl Parts {
-    async fn answer(&self, entrance: &Entrance, request: HttpRequest) -> HttpResponse {
+    async fn answer(&self, entrance: &Router, request: HttpRequest) -> HttpResponse {
         if self.mock.is_nothing() {
             return self.handle(entrance.clone(), request).await;
         }
@@ -63,7 +65,7 @@ impl Parts {
     }
 
     /// Answers as the variation does, or as the reference where there is none.
-    async fn handle(&self, entrance: Entrance, request: HttpRequest) -> HttpResponse {
+    async fn handle(&self, entrance: Router, request: HttpRequest) -> HttpResponse {
         // Numbered here, so that a test sees the same numbers after each reset.
         let number = self.mock.control.as_ref().map(|control| control.next_request());
         // The faults of a server that is controlled come and go.
@@ -73,12 +75,27 @@ impl Parts {
             Some(lab) => {
                 let headers = request.headers().clone();
                 let answered = lab.answer(entrance, request).await;
-                answered.unwrap_or_else(|error| refusal::of_request(&self.app, error, &headers))
+                answered.unwrap_or_else(|error| self.refuse(error, &headers))
             }
         };
         if let (Some(number), Some(shown)) = (number, response.headers_mut().get_mut("x-request-id")) {
             *shown = HeaderValue::from(number);
         }
+        response
+    }
+}
+
+impl Parts {
+    /// Refuses a request whose body did not arrive, as the reference does.
+    fn refuse(&self, error: ApiError, headers: &HeaderMap) -> HttpResponse {
+        let now = self.app.clock().now();
+        let (quota, refusal) = middleware::admit(&self.app, headers, now);
+        let mut response = refusal.unwrap_or(error).into_response();
+        let headers = response.headers_mut();
+        headers.insert(header::DATE, http_date(now));
+        headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+        headers.insert("x-request-id", HeaderValue::from(self.app.next_request()));
+        respond::write_quota(headers, quota);
         response
     }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, PoisonError, RwLock};
 
+use axum::Router;
 use axum::extract::Request as HttpRequest;
 use axum::response::Response as HttpResponse;
 
@@ -13,7 +14,6 @@ use animal_store_reference::app::App;
 use animal_store_reference::error::ApiError;
 use animal_store_reference::extension::ExtensionError;
 use animal_store_reference::keys::ApiKey;
-use animal_store_reference::router::Entrance;
 use animal_store_reference::store::StoreError;
 
 /// A variation at work.
@@ -77,7 +77,7 @@ impl Lab {
     /// # Errors
     ///
     /// [`ApiError`] when the body did not arrive.
-    pub async fn answer(&self, entrance: Entrance, request: HttpRequest) -> Result<HttpResponse, ApiError> {
+    pub async fn answer(&self, entrance: Router, request: HttpRequest) -> Result<HttpResponse, ApiError> {
         self.running().answer(entrance, request).await
     }
 

@@ -4,6 +4,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use axum::Router;
 use axum::body::Body;
 use axum::extract::Request as HttpRequest;
 use axum::response::Response as HttpResponse;
@@ -20,7 +21,6 @@ use super::{Delivery, Request, Response, ServerState, Variation};
 use animal_store_reference::app::App;
 use animal_store_reference::error::ApiError;
 use animal_store_reference::keys::ApiKey;
-use animal_store_reference::router::Entrance;
 use animal_store_reference::routes;
 use animal_store_reference::store::StoreError;
 use animal_store_reference::wire::{NewPet, PetStatus};
@@ -86,7 +86,7 @@ impl Running {
     /// # Errors
     ///
     /// [`ApiError`] when the body did not arrive.
-    pub(super) async fn answer(&self, entrance: Entrance, request: HttpRequest) -> Result<HttpResponse, ApiError> {
+    pub(super) async fn answer(&self, entrance: Router, request: HttpRequest) -> Result<HttpResponse, ApiError> {
         if !self.app.serves(request.uri().path()) {
             return Ok(passed_on(entrance, request).await);
         }
@@ -159,7 +159,7 @@ impl Running {
     }
 
     /// What the reference answers.
-    async fn of_reference(&self, entrance: Entrance, request: &Request) -> Response {
+    async fn of_reference(&self, entrance: Router, request: &Request) -> Response {
         let query = if request.query.is_empty() { String::new() } else { format!("?{}", request.query) };
         let uri = format!("{}{}{query}", self.app.base_path(), request.path);
         let inner = HttpRequest::builder().method(request.method.clone()).uri(uri);
@@ -192,7 +192,7 @@ impl Running {
 }
 
 /// What the reference answers to a request that stays as it is.
-pub(super) async fn passed_on(entrance: Entrance, request: HttpRequest) -> HttpResponse {
+pub(super) async fn passed_on(entrance: Router, request: HttpRequest) -> HttpResponse {
     let answered: Result<HttpResponse, Infallible> = entrance.oneshot(request).await;
     let Ok(response) = answered;
     response
@@ -242,8 +242,11 @@ mod tests {
     }
 
     fn request(method: &str, target: &str, key: &str, body: &str) -> HttpRequest {
-        let request =
-            HttpRequest::builder().method(method).uri(target).header("authorization", format!("Bearer {key}"));
+        let request = HttpRequest::builder()
+            .method(method)
+            .uri(target)
+            .header("host", "test")
+            .header("authorization", format!("Bearer {key}"));
         let request = request.header("content-type", "application/json");
         request.body(Body::from(body.to_owned())).expect("a request")
     }

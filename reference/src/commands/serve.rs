@@ -17,8 +17,7 @@ use crate::keys::{self, ApiKey};
 use crate::logging;
 use crate::plan::Plan;
 use crate::rate_limit::BanPolicy;
-use crate::serve::files::{self, Capacity};
-use crate::serve::{ServeOptions, Server, stopping, tls};
+use crate::serve::{ServeOptions, Server, places, stopping, tls};
 use crate::store::{KeyStore, Location, Store};
 
 /// Serves until the process is asked to stop, with an extension of the program that calls this, by its name.
@@ -133,7 +132,6 @@ fn options(args: &ServeArgs) -> ServeOptions {
         max_connections: args.max_connections,
         max_connections_per_address: args.max_connections_per_address,
         header_timeout: args.header_timeout,
-        idle_timeout: args.idle_timeout,
         send_timeout: args.send_timeout,
         grace: args.grace,
     }
@@ -142,21 +140,22 @@ fn options(args: &ServeArgs) -> ServeOptions {
 /// How many connections there can be of those that are wanted: better fewer than wanted than clients who are lost
 /// when the process has no file left for them.
 fn possible_connections(wanted: usize) -> Result<usize, Failure> {
-    match files::make_room(wanted) {
-        Capacity::Enough => Ok(wanted),
-        Capacity::Fewer { connections, limit } => {
-            tracing::warn!(
-                "the process may open {limit} files (ulimit -n), too few for --max-connections {wanted}: it serves \
-                 {connections} connections at a time"
-            );
-            Ok(connections)
-        }
-        Capacity::None { limit } => Err(Failure::CannotStart(format!(
+    let (possible, limit) = places::make_room(wanted);
+    let limit = limit.map_or_else(|| "no".to_owned(), |limit| limit.to_string());
+    if possible == 0 {
+        return Err(Failure::CannotStart(format!(
             "the process may open {limit} files (ulimit -n), which leaves none for connections: raise it, for example \
              to {}",
             wanted + 64
-        ))),
+        )));
     }
+    if possible < wanted {
+        tracing::warn!(
+            "the process may open {limit} files (ulimit -n), too few for --max-connections {wanted}: it serves {possible} \
+             connections at a time"
+        );
+    }
+    Ok(possible)
 }
 
 /// Puts the given keys in force; returns their numbers.
@@ -247,10 +246,10 @@ mod tests {
 
     #[test]
     fn what_the_command_line_says_reaches_the_server() {
-        let line = "--max-connections 3 --max-connections-per-address 2 --header-timeout 4 --idle-timeout 5 --send-timeout 6 --grace 7";
+        let line = "--max-connections 3 --max-connections-per-address 2 --header-timeout 4 --send-timeout 6 --grace 7";
         let options = options(&serve_args(line));
         assert_eq!((options.max_connections, options.max_connections_per_address), (3, 2));
-        let times = [options.header_timeout, options.idle_timeout, options.send_timeout, options.grace];
-        assert_eq!(times.map(|time| time.as_secs()), [4, 5, 6, 7]);
+        let times = [options.header_timeout, options.send_timeout, options.grace];
+        assert_eq!(times.map(|time| time.as_secs()), [4, 6, 7]);
     }
 }

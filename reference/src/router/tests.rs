@@ -2,7 +2,6 @@
 
 use axum::body::Body;
 use axum::extract::Request;
-use http_body_util::BodyExt;
 use tower::ServiceExt;
 
 use super::*;
@@ -17,7 +16,7 @@ use crate::wire::NewPet;
 
 struct TestServer {
     app: Arc<App>,
-    entrance: Entrance,
+    entrance: Router,
     key: String,
 }
 
@@ -46,13 +45,13 @@ impl TestServer {
     }
 
     async fn ask(&self, method: &str, path: &str, key: Option<&str>) -> (http::response::Parts, String) {
-        let mut request = Request::builder().method(method).uri(path);
+        let mut request = Request::builder().method(method).uri(path).header("host", "test");
         if let Some(key) = key {
             request = request.header("authorization", format!("Bearer {key}"));
         }
         let request = request.body(Body::empty()).expect("a request");
         let (parts, body) = self.entrance.clone().oneshot(request).await.expect("an answer").into_parts();
-        let body = body.collect().await.expect("a body").to_bytes();
+        let body = axum::body::to_bytes(body, usize::MAX).await.expect("a body");
         (parts, String::from_utf8(body.to_vec()).expect("text"))
     }
 }

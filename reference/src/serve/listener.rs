@@ -5,7 +5,8 @@ use std::net::IpAddr;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use tokio::net::{TcpListener, TcpSocket, TcpStream, UnixListener, UnixSocket, UnixStream};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpSocket, UnixListener, UnixSocket};
 
 use crate::address::Address;
 
@@ -39,11 +40,10 @@ impl Drop for SocketFile {
     }
 }
 
-/// A connection that was accepted.
-pub(super) enum Accepted {
-    Tcp(TcpStream, IpAddr),
-    Unix(UnixStream),
-}
+/// The two directions of a connection, of whichever kind its socket is.
+pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
 
 impl Listener {
     /// Begins to listen.
@@ -87,15 +87,16 @@ impl Listener {
         }
     }
 
-    /// Waits for a connection.
-    pub(super) async fn accept(&self) -> io::Result<Accepted> {
+    /// Waits for a connection. A client of a Unix socket has no address.
+    pub(super) async fn accept(&self) -> io::Result<(Box<dyn Stream>, Option<IpAddr>)> {
         match self {
             Self::Tcp(listener) => {
                 let (stream, peer) = listener.accept().await?;
-                stream.set_nodelay(true)?;
-                Ok(Accepted::Tcp(stream, peer.ip()))
+                // The option of a connection that has ended already cannot be set.
+                let _ = stream.set_nodelay(true);
+                Ok((Box::new(stream), Some(peer.ip())))
             }
-            Self::Unix { listener, .. } => Ok(Accepted::Unix(listener.accept().await?.0)),
+            Self::Unix { listener, .. } => Ok((Box::new(listener.accept().await?.0), None)),
         }
     }
 }
