@@ -2,19 +2,34 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
-use bytes::Bytes;
+use axum::body::Bytes;
 
 use crate::auth::KeyRing;
 use crate::body_cache::BodyCache;
 use crate::clock::Clock;
 use crate::deprecation::DeprecationHeaders;
 use crate::docs::Docs;
-pub use crate::limits::RequestLimits;
 use crate::openapi;
 use crate::rate_limit::BanPolicy;
 use crate::routes;
 use crate::store::{Catalogue, Store, StoreError};
+
+/// What one request may cost the server.
+#[derive(Clone, Copy, Debug)]
+pub struct RequestLimits {
+    /// The longest body that is read, in bytes.
+    pub max_body: usize,
+    /// How long a body may take to arrive.
+    pub request_timeout: Duration,
+}
+
+impl Default for RequestLimits {
+    fn default() -> Self {
+        Self { max_body: 64 * 1024, request_timeout: Duration::from_secs(10) }
+    }
+}
 
 /// How the application is set up.
 #[derive(Clone, Debug)]
@@ -49,7 +64,6 @@ impl App {
     #[must_use]
     pub fn new(store: Store, options: AppOptions) -> Self {
         let store = Arc::new(store);
-        let document = openapi::document(&options.base_path);
         Self {
             keys: KeyRing::new(Arc::clone(&store)),
             store,
@@ -57,10 +71,10 @@ impl App {
             ban: options.ban,
             limits: options.limits,
             deprecation: DeprecationHeaders::new(&options.base_path),
+            docs: Docs::new(&options.base_path),
+            openapi: openapi::render(&openapi::document(&options.base_path)).into(),
             base_path: options.base_path,
             bodies: BodyCache::default(),
-            docs: Docs::new(&document),
-            openapi: openapi::render(&document).into(),
             requests: AtomicU64::new(1),
         }
     }

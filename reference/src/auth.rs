@@ -6,8 +6,9 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
-use http::{HeaderMap, header};
+use axum::http::{HeaderMap, header};
 
+use crate::error::ApiError;
 use crate::keys;
 use crate::plan::Limits;
 use crate::rate_limit::{BanPolicy, Decision, Usage};
@@ -55,6 +56,21 @@ pub enum AuthError {
     Invalid,
     /// Whether the key is valid cannot be found out.
     Unknown(StoreError),
+}
+
+impl From<AuthError> for ApiError {
+    fn from(error: AuthError) -> Self {
+        // The challenge names an error only where credentials were presented (RFC 6750 section 3.1).
+        let (message, challenge) = match error {
+            AuthError::Missing => ("send an API key: Authorization: Bearer <API key>", "Bearer realm=\"animal-store\""),
+            AuthError::Invalid => {
+                ("the API key is unknown or was revoked", "Bearer realm=\"animal-store\", error=\"invalid_token\"")
+            }
+            // No request is admitted by accident.
+            AuthError::Unknown(error) => return error.into(),
+        };
+        Self::unauthorized(message, challenge)
+    }
 }
 
 /// The keys of a server.

@@ -3,7 +3,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use bytes::Bytes;
+use axum::body::Bytes;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 

@@ -4,7 +4,7 @@
 //! use instead. The specification does not say since when it is deprecated, so no `Deprecation` header
 //! (RFC 9745) is sent: it would need an invented date. Afterwards the operation is gone.
 
-use http::{HeaderName, HeaderValue, header};
+use axum::http::{HeaderName, HeaderValue, header};
 
 use crate::error::ApiError;
 

@@ -2,11 +2,12 @@
 
 use std::borrow::Cow;
 
-use bytes::Bytes;
-use http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::body::Bytes;
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde_json::json;
 
-use crate::auth::AuthError;
-use crate::output::write_string;
+use crate::respond::WrittenJson;
 use crate::store::StoreError;
 
 /// A refusal, ready to be sent.
@@ -38,19 +39,6 @@ impl ApiError {
         Self::new(StatusCode::BAD_REQUEST, "bad_request", message)
     }
 
-    /// 400, 414 or 431: what was received cannot be read as a request.
-    #[must_use]
-    pub fn unreadable(status: StatusCode) -> Self {
-        let (code, message) = match status {
-            StatusCode::URI_TOO_LONG => ("uri_too_long", "the request target is too long"),
-            StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE => {
-                ("header_fields_too_large", "the request has too many headers, or they are too long")
-            }
-            _ => ("bad_request", "what was received is not a valid HTTP request"),
-        };
-        Self::new(status, code, message)
-    }
-
     /// 501: the request needs a part of HTTP that this server does not have.
     #[must_use]
     pub fn not_implemented(message: &'static str) -> Self {
@@ -69,17 +57,9 @@ impl ApiError {
         Self::new(StatusCode::BAD_REQUEST, "invalid_parameter", message)
     }
 
-    /// 401: no valid key; or 503 when the keys cannot be read, so that no request is admitted by accident.
+    /// 401: no valid key. The challenge says how to authenticate, and what was wrong.
     #[must_use]
-    pub fn unauthorized(error: AuthError) -> Self {
-        // The challenge names an error only where credentials were presented (RFC 6750 section 3.1).
-        let (message, challenge) = match error {
-            AuthError::Missing => ("send an API key: Authorization: Bearer <API key>", "Bearer realm=\"animal-store\""),
-            AuthError::Invalid => {
-                ("the API key is unknown or was revoked", "Bearer realm=\"animal-store\", error=\"invalid_token\"")
-            }
-            AuthError::Unknown(error) => return error.into(),
-        };
+    pub fn unauthorized(message: &'static str, challenge: &'static str) -> Self {
         Self::new(StatusCode::UNAUTHORIZED, "unauthorized", message)
             .with(header::WWW_AUTHENTICATE, HeaderValue::from_static(challenge))
     }
@@ -162,15 +142,17 @@ impl ApiError {
     /// The body.
     #[must_use]
     pub fn body(&self) -> Bytes {
-        let mut out = Vec::with_capacity(64 + self.message.len());
-        out.extend_from_slice(b"{\"code\":");
-        write_string(&mut out, self.code);
-        out.extend_from_slice(b",\"message\":");
-        write_string(&mut out, &self.message);
-        out.extend_from_slice(b",\"status\":");
-        out.extend_from_slice(self.status.as_str().as_bytes());
-        out.push(b'}');
-        out.into()
+        json!({ "code": self.code, "message": self.message, "status": self.status.as_u16() }).to_string().into()
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let mut response = (self.status, WrittenJson(self.body())).into_response();
+        if let Some((name, value)) = self.header {
+            response.headers_mut().insert(name, value);
+        }
+        response
     }
 }
 

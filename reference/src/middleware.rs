@@ -86,7 +86,7 @@ pub fn admit(app: &App, headers: &HeaderMap, now: u64) -> (Quota, Option<ApiErro
         Ok(Decision::Refused { quota, retry_after, banned }) => {
             (quota, Some(ApiError::too_many_requests(retry_after, banned)))
         }
-        Err(error) => (Quota::anonymous(now), Some(ApiError::unauthorized(error))),
+        Err(error) => (Quota::anonymous(now), Some(error.into())),
     }
 }
 

@@ -1,7 +1,7 @@
 //! `GET /store/orders`. The specification names the operation and nothing else about it, so there are no
 //! orders: always an empty list, marked experimental in the interface description.
 
-use bytes::Bytes;
+use axum::body::Bytes;
 
 use crate::respond::WrittenJson;
 

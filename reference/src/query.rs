@@ -1,8 +1,8 @@
 //! Reading the query of a list request.
 
 use axum::extract::{FromRequestParts, Query};
-use http::Uri;
-use http::request::Parts;
+use axum::http::Uri;
+use axum::http::request::Parts;
 
 use crate::error::ApiError;
 use crate::wire::PetStatus;

@@ -1,11 +1,10 @@
 //! Building responses: the body that every one of them has, and the headers of the rate limits.
 
 use axum::body::Body;
+use axum::body::Bytes;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
-use bytes::Bytes;
-use http::{HeaderMap, HeaderName, HeaderValue, header};
 
-use crate::error::ApiError;
 use crate::rate_limit::Quota;
 
 /// `X-RateLimit-Limit`: the limit that applies to the caller.
@@ -36,16 +35,6 @@ pub(crate) fn json(body: Body) -> Response {
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     protect(headers);
     response
-}
-
-impl IntoResponse for ApiError {
-    fn into_response(self) -> Response {
-        let mut response = (self.status, WrittenJson(self.body())).into_response();
-        if let Some((name, value)) = self.header {
-            response.headers_mut().insert(name, value);
-        }
-        response
-    }
 }
 
 /// Keeps responses out of caches, since they depend on the key and on the moment, and browsers from guessing

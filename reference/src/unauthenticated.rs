@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use axum::Extension;
+use axum::body::Bytes;
 use axum::extract::State;
+use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Redirect, Response};
-use bytes::Bytes;
-use http::{HeaderMap, StatusCode};
-use serde_json::json;
 
 use crate::app::App;
 use crate::docs::{Encrypted, Page};
@@ -25,10 +24,9 @@ pub async fn health(State(app): State<Arc<App>>) -> Result<Response, ApiError> {
     let Some(failure) = app.store.failure() else {
         return Ok(WrittenJson(Bytes::from_static(b"{\"status\":\"ok\"}")).into_response());
     };
-    let status = StatusCode::SERVICE_UNAVAILABLE;
-    let message = format!("nothing can be stored: {failure}");
-    let body = json!({ "code": "unavailable", "message": message, "status": status.as_u16() });
-    Ok((status, WrittenJson(body.to_string().into())).into_response())
+    let mut error = ApiError::unavailable("");
+    error.message = format!("nothing can be stored: {failure}").into();
+    Ok(error.into_response())
 }
 
 /// The interface description.

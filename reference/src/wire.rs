@@ -3,15 +3,15 @@
 //! Reading refuses whatever is not certainly meant: repeated members, numbers with a fraction or beyond
 //! int64, `null` for a status. Unknown members are ignored, an `id` among them.
 
-use std::fmt;
-
-use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
 use crate::int64;
 
 /// The availability of an animal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum PetStatus {
     /// It can be bought.
     Available,
@@ -43,13 +43,16 @@ impl PetStatus {
 }
 
 /// The body of a request to add an animal.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", expecting = "an object with name and categoryId")]
 pub struct NewPet {
     /// Any text, kept exactly.
     pub name: String,
     /// The category it belongs to; any int64.
+    #[serde(deserialize_with = "int64")]
     pub category_id: i64,
     /// Stays absent when it is not given.
+    #[serde(default, deserialize_with = "status")]
     pub status: Option<PetStatus>,
 }
 
@@ -63,68 +66,24 @@ impl NewPet {
         if body.is_empty() {
             return Err("the body is missing: send a JSON object with name and categoryId".to_owned());
         }
+        // A derived reader takes an array of the values for an object.
+        if body.trim_ascii_start().first() == Some(&b'[') {
+            return Err("the body is an array: send an object with name and categoryId".to_owned());
+        }
         serde_json::from_slice(body).map_err(|error| error.to_string())
     }
 }
 
-impl<'de> Deserialize<'de> for NewPet {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(NewPetVisitor)
-    }
-}
-
-struct NewPetVisitor;
-
-impl<'de> Visitor<'de> for NewPetVisitor {
-    type Value = NewPet;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object with name and categoryId")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<NewPet, A::Error> {
-        let (mut name, mut category_id, mut status) = (None, None, None);
-        while let Some(member) = members.next_key::<String>()? {
-            match member.as_str() {
-                "name" => once(&mut name, "name", members.next_value::<String>()?)?,
-                "categoryId" => once(&mut category_id, "categoryId", members.next_value::<Int64>()?.0)?,
-                "status" => once(&mut status, "status", members.next_value::<StatusName>()?.0)?,
-                _ => {
-                    members.next_value::<IgnoredAny>()?;
-                }
-            }
-        }
-        Ok(NewPet {
-            name: name.ok_or_else(|| A::Error::missing_field("name"))?,
-            category_id: category_id.ok_or_else(|| A::Error::missing_field("categoryId"))?,
-            status,
-        })
-    }
-}
-
-fn once<T, E: Error>(slot: &mut Option<T>, member: &'static str, value: T) -> Result<(), E> {
-    if slot.replace(value).is_some() { Err(E::duplicate_field(member)) } else { Ok(()) }
-}
-
 /// Kept as it was written until [`int64::parse`] reads it.
-struct Int64(i64);
-
-impl<'de> Deserialize<'de> for Int64 {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let written = <&RawValue>::deserialize(deserializer)?.get();
-        int64::parse(written).map(Self).ok_or_else(|| D::Error::custom("categoryId must be an integer within int64"))
-    }
+fn int64<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i64, D::Error> {
+    let written = <&RawValue>::deserialize(deserializer)?.get();
+    int64::parse(written).ok_or_else(|| D::Error::custom("categoryId must be an integer within int64"))
 }
 
-struct StatusName(PetStatus);
-
-impl<'de> Deserialize<'de> for StatusName {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let name = String::deserialize(deserializer)?;
-        PetStatus::parse(&name)
-            .map(Self)
-            .ok_or_else(|| D::Error::custom("status must be one of available, pending and sold"))
-    }
+/// A status that is given: not null.
+fn status<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<PetStatus>, D::Error> {
+    let status = PetStatus::parse(&String::deserialize(deserializer)?);
+    status.map(Some).ok_or_else(|| D::Error::custom("status must be one of available, pending and sold"))
 }
 
 #[cfg(test)]

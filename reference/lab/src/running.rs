@@ -174,7 +174,9 @@ impl Running {
         {
             inner.headers_mut().insert(header::AUTHORIZATION, credential);
         }
-        let (parts, body) = passed_on(entrance, inner).await.into_parts();
+        let (mut parts, body) = passed_on(entrance, inner).await.into_parts();
+        // All of the body has arrived here, so the connection can go on whatever the reference left unread.
+        parts.headers.remove(header::CONNECTION);
         let (body, delivery) = match body.collect().await {
             Ok(body) => (body.to_bytes(), Delivery::Whole),
             Err(_broken) => (Bytes::new(), Delivery::Dropped),

@@ -17,7 +17,7 @@ use crate::keys::{self, ApiKey};
 use crate::logging;
 use crate::plan::Plan;
 use crate::rate_limit::BanPolicy;
-use crate::serve::{ServeOptions, Server, places, stopping, tls};
+use crate::serve::{LAST_SAVE, ServeOptions, Server, places, stopping, tls};
 use crate::store::{KeyStore, Location, Store};
 
 /// Serves until the process is asked to stop, with an extension of the program that calls this, by its name.
@@ -28,7 +28,7 @@ use crate::store::{KeyStore, Location, Store};
 pub fn serve(program: &'static str, args: &ServeArgs, extension: impl Extension) -> Result<(), Failure> {
     let _log = logging::start(args.log, args.log_format).map_err(Failure::cannot_start)?;
     // Listened for from the start, so that a stop that comes early is not lost.
-    let stopped = stopping::listen(program, args.grace).map_err(Failure::cannot_start)?;
+    let stopped = stopping::listen(program, args.grace + LAST_SAVE).map_err(Failure::cannot_start)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(Failure::cannot_start)?;
     runtime.block_on(run(args, extension, stopped))
 }

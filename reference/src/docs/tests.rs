@@ -7,7 +7,7 @@ use super::*;
 fn shown(host: &str, encrypted: bool) -> String {
     let mut headers = HeaderMap::new();
     headers.insert(header::HOST, HeaderValue::from_str(host).expect("a value"));
-    Docs::new(&crate::openapi::document("/v1")).page(&headers, encrypted).0
+    Docs::new("/v1").page(&headers, encrypted).0
 }
 
 #[test]
@@ -36,16 +36,47 @@ fn the_page_shows_every_operation_and_shape_and_loads_nothing() {
 }
 
 #[test]
+fn the_page_tells_everything_that_the_description_tells() {
+    let page = shown("localhost", false);
+    let document = crate::openapi::document("/v1");
+    let (mut waiting, mut told) = (vec![("", &document)], 0);
+    while let Some((name, value)) = waiting.pop() {
+        match value {
+            serde_json::Value::Object(members) => {
+                for key in ["paths", "schemas", "properties", "responses", "headers"] {
+                    for name in
+                        members.get(key).and_then(|value| value.as_object()).into_iter().flat_map(|all| all.keys())
+                    {
+                        assert!(page.contains(&escape(name)), "{name}");
+                    }
+                }
+                waiting.extend(members.iter().map(|(name, value)| (name.as_str(), value)));
+            }
+            serde_json::Value::Array(items) => waiting.extend(items.iter().map(|item| (name, item))),
+            serde_json::Value::String(text) if ["description", "summary", "enum"].contains(&name) => {
+                let is_shown =
+                    page.contains(&escape(text)) || text == "This server" || text.contains("`Authorization: ");
+                // The page has no place for the descriptions of tags.
+                assert!(is_shown || document["tags"].to_string().contains(text.as_str()), "{text}");
+                told += 1;
+            }
+            _ => {}
+        }
+    }
+    assert!(told > 50, "{told}");
+}
+
+#[test]
 fn examples_have_the_address_by_which_the_client_knows_the_server() {
     let page = shown("pets.example:8080", false);
-    assert!(page.contains("Bearer $KEY\" http://pets.example:8080/v1/pets</code>") && !page.contains(ORIGIN));
+    assert!(page.contains("Bearer $KEY\" http://pets.example:8080/v1/pets</code>") && !page.contains("@ORIGIN@"));
     assert!(shown("[::1]:8080", true).contains("https://[::1]:8080/v1/pets/1</code>"));
     for host in ["", "\"><script>", "a'b", "$(reboot)", "a b", "x;y", "`x`", "a&b"] {
         let page = shown(host, false);
         assert!(page.contains("http://localhost/v1/pets</code>"), "{host}");
         assert!(host.is_empty() || !page.contains(host), "{host}");
     }
-    let without = Docs::new(&crate::openapi::document("")).page(&HeaderMap::new(), false).0;
+    let without = Docs::new("").page(&HeaderMap::new(), false).0;
     assert!(without.contains(" http://localhost/pets</code>"));
 }
 

@@ -44,7 +44,7 @@ impl TestServer {
         Self { entrance: layered(&app, handlers), app, key: key.reveal().to_owned() }
     }
 
-    async fn ask(&self, method: &str, path: &str, key: Option<&str>) -> (http::response::Parts, String) {
+    async fn ask(&self, method: &str, path: &str, key: Option<&str>) -> (axum::http::response::Parts, String) {
         let mut request = Request::builder().method(method).uri(path).header("host", "test");
         if let Some(key) = key {
             request = request.header("authorization", format!("Bearer {key}"));
@@ -216,7 +216,7 @@ async fn head_answers_like_get_without_the_body() {
         let (get, body) = server.ask("GET", path, Some(&server.key)).await;
         let (head, nothing) = server.ask("HEAD", path, Some(&server.key)).await;
         assert_eq!(head.status, get.status, "{path}");
-        let names = |parts: &http::response::Parts| {
+        let names = |parts: &axum::http::response::Parts| {
             let mut names: Vec<_> = parts.headers.keys().map(|name| name.as_str().to_owned()).collect();
             names.sort_unstable();
             names

@@ -26,7 +26,7 @@ use places::{Place, Places};
 const SAVE_EVERY: Duration = Duration::from_millis(500);
 
 /// How long a stopping server tries to write usage down.
-const LAST_SAVE: Duration = Duration::from_secs(3);
+pub const LAST_SAVE: Duration = Duration::from_secs(3);
 
 /// How connections are treated.
 #[derive(Clone, Copy, Debug)]

@@ -9,7 +9,6 @@ use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
 
-use super::LAST_SAVE;
 use crate::commands::outcome::report;
 
 /// The exit code of a process that ended before its work was done.
@@ -24,13 +23,13 @@ const OUT_OF_TIME: &str = "ended without waiting any longer: the storage did not
                            every acknowledged animal is stored, the last requests of each key may not be counted";
 
 /// Listens for SIGTERM, SIGINT and SIGHUP from now on. The returned channel reports the first one that asks to stop, by its name.
-/// From then on the process ends, with a message and the exit code 4, on the second one, and when `grace` and the
-/// time for the last writes have passed; a server that is done before that just ends it.
+/// From then on the process ends, with a message and the exit code 4, on the second one, and after `bound`; a server that
+/// is done before that just ends it.
 ///
 /// # Errors
 ///
 /// The error of the system when signals or a thread cannot be had.
-pub fn listen(program: &'static str, grace: Duration) -> io::Result<oneshot::Receiver<&'static str>> {
+pub fn listen(program: &'static str, bound: Duration) -> io::Result<oneshot::Receiver<&'static str>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let (mut terminate, mut interrupt, mut hangup) = {
         let _entered = runtime.enter();
@@ -51,7 +50,7 @@ pub fn listen(program: &'static str, grace: Duration) -> io::Result<oneshot::Rec
         let message = runtime.block_on(async move {
             // Nobody listens any more when the server has ended by itself.
             let _ = stop.send(asked_to_stop().await);
-            let again = tokio::time::timeout(grace + LAST_SAVE, asked_to_stop()).await;
+            let again = tokio::time::timeout(bound, asked_to_stop()).await;
             if again.is_ok() { ASKED_AGAIN } else { OUT_OF_TIME }
         });
         report(format!("{program}: {message}\n"), LAST_WORDS);

@@ -26,7 +26,7 @@ use crate::wire::{NewPet, PetStatus};
 use read::Readers;
 use schema::{Durability, SERVER_PATIENCE};
 use scratch::ScratchFolder;
-use write::Writer;
+use write::{Work, Writer};
 
 /// Where a database is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -122,7 +122,7 @@ impl Store {
     ///
     /// [`StoreError`]; the animal was not stored, unless it is [`StoreError::Unconfirmed`].
     pub async fn create(&self, pet: NewPet) -> Result<i64, StoreError> {
-        self.writer.create(pet).await
+        self.writer.submit(Work::Create(pet)).await
     }
 
     /// All animals, as of one moment.
@@ -141,7 +141,7 @@ impl Store {
     ///
     /// [`StoreError`]; nothing was changed, unless it is [`StoreError::Unconfirmed`].
     pub async fn replace(&self, catalogue: Catalogue) -> Result<(), StoreError> {
-        self.writer.replace(catalogue).await
+        self.writer.submit(Work::Replace(catalogue)).await.map(drop)
     }
 
     /// Stores what keys (by id) have used.
@@ -150,7 +150,7 @@ impl Store {
     ///
     /// [`StoreError`]; nothing was written.
     pub async fn save_usage(&self, usage: Vec<(i64, Usage)>) -> Result<(), StoreError> {
-        self.writer.save_usage(usage).await
+        self.writer.submit(Work::SaveUsage(usage)).await.map(drop)
     }
 
     /// The key with this hash, which may be revoked.

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rusqlite::{Connection, OptionalExtension, Row};
+use serde::Serialize;
 
 use super::error::StoreError;
 use super::schema;
@@ -18,8 +19,9 @@ const NEWEST: &str = "SELECT id, name, category_id, status FROM animals ORDER BY
 const NEWEST_BY_STATUS: &str =
     "SELECT id, name, category_id, status FROM animals WHERE status = ?1 ORDER BY id DESC LIMIT ?2";
 
-/// An animal in the database, borrowed while it is written out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// An animal in the database, borrowed while it is written out as JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct AnimalRow<'row> {
     /// Its identifier.
     pub id: i64,
@@ -28,6 +30,7 @@ pub struct AnimalRow<'row> {
     /// The category it belongs to.
     pub category_id: i64,
     /// Its availability, if one was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<PetStatus>,
 }
 
@@ -122,6 +125,15 @@ fn borrow<'row>(row: &'row Row<'_>) -> rusqlite::Result<AnimalRow<'row>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_animal_is_written_without_a_status_it_does_not_have() {
+        let mut pet = AnimalRow { id: 1, name: "\"\n🐱", category_id: i64::MIN, status: None };
+        let json = |pet| serde_json::to_string(&pet).expect("JSON");
+        assert_eq!(json(pet), r#"{"id":1,"name":"\"\n🐱","categoryId":-9223372036854775808}"#);
+        pet.status = Some(PetStatus::Pending);
+        assert!(json(pet).ends_with(r#","status":"pending"}"#));
+    }
 
     #[test]
     fn a_filtered_list_is_answered_from_the_covering_index_alone() {

@@ -8,7 +8,8 @@ pub(super) struct ScratchFolder(PathBuf);
 impl ScratchFolder {
     pub(super) fn create() -> std::io::Result<Self> {
         let mut random = [0_u8; 8];
-        getrandom::fill(&mut random).map_err(std::io::Error::other)?;
+        let provider = rustls::crypto::ring::default_provider();
+        provider.secure_random.fill(&mut random).map_err(|_failed| std::io::Error::other("no random numbers"))?;
         let path = std::env::temp_dir().join(format!("animal-store-{:016x}", u64::from_ne_bytes(random)));
         let mut builder = std::fs::DirBuilder::new();
         #[cfg(unix)]

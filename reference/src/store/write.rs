@@ -24,9 +24,9 @@ const MAX_BATCH: usize = 512;
 const TRY_AGAIN: Duration = Duration::from_secs(1);
 
 /// The answer to a job: the new animal's id (0 for a job without one).
-type Answer = Result<i64, StoreError>;
+pub(super) type Answer = Result<i64, StoreError>;
 
-enum Work {
+pub(super) enum Work {
     Create(NewPet),
     /// Usage by key id.
     SaveUsage(Vec<(i64, Usage)>),
@@ -78,22 +78,8 @@ impl Writer {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(ToString::to_string)
     }
 
-    /// Stores an animal and returns its id once the disk has confirmed it.
-    pub(super) async fn create(&self, pet: NewPet) -> Answer {
-        self.submit(Work::Create(pet)).await
-    }
-
-    /// Stores what keys have used.
-    pub(super) async fn save_usage(&self, usage: Vec<(i64, Usage)>) -> Result<(), StoreError> {
-        self.submit(Work::SaveUsage(usage)).await.map(drop)
-    }
-
-    /// Stores a catalogue in the place of the present one.
-    pub(super) async fn replace(&self, catalogue: Catalogue) -> Result<(), StoreError> {
-        self.submit(Work::Replace(catalogue)).await.map(drop)
-    }
-
-    async fn submit(&self, work: Work) -> Answer {
+    /// Does a piece of work, and returns once the disk has confirmed it.
+    pub(super) async fn submit(&self, work: Work) -> Answer {
         let (answer, confirmation) = oneshot::channel();
         {
             let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);

@@ -74,7 +74,7 @@ async fn writing_recovers_without_a_request() {
     let other = Connection::open(folder.path().join("animals.sqlite")).expect("a connection");
     other.execute_batch("BEGIN IMMEDIATE").expect("a lock");
     let pet = NewPet { name: "Rex".to_owned(), category_id: 1, status: None };
-    assert!(matches!(writer.create(pet).await, Err(StoreError::Busy(_))));
+    assert!(matches!(writer.submit(Work::Create(pet)).await, Err(StoreError::Busy(_))));
     assert!(writer.failure().expect("a failure").contains("locked"));
     other.execute_batch("ROLLBACK").expect("released");
     let recovered = async {
