@@ -112,6 +112,26 @@ fn no_room_of_the_rules_uses_one_above_it() {
     assert_eq!(wrong, [""; 0]);
 }
 
+/// The folders of the reference, from the bottom up: each uses only those before it.
+const FOLDERS: [&str; 5] = ["domain", "store", "api", "serve", "cli"];
+
+#[test]
+fn no_folder_of_the_reference_uses_one_above_it() {
+    let mut wrong = Vec::new();
+    for (name, text) in sources("reference/src") {
+        let path = name.trim_start_matches("reference/src/");
+        let Some((own, _)) = path.split_once('/') else {
+            assert!(["lib.rs", "main.rs"].contains(&path), "{name} is in no folder");
+            continue;
+        };
+        let own = FOLDERS.iter().position(|folder| *folder == own).unwrap_or_else(|| panic!("{name}"));
+        let code = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
+        let above = FOLDERS[own + 1..].iter().filter(|folder| code.contains(&format!("crate::{folder}")));
+        wrong.extend(above.filter(|_| !name.ends_with("/tests.rs")).map(|folder| format!("{name}: {folder}")));
+    }
+    assert_eq!(wrong, [""; 0]);
+}
+
 #[test]
 fn one_folder_of_the_reference_touches_sqlite() {
     assert_eq!(with_any("reference", &["reference/src/store/", "reference/tests/"], &["rusqlite"]), [""; 0]);

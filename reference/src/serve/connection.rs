@@ -19,8 +19,8 @@ use tokio_rustls::TlsAcceptor;
 use tower::ServiceExt;
 
 use super::ServeOptions;
-use crate::docs::Encrypted;
-use crate::extension::Answers;
+use crate::api::docs::Encrypted;
+use crate::api::extension::Answers;
 
 /// The longest head of a request, and the most that is buffered of one, in bytes.
 const MAX_HEAD: usize = 32 * 1024;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpSocket, UnixListener, UnixSocket};
 
-use crate::address::Address;
+use crate::serve::address::Address;
 
 /// How many connections may wait to be accepted. The usual 128 overflow when a thousand clients arrive
 /// together, and whoever then meets no room tries again only after a second.

@@ -1,9 +1,10 @@
 //! Serving: the listener, the connections, and the order in which everything stops.
 
+pub mod address;
 mod connection;
+pub(crate) mod embedded;
 mod listener;
 pub mod places;
-pub mod stopping;
 pub mod tls;
 
 use std::io::{self, ErrorKind};
@@ -14,10 +15,10 @@ use tokio::sync::{oneshot, watch};
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 
-use crate::address::Address;
-use crate::app::App;
-use crate::extension::Around;
-use crate::router;
+use crate::api::app::App;
+use crate::api::extension::Around;
+use crate::api::router;
+use crate::serve::address::Address;
 use connection::Connection;
 use listener::{Listener, Stream};
 use places::{Place, Places};
@@ -181,17 +182,17 @@ mod tests {
     use tower::ServiceExt;
 
     use super::*;
-    use crate::app::{AppOptions, RequestLimits};
-    use crate::clock::Clock;
-    use crate::plan::Plan;
-    use crate::rate_limit::BanPolicy;
+    use crate::api::app::{AppOptions, RequestLimits};
+    use crate::domain::clock::Clock;
+    use crate::domain::plan::Plan;
+    use crate::domain::rate_limit::BanPolicy;
     use crate::store::{KeyStore, Location, Store, StoreError};
 
     #[tokio::test]
     async fn what_keys_have_used_is_written_down_at_last_when_there_is_room_again() {
         let store = Store::open(&Location::Scratch, 1).expect("a store");
         let key_store = KeyStore::open_for(&store).expect("a second connection");
-        let (_, key) = crate::keys::issue(&key_store, "test", Plan::Free, 0).expect("a key");
+        let (_, key) = crate::api::keys::issue(&key_store, "test", Plan::Free, 0).expect("a key");
         let options = AppOptions {
             base_path: String::new(),
             clock: Clock::frozen(600),
@@ -207,7 +208,7 @@ mod tests {
 
         // While another process has the database, one creation is being written and one waits: the queue is full.
         key_store.lock();
-        let pet = || crate::wire::NewPet::parse(br#"{"name":"Rex","categoryId":1}"#).expect("an animal");
+        let pet = || crate::domain::wire::NewPet::parse(br#"{"name":"Rex","categoryId":1}"#).expect("an animal");
         let mut queued = 0;
         loop {
             match tokio::time::timeout(Duration::ZERO, app.store().create(pet())).await {

@@ -4,7 +4,7 @@ use rusqlite::{Connection, OptionalExtension};
 
 use super::error::StoreError;
 use super::read::{self, status_code};
-use crate::wire::NewPet;
+use crate::domain::wire::NewPet;
 
 /// All animals there are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -56,7 +56,7 @@ pub(super) fn replace(conn: &Connection, catalogue: &Catalogue) -> Result<(), St
 mod tests {
     use super::super::{Location, Store};
     use super::*;
-    use crate::wire::PetStatus;
+    use crate::domain::wire::PetStatus;
 
     fn pet(name: &str, status: Option<PetStatus>) -> NewPet {
         NewPet { name: name.to_owned(), category_id: 7, status }

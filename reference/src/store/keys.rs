@@ -3,8 +3,8 @@
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use super::error::StoreError;
-use crate::plan::Limits;
-use crate::rate_limit::Usage;
+use crate::domain::plan::Limits;
+use crate::domain::rate_limit::Usage;
 
 /// A key as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -20,9 +20,9 @@ pub use error::{OpenError, StoreError};
 pub use keys::{NewKey, StoredKey};
 pub use read::AnimalRow;
 
-use crate::plan::Limits;
-use crate::rate_limit::Usage;
-use crate::wire::{NewPet, PetStatus};
+use crate::domain::plan::Limits;
+use crate::domain::rate_limit::Usage;
+use crate::domain::wire::{NewPet, PetStatus};
 use read::Readers;
 use schema::{Durability, SERVER_PATIENCE};
 use scratch::ScratchFolder;
@@ -135,7 +135,7 @@ impl Store {
     }
 
     /// Puts another catalogue in the place of the present one. A server that keeps ready bodies does not see it
-    /// (see [`crate::app::App::replace`]).
+    /// (see [`crate::api::app::App::replace`]).
     ///
     /// # Errors
     ///

@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::error::StoreError;
 use super::schema;
-use crate::wire::PetStatus;
+use crate::domain::wire::PetStatus;
 
 const ONE: &str = "SELECT id, name, category_id, status FROM animals WHERE id = ?1";
 const NEWEST: &str = "SELECT id, name, category_id, status FROM animals ORDER BY id DESC LIMIT ?1";

@@ -14,8 +14,8 @@ use tokio::sync::{oneshot, watch};
 use super::catalogue::{self, Catalogue};
 use super::error::StoreError;
 use super::read::status_code;
-use crate::rate_limit::Usage;
-use crate::wire::NewPet;
+use crate::domain::rate_limit::Usage;
+use crate::domain::wire::NewPet;
 
 /// The most jobs that share a commit.
 const MAX_BATCH: usize = 512;

@@ -1,0 +1,282 @@
+//! Authentication: from an `Authorization` header to the record of a key, with its usage in it.
+//!
+//! Each request looks its key up in the database, so that a key issued or revoked on the command line counts from the
+//! very next request. What a key has used lives in memory from its first request on, and is stored at intervals.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+
+use axum::http::{HeaderMap, header};
+
+use crate::api::error::ApiError;
+use crate::api::keys;
+use crate::domain::plan::Limits;
+use crate::domain::rate_limit::{BanPolicy, Decision, Usage};
+use crate::store::{Store, StoreError};
+
+/// A key that is in force.
+pub struct Key {
+    /// Its number.
+    pub id: i64,
+    limits: Limits,
+    ledger: Mutex<Ledger>,
+}
+
+struct Ledger {
+    usage: Usage,
+    /// Whether the database knows less than `usage`.
+    unsaved: bool,
+}
+
+impl Key {
+    /// How many requests it may make.
+    #[must_use]
+    pub fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    /// Decides one request at `now` and counts it if it is admitted.
+    pub fn decide(&self, ban: BanPolicy, now: u64) -> Decision {
+        let mut ledger = self.ledger();
+        ledger.unsaved = true;
+        ledger.usage.decide(self.limits, ban, now)
+    }
+
+    fn ledger(&self) -> MutexGuard<'_, Ledger> {
+        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Why a request has no valid key.
+#[derive(Debug)]
+pub enum AuthError {
+    /// There is no usable `Authorization: Bearer` header.
+    Missing,
+    /// The key is unknown, mistyped or revoked.
+    Invalid,
+    /// Whether the key is valid cannot be found out.
+    Unknown(StoreError),
+}
+
+impl From<AuthError> for ApiError {
+    fn from(error: AuthError) -> Self {
+        // The challenge names an error only where credentials were presented (RFC 6750 section 3.1).
+        let (message, challenge) = match error {
+            AuthError::Missing => ("send an API key: Authorization: Bearer <API key>", "Bearer realm=\"animal-store\""),
+            AuthError::Invalid => {
+                ("the API key is unknown or was revoked", "Bearer realm=\"animal-store\", error=\"invalid_token\"")
+            }
+            // No request is admitted by accident.
+            AuthError::Unknown(error) => return error.into(),
+        };
+        Self::unauthorized(message, challenge)
+    }
+}
+
+/// The keys of a server.
+pub struct KeyRing {
+    store: Arc<Store>,
+    /// The keys that have been used, by their hashes. How long a search takes may reveal something of a stored hash, from
+    /// which no key can be derived.
+    used: RwLock<HashMap<[u8; 32], Arc<Key>>>,
+}
+
+impl KeyRing {
+    /// The keys of `store`.
+    #[must_use]
+    pub fn new(store: Arc<Store>) -> Self {
+        Self { store, used: RwLock::default() }
+    }
+
+    /// Finds the key that the headers present.
+    ///
+    /// # Errors
+    ///
+    /// [`AuthError`] unless exactly one header presents a key that is in force.
+    pub fn authenticate(&self, headers: &HeaderMap) -> Result<Arc<Key>, AuthError> {
+        let presented = bearer_token(headers).ok_or(AuthError::Missing)?;
+        self.find(presented).map_err(AuthError::Unknown)?.ok_or(AuthError::Invalid)
+    }
+
+    /// The key of this text, if it is in force.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] when the database cannot be read.
+    pub fn find(&self, presented: &str) -> Result<Option<Arc<Key>>, StoreError> {
+        let hash = keys::hash(presented.as_bytes());
+        let Some((id, limits)) = self.store.key_in_force(&hash)? else { return Ok(None) };
+        let is_same = |key: &&Arc<Key>| key.id == id && key.limits == limits;
+        let known = self.used.read().unwrap_or_else(PoisonError::into_inner).get(&hash).filter(is_same).cloned();
+        if known.is_some() {
+            return Ok(known);
+        }
+        // Its first request. Whichever of several that arrive together is first here, the others find its record.
+        let mut used = self.used.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(key) = used.get(&hash).filter(is_same) {
+            return Ok(Some(Arc::clone(key)));
+        }
+        let usage = self.store.key(&hash)?.map(|stored| stored.usage).unwrap_or_default();
+        let key = Arc::new(Key { id, limits, ledger: Mutex::new(Ledger { usage, unsaved: false }) });
+        used.insert(hash, Arc::clone(&key));
+        Ok(Some(key))
+    }
+
+    /// What the keys have used, by their numbers; nothing of those without a request since the start.
+    #[must_use]
+    pub fn usage(&self) -> HashMap<i64, Usage> {
+        self.all().iter().map(|key| (key.id, key.ledger().usage)).collect()
+    }
+
+    /// Sets what the keys have used, by their numbers; nothing for those that are not named, unless they have had no
+    /// request since the start.
+    pub fn set_usage(&self, usage: &HashMap<i64, Usage>) {
+        for key in self.all() {
+            *key.ledger() = Ledger { usage: usage.get(&key.id).copied().unwrap_or_default(), unsaved: true };
+        }
+    }
+
+    /// The keys with a request since the start.
+    fn all(&self) -> Vec<Arc<Key>> {
+        self.used.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
+    }
+
+    /// Stores what keys have used since the last call. What could not be written is tried again
+    /// with the next call.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] when it could not be written.
+    pub async fn save_usage(&self) -> Result<(), StoreError> {
+        let mut unsaved = Vec::new();
+        for key in self.all() {
+            let mut ledger = key.ledger();
+            if std::mem::take(&mut ledger.unsaved) {
+                let usage = ledger.usage;
+                drop(ledger);
+                unsaved.push((key, usage));
+            }
+        }
+        if unsaved.is_empty() {
+            return Ok(());
+        }
+        let outcome = self.store.save_usage(unsaved.iter().map(|(key, usage)| (key.id, *usage)).collect()).await;
+        if outcome.is_err() {
+            for (key, _) in &unsaved {
+                key.ledger().unsaved = true;
+            }
+        }
+        outcome
+    }
+}
+
+/// The credential of the one `Authorization` header, if its scheme is Bearer. The name of a scheme has no
+/// case (RFC 9110 section 11.1).
+pub fn bearer_token(headers: &HeaderMap) -> Option<&str> {
+    let mut values = headers.get_all(header::AUTHORIZATION).iter();
+    let value = values.next()?.to_str().ok()?;
+    if values.next().is_some() {
+        return None;
+    }
+    let (scheme, token) = value.split_once(' ')?;
+    let token = token.trim_matches(' ');
+    (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::keys::ApiKey;
+    use crate::domain::plan::Plan;
+    use crate::store::{KeyStore, Location};
+
+    fn ring() -> (Arc<Store>, KeyStore, KeyRing) {
+        let store = Arc::new(Store::open(&Location::Scratch, 16).expect("a store"));
+        let key_store = KeyStore::open_for(&store).expect("a second connection");
+        let ring = KeyRing::new(Arc::clone(&store));
+        (store, key_store, ring)
+    }
+
+    fn bearing(key: &ApiKey) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::AUTHORIZATION, format!("Bearer {}", key.reveal()).parse().expect("a header"));
+        headers
+    }
+
+    #[test]
+    fn keys_count_from_the_next_request_after_they_are_issued_and_until_they_are_revoked() {
+        let (_store, key_store, ring) = ring();
+        for round in 0..50 {
+            let (number, key) = keys::issue(&key_store, "x", Plan::Free, round).expect("a key");
+            assert_eq!(ring.authenticate(&bearing(&key)).expect("a valid key").id, number);
+            assert!(key_store.revoke(number, round).expect("revoked"));
+            assert!(matches!(ring.authenticate(&bearing(&key)), Err(AuthError::Invalid)));
+        }
+    }
+
+    #[test]
+    fn a_thousand_requests_on_many_threads_admit_exactly_sixty() {
+        let (_store, key_store, ring) = ring();
+        let (_, key) = keys::issue(&key_store, "x", Plan::Free, 0).expect("a key");
+        let (headers, never) = (bearing(&key), BanPolicy { after: 0, seconds: 0 });
+        let admitted: usize = std::thread::scope(|scope| {
+            let count = || {
+                let decide = || ring.authenticate(&headers).expect("a valid key").decide(never, 1_000_000_000);
+                (0..100).filter(|_| matches!(decide(), Decision::Admitted(_))).count()
+            };
+            let threads: Vec<_> = (0..10).map(|_| scope.spawn(count)).collect();
+            threads.into_iter().map(|thread| thread.join().expect("a count")).sum()
+        });
+        assert_eq!(admitted, 60);
+    }
+
+    #[test]
+    fn a_change_of_another_key_keeps_what_this_one_has_used() {
+        let (_store, key_store, ring) = ring();
+        let (_, key) = keys::issue(&key_store, "x", Plan::Free, 0).expect("a key");
+        for _ in 0..60 {
+            ring.authenticate(&bearing(&key)).expect("a valid key").decide(BanPolicy::default(), 600);
+        }
+        keys::issue(&key_store, "y", Plan::Free, 0).expect("another key");
+        let decision = ring.authenticate(&bearing(&key)).expect("a valid key").decide(BanPolicy::default(), 600);
+        assert!(matches!(decision, Decision::Refused { .. }));
+    }
+
+    #[test]
+    fn what_keys_have_used_can_be_read_and_set() {
+        let (_store, key_store, ring) = ring();
+        let (number, key) = keys::issue(&key_store, "x", Plan::Free, 0).expect("a key");
+        let used = |ring: &KeyRing| ring.usage()[&number].in_minute;
+        let decide = || ring.authenticate(&bearing(&key)).expect("a valid key").decide(BanPolicy::default(), 600);
+        for _ in 0..3 {
+            decide();
+        }
+        let three = ring.usage();
+        for _ in 0..70 {
+            decide();
+        }
+        assert_eq!((three[&number].in_minute, used(&ring)), (3, 60));
+        ring.set_usage(&three);
+        assert_eq!(used(&ring), 3);
+        ring.set_usage(&HashMap::new());
+        assert!(used(&ring) == 0 && matches!(decide(), Decision::Admitted(_)));
+    }
+
+    #[test]
+    fn only_one_bearer_header_presents_a_key() {
+        let token = |values: &[&str]| {
+            let mut headers = HeaderMap::new();
+            for value in values {
+                headers.append(header::AUTHORIZATION, value.parse().expect("a header"));
+            }
+            bearer_token(&headers).map(str::to_owned)
+        };
+        assert_eq!(token(&["Bearer abc"]).as_deref(), Some("abc"));
+        assert_eq!(token(&["bEARER abc"]).as_deref(), Some("abc"));
+        for wrong in
+            [&[][..], &["abc"], &["Basic abc"], &["Bearer"], &["Bearer "], &["Bearerabc"], &["Bearer a", "Bearer a"]]
+        {
+            assert_eq!(token(wrong), None, "{wrong:?}");
+        }
+    }
+}

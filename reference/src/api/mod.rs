@@ -1,0 +1,21 @@
+//! From a request to its response: the router, what every request passes, the handlers, and what they share.
+
+pub mod app;
+pub mod auth;
+mod body_cache;
+pub mod deprecation;
+pub mod docs;
+pub mod error;
+pub mod extension;
+pub mod extract;
+pub mod keys;
+mod list_body;
+pub mod middleware;
+pub mod openapi;
+pub mod orders;
+pub mod pets;
+pub mod query;
+pub mod respond;
+pub mod router;
+pub mod routes;
+pub mod unauthenticated;

@@ -1,0 +1,7 @@
+//! What the service is about, without HTTP and without storage: animals, plans, the limiter, the time.
+
+pub mod clock;
+mod int64;
+pub mod plan;
+pub mod rate_limit;
+pub mod wire;
