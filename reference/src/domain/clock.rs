@@ -4,7 +4,6 @@
 //! `GET /pets/{petId}` before it happens. From there it runs on like any other clock. Timeouts do not
 //! use it: those are about elapsed time, not about the date.
 
-use std::cell::RefCell;
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -131,23 +130,8 @@ impl fmt::Debug for Kind {
 }
 
 /// The HTTP date (IMF-fixdate, RFC 9110 section 5.6.7) of a Unix time in seconds, as a header value.
-///
-/// Formatting costs more than everything else a cached read does, and the text changes once a second:
-/// each thread keeps the last one.
 #[must_use]
 pub fn http_date(unix_seconds: u64) -> HeaderValue {
-    thread_local! {
-        static LAST: RefCell<(u64, HeaderValue)> = RefCell::new((0, format_date(0)));
-    }
-    LAST.with_borrow_mut(|last| {
-        if last.0 != unix_seconds {
-            *last = (unix_seconds, format_date(unix_seconds));
-        }
-        last.1.clone()
-    })
-}
-
-fn format_date(unix_seconds: u64) -> HeaderValue {
     let time = i64::try_from(unix_seconds).ok().and_then(|seconds| Timestamp::from_second(seconds).ok());
     let text = DateTimePrinter::new().timestamp_to_rfc9110_string(&time.unwrap_or(Timestamp::MAX));
     let text = text.ok().and_then(|text| HeaderValue::from_str(&text).ok());

@@ -134,8 +134,7 @@ impl Store {
         self.readers.with(catalogue::all)
     }
 
-    /// Puts another catalogue in the place of the present one. A server that keeps ready bodies does not see it
-    /// (see [`crate::api::app::App::replace`]).
+    /// Puts another catalogue in the place of the present one. A server that keeps ready bodies does not see it.
     ///
     /// # Errors
     ///
