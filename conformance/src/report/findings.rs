@@ -14,7 +14,7 @@ impl Evidence {
             finding.push_str(&format!(": {}", self.subjects.join(", ")));
         }
         if let Some(Intermittent { broken, alike }) = self.intermittent {
-            finding.push_str(&format!("; intermittent: in {broken} of {alike} similar requests"));
+            finding.push_str(&format!("; intermittent: in {broken} of {alike} equal requests"));
         }
         if let Some(attribution) = &self.attribution {
             finding.push_str("; ");

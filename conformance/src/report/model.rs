@@ -231,7 +231,7 @@ pub struct Evidence {
     /// The parts of the requests that they are about, as they were sent: the first few.
     #[serde(default)]
     pub subjects: Vec<String>,
-    /// How many of the similar requests show it, if only some do.
+    /// How many repetitions of the same request show it, if only some do.
     #[serde(default)]
     pub intermittent: Option<Intermittent>,
     /// Which addresses of a service with several show it, where the run says more than that all do.
@@ -246,14 +246,14 @@ fn one() -> usize {
     1
 }
 
-/// How many of the similar requests show a failure.
+/// How many repetitions of one request show a failure.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Intermittent {
     /// The requests that show it.
     pub broken: usize,
-    /// All similar requests.
+    /// All repetitions.
     pub alike: usize,
 }
 

@@ -7,6 +7,7 @@ use crate::facts::Facts;
 use crate::history::{Entry, History};
 use crate::rules::Failure;
 use crate::rules::alike::{Alike, Share, decisive, decisive_numbers};
+use crate::trace::exchange::{Exchange, Request};
 use crate::verdict::attribution::Attribution;
 
 /// The maximum number of subjects that a finding names.
@@ -21,7 +22,7 @@ pub struct Finding {
     pub count: usize,
     /// The parts of the requests that they are about, without repetition: the first few.
     pub subjects: Vec<String>,
-    /// How many of the similar requests show it, if only some do.
+    /// How many repetitions of the same request show it, if only some do.
     pub intermittent: Option<Share>,
     /// Which replicas of a service with several addresses show it, where the trace says more than that all do.
     pub attribution: Option<Attribution>,
@@ -137,18 +138,29 @@ fn subjects(failures: &[&Failure]) -> Vec<String> {
     subjects
 }
 
-/// How many of the requests that are like that of a failure show it, if few do and one after it does not: what depends on the state
-/// of the server breaks from some moment on, and what depends on the request breaks each time.
+/// How many repetitions of one request show a failure, if a later repetition does not and few similar requests do. A failure that depends
+/// on the state of the server shows from some moment on, and one that depends on the request shows each time.
 fn share(history: &History<'_>, broken: &BTreeSet<usize>, failure: &Failure) -> Option<Share> {
-    let alike = Alike::to(history, broken, failure)?;
-    (alike.is_rare() && alike.held_later).then_some(alike.share)
+    Alike::to(history, broken, failure).filter(Alike::is_rare)?;
+    let example = decisive(history, failure)?.exchange;
+    let repetitions = history.entries.iter().map(|entry| entry.exchange);
+    let repetitions: Vec<_> =
+        repetitions.filter(|exchange| is_repetition(&exchange.request, &example.request)).collect();
+    let is_broken = |exchange: &&&Exchange| broken.contains(&exchange.number);
+    let held_later = repetitions.iter().filter(|exchange| exchange.number > example.number).any(|e| !is_broken(&e));
+    let share = Share { broken: repetitions.iter().filter(is_broken).count(), alike: repetitions.len() };
+    held_later.then_some(share)
+}
+
+/// Returns true if two requests differ at most in the connection and in the replica that they are sent to.
+fn is_repetition(one: &Request, other: &Request) -> bool {
+    Request { connection: one.connection, replica: one.replica, ..other.clone() } == *one
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::rules::rules;
-    use crate::trace::exchange::Request;
     use crate::trace_builder::TraceBuilder;
 
     fn found(builder: TraceBuilder, id: &str) -> Vec<Finding> {
@@ -219,5 +231,12 @@ mod tests {
         assert_eq!(lists(&[500, 200]), None, "too few to say so");
         assert_eq!(lists(&[200, 200, 200, 500]), None, "it may have broken for good");
         assert_eq!(lists(&[500, 200, 500, 200, 500]), None, "more often than now and then");
+        let created = (1..=4).fold(TraceBuilder::new(), |builder, id| builder.create(id));
+        let fetch = |builder: TraceBuilder, id: i64, status| {
+            builder.ask(Request::new("GET", format!("/pets/{id}")), status, String::new())
+        };
+        let fetched = [(1, 500), (2, 200), (3, 200), (4, 200)];
+        let fetched = fetched.into_iter().fold(created, |builder, (id, status)| fetch(builder, id, status));
+        assert_eq!(found(fetched, "get.success")[0].intermittent, None, "no request was repeated");
     }
 }
