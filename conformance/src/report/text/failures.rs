@@ -119,7 +119,7 @@ fn row_room(page: &Page) -> usize {
 fn request(report: &Report, exchange: &ReportedExchange) -> String {
     let request = &exchange.request;
     let target = report.shown_target(&request.url);
-    let body = request.body.as_deref().map_or_else(String::new, |body| format!(" {}", in_a_line(body)));
+    let body = request.body.as_deref().map_or_else(String::new, |body| format!(" {}", with_escapes(body)));
     format!("{} {target}{body}", request.method)
 }
 
@@ -130,6 +130,12 @@ fn response(exchange: &ReportedExchange) -> String {
         (None, Some(failure)) => format!("no response: {failure}"),
         (None, None) => "no response".to_owned(),
     }
+}
+
+/// A request body in a line. A control character is shown as `\u{9}`, because it may be the defect of the body.
+fn with_escapes(body: &str) -> String {
+    let shown = |c: char| if c.is_control() { c.escape_unicode().to_string() } else { c.to_string() };
+    body.chars().map(shown).collect()
 }
 
 fn in_a_line(text: &str) -> String {
@@ -158,7 +164,12 @@ fn whole(page: &mut Page, exchange: &ReportedExchange) {
 
 #[cfg(test)]
 mod tests {
-    use super::program;
+    use super::{program, with_escapes};
+
+    #[test]
+    fn a_control_character_of_a_request_body_is_shown_and_no_escape_of_json_looks_like_it() {
+        assert_eq!(with_escapes("{\"name\":\"a\tb\\n\"}\n"), r#"{"name":"a\u{9}b\n"}\u{a}"#);
+    }
 
     #[test]
     fn the_program_stands_before_the_options_and_the_subcommand() {
