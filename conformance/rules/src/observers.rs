@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::facts::Facts;
-use crate::history::{Animal, Entry, History};
+use crate::history::{Animal, Creation, Entry, History};
 use crate::limiter::{Answer, KeyLimits};
 use crate::request::{Ambiguity, CreateBody, Credential, Operation, Parameter, PetId};
 use crate::rules::answered;
@@ -87,7 +87,13 @@ fn keyed_status(entry: &Entry<'_>) -> Option<u16> {
 }
 
 fn status_default(&Facts { history, .. }: &Facts<'_>) -> Option<String> {
-    distinct(history.creations.iter().filter(|creation| creation.sent.status.is_none()).filter_map(|creation| {
+    let omits_status = |creation: &&Creation| match &history.entries[creation.entry].operation {
+        Operation::Create(CreateBody::NewPet(draft, ambiguities)) => {
+            draft.status.is_none() && !ambiguities.contains(&Ambiguity::NullStatus)
+        }
+        _ => false,
+    };
+    distinct(history.creations.iter().filter(omits_status).filter_map(|creation| {
         let created = &history.entries[creation.entry];
         let later = history.entries.iter().filter(|entry| created.precedes(entry));
         let shown = later.flat_map(|entry| entry.animals_with(creation.id)).find_map(Animal::status);

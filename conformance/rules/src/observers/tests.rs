@@ -33,6 +33,11 @@ fn a_status_that_only_reads_show_is_reported_apart_from_one_that_the_201_shows()
     );
     let shown = TraceBuilder::new().ask(without.clone(), 201, plain.replace('}', r#","status":"pending"}"#));
     assert_eq!(seen(shown, status_default), "becomes pending");
+    for invalid in [r#"{"name":"Rex 1"}"#, r#"["Rex 1",1]"#, r#"{"name":"Rex 1","categoryId":1,"status":null}"#] {
+        let invalid = Request::new("POST", "/pets").json(invalid);
+        let taken = TraceBuilder::new().ask(invalid, 201, plain.replace('}', r#","status":"sold"}"#));
+        assert_eq!(seen(taken, status_default), "", "it is not known what an invalid creation stands for");
+    }
 }
 
 #[test]
