@@ -12,6 +12,7 @@ pub mod facts;
 pub mod fleet;
 pub mod history;
 pub mod limiter;
+pub mod limits;
 pub mod observers;
 pub mod request;
 pub mod rules;

@@ -75,7 +75,7 @@ fn probes_judge_nothing() {
 }
 
 /// The rooms of the rules crate, from the bottom up: each uses only those before it.
-const ROOMS: [&str; 14] = [
+const ROOMS: [&str; 15] = [
     "secrets",
     "tolerance",
     "toml_error",
@@ -83,6 +83,7 @@ const ROOMS: [&str; 14] = [
     "trace",
     "request",
     "history",
+    "limits",
     "limiter",
     "facts",
     "fleet",

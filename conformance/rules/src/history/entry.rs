@@ -10,6 +10,7 @@ use crate::trace::exchange::{Exchange, Response};
 use crate::trace::json::{Json, NotJson};
 use crate::trace::knowledge::Fact;
 use crate::trace::rate_limit::{self, RateHeaders};
+use crate::trace::retry_after::{self, RetryAfter};
 
 /// One exchange, its request classified and its response parsed.
 #[derive(Debug)]
@@ -114,6 +115,19 @@ impl<'t> Entry<'t> {
     #[must_use]
     pub fn answered_at(&self) -> Timestamp {
         self.date.unwrap_or(self.exchange.received_at)
+    }
+
+    /// How long the response asks to wait, if its `Retry-After` can be read.
+    #[must_use]
+    pub fn wait_asked_for(&self) -> Option<SignedDuration> {
+        let retry_after = retry_after::read(self.response()?).ok()?;
+        Some(retry_after.wait(self.answered_at()))
+    }
+
+    /// Whether the response asks to wait for a number of seconds, and not until a date.
+    #[must_use]
+    pub fn asks_in_seconds(&self) -> bool {
+        self.response().is_some_and(|response| matches!(retry_after::read(response), Ok(RetryAfter::Seconds(_))))
     }
 
     /// Whether a request with a valid key was refused for the rate.

@@ -1,10 +1,11 @@
 //! Counting: which requests may be counted, whether Remaining is reported after the request was counted, and which failures certainly
 //! were counted.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use super::key::{Answer, KeyLimits};
 use crate::history::Entry;
+use crate::request::Credential;
 use crate::tolerance::Tolerance;
 use crate::trace::rate_limit::{RateHeaders, Window};
 
@@ -21,6 +22,24 @@ impl<'h> KeyLimits<'h> {
         entry.key() == Some(self.index)
             || entry.credential.is_open()
             || entry.credential.is_invalid() && counts_without_key()
+    }
+
+    /// Whether a request that did not certainly come with the key may be counted against it.
+    #[must_use]
+    pub(crate) fn may_bear(&self, entry: &Entry<'_>) -> bool {
+        let may_be_by_address = || match entry.rate.as_ref().and_then(RateHeaders::window) {
+            Some(reported) => self.reported_ends().contains(&(reported.limit, reported.reset)),
+            None => self.counts_by_address(),
+        };
+        entry.credential.is_open()
+            || entry.credential == Credential::Banned
+            || entry.credential.is_invalid() && may_be_by_address()
+    }
+
+    /// The windows that the responses to the key report.
+    fn reported_ends(&self) -> &HashSet<(u64, i64)> {
+        self.reported_ends
+            .get_or_init(|| self.answers().iter().map(|answer| (answer.window.limit, answer.window.reset)).collect())
     }
 
     /// Whether a window of the key was reported to a request without a key.

@@ -6,6 +6,7 @@ use std::collections::HashSet;
 
 use crate::catalogue::plan::PlanLimits;
 use crate::history::{Entry, History};
+use crate::limits::Explanation;
 use crate::request::Operation;
 use crate::trace::rate_limit::Window;
 
@@ -67,6 +68,8 @@ pub struct KeyLimits<'h> {
     pub(super) sliding_log: OnceCell<bool>,
     pub(super) sliding_counter: OnceCell<bool>,
     pub(super) draining: OnceCell<Draining>,
+    pub(super) reported_ends: OnceCell<HashSet<(u64, i64)>>,
+    pub(super) explanation: OnceCell<Explanation<'h>>,
 }
 
 impl<'h> KeyLimits<'h> {
@@ -92,6 +95,8 @@ impl<'h> KeyLimits<'h> {
             sliding_log: OnceCell::new(),
             sliding_counter: OnceCell::new(),
             draining: OnceCell::new(),
+            reported_ends: OnceCell::new(),
+            explanation: OnceCell::new(),
         }
     }
 

@@ -4,16 +4,7 @@ use jiff::SignedDuration;
 
 use super::key::{Answer, KeyLimits};
 use crate::history::Entry;
-use crate::history::bans::REPEATED;
 use crate::tolerance::Tolerance;
-use crate::trace::retry_after::{self, RetryAfter};
-
-/// How long a refusal asks to wait, if its `Retry-After` can be read.
-#[must_use]
-pub(crate) fn wait_asked_for(limited: &Entry<'_>) -> Option<SignedDuration> {
-    let retry_after = retry_after::read(limited.response()?).ok()?;
-    Some(retry_after.wait(limited.answered_at()))
-}
 
 impl KeyLimits<'_> {
     /// How long after a 429 its window is over: at the reset, unless the headers report a day that is not exhausted, in which case it
@@ -40,36 +31,9 @@ impl KeyLimits<'_> {
     pub fn served_long_before(&self, at: usize) -> Option<&Answer<'_>> {
         let (limited, later) = self.answers().get(at..)?.split_first()?;
         let is_certain = self.history.is_run() && is_wait_certain(limited.entry);
-        let wait = wait_asked_for(limited.entry).filter(|_| is_certain && outlasts_a_minute(limited.entry))?;
+        let wait = limited.entry.wait_asked_for().filter(|_| is_certain && outlasts_a_minute(limited.entry))?;
         let waited = |next: &Answer<'_>| next.entry.exchange.received_at.duration_since(limited.entry.exchange.sent_at);
         later.iter().find(|next| next.entry.succeeded() && limited.precedes(next) && waited(next) * 2 < wait)
-    }
-
-    /// Whether a request came after a 429 when `Retry-After` and the reset had passed.
-    #[must_use]
-    pub fn waited_as_advised(&self, limited: &Answer<'_>, next: &Answer<'_>) -> bool {
-        let Some(asked_for) = wait_asked_for(limited.entry).filter(|_| limited.entry.is_limited()) else {
-            return false;
-        };
-        let waited = next.entry.exchange.sent_at.duration_since(limited.entry.exchange.received_at);
-        let slack = Tolerance::CLOCK_SLACK.duration();
-        if limited.entry.server_time().is_none() {
-            // The server's clock is unknown, and with it how far off a date is. No minute lasts longer than one.
-            let is_of_minute = !self.reports_day(limited.entry, limited.window) || limited.window.remaining > 0;
-            let is_certain = is_of_minute && asks_in_seconds(limited.entry);
-            return is_certain && waited >= asked_for.max(Tolerance::MINUTE.duration()) + slack;
-        }
-        waited >= asked_for + slack && waited >= self.window_ends_in(limited) + slack
-    }
-
-    /// Whether the refusal at this place of the answers may have brought a ban that it does not report yet: it was repeated, and came
-    /// before it was time. The next answer has to report the ban, and is to be believed.
-    #[must_use]
-    pub fn may_have_brought_a_ban(&self, at: usize) -> bool {
-        let answers = self.answers();
-        let repeated = answers[..=at].iter().filter(|answer| answer.entry.is_limited()).count() >= REPEATED;
-        // Where refusals are repeated, an answer came before.
-        repeated && !self.waited_as_advised(&answers[at - 1], &answers[at])
     }
 
     /// Whether a 429 asks for a wait that outlasts the exhausted window, or ends at midnight: then it may be the day that is exhausted, by
@@ -82,14 +46,14 @@ impl KeyLimits<'_> {
         } else {
             SignedDuration::from_secs(limited.left()) + Tolerance::MINUTE.duration()
         };
-        wait_asked_for(limited.entry).is_some_and(|wait| wait > longest || ends_at_midnight(limited.entry, wait))
+        limited.entry.wait_asked_for().is_some_and(|wait| wait > longest || ends_at_midnight(limited.entry, wait))
     }
 }
 
 /// Whether a refusal asks for a wait that outlasts any minute: then it is for a ban or for the day.
 #[must_use]
 pub(super) fn outlasts_a_minute(limited: &Entry<'_>) -> bool {
-    wait_asked_for(limited).is_some_and(|wait| wait > longest_wait_of_a_minute())
+    limited.wait_asked_for().is_some_and(|wait| wait > longest_wait_of_a_minute())
 }
 
 /// How long a refusal for an exhausted minute may ask to wait.
@@ -99,12 +63,7 @@ fn longest_wait_of_a_minute() -> SignedDuration {
 
 /// Whether it is certain how long a refusal asks to wait: for a number of seconds, or until a date that its own `Date` goes with.
 fn is_wait_certain(limited: &Entry<'_>) -> bool {
-    asks_in_seconds(limited) || limited.server_time().is_some()
-}
-
-/// Whether a refusal asks to wait for a number of seconds, and not until a date.
-fn asks_in_seconds(limited: &Entry<'_>) -> bool {
-    limited.response().is_some_and(|response| matches!(retry_after::read(response), Ok(RetryAfter::Seconds(_))))
+    limited.asks_in_seconds() || limited.server_time().is_some()
 }
 
 /// Whether a wait ends with the day of the server's clock, or not much later. Late in the day that is soon. Without a `Date` that clock
@@ -147,18 +106,6 @@ mod tests {
         let until = || refused().retry_after("Mon, 01 Jun 2026 12:03:20 GMT");
         assert!(served(until(), list));
         assert!(!served(until().dateless(), list), "the server's clock is unknown");
-    }
-
-    #[test]
-    fn without_a_date_whoever_waited_for_more_than_a_minute_waited_for_that_of_the_refusal() {
-        let waited = |ahead, remaining, seconds| {
-            let refused = TraceBuilder::new().window(ahead).list(429, remaining, 7).retry_after("30").dateless();
-            let next = refused.wait(seconds).window(ahead).list(200, 5, 7);
-            next.main_key(|key| key.waited_as_advised(&key.answers()[0], &key.answers()[1]))
-        };
-        assert_eq!((waited(30, 0, 61), waited(30, 0, 62)), (false, true));
-        assert!(waited(3_600, 5, 62), "the minute behind a day");
-        assert!(!waited(3_600, 0, 62), "the day is exhausted");
     }
 
     #[test]

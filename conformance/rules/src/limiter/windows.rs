@@ -7,20 +7,6 @@ use super::key::{Answer, KeyLimits};
 use crate::tolerance::Tolerance;
 use crate::trace::rate_limit::Window;
 
-impl Window {
-    /// Whether two answers report one window: no two windows end so close to each other.
-    #[must_use]
-    pub fn is_same(self, other: Window) -> bool {
-        self.limit == other.limit && (self.reset - other.reset).abs() <= Tolerance::ROUNDING.seconds()
-    }
-
-    /// Whether a window ends at midnight (UTC), as far as times are rounded.
-    pub(super) fn ends_at_midnight(self) -> bool {
-        let since = self.reset.rem_euclid(Tolerance::DAY.seconds());
-        since.min(Tolerance::DAY.seconds() - since) <= Tolerance::ROUNDING.seconds()
-    }
-}
-
 impl<'h> KeyLimits<'h> {
     /// The successful requests, in the order of sending, by the window that their headers report; those left out that may have been
     /// counted in the one before, and those that came when it was over.

@@ -1,5 +1,6 @@
 //! The rate-limit headers of a response.
 
+use crate::tolerance::Tolerance;
 use crate::trace::exchange::Response;
 
 /// `X-RateLimit-Limit`, as fields are named here: in lower case.
@@ -80,6 +81,20 @@ pub struct Window {
     pub remaining: u64,
     /// The Unix time, in seconds, at which the window ends.
     pub reset: i64,
+}
+
+impl Window {
+    /// Whether two answers report one window: no two windows end so close to each other.
+    #[must_use]
+    pub fn is_same(self, other: Window) -> bool {
+        self.limit == other.limit && (self.reset - other.reset).abs() <= Tolerance::ROUNDING.seconds()
+    }
+
+    /// Whether a window ends at midnight (UTC), as far as times are rounded.
+    pub(crate) fn ends_at_midnight(self) -> bool {
+        let since = self.reset.rem_euclid(Tolerance::DAY.seconds());
+        since.min(Tolerance::DAY.seconds() - since) <= Tolerance::ROUNDING.seconds()
+    }
 }
 
 impl RateHeaders {

@@ -164,7 +164,7 @@ impl Session<'_> {
         if !matches!(advice, Advice::Go) {
             // Exhausted right after the reset, or not restored by it: Remaining is unreliable, so from now on only a 429 causes a wait.
             let history = History::without_bodies(&self.trace);
-            let restores_nothing = Limiter::new(&history).keys()[self.asking].goes_on_after_a_reset();
+            let restores_nothing = Limiter::new(&history).keys()[self.asking].explanation().goes_on_after_a_reset();
             if self.waited_before == Some(number) || restores_nothing {
                 self.follows_remaining = false;
             }

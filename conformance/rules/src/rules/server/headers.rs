@@ -184,6 +184,15 @@ fn reset_time(facts: &Facts<'_>, judgement: &mut Judgement) {
         return;
     }
     for key in facts.limiter.keys() {
+        if let Some(finding) = key.explanation().not_restored().first() {
+            let found = format!("nothing was restored: {} used in a window that began with none", finding.found);
+            judgement.fail(&finding.entries, "a limit that resets as announced", found);
+        }
+        let day = key.plan_limits().filter(|plan| plan.per_day != plan.per_minute).map(|plan| plan.per_day);
+        if let Some(finding) = day.and_then(|day| key.explanation().short_day(day)) {
+            let found = "the limit of a day, with an end less than a day after another one";
+            judgement.fail(&finding.entries, "the end of the day that the limit is of", found);
+        }
         // The oldest request of a log may drop out at any moment.
         if !key.is_sliding_log() {
             window_lengths(key.answers_outside_bans(), judgement);
@@ -194,12 +203,6 @@ fn reset_time(facts: &Facts<'_>, judgement: &mut Judgement) {
             Draining::Possible => judgement.unseen = Some(MAY_BE_DRAINING.to_owned()),
             Draining::Shown => {}
         }
-    }
-    if let Some([before, after]) = facts.limiter.never_restored() {
-        let [earlier, later] = [before, after].map(|answer| answer.window.remaining);
-        let expected = format!("a limit that resets at {}, as announced", before.window.reset);
-        let found = format!("nothing was restored: Remaining went on from {earlier} to {later}");
-        judgement.fail(&[after.entry, before.entry], expected, found);
     }
 }
 

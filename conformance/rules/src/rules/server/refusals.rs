@@ -3,10 +3,10 @@
 use super::errors::misshapen;
 use crate::facts::Facts;
 use crate::history::Entry;
-use crate::limiter::{KeyLimits, wait_asked_for};
+use crate::limiter::{Answer, KeyLimits};
+use crate::limits::Kind;
 use crate::rules::needs::Needs;
 use crate::rules::{Judgement, Rule};
-use crate::tolerance::Tolerance;
 use crate::trace::exchange::Response;
 use crate::trace::retry_after;
 
@@ -25,10 +25,10 @@ fn has_retry_after(_: &Facts<'_>, entry: &Entry<'_>, judgement: &mut Judgement) 
     }
 }
 
-fn recovers(facts: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
+fn recovers(_: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
     let answers = key.answers();
     for (at, limited) in answers.iter().enumerate().filter(|(_, answer)| answer.entry.is_limited()) {
-        let Some(wait) = wait_asked_for(limited.entry) else { continue };
+        let Some(wait) = limited.entry.wait_asked_for() else { continue };
         let is_first = at == 0 || !answers[at - 1].entry.is_limited();
         if is_first && wait > KeyLimits::longest_first_wait(limited.entry) {
             let found = format!("a first 429 that asks for a wait of {} days", wait.as_secs() / 86_400);
@@ -47,27 +47,25 @@ fn recovers(facts: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
             continue;
         }
         // What is decided is the first request after the last 429 of a series.
-        let Some(next) = answers.get(at + 1) else { continue };
-        let waited = next.entry.exchange.sent_at.duration_since(limited.entry.exchange.received_at);
-        if next.entry.is_limited() {
-            // Where others use the key, they may have used what was restored.
-            let is_later = next.window.reset > limited.window.reset + Tolerance::CLOCK_SLACK.seconds();
-            let is_behind_day = key.reports_day(limited.entry, limited.window) && limited.window.remaining > 0;
-            let is_restored = key.is_sliding_log() || key.is_sliding_counter() || is_later || is_behind_day;
-            // So may a request of the run's own at the same time, also one that failed for itself.
-            let may_have_used_it = |other: &Entry<'_>| !other.is_limited() && key.may_count(other, next.window);
-            let by_own = || facts.history.meanwhile(next.entry).any(may_have_used_it);
-            if is_restored && key.has_other_traffic() || by_own() {
-                judgement.hold();
-                continue;
-            }
-            if !key.may_have_brought_a_ban(at) && key.waited_as_advised(limited, next) {
-                let found = format!("429 after {} s", waited.as_secs());
-                let expected = "an answer after Retry-After and the reset have passed";
-                judgement.fail(&[next.entry, limited.entry], expected, found);
-            }
-        } else if waited >= wait {
+        let Some(next) = answers.get(at + 1).filter(|next| !next.entry.is_limited()) else { continue };
+        if next.entry.exchange.sent_at.duration_since(limited.entry.exchange.received_at) >= wait {
             judgement.hold();
+        }
+    }
+    for finding in key.explanation().of_kinds(&[Kind::StillLimited]) {
+        let expected = "an answer after Retry-After and the reset have passed";
+        judgement.fail(&finding.entries, expected, format!("429 after {} s", finding.found));
+    }
+    // A refusal in a window whose Reset has restored nothing: the key was refused although the announced time had passed.
+    for finding in key.explanation().not_restored() {
+        let first = finding.entries[0];
+        let is_of_window = |answer: &&Answer<'_>| finding.window(0).is_some_and(|window| window.is_same(answer.window));
+        let mut refused = answers.iter().filter(|answer| answer.entry.is_limited() && first.precedes(answer.entry));
+        if let Some(refused) = refused.find(is_of_window) {
+            let left_over = finding.found - finding.bound;
+            let found =
+                format!("429 in a window that began with {left_over} used, as many as the one before ended with");
+            judgement.fail(&[refused.entry, first], "the whole limit after the reset has passed", found);
         }
     }
 }

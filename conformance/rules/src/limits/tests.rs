@@ -1,0 +1,199 @@
+use super::*;
+use crate::catalogue::plan::PlanLimits;
+use crate::history::History;
+use crate::limiter::Limiter;
+use crate::trace_builder::TraceBuilder;
+
+/// The best way of counting, and the kinds of what it does not explain.
+fn explained(builder: TraceBuilder) -> (Hypothesis, Vec<Kind>) {
+    let trace = builder.trace();
+    let history = History::new(&trace);
+    let limiter = Limiter::new(&history);
+    let explanation = limiter.keys()[0].explanation();
+    let mut kinds: Vec<Kind> = explanation.findings.iter().map(|finding| finding.kind).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    (explanation.hypothesis.expect("a hypothesis"), kinds)
+}
+
+/// A limiter of ten requests per minute, whose answers to lists at these seconds after 12:00:30 a count and a Reset describe. The clock of
+/// the count is that of the trace, in milliseconds.
+fn limiter(seconds: &[i64], mut count: impl FnMut(i64) -> (u16, u64, i64)) -> TraceBuilder {
+    let mut builder = TraceBuilder::at("2026-06-01T12:00:30Z");
+    builder = builder.plan(Some(PlanLimits { per_minute: LIMIT, per_day: 1_000 }));
+    let mut now = 0;
+    for (at, second) in seconds.iter().enumerate() {
+        let next = second * 1_000 + 20 * i64::try_from(at).expect("few");
+        builder = builder.wait_millis(next - now);
+        let (status, remaining, reset) = count(next);
+        builder = builder.window(reset - next.div_euclid(1_000)).list(status, remaining, LIMIT);
+        if status == 429 {
+            builder = builder.retry_after(&(reset - next.div_euclid(1_000)).max(1).to_string());
+        }
+        now = next + 10;
+    }
+    builder
+}
+
+const LIMIT: u64 = 10;
+
+/// Requests that fill a window, and those of the next one.
+const TWO_WINDOWS: [i64; 16] = [0, 0, 0, 1, 1, 2, 3, 5, 8, 8, 8, 34, 34, 35, 36, 40];
+
+/// Counts in windows that end at these seconds, after which `rest` of the count is left.
+fn windows(mut end: i64, rest: impl Fn(u64) -> u64) -> impl FnMut(i64) -> (u16, u64, i64) {
+    let mut used = 0;
+    move |now| {
+        while now >= end * 1_000 {
+            (end, used) = (end + 60, rest(used));
+        }
+        if used == LIMIT {
+            return (429, 0, end);
+        }
+        used += 1;
+        (200, LIMIT - used, end)
+    }
+}
+
+#[test]
+fn windows_on_the_clock_are_the_first_explanation_of_what_they_explain() {
+    let (best, kinds) = explained(limiter(&TWO_WINDOWS, windows(30, |_| 0)));
+    assert_eq!((best.cut, best.written, best.others, kinds), (Cut::Clock, Written::After, false, vec![]));
+    assert_eq!(
+        best.to_string(),
+        "10 per minute and 1000 per day, in windows at fixed times; counted before the headers are written; failures count"
+    );
+}
+
+#[test]
+fn a_log_of_the_last_minute_is_recognised_by_its_resets() {
+    let seconds: Vec<i64> = (0..12).map(|at| at * 13).collect();
+    for (is_drain, cut) in [(false, Cut::Log), (true, Cut::Drain)] {
+        let mut log: Vec<i64> = Vec::new();
+        let (best, kinds) = explained(limiter(&seconds, |now| {
+            log.retain(|at| now - at < 60_000);
+            log.push(now);
+            let of = if is_drain { log[log.len() - 1] } else { log[0] };
+            (200, LIMIT - log.len() as u64, (of + 60_000).div_euclid(1_000))
+        }));
+        assert_eq!((best.cut, kinds), (cut, vec![]));
+    }
+}
+
+#[test]
+fn a_counter_that_slides_may_announce_its_next_restoration() {
+    // The last window has ten; each six seconds one of them is restored.
+    let mut used = 0;
+    let seconds: Vec<i64> = (0..10).map(|_| 0).chain([36, 42, 54, 66]).collect();
+    let (best, kinds) = explained(limiter(&seconds, |now| {
+        if now < 30_000 {
+            used += 1;
+            return (200, LIMIT - used, 30);
+        }
+        used += u64::from(now >= 30_000);
+        let into = now - 30_000;
+        let weight = 10 * (60_000 - into) as u64 / 60_000;
+        let own = used - 10;
+        (200, LIMIT.saturating_sub(weight + own), (30_000 + (into / 6_000 + 1) * 6_000).div_euclid(1_000))
+    }));
+    assert_eq!((best.cut, kinds), (Cut::WeightedNext, vec![]));
+}
+
+#[test]
+fn of_each_window_the_first_request_counts_as_well() {
+    // 61 responses with one Reset would be the same for a minute's sixty.
+    let mut used = 0;
+    let seconds: Vec<i64> = std::iter::repeat_n(0, 12).chain(std::iter::repeat_n(34, 12)).collect();
+    let mut window = 30;
+    let (_, kinds) = explained(limiter(&seconds, |now| {
+        if now >= 30_000 && window == 30 {
+            (window, used) = (90, 0);
+            return (200, LIMIT, window);
+        }
+        if now < 30_000 && used == 0 {
+            used = 1;
+            return (200, LIMIT, window);
+        }
+        if used == LIMIT + 1 {
+            return (429, 0, window);
+        }
+        used += 1;
+        (200, LIMIT + 1 - used, window)
+    }));
+    assert!(!kinds.is_empty(), "{kinds:?}");
+}
+
+#[test]
+fn a_bucket_that_is_filled_while_a_window_runs_is_no_window() {
+    let mut level = 10_000;
+    let mut last = 0;
+    let seconds: Vec<i64> = (0..20).map(|at| at * 2).collect();
+    // One request is restored each second, up to the limit.
+    let (_, kinds) = explained(limiter(&seconds, |now| {
+        level = (level + (now - last) - 1_000).min(9_000);
+        last = now;
+        (200, (level / 1_000) as u64, if now < 30_000 { 30 } else { 90 })
+    }));
+    assert!(!kinds.is_empty());
+}
+
+#[test]
+fn a_count_that_goes_on_after_its_reset_is_not_restored() {
+    let (best, kinds) = explained(limiter(&[0, 0, 1, 2, 34, 50, 95, 100], windows(30, |used| used)));
+    assert_eq!(kinds, [Kind::NotRestored], "{best}");
+}
+
+#[test]
+fn who_changes_the_way_of_counting_is_not_explained() {
+    // Windows on the clock at first, and later a log.
+    let seconds: Vec<i64> = [0, 1, 2, 31, 32, 33].into_iter().chain((0..10).map(|at| 95 + 13 * at)).collect();
+    let mut clock = windows(30, |_| 0);
+    let mut log: Vec<i64> = Vec::new();
+    let (_, kinds) = explained(limiter(&seconds, |now| {
+        if now < 90_000 {
+            return clock(now);
+        }
+        log.retain(|at| now - at < 60_000);
+        log.push(now);
+        (200, LIMIT - log.len() as u64, (log[0] + 60_000).div_euclid(1_000))
+    }));
+    assert!(!kinds.is_empty());
+}
+
+#[test]
+fn other_clients_use_what_no_request_of_the_run_explains() {
+    let mut used = 0;
+    let (best, kinds) = explained(limiter(&[0, 0, 1, 2, 3], |_| {
+        used += 2;
+        (200, LIMIT - used, 30)
+    }));
+    assert!(best.others && kinds.is_empty(), "{best} {kinds:?}");
+}
+
+#[test]
+fn a_refusal_between_two_responses_that_show_room_comes_early() {
+    let mut clock = windows(30, |_| 0);
+    let mut at = 0;
+    let (_, kinds) = explained(limiter(&[0, 0, 1, 2, 3], |now| {
+        at += 1;
+        if at == 3 { (429, 0, 30) } else { clock(now) }
+    }));
+    assert!(matches!(kinds[..], [Kind::Early | Kind::Interrupted]), "{kinds:?}");
+}
+
+#[test]
+fn a_trace_of_a_business_plan_is_explained_in_time_for_each_look_at_it() {
+    let many: Vec<i64> = (0..200).flat_map(|second| std::iter::repeat_n(second, 10)).collect();
+    let mut used = 0;
+    let mut end = 30;
+    let builder = limiter(&many, |now| {
+        if now >= end * 1_000 {
+            (end, used) = (end + 60, 0);
+        }
+        used += 1;
+        (200, LIMIT.saturating_sub(used), end)
+    });
+    // Every hypothesis is contradicted, which takes longest.
+    let (_, kinds) = explained(builder);
+    assert!(!kinds.is_empty());
+}
