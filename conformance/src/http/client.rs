@@ -1,7 +1,7 @@
 //! The only owner of HTTP clients.
 //!
-//! They follow no redirects, so a key is never sent to another origin; they decode no content coding; they read each body only up to a
-//! bound. Each request uses a connection of its own: so what one response leaves on a connection is never mistaken for a part of the
+//! They follow no redirects, so a key is never sent to another origin; they ask for no content coding, and decode gzip all the same; they read
+//! each body only up to a bound. Each request uses a connection of its own: so what one response leaves on a connection is never mistaken for a part of the
 //! next, and each exchange can be repeated alone. The exceptions are requests that test what a server leaves on a connection: they share
 //! one that is kept open.
 
@@ -11,13 +11,16 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
+use miniz_oxide::inflate::{TINFLStatus, decompress_to_vec_with_limit};
 use reqwest::Method;
 use reqwest::header::{ACCEPT_ENCODING, CONTENT_LENGTH, HeaderMap, HeaderValue, TRANSFER_ENCODING};
 use reqwest::redirect::Policy;
 
 use super::errors;
 use crate::options::Transport;
-use animal_store_rules::trace::exchange::{Connection, Failure, FailureKind, MAX_BODY, Outcome, Request, Response};
+use animal_store_rules::trace::exchange::{
+    Connection, Failure, FailureKind, MAX_BODY, Outcome, Request, Response, is_gzip,
+};
 
 /// An error in building the client.
 #[derive(Debug, thiserror::Error)]
@@ -131,7 +134,7 @@ impl Client {
             }
             body.extend_from_slice(&chunk);
         }
-        Ok(Response { body, cut, ..head })
+        Ok(decoded(Response { body, cut, ..head }))
     }
 }
 
@@ -141,6 +144,35 @@ fn head(response: &reqwest::Response) -> Response {
     let text = |value: &[u8]| String::from_utf8_lossy(value).into_owned();
     let headers = fields.map(|(name, value)| (name.as_str().to_owned(), text(value.as_bytes()))).collect();
     Response { status: response.status().as_u16(), headers, body: Vec::new(), cut: false }
+}
+
+/// The response with a body that was sent in gzip, which is allowed although no request asks for it, decoded up to the bound.
+fn decoded(response: Response) -> Response {
+    let codings: Vec<&str> = response.values("content-encoding").collect();
+    let [coding] = codings[..] else { return response };
+    let Some(deflated) = after_gzip_header(&response.body).filter(|_| is_gzip(coding)) else { return response };
+    let (body, cut) = match decompress_to_vec_with_limit(deflated, MAX_BODY) {
+        Ok(body) => (body, false),
+        Err(error) if error.status == TINFLStatus::HasMoreOutput => (error.output, true),
+        Err(_) => return response,
+    };
+    let mut headers = response.headers;
+    headers.retain(|(name, _)| name != "content-encoding");
+    Response { status: response.status, headers, body, cut }
+}
+
+/// What follows the header of a gzip member (RFC 1952, section 2.3).
+fn after_gzip_header(bytes: &[u8]) -> Option<&[u8]> {
+    let (&[0x1f, 0x8b, 8, flags, ..], mut rest) = bytes.split_at_checked(10)? else { return None };
+    let [has_check, has_extra, has_name, has_comment] = [1, 2, 3, 4].map(|bit| flags >> bit & 1 == 1);
+    if has_extra {
+        let length = usize::from(u16::from_le_bytes([*rest.first()?, *rest.get(1)?]));
+        rest = rest.get(2 + length..)?;
+    }
+    for _ in 0..usize::from(has_name) + usize::from(has_comment) {
+        rest = &rest[rest.iter().position(|byte| *byte == 0)? + 1..];
+    }
+    rest.get(2 * usize::from(has_check)..)
 }
 
 /// A body in two chunks. The first chunk ends within the first character beyond ASCII, if there is one.
@@ -189,7 +221,7 @@ fn build(transport: &Transport, idle: usize) -> Result<reqwest::Client, ClientEr
 
 /// The configuration of the client, without its root certificates.
 fn builder(transport: &Transport) -> Result<reqwest::ClientBuilder, ClientError> {
-    // Without this field a server may choose any content coding (RFC 9110, 12.5.3), and none is decoded here.
+    // Without this field a server may choose any content coding (RFC 9110, 12.5.3).
     let identity = HeaderMap::from_iter([(ACCEPT_ENCODING, HeaderValue::from_static("identity"))]);
     let builder = reqwest::Client::builder()
         .default_headers(identity)
@@ -254,4 +286,47 @@ fn within_response(error: &reqwest::Error) -> Failure {
     let failure = describe(error);
     let kind = if failure.kind == FailureKind::Closed { FailureKind::Broken } else { failure.kind };
     Failure { kind, ..failure }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+
+    use super::*;
+
+    fn coded(coding: &str, body: Vec<u8>) -> Response {
+        let headers = vec![("content-encoding".to_owned(), coding.to_owned())];
+        decoded(Response { status: 200, headers, body, cut: false })
+    }
+
+    fn gzip(body: &[u8]) -> Vec<u8> {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+        encoder.write_all(body).expect("memory");
+        encoder.finish().expect("memory")
+    }
+
+    #[test]
+    fn gzip_is_decoded_up_to_the_bound() {
+        let list = coded("GZIP", gzip(b"[]"));
+        assert_eq!((&list.body[..], list.cut, list.headers.len()), (&b"[]"[..], false, 0));
+        let bomb = coded("gzip", gzip(&vec![b' '; 2 * MAX_BODY]));
+        assert_eq!((bomb.body.len(), bomb.cut), (MAX_BODY, true));
+    }
+
+    #[test]
+    fn a_body_that_is_not_in_its_coding_or_in_another_one_is_left_as_it_is() {
+        let rows: [(&str, Vec<u8>, Option<&str>); 4] = [
+            ("gzip", b"[]".to_vec(), None),
+            ("gzip", gzip(b"[]")[..9].to_vec(), None),
+            ("br", vec![0x8b, 0x00, 0x80], Some("br")),
+            ("gzip, gzip", gzip(&gzip(b"[]")), Some("gzip")),
+        ];
+        for (coding, body, unreadable) in rows {
+            let response = coded(coding, body.clone());
+            assert_eq!((&response.body, response.unreadable_coding()), (&body, unreadable), "{coding}");
+        }
+    }
 }

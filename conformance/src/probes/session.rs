@@ -18,7 +18,7 @@ use crate::redaction::Redactor;
 use animal_store_rules::trace::exchange::{Exchange, FailureKind, Outcome, Request};
 use animal_store_rules::trace::json::{MAX_VALUES, count_values};
 use animal_store_rules::trace::keys::ApiKey;
-use animal_store_rules::trace::knowledge::Knowledge;
+use animal_store_rules::trace::knowledge::{Fact, Knowledge};
 use animal_store_rules::trace::{Context, LeftOut, Trace};
 
 mod animals;
@@ -383,7 +383,12 @@ impl<'r> Session<'r> {
             left,
         });
         let (probe, step, case) = (self.probe.into(), self.step.clone(), self.case);
-        let known = Knowledge::default();
+        let mut known = Knowledge::default();
+        if let Outcome::Response(response) = &outcome
+            && response.unreadable_coding().is_some()
+        {
+            known.withheld.insert(Fact::ResponseBody);
+        }
         self.trace.exchanges.push(Exchange {
             number,
             probe,

@@ -21,7 +21,9 @@ use crate::probes::target::Unusable;
 use crate::recorded;
 use crate::redaction::redactor;
 use crate::report::{self, Remarks, Report};
-use crate::run::notes::{another_plan, lost_with_connections, notes, transient_failures, unknown_category};
+use crate::run::notes::{
+    another_plan, lost_with_connections, notes, transient_failures, unknown_category, unreadable_codings,
+};
 use animal_store_rules::facts::Facts;
 use animal_store_rules::fleet::Fleet;
 use animal_store_rules::history::History;
@@ -260,6 +262,7 @@ pub(crate) fn conclude_run(
     notes.extend(unknown_category(&history, options));
     notes.extend(lost_with_connections(&trace.exchanges));
     notes.extend(transient_failures(&trace.exchanges));
+    notes.extend(unreadable_codings(&trace.exchanges));
     notes.extend(options.replay.and_then(|case| replayed(case, options, &mut verdicts)));
     let head = recorded::head(trace, options, ended_early.as_deref(), took);
     let remarks = Remarks {

@@ -74,6 +74,23 @@ pub(super) fn transient_failures(exchanges: &[Exchange]) -> Option<String> {
     (!parts.is_empty()).then(|| format!("not answered by the service, and not judged: {}", parts.join("; ")))
 }
 
+/// The note on bodies in a content coding that the judge does not decode.
+#[must_use]
+pub(super) fn unreadable_codings(exchanges: &[Exchange]) -> Option<String> {
+    let responses = exchanges.iter().filter_map(Exchange::response);
+    let codings: Vec<&str> = responses.filter_map(|response| response.unreadable_coding()).collect();
+    let names: BTreeSet<&str> = codings.iter().copied().collect();
+    let names = names.into_iter().collect::<Vec<_>>().join(", ");
+    (!codings.is_empty()).then(|| {
+        format!(
+            "the bodies of {} of {} responses are not judged, because they are encoded (Content-Encoding: {names}) although the \
+             requests accept only identity: judge the service without what compresses them",
+            codings.len(),
+            exchanges.len()
+        )
+    })
+}
+
 /// Why the plan that was named is not that of the key, if the headers report the limit of another one.
 #[must_use]
 pub(super) fn another_plan(limiter: &Limiter<'_>, options: &Options) -> Option<String> {

@@ -30,8 +30,7 @@ const TOGETHER: [[&str; 2]; 2] =
     [["headers.window.sliding-log", "quota.ban.two-minutes"], ["headers.window.sliding-log", "quota.ban.five-minutes"]];
 
 /// What intermediaries do to responses, and the judge does not know yet.
-pub(crate) const UNJUDGED: [&str; 2] =
-    ["service.json.gzip-in-spite-of-identity", "headers.reset-time.date-of-a-gateway"];
+pub(crate) const UNJUDGED: [&str; 1] = ["headers.reset-time.date-of-a-gateway"];
 
 /// Some lawful choices of a server, on a plan.
 struct Variant {

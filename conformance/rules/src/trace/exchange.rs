@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::trace::http_date;
+use crate::trace::json::Json;
 use crate::trace::knowledge::{Answerer, Knowledge};
 
 /// No more of a body is read than this. A list of 100 animals with names of 64 KiB fits.
@@ -186,11 +187,24 @@ impl Response {
         codings.filter(|coding| !coding.is_empty() && !coding.eq_ignore_ascii_case("identity")).last()
     }
 
+    /// The content coding of a body that the judge cannot decode. It decodes gzip; where it could not, the body is not what its label says.
+    #[must_use]
+    pub fn unreadable_coding(&self) -> Option<&str> {
+        let coding = self.content_coding().filter(|_| !self.body.is_empty() && Json::parse(&self.body).is_err())?;
+        (!is_gzip(self.header("content-encoding")?)).then_some(coding)
+    }
+
     /// The server's own clock, as its `Date` header reports it, to the second.
     #[must_use]
     pub fn date(&self) -> Option<Timestamp> {
         http_date::read(self.header("date")?)
     }
+}
+
+/// Returns true if a value of `Content-Encoding` names gzip only.
+#[must_use]
+pub fn is_gzip(coding: &str) -> bool {
+    ["gzip", "x-gzip"].iter().any(|name| coding.trim().eq_ignore_ascii_case(name))
 }
 
 /// Why there is no response.

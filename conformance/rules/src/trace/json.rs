@@ -63,6 +63,9 @@ pub enum NotJson {
     /// The bytes are not UTF-8, which RFC 8259 section 8.1 requires.
     #[error("not JSON: the bytes are not UTF-8")]
     Encoding,
+    /// The text begins with a byte order mark, which RFC 8259 section 8.1 forbids.
+    #[error("not JSON: the body begins with a byte order mark")]
+    Mark,
     /// The text holds too many values to be read.
     #[error("JSON of more than {MAX_VALUES} values")]
     TooMany,
@@ -93,6 +96,9 @@ impl Json {
 
     fn read(bytes: &[u8], string: ReadString) -> Result<Json, NotJson> {
         let text = std::str::from_utf8(bytes).map_err(|_| NotJson::Encoding)?;
+        if text.starts_with('\u{feff}') {
+            return Err(NotJson::Mark);
+        }
         if count_values(bytes) > MAX_VALUES {
             return Err(NotJson::TooMany);
         }
@@ -328,6 +334,7 @@ mod tests {
             assert!(Json::parse(text.as_bytes()).is_err(), "{text:?}");
         }
         assert!(matches!(Json::parse(b"\"\xff\""), Err(NotJson::Encoding)));
+        assert!(matches!(Json::parse("\u{feff}[]".as_bytes()), Err(NotJson::Mark)));
     }
 
     #[test]

@@ -42,12 +42,12 @@ pub(super) fn exchange(head: &Head, entry: &Entry) -> Result<Exchange, Unreadabl
             }
             let body = received(&response.content).ok_or_else(|| wrong("a response body that is not base64"))?;
             let headers = response.headers.iter().map(|Field { name, value }| (name.clone(), value.clone())).collect();
-            Outcome::Response(Response {
-                status: response.status.unwrap_or_default() as u16,
-                headers,
-                body,
-                cut: response.content.unread,
-            })
+            let status = response.status.unwrap_or_default() as u16;
+            let response = Response { status, headers, body, cut: response.content.unread };
+            if response.unreadable_coding().is_some() {
+                withheld.insert(Fact::ResponseBody);
+            }
+            Outcome::Response(response)
         }
         (None, None) => return Err(wrong("no response")),
     };
