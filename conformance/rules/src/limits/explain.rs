@@ -13,7 +13,7 @@ use super::share::{Rest, Shares};
 use super::timeline::{DAY, Event, MINUTE, Micros, Outcome, SECOND, Timeline};
 use crate::tolerance::Tolerance;
 
-/// What a hypothesis does not explain.
+/// The kinds of contradictions between a way of counting and a trace.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum Kind {
     /// A Limit that is neither figure.
@@ -28,7 +28,7 @@ pub enum Kind {
     NotRestored,
     /// A request was admitted that found no room.
     OverAdmitted,
-    /// A request was admitted after the refusal of another one, in a window of which nothing remains.
+    /// A request was admitted after the refusal of another one, in a window without remaining requests.
     Reopened,
     /// A request that found no room got another status than 429.
     OtherStatus,
@@ -51,17 +51,19 @@ pub(super) struct Contradiction {
     /// The event that contradicts, and the one that it is compared with, if there is one.
     pub(super) at: usize,
     pub(super) with: Option<usize>,
-    /// What is reported, and what it would have to be: at least, at most, or the limit.
+    /// The reported number or Unix time, and its bound: the least, the most, or the limit.
     pub(super) found: i64,
     pub(super) bound: i64,
 }
 
-/// What evaluating a hypothesis gives.
+/// The result of evaluating a hypothesis.
 #[derive(Debug, Default)]
 pub(super) struct Evaluation {
     pub(super) contradictions: Vec<Contradiction>,
     /// Whether something shows that other clients use the key, whatever the requests of the run cost.
     shows_others: bool,
+    /// Whether responses to admitted requests show it.
+    pub(super) shows_others_beside_admitted: bool,
     /// The refusals that were judged.
     pub(super) refusals: Vec<usize>,
 }
@@ -87,7 +89,7 @@ struct Bound {
 struct Others {
     /// The rest of the count is at least this much, by a response that was complete.
     least: Bound,
-    /// What is reported beyond the requests that were complete by then, the least of it; also if each of them was counted.
+    /// The smallest reported count beyond the requests that were complete by then. The second number assumes that each of them was counted.
     unsettled: Bound,
     unsettled_of_all: i64,
     /// The last response that reports the count of this window.
@@ -111,7 +113,7 @@ impl Default for Others {
     }
 }
 
-/// What a response says that others used of a count that slides, at least and at most.
+/// The bounds that a response puts on the use of others in a count that slides.
 #[derive(Clone, Copy, Debug)]
 struct LastRest {
     at: usize,
@@ -123,9 +125,9 @@ pub(super) struct Evaluator<'s, 't, 'h> {
     pub(super) shares: &'s Shares<'t, 'h>,
     pub(super) events: &'t [Event<'h>],
     by_received: &'t [usize],
-    found: Evaluation,
+    pub(super) found: Evaluation,
     stop_at: usize,
-    /// What the responses say of the rest of the counts that they report.
+    /// The rest of the count that each response reports, by its place.
     rests: Vec<Option<Rest>>,
     others: Vec<Others>,
     /// Of each refusal, what had been reported of its window by then.
@@ -212,6 +214,12 @@ impl Evaluator<'_, '_, '_> {
 
     pub(super) fn contradict(&mut self, kind: Kind, at: usize, with: Option<usize>, found: i64, bound: i64) {
         self.found.contradictions.push(Contradiction { kind, at, with, found, bound });
+    }
+
+    /// Takes in whether the response at this place shows that other clients use the key.
+    fn shows_others(&mut self, at: usize, is_shown: bool) {
+        self.found.shows_others |= is_shown;
+        self.found.shows_others_beside_admitted |= is_shown && self.events[at].is_admitted();
     }
 
     /// Whether the hypothesis has more contradictions than the best so far, other than those that other clients would explain.
@@ -419,7 +427,8 @@ impl Evaluator<'_, '_, '_> {
         if used > own + others.unsettled.value.min(base) {
             // Of two reports, one has its own request or lacks that of the other.
             let since = every - self.events[at].cost;
-            self.found.shows_others |= used > (every + base).min(since + others.unsettled_of_all);
+            let by_others = used > (every + base).min(since + others.unsettled_of_all);
+            self.shows_others(at, by_others);
             if !self.hypothesis().others {
                 self.contradict(Kind::Excess, at, others.unsettled.at, used, own);
             }
@@ -491,7 +500,7 @@ impl Evaluator<'_, '_, '_> {
         let goes_on = last
             .and_then(|last| self.events[last].report)
             .is_some_and(|last| last.used >= MUCH && last.used < used && used <= last.used + every);
-        self.found.shows_others |= used - every > bound && !goes_on;
+        self.shows_others(at, used - every > bound && !goes_on);
         if !self.hypothesis().others {
             let kind = if goes_on { Kind::NotRestored } else { Kind::Excess };
             self.contradict(kind, at, last, used, own.hi);

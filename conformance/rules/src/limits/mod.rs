@@ -105,10 +105,10 @@ impl<'h> Explanation<'h> {
         if is_certain { &self.findings } else { &[] }
     }
 
-    /// A Limit whose end is reported anew, less than a day after an end that has passed.
-    #[must_use]
-    pub fn short_day(&self, limit: u64) -> Option<&Finding<'h>> {
-        self.of_kinds(&[Kind::ResetMoves]).find(|finding| {
+    /// The findings in which a Limit, such as that of a day, is reported with a new end after its last one has passed, although the end of
+    /// its window cannot have come.
+    pub fn new_ends(&self, limit: u64) -> impl Iterator<Item = &Finding<'h>> {
+        self.of_kinds(&[Kind::ResetMoves]).filter(move |finding| {
             let (Some(later), Some(earlier)) = (finding.window(0), finding.window(1)) else { return false };
             later.limit == limit && finding.entries[0].answered_at().as_second() >= earlier.reset
         })

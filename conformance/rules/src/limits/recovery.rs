@@ -5,7 +5,7 @@ use super::timeline::{Event, MINUTE, Micros, Outcome, SECOND};
 use crate::history::bans::REPEATED;
 use crate::tolerance::Tolerance;
 
-/// So many refusals after whole waits, and nothing else after one, are not due to other clients.
+/// So many refusals after whole waits, and nothing else after one, are not due to other clients that no admitted request has met.
 const MANY: usize = 3;
 
 const SLACK: Micros = Tolerance::CLOCK_SLACK.seconds() * SECOND;
@@ -30,7 +30,8 @@ impl Evaluator<'_, '_, '_> {
                 }
             }
         }
-        let may_be_by_others = self.hypothesis().others && (is_served || refused_again.len() < MANY);
+        let is_shared = self.found.shows_others_beside_admitted || is_served || refused_again.len() < MANY;
+        let may_be_by_others = self.hypothesis().others && is_shared;
         for (before, at) in refused_again {
             if may_be_by_others && self.is_restored(before, at) {
                 continue;

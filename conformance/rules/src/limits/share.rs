@@ -108,7 +108,8 @@ pub(super) struct Rest {
     pub(super) least: i64,
     /// The rest when the request was dealt with is no more than this.
     pub(super) most: i64,
-    /// What is reported beyond the requests that were complete before this one was sent; also if each of them was counted.
+    /// The reported count beyond the requests that were complete before this one was sent. The second number assumes that each of them
+    /// was counted.
     pub(super) unsettled: i64,
     pub(super) unsettled_of_all: i64,
 }

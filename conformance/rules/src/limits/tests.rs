@@ -1,4 +1,5 @@
 use super::*;
+use crate::catalogue::plan::PLANS;
 use crate::catalogue::plan::PlanLimits;
 use crate::history::History;
 use crate::limiter::Limiter;
@@ -196,4 +197,46 @@ fn a_trace_of_a_business_plan_is_explained_in_time_for_each_look_at_it() {
     // Every hypothesis is contradicted, which takes longest.
     let (_, kinds) = explained(builder);
     assert!(!kinds.is_empty());
+}
+
+#[test]
+fn a_log_of_the_last_day_may_restore_the_requests_of_yesterday_one_by_one() {
+    let free = PLANS.iter().find(|(_, limits)| limits.per_minute == 60).map(|(_, limits)| *limits);
+    // The number of yesterday's requests, the seconds between two of them, and the seconds between two requests of the run.
+    for (before, gap, step) in [(60, 3, 2), (300, 1, 1), (60, 20, 5), (300, 7, 7), (40, 3, 1)] {
+        let mut builder = TraceBuilder::new().plan(free);
+        for own in 1..=50_i64 {
+            let now: i64 = own * step;
+            let restored = ((now - 10).div_euclid(gap) + 1).clamp(0, before);
+            let used = before - restored + own;
+            let oldest = if restored < before { 10 + restored * gap } else { 86_400 + step };
+            builder = builder.wait(step).window(oldest - now).list(200, (1_000 - used) as u64, 1_000);
+        }
+        assert_eq!(builder.failures_of("headers.reset-time"), [[0; 0]; 0], "{before} {gap} {step}");
+    }
+}
+
+/// A window is used up, and the key is refused again after each of four whole waits. Each admitted request uses this many.
+fn refused_after_each_wait(each: u64) -> TraceBuilder {
+    let admitted = usize::try_from(LIMIT / each).expect("few");
+    let seconds: Vec<i64> = std::iter::repeat_n(1, admitted).chain([2, 35, 95, 155, 215]).collect();
+    let mut used = 0;
+    limiter(&seconds, |now| {
+        let end = (now / 1_000 + 30) / 60 * 60 + 30;
+        if now < 2_000 {
+            used += each;
+            (200, LIMIT - used, end)
+        } else {
+            (429, 0, end)
+        }
+    })
+}
+
+#[test]
+fn refusals_after_whole_waits_are_due_to_other_clients_only_if_admitted_requests_show_some() {
+    let (best, kinds) = explained(refused_after_each_wait(1));
+    assert!(kinds.contains(&Kind::StillLimited), "{best} {kinds:?}");
+    let (best, kinds) = explained(refused_after_each_wait(2));
+    assert!(best.others && !kinds.contains(&Kind::StillLimited), "{best} {kinds:?}");
+    assert_eq!(refused_after_each_wait(2).failures_of("quota.recovers"), [[0; 0]; 0]);
 }

@@ -10,6 +10,7 @@ use crate::catalogue::plan::PlanLimits;
 use crate::facts::Facts;
 use crate::history::Entry;
 use crate::limiter::{Answer, Arrival, Draining, KeyLimits, is_flat, short_windows};
+use crate::limits::Finding;
 use crate::request::{Credential, Operation};
 use crate::rules::needs::Needs;
 use crate::rules::{Judgement, Rule, answered};
@@ -189,7 +190,7 @@ fn reset_time(facts: &Facts<'_>, judgement: &mut Judgement) {
             judgement.fail(&finding.entries, "a limit that resets as announced", found);
         }
         let day = key.plan_limits().filter(|plan| plan.per_day != plan.per_minute).map(|plan| plan.per_day);
-        if let Some(finding) = day.and_then(|day| key.explanation().short_day(day)) {
+        if let Some(finding) = day.and_then(|day| short_day(key, day)) {
             let found = "the limit of a day, with an end less than a day after another one";
             judgement.fail(&finding.entries, "the end of the day that the limit is of", found);
         }
@@ -204,6 +205,21 @@ fn reset_time(facts: &Facts<'_>, judgement: &mut Judgement) {
             Draining::Shown => {}
         }
     }
+}
+
+/// An end of the day that came too soon and restored nothing, if no other such end restored anything: the requests of yesterday leave a log
+/// of the last day one by one.
+fn short_day<'k, 'h>(key: &'k KeyLimits<'h>, limit: u64) -> Option<&'k Finding<'h>> {
+    let restores_nothing = |finding: &&Finding<'h>| {
+        let [later, earlier] = [0, 1].map(|place| finding.window(place));
+        let fell = earlier.zip(later).and_then(|(earlier, later)| earlier.remaining.checked_sub(later.remaining));
+        let (later, earlier) = (finding.entries[0], finding.entries[1]);
+        let since = key.answers().iter().filter(|answer| earlier.precedes(answer.entry) && answer.entry.succeeded());
+        let successes = since.filter(|answer| answer.entry.exchange.number <= later.exchange.number).count();
+        fell.is_some_and(|fell| fell >= (successes as u64).max(1))
+    };
+    let ends: Vec<&Finding<'h>> = key.explanation().new_ends(limit).collect();
+    ends.first().copied().filter(|_| ends.iter().all(restores_nothing))
 }
 
 /// Whether it is unknown when exactly this was sent and answered.
