@@ -113,7 +113,7 @@ fn judge_known(rule: &Rule, facts: &Facts<'_>) -> Judgement {
         }
         _ => "this needs a recording of every request sent with the key, with exact times",
     };
-    Judgement { withheld: Some(withheld.to_owned()), ..Judgement::default() }
+    Judgement { withheld: Some(withheld.to_owned()), ..rule.judge_sample(facts) }
 }
 
 /// What is withheld, and how often.

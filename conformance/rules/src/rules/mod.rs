@@ -38,9 +38,14 @@ pub struct Rule {
     pub is_excused_by_lag: bool,
     /// What has to be known for it to judge.
     needs: Needs,
+    /// What contradicts it in a sample, where it needs more than one.
+    of_samples: Option<OfKey>,
     /// Whom it judges.
     party: Party,
 }
+
+/// Judges what was sent with a key.
+type OfKey = fn(&Facts<'_>, &KeyLimits<'_>, &mut Judgement);
 
 /// What a rule applies to, with the function that judges it.
 #[derive(Clone, Copy, Debug)]
@@ -48,7 +53,7 @@ enum Applies {
     /// The trace as a whole.
     Trace(fn(&Facts<'_>, &mut Judgement)),
     /// Each key by itself.
-    Keys(fn(&Facts<'_>, &KeyLimits<'_>, &mut Judgement)),
+    Keys(OfKey),
     /// Each exchange that the condition picks.
     Entries(fn(&Entry<'_>) -> bool, fn(&Facts<'_>, &Entry<'_>, &mut Judgement)),
     /// What the clients sent, given what they knew by then.
@@ -58,7 +63,7 @@ enum Applies {
 impl Rule {
     /// A rule about servers that needs nothing but statuses.
     const fn applying(id: &'static str, applies: Applies) -> Rule {
-        Rule { id, applies, is_excused_by_lag: false, needs: Needs::NOTHING, party: Party::Server }
+        Rule { id, applies, is_excused_by_lag: false, needs: Needs::NOTHING, of_samples: None, party: Party::Server }
     }
 
     /// A rule that looks at the trace as a whole.
@@ -67,7 +72,7 @@ impl Rule {
     }
 
     /// A rule that looks at each key by itself.
-    pub(crate) const fn of_keys(id: &'static str, judge: fn(&Facts<'_>, &KeyLimits<'_>, &mut Judgement)) -> Rule {
+    pub(crate) const fn of_keys(id: &'static str, judge: OfKey) -> Rule {
         Rule::applying(id, Applies::Keys(judge))
     }
 
@@ -88,6 +93,11 @@ impl Rule {
     /// The same rule, which judges only what is known so far.
     pub(crate) const fn needing(self, needs: Needs) -> Rule {
         Rule { needs, ..self }
+    }
+
+    /// The same rule, which a sample cannot show to hold, but may contradict: the function notes nothing but failures.
+    pub(crate) const fn contradicted_in_samples_by(self, judge: OfKey) -> Rule {
+        Rule { of_samples: Some(judge), ..self }
     }
 
     /// A rule about what clients send, given what they knew by then.
@@ -111,6 +121,15 @@ impl Rule {
                 let picked = facts.history.entries.iter().filter(|entry| picks(entry));
                 picked.for_each(|entry| judge(facts, entry, &mut judgement));
             }
+        }
+        judgement
+    }
+
+    /// Judges a sample, although the rule needs more, as far as a sample may contradict it.
+    fn judge_sample(&self, facts: &Facts<'_>) -> Judgement {
+        let mut judgement = Judgement::default();
+        if let Some(judge) = self.of_samples {
+            facts.limiter.keys().iter().for_each(|key| judge(facts, key, &mut judgement));
         }
         judgement
     }

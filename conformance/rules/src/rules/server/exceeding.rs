@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::sampled;
 use crate::facts::Facts;
 use crate::history::Entry;
 use crate::limiter::{Answer, Arrival, Costly, Interruption, KeyLimits, Refusal, SpentByAnother, is_flat};
@@ -11,7 +12,9 @@ use crate::tolerance::Tolerance;
 
 pub(crate) const RULES: &[Rule] = &[
     Rule::of_keys("quota.enforced", enforced).needing(Needs::LIMITS),
-    Rule::of_keys("quota.not-exceeded", not_exceeded).needing(Needs::LIMITS),
+    Rule::of_keys("quota.not-exceeded", not_exceeded)
+        .needing(Needs::LIMITS)
+        .contradicted_in_samples_by(sampled::not_exceeded),
     Rule::of_keys("quota.not-early", not_early).needing(Needs::LIMITS),
     Rule::of_keys("quota.every-operation", every_operation).needing(Needs::LIMITS),
 ];

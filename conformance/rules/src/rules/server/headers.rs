@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::sampled;
 use crate::catalogue::plan::PlanLimits;
 use crate::facts::Facts;
 use crate::history::Entry;
@@ -27,9 +28,13 @@ pub(crate) const RULES: &[Rule] = &[
     .needing(Needs::HEADERS),
     Rule::of_entries("headers.reset", of_operation, |_, entry, j| present(entry, j, "X-RateLimit-Reset", |r| &r.reset))
         .needing(Needs::HEADERS),
-    Rule::of_keys("headers.limit-figure", limit_figure).needing(Needs::LIMITS),
+    Rule::of_keys("headers.limit-figure", limit_figure)
+        .needing(Needs::LIMITS)
+        .contradicted_in_samples_by(sampled::limit_figure),
     Rule::of_entries("headers.remaining-range", of_operation, remaining_range).needing(Needs::HEADERS),
-    Rule::of_keys("headers.remaining-falls", remaining_falls).needing(Needs::LIMITS),
+    Rule::of_keys("headers.remaining-falls", remaining_falls)
+        .needing(Needs::LIMITS)
+        .contradicted_in_samples_by(sampled::remaining_falls),
     Rule::of_keys("headers.remaining-never-rises", remaining_never_rises).needing(Needs::LIMITS),
     Rule::new("headers.reset-time", reset_time).needing(Needs::HEADERS),
 ];

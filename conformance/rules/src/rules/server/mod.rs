@@ -10,6 +10,7 @@ pub(crate) mod list;
 pub(crate) mod orders;
 pub(crate) mod refusals;
 pub(crate) mod resources;
+pub(crate) mod sampled;
 pub(crate) mod service;
 pub(crate) mod side_effects;
 pub(crate) mod versioning;

@@ -1,0 +1,152 @@
+//! Limits in a sample: what requests show whose predecessors and neighbours are missing.
+//!
+//! A missing request can only add to a count. So a sample contradicts a limit where the successes that it does contain are too many, or
+//! used nothing. All counts are of one window with one end, of answers that the server dated well before that end: whatever the way of
+//! counting is, none of their requests has left the window by then.
+
+use std::collections::{BTreeMap, HashSet};
+
+use crate::facts::Facts;
+use crate::limiter::{Answer, KeyLimits};
+use crate::rules::Judgement;
+use crate::tolerance::Tolerance;
+
+/// The fewest successes that show a Remaining which never falls.
+const MANY: usize = 10;
+
+/// The successes of a key in each window, by its Limit and its end. Of answers that are alike byte for byte, one may be a copy that a cache
+/// has given out, so they count once.
+fn windows<'k, 'h>(key: &'k KeyLimits<'h>) -> BTreeMap<(u64, i64), Vec<&'k Answer<'h>>> {
+    let mut windows: BTreeMap<(u64, i64), Vec<&Answer<'_>>> = BTreeMap::new();
+    let mut seen = HashSet::new();
+    let is_well_within = |answer: &&Answer<'_>| {
+        let longest = Tolerance::DAY.seconds() + Tolerance::CLOCK_SLACK.seconds();
+        answer.ahead().is_some_and(|ahead| ahead > Tolerance::CLOCK_SLACK.seconds() && ahead <= longest)
+    };
+    let succeeded = key.answers().iter().filter(|answer| answer.entry.succeeded() && answer.window.limit > 0);
+    for answer in succeeded.filter(is_well_within) {
+        let Some(response) = answer.entry.exchange.response() else { continue };
+        if seen.insert((&response.headers, &response.body)) {
+            windows.entry((answer.window.limit, answer.window.reset)).or_default().push(answer);
+        }
+    }
+    windows
+}
+
+/// No window has more successes than its limit.
+pub(super) fn not_exceeded(_: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
+    for ((limit, reset), admitted) in windows(key) {
+        if admitted.len() as u64 > limit {
+            let found = format!("{} successes before the reset at {reset}", admitted.len());
+            let last = admitted[limit as usize].entry;
+            judgement.fail(&[last, admitted[0].entry], format!("at most {limit} in one window"), found);
+        }
+    }
+}
+
+/// Remaining is not the same after so many successes that nothing can have restored as many meanwhile: a counter that slides between two
+/// windows restores its limit within a minute.
+pub(super) fn remaining_falls(_: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
+    for ((limit, reset), admitted) in windows(key) {
+        let (first, last) = (admitted[0], admitted[admitted.len() - 1]);
+        let remaining = first.window.remaining;
+        let seconds = admitted.iter().filter_map(|answer| answer.entry.server_time()).map(|time| time.as_second());
+        let (Some(from), Some(to)) = (seconds.clone().min(), seconds.max()) else { continue };
+        let longest = u64::try_from(to - from).unwrap_or_default() + Tolerance::CLOCK_SLACK.unsigned().as_secs();
+        let restored = limit.saturating_mul(longest).div_ceil(Tolerance::MINUTE.unsigned().as_secs());
+        let is_constant = admitted.iter().all(|answer| answer.window.remaining == remaining) && remaining > 0;
+        if is_constant && to > from && admitted.len() >= MANY && admitted.len() as u64 > restored + 1 {
+            let found = format!("{remaining} after each of {} before the reset at {reset}", admitted.len());
+            judgement.fail(&[last.entry, first.entry], "a Remaining that falls with every successful request", found);
+        }
+    }
+}
+
+/// Each Limit is a figure of the plan that was named.
+pub(super) fn limit_figure(facts: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
+    let Some(plan) = facts.history.context.plan_limits else { return };
+    for answer in key.answers().iter().filter(|answer| answer.entry.succeeded()) {
+        let limit = answer.window.limit;
+        if ![plan.per_minute, plan.per_day].contains(&limit) {
+            let expected = format!("a Limit of {} or {}", plan.per_minute, plan.per_day);
+            judgement.fail(&[answer.entry], expected, format!("a success with a Limit of {limit}"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::catalogue::plan::PlanLimits;
+    use crate::facts::Facts;
+    use crate::history::History;
+    use crate::rules::{judge, rules};
+    use crate::trace::exchange::Outcome;
+    use crate::trace::knowledge::Extent;
+    use crate::trace_builder::TraceBuilder;
+
+    /// The requirements on limits that this breaks if it is a sample.
+    fn broken(builder: TraceBuilder) -> Vec<&'static str> {
+        let mut trace = builder.trace();
+        trace.context.extent = Extent::Sample;
+        let history = History::new(&trace);
+        let judgements = judge(&rules(), &Facts::new(&history));
+        let failed = judgements.into_iter().filter(|(_, judgement)| !judgement.failures.is_empty());
+        failed.map(|(id, _)| id).filter(|id| id.starts_with("headers.") || id.starts_with("quota.")).collect()
+    }
+
+    /// Successes with these figures, the given time apart, each with a number of its own.
+    fn successes(apart: i64, limit: u64, remaining: impl Iterator<Item = u64>) -> TraceBuilder {
+        remaining.enumerate().fold(TraceBuilder::new(), |builder, (number, remaining)| {
+            numbered(builder.list(200, remaining, limit), number).wait_millis(apart)
+        })
+    }
+
+    /// The last answer has this number.
+    fn numbered(builder: TraceBuilder, number: usize) -> TraceBuilder {
+        builder.change_last(|exchange| {
+            let Outcome::Response(response) = &mut exchange.outcome else { return };
+            response.headers.push(("x-request-id".to_owned(), number.to_string()));
+        })
+    }
+
+    #[test]
+    fn more_successes_than_a_window_admits_are_too_many() {
+        assert_eq!(broken(successes(100, 7, (0..7).rev())), [""; 0]);
+        assert_eq!(broken(successes(100, 7, (0..8).rev())), ["quota.not-exceeded"]);
+        let falls_too_slowly = |count: u64| successes(100, 7, (0..count).map(|number| 7 - number / 2));
+        assert_eq!(broken(falls_too_slowly(8)), ["quota.not-exceeded"]);
+    }
+
+    #[test]
+    fn copies_of_an_answer_count_once() {
+        let copies = (0..9).fold(TraceBuilder::new(), |builder, _| builder.list(200, 6, 7));
+        assert_eq!(broken(copies), [""; 0]);
+    }
+
+    #[test]
+    fn near_the_end_of_a_window_the_next_may_have_begun() {
+        let early = successes(1, 7, (0..7).rev());
+        let late = (0..7)
+            .fold(early.wait(58), |builder, number| numbered(builder.list(200, 6 - number, 7), 10 + number as usize));
+        assert_eq!(broken(late), [""; 0]);
+    }
+
+    #[test]
+    fn a_remaining_that_many_successes_leave_as_it_was_does_not_fall() {
+        assert_eq!(broken(successes(150, 60, std::iter::repeat_n(59, 10))), ["headers.remaining-falls"]);
+        assert_eq!(broken(successes(150, 60, std::iter::repeat_n(59, 9))), [""; 0], "too few");
+        assert_eq!(broken(successes(1_000, 60, std::iter::repeat_n(30, 50))), [""; 0], "one is restored each second");
+        assert_eq!(broken(successes(150, 60, (50..60).rev())), [""; 0], "it falls");
+    }
+
+    #[test]
+    fn a_limit_of_another_plan_is_not_that_of_the_plan_that_was_named() {
+        let named = |limit| {
+            let plan = PlanLimits { per_minute: 60, per_day: 1_000 };
+            broken(TraceBuilder::new().plan(Some(plan)).list(200, 5, limit))
+        };
+        assert_eq!(named(60), [""; 0]);
+        assert_eq!(named(1_000), [""; 0]);
+        assert_eq!(named(100), ["headers.limit-figure"]);
+    }
+}
