@@ -119,7 +119,7 @@ impl Session {
         let is_closing = Arc::new(AtomicBool::new(false));
         let log = Log { traffic: Arc::clone(&traffic), budget: Budget::default(), queue, lost: Arc::clone(&lost) };
         let mut conclusion = Conclusion::new(terms);
-        conclusion.recorded_at(&base_url);
+        conclusion.recorded_at(&base_url).unwrap_or_else(|_| unreachable!("the first address"));
         let mut judge = Judge {
             base_url,
             conclusion,

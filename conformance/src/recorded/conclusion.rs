@@ -15,6 +15,7 @@ use jiff::tz::TimeZone;
 
 use super::terms::Terms;
 use super::totals::Totals;
+use super::unusable::Unusable;
 use crate::options::Options;
 #[cfg(feature = "cli")]
 use crate::redaction::Redactor;
@@ -27,7 +28,7 @@ pub(crate) struct Conclusion {
     side: Option<Side>,
     pub(super) totals: Totals,
     notes: Vec<String>,
-    base_urls: Vec<String>,
+    base_url: Option<String>,
     /// What the clients know from the parts so far.
     memory: Memory,
     /// Of all parts: a server may repeat a key in a later one.
@@ -46,7 +47,7 @@ impl Conclusion {
             side,
             totals: Totals::default(),
             notes: Vec::new(),
-            base_urls: Vec::new(),
+            base_url: None,
             memory: Memory::default(),
             pseudonyms,
         }
@@ -94,9 +95,19 @@ impl Conclusion {
         self.notes.last().map(String::as_str)
     }
 
-    /// Notes the address of a recording.
-    pub(crate) fn recorded_at(&mut self, base_url: &str) {
-        self.base_urls.push(base_url.to_owned());
+    /// Takes the address of a recording.
+    ///
+    /// # Errors
+    ///
+    /// [`Unusable::Services`], if an earlier recording has another address: what one service does says nothing of another one.
+    pub(crate) fn recorded_at(&mut self, base_url: &str) -> Result<(), Unusable> {
+        match &self.base_url {
+            Some(other) if other != base_url => Err(Unusable::Services(other.clone(), base_url.to_owned())),
+            _ => {
+                self.base_url = Some(base_url.to_owned());
+                Ok(())
+            }
+        }
     }
 
     /// The redactor for every secret of the parts so far.
@@ -132,10 +143,7 @@ impl Conclusion {
 
     /// The report on all parts.
     pub(crate) fn report(mut self, rerun_command: String) -> Report {
-        let base_url = self.base_urls.first().cloned().unwrap_or_default();
-        if self.base_urls.iter().any(|other| *other != base_url) {
-            self.notes.push(format!("recordings of several addresses: {}", self.base_urls.join(", ")));
-        }
+        let base_url = self.base_url.take().unwrap_or_default();
         if self.totals.is_thinned() {
             self.notes
                 .push("the recording is long: the report contains only the exchanges that show a failure".to_owned());

@@ -3,6 +3,7 @@
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 
+use animal_store_rules::trace::Context;
 use animal_store_rules::trace::knowledge::Extent;
 use animal_store_rules::trace::recording::{self, Format, har, lines};
 
@@ -89,7 +90,18 @@ fn read_text(
             (summary.head, context)
         }
     };
-    parts.conclusion().recorded_at(&context.base_url);
+    parts.conclusion().recorded_at(&context.base_url)?;
+    if let Some(head) = &head
+        && !parts.are_all_there(head)?
+    {
+        let (taken, written) = (parts.taken(), head.exchanges.unwrap_or_default());
+        let note = format!(
+            "{name}: {taken} of the {written} recorded exchanges; judged as a sample, because the others are missing"
+        );
+        parts.conclusion().note(note);
+        parts.judge(&Context { extent: Extent::Sample, ..context });
+        return Ok(None);
+    }
     match head.filter(|head| head.extent == Extent::Run && !parts.is_divided()) {
         Some(head) => parts.run(&head, context, name).map(Some),
         None => {

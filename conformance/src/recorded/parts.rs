@@ -6,7 +6,7 @@ use animal_store_rules::catalogue::scope::Side;
 use animal_store_rules::trace::exchange::Exchange;
 use animal_store_rules::trace::json::{MAX_VALUES, count_values};
 use animal_store_rules::trace::knowledge::Extent;
-use animal_store_rules::trace::recording::{Head, har};
+use animal_store_rules::trace::recording::{Head, Unreadable, har};
 use animal_store_rules::trace::{Context, Trace};
 
 use super::conclusion::Conclusion;
@@ -36,6 +36,8 @@ pub(super) struct Parts<'c> {
     conclusion: &'c mut Conclusion,
     pending: Vec<Exchange>,
     bytes: usize,
+    /// How many exchanges were taken.
+    taken: usize,
     is_divided: bool,
     /// Whether another program recorded it.
     is_foreign: bool,
@@ -45,11 +47,36 @@ pub(super) struct Parts<'c> {
 
 impl<'c> Parts<'c> {
     pub(super) fn new(conclusion: &'c mut Conclusion) -> Parts<'c> {
-        Parts { conclusion, pending: Vec::new(), bytes: 0, is_divided: false, is_foreign: false, extent: None }
+        Parts {
+            conclusion,
+            pending: Vec::new(),
+            bytes: 0,
+            taken: 0,
+            is_divided: false,
+            is_foreign: false,
+            extent: None,
+        }
     }
 
     pub(super) fn conclusion(&mut self) -> &mut Conclusion {
         self.conclusion
+    }
+
+    /// Whether none of the exchanges is missing that the recording contained when it was written, as far as it says.
+    ///
+    /// # Errors
+    ///
+    /// There are more: the file was put together from several.
+    pub(super) fn are_all_there(&self, head: &Head) -> Result<bool, Unreadable> {
+        match head.exchanges {
+            Some(written) if self.taken > written => Err(Unreadable::Mixed { written, found: self.taken }),
+            written => Ok(written.is_none_or(|written| self.taken == written)),
+        }
+    }
+
+    /// How many exchanges were taken.
+    pub(super) fn taken(&self) -> usize {
+        self.taken
     }
 
     /// Whether a part was judged before the end.
@@ -76,6 +103,7 @@ impl<'c> Parts<'c> {
             }
             self.extent = Some(begins);
         }
+        self.taken += 1;
         self.bytes += weight(&exchange);
         self.pending.push(exchange);
         let is_much = match head.map(|head| head.extent) {

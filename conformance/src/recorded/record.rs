@@ -19,8 +19,8 @@ pub fn record(trace: &Trace, options: &Options, ended_early: Option<&str>, took:
 /// What a recording of a run says of itself, without a key.
 pub(crate) fn head(trace: &Trace, options: &Options, ended_early: Option<&str>, took: Option<Duration>) -> Head {
     let context = trace.context.clone();
-    let (trace, options) = without_secrets(&Trace { context, exchanges: Vec::new() }, options);
-    head_of(&trace, &options, ended_early, took)
+    let (without_exchanges, options) = without_secrets(&Trace { context, exchanges: Vec::new() }, options);
+    Head { exchanges: Some(trace.exchanges.len()), ..head_of(&without_exchanges, &options, ended_early, took) }
 }
 
 /// The same, of a trace and of options that contain pseudonyms.
@@ -28,5 +28,6 @@ fn head_of(trace: &Trace, options: &Options, ended_early: Option<&str>, took: Op
     let writer = Writer { name: env!("CARGO_PKG_NAME").to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() };
     let options = RunOptions::of(options, ended_early.map(str::to_owned), took);
     // Plain data: texts, numbers and lists.
-    Head { options: serde_json::to_value(options).unwrap_or_default(), ..Head::of(&trace.context, writer) }
+    let options = serde_json::to_value(options).unwrap_or_default();
+    Head { options, exchanges: Some(trace.exchanges.len()), ..Head::of(&trace.context, writer) }
 }

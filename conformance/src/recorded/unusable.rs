@@ -18,6 +18,9 @@ pub enum Unusable {
     /// What was asked for is not judged of this side.
     #[error("no requirement of the side `{0}` is selected by --only and --skip\n  Choose another side with --side.")]
     NothingSelected(&'static str),
+    /// The recordings are of several services.
+    #[error("the recordings are of {0} and of {1}\n  Judge each of the two by itself.")]
+    Services(String, String),
     /// There is nothing to judge.
     #[error("{0}: no request to an Animal Store was recorded{1}")]
     Nothing(String, String),

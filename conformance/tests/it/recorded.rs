@@ -75,6 +75,42 @@ async fn a_report_that_was_changed_does_not_verify() {
     assert!(verification.differences[0].starts_with("/requirements/service.complete-answer/status: \"fail\""));
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_trace_that_lacks_lines_is_incomplete_and_one_with_lines_of_another_is_refused() {
+    let (_, trace) = run(Nature::default()).await;
+    let folder = tempfile::tempdir().expect("a folder");
+    let judged = |text: String| judge(&[written(folder.path(), "run.jsonl", &text)], &Terms::default());
+    let lines: Vec<&str> = trace.lines().collect();
+    let without = |missing: std::ops::Range<usize>| {
+        let kept = lines.iter().enumerate().filter(|(at, _)| !missing.contains(at));
+        kept.map(|(_, line)| format!("{line}\n")).collect::<String>()
+    };
+    for missing in [lines.len() - 60..lines.len(), 1..30, 40..41] {
+        let count = lines.len() - 1 - missing.len();
+        let report = judged(without(missing)).expect("a report");
+        let notes = report.notes.join("\n");
+        assert!(notes.contains(&format!("{count} of the {} recorded exchanges", lines.len() - 1)), "{notes}");
+        assert_eq!(report.verdict, Verdict::Incomplete);
+    }
+    let refused = |text: String| judged(text).expect_err("several recordings").to_string();
+    assert!(refused(trace.repeat(2)).contains("a second recording begins here"));
+    assert!(refused(format!("{trace}{}\n", lines[7])).contains("lines of another one are among them"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn recordings_of_two_services_are_not_judged_together() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let archive = |name: &str, host: &str| {
+        let text = SESSION.replace("STATUS", "sold").replace("api.example.com", host);
+        written(folder.path(), name, &text)
+    };
+    let [one, same, other] = [("one.har", "a.example"), ("same.har", "a.example"), ("other.har", "b.example")]
+        .map(|(name, host)| archive(name, host));
+    judge(&[one.clone(), same], &Terms::default()).expect("one service");
+    let error = judge(&[one, other], &Terms::default()).expect_err("two services").to_string();
+    assert!(error.contains("https://a.example/v1 and of https://b.example/v1"), "{error}");
+}
+
 /// An archive as a browser writes one: a sign-in page, then requests with a key.
 const SESSION: &str = r#"{"log": {"version": "1.2", "creator": {"name": "WebInspector"}, "entries": [
 {"startedDateTime": "2026-06-01T12:00:00.000Z", "time": 20, "request": {"method": "GET", "url": "https://shop.example.com/"},

@@ -24,6 +24,9 @@ pub struct Head {
     pub catalogue: String,
     /// How much of what was sent it contains.
     pub extent: Extent,
+    /// How many exchanges it contains, where that was known when this was written. With fewer, some were lost since.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exchanges: Option<usize>,
     /// The base URL, without a trailing slash.
     pub base_url: String,
     /// Further addresses of the same service.
@@ -71,6 +74,7 @@ impl Head {
             writer,
             catalogue: catalogue().digest().to_owned(),
             extent: context.extent,
+            exchanges: None,
             base_url: context.base_url.clone(),
             replicas: context.replicas.clone(),
             keys: context.keys.iter().map(|key| key.reveal().to_owned()).collect(),

@@ -192,6 +192,10 @@ pub fn read<E: From<Unreadable>>(
             continue;
         }
         let wrong = |problem: String| Unreadable::Text { line: at, column: 1, problem };
+        if line.starts_with(br#"{"format":"#) {
+            let problem = "a second recording begins here\n  Give each recording in a file of its own.";
+            return Err(wrong(problem.to_owned()).into());
+        }
         let read: Line = serde_json::from_slice(&line).map_err(|error| Unreadable::json(&error, at))?;
         number += 1;
         each(&head, exchange(number, read).map_err(wrong)?)?;

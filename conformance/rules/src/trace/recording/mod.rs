@@ -45,6 +45,17 @@ pub enum Unreadable {
     /// A format of another version.
     #[error("the format `{0}` is not known here: this program reads `{FORMAT}`\n  Record the traffic again.")]
     Version(String),
+    /// The recording has more exchanges than were written to it.
+    #[error(
+        "{found} exchanges, although the recording was written with {written}: lines of another one are among them\n  Give each \
+         recording in a file of its own."
+    )]
+    Mixed {
+        /// How many were written.
+        written: usize,
+        /// How many there are.
+        found: usize,
+    },
     /// The archive has requests to several services.
     #[error("the archive has requests to {0} and to {1}\n  Choose one of them: --base-url {0}")]
     Services(String, String),
