@@ -6,6 +6,7 @@
 pub(crate) mod bare;
 pub(crate) mod bare_proxy;
 mod disk;
+mod judging;
 mod load;
 mod machine;
 mod message;
@@ -80,6 +81,8 @@ enum Part {
     Create,
     /// The judge's functional verdict on the embedded server
     Verdict,
+    /// Recorded traffic, the time of an exchange in longer recordings
+    Judging,
 }
 
 /// What the rows share.
@@ -129,6 +132,10 @@ fn measure(session: &Session, options: &Options) -> anyhow::Result<Vec<table::Ro
     if wants(Part::Verdict) {
         eprintln!("timing the judge …");
         times.push(verdict::verdict_row()?);
+    }
+    if wants(Part::Judging) {
+        eprintln!("judging recordings …");
+        times.extend(judging::judging_rows(session)?);
     }
     if options.fresh_clone {
         times.push(verdict::fresh_clone_row(session)?);

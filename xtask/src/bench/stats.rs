@@ -1,7 +1,5 @@
 //! Medians and ranges of a few noisy rounds.
 
-use std::fmt;
-
 /// The middle and the range of several measurements.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Summary {
@@ -39,7 +37,7 @@ impl Summary {
 pub(crate) enum Bound {
     /// This much or more.
     AtLeast(f64),
-    /// Less than this many seconds.
+    /// Less than this much.
     Below(f64),
     /// The figure is reported for its own sake.
     None,
@@ -54,14 +52,13 @@ impl Bound {
             Bound::None => true,
         }
     }
-}
 
-impl fmt::Display for Bound {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    /// The bound in words, its number written by `show`.
+    pub(crate) fn show(self, show: impl Fn(f64) -> String) -> String {
         match self {
-            Bound::AtLeast(least) => write!(f, "≥ {least:.2}"),
-            Bound::Below(limit) => write!(f, "< {limit} s"),
-            Bound::None => f.write_str("none"),
+            Bound::AtLeast(least) => format!("≥ {}", show(least)),
+            Bound::Below(limit) => format!("< {}", show(limit)),
+            Bound::None => "none".to_owned(),
         }
     }
 }

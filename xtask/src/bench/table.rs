@@ -53,7 +53,8 @@ impl Row {
             _ => "MISSES",
         };
         let figure = self.figure.show(|figure| self.unit.show(figure));
-        [self.what.clone(), subject, yardstick, figure, self.bound.to_string(), verdict.to_owned()]
+        let bound = self.bound.show(|figure| self.unit.show(figure));
+        [self.what.clone(), subject, yardstick, figure, bound, verdict.to_owned()]
     }
 }
 

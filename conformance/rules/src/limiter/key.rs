@@ -56,6 +56,7 @@ pub struct KeyLimits<'h> {
     pub(super) history: &'h History<'h>,
     pub(super) index: usize,
     answers: Vec<Answer<'h>>,
+    refused: usize,
     pub(super) plan_limits: OnceCell<Option<PlanLimits>>,
     pub(super) far_windows: OnceCell<HashSet<(u64, i64)>>,
     pub(super) windows: OnceCell<Vec<Vec<Answer<'h>>>>,
@@ -73,16 +74,17 @@ pub struct KeyLimits<'h> {
 }
 
 impl<'h> KeyLimits<'h> {
-    pub(super) fn new(history: &'h History<'h>, index: usize) -> KeyLimits<'h> {
-        let of_operations = history
-            .entries
-            .iter()
-            .filter(|entry| entry.key() == Some(index) && entry.operation != Operation::Elsewhere);
-        let answers = of_operations.filter_map(|entry| Some(Answer { entry, window: entry.rate.as_ref()?.window()? }));
+    /// The facts about the key with this index, with which these requests came.
+    pub(super) fn new(history: &'h History<'h>, index: usize, entries: &[&'h Entry<'h>]) -> KeyLimits<'h> {
+        let of_operations = entries.iter().copied().filter(|entry| entry.operation != Operation::Elsewhere);
+        let answers =
+            of_operations.clone().filter_map(|entry| Some(Answer { entry, window: entry.rate.as_ref()?.window()? }));
+        let refused = of_operations.clone().filter(|entry| entry.is_limited()).count();
         KeyLimits {
             history,
             index,
             answers: answers.collect(),
+            refused,
             plan_limits: OnceCell::new(),
             far_windows: OnceCell::new(),
             windows: OnceCell::new(),
@@ -115,10 +117,7 @@ impl<'h> KeyLimits<'h> {
     /// How many requests of operations were refused for the rate, whatever headers say about it.
     #[must_use]
     pub fn refused(&self) -> usize {
-        let is_refused = |entry: &&Entry<'_>| {
-            entry.key() == Some(self.index) && entry.operation != Operation::Elsewhere && entry.is_limited()
-        };
-        self.history.entries.iter().filter(is_refused).count()
+        self.refused
     }
 
     /// Each answer with the next one.

@@ -46,8 +46,14 @@ impl<'h> Limiter<'h> {
     /// The facts that a history shows.
     #[must_use]
     pub fn new(history: &'h History<'h>) -> Limiter<'h> {
+        let mut by_key = vec![Vec::new(); history.context.keys.len()];
+        for entry in &history.entries {
+            if let Some(of_key) = entry.key().and_then(|key| by_key.get_mut(key)) {
+                of_key.push(entry);
+            }
+        }
         Limiter {
-            keys: (0..history.context.keys.len()).map(|key| KeyLimits::new(history, key)).collect(),
+            keys: by_key.iter().enumerate().map(|(key, entries)| KeyLimits::new(history, key, entries)).collect(),
             anonymous: Anonymous::new(history),
         }
     }

@@ -60,8 +60,13 @@ fn judge_by_key(rules: &[Rule], facts: &Facts<'_>) -> BTreeMap<&'static str, Jud
         return judge_part(rules, facts);
     }
     let mut judgements = BTreeMap::new();
-    for sent in by_key.into_values() {
-        let part = Part::of(history.context, history.context.extent, sent);
+    let mut context = history.context.clone();
+    for (key, sent) in by_key {
+        context.keys = match key.and_then(|key| history.context.keys.get(key)) {
+            Some(key) => vec![key.clone()],
+            None => history.context.keys.clone(),
+        };
+        let part = Part::of(&context, context.extent, sent);
         let history = History::new(&part.trace);
         for (id, judgement) in judge_part(rules, &Facts::new(&history)) {
             merge(judgements.entry(id).or_default(), part.numbered(judgement));

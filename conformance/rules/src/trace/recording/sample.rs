@@ -107,10 +107,10 @@ pub fn trace(mut context: Context, mut exchanges: Vec<Exchange>, pseudonyms: &mu
         exchanges.sort_by_key(|exchange| exchange.sent_at);
     }
     pseudonyms.learn(&exchanges, &context.base_url);
-    let mut valid: Vec<String> = Vec::new();
+    let (mut valid, mut is_valid) = (Vec::new(), HashSet::new());
     for exchange in exchanges.iter().filter(|exchange| is_served(exchange)) {
         let pseudonym = token(&exchange.request).and_then(|key| pseudonyms.known(key));
-        valid.extend(pseudonym.filter(|pseudonym| !valid.iter().any(|key| key == pseudonym)).map(str::to_owned));
+        valid.extend(pseudonym.filter(|pseudonym| is_valid.insert((*pseudonym).to_owned())).map(str::to_owned));
     }
     find_misplaced(&mut exchanges, pseudonyms);
     exchanges.retain(|exchange| !is_outside(&exchange.request) || exchange.known.misplaced_key.is_some());
@@ -121,7 +121,7 @@ pub fn trace(mut context: Context, mut exchanges: Vec<Exchange>, pseudonyms: &mu
         exchange.number = at + 1;
         let is_known = match &exchange.request.authorization {
             None => shows_keys,
-            Some(value) => shown_key(value, pseudonyms).is_some_and(|key| valid.iter().any(|known| known == key)),
+            Some(value) => shown_key(value, pseudonyms).is_some_and(|key| is_valid.contains(key)),
         };
         if !is_known {
             exchange.known.withheld.insert(Fact::Credential);
