@@ -168,6 +168,7 @@ impl Conclusion {
             requests: self.totals.exchanges,
             requests_with_key: self.totals.with_key,
             refused: self.totals.refused,
+            answerers: self.totals.answerers.clone(),
             created: self.totals.created,
             first: self.totals.first,
             last: self.totals.last,

@@ -9,6 +9,8 @@ use animal_store_rules::verdict::findings::kind;
 use animal_store_rules::verdict::{RequirementVerdict, Status};
 use jiff::Timestamp;
 
+use crate::report::Answerers;
+
 /// This many bytes of exchanges are kept for the report; of larger recordings, only those that show a failure.
 const MAX_KEPT: usize = 16 * 1024 * 1024;
 
@@ -33,6 +35,8 @@ pub(super) struct Totals {
     pub(super) with_key: usize,
     /// How many of those were refused with 429.
     pub(super) refused: usize,
+    /// Who answered them.
+    pub(super) answerers: Answerers,
     /// How many animals were created.
     pub(super) created: usize,
     /// When the first was sent.
@@ -70,6 +74,7 @@ impl Totals {
             let comes_with_key = !credential_of(&exchange, &context).is_invalid();
             self.with_key += usize::from(comes_with_key);
             self.refused += usize::from(comes_with_key && exchange.status() == Some(429));
+            self.answerers.count(&exchange);
             self.created += usize::from(exchange.request.method == "POST" && exchange.status() == Some(201));
             self.first = Some(self.first.map_or(exchange.sent_at, |first| first.min(exchange.sent_at)));
             self.last = Some(self.last.map_or(exchange.received_at, |last| last.max(exchange.received_at)));

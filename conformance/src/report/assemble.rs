@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
+use super::answerers::Answerers;
 use super::findings::at_most;
 use super::fleet;
 use super::identity::{CatalogueVersion, Implementation};
@@ -88,6 +89,7 @@ fn assemble_with(
         requests: trace.exchanges.len(),
         requests_with_key: trace.exchanges.iter().filter(|exchange| presentation.comes_with_key(exchange)).count(),
         refused: trace.exchanges.iter().filter(|exchange| presentation.is_refusal(exchange)).count(),
+        answerers: Answerers::of(&trace.exchanges).renamed(|name| presentation.text(name)),
         created,
         duration_ms: u64::try_from(duration).unwrap_or_default(),
         unfinished: trace.context.unfinished.iter().map(|part| part.to_string()).collect(),
@@ -140,6 +142,8 @@ pub(crate) struct Recording {
     pub requests_with_key: usize,
     /// How many of those were refused with 429.
     pub refused: usize,
+    /// Who answered them.
+    pub answerers: Answerers,
     /// How many animals were created.
     pub created: usize,
     /// When the first was sent.
@@ -171,6 +175,7 @@ pub(crate) fn assemble_recorded(
     report.requests = recording.requests;
     report.requests_with_key = recording.requests_with_key;
     report.refused = recording.refused;
+    report.answerers = recording.answerers.renamed(|name| presentation.text(name));
     report.created = recording.created;
     report.rerun_command = recording.rerun_command;
     for requirement in &mut report.requirements {

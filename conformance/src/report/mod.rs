@@ -39,6 +39,7 @@ pub mod sarif;
 #[doc(hidden)]
 pub mod text;
 
+mod answerers;
 mod assemble;
 mod counts;
 mod curl;
@@ -57,6 +58,7 @@ mod summary;
 
 pub(crate) mod shell;
 
+pub use answerers::{Answerers, Intermediary};
 pub(crate) use assemble::{Recording, Remarks, assemble, assemble_recorded};
 pub use identity::{CatalogueVersion, Digest, Implementation, UnusableDigest};
 #[cfg(feature = "cli")]

@@ -4,6 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::answerers::Answerers;
 use super::identity::{CatalogueVersion, Implementation};
 use super::key_alias::KeyAlias;
 use super::recorded_exchange::RecordedExchange;
@@ -64,6 +65,9 @@ pub struct Report {
     /// How many requests with a key were refused with 429.
     #[serde(default)]
     pub refused: usize,
+    /// Who answered them. Reports that were written before this was counted say that nobody did.
+    #[serde(default)]
+    pub answerers: Answerers,
     /// How many animals were created.
     pub created: usize,
     /// How long the run took, with what it waited for, in milliseconds.
