@@ -170,6 +170,14 @@ impl TraceBuilder {
         self
     }
 
+    /// Gives the last answer a `Date` that is off by this many seconds.
+    pub(crate) fn dated(mut self, seconds: i64) -> TraceBuilder {
+        let date = self.now - ANSWERED_IN + SignedDuration::from_secs(seconds);
+        let text = httpdate::fmt_http_date(std::time::SystemTime::from(date));
+        self.last().headers.retain(|(name, _)| name != "date");
+        self.header("date", &text)
+    }
+
     /// Takes the `Date` from the last answer.
     pub(crate) fn dateless(mut self) -> TraceBuilder {
         self.last().headers.retain(|(name, _)| name != "date");

@@ -39,7 +39,13 @@ impl Clock {
     /// once. Waits that are begun at the same time pass at the same time. Clones share the time.
     #[must_use]
     pub fn stepping() -> Clock {
-        Clock(Some(Stepping { since: Timestamp::now(), started: Instant::now(), passed: Arc::default() }))
+        Clock::stepping_from(Timestamp::now())
+    }
+
+    /// The same, which starts at another time.
+    #[must_use]
+    pub fn stepping_from(since: Timestamp) -> Clock {
+        Clock(Some(Stepping { since, started: Instant::now(), passed: Arc::default() }))
     }
 
     /// The time of day.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 
 use animal_store_rules::tolerance::Tolerance;
 use animal_store_rules::trace::exchange::Exchange;
@@ -65,7 +65,18 @@ pub fn room(window: Window) -> usize {
     usize::try_from(window.remaining.max(1)).unwrap_or(usize::MAX)
 }
 
-/// Reads a 429: wait as long as `Retry-After` says, by the reading that rules judge it by; else until the reset; else a moment at first,
+/// Whether a response asks its client to come again later: a 429, or the 403 with `Retry-After` of a second limit in front of the service.
+#[must_use]
+pub fn asks_to_wait(exchange: &Exchange) -> bool {
+    let names_a_time = || exchange.response().is_some_and(|response| retry_after::read(response).is_ok());
+    match exchange.status() {
+        Some(429) => true,
+        Some(403) => names_a_time(),
+        _ => false,
+    }
+}
+
+/// Reads a refusal: wait as long as `Retry-After` says, by the reading that rules judge it by; else until the reset; else a moment at first,
 /// and then a whole minute, after which any window of a minute is over.
 #[must_use]
 pub fn after_refusal(exchange: &Exchange, attempt: u32, jitter: f64) -> Advice {
@@ -81,14 +92,29 @@ pub fn after_refusal(exchange: &Exchange, attempt: u32, jitter: f64) -> Advice {
 #[must_use]
 pub fn announced(refused: &Exchange) -> Option<Duration> {
     let response = refused.response()?;
-    let asked_for = retry_after::read(response).ok().map(|retry_after| retry_after.wait(refused.answered_at()));
+    let asked_for = retry_after::read(response).ok().map(|retry_after| retry_after.wait(answered_at(refused)));
     let reset = || Some(until(rate_limit::read(response).reset.integer()?, refused));
     asked_for.or_else(reset).map(bounded)
 }
 
 /// How long after an answer a Unix time comes, by the server's clock.
 fn until(time: i64, exchange: &Exchange) -> SignedDuration {
-    SignedDuration::from_secs(time.saturating_sub(exchange.answered_at().as_second()))
+    SignedDuration::from_secs(time.saturating_sub(answered_at(exchange).as_second()))
+}
+
+/// When a response went out, by the clock that its times are read by: its `Date`, unless only the judge's own clock puts the end of the
+/// window within the next minute. Then a gateway wrote `Date`.
+#[must_use]
+pub fn answered_at(exchange: &Exchange) -> Timestamp {
+    let dated = exchange.answered_at();
+    let is_near = |reset: i64, now: Timestamp| {
+        let slack = Tolerance::CLOCK_SLACK.seconds();
+        (-slack..=Tolerance::LONGEST_MINUTE.seconds()).contains(&reset.saturating_sub(now.as_second()))
+    };
+    match exchange.response().and_then(|response| rate_limit::read(response).reset.integer()) {
+        Some(reset) if is_near(reset, exchange.received_at) && !is_near(reset, dated) => exchange.received_at,
+        _ => dated,
+    }
 }
 
 /// A time to wait for, which can be added to without overflow.

@@ -8,7 +8,6 @@ use animal_store_lab::faults::faults;
 use animal_store_rules::catalogue::{Level, Party, catalogue};
 
 use crate::support::check_table;
-use crate::variants::UNJUDGED;
 
 /// For every requirement, how many saboteurs of the matrix it catches.
 fn caught(matrix: &str) -> BTreeMap<String, usize> {
@@ -27,7 +26,7 @@ fn figures(matrix: &str) -> String {
          | lawful choices, one at a time | {} | none is accused, also strictly |\n\n\
          | requirement | level | saboteurs that target it | saboteurs that it catches |\n|---|---|---|---|\n",
         faults.len(),
-        choices().iter().filter(|choice| choice.maker != Maker::Reference).count() - UNJUDGED.len(),
+        choices().iter().filter(|choice| choice.maker != Maker::Reference).count(),
     );
     for requirement in catalogue().of(Party::Server).filter(|requirement| requirement.level != Level::Open) {
         let id = requirement.id.as_str();

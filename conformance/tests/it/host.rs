@@ -29,10 +29,15 @@ pub(crate) struct Host {
 impl Host {
     /// Serves a variation that never bans unless it says so: a fault may make the judge ask on, and when that brings a ban is a
     /// matter of chance.
-    pub(crate) async fn start(plan: Plan, mut variation: Variation) -> Host {
+    pub(crate) async fn start(plan: Plan, variation: Variation) -> Host {
+        Host::start_with(plan, variation, Clock::stepping()).await
+    }
+
+    /// The same, beside a judge that goes by this clock.
+    pub(crate) async fn start_with(plan: Plan, mut variation: Variation, clock: Clock) -> Host {
         variation.setting.ban.get_or_insert(BanPolicy { after: 0, seconds: 0 });
         let start_at = variation.setting.start_at.unwrap_or(START_AT);
-        Host::start_at(plan, variation, Clock::stepping(), start_at).await
+        Host::start_at(plan, variation, clock, start_at).await
     }
 
     /// Serves a variation on a Unix socket. Its clock starts at a time and passes as the judge's does.

@@ -2,6 +2,7 @@
 //! first seeds; `cargo xtask lab` judges many more.
 
 use animal_store_conformance::Judge;
+use animal_store_conformance::http::clock::Clock;
 use animal_store_lab::choices::{ANONYMOUS, Build, Choice, Drawn, LIMITS, Maker, choices, lawful};
 use animal_store_reference::Plan;
 use animal_store_rules::catalogue::scope::Profile;
@@ -10,7 +11,7 @@ use animal_store_rules::trace::keys::ApiKey;
 use animal_store_rules::verdict::{Status, Verdict};
 use libtest_mimic::Trial;
 
-use crate::host::Host;
+use crate::host::{Host, START_AT};
 use crate::support::few_refusals;
 use crate::trials::{Outcome, Table, block_on, plain};
 use crate::{broken, options};
@@ -25,12 +26,12 @@ const BANNED: [u64; 1] = [2];
 /// Circumstances in which others use up the key, or get it banned: no judge can foresee the refusals that they cause.
 const SHARED: [&str; 2] = ["headers.remaining-falls", "quota.ban/meanwhile"];
 
+/// Where `Date` is by another clock, that of the judge has to be the server's.
+const DATED_BY_ANOTHER: &str = "headers.reset-time/date";
+
 /// Choices about limits that show something only together.
 const TOGETHER: [[&str; 2]; 2] =
     [["headers.window.sliding-log", "quota.ban.two-minutes"], ["headers.window.sliding-log", "quota.ban.five-minutes"]];
-
-/// What intermediaries do to responses, and the judge does not know yet.
-pub(crate) const UNJUDGED: [&str; 1] = ["headers.reset-time.date-of-a-gateway"];
 
 /// Some lawful choices of a server, on a plan.
 struct Variant {
@@ -53,7 +54,7 @@ pub(crate) fn trials() -> Vec<Trial> {
             )
         }
     };
-    let differs = |choice: &Choice| choice.maker != Maker::Reference && !UNJUDGED.contains(&choice.name().as_str());
+    let differs = |choice: &Choice| choice.maker != Maker::Reference;
     let free = choices().into_iter().filter(differs).map(alone(Plan::Free));
     let of_limits = || LIMITS.iter().chain(ANONYMOUS).copied().filter(differs);
     let pro = of_limits().map(alone(Plan::Pro));
@@ -106,7 +107,10 @@ fn every_choice_belongs_to_a_requirement_and_every_open_one_has_two() {
 /// Judges a variant strictly; what is wrong with the verdict, if anything.
 async fn accused(variant: &Variant) -> Option<String> {
     let Variant { plan, may_be_banned, has_two_keys, ref choices } = *variant;
-    let host = Host::start(plan, Build::new(choices).finish()).await;
+    let is_dated_by_another = choices.iter().any(|choice| choice.axis() == DATED_BY_ANOTHER);
+    let clock =
+        if is_dated_by_another { Clock::stepping_from(START_AT.parse().expect("a time")) } else { Clock::stepping() };
+    let host = Host::start_with(plan, Build::new(choices).finish(), clock).await;
     let mut options = options(&host.base_url, Profile::Full);
     options.api_key = ApiKey::new(&host.key).expect("a usable key");
     options.quota_key = has_two_keys.then(|| ApiKey::new(&host.quota_key).expect("a usable key"));

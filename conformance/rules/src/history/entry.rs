@@ -26,7 +26,7 @@ pub struct Entry<'t> {
     /// The rate-limit headers of the response, when there is one.
     pub rate: Option<RateHeaders>,
     /// The server's time when it answered: its `Date`.
-    date: Option<Timestamp>,
+    pub(super) date: Option<Timestamp>,
 }
 
 /// What is made of the bodies of responses.

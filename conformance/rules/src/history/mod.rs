@@ -14,6 +14,7 @@ use crate::trace::{Context, Trace};
 
 pub(crate) mod bans;
 mod changes;
+mod clock;
 mod entry;
 mod sightings;
 
@@ -93,6 +94,7 @@ impl<'t> History<'t> {
     /// Puts entries together.
     #[must_use]
     pub fn of(context: &'t Context, mut entries: Vec<Entry<'t>>) -> History<'t> {
+        clock::settle(&mut entries);
         let mut creations = Vec::new();
         for (index, entry) in entries.iter().enumerate() {
             let Operation::Create(body) = &entry.operation else { continue };

@@ -107,7 +107,7 @@ impl Session<'_> {
         match self.trace.context.plan_limits {
             Some(plan_limits) => window.limit == plan_limits.per_minute,
             None => {
-                let left = window.reset.saturating_sub(last.answered_at().as_second());
+                let left = window.reset.saturating_sub(pacing::answered_at(last).as_second());
                 window.limit < MAY_BE_A_DAY || left <= Tolerance::LONGEST_MINUTE.duration().as_secs()
             }
         }

@@ -14,8 +14,8 @@ use crate::{ConnectionNumber, Delivery, Layer, Request, Response, ServerState};
 /// How many requests a balancer lets pass on one connection.
 const MOST_ON_A_CONNECTION: u32 = 5;
 
-/// By how many seconds the clock of a gateway is ahead.
-const AHEAD: i64 = 120;
+/// By how many seconds the clock of a gateway is off.
+const OFF: i64 = 120;
 
 /// The requests of each connection that have passed.
 #[derive(Default)]
@@ -47,6 +47,14 @@ fn compress(_: &Request, response: &mut Response, _: &ServerState) {
         response.body = compressed;
         response.set("content-encoding", "gzip");
     }
+}
+
+/// A gateway writes `Date` by a clock that is this many seconds ahead.
+fn date_off_by(b: &mut Build, seconds: i64) {
+    b.between(Layer::default().after(move |_, response, server| {
+        let date = u64::try_from(server.now() + seconds).unwrap_or_default();
+        response.headers.insert("date", http_date(date));
+    }));
 }
 
 /// A gateway answers one request in the server's place, which never sees it.
@@ -115,11 +123,13 @@ pub(super) const CHOICES: &[Choice] = &[
         "date-of-a-gateway",
         "Date is two minutes ahead of the clock of X-RateLimit-Reset.",
         "a gateway that writes Date by a clock of its own",
-        |b| {
-            b.between(Layer::default().after(|_, response, server| {
-                let date = u64::try_from(server.now() + AHEAD).unwrap_or_default();
-                response.headers.insert("date", http_date(date));
-            }));
-        },
+        |b| date_off_by(b, OFF),
+    ),
+    between(
+        "headers.reset-time/date",
+        "date-of-a-slow-gateway",
+        "Date is two minutes behind the clock of X-RateLimit-Reset.",
+        "a gateway that writes Date by a clock of its own",
+        |b| date_off_by(b, -OFF),
     ),
 ];

@@ -1,0 +1,99 @@
+//! The server's clock. `Date` shows it, unless something between server and client wrote `Date` by a clock of its own.
+
+use super::Entry;
+use crate::tolerance::Tolerance;
+use crate::trace::knowledge::Fact;
+
+/// When a window ends, seen from its response.
+#[derive(Debug)]
+struct End {
+    /// The seconds from the `Date` to the Reset.
+    by_date: i64,
+    /// The same from the time at which the response was received.
+    by_own_clock: i64,
+    /// How many seconds the response took.
+    took: i64,
+}
+
+impl End {
+    /// By how many seconds the `Date` is ahead.
+    fn ahead(&self) -> i64 {
+        self.by_own_clock - self.by_date
+    }
+}
+
+/// Takes the clock of the recorder for the server's, where that clock explains every Reset and `Date` does not. A clock goes as fast as others
+/// do: where some dates are older than others, responses were repeated by a cache.
+pub(super) fn settle(entries: &mut [Entry<'_>]) {
+    let ends: Vec<End> = entries.iter().filter(|entry| entry.succeeded()).filter_map(end).collect();
+    let explains = |clock: fn(&End) -> i64, longest: Tolerance| {
+        let slack = Tolerance::CLOCK_SLACK.seconds();
+        ends.iter().all(|end| (-end.took - 1 - slack..=longest.seconds() + slack).contains(&clock(end)))
+    };
+    let is_foreign = [Tolerance::MINUTE, Tolerance::DAY]
+        .into_iter()
+        .any(|longest| explains(|end| end.by_own_clock, longest) && !explains(|end| end.by_date, longest));
+    let slack = Tolerance::CLOCK_SLACK.seconds() + ends.iter().map(|end| end.took).max().unwrap_or_default();
+    let ahead = || ends.iter().map(End::ahead);
+    let is_steady = ahead().max().zip(ahead().min()).is_some_and(|(most, least)| most - least <= slack);
+    if is_foreign && is_steady {
+        for entry in entries.iter_mut().filter(|entry| entry.date.is_some()) {
+            // A `Date` is in whole seconds.
+            entry.date = jiff::Timestamp::from_second(entry.exchange.received_at.as_second()).ok();
+        }
+    }
+}
+
+fn end(entry: &Entry<'_>) -> Option<End> {
+    let reset = entry.rate.as_ref()?.reset.integer()?;
+    let (date, exchange) = (entry.date?, entry.exchange);
+    let is_timed = !exchange.known.withheld.contains(Fact::Times);
+    is_timed.then(|| End {
+        by_date: reset.saturating_sub(date.as_second()),
+        by_own_clock: reset.saturating_sub(exchange.received_at.as_second()),
+        took: exchange.received_at.duration_since(exchange.sent_at).as_secs(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::History;
+    use crate::trace_builder::TraceBuilder;
+
+    /// Lists in a minute, with a `Date` and a Reset that are this many seconds off.
+    fn off_by(date: i64, reset: i64) -> TraceBuilder {
+        [1, 20, 38].into_iter().enumerate().fold(TraceBuilder::new().window(60 + reset), |builder, (at, pause)| {
+            builder.wait(pause).list(200, 59 - at as u64, 60).dated(date)
+        })
+    }
+
+    fn has_own_clock(builder: TraceBuilder) -> bool {
+        let trace = builder.trace();
+        let shown =
+            |exchange: &crate::trace::exchange::Exchange| exchange.response().and_then(|response| response.date());
+        History::new(&trace).entries.iter().any(|entry| entry.server_time() != shown(entry.exchange))
+    }
+
+    #[test]
+    fn the_date_of_a_gateway_is_not_the_clock_of_the_server() {
+        for date in [5, 120, -120, 7_200, -7_200] {
+            assert!(has_own_clock(off_by(date, 0)), "{date}");
+            assert_eq!(off_by(date, 0).failures_of("headers.reset-time"), [[0; 0]; 0], "{date}");
+        }
+    }
+
+    #[test]
+    fn a_server_whose_clock_is_off_is_taken_at_its_date() {
+        for off in [0, 5, 120, -120, 7_200] {
+            assert!(!has_own_clock(off_by(off, off)), "{off}");
+        }
+    }
+
+    #[test]
+    fn a_reset_that_no_clock_explains_stays_wrong() {
+        for (date, reset) in [(0, -120), (0, 120), (120, -200), (0, 3_600_000)] {
+            assert!(!has_own_clock(off_by(date, reset)), "{date} {reset}");
+        }
+        assert!(!off_by(0, -120).failures_of("headers.reset-time").is_empty());
+    }
+}
