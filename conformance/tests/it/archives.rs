@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::ops::Range;
 use std::path::Path;
 
-use animal_store_conformance::recorded::{Terms, judge};
+use animal_store_conformance::recorded::{Terms, Unusable, judge};
 use animal_store_conformance::report::har;
 use animal_store_lab::Variation;
 use animal_store_lab::choices::{Build, Drawn, lawful};
@@ -16,6 +17,7 @@ use animal_store_rules::trace::knowledge::Extent;
 use animal_store_rules::trace::recording::{Head, Writer, lines};
 use libtest_mimic::Trial;
 use serde_json::Value;
+use tempfile::TempDir;
 
 use crate::broken;
 use crate::host::Host;
@@ -65,33 +67,71 @@ async fn row(fault: &Fault) -> Outcome {
 /// A lawful server of a seed, or the plain reference of 0.
 async fn nobody_is_accused(seed: u64) -> Outcome {
     let choices = if seed == 0 { Vec::new() } else { lawful(seed, Drawn::ChoicesAndCircumstances) };
-    let accused: Vec<_> =
-        caught(Build::new(&choices).finish()).await.into_iter().filter(|(_, broken)| !broken.is_empty()).collect();
+    let recorded = Recorded::of(Build::new(&choices).finish()).await;
+    let whole = LEFT_OUT.map(|(what, leave_out)| (what.to_owned(), recorded.broken(0..recorded.count(), leave_out)));
+    let parts = recorded.parts().map(|part| (format!("{part:?}"), recorded.broken(part, |_| {})));
+    let accused: Vec<_> = whole.into_iter().chain(parts).filter(|(_, broken)| !broken.is_empty()).collect();
     if accused.is_empty() { Ok(String::new()) } else { Err(format!("{accused:#?}")) }
 }
 
 /// What is broken in a session with a server, by what its archive lacks.
-async fn caught(mut variation: Variation) -> Vec<(&'static str, Vec<String>)> {
-    variation.setting.stock = variation.setting.stock.max(STOCK);
-    let host = Host::start(Plan::Free, variation).await;
-    let exchanges = session(&host).await;
-    let folder = tempfile::tempdir().expect("a folder");
-    let archive = archive(folder.path(), &host, &exchanges);
-    let judged = LEFT_OUT.map(|(what, leave_out)| {
-        let mut archive = archive.clone();
-        archive["log"]["entries"].as_array_mut().expect("entries").iter_mut().for_each(leave_out);
-        let path = folder.path().join("session.har");
+async fn caught(variation: Variation) -> Vec<(&'static str, Vec<String>)> {
+    let recorded = Recorded::of(variation).await;
+    LEFT_OUT.map(|(what, leave_out)| (what, recorded.broken(0..recorded.count(), leave_out))).into()
+}
+
+/// The archive of a session with a server.
+struct Recorded {
+    host: Host,
+    folder: TempDir,
+    archive: Value,
+}
+
+impl Recorded {
+    async fn of(mut variation: Variation) -> Recorded {
+        variation.setting.stock = variation.setting.stock.max(STOCK);
+        let host = Host::start(Plan::Free, variation).await;
+        let exchanges = session(&host).await;
+        let folder = tempfile::tempdir().expect("a folder");
+        let archive = archive(folder.path(), &host, &exchanges);
+        Recorded { host, folder, archive }
+    }
+
+    /// How many entries the archive has.
+    fn count(&self) -> usize {
+        self.archive["log"]["entries"].as_array().expect("entries").len()
+    }
+
+    /// Beginnings, ends and middles of the session, cut at places that have nothing to do with what was sent.
+    fn parts(&self) -> impl Iterator<Item = Range<usize>> {
+        let count = self.count();
+        (1..count).step_by(7).flat_map(move |at| [0..at, at..count, at..(at + 20).min(count)])
+    }
+
+    /// What is broken in a part of it, of which something is left out.
+    fn broken(&self, part: Range<usize>, leave_out: LeaveOut) -> Vec<String> {
+        let mut archive = self.archive.clone();
+        let entries = archive["log"]["entries"].as_array_mut().expect("entries");
+        *entries = entries.drain(part).collect();
+        entries.iter_mut().for_each(leave_out);
+        let path = self.folder.path().join("session.har");
         std::fs::write(&path, archive.to_string()).expect("a writable folder");
         let terms = Terms {
-            base_url: Some(host.base_url.clone()),
+            base_url: Some(self.host.base_url.clone()),
             plan: "free".parse().ok(),
             strict: Some(true),
             ..Terms::default()
         };
-        let report = judge(&[path], &terms).expect("a report");
-        (what, broken(&report).into_iter().map(|line| line.split(':').next().unwrap_or_default().to_owned()).collect())
-    });
-    judged.into()
+        match judge(&[path], &terms) {
+            Ok(report) => {
+                let id = |line: String| line.split(':').next().unwrap_or_default().to_owned();
+                broken(&report).into_iter().map(id).collect()
+            }
+            // No request of the part was sent to the service, or none of it shows anything that is judged.
+            Err(Unusable::Nothing(..) | Unusable::NothingSelected(_)) => Vec::new(),
+            Err(error) => panic!("{error}"),
+        }
+    }
 }
 
 /// The archive of a session, as the judge writes one of traffic that is not its own.

@@ -173,11 +173,18 @@ impl Response {
         self.headers.iter().find(|(field, _)| field == name).map(|(_, value)| value.as_str())
     }
 
-    /// The media type without parameters, in lower case.
+    /// The media type without parameters, in lower case; where several fields name different ones, all of them: `text/html and text/plain`.
     #[must_use]
     pub fn media_type(&self) -> Option<String> {
-        let value = self.header("content-type")?;
-        Some(value.split(';').next().unwrap_or(value).trim().to_ascii_lowercase())
+        let types = self.values("content-type");
+        let types = types.map(|value| value.split(';').next().unwrap_or(value).trim().to_ascii_lowercase());
+        let mut named: Vec<String> = Vec::new();
+        types.for_each(|media_type| {
+            if !named.contains(&media_type) {
+                named.push(media_type);
+            }
+        });
+        (!named.is_empty()).then(|| named.join(" and "))
     }
 
     /// The content coding that the body is labelled with, unless that says that there is none.

@@ -47,8 +47,8 @@ impl Session<'_> {
         self.asking = place.min(self.trace.context.keys.len() - 1);
     }
 
-    /// Sends a request with the key in turn: if the window is exhausted, waits for its reset first, and after a 429 waits as announced
-    /// and retries.
+    /// Sends a request with the key in turn: if the window is exhausted, waits for its reset first, and after a refusal waits as
+    /// announced and retries.
     ///
     /// # Errors
     ///
@@ -63,10 +63,11 @@ impl Session<'_> {
             let is_promised = self.promised(&key) > FEW;
             let exchange = self.send(request.clone()).await?.clone();
             // If it is refused again, and the limit is not exhausted, others may be admitted.
-            if exchange.status() != Some(429) || is_skipped {
+            if !pacing::asks_to_wait(&exchange) || is_skipped {
                 return Ok(&self.trace.exchanges[exchange.number - 1]);
             }
-            is_skipped = is_promised;
+            // Whatever else answers 403 answers it again.
+            is_skipped = is_promised || exchange.status() == Some(403);
             if attempt == ATTEMPTS {
                 break;
             }
@@ -100,7 +101,7 @@ impl Session<'_> {
             let rest = requests.split_off(self.at_once(requests.len()).clamp(1, requests.len()));
             let sent = self.send_all(std::mem::replace(&mut requests, rest)).await?;
             let exchanges = sent.iter().map(|place| &self.trace.exchanges[*place]);
-            let refused: Vec<Exchange> = exchanges.filter(|sent| sent.status() == Some(429)).cloned().collect();
+            let refused: Vec<Exchange> = exchanges.filter(|sent| pacing::asks_to_wait(sent)).cloned().collect();
             answered.extend(sent);
             if !refused.is_empty() {
                 let jitter = self.random.f64();
@@ -199,7 +200,7 @@ impl Session<'_> {
         let Some(last) = self.last_answer_to(key).filter(|last| last.status() != Some(429)) else { return 0 };
         let window = last.response().and_then(|response| rate_limit::read(response).window());
         let since = self.now().duration_since(last.received_at).as_secs();
-        let is_running = |window: &Window| window.reset > last.answered_at().as_second() + since + 1;
+        let is_running = |window: &Window| window.reset > pacing::answered_at(last).as_second() + since + 1;
         let is_minute = |window: &Window| match self.trace.context.plan_limits {
             Some(plan_limits) => window.limit == plan_limits.per_minute,
             None => window.limit < MAY_BE_A_DAY,

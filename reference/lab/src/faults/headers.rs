@@ -85,6 +85,17 @@ fn absent() -> Vec<Fault> {
             201,
             fields,
         ),
+        reporting(
+            "only-on-429",
+            "Only a 429 has rate-limit headers.",
+            all,
+            "a limiter that says something when it refuses",
+            |response, _| {
+                if response.status != 429 {
+                    fields.iter().for_each(|field| response.remove(field));
+                }
+            },
+        ),
         without(
             "no-limit-on-404",
             "A 404 has no X-RateLimit-Limit.",

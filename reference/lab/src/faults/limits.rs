@@ -91,6 +91,24 @@ fn early() -> Vec<Fault> {
                 response
             })
         }),
+        fault(
+            "secondary-limit",
+            "More than five requests in a second are answered with 403 and Retry-After.",
+            &["list.success"],
+            "a second limit in front of the service, which has a status of its own",
+        )
+        .before(|request, server| {
+            server.key_of(request)?;
+            is_sixth(server).then(|| {
+                let mut response = Response::new(403);
+                response.refuse(403);
+                response.set("retry-after", 1);
+                response.set("x-ratelimit-limit", 60);
+                response.set(REMAINING, 40);
+                response.set(RESET, server.now().div_euclid(MINUTE) * MINUTE + MINUTE);
+                response
+            })
+        }),
         refusing(
             "fetches-at-times",
             "Fetches are answered with 429 from the 10th to the 20th second of every minute.",

@@ -63,6 +63,17 @@ pub(super) fn faults() -> Vec<Fault> {
             }
         }),
         fault(
+            "two-labels",
+            "Successful responses are labelled application/json and text/plain.",
+            &["service.json"],
+            "a framework and a proxy that both add a label",
+        )
+        .after(|_, response, _| {
+            if matches!(response.status, 200 | 201) {
+                response.add("content-type", "text/plain");
+            }
+        }),
+        fault(
             "no-label-on-get",
             "A fetched animal has no Content-Type.",
             &["service.json"],

@@ -80,7 +80,6 @@ mod tests {
     use crate::facts::Facts;
     use crate::history::History;
     use crate::rules::{judge, rules};
-    use crate::trace::exchange::Outcome;
     use crate::trace::knowledge::Extent;
     use crate::trace_builder::TraceBuilder;
 
@@ -97,15 +96,7 @@ mod tests {
     /// Successes with these figures, the given time apart, each with a number of its own.
     fn successes(apart: i64, limit: u64, remaining: impl Iterator<Item = u64>) -> TraceBuilder {
         remaining.enumerate().fold(TraceBuilder::new(), |builder, (number, remaining)| {
-            numbered(builder.list(200, remaining, limit), number).wait_millis(apart)
-        })
-    }
-
-    /// The last answer has this number.
-    fn numbered(builder: TraceBuilder, number: usize) -> TraceBuilder {
-        builder.change_last(|exchange| {
-            let Outcome::Response(response) = &mut exchange.outcome else { return };
-            response.headers.push(("x-request-id".to_owned(), number.to_string()));
+            builder.list(200, remaining, limit).header("x-request-id", &number.to_string()).wait_millis(apart)
         })
     }
 
@@ -126,8 +117,9 @@ mod tests {
     #[test]
     fn near_the_end_of_a_window_the_next_may_have_begun() {
         let early = successes(1, 7, (0..7).rev());
-        let late = (0..7)
-            .fold(early.wait(58), |builder, number| numbered(builder.list(200, 6 - number, 7), 10 + number as usize));
+        let late = (0..7).fold(early.wait(58), |builder, number| {
+            builder.list(200, 6 - number, 7).header("x-request-id", &format!("late {number}"))
+        });
         assert_eq!(broken(late), [""; 0]);
     }
 

@@ -107,6 +107,19 @@ mod tests {
     }
 
     #[test]
+    fn two_labels_of_one_media_type_are_one_and_two_of_others_are_none() {
+        let labelled = |second: &str| {
+            let label = ("content-type".to_owned(), second.to_owned());
+            TraceBuilder::new().list(200, 9, 10).header("content-type", "application/json").change_last(|exchange| {
+                let Outcome::Response(response) = &mut exchange.outcome else { return };
+                response.headers.push(label);
+            })
+        };
+        assert_eq!(labelled("application/json; charset=utf-8").failing(json), NONE);
+        assert_eq!(labelled("text/plain").failing(json), [[1]]);
+    }
+
+    #[test]
     fn a_connection_that_is_closed_for_a_malformed_request_is_no_failure() {
         let malformed = failed(FailureKind::Closed, Answerer::Service).change_last(|exchange| {
             exchange.request.headers.push(("authorization".to_owned(), "Bearer another".to_owned()));

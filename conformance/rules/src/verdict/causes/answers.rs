@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::{Broken, Cause};
 use crate::history::Entry;
 use crate::request::{CreateBody, Operation};
+use crate::trace::exchange::{FailureKind, Outcome};
 use crate::trace::rate_limit::Field;
 
 /// As many answers as make a habit.
@@ -71,6 +72,49 @@ pub(super) fn limited_with_another_status(broken: &Broken<'_, '_>) -> Option<Cau
     Cause::shown_by("another-status-for-429", sentence, explained, refused)
 }
 
+/// Requests are refused with 403 and a time to wait, although some remain.
+pub(super) fn secondary_limit(broken: &Broken<'_, '_>) -> Option<Cause> {
+    let is_refused = |entry: &Entry<'_>| {
+        let is_spent = entry.rate.as_ref().is_some_and(|rate| rate.remaining.integer() == Some(0));
+        entry.key().is_some() && entry.status() == Some(403) && entry.wait_asked_for().is_some() && !is_spent
+    };
+    let refused: Vec<&Entry<'_>> = broken.entries().iter().filter(|entry| is_refused(entry)).collect();
+    let explained = broken.explained_by(&[""], is_refused);
+    let sentence = format!(
+        "answers 403 with Retry-After {} although requests remain: a second limit in front of the service? Over a limit, the \
+         specification knows 429 only",
+        if refused.len() == 1 { "once".to_owned() } else { format!("{} times", refused.len()) }
+    );
+    Cause::shown_by("secondary-limit", sentence, explained, refused)
+}
+
+/// Connections end without a response where nothing remains.
+pub(super) fn dropped_over_the_limit(broken: &Broken<'_, '_>) -> Option<Cause> {
+    let keyed: Vec<&Entry<'_>> = broken.entries().iter().filter(|entry| entry.key().is_some()).collect();
+    let remaining = |entry: &Entry<'_>| entry.rate.as_ref().and_then(|rate| rate.remaining.integer());
+    let mut left = None;
+    let mut dropped: Vec<&Entry<'_>> = Vec::new();
+    for entry in keyed {
+        let is_dropped = matches!(&entry.exchange.outcome,
+            Outcome::Failed(failure) if matches!(failure.kind, FailureKind::Closed | FailureKind::Broken));
+        if is_dropped && left == Some(0) {
+            dropped.push(entry);
+        }
+        left = remaining(entry).or(left);
+    }
+    let numbers: BTreeSet<usize> = dropped.iter().map(|entry| entry.exchange.number).collect();
+    let explained = broken.explained_by(&[""], |entry| numbers.contains(&entry.exchange.number));
+    let sentence = format!(
+        "{} without a response once nothing remained, where 429 is due: does the server drop connections over the limit?",
+        if dropped.len() == 1 {
+            "a connection ended".to_owned()
+        } else {
+            format!("{} connections ended", dropped.len())
+        }
+    );
+    Cause::shown_by("dropped-over-the-limit", sentence, explained, dropped)
+}
+
 /// All answers of a kind come without any of the three rate-limit headers.
 pub(super) fn without_headers(broken: &Broken<'_, '_>) -> Option<Cause> {
     let answers: Vec<&Entry<'_>> = broken
@@ -115,7 +159,7 @@ pub(super) fn without_headers(broken: &Broken<'_, '_>) -> Option<Cause> {
 #[cfg(test)]
 mod tests {
     use super::super::tests::{ids, shown};
-    use crate::trace::exchange::Request;
+    use crate::trace::exchange::{Failure, FailureKind, Outcome, Request};
     use crate::trace_builder::TraceBuilder;
 
     #[test]
@@ -133,6 +177,32 @@ mod tests {
             assert!(!ids(failing(few)).contains(&"every-answer-fails"), "{few:?}");
         }
         assert!(ids(failing(&[502; 4])).contains(&"every-answer-fails"));
+    }
+
+    #[test]
+    fn a_403_that_asks_to_wait_is_a_second_limit_and_others_are_not() {
+        let forbidden = |retry_after: Option<&str>, remaining| {
+            let builder = TraceBuilder::new().list(200, 10, 60).list(403, remaining, 60);
+            match retry_after {
+                Some(seconds) => ids(builder.header("retry-after", seconds)),
+                None => ids(builder),
+            }
+        };
+        assert!(forbidden(Some("1"), 9).contains(&"secondary-limit"));
+        assert!(!forbidden(Some("1"), 0).contains(&"secondary-limit"));
+        assert!(!forbidden(Some("soon"), 9).contains(&"secondary-limit"));
+        assert!(!forbidden(None, 9).contains(&"secondary-limit"));
+    }
+
+    #[test]
+    fn connections_that_end_with_nothing_remaining_are_dropped_for_the_limit() {
+        let dropped_after = |remaining| {
+            let builder = TraceBuilder::new().list(200, remaining, 60).list(200, 9, 60).change_last(|exchange| {
+                exchange.outcome = Outcome::Failed(Failure { kind: FailureKind::Closed, detail: String::new() });
+            });
+            ids(builder).contains(&"dropped-over-the-limit")
+        };
+        assert!(dropped_after(0) && !dropped_after(1));
     }
 
     #[test]

@@ -1,7 +1,10 @@
-//! Several catalogues where there should be one: replicas that do not show what was created at another one.
+//! What is wrong with the catalogue of animals: several where there should be one, a creation that breaks it, ids that are rounded.
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Broken, Cause};
 use crate::fleet::Fleet;
+use crate::history::{Animal, Entry};
 
 /// What several catalogues break.
 const BROKEN_BY_IT: [&str; 8] = [
@@ -31,10 +34,102 @@ pub(super) fn of_replicas(broken: &Broken<'_, '_>) -> Option<Cause> {
     Cause::shown_by("catalogue-per-replica", sentence, explained, shown.into_iter().flat_map(|f| broken.entries_of(f)))
 }
 
+/// Ids that no 64-bit float can represent are shown as the nearest one that it can.
+pub(super) fn rounded_ids(broken: &Broken<'_, '_>) -> Option<Cause> {
+    let ids = |entry: &Entry<'_>| entry.animals().into_iter().filter_map(Animal::id).collect::<Vec<i64>>();
+    let created: BTreeSet<i64> = broken.facts.history.creates().flat_map(|(entry, _)| ids(entry)).collect();
+    let nearest = |id: i64| (id as f64) as i64;
+    let rounded: BTreeMap<i64, i64> = created
+        .iter()
+        .map(|id| (nearest(*id), *id))
+        .filter(|(nearest, id)| nearest != id && !created.contains(nearest))
+        .collect();
+    let shown = |entry: &Entry<'_>| ids(entry).into_iter().find_map(|id| rounded.get_key_value(&id));
+    let showing: Vec<&Entry<'_>> = broken.entries().iter().filter(|entry| shown(entry).is_some()).collect();
+    let (rounded, exact) = shown(showing.first()?)?;
+    let explained = broken.explained_by(&["get.", "list.", "pet."], |entry| shown(entry).is_some());
+    let sentence = format!("shows the id {rounded} where {exact} was created: do ids pass through a 64-bit float?");
+    Cause::shown_by("rounded-ids", sentence, explained, showing)
+}
+
+/// The fewest lists that show that a creation broke all of them.
+const MANY: usize = 3;
+
+/// Every list failed from some creation on, and none before it.
+pub(super) fn broken_by_a_creation(broken: &Broken<'_, '_>) -> Option<Cause> {
+    let lists: Vec<&Entry<'_>> = broken.facts.history.lists().map(|(entry, _)| entry).collect();
+    let owed: Vec<&Entry<'_>> =
+        lists.into_iter().filter(|entry| entry.key().is_some() && !entry.is_limited()).collect();
+    let fails = |entry: &&Entry<'_>| {
+        let is_unreadable = entry.succeeded() && !matches!(entry.json, Some(Ok(_)));
+        is_unreadable || entry.status().is_none_or(|status| status >= 500)
+    };
+    let first = owed.iter().position(fails)?;
+    let (before, since) = owed.split_at(first);
+    let creations: Vec<&Entry<'_>> = broken.facts.history.creates().map(|(entry, _)| entry).collect();
+    let creation = creations.iter().rev().find(|creation| creation.precedes(since[0]))?;
+    let is_between = before.last()?.precedes(creation);
+    if since.len() < MANY || !since.iter().all(fails) || !is_between {
+        return None;
+    }
+    let numbers: Vec<usize> = since.iter().map(|entry| entry.exchange.number).collect();
+    let explained = broken.explained_by(&["list.", "service."], |entry| numbers.contains(&entry.exchange.number));
+    let sentence = format!(
+        "every list since {} failed, and none before it: does what it created break lists?",
+        described(creation)
+    );
+    Cause::shown_by(
+        "broken-by-a-creation",
+        sentence,
+        explained,
+        std::iter::once(*creation).chain(since.iter().copied()),
+    )
+}
+
+/// A creation by its number and what it sent.
+fn described(creation: &Entry<'_>) -> String {
+    const MAX: usize = 60;
+    let sent = creation.exchange.request.body.as_ref().map(|body| String::from_utf8_lossy(&body.bytes).into_owned());
+    let sent = sent.unwrap_or_default();
+    let beginning = &sent[..sent.floor_char_boundary(MAX)];
+    let end = if beginning.len() < sent.len() { "…" } else { "" };
+    format!("POST #{} ({beginning}{end})", creation.exchange.number)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::tests::shown;
+    use super::super::tests::{ids, shown};
+    use crate::trace::exchange::Request;
     use crate::trace_builder::TraceBuilder;
+
+    #[test]
+    fn an_id_that_is_shown_rounded_is_named() {
+        let list_of = |id: i64| {
+            let body = format!(r#"[{{"id":{id},"name":"Rex 1","categoryId":1,"status":"sold"}}]"#);
+            let request = Request::new("GET", "/pets").query("limit=100");
+            let created = TraceBuilder::new().create(9_007_199_254_740_993).wait(6);
+            shown(created.ask(request, 200, body).with_rate_limit(8, 10))
+        };
+        let rounded = list_of(9_007_199_254_740_992);
+        assert!(rounded.iter().any(|(sentence, _)| sentence.contains("pass through a 64-bit float")), "{rounded:?}");
+        assert!(list_of(9_007_199_254_740_993).is_empty());
+    }
+
+    #[test]
+    fn a_creation_after_which_every_list_fails_is_named() {
+        let lists = |builder: TraceBuilder, statuses: &[u16]| {
+            statuses.iter().fold(builder, |builder, status| builder.list(*status, 9, 10))
+        };
+        let broken = |before: &[u16], since: &[u16]| {
+            ids(lists(lists(TraceBuilder::new(), before).create(7), since)).contains(&"broken-by-a-creation")
+        };
+        assert!(broken(&[200], &[500; 3]));
+        assert!(!broken(&[200], &[500; 2]), "two may be chance");
+        assert!(!broken(&[200], &[500, 500, 200, 500]), "one list works again");
+        assert!(!broken(&[500], &[500; 3]), "lists failed before");
+        let causes = shown(lists(lists(TraceBuilder::new(), &[200]).create(7), &[500; 3]));
+        assert!(causes.iter().any(|(sentence, _)| sentence.contains("since POST #2 ({\"categoryId\":1")), "{causes:?}");
+    }
 
     #[test]
     fn a_replica_that_shows_nothing_of_the_others_is_a_cause() {

@@ -27,7 +27,10 @@ pub(in crate::verdict) const BROKEN_BY_IT: [&str; 7] = [
 /// The Remaining of a key interleaves several series, each of which falls.
 pub(super) fn several(broken: &Broken<'_, '_>) -> Option<Cause> {
     let explained = broken.explained(&BROKEN_BY_IT, |_| true);
-    if explained.is_empty() || of_replicas(broken).is_some() {
+    let is_something_else = || {
+        [of_replicas, super::restored::bucket, super::restored::given_back].iter().any(|find| find(broken).is_some())
+    };
+    if explained.is_empty() || is_something_else() {
         return None;
     }
     broken.facts.limiter.keys().iter().find_map(|key| {
@@ -38,11 +41,19 @@ pub(super) fn several(broken: &Broken<'_, '_>) -> Option<Cause> {
         let answers = in_order(key);
         let disorder: Vec<[&Answer<'_>; 2]> =
             answers.windows(2).map(|pair| [&pair[0], &pair[1]]).filter(|pair| is_disorder(*pair)).collect();
-        let sentence = if is_per_operation(&answers, &disorder) {
-            "Remaining interleaves several falling series, one for each operation: one counter per route?".to_owned()
-        } else {
-            let count = series(&answers).filter(|_| disorder.len() >= SEVERAL && is_by_chance(&disorder))?;
-            format!("Remaining interleaves {count} falling series: one counter per process?")
+        let groups: [(&str, &str, fn(&Answer<'_>) -> String); 3] = [
+            ("method", "method", |answer| answer.entry.exchange.request.method.clone()),
+            ("operation", "route", |answer| answer.entry.operation.name().to_owned()),
+            ("URL", "URL", |answer| answer.entry.exchange.request.target()),
+        ];
+        let sentence = match groups.into_iter().find(|(.., of)| is_in_order_each(&answers, &disorder, *of)) {
+            Some((each, counted, _)) => {
+                format!("Remaining interleaves several falling series, one for each {each}: one counter per {counted}?")
+            }
+            None => {
+                let count = series(&answers).filter(|_| disorder.len() >= SEVERAL && is_by_chance(&disorder))?;
+                format!("Remaining interleaves {count} falling series: one counter per process?")
+            }
         };
         let shown = disorder.iter().take(2).flatten().map(|answer| answer.entry);
         Cause::shown_by("several-counters", sentence, explained.clone(), shown)
@@ -68,7 +79,7 @@ pub(super) fn of_replicas(broken: &Broken<'_, '_>) -> Option<Cause> {
 }
 
 /// The successes of a key, each complete before the next was sent.
-fn in_order<'h>(key: &KeyLimits<'h>) -> Vec<Answer<'h>> {
+pub(super) fn in_order<'h>(key: &KeyLimits<'h>) -> Vec<Answer<'h>> {
     let mut answers: Vec<Answer<'h>> = Vec::new();
     for answer in key.answers().iter().filter(|answer| answer.entry.succeeded()) {
         if answers.last().is_none_or(|last| last.precedes(answer)) {
@@ -92,16 +103,20 @@ fn is_by_chance(disorder: &[[&Answer<'_>; 2]]) -> bool {
     varies || rises >= 2
 }
 
-/// Whether each operation has a series of its own, and only together they are out of order.
-fn is_per_operation(answers: &[Answer<'_>], disorder: &[[&Answer<'_>; 2]]) -> bool {
+/// Whether each group of answers has a series of its own, and only together they are out of order.
+fn is_in_order_each(
+    answers: &[Answer<'_>],
+    disorder: &[[&Answer<'_>; 2]],
+    group: impl Fn(&Answer<'_>) -> String,
+) -> bool {
     let rises = disorder.iter().filter(|[before, after]| after.window.remaining > before.window.remaining).count();
-    let mut operations: BTreeMap<&str, Vec<&Answer<'_>>> = BTreeMap::new();
+    let mut groups: BTreeMap<String, Vec<&Answer<'_>>> = BTreeMap::new();
     for answer in answers {
-        operations.entry(answer.entry.operation.name()).or_default().push(answer);
+        groups.entry(group(answer)).or_default().push(answer);
     }
     let is_in_order = |of_one: &Vec<&Answer<'_>>| of_one.windows(2).all(|pair| !is_disorder([pair[0], pair[1]]));
-    let long = operations.values().filter(|of_one| of_one.len() >= SEVERAL).count();
-    rises >= 2 && long >= 2 && operations.values().all(is_in_order)
+    let long = groups.values().filter(|of_one| of_one.len() >= SEVERAL).count();
+    rises >= 2 && long >= 2 && groups.values().all(is_in_order)
 }
 
 /// How many series run at once, if nearly every answer belongs to one: each falls by single steps within one window.
@@ -158,6 +173,22 @@ mod tests {
         let routes = (0..4).fold(TraceBuilder::new(), |builder, at| orders(builder.list(200, 40 - at, 60), 59 - at));
         let causes = shown(routes);
         assert!(causes[0].0.ends_with("one counter per route?"), "{causes:?}");
+    }
+
+    #[test]
+    fn a_series_for_each_method_or_url_is_a_counter_of_its_own() {
+        let methods = (0..4).fold(TraceBuilder::new(), |builder, at| {
+            let created = builder.list(200, 40 - 2 * at, 60).create(at as i64).with_rate_limit(59 - at, 60);
+            orders(created, 39 - 2 * at)
+        });
+        assert!(shown(methods)[0].0.ends_with("one counter per method?"));
+        let list_of = |builder: TraceBuilder, status: &str, remaining| {
+            let request = Request::new("GET", "/pets").query(format!("status={status}"));
+            builder.ask(request, 200, "[]".to_owned()).with_rate_limit(remaining, 60)
+        };
+        let urls = (0..4)
+            .fold(TraceBuilder::new(), |builder, at| list_of(list_of(builder, "sold", 40 - at), "pending", 59 - at));
+        assert!(shown(urls)[0].0.ends_with("one counter per URL?"));
     }
 
     #[test]

@@ -7,6 +7,7 @@ mod answers;
 mod cache;
 mod catalogues;
 mod counters;
+mod restored;
 mod units;
 
 use crate::facts::Facts;
@@ -46,9 +47,15 @@ pub fn causes(facts: &Facts<'_>, verdicts: &[RequirementVerdict]) -> Vec<Cause> 
         answers::limiter_first,
         answers::another_refusal,
         answers::limited_with_another_status,
+        answers::secondary_limit,
+        answers::dropped_over_the_limit,
+        catalogues::broken_by_a_creation,
+        catalogues::rounded_ids,
         answers::without_headers,
         // Several counters repeat figures as a cache does, and a cache makes no series that fall; so they come first of equals.
         counters::of_replicas,
+        restored::bucket,
+        restored::given_back,
         counters::several,
         cache::repeats_answers,
         catalogues::of_replicas,

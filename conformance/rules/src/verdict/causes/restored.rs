@@ -1,0 +1,130 @@
+//! What is restored to a key before its window ends: by a bucket that fills up, or after requests that failed.
+
+use super::counters::{BROKEN_BY_IT, in_order};
+use super::{Broken, Cause};
+use crate::limiter::Answer;
+use crate::tolerance::Tolerance;
+
+/// As many steps as make a habit.
+const SEVERAL: usize = 3;
+
+/// By how many requests a bucket may seem to be off: a part of a request, and one that is reported before it is counted.
+const OFF: f64 = 1.6;
+
+/// The Remaining of a key rises by the limit of a minute in each minute, evenly, until it is full.
+pub(super) fn bucket(broken: &Broken<'_, '_>) -> Option<Cause> {
+    let explained = broken.explained(&BROKEN_BY_IT, |_| true);
+    if explained.is_empty() {
+        return None;
+    }
+    broken.facts.limiter.keys().iter().find_map(|key| {
+        let answers = in_order(key);
+        let limit = answers.first()?.window.limit;
+        let seconds = Tolerance::MINUTE.seconds() as f64 / limit as f64;
+        let mut restoring: Vec<&Answer<'_>> = Vec::new();
+        for pair in answers.windows(2) {
+            let [before, after] = [&pair[0], &pair[1]];
+            let (least, most) = (time_between(before, after), time_around(before, after));
+            let restored = after.window.remaining as f64 - before.window.remaining as f64 + 1.0;
+            let others = broken.facts.history.sent_between(before.entry, after.entry).saturating_sub(1) as f64;
+            let is_full = after.window.remaining as f64 + OFF + others >= limit as f64;
+            let is_even = (least / seconds - OFF - others..=most / seconds + OFF).contains(&restored);
+            if after.window.limit != limit || !is_even && !is_full {
+                return None;
+            }
+            if !is_full && restored >= 2.0 && least / seconds >= 2.0 {
+                restoring.extend([before, after]);
+            }
+        }
+        let (count, unit) = if seconds >= 1.0 { (1.0, seconds) } else { (1.0 / seconds, 1.0) };
+        let sentence = format!(
+            "Remaining rises by {count:.0} every {}: a token bucket? A window has an end, at which everything is restored at once",
+            if unit < 1.5 { "second".to_owned() } else { format!("{unit:.0} seconds") }
+        );
+        let shown = restoring.iter().map(|answer| answer.entry);
+        (restoring.len() >= 2 * SEVERAL).then(|| Cause::shown_by("token-bucket", sentence, explained.clone(), shown))?
+    })
+}
+
+/// The seconds from one response to the next request.
+fn time_between(before: &Answer<'_>, after: &Answer<'_>) -> f64 {
+    after.entry.exchange.sent_at.duration_since(before.entry.exchange.received_at).as_secs_f64()
+}
+
+/// The seconds from one request to the next response.
+fn time_around(before: &Answer<'_>, after: &Answer<'_>) -> f64 {
+    after.entry.exchange.received_at.duration_since(before.entry.exchange.sent_at).as_secs_f64()
+}
+
+/// The Remaining of a key rises only where a request has failed.
+pub(super) fn given_back(broken: &Broken<'_, '_>) -> Option<Cause> {
+    let explained = broken.explained(&BROKEN_BY_IT, |_| true);
+    if explained.is_empty() {
+        return None;
+    }
+    broken.facts.limiter.keys().iter().find_map(|key| {
+        let end = |answer: &Answer<'_>| answer.window.reset - Tolerance::CLOCK_SLACK.seconds();
+        let rises: Vec<&[Answer<'_>]> = key
+            .answers()
+            .windows(2)
+            .filter(|pair| {
+                let is_over = pair[1].entry.answered_at().as_second() >= end(&pair[0]);
+                pair[0].window.limit == pair[1].window.limit
+                    && pair[1].window.remaining > pair[0].window.remaining
+                    && !is_over
+            })
+            .collect();
+        let has_failed = |answer: &Answer<'_>| !answer.entry.succeeded() && !answer.entry.is_limited();
+        let is_given_back = rises.len() >= SEVERAL && rises.iter().all(|pair| has_failed(&pair[0]));
+        let sentence = "Remaining rises after failed requests: are they counted, and given back once they have failed?";
+        let shown = rises.iter().copied().flatten().map(|answer| answer.entry);
+        is_given_back.then(|| Cause::shown_by("given-back", sentence, explained.clone(), shown))?
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::ids;
+    use crate::trace_builder::TraceBuilder;
+
+    /// Requests after pauses of so many seconds, answered from a bucket of 60 that gains one each second.
+    fn bucket(pauses: &[i64]) -> TraceBuilder {
+        let mut left = 60;
+        pauses.iter().fold(TraceBuilder::new(), |builder, pause| {
+            left = (left + pause).min(60) - 1;
+            builder.wait(*pause).list(200, left as u64, 60).window(61 - left)
+        })
+    }
+
+    #[test]
+    fn what_is_restored_evenly_is_a_token_bucket_and_not_several_counters() {
+        let mut pauses = vec![0; 30];
+        pauses.extend([5, 0, 0, 7, 0, 4, 0, 0, 3, 0, 0, 0]);
+        let found = ids(bucket(&pauses));
+        assert!(found.contains(&"token-bucket") && !found.contains(&"several-counters"), "{found:?}");
+        assert!(!ids(bucket(&[0; 40])).contains(&"token-bucket"), "no pause");
+        let windows = pauses.iter().enumerate().fold(TraceBuilder::new(), |builder, (at, pause)| {
+            builder.wait(*pause).list(200, if at % 7 == 0 { 50 } else { 59 - at as u64 }, 60)
+        });
+        assert!(!ids(windows).contains(&"token-bucket"), "nothing is restored evenly");
+    }
+
+    #[test]
+    fn a_remaining_that_rises_after_failures_only_gives_them_back() {
+        let refunded = |fails: &[u16]| {
+            let mut left = 60;
+            fails.iter().fold(TraceBuilder::new(), |builder, status| {
+                left -= 1;
+                let failed = builder.refused_create(*status).with_rate_limit(left, 60);
+                if *status == 400 {
+                    left += 1;
+                }
+                let listed = failed.list(200, left, 60);
+                left -= 1;
+                listed
+            })
+        };
+        assert!(ids(refunded(&[400; 4])).contains(&"given-back"));
+        assert!(!ids(refunded(&[201; 4])).contains(&"given-back"));
+    }
+}
