@@ -120,4 +120,7 @@ fn describe(conclusion: &mut Conclusion, summary: &har::Summary, name: &str) {
         summary.left_out.iter().map(|(reason, count)| format!("{count} {}", reason.as_str())).collect();
     let left_out: usize = summary.left_out.values().sum();
     conclusion.note(format!("{name}: {left_out} of {} entries left out: {}", summary.entries, reasons.join(", ")));
+    for har::UnreadableEntry { index, reason } in &summary.unreadable {
+        conclusion.note(format!("{name}: log.entries[{index}] cannot be read: {reason}"));
+    }
 }

@@ -83,7 +83,8 @@ pub enum Format {
     Har,
 }
 
-/// Recognises the format by the beginning of the text, of which only a byte order mark and white space are consumed.
+/// Recognises the format by the beginning of the text, of which only a byte order mark and white space are consumed. Every JSON object
+/// that does not begin like a trace may be an archive.
 ///
 /// # Errors
 ///
@@ -103,7 +104,8 @@ pub fn format(text: &mut impl BufRead) -> Result<Format, Unreadable> {
         beginning.iter().take(256).map(|byte| char::from(*byte)).filter(|c| !c.is_whitespace()).collect();
     match word.as_str() {
         word if word.starts_with(r#"{"format":"#) => Ok(Format::Lines),
-        word if word.starts_with(r#"{"log":"#) => Ok(Format::Har),
+        // Exporters may put other members before `log`; an object without that member is refused when it has been read.
+        word if word.starts_with(r#"{""#) => Ok(Format::Har),
         _ => Err(Unreadable::Neither),
     }
 }
@@ -117,7 +119,8 @@ mod tests {
         let of = |text: &str| format(&mut text.as_bytes()).ok();
         assert_eq!(of(r#"{"format":"animal-store-trace/2"}"#), Some(Format::Lines));
         assert_eq!(of("\u{feff}\n{ \"log\" : {"), Some(Format::Har));
-        for other in ["", "[]", "{}", "log", r#"{"entries":[]}"#] {
+        assert_eq!(of(r#"{"$schema":"https://example.com/har.json","log":{"#), Some(Format::Har));
+        for other in ["", "[]", "{}", "log"] {
             assert!(matches!(format(&mut other.as_bytes()), Err(Unreadable::Neither)), "{other}");
         }
     }

@@ -22,15 +22,17 @@ pub(super) struct Entry {
     pub(super) time: Option<f64>,
     pub(super) request: SentRequest,
     pub(super) response: Option<ReceivedResponse>,
+    #[serde(deserialize_with = "if_readable")]
     pub(super) cache: Option<Value>,
+    #[serde(deserialize_with = "if_readable")]
     pub(super) timings: Option<Value>,
     #[serde(rename = "serverIPAddress", deserialize_with = "if_readable")]
     pub(super) server_address: Option<String>,
-    #[serde(rename = "_fromCache")]
+    #[serde(rename = "_fromCache", deserialize_with = "if_readable")]
     pub(super) from_cache: Option<Value>,
-    #[serde(rename = "_fetchedViaServiceWorker")]
+    #[serde(rename = "_fetchedViaServiceWorker", deserialize_with = "if_readable")]
     pub(super) via_service_worker: Option<Value>,
-    #[serde(rename = "_wasFulfilled")]
+    #[serde(rename = "_wasFulfilled", deserialize_with = "if_readable")]
     pub(super) was_fulfilled: Option<Value>,
     #[serde(rename = "_fetchType", deserialize_with = "if_readable")]
     pub(super) fetch_type: Option<String>,

@@ -3,14 +3,38 @@
 use std::fmt;
 
 use serde::Deserialize;
-use serde::de::{DeserializeOwned, Deserializer, Error, Visitor};
+use serde::de::{Deserializer, Error, Visitor};
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 /// A value of the expected type, or none.
-pub(super) fn if_readable<'de, D: Deserializer<'de>, T: DeserializeOwned>(
+pub(super) fn if_readable<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     deserializer: D,
 ) -> Result<Option<T>, D::Error> {
-    Ok(serde_json::from_value(Value::deserialize(deserializer)?).ok())
+    let raw = <&RawValue>::deserialize(deserializer)?;
+    Ok(serde_json::from_str(raw.get()).ok())
+}
+
+/// A text, or a number that was not written as text. Bytes that are not UTF-8 are replaced, as in the header fields of a run.
+pub(super) fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let raw = <&RawValue>::deserialize(deserializer)?;
+    text_of(raw.get()).map_err(D::Error::custom)
+}
+
+/// A text, which is empty for null.
+pub(super) fn text_or_default<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    match <&RawValue>::deserialize(deserializer)?.get() {
+        "null" => Ok(String::new()),
+        raw => text_of(raw).map_err(D::Error::custom),
+    }
+}
+
+fn text_of(raw: &str) -> serde_json::Result<String> {
+    if raw.starts_with(|first: char| first.is_ascii_digit() || first == '-') {
+        return Ok(raw.to_owned());
+    }
+    let text: Text = serde_json::from_str(raw)?;
+    Ok(String::from_utf8_lossy(&text.bytes).into_owned())
 }
 
 /// The default for null.
@@ -22,9 +46,9 @@ pub(super) fn or_default<'de, D: Deserializer<'de>, T: Default + Deserialize<'de
 
 /// A number, which may be written as text.
 pub(super) fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
-    Ok(match Value::deserialize(deserializer)? {
-        Value::Number(number) => number.as_f64(),
-        Value::String(text) => text.trim().parse().ok(),
+    Ok(match if_readable(deserializer)? {
+        Some(Value::Number(number)) => number.as_f64(),
+        Some(Value::String(text)) => text.trim().parse().ok(),
         _ => None,
     })
 }

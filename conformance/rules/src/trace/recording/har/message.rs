@@ -7,7 +7,7 @@ use base64::prelude::BASE64_STANDARD;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::lenient::{Text, if_readable, number, or_default};
+use super::lenient::{Text, if_readable, number, or_default, text, text_or_default};
 use crate::trace::exchange::{Body, MAX_BODY};
 use crate::trace::rate_limit::{LIMIT, REMAINING, RESET};
 use crate::trace::retry_after::RETRY_AFTER;
@@ -16,7 +16,9 @@ use crate::trace::retry_after::RETRY_AFTER;
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct SentRequest {
+    #[serde(deserialize_with = "text")]
     pub(super) method: String,
+    #[serde(deserialize_with = "text")]
     pub(super) url: String,
     #[serde(deserialize_with = "if_readable")]
     pub(super) http_version: Option<String>,
@@ -45,7 +47,7 @@ pub(super) struct ReceivedResponse {
     pub(super) body_size: Option<f64>,
     #[serde(rename = "_transferSize", deserialize_with = "number")]
     pub(super) transfer_size: Option<f64>,
-    #[serde(rename = "_fetchedViaServiceWorker")]
+    #[serde(rename = "_fetchedViaServiceWorker", deserialize_with = "if_readable")]
     pub(super) via_service_worker: Option<Value>,
     #[serde(rename = "_error", deserialize_with = "if_readable")]
     pub(super) error: Option<String>,
@@ -57,9 +59,9 @@ pub(super) struct ReceivedResponse {
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Field {
-    #[serde(deserialize_with = "or_default")]
+    #[serde(deserialize_with = "text_or_default")]
     pub(super) name: String,
-    #[serde(deserialize_with = "or_default")]
+    #[serde(deserialize_with = "text_or_default")]
     pub(super) value: String,
 }
 
@@ -74,7 +76,7 @@ impl Field {
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct PostData {
-    #[serde(deserialize_with = "or_default")]
+    #[serde(deserialize_with = "text_or_default")]
     pub(super) mime_type: String,
     pub(super) text: Option<Text>,
     #[serde(deserialize_with = "if_readable")]

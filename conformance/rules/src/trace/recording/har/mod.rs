@@ -10,11 +10,12 @@ mod lenient;
 mod message;
 mod own;
 mod state;
+mod text;
 mod url;
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::io::Read;
+use std::io::{BufReader, Read};
 
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
@@ -22,6 +23,7 @@ use serde_json::value::RawValue;
 use self::entry::Entry;
 use self::state::Recorder;
 pub use self::state::withhold_lost;
+use self::text::ArchiveText;
 use self::url::Target;
 use super::{Head, Unreadable};
 use crate::trace::exchange::Exchange;
@@ -84,6 +86,36 @@ pub struct Summary {
     pub entries: usize,
     /// How many were left out, by reason.
     pub left_out: BTreeMap<LeftOut, usize>,
+    /// The first few entries that cannot be read.
+    pub unreadable: Vec<UnreadableEntry>,
+    has_log: bool,
+}
+
+/// This many entries that cannot be read are named; all are counted.
+const MAX_NAMED: usize = 3;
+
+/// An entry that cannot be read.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct UnreadableEntry {
+    /// Its index in `log.entries`, from 0.
+    pub index: usize,
+    /// The reason, without any text of the entry: it may be a key.
+    pub reason: String,
+}
+
+impl UnreadableEntry {
+    fn new(index: usize, error: &serde_json::Error) -> UnreadableEntry {
+        let text = error.to_string();
+        // The line and the column are those within the entry.
+        let text = text.split(" at line ").next().unwrap_or_default();
+        let reason = match text.split_once(": string ") {
+            Some((kind, rest)) => {
+                format!("{kind}: a string, expected {}", rest.rsplit(", expected ").next().unwrap_or_default())
+            }
+            None => text.to_owned(),
+        };
+        UnreadableEntry { index, reason }
+    }
 }
 
 /// Reads an archive as a stream. Each exchange with the service is handed to `each`, numbered from 1, as it was recorded, with what the
@@ -92,7 +124,8 @@ pub struct Summary {
 ///
 /// # Errors
 ///
-/// [`Unreadable`], with the line and the column; exchanges before it have been handed on by then. Also whatever `each` returns.
+/// [`Unreadable`], with the line and the column; exchanges before it have been handed on by then. An entry that takes more memory than a
+/// line of a trace may take is such an error. Also whatever `each` returns.
 pub fn read<E: From<Unreadable>>(
     text: impl Read,
     base_url: Option<&str>,
@@ -102,7 +135,10 @@ pub fn read<E: From<Unreadable>>(
     let mut number = 0;
     let mut failed: Option<E> = None;
     let mut recorder = Recorder::default();
+    let text = ArchiveText::new(text);
+    let bound = text.bound();
     let mut take = |summary: &mut Summary, entry: &RawValue| -> Result<(), E> {
+        bound.begin_member();
         summary.entries += 1;
         match exchange(summary, base_url.is_some(), entry, &mut recorder)? {
             Ok(mut exchange) => {
@@ -116,7 +152,7 @@ pub fn read<E: From<Unreadable>>(
             }
         }
     };
-    let mut reader = serde_json::Deserializer::from_reader(text);
+    let mut reader = serde_json::Deserializer::from_reader(BufReader::with_capacity(1 << 16, text));
     let read = Archive(
         &mut |summary: &mut Summary, entry: &RawValue| {
             take(summary, entry).map_err(|error| failed = Some(error)).is_ok()
@@ -127,6 +163,7 @@ pub fn read<E: From<Unreadable>>(
     .and_then(|()| reader.end());
     match (failed, read) {
         (Some(error), _) => Err(error),
+        (None, Err(error)) if error.is_data() && !summary.has_log => Err(Unreadable::Neither.into()),
         (None, Err(error)) if error.is_io() => Err(Unreadable::Stream(error.into()).into()),
         (None, Err(error)) => Err(Unreadable::json(&error, 1).into()),
         (None, Ok(())) => Ok(summary),
@@ -145,7 +182,15 @@ fn exchange(
         let entry = read.map_err(|error| Unreadable::Entry(format!("an entry cannot be read: {error}")))?;
         return own::exchange(head, &entry).map(Ok);
     }
-    let Ok(entry) = read else { return Ok(Err(LeftOut::Unreadable)) };
+    let entry = match read {
+        Ok(entry) => entry,
+        Err(error) => {
+            if summary.unreadable.len() < MAX_NAMED {
+                summary.unreadable.push(UnreadableEntry::new(summary.entries - 1, &error));
+            }
+            return Ok(Err(LeftOut::Unreadable));
+        }
+    };
     let Some(target) = Target::read(&entry.request.url) else { return Ok(Err(LeftOut::Elsewhere)) };
     let base_url = match (summary.base_url.clone(), target.service()) {
         (None, None) => return Ok(Err(LeftOut::Elsewhere)),
@@ -199,6 +244,7 @@ impl<'de> Visitor<'de> for Archive<'_, '_> {
         while let Some(name) = map.next_key::<String>()? {
             if name == "log" {
                 logs += 1;
+                summary.has_log = true;
                 map.next_value_seed(Log(&mut *take, &mut *summary))?;
             } else {
                 map.next_value::<IgnoredAny>()?;

@@ -3,6 +3,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::trace::exchange::Exchange;
 use crate::trace::knowledge::{Fact, Knowledge};
+use crate::trace::recording::MAX_LINE;
 
 /// An archive with these entries.
 fn archive(entries: &[Value]) -> String {
@@ -182,4 +183,115 @@ fn a_broken_archive_is_reported_with_its_line_and_column() {
     assert!(typed.starts_with("line 2, column ") && typed.contains("invalid type: integer"), "{typed}");
     assert!(error("{\"log\":{}}").contains("one member `entries`"));
     assert!(error(&format!("{whole} x")).contains("trailing characters"));
+}
+
+#[test]
+fn members_before_log_are_read_over_and_an_object_without_log_is_refused() {
+    let whole = archive(&[entry(&[])]);
+    for first in [r#""$schema":"https://example.com/har.json""#, r#""_comment":{"log":[]}"#, r#""_tool":null"#] {
+        let (summary, exchanges) = read_all(&format!("{{{first},{}", &whole[1..]), None).expect("an archive");
+        assert_eq!((summary.entries, exchanges.len()), (1, 1), "{first}");
+    }
+    for other in [r#"{"entries":[]}"#, r#"{"schema_version":1,"requirements":[{}]}"#] {
+        let error = read_all(other, None).expect_err("no archive");
+        assert!(matches!(error, Unreadable::Neither), "{other}: {error}");
+    }
+}
+
+#[test]
+fn an_entry_that_cannot_be_read_is_left_out_and_named_without_its_texts() {
+    let text = archive(&[
+        entry(&[]),
+        entry(&[("/request/headers", json!("Authorization: Bearer sk-live-1"))]),
+        entry(&[("/request", json!(null))]),
+        json!(7),
+        entry(&[("/request/url", json!(null))]),
+    ]);
+    let (summary, exchanges) = read_all(&text, None).expect("an archive");
+    assert_eq!((exchanges.len(), summary.left_out.into_iter().collect()), (1, vec![(LeftOut::Unreadable, 4)]));
+    let named: Vec<(usize, String)> =
+        summary.unreadable.into_iter().map(|UnreadableEntry { index, reason }| (index, reason)).collect();
+    assert_eq!(named.len(), 3, "{named:?}");
+    assert_eq!(named[0], (1, "invalid type: a string, expected a sequence".to_owned()));
+    assert_eq!(named[1].0, 2);
+    assert!(named[1].1.starts_with("invalid type: null, expected struct"), "{named:?}");
+}
+
+#[test]
+fn bytes_that_are_not_utf_8_affect_only_the_entry_that_contains_them() {
+    let text = archive(&[entry(&[]), entry(&[("/request/url", json!("https://api.example.com/v1/pets/MARK"))])]);
+    let text = text.replace("MARK", "7?name=\u{1}").into_bytes();
+    let bytes: Vec<u8> = text.into_iter().map(|byte| if byte == 1 { 0xE9 } else { byte }).collect();
+    let mut exchanges = 0;
+    let summary = read(bytes.as_slice(), None, |_, _| {
+        exchanges += 1;
+        Ok::<(), Unreadable>(())
+    });
+    assert_eq!((summary.expect("an archive").entries, exchanges), (2, 2));
+}
+
+/// Python's `surrogateescape` writes the bytes from 80 to FF as U+DC80 to U+DCFF.
+#[test]
+fn halves_of_surrogate_pairs_refuse_no_entry_wherever_they_are() {
+    let members = [
+        "/request/method",
+        "/request/url",
+        "/request/headers/0/value",
+        "/request/headers/1/name",
+        "/response/headers/0/value",
+        "/response/content/mimeType",
+        "/cache",
+        "/timings",
+        "/startedDateTime",
+    ];
+    for member in members {
+        let text = archive(&[entry(&[(member, json!("MARK"))]), entry(&[])]).replace("MARK", r"caf\udce9");
+        let (summary, _) = read_all(&text, Some("https://api.example.com/v1")).expect(member);
+        assert!(!summary.left_out.contains_key(&LeftOut::Unreadable), "{member}: {:?}", summary.unreadable);
+    }
+    let mut escaped = entry(&[("/response/headers/0/value", json!("MARK"))]);
+    escaped["_foreign"] = json!({"text": "MARK", "deep": [{"MARK": "MARK"}]});
+    let text = archive(&[escaped]).replace("MARK", r"Zo\udcc3\udcab \udce9");
+    let (_, exchanges) = read_all(&text, None).expect("an archive");
+    assert_eq!(exchanges[0].response().expect("a response").headers[0].1, "Zo\u{eb} \u{fffd}");
+}
+
+#[test]
+fn numbers_in_place_of_texts_and_foreign_members_refuse_no_entry() {
+    let mut changed = entry(&[
+        ("/response/status", json!("200")),
+        ("/time", json!("12.5")),
+        ("/request/bodySize", json!("0")),
+        ("/response/headers/1", json!({"name": "X-RateLimit-Limit", "value": 60})),
+        ("/response/content", json!({"size": "2", "text": "[]", "_transfer": [null]})),
+    ]);
+    changed["_initiator"] = json!({"type": "script", "stack": null});
+    changed["request"]["_priority"] = json!(7);
+    let (_, exchanges) = read_all(&archive(&[changed]), None).expect("an archive");
+    let response = exchanges[0].response().expect("a response");
+    assert_eq!((response.status, response.headers[1].1.as_str()), (200, "60"));
+    assert_eq!(exchanges[0].known.withheld.iter().collect::<Vec<_>>(), [Fact::Times]);
+}
+
+#[test]
+fn an_answer_of_age_0_is_the_answer_of_the_service() {
+    let aged = |age: &str| {
+        let changed = entry(&[("/response/headers/0", json!({"name": "Age", "value": age}))]);
+        read_all(&archive(&[changed]), None).expect("an archive").1.len()
+    };
+    assert_eq!((aged("0"), aged("1")), (1, 0));
+}
+
+#[test]
+fn the_bound_of_an_entry_is_not_that_of_the_archive() {
+    let filler = "a".repeat(1 << 20);
+    let entries = 140;
+    let filled = entry(&[("/cache", json!(filler))]).to_string();
+    let list = vec![filled.as_str(); entries].join(",");
+    let text = format!(r#"{{"log":{{"entries":[{list}]}}}}"#);
+    assert!(text.len() > MAX_LINE);
+    assert_eq!(read_all(&text, None).expect("an archive").0.entries, entries);
+    let endless = r#"{"log":{"entries":[{"_text":""#.as_bytes().chain(std::io::repeat(b'a'));
+    let error = read(endless, None, |_, _| Ok::<(), Unreadable>(())).expect_err("no end").to_string();
+    assert!(error.contains("more than 128 MiB"), "{error}");
 }
