@@ -75,7 +75,7 @@ fn read_text(
         }
         Format::Har => {
             let chosen = parts.conclusion().terms().base_url.clone();
-            let summary = har::read(text, chosen.as_deref(), |summary, exchange| {
+            let summary = har::read(text, chosen.as_deref(), &mut |_| None, |summary, exchange| {
                 let base_url = summary.base_url.as_deref().unwrap_or_default();
                 parts.take(summary.head.as_ref(), base_url, exchange)
             })?;

@@ -4,9 +4,9 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::LeftOut;
 use super::lenient::{if_readable, number};
 use super::message::{self, ReceivedResponse, SentRequest};
+use super::{Attached, LeftOut};
 use crate::trace::exchange::{Connection, Exchange, FailureKind, Outcome, Request, Response};
 use crate::trace::knowledge::{Answerer, Fact, FactSet, Knowledge};
 use crate::trace::recording::sample;
@@ -52,6 +52,18 @@ pub(super) struct Entry {
     pub(super) failure: Option<FailureKind>,
     #[serde(rename = "_answerer", deserialize_with = "if_readable")]
     pub(super) answerer: Option<Answerer>,
+}
+
+impl Entry {
+    /// Reads the bodies that are in files of their own.
+    pub(super) fn attach(&mut self, attached: &mut Attached<'_>) {
+        if let Some(data) = &mut self.request.post_data {
+            data.attached = data.file.as_deref().and_then(&mut *attached);
+        }
+        if let Some(ReceivedResponse { content, .. }) = &mut self.response {
+            content.attached = content.file.as_deref().and_then(attached);
+        }
+    }
 }
 
 /// Times of other people's clocks are not compared more exactly than this.

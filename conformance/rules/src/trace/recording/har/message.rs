@@ -83,6 +83,11 @@ pub(super) struct PostData {
     encoding: Option<String>,
     #[serde(rename = "_base64", deserialize_with = "if_readable")]
     pub(super) base64: Option<String>,
+    /// The name of the file that contains the bytes, which Playwright writes instead of `text`.
+    #[serde(rename = "_file", deserialize_with = "if_readable")]
+    pub(super) file: Option<String>,
+    #[serde(skip)]
+    pub(super) attached: Option<Vec<u8>>,
     #[serde(rename = "_cut", deserialize_with = "or_default")]
     pub(super) cut: bool,
 }
@@ -96,6 +101,11 @@ pub(super) struct Content {
     pub(super) text: Option<Text>,
     #[serde(deserialize_with = "if_readable")]
     pub(super) encoding: Option<String>,
+    /// The name of the file that contains the bytes, which Playwright writes instead of `text`.
+    #[serde(rename = "_file", deserialize_with = "if_readable")]
+    pub(super) file: Option<String>,
+    #[serde(skip)]
+    pub(super) attached: Option<Vec<u8>>,
     #[serde(rename = "_cut", deserialize_with = "or_default")]
     pub(super) cut: bool,
     /// Whether the body went on after what was read of it.
@@ -180,16 +190,15 @@ pub(super) fn sent_body(request: &SentRequest) -> Option<Option<Body>> {
         let has_none = length == Some("0") || is_http_1 && shows_all(request) && !is_framed;
         return (has_none || ["GET", "HEAD"].contains(&request.method.as_str())).then_some(None);
     };
-    let bytes = decoded(data.text.as_ref()?, data.encoding.as_deref())?;
+    let (bytes, text) = match &data.file {
+        Some(_) => (data.attached.clone()?, None),
+        None => (decoded(data.text.as_ref()?, data.encoding.as_deref())?, data.text.as_ref()),
+    };
     let content_type = values(&request.headers, "content-type").next().unwrap_or(&data.mime_type);
     let size = request.body_size.filter(|size| *size > 0.0);
     let is_whole = match length {
         Some(length) => length.parse() == Ok(bytes.len()),
-        None => {
-            !bytes.is_empty()
-                && size.is_none_or(|size| size == bytes.len() as f64)
-                && !is_changed(&bytes, data.text.as_ref())
-        }
+        None => !bytes.is_empty() && size.is_none_or(|size| size == bytes.len() as f64) && !is_changed(&bytes, text),
     };
     (is_whole && !content_type.is_empty()).then(|| Some(Body { content_type: content_type.to_owned(), bytes }))
 }
@@ -200,9 +209,11 @@ pub(super) fn received_body(response: &ReceivedResponse, headers: Option<&[(Stri
     if [&response.error, &response.failure_text].into_iter().flatten().any(|error| !error.is_empty()) {
         return None;
     }
-    let bytes = match &content.text {
-        Some(text) => decoded(text, content.encoding.as_deref())?,
-        None => Vec::new(),
+    let text = content.text.as_ref().filter(|_| content.file.is_none());
+    let bytes = match (&content.file, text) {
+        (Some(_), _) => content.attached.clone()?,
+        (None, Some(text)) => decoded(text, content.encoding.as_deref())?,
+        (None, None) => Vec::new(),
     };
     let fields = &response.headers;
     let is_coded = values(fields, "content-encoding").any(|coding| !coding.eq_ignore_ascii_case("identity"));
@@ -217,7 +228,7 @@ pub(super) fn received_body(response: &ReceivedResponse, headers: Option<&[(Stri
     let has_size = size.is_none_or(|size| if is_coded { size <= length } else { size == length });
     let is_whole = match stated {
         Some(text) => text.parse() == Ok(bytes.len()),
-        None => !is_changed(&bytes, content.text.as_ref()),
+        None => !is_changed(&bytes, text),
     };
     (has_size && is_whole).then_some(bytes)
 }

@@ -75,6 +75,9 @@ impl LeftOut {
     }
 }
 
+/// Reads a file that an archive names, by its name. `None` if there is none, or one that is too long for a body.
+pub type Attached<'a> = dyn FnMut(&str) -> Option<Vec<u8>> + 'a;
+
 /// What an archive contains.
 #[derive(Clone, Debug, Default)]
 pub struct Summary {
@@ -120,7 +123,8 @@ impl UnreadableEntry {
 
 /// Reads an archive as a stream. Each exchange with the service is handed to `each`, numbered from 1, as it was recorded, with what the
 /// archive has said of itself and the service until then. Without a base URL the service is the one whose `/v1/pets` or
-/// `/v1/store/orders` is requested.
+/// `/v1/store/orders` is requested. Bodies that entries have in files of their own come from `attached`, which is given the name of the file;
+/// a body without its file is withheld.
 ///
 /// # Errors
 ///
@@ -129,6 +133,7 @@ impl UnreadableEntry {
 pub fn read<E: From<Unreadable>>(
     text: impl Read,
     base_url: Option<&str>,
+    attached: &mut Attached<'_>,
     mut each: impl FnMut(&Summary, Exchange) -> Result<(), E>,
 ) -> Result<Summary, E> {
     let mut summary = Summary { base_url: base_url.map(str::to_owned), ..Summary::default() };
@@ -140,7 +145,7 @@ pub fn read<E: From<Unreadable>>(
     let mut take = |summary: &mut Summary, entry: &RawValue| -> Result<(), E> {
         bound.begin_member();
         summary.entries += 1;
-        match exchange(summary, base_url.is_some(), entry, &mut recorder)? {
+        match exchange(summary, base_url.is_some(), entry, attached, &mut recorder)? {
             Ok(mut exchange) => {
                 number += 1;
                 exchange.number = number;
@@ -175,6 +180,7 @@ fn exchange(
     summary: &mut Summary,
     is_chosen: bool,
     text: &RawValue,
+    attached: &mut Attached<'_>,
     recorder: &mut Recorder,
 ) -> Result<Result<Exchange, LeftOut>, Unreadable> {
     let read = serde_json::from_str::<Entry>(text.get());
@@ -182,7 +188,7 @@ fn exchange(
         let entry = read.map_err(|error| Unreadable::Entry(format!("an entry cannot be read: {error}")))?;
         return own::exchange(head, &entry).map(Ok);
     }
-    let entry = match read {
+    let mut entry = match read {
         Ok(entry) => entry,
         Err(error) => {
             if summary.unreadable.len() < MAX_NAMED {
@@ -203,7 +209,10 @@ fn exchange(
     let Some((path, query)) = target.below(&base_url) else { return Ok(Err(LeftOut::Elsewhere)) };
     let exchange = match answerer::other_than_service(&entry) {
         Some(reason) => Err(reason),
-        None => entry::exchange(&entry, path, query),
+        None => {
+            entry.attach(attached);
+            entry::exchange(&entry, path, query)
+        }
     };
     Ok(exchange.and_then(|mut exchange| recorder.correct(&entry, &mut exchange).map(|()| exchange)))
 }

@@ -110,8 +110,9 @@ fn request_digest(entry: &Entry) -> Option<u64> {
     let mut hasher = DefaultHasher::new();
     let started = entry.started_date_time.as_ref()?;
     (started, entry.time?.to_bits(), &entry.request.method, &entry.request.url).hash(&mut hasher);
-    let body = entry.request.post_data.as_ref().and_then(|data| data.text.as_ref());
-    body.map(|text| &text.bytes).hash(&mut hasher);
+    // The name of a file is the digest of its bytes.
+    let body = entry.request.post_data.as_ref().map(|data| (&data.file, data.text.as_ref().map(|text| &text.bytes)));
+    body.hash(&mut hasher);
     Some(hasher.finish())
 }
 
@@ -123,7 +124,7 @@ fn response_digest(entry: &Entry) -> Option<u64> {
     for field in &response.headers {
         (&field.name, &field.value).hash(&mut hasher);
     }
-    response.content.text.as_ref().map(|text| &text.bytes).hash(&mut hasher);
+    (&response.content.file, response.content.text.as_ref().map(|text| &text.bytes)).hash(&mut hasher);
     response.headers.iter().any(|field| field.name.eq_ignore_ascii_case(REMAINING)).then(|| hasher.finish())
 }
 

@@ -45,7 +45,7 @@ fn entry(changes: &[(&str, Value)]) -> Value {
 
 fn read_all(text: &str, base_url: Option<&str>) -> Result<(Summary, Vec<Exchange>), Unreadable> {
     let mut exchanges = Vec::new();
-    let summary = read(text.as_bytes(), base_url, |_, exchange| {
+    let summary = read(text.as_bytes(), base_url, &mut |_| None, |_, exchange| {
         exchanges.push(exchange);
         Ok::<(), Unreadable>(())
     })?;
@@ -223,7 +223,7 @@ fn bytes_that_are_not_utf_8_affect_only_the_entry_that_contains_them() {
     let text = text.replace("MARK", "7?name=\u{1}").into_bytes();
     let bytes: Vec<u8> = text.into_iter().map(|byte| if byte == 1 { 0xE9 } else { byte }).collect();
     let mut exchanges = 0;
-    let summary = read(bytes.as_slice(), None, |_, _| {
+    let summary = read(bytes.as_slice(), None, &mut |_| None, |_, _| {
         exchanges += 1;
         Ok::<(), Unreadable>(())
     });
@@ -292,6 +292,38 @@ fn the_bound_of_an_entry_is_not_that_of_the_archive() {
     assert!(text.len() > MAX_LINE);
     assert_eq!(read_all(&text, None).expect("an archive").0.entries, entries);
     let endless = r#"{"log":{"entries":[{"_text":""#.as_bytes().chain(std::io::repeat(b'a'));
-    let error = read(endless, None, |_, _| Ok::<(), Unreadable>(())).expect_err("no end").to_string();
+    let error = read(endless, None, &mut |_| None, |_, _| Ok::<(), Unreadable>(())).expect_err("no end").to_string();
     assert!(error.contains("more than 128 MiB"), "{error}");
+}
+
+#[test]
+fn a_body_in_a_file_of_its_own_is_known_if_there_is_the_file() {
+    let mut posted = entry(&[
+        ("/request/method", json!("POST")),
+        ("/request/url", json!("https://api.example.com/v1/pets")),
+        ("/response/content", json!({"size": 8, "mimeType": "application/json", "_file": "b.json"})),
+    ]);
+    posted["request"]["postData"] = json!({"mimeType": "application/json", "text": "", "_file": "a.json"});
+    let text = archive(&[posted]);
+    let read_with = |attached: &mut Attached<'_>| {
+        let mut exchanges = Vec::new();
+        let summary = read(text.as_bytes(), None, attached, |_, exchange| {
+            exchanges.push(exchange);
+            Ok::<(), Unreadable>(())
+        });
+        summary.expect("an archive");
+        exchanges.pop().expect("an exchange")
+    };
+    let whole = read_with(&mut |name| match name {
+        "a.json" => Some(b"{\"name\":\"Rex\"}".to_vec()),
+        "b.json" => Some(b"[\"caf\xE9\"]".to_vec()),
+        _ => None,
+    });
+    assert_eq!(whole.known.withheld.iter().collect::<Vec<_>>(), [Fact::Times]);
+    assert_eq!(whole.response().expect("a response").body, b"[\"caf\xE9\"]");
+    assert_eq!(whole.request.body.expect("a body").bytes, b"{\"name\":\"Rex\"}");
+    let cut = read_with(&mut |name| (name == "b.json").then(|| b"[\"caf\"]".to_vec()));
+    assert!(cut.known.withheld.contains(Fact::ResponseBody), "the archive states eight bytes");
+    let without = read_with(&mut |_| None);
+    assert!(without.known.withheld.contains(Fact::RequestBody) && without.known.withheld.contains(Fact::ResponseBody));
 }
