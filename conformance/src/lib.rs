@@ -88,6 +88,7 @@ mod container;
 mod events;
 #[cfg(feature = "cli")]
 mod exit_code;
+mod gzip;
 mod interrupt;
 mod layout;
 mod options;

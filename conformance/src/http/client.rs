@@ -6,17 +6,18 @@
 //! one that is kept open.
 
 use std::convert::Infallible;
+use std::io::Read;
 use std::path::Path;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use miniz_oxide::inflate::{TINFLStatus, decompress_to_vec_with_limit};
 use reqwest::Method;
 use reqwest::header::{ACCEPT_ENCODING, CONTENT_LENGTH, HeaderMap, HeaderValue, TRANSFER_ENCODING};
 use reqwest::redirect::Policy;
 
 use super::errors;
+use crate::gzip::Gzip;
 use crate::options::Transport;
 use animal_store_rules::trace::exchange::{
     Connection, Failure, FailureKind, MAX_BODY, Outcome, Request, Response, is_gzip,
@@ -149,30 +150,18 @@ fn head(response: &reqwest::Response) -> Response {
 /// The response with a body that was sent in gzip, which is allowed although no request asks for it, decoded up to the bound.
 fn decoded(response: Response) -> Response {
     let codings: Vec<&str> = response.values("content-encoding").collect();
-    let [coding] = codings[..] else { return response };
-    let Some(deflated) = after_gzip_header(&response.body).filter(|_| is_gzip(coding)) else { return response };
-    let (body, cut) = match decompress_to_vec_with_limit(deflated, MAX_BODY) {
-        Ok(body) => (body, false),
-        Err(error) if error.status == TINFLStatus::HasMoreOutput => (error.output, true),
-        Err(_) => return response,
-    };
+    if !matches!(codings[..], [coding] if is_gzip(coding)) {
+        return response;
+    }
+    let mut body = Vec::new();
+    if Gzip::new(response.body.as_slice()).take(MAX_BODY as u64 + 1).read_to_end(&mut body).is_err() {
+        return response;
+    }
+    let cut = body.len() > MAX_BODY;
+    body.truncate(MAX_BODY);
     let mut headers = response.headers;
     headers.retain(|(name, _)| name != "content-encoding");
     Response { status: response.status, headers, body, cut }
-}
-
-/// What follows the header of a gzip member (RFC 1952, section 2.3).
-fn after_gzip_header(bytes: &[u8]) -> Option<&[u8]> {
-    let (&[0x1f, 0x8b, 8, flags, ..], mut rest) = bytes.split_at_checked(10)? else { return None };
-    let [has_check, has_extra, has_name, has_comment] = [1, 2, 3, 4].map(|bit| flags >> bit & 1 == 1);
-    if has_extra {
-        let length = usize::from(u16::from_le_bytes([*rest.first()?, *rest.get(1)?]));
-        rest = rest.get(2 + length..)?;
-    }
-    for _ in 0..usize::from(has_name) + usize::from(has_comment) {
-        rest = &rest[rest.iter().position(|byte| *byte == 0)? + 1..];
-    }
-    rest.get(2 * usize::from(has_check)..)
 }
 
 /// A body in two chunks. The first chunk ends within the first character beyond ASCII, if there is one.

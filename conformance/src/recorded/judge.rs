@@ -1,6 +1,6 @@
 //! Judges recorded traffic.
 
-use std::io::{BufReader, Read};
+use std::io::BufRead;
 use std::path::{Path, PathBuf};
 
 use animal_store_rules::trace::Context;
@@ -9,6 +9,7 @@ use animal_store_rules::trace::recording::{self, Format, har, lines};
 
 use super::conclusion::Conclusion;
 use super::parts::{Parts, Run};
+use super::source;
 use super::terms::Terms;
 use super::unusable::Unusable;
 use crate::report::Report;
@@ -45,14 +46,8 @@ fn read(conclusion: &mut Conclusion, path: &Path) -> Result<Option<Run>, Unusabl
         Unusable::Unreadable(_, error) => Unusable::Unreadable(name.clone(), error),
         other => other,
     };
-    let opened: Box<dyn Read> = if path == Path::new("-") {
-        Box::new(std::io::stdin().lock())
-    } else {
-        Box::new(std::fs::File::open(path).map_err(|error| Unusable::File(name.clone(), error))?)
-    };
-    let opened = BufReader::with_capacity(1 << 16, opened);
     let before = conclusion.exchanges();
-    let run = read_text(conclusion, opened, &name).map_err(named)?;
+    let run = source::open(path, &name, |text, attached| read_text(conclusion, text, attached, &name)).map_err(named)?;
     if run.as_ref().is_none_or(|run| run.trace.exchanges.is_empty()) && conclusion.exchanges() == before {
         let hint = conclusion.latest_note().map(|note| format!("\n  {note}")).unwrap_or_default();
         return Err(Unusable::Nothing(name, hint));
@@ -62,7 +57,8 @@ fn read(conclusion: &mut Conclusion, path: &Path) -> Result<Option<Run>, Unusabl
 
 fn read_text(
     conclusion: &mut Conclusion,
-    mut text: BufReader<Box<dyn Read>>,
+    mut text: Box<dyn BufRead + '_>,
+    attached: &mut har::Attached<'_>,
     name: &str,
 ) -> Result<Option<Run>, Unusable> {
     let format = recording::format(&mut text)?;
@@ -75,7 +71,7 @@ fn read_text(
         }
         Format::Har => {
             let chosen = parts.conclusion().terms().base_url.clone();
-            let summary = har::read(text, chosen.as_deref(), &mut |_| None, |summary, exchange| {
+            let summary = har::read(text, chosen.as_deref(), attached, |summary, exchange| {
                 let base_url = summary.base_url.as_deref().unwrap_or_default();
                 parts.take(summary.head.as_ref(), base_url, exchange)
             })?;

@@ -6,9 +6,11 @@ mod options;
 mod parts;
 mod pseudonyms;
 mod record;
+mod source;
 mod terms;
 mod totals;
 mod unusable;
+mod utf16;
 mod verify;
 
 #[cfg(feature = "cli")]

@@ -12,6 +12,9 @@ pub enum Unusable {
     /// A file cannot be read.
     #[error("{0}: {1}\n  Nothing was judged.")]
     Unreadable(String, Unreadable),
+    /// A ZIP archive cannot be read.
+    #[error("{0}: {1}\n  Unzip it, and judge the HTTP Archive in its folder. Nothing was judged.")]
+    Zip(String, String),
     /// A run in a recording does not say what it was asked for.
     #[error("{0}: the options of the recorded run cannot be read: {1}\n  Nothing was judged.")]
     Options(String, String),

@@ -36,6 +36,7 @@ mod proxy_faithful;
 mod proxy_tls;
 mod record;
 mod recorded;
+mod recorded_files;
 mod reference;
 mod refusals;
 mod rendering;

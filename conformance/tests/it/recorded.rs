@@ -26,7 +26,7 @@ fn written(folder: &Path, name: &str, text: &str) -> PathBuf {
     path
 }
 
-fn statuses(report: &Report) -> BTreeMap<&str, (Status, usize, usize)> {
+pub(crate) fn statuses(report: &Report) -> BTreeMap<&str, (Status, usize, usize)> {
     let of = |r: &animal_store_conformance::report::RequirementReport| (r.status, r.judged, r.failures);
     report.requirements.iter().map(|requirement| (requirement.id.as_str(), of(requirement))).collect()
 }

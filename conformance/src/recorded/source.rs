@@ -1,0 +1,154 @@
+//! The files of recorded traffic: as text, out of gzip and ZIP archives, with the files that an archive names.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Cursor, Read};
+use std::path::{Component, Path};
+
+use animal_store_rules::trace::exchange::MAX_BODY;
+use animal_store_rules::trace::recording::Unreadable;
+use animal_store_rules::trace::recording::har::Attached;
+use rawzip::{CompressionMethod, FileReader, RECOMMENDED_BUFFER_SIZE, ZipArchive, ZipArchiveEntryWayfinder};
+
+use super::unusable::Unusable;
+use super::utf16::transcoded;
+use crate::gzip::{Gzip, Inflate, MAGIC};
+
+/// The first bytes of a ZIP archive that has members.
+const ZIP_MAGIC: &[u8] = b"PK\x03\x04";
+
+/// So many bytes are looked at to recognise a format.
+const BEGINNING: u64 = 512;
+
+/// Opens a recording, and hands on its text and a reader of the files that it names. `-` is standard input. Gzip, ZIP and UTF-16 are
+/// recognised by their first bytes.
+pub(super) fn open<T>(
+    path: &Path,
+    name: &str,
+    read: impl FnOnce(Box<dyn BufRead + '_>, &mut Attached<'_>) -> Result<T, Unusable>,
+) -> Result<T, Unusable> {
+    if path == Path::new("-") {
+        let input = beginning(io::stdin().lock())?;
+        if input.is_zip {
+            let problem = "a ZIP archive cannot be read from standard input".to_owned();
+            return Err(Unusable::Zip(name.to_owned(), problem));
+        }
+        return read(input.text()?, &mut |_| None);
+    }
+    let file = || File::open(path).map_err(|error| Unusable::File(name.to_owned(), error));
+    let input = beginning(file()?)?;
+    if input.is_zip {
+        return Zip::open(file()?)
+            .map_err(|error| Unusable::Zip(name.to_owned(), format!("the ZIP archive is damaged: {error}")))?
+            .read(name, read);
+    }
+    let folder = path.parent().unwrap_or(Path::new("."));
+    read(input.text()?, &mut |name| file_beside(folder, name))
+}
+
+/// The beginning of a file, and the rest of it.
+struct Input<R> {
+    beginning: Vec<u8>,
+    rest: R,
+    is_zip: bool,
+}
+
+fn beginning<R: Read>(mut reader: R) -> Result<Input<R>, Unreadable> {
+    let mut beginning = Vec::new();
+    (&mut reader).take(BEGINNING).read_to_end(&mut beginning)?;
+    let is_zip = beginning.starts_with(ZIP_MAGIC);
+    Ok(Input { beginning, rest: reader, is_zip })
+}
+
+impl<'r, R: Read + 'r> Input<R> {
+    /// The whole file as text, in UTF-8.
+    fn text(self) -> Result<Box<dyn BufRead + 'r>, Unreadable> {
+        let is_gzip = self.beginning.starts_with(&MAGIC);
+        // The first piece that this shows is the whole beginning.
+        let whole = Cursor::new(self.beginning).chain(BufReader::with_capacity(1 << 16, self.rest));
+        if !is_gzip {
+            return Ok(transcoded(whole)?);
+        }
+        let Input { beginning, rest, .. } = beginning(Gzip::new(whole))?;
+        Ok(transcoded(Cursor::new(beginning).chain(BufReader::with_capacity(1 << 16, rest)))?)
+    }
+}
+
+/// A file in the folder of an archive. Names with a folder in them, and links to files elsewhere, are not followed.
+fn file_beside(folder: &Path, name: &str) -> Option<Vec<u8>> {
+    let path = folder.join(plain(name)?);
+    path.symlink_metadata().ok().filter(|found| found.is_file())?;
+    body(File::open(path).ok()?)
+}
+
+/// The name, if it is that of a file and of nothing else.
+fn plain(name: &str) -> Option<&str> {
+    let mut components = Path::new(name).components();
+    let is_plain = matches!((components.next(), components.next()), (Some(Component::Normal(_)), None));
+    (is_plain && !name.contains(['/', '\\', ':', '\0'])).then_some(name)
+}
+
+/// The bytes of a body, if there are no more than a body may have.
+fn body(reader: impl Read) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    reader.take(MAX_BODY as u64 + 1).read_to_end(&mut bytes).ok()?;
+    (bytes.len() <= MAX_BODY).then_some(bytes)
+}
+
+/// A ZIP archive, such as Playwright writes: it contains an HTTP Archive and the bodies that its entries name.
+struct Zip {
+    archive: ZipArchive<FileReader>,
+    members: HashMap<String, (ZipArchiveEntryWayfinder, CompressionMethod)>,
+}
+
+impl Zip {
+    fn open(file: File) -> Result<Zip, rawzip::Error> {
+        let mut buffer = vec![0; RECOMMENDED_BUFFER_SIZE];
+        let archive = ZipArchive::from_file(file, &mut buffer)?;
+        let mut members = HashMap::new();
+        let mut entries = archive.entries(&mut buffer);
+        while let Some(entry) = entries.next_entry()? {
+            let name = String::from_utf8_lossy(entry.file_path().as_ref()).into_owned();
+            members.insert(name, (entry.wayfinder(), entry.compression_method()));
+        }
+        Ok(Zip { archive, members })
+    }
+
+    /// Hands on the text of the one HTTP Archive in it, and a reader of the files beside that.
+    fn read<T>(
+        &self,
+        name: &str,
+        read: impl FnOnce(Box<dyn BufRead + '_>, &mut Attached<'_>) -> Result<T, Unusable>,
+    ) -> Result<T, Unusable> {
+        let wrong = |problem: String| Unusable::Zip(name.to_owned(), problem);
+        // macOS adds a file of its own for each file.
+        let is_archive = |name: &&String| {
+            let extension = Path::new(name.as_str()).extension();
+            extension.is_some_and(|extension| extension.eq_ignore_ascii_case("har")) && !name.starts_with("__MACOSX/")
+        };
+        let mut archives: Vec<&String> = self.members.keys().filter(is_archive).collect();
+        archives.sort();
+        let har = match archives[..] {
+            [har] => har,
+            [] => return Err(wrong("the ZIP archive has no file whose name ends with `.har`".to_owned())),
+            [one, other, ..] => {
+                return Err(wrong(format!("the ZIP archive has several HTTP Archives, such as `{one}` and `{other}`")));
+            }
+        };
+        let folder = &har[..har.rfind('/').map_or(0, |slash| slash + 1)];
+        let text = self.member(har).map_err(|error| wrong(format!("`{har}` cannot be read: {error}")))?;
+        let text = beginning(text)?.text()?;
+        read(text, &mut |name| body(self.member(&format!("{folder}{}", plain(name)?)).ok()?))
+    }
+
+    fn member(&self, name: &str) -> io::Result<Box<dyn Read + '_>> {
+        let (wayfinder, method) = *self.members.get(name).ok_or(io::ErrorKind::NotFound)?;
+        let entry = self.archive.get_entry(wayfinder).map_err(io::Error::other)?;
+        let bytes = BufReader::with_capacity(1 << 16, entry.reader());
+        match method {
+            CompressionMethod::STORE => Ok(Box::new(entry.verifying_reader(bytes))),
+            CompressionMethod::DEFLATE => Ok(Box::new(entry.verifying_reader(Inflate::new(bytes)))),
+            other => Err(io::Error::other(format!("it is compressed with the method {other}"))),
+        }
+    }
+}
