@@ -41,7 +41,7 @@ impl Conclusion {
         let side = terms.side;
         // Pseudonyms differ from those of other recordings.
         let mut rng = fastrand::Rng::new();
-        let pseudonyms = Pseudonyms::new((0..4).map(|_| rng.lowercase()).collect::<String>());
+        let pseudonyms = Pseudonyms::new((0..sample::SALT).map(|_| rng.lowercase()).collect::<String>());
         Conclusion {
             terms,
             side,
@@ -114,6 +114,11 @@ impl Conclusion {
     #[cfg(feature = "cli")]
     pub(crate) fn redactor(&self) -> &Redactor {
         self.pseudonyms.redactor()
+    }
+
+    /// States whether the next samples are from a trace that the judge wrote.
+    pub(super) fn read_trace(&mut self, is_trace: bool) {
+        self.pseudonyms.read_trace(is_trace);
     }
 
     /// Makes a sample of exchanges that were recorded with keys.

@@ -138,6 +138,7 @@ impl<'c> Parts<'c> {
             if self.is_foreign {
                 har::withhold_lost(&mut exchanges);
             }
+            self.conclusion.read_trace(!self.is_foreign);
             let trace = self.conclusion.sample(context, exchanges);
             self.bytes = 0;
             let _added = self.conclusion.add(trace);

@@ -22,6 +22,7 @@ pub struct Pseudonyms {
     secrets: Redactor,
     /// Keys that may stand in another text by chance.
     by_chance: Redactor,
+    is_trace: bool,
 }
 
 /// This many secrets of a recording are searched for in other texts; further ones are replaced only where they were sent as credentials.
@@ -36,11 +37,41 @@ const USER_AGENT: &str = "user-agent";
 /// What stands for a value that nobody needs to see.
 const OMITTED: &str = "omitted";
 
+/// The beginning of every pseudonym; a number and the salt follow.
+pub const PREFIX: &str = "key-";
+
+/// So many letters are the salt that distinguishes the pseudonyms of a recording from those of others.
+pub const SALT: usize = 4;
+
+/// The number and the salt with which a text begins that follows [`PREFIX`], as in `12-abcd`.
+#[must_use]
+pub fn pseudonym_at(text: &str) -> Option<&str> {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let salt = text.get(digits..)?.strip_prefix('-')?;
+    let letters = salt.bytes().take_while(u8::is_ascii_lowercase).count();
+    (digits > 0 && letters == SALT).then(|| &text[..=digits + SALT])
+}
+
+/// Returns true if a text is a pseudonym.
+fn is_pseudonym(text: &str) -> bool {
+    text.strip_prefix(PREFIX).is_some_and(|name| pseudonym_at(name) == Some(name))
+}
+
+/// Returns true if a value, or the last word or parameter of it, is a pseudonym.
+fn is_with_pseudonym(value: &str) -> bool {
+    value.rsplit([' ', ',', '=', ':']).next().is_some_and(|word| is_pseudonym(word.trim_matches('"')))
+}
+
 impl Pseudonyms {
     /// No pseudonyms yet. The salt distinguishes those of different recordings: letters and digits.
     #[must_use]
     pub fn new(salt: impl Into<String>) -> Pseudonyms {
         Pseudonyms { salt: salt.into(), ..Pseudonyms::default() }
+    }
+
+    /// States whether what follows is a trace that the judge wrote. Pseudonyms in a trace are no secrets, and stay as they are.
+    pub fn read_trace(&mut self, is_trace: bool) {
+        self.is_trace = is_trace;
     }
 
     /// The redactor for every secret that is known by now.
@@ -63,6 +94,8 @@ impl Pseudonyms {
                     credentials::Found::Key(key) => self.learn_key(&key),
                     // A cookie may repeat the name of the host.
                     credentials::Found::Other(secret) if base_url.contains(&*secret) => {}
+                    // Whatever was secret in it was replaced when the trace was written.
+                    credentials::Found::Other(secret) if self.is_trace && is_with_pseudonym(&secret) => {}
                     credentials::Found::Other(secret) => self.learn_secret(&secret, OMITTED),
                 }
             }
@@ -73,8 +106,12 @@ impl Pseudonyms {
         if self.of_keys.contains_key(key) {
             return;
         }
+        if self.is_trace && is_pseudonym(key) {
+            self.of_keys.insert(key.to_owned(), key.to_owned());
+            return;
+        }
         // The salt comes last, so that no pseudonym is the beginning of another one.
-        let pseudonym = format!("key-{}-{}", self.of_keys.len() + 1, self.salt);
+        let pseudonym = format!("{PREFIX}{}-{}", self.of_keys.len() + 1, self.salt);
         self.of_keys.insert(key.to_owned(), pseudonym.clone());
         if is_distinct(key) {
             self.learn_secret(key, &pseudonym);
@@ -265,6 +302,29 @@ mod tests {
 
     fn list() -> Request {
         Request::new("GET", "/pets")
+    }
+
+    #[test]
+    fn a_pseudonym_of_a_trace_stays_and_a_key_that_looks_like_one_does_not() {
+        let read = |key: &str, is_trace: bool| {
+            let mut pseudonyms = Pseudonyms::new("wxyz");
+            pseudonyms.read_trace(is_trace);
+            let request = list().authorization(format!("Bearer {key}"));
+            let Trace { context, mut exchanges } = TraceBuilder::new().ask(request, 200, String::new()).trace();
+            exchanges.iter_mut().for_each(|exchange| exchange.request.authorization = Some(format!("Bearer {key}")));
+            let trace = trace(context, exchanges, &mut pseudonyms);
+            let shown = trace.exchanges[0].request.authorization.clone().unwrap_or_default();
+            (shown, pseudonyms.redactor().redact(&format!("Bearer {key}")))
+        };
+        let same = ("Bearer key-3-abcd".to_owned(), "Bearer key-3-abcd".to_owned());
+        assert_eq!(read("key-3-abcd", true), same);
+        for (key, is_trace) in
+            [("key-3-abcd", false), ("key-3-abcdef", true), ("a-key-3-abcd", true), ("key-x-abcd", true)]
+        {
+            let (shown, redacted) = read(key, is_trace);
+            assert_eq!(shown, "Bearer key-1-wxyz", "{key}");
+            assert!(!redacted.contains(key), "{key}: {redacted}");
+        }
     }
 
     #[test]
