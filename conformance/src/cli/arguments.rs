@@ -241,7 +241,7 @@ pub(super) enum Command {
     Completions(completions::Arguments),
     /// Print the man page, or write a page for each command
     Man(man::Arguments),
-    /// Verify a JSON report with the trace of its run
+    // Its documentation is that of the arguments, so that `--help` shows all of it.
     Verify(verify::Arguments),
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use animal_store_rules::trace::Context;
 use animal_store_rules::trace::knowledge::Extent;
-use animal_store_rules::trace::recording::{self, Format, har, lines};
+use animal_store_rules::trace::recording::{self, Format, Head, har, lines};
 
 use super::conclusion::Conclusion;
 use super::parts::{Parts, Run};
@@ -20,39 +20,69 @@ use crate::report::Report;
 ///
 /// [`Unusable`], when a file cannot be read to its end: then nothing is judged.
 pub fn judge(files: &[PathBuf], terms: &Terms) -> Result<Report, Unusable> {
+    judged(files, terms).map(|judged| judged.report)
+}
+
+/// Recorded traffic that was judged.
+pub(super) struct Judged {
+    pub(super) report: Report,
+    /// What the last file says of itself, if the judge wrote it.
+    pub(super) head: Option<Head>,
+    /// Whether it is the report of one recorded run.
+    pub(super) is_run: bool,
+}
+
+/// Judges recorded traffic, and says where it is from.
+pub(super) fn judged(files: &[PathBuf], terms: &Terms) -> Result<Judged, Unusable> {
     let mut conclusion = Conclusion::new(terms.clone());
-    let mut report = None;
+    let (mut report, mut head) = (None, None);
     for file in files {
-        let whole = read(&mut conclusion, file)?;
-        match whole {
+        let recording = read(&mut conclusion, file)?;
+        head = recording.head;
+        match recording.run {
             // One recorded run gives the report that the run gave.
             Some(run) if files.len() == 1 => report = Some(run.conclude(terms)),
             Some(run) => drop(conclusion.add(run.trace)),
             None => {}
         }
     }
+    let is_run = report.is_some();
     let report = report.unwrap_or_else(|| conclusion.report(terms.rerun_command(files)));
     if report.requirements.iter().any(|requirement| requirement.selected) {
-        Ok(report)
+        Ok(Judged { report, head, is_run })
     } else {
         Err(Unusable::NothingSelected(report.side.as_str()))
     }
 }
 
+/// A file that was read.
+struct Recording {
+    head: Option<Head>,
+    /// The run, if it is the recording of a whole one, which is not judged yet.
+    run: Option<Run>,
+}
+
+/// How messages and notes name a file.
+pub(super) fn name_of(path: &Path) -> String {
+    if path == Path::new("-") { "standard input".to_owned() } else { path.display().to_string() }
+}
+
 /// Reads a file, and judges what is no run. A run is returned.
-fn read(conclusion: &mut Conclusion, path: &Path) -> Result<Option<Run>, Unusable> {
-    let name = if path == Path::new("-") { "standard input".to_owned() } else { path.display().to_string() };
+fn read(conclusion: &mut Conclusion, path: &Path) -> Result<Recording, Unusable> {
+    let name = name_of(path);
     let named = |error: Unusable| match error {
         Unusable::Unreadable(_, error) => Unusable::Unreadable(name.clone(), error),
         other => other,
     };
     let before = conclusion.exchanges();
-    let run = source::open(path, &name, |text, attached| read_text(conclusion, text, attached, &name)).map_err(named)?;
-    if run.as_ref().is_none_or(|run| run.trace.exchanges.is_empty()) && conclusion.exchanges() == before {
+    let recording =
+        source::open(path, &name, |text, attached| read_text(conclusion, text, attached, &name)).map_err(named)?;
+    let is_empty = recording.run.as_ref().is_none_or(|run| run.trace.exchanges.is_empty());
+    if is_empty && conclusion.exchanges() == before {
         let hint = conclusion.latest_note().map(|note| format!("\n  {note}")).unwrap_or_default();
         return Err(Unusable::Nothing(name, hint));
     }
-    Ok(run)
+    Ok(recording)
 }
 
 fn read_text(
@@ -60,7 +90,7 @@ fn read_text(
     mut text: Box<dyn BufRead + '_>,
     attached: &mut har::Attached<'_>,
     name: &str,
-) -> Result<Option<Run>, Unusable> {
+) -> Result<Recording, Unusable> {
     let format = recording::format(&mut text)?;
     let mut parts = Parts::new(conclusion);
     let (head, context) = match format {
@@ -96,15 +126,16 @@ fn read_text(
         );
         parts.conclusion().note(note);
         parts.judge(&Context { extent: Extent::Sample, ..context });
-        return Ok(None);
+        return Ok(Recording { head: Some(head.clone()), run: None });
     }
-    match head.filter(|head| head.extent == Extent::Run && !parts.is_divided()) {
-        Some(head) => parts.run(&head, context, name).map(Some),
+    let run = match head.as_ref().filter(|head| head.extent == Extent::Run && !parts.is_divided()) {
+        Some(head) => Some(parts.run(head, context, name)?),
         None => {
             parts.judge(&context);
-            Ok(None)
+            None
         }
-    }
+    };
+    Ok(Recording { head, run })
 }
 
 /// Notes how much of an archive was left out, and why.

@@ -1,13 +1,23 @@
-//! Derives a report again from the recording of its run.
+//! Derives a report again from the recording of its traffic.
+//!
+//! This shows that the report follows from the recording, not that the server sent what the recording contains.
 
+use std::collections::HashSet;
+use std::fmt;
 use std::path::{Path, PathBuf};
 
+use animal_store_rules::catalogue::scope::Scope;
+use animal_store_rules::trace::knowledge::Extent;
+use animal_store_rules::trace::recording::Head;
+use animal_store_rules::trace::recording::sample::{PREFIX, pseudonym_at};
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
-use super::judge::judge;
+use super::judge::{Judged, judged, name_of};
 use super::terms::Terms;
 use super::unusable::Unusable;
 use crate::http::errors::of_file;
+use crate::report::Report;
 
 /// This many differences are shown; all are counted.
 const MAX_SHOWN: usize = 20;
@@ -18,10 +28,14 @@ const OF_CONTAINERS: [&str; 2] = ["/candidate_log", "/target/image"];
 /// What a report says that its recording does not.
 #[derive(Debug, Default)]
 pub struct Verification {
+    /// The reasons why the report may differ although it was not changed: another version wrote it, or the recording.
+    pub reasons: Vec<String>,
     /// The first differences, each as a sentence.
     pub differences: Vec<String>,
     /// How many there are.
     pub count: usize,
+    /// Notes of the report that a proxy wrote about itself and its command. No exchange shows them, so they are not compared.
+    pub not_compared: Vec<String>,
     /// How many exchanges the recording contains.
     pub exchanges: usize,
 }
@@ -40,17 +54,20 @@ pub enum Unverifiable {
     Trace(#[from] Unusable),
 }
 
-/// Judges a recorded run again, and compares the result with a JSON report of the run.
+/// Judges a recording again, and compares the result with a JSON report on it: of the run, of `conform judge` or of `conform proxy`. The
+/// terms that the report states are those of the comparison; `terms` adds the known failures, which it does not state.
 ///
 /// # Errors
 ///
 /// [`Unverifiable`], when either file cannot be read.
-pub fn verify(report: &Path, trace: &Path) -> Result<Verification, Unverifiable> {
+pub fn verify(report: &Path, trace: &Path, terms: &Terms) -> Result<Verification, Unverifiable> {
     let text = std::fs::read_to_string(report).map_err(|error| Unverifiable::File(report.to_owned(), error))?;
     let no_report = |error| Unverifiable::NoReport(report.to_owned(), error);
-    let given: Value = serde_json::from_str(&text).map_err(no_report)?;
-    let derived = judge(&[trace.to_owned()], &Terms::default())?;
+    let _: NoDuplicates = serde_json::from_str(&text).map_err(no_report)?;
+    let mut given: Value = serde_json::from_str(&text).map_err(no_report)?;
+    let Judged { report: derived, head, is_run } = judged(&[trace.to_owned()], &stated_terms(&given, terms))?;
     let mut verification = Verification { exchanges: derived.requests, ..Verification::default() };
+    verification.reasons = other_versions(&given, head.as_ref(), &derived);
     let mut derived = serde_json::to_value(&derived).map_err(no_report)?;
     if given.pointer("/target/image").is_some_and(Value::is_string)
         && let Some(implementation) = derived.pointer_mut("/target/implementation")
@@ -58,8 +75,194 @@ pub fn verify(report: &Path, trace: &Path) -> Result<Verification, Unverifiable>
         // What the labels of the image say; no exchange shows it.
         *implementation = given["target"]["implementation"].clone();
     }
+    if !is_run {
+        // It names the files, which may have been moved.
+        derived["rerun_command"] = given["rerun_command"].clone();
+        rename_in_notes(&given, &mut derived, &name_of(trace));
+        if head.is_some_and(|head| head.extent == Extent::Conversation) {
+            verification.not_compared = without_notes_of_proxy(&mut given, &derived);
+        }
+        for report in [&mut given, &mut derived] {
+            PseudonymNames::default().unify(report);
+        }
+    }
+    // A difference of versions explains others, so it comes first.
+    for member in ["tool", "catalogue"] {
+        compare(&given[member].take(), &derived[member].take(), &format!("/{member}"), &mut verification);
+    }
     compare(&given, &derived, "", &mut verification);
     Ok(verification)
+}
+
+/// The terms of a report, as far as it states them.
+fn stated_terms(given: &Value, terms: &Terms) -> Terms {
+    let text = |place: &str| given.pointer(place).and_then(Value::as_str);
+    let options: Vec<&str> = given
+        .pointer("/selection/by")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
+    let ids = |option: &str| -> Vec<String> {
+        options.iter().filter_map(|by| by.strip_prefix(option)).map(|id| id.trim().to_owned()).collect()
+    };
+    let (only, skip) = (ids("--only "), ids("--skip "));
+    let profile = text("/profile").and_then(|name| name.parse().ok()).unwrap_or_default();
+    let has_base_url =
+        text("/rerun_command").is_some_and(|command| command.split(' ').any(|word| word == "--base-url"));
+    Terms {
+        base_url: text("/target/base_url").filter(|_| has_base_url).map(str::to_owned),
+        plan: text("/target/plan").and_then(|plan| plan.parse().ok()),
+        side: text("/side").and_then(|side| side.parse().ok()),
+        scope: (!only.is_empty() || !skip.is_empty()).then(|| Scope { profile, only, skip, ..Scope::default() }),
+        // A recorded run that was strict is never judged less strictly.
+        strict: given["strict"].as_bool().filter(|strict| *strict),
+        ..terms.clone()
+    }
+}
+
+/// Who wrote the report and the recording, where that was another version of the judge or of its requirements.
+fn other_versions(given: &Value, head: Option<&Head>, derived: &Report) -> Vec<String> {
+    let own = (derived.tool.version.as_str(), derived.catalogue.short());
+    let text = |place: &str| given.pointer(place).and_then(Value::as_str).unwrap_or("unknown");
+    let short = |digest: &str| digest.get(..own.1.len()).unwrap_or(digest).to_owned();
+    let writers = [
+        ("report", Some((text("/tool/version"), short(text("/catalogue/digest"))))),
+        ("recording", head.map(|head| (head.writer.version.as_str(), short(&head.catalogue)))),
+    ];
+    let others = writers.into_iter().filter_map(|(what, writer)| {
+        let (version, catalogue) = writer?;
+        (version != own.0 || catalogue != own.1).then(|| {
+            format!(
+                "version {version} with the catalogue {catalogue} wrote the {what}, and version {} with the catalogue {} verifies it: \
+                 verdicts may differ, so verify with the version that wrote the report",
+                own.0, own.1
+            )
+        })
+    });
+    others.collect()
+}
+
+/// Puts the names by which the report calls the recording in place of the present one.
+fn rename_in_notes(given: &Value, derived: &mut Value, name: &str) {
+    let stated: Vec<&str> = given["notes"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    for note in derived["notes"].as_array_mut().into_iter().flatten() {
+        let rest = note.as_str().and_then(|note| note.strip_prefix(name)).filter(|rest| rest.starts_with(": "));
+        if let Some(same) = rest.and_then(|rest| stated.iter().find(|stated| stated.ends_with(rest))) {
+            *note = Value::from(*same);
+        }
+    }
+}
+
+/// Removes the notes of a report that its recording does not give, and returns them.
+fn without_notes_of_proxy(given: &mut Value, derived: &Value) -> Vec<String> {
+    let shown = derived["notes"].as_array().cloned().unwrap_or_default();
+    let mut removed = Vec::new();
+    if let Some(notes) = given["notes"].as_array_mut() {
+        notes.retain(|note| {
+            let is_shown = shown.contains(note);
+            removed.extend(note.as_str().filter(|_| !is_shown).map(str::to_owned));
+            is_shown
+        });
+    }
+    removed
+}
+
+/// The names of keys in a report: each judging of traffic draws its own.
+#[derive(Default)]
+struct PseudonymNames {
+    /// Those that were found, in this order.
+    found: Vec<String>,
+}
+
+impl PseudonymNames {
+    /// Puts the same names in place of the pseudonyms of any report: they are numbered in the order in which they occur.
+    fn unify(&mut self, value: &mut Value) {
+        match value {
+            Value::String(text) => *text = self.unified(text),
+            Value::Array(items) => items.iter_mut().for_each(|item| self.unify(item)),
+            Value::Object(members) => members.values_mut().for_each(|member| self.unify(member)),
+            _ => {}
+        }
+    }
+
+    fn unified(&mut self, text: &str) -> String {
+        let mut pieces = text.split(PREFIX);
+        let mut unified = pieces.next().unwrap_or_default().to_owned();
+        for piece in pieces {
+            let name = pseudonym_at(piece);
+            let number = name.map(|name| match self.found.iter().position(|known| known == name) {
+                Some(at) => at,
+                None => {
+                    self.found.push(name.to_owned());
+                    self.found.len() - 1
+                }
+            });
+            unified.push_str(PREFIX);
+            unified.extend(number.map(|number| format!("{{{number}}}")));
+            unified.push_str(&piece[name.map_or(0, str::len)..]);
+        }
+        unified
+    }
+}
+
+/// A JSON text in which no object has two members of one name: readers differ in which of the two they take.
+struct NoDuplicates;
+
+impl<'de> Deserialize<'de> for NoDuplicates {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<NoDuplicates, D::Error> {
+        deserializer.deserialize_any(NoDuplicates)
+    }
+}
+
+impl<'de> Visitor<'de> for NoDuplicates {
+    type Value = NoDuplicates;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<NoDuplicates, A::Error> {
+        let mut names = HashSet::new();
+        while let Some(name) = map.next_key::<String>()? {
+            map.next_value::<NoDuplicates>()?;
+            if names.contains(&name) {
+                return Err(A::Error::custom(format!("an object has two members `{name}`: remove one of them")));
+            }
+            names.insert(name);
+        }
+        Ok(NoDuplicates)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<NoDuplicates, A::Error> {
+        while items.next_element::<NoDuplicates>()?.is_some() {}
+        Ok(NoDuplicates)
+    }
+
+    fn visit_bool<E: Error>(self, _: bool) -> Result<NoDuplicates, E> {
+        Ok(NoDuplicates)
+    }
+
+    fn visit_i64<E: Error>(self, _: i64) -> Result<NoDuplicates, E> {
+        Ok(NoDuplicates)
+    }
+
+    fn visit_u64<E: Error>(self, _: u64) -> Result<NoDuplicates, E> {
+        Ok(NoDuplicates)
+    }
+
+    fn visit_f64<E: Error>(self, _: f64) -> Result<NoDuplicates, E> {
+        Ok(NoDuplicates)
+    }
+
+    fn visit_str<E: Error>(self, _: &str) -> Result<NoDuplicates, E> {
+        Ok(NoDuplicates)
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<NoDuplicates, E> {
+        Ok(NoDuplicates)
+    }
 }
 
 /// Notes where two values differ. `place` is a JSON pointer.
@@ -109,6 +312,33 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn pseudonyms_are_unified_by_the_order_in_which_they_occur() {
+        let unified = |value: Value| {
+            let mut value = value;
+            PseudonymNames::default().unify(&mut value);
+            value
+        };
+        let one = unified(json!({"a": "Bearer key-1-abcd", "b": ["key-2-abcd key-1-abcd", "a key-less monkey-3-abc"]}));
+        assert_eq!(
+            one,
+            unified(json!({"a": "Bearer key-7-wxyz", "b": ["key-1-wxyz key-7-wxyz", "a key-less monkey-3-abc"]}))
+        );
+        assert_ne!(
+            one,
+            unified(json!({"a": "Bearer key-1-abcd", "b": ["key-1-abcd key-2-abcd", "a key-less monkey-3-abc"]}))
+        );
+    }
+
+    #[test]
+    fn an_object_with_two_members_of_one_name_is_found_at_any_depth() {
+        let error = |text: &str| serde_json::from_str::<NoDuplicates>(text).err().map(|error| error.to_string());
+        assert_eq!(error(r#"{"a": [{"b": 1, "c": {"b": null}}, {"b": 1.5}], "d": true}"#), None);
+        let duplicate = error("{\"a\": [\n{\"b\": 1, \"c\": \"\", \"b\": 1}]}").expect("an error");
+        assert!(duplicate.contains("two members `b`") && duplicate.contains("line 2"), "{duplicate}");
+        assert!(error(r#"{"a": 1, "\u0061": -1}"#).is_some());
+    }
 
     #[test]
     fn a_difference_names_its_place_and_both_values() {

@@ -22,6 +22,7 @@ use tokio::task::JoinHandle;
 
 use crate::broken;
 use crate::command_line::{command, text};
+use crate::recorded::difference_of;
 
 /// A proxy that runs.
 pub(crate) struct Running {
@@ -274,8 +275,12 @@ async fn nobody_is_accused_of_an_ordinary_session_and_its_trace_gives_the_same_v
     assert_eq!(lines.lock().expect("no panic").len(), 0);
     let written = std::fs::read_to_string(&trace).expect("a trace");
     assert!(!written.contains(server.api_key()) && !json::render(&report).contains(server.api_key()));
-    let again = judge(&[trace], &Terms::default()).expect("a report");
+    let again = judge(std::slice::from_ref(&trace), &Terms::default()).expect("a report");
     assert_eq!((again.side, statuses(&again)), (Side::Both, found));
+    let mut commanded = report.clone();
+    commanded.notes.push("the command ended with exit code 0".to_owned());
+    let note = vec!["the command ended with exit code 0".to_owned()];
+    assert_eq!(difference_of(&commanded, &trace), (0, Vec::new(), note));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -287,10 +292,13 @@ async fn a_server_with_a_fault_is_named_while_the_proxy_runs() {
         ("list.status-filter.filter-ignored", "list.status-filter"),
     ] {
         let server = reference(fault).await;
-        let running = Running::start(server.base_url(), |_| {}).await;
+        let folder = tempfile::tempdir().expect("a folder");
+        let trace = folder.path().join("traffic.jsonl");
+        let running = Running::start(server.base_url(), recorded_to(&trace)).await;
         session(&running.base_url, server.api_key()).await;
         let lines = Arc::clone(&running.lines);
         let report = running.report().await;
+        assert_eq!(difference_of(&report, &trace), (0, Vec::new(), Vec::new()), "{fault}");
         let requirement = report.requirements.iter().find(|r| r.id == id).expect("a verdict");
         assert_eq!(
             (requirement.status, report.verdict),
@@ -405,8 +413,11 @@ async fn much_traffic_is_judged_in_parts_and_so_is_its_trace() {
     let report = running.report().await;
     assert_eq!((report.requests, failed(&report)), (4 * EACH, Vec::new()));
     assert!(report.notes.iter().any(|note| note.contains(" separate parts")), "{:?}", report.notes);
-    let again = judge(&[trace], &Terms::default()).expect("a report");
+    let again = judge(std::slice::from_ref(&trace), &Terms::default()).expect("a report");
     assert_eq!(statuses(&again), statuses(&report));
+    let (count, differences, not_compared) = difference_of(&report, &trace);
+    assert_eq!((count, differences), (0, Vec::new()));
+    assert!(not_compared.iter().any(|note| note.contains(" separate parts")), "{not_compared:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -129,7 +129,7 @@ async fn whatever_a_server_repeats_of_the_key_is_in_no_report_and_in_no_trace() 
         let [at, trace_at] = ["report.json", "trace.jsonl"].map(|file| folder.path().join(file));
         std::fs::write(&at, json::render(&report)).expect("a writable folder");
         std::fs::write(&trace_at, trace).expect("a writable folder");
-        let verification = verify(&at, &trace_at).expect("a verification");
+        let verification = verify(&at, &trace_at, &Terms::default()).expect("a verification");
         assert_eq!(verification.count, 0, "{name}: {:?}", verification.differences);
     }
 }
