@@ -27,10 +27,7 @@ pub(in crate::verdict) const BROKEN_BY_IT: [&str; 7] = [
 /// The Remaining of a key interleaves several series, each of which falls.
 pub(super) fn several(broken: &Broken<'_, '_>) -> Option<Cause> {
     let explained = broken.explained(&BROKEN_BY_IT, |_| true);
-    let is_something_else = || {
-        [of_replicas, super::restored::bucket, super::restored::given_back].iter().any(|find| find(broken).is_some())
-    };
-    if explained.is_empty() || is_something_else() {
+    if explained.is_empty() {
         return None;
     }
     broken.facts.limiter.keys().iter().find_map(|key| {
