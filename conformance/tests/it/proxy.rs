@@ -338,7 +338,10 @@ async fn a_client_that_goes_on_after_a_429_is_named_and_the_server_is_not() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_is_down_gets_its_clients_502_and_no_finding() {
-    let nobody = TcpListener::bind("127.0.0.1:0").await.expect("a port").local_addr().expect("an address");
+    // A port on which nobody listens, and which no other test can get meanwhile.
+    let taken = tokio::net::TcpSocket::new_v4().expect("a socket");
+    taken.bind("127.0.0.1:0".parse().expect("an address")).expect("a port");
+    let nobody = taken.local_addr().expect("an address");
     let running = Running::start(&format!("http://{nobody}/v1"), |_| {}).await;
     let response =
         http_client().get(format!("{}/pets", running.base_url)).bearer_auth("k").send().await.expect("an answer");
