@@ -166,7 +166,12 @@ async fn no_lawful_client_is_accused_and_every_broken_one_is_named() {
 }
 
 /// A program, its arguments, and whether it is lawful.
-const FOREIGN: &[(&str, &[&str], bool)] = &[
+type Foreign = (&'static str, &'static [&'static str], bool);
+
+/// So many of the programs run at once: they mostly wait.
+const AT_ONCE: usize = 4;
+
+const FOREIGN: &[Foreign] = &[
     ("python3", &["client.py", "urllib", "told"], true),
     ("python3", &["client.py", "urllib", "threads"], true),
     ("python3", &["client.py", "urllib3", "pool"], true),
@@ -203,37 +208,48 @@ const NOT_INSTALLED: i32 = 77;
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Python, Node, Java and curl: .ci/run looks for them"]
 async fn clients_in_other_languages_are_judged_as_they_deserve() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/clients/programs");
-    let mut wrong = Vec::new();
+    let mut running = tokio::task::JoinSet::new();
+    let places = Arc::new(tokio::sync::Semaphore::new(AT_ONCE));
     for form in [Form::Seconds, Form::Date] {
-        for (program, arguments, is_lawful) in FOREIGN {
-            let name = format!("{program} {}, {form:?}", arguments.join(" "));
-            let running = Running::start(&Store::start(form, 0).await, |settings| {
-                settings.terms.side = Some(Side::Client);
-            })
-            .await;
-            let mut command = tokio::process::Command::new(program);
-            command.args(*arguments).current_dir(folder).kill_on_drop(true);
-            command.env("CONFORM_PROXY_URL", &running.base_url).env("CLIENT_KEY", KEY);
-            let status = match command.status().await {
-                Ok(status) => status,
-                Err(error) => {
-                    eprintln!("SKIPPED {name}: {error}");
-                    continue;
-                }
-            };
-            if status.code() == Some(NOT_INSTALLED) {
-                eprintln!("SKIPPED {name}: the library is not installed");
-                continue;
-            }
-            let report = running.report().await;
-            let is_accused = failed(&report).iter().any(|id| id.starts_with("client.retry-after"));
-            if !status.success() || is_accused == *is_lawful {
-                wrong.push(format!("{name} ended with {status}: {:?}", broken(&report)));
-            } else {
-                eprintln!("judged as it deserves: {name}");
-            }
+        for client in FOREIGN {
+            let places = Arc::clone(&places);
+            running.spawn(async move {
+                let _place = places.acquire().await.expect("an open semaphore");
+                problem_with(form, client).await
+            });
         }
     }
+    let wrong: Vec<String> = running.join_all().await.into_iter().flatten().collect();
     assert!(wrong.is_empty(), "{} are judged wrongly:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// Lets a client in another language run; what is wrong with its judgement, if anything.
+async fn problem_with(form: Form, (program, arguments, is_lawful): &Foreign) -> Option<String> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/clients/programs");
+    let name = format!("{program} {}, {form:?}", arguments.join(" "));
+    let running = Running::start(&Store::start(form, 0).await, |settings| {
+        settings.terms.side = Some(Side::Client);
+    })
+    .await;
+    let mut command = tokio::process::Command::new(program);
+    command.args(*arguments).current_dir(folder).kill_on_drop(true);
+    command.env("CONFORM_PROXY_URL", &running.base_url).env("CLIENT_KEY", KEY);
+    let status = match command.status().await {
+        Ok(status) => status,
+        Err(error) => {
+            eprintln!("SKIPPED {name}: {error}");
+            return None;
+        }
+    };
+    if status.code() == Some(NOT_INSTALLED) {
+        eprintln!("SKIPPED {name}: the library is not installed");
+        return None;
+    }
+    let report = running.report().await;
+    let is_accused = failed(&report).iter().any(|id| id.starts_with("client.retry-after"));
+    if !status.success() || is_accused == *is_lawful {
+        return Some(format!("{name} ended with {status}: {:?}", broken(&report)));
+    }
+    eprintln!("judged as it deserves: {name}");
+    None
 }

@@ -23,6 +23,7 @@ mod html;
 mod image;
 mod imports;
 mod in_toto;
+mod intermediaries;
 mod known_failing;
 mod laboratory;
 mod lawful;
