@@ -225,23 +225,15 @@ pub(super) struct Arguments {
 /// The commands other than judging.
 #[derive(Clone, Debug, Subcommand)]
 pub(super) enum Command {
-    /// Compare any number of JSON reports: requirements and choices by implementation
+    // The arguments have the documentation, so that `--help` shows all of it.
     Compare(compare::Arguments),
-    /// Compare two JSON reports
     Diff(diff::Arguments),
-    /// Write a commented configuration file
     Init(init::Arguments),
-    /// Judge recorded traffic, without sending a request
     Judge(judge::Arguments),
-    /// Pass traffic on to a server, and judge it
     Proxy(Box<proxy::Arguments>),
-    /// List the requirements, or explain one
     Rules(rules::Arguments),
-    /// Print the completions for a shell
     Completions(completions::Arguments),
-    /// Print the man page, or write a page for each command
     Man(man::Arguments),
-    // Its documentation is that of the arguments, so that `--help` shows all of it.
     Verify(verify::Arguments),
 }
 

@@ -4,7 +4,8 @@ use clap_complete::Shell;
 
 /// Print the completions for a shell
 ///
-/// For bash: `conform completions bash > ~/.local/share/bash-completion/completions/conform`
+/// For bash: `mkdir -p ~/.local/share/bash-completion/completions` and then
+/// `conform completions bash > ~/.local/share/bash-completion/completions/conform`
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct Arguments {
     /// The shell

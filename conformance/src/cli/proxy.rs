@@ -32,8 +32,8 @@ const URL: &str = "CONFORM_PROXY_URL";
 ///
 /// Clients use the base URL that the proxy prints, or COMMAND finds in the variable CONFORM_PROXY_URL. Requests and responses are passed
 /// on unchanged and judged meanwhile: the server, its clients, or both. Each new finding gets a line on standard error, unless --quiet. The
-/// proxy ends with COMMAND, with Ctrl-C or at a limit. Others may use the same keys, so limits are not judged, and a requirement that the
-/// traffic does not show is not exercised.
+/// proxy ends with COMMAND, with Ctrl-C or at a limit. Others may use the same keys, so of limits only what their requests could not
+/// change is judged, and a requirement that the traffic does not show is not exercised.
 ///
 /// Exit codes: 0 conforms · 1 violates · 2 usage error · 3 no request was answered, COMMAND failed although nothing was violated, or a
 /// report could not be written · 4 incomplete: nothing failed, but a stated requirement of servers, or everything, was not exercised.
