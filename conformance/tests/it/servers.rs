@@ -5,6 +5,7 @@
 
 mod archives;
 mod connections;
+mod description;
 mod figures;
 mod host;
 mod hostile;
@@ -29,10 +30,11 @@ const MOST_CONNECTIONS: u64 = 5_000;
 fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
     arguments.test_threads.get_or_insert_with(trials::at_once);
-    let trials: Vec<Trial> = [archives::trials(), hostile::trials(), saboteurs::trials(), variants::trials()]
-        .into_iter()
-        .flatten()
-        .collect();
+    let trials: Vec<Trial> =
+        [archives::trials(), description::trials(), hostile::trials(), saboteurs::trials(), variants::trials()]
+            .into_iter()
+            .flatten()
+            .collect();
     let mut names = HashSet::new();
     for trial in &trials {
         assert!(names.insert(trial.name()), "two tests are called {}", trial.name());
