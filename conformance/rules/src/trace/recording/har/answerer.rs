@@ -2,6 +2,8 @@
 //!
 //! Each sign stands once in [`SIGNS`]. Where an archive leaves room for doubt, the entry is left out.
 
+use serde_json::Value;
+
 use super::LeftOut;
 use super::entry::Entry;
 use super::lenient::is_set;
@@ -57,7 +59,8 @@ fn is_by_recorder(entry: &Entry) -> bool {
     let worker_took = entry.timings.as_ref().and_then(|timings| timings.get("_workerRespondWithSettled")?.as_f64());
     is_set(entry.via_service_worker.as_ref())
         || is_set(entry.response.as_ref().and_then(|response| response.via_service_worker.as_ref()))
-        || is_set(entry.was_fulfilled.as_ref())
+        // Playwright writes it only where it is true.
+        || entry.was_fulfilled.as_ref().is_some_and(|value| *value != Value::Bool(false))
         || worker_took.is_some_and(|milliseconds| milliseconds >= 0.0)
 }
 

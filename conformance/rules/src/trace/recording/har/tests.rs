@@ -274,6 +274,18 @@ fn numbers_in_place_of_texts_and_foreign_members_refuse_no_entry() {
 }
 
 #[test]
+fn an_answer_that_a_mock_may_have_given_is_left_out() {
+    let count_with = |value: Option<Value>| {
+        let mut entry = entry(&[]);
+        if let Some(value) = value {
+            entry["_wasFulfilled"] = value;
+        }
+        read_all(&archive(&[entry]), None).expect("an archive").1.len()
+    };
+    assert_eq!([None, Some(json!(false)), Some(json!(true)), Some(Value::Null)].map(count_with), [1, 1, 0, 0]);
+}
+
+#[test]
 fn an_answer_of_age_0_is_the_answer_of_the_service() {
     let aged = |age: &str| {
         let changed = entry(&[("/response/headers/0", json!({"name": "Age", "value": age}))]);
