@@ -38,6 +38,7 @@ mod explain;
 mod history;
 mod lies;
 mod limiter;
+mod vectors;
 mod zone;
 
 use std::cell::RefCell;
