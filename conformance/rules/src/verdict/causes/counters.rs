@@ -24,6 +24,9 @@ pub(in crate::verdict) const BROKEN_BY_IT: [&str; 7] = [
     "quota.not-exceeded",
 ];
 
+/// The group of answers to which one belongs.
+type Group = fn(&Answer<'_>) -> String;
+
 /// The Remaining of a key interleaves several series, each of which falls.
 pub(super) fn several(broken: &Broken<'_, '_>) -> Option<Cause> {
     let explained = broken.explained(&BROKEN_BY_IT, |_| true);
@@ -38,7 +41,7 @@ pub(super) fn several(broken: &Broken<'_, '_>) -> Option<Cause> {
         let answers = in_order(key);
         let disorder: Vec<[&Answer<'_>; 2]> =
             answers.windows(2).map(|pair| [&pair[0], &pair[1]]).filter(|pair| is_disorder(*pair)).collect();
-        let groups: [(&str, &str, fn(&Answer<'_>) -> String); 3] = [
+        let groups: [(&str, &str, Group); 3] = [
             ("method", "method", |answer| answer.entry.exchange.request.method.clone()),
             ("operation", "route", |answer| answer.entry.operation.name().to_owned()),
             ("URL", "URL", |answer| answer.entry.exchange.request.target()),
@@ -101,11 +104,7 @@ fn is_by_chance(disorder: &[[&Answer<'_>; 2]]) -> bool {
 }
 
 /// Whether each group of answers has a series of its own, and only together they are out of order.
-fn is_in_order_each(
-    answers: &[Answer<'_>],
-    disorder: &[[&Answer<'_>; 2]],
-    group: impl Fn(&Answer<'_>) -> String,
-) -> bool {
+fn is_in_order_each(answers: &[Answer<'_>], disorder: &[[&Answer<'_>; 2]], group: Group) -> bool {
     let rises = disorder.iter().filter(|[before, after]| after.window.remaining > before.window.remaining).count();
     let mut groups: BTreeMap<String, Vec<&Answer<'_>>> = BTreeMap::new();
     for answer in answers {
