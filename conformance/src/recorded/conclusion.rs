@@ -7,6 +7,7 @@ use animal_store_rules::catalogue::scope::{Scope, Side};
 use animal_store_rules::rules::Memory;
 use animal_store_rules::trace::answerer;
 use animal_store_rules::trace::exchange::Exchange;
+use animal_store_rules::trace::keys::Keys;
 use animal_store_rules::trace::knowledge::Extent;
 use animal_store_rules::trace::recording::sample::{self, Pseudonyms};
 use animal_store_rules::trace::{Context, Trace};
@@ -75,7 +76,7 @@ impl Conclusion {
             extent,
             base_url: base_url.to_owned(),
             replicas: Vec::new(),
-            keys: Vec::new(),
+            keys: Keys::default(),
             plan_limits: self.terms.plan.as_ref().and_then(Plan::plan_limits),
             category_id: Options::CATEGORY_ID,
             name_mark: None,

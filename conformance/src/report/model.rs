@@ -422,7 +422,7 @@ mod tests {
             extent: Extent::Run,
             base_url: "http://h/v1".to_owned(),
             replicas: Vec::new(),
-            keys: vec![options.api_key.clone()],
+            keys: vec![options.api_key.clone()].into(),
             plan_limits: None,
             category_id: 1,
             name_mark: None,

@@ -13,6 +13,7 @@ use animal_store_lab::faults::{Fault, faults};
 use animal_store_reference::Plan;
 use animal_store_rules::trace::Context;
 use animal_store_rules::trace::exchange::Exchange;
+use animal_store_rules::trace::keys::Keys;
 use animal_store_rules::trace::knowledge::Extent;
 use animal_store_rules::trace::recording::{Head, Writer, lines};
 use libtest_mimic::Trial;
@@ -140,7 +141,7 @@ fn archive(folder: &Path, host: &Host, exchanges: &[Exchange]) -> Value {
         extent: Extent::Sample,
         base_url: host.base_url.clone(),
         replicas: Vec::new(),
-        keys: Vec::new(),
+        keys: Keys::default(),
         plan_limits: None,
         category_id: 1,
         name_mark: None,

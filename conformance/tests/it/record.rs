@@ -92,7 +92,7 @@ fn save(name: &str, about: &str, mut trace: Trace) {
             assert!(!has_key, "the key of the run is in {name}, in the {part} of {step}");
         }
     }
-    trace.context.keys = vec![ApiKey::new(KEY).expect("a usable key")];
+    trace.context.keys = vec![ApiKey::new(KEY).expect("a usable key")].into();
     trace.context.base_url = BASE_URL.to_owned();
     let text = text(&trace, about);
     for (secret, _) in &forms {

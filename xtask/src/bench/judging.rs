@@ -9,6 +9,7 @@ use animal_store_conformance::recorded::{Terms, judge};
 use animal_store_rules::catalogue::scope::Side;
 use animal_store_rules::trace::Context;
 use animal_store_rules::trace::exchange::{Exchange, Outcome, Request, Response};
+use animal_store_rules::trace::keys::Keys;
 use animal_store_rules::trace::knowledge::{Extent, Knowledge};
 use animal_store_rules::trace::recording::{Head, Writer, lines};
 use anyhow::Context as _;
@@ -137,7 +138,7 @@ fn cost(folder: &Path, nth: Nth, size: usize) -> anyhow::Result<f64> {
         extent: Extent::Conversation,
         base_url: "http://127.0.0.1:1/v1".to_owned(),
         replicas: Vec::new(),
-        keys: Vec::new(),
+        keys: Keys::default(),
         plan_limits: None,
         category_id: 1,
         name_mark: None,

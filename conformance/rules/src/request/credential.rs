@@ -58,7 +58,7 @@ fn of_value(value: &str, context: &Context) -> Credential {
     }
     // No key has space around it.
     let (sent, token) = (token, token.trim());
-    if let Some(index) = context.keys.iter().position(|key| key.reveal() == token) {
+    if let Some(index) = context.keys.place_of(token) {
         let is_as_described = scheme == "Bearer" && sent == token;
         return if is_as_described { Credential::Valid(index) } else { Credential::Ambiguous };
     }

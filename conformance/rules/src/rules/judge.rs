@@ -63,7 +63,7 @@ fn judge_by_key(rules: &[Rule], facts: &Facts<'_>) -> BTreeMap<&'static str, Jud
     let mut context = history.context.clone();
     for (key, sent) in by_key {
         context.keys = match key.and_then(|key| history.context.keys.get(key)) {
-            Some(key) => vec![key.clone()],
+            Some(key) => vec![key.clone()].into(),
             None => history.context.keys.clone(),
         };
         let part = Part::of(&context, context.extent, sent);

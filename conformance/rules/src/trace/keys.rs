@@ -1,6 +1,8 @@
 //! Keys, and how they are kept out of all output.
 
+use std::collections::HashMap;
 use std::fmt;
+use std::ops::Deref;
 
 /// An API key. Neither `Debug` nor any renderer shows it.
 #[derive(Clone, Eq, PartialEq)]
@@ -40,6 +42,55 @@ impl ApiKey {
 impl fmt::Debug for ApiKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("ApiKey(…)")
+    }
+}
+
+/// Keys in order, of which each is found at once, however many there are.
+#[derive(Clone, Default, Eq, PartialEq)]
+pub struct Keys {
+    keys: Vec<ApiKey>,
+    places: HashMap<String, usize>,
+}
+
+impl Keys {
+    /// The place of a key, if it is one of these.
+    #[must_use]
+    pub fn place_of(&self, key: &str) -> Option<usize> {
+        self.places.get(key).copied()
+    }
+
+    /// Adds a key as the last one.
+    pub fn push(&mut self, key: ApiKey) {
+        self.places.entry(key.0.clone()).or_insert(self.keys.len());
+        self.keys.push(key);
+    }
+}
+
+impl Deref for Keys {
+    type Target = [ApiKey];
+
+    fn deref(&self) -> &[ApiKey] {
+        &self.keys
+    }
+}
+
+impl FromIterator<ApiKey> for Keys {
+    fn from_iter<I: IntoIterator<Item = ApiKey>>(keys: I) -> Keys {
+        let mut all = Keys::default();
+        keys.into_iter().for_each(|key| all.push(key));
+        all
+    }
+}
+
+impl From<Vec<ApiKey>> for Keys {
+    fn from(keys: Vec<ApiKey>) -> Keys {
+        keys.into_iter().collect()
+    }
+}
+
+impl fmt::Debug for Keys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Keys({})", self.keys.len())
     }
 }
 

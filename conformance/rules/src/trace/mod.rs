@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::catalogue::plan::PlanLimits;
 use exchange::{Exchange, Request};
-use keys::ApiKey;
+use keys::Keys;
 use knowledge::Extent;
 
 /// Everything that rules read.
@@ -43,7 +43,7 @@ pub struct Context {
     /// Further addresses of the same service, in the same form.
     pub replicas: Vec<String>,
     /// The keys that are known to be valid. The first is the main one.
-    pub keys: Vec<ApiKey>,
+    pub keys: Keys,
     /// The limits of the keys' plan, when the user gave them.
     pub plan_limits: Option<PlanLimits>,
     /// A category that the user says can be used.
@@ -95,7 +95,7 @@ impl Context {
             extent: Extent::Run,
             base_url: "http://127.0.0.1:1/v1".to_owned(),
             replicas: Vec::new(),
-            keys: vec![ApiKey::new("sk-Key1").expect("a usable key")],
+            keys: vec![keys::ApiKey::new("sk-Key1").expect("a usable key")].into(),
             plan_limits: None,
             category_id: 1,
             name_mark: None,

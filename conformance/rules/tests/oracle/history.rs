@@ -96,7 +96,7 @@ impl History {
             extent: Extent::Run,
             base_url: "http://127.0.0.1:1/v1".to_owned(),
             replicas: Vec::new(),
-            keys: KEYS.map(|key| ApiKey::new(key).expect("a usable key")).to_vec(),
+            keys: KEYS.map(|key| ApiKey::new(key).expect("a usable key")).to_vec().into(),
             plan_limits: self.plan.map(|(per_minute, per_day)| PlanLimits { per_minute, per_day }),
             category_id: 1,
             name_mark: None,

@@ -116,7 +116,7 @@ fn context(base_url: String, key: ApiKey) -> Context {
         extent: Extent::Run,
         base_url,
         replicas: Vec::new(),
-        keys: vec![key],
+        keys: vec![key].into(),
         plan_limits: Some(LIMITS),
         category_id: 1,
         name_mark: None,

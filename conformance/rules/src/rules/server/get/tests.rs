@@ -18,6 +18,18 @@ fn an_animal_for_each_of_two_identifiers_picked_far_from_nought_is_one_for_every
 }
 
 #[test]
+fn an_animal_whose_id_is_shown_as_text_exists() {
+    let listed = |id: &str| {
+        let body = format!(r#"[{{"id":{id},"name":"Rex 1","categoryId":1,"status":"sold"}}]"#);
+        let list = TraceBuilder::new().ask(Request::new("GET", "/pets"), 200, body);
+        list.fetch(1, 200, r#"{"id":"1","name":"Rex 1","categoryId":1}"#.to_owned()).failing(not_found)
+    };
+    assert_eq!(listed(r#""1""#), [[0; 0]; 0]);
+    let other = TraceBuilder::new().fetch(2, 200, r#"{"id":"1","name":"Rex 1","categoryId":1}"#.to_owned());
+    assert_eq!(other.failing(not_found), [[1]]);
+}
+
+#[test]
 fn before_it_is_there_an_animal_is_found_or_not_and_nothing_else() {
     let asked = |status: u16| {
         let early = TraceBuilder::new().fetch(7, status, String::new());
