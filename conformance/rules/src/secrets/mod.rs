@@ -38,6 +38,8 @@ pub const HIDDEN: &str = "(hidden)";
 pub struct Redactor {
     secrets: Vec<Secret>,
     known: HashMap<String, usize>,
+    /// How many bytes the longest has.
+    longest: usize,
     /// Made when it is first needed, after the last secret was added.
     search: OnceLock<Arc<Search>>,
 }
@@ -75,6 +77,7 @@ impl Redactor {
             return;
         }
         self.known.insert(secret.to_owned(), self.secrets.len());
+        self.longest = self.longest.max(secret.len());
         self.secrets.push(Secret { text: secret.to_owned(), replacement, has_parts });
         self.search = OnceLock::new();
     }
@@ -147,8 +150,7 @@ impl Redactor {
     pub fn redact_beginning(&self, bytes: &[u8], at_most: usize) -> (Vec<u8>, bool) {
         /// The longest encoding of a byte is an escape within another one.
         const LONGEST_ENCODING: usize = 12;
-        let longest = self.secrets.iter().map(|secret| secret.text.len()).max().unwrap_or_default();
-        let read = &bytes[..bytes.len().min(at_most + longest * LONGEST_ENCODING)];
+        let read = &bytes[..bytes.len().min(at_most + self.longest * LONGEST_ENCODING)];
         let end = bytes.len().min(at_most);
         let mut redacted = Vec::with_capacity(end);
         let mut done = 0;
