@@ -15,6 +15,7 @@ mod waiting;
 use super::Rule;
 use crate::history::{Entry, History};
 use crate::trace::exchange::Exchange;
+use crate::trace::knowledge::Extent;
 use knowing::{Keys, Sender};
 
 /// The rules of this side.
@@ -63,6 +64,12 @@ impl<'h> Clients<'h> {
         let others = others.iter().filter(|sender| sender.place.0 == self.part);
         let others = others.filter_map(|sender| self.history.entries.get(sender.place.1.checked_sub(1)?));
         std::iter::once(decisive).chain(others).collect()
+    }
+
+    /// Whether the recording shows when a client did not send: it has all requests of its clients, or a recorder saw their connections.
+    fn shows_pauses(&self) -> bool {
+        let has_carrier = |entry: &Entry<'_>| entry.exchange.known.carrier.is_some();
+        self.history.context.extent >= Extent::Conversation || self.history.entries.iter().any(has_carrier)
     }
 }
 
