@@ -42,7 +42,7 @@ impl Clock {
         Clock::stepping_from(Timestamp::now())
     }
 
-    /// The same, which starts at another time.
+    /// A simulated clock like [`Clock::stepping`] that starts at another time than now.
     #[must_use]
     pub fn stepping_from(since: Timestamp) -> Clock {
         Clock(Some(Stepping { since, started: Instant::now(), passed: Arc::default() }))

@@ -65,13 +65,15 @@ pub fn room(window: Window) -> usize {
     usize::try_from(window.remaining.max(1)).unwrap_or(usize::MAX)
 }
 
-/// Whether a response asks its client to come again later: a 429, or the 403 with `Retry-After` of a second limit in front of the service.
+/// Whether a response asks its client to come again later: a 429, or the 403 of a second limit in front of the service, whose `Retry-After`
+/// names a time that is not too long. Any 403 is lawful for `GET /store/orders`.
 #[must_use]
 pub fn asks_to_wait(exchange: &Exchange) -> bool {
     let names_a_time = || exchange.response().is_some_and(|response| retry_after::read(response).is_ok());
+    let is_short = || !matches!(after_refusal(exchange, 0, 0.0), Advice::TooLong(_));
     match exchange.status() {
         Some(429) => true,
-        Some(403) => names_a_time(),
+        Some(403) => exchange.request.path != "/store/orders" && names_a_time() && is_short(),
         _ => false,
     }
 }

@@ -74,11 +74,18 @@ impl<'r, R: Read + 'r> Input<R> {
     }
 }
 
-/// A file in the folder of an archive. Names with a folder in them, and links to files elsewhere, are not followed.
+/// A file with a body in the folder of an archive. Playwright names such a file by the digest of its bytes: 40 hexadecimal digits and an
+/// extension. Other files of the folder, files in other folders, and links to files elsewhere are not read.
 fn file_beside(folder: &Path, name: &str) -> Option<Vec<u8>> {
-    let path = folder.join(plain(name)?);
+    let path = folder.join(plain(name).filter(|name| is_digest(name))?);
     path.symlink_metadata().ok().filter(|found| found.is_file())?;
     body(File::open(path).ok()?)
+}
+
+/// Whether the name of a file begins like one that Playwright gives.
+fn is_digest(name: &str) -> bool {
+    let digest = name.split('.').next().unwrap_or_default();
+    digest.len() == 40 && digest.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// The name, if it is that of a file and of nothing else.

@@ -65,6 +65,9 @@ pub fn verify(report: &Path, trace: &Path, terms: &Terms) -> Result<Verification
     let no_report = |error| Unverifiable::NoReport(report.to_owned(), error);
     let _: NoDuplicates = serde_json::from_str(&text).map_err(no_report)?;
     let mut given: Value = serde_json::from_str(&text).map_err(no_report)?;
+    if !given.is_object() {
+        return Err(no_report(serde_json::Error::custom("a report is an object")));
+    }
     let Judged { report: derived, head, is_run } = judged(&[trace.to_owned()], &stated_terms(&given, terms))?;
     let mut verification = Verification { exchanges: derived.requests, ..Verification::default() };
     verification.reasons = other_versions(&given, head.as_ref(), &derived);
@@ -149,7 +152,12 @@ fn rename_in_notes(given: &Value, derived: &mut Value, name: &str) {
     let stated: Vec<&str> = given["notes"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     for note in derived["notes"].as_array_mut().into_iter().flatten() {
         let rest = note.as_str().and_then(|note| note.strip_prefix(name)).filter(|rest| rest.starts_with(": "));
-        if let Some(same) = rest.and_then(|rest| stated.iter().find(|stated| stated.ends_with(rest))) {
+        // The file may have been moved since.
+        let is_named = |stated: &&&str| {
+            let stated = rest.and_then(|rest| stated.strip_suffix(rest));
+            stated.is_some_and(|stated| Path::new(stated).file_name() == Path::new(name).file_name())
+        };
+        if let Some(same) = stated.iter().find(is_named) {
             *note = Value::from(*same);
         }
     }
@@ -172,7 +180,7 @@ fn without_notes_of_proxy(given: &mut Value, derived: &Value) -> Vec<String> {
 /// The names of keys in a report: each judging of traffic draws its own.
 #[derive(Default)]
 struct PseudonymNames {
-    /// Those that were found, in this order.
+    /// The pseudonyms that were found, in this order.
     found: Vec<String>,
 }
 

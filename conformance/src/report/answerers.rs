@@ -53,7 +53,7 @@ impl Answerers {
         answerers
     }
 
-    /// The same with other names, such as those without secrets.
+    /// These counts with other names for the intermediaries, such as names without secrets.
     pub(super) fn renamed(mut self, rename: impl Fn(&str) -> String) -> Answerers {
         self.intermediaries.iter_mut().for_each(|intermediary| intermediary.name = rename(&intermediary.name));
         self

@@ -65,7 +65,7 @@ pub struct Report {
     /// How many requests with a key were refused with 429.
     #[serde(default)]
     pub refused: usize,
-    /// Who answered them. Reports that were written before this was counted say that nobody did.
+    /// Who answered the requests. All counts are 0 in reports that were written before this was counted.
     #[serde(default)]
     pub answerers: Answerers,
     /// How many animals were created.

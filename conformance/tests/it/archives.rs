@@ -109,7 +109,7 @@ impl Recorded {
         (1..count).step_by(7).flat_map(move |at| [0..at, at..count, at..(at + 20).min(count)])
     }
 
-    /// What is broken in a part of it, of which something is left out.
+    /// The requirements that a part of it breaks, after something was left out.
     fn broken(&self, part: Range<usize>, leave_out: LeaveOut) -> Vec<String> {
         let mut archive = self.archive.clone();
         let entries = archive["log"]["entries"].as_array_mut().expect("entries");

@@ -149,7 +149,7 @@ fn a_report_with_two_members_of_one_name_is_refused() {
     assert!(error.contains("two members `verdict`") && error.contains("line 2"), "{error}");
 }
 
-/// Verifies a report on other traffic than a run, of which every key gets a new pseudonym each time.
+/// Verifies a report on other traffic than a run: each key gets a new pseudonym each time.
 pub(crate) fn difference_of(report: &Report, recording: &Path) -> (usize, Vec<String>, Vec<String>) {
     let folder = tempfile::tempdir().expect("a folder");
     let file = written(folder.path(), "report.json", &json::render(report));

@@ -30,9 +30,9 @@ fn attached() -> (String, Vec<(String, Vec<u8>)>) {
             files.push((name.clone(), text.as_bytes().to_vec()));
             body["_file"] = name.into();
         };
-        detach(&mut entry["response"]["content"], format!("{at}-received.json"));
+        detach(&mut entry["response"]["content"], format!("{at:040x}.json"));
         if let Some(sent) = entry["request"].get_mut("postData") {
-            detach(sent, format!("{at}-sent.json"));
+            detach(sent, format!("{:040x}.json", at + 1_000));
             sent["text"] = "".into();
         }
         entry["response"]["content"].as_object_mut().expect("a body").remove("text");

@@ -2,14 +2,13 @@
 
 use super::Entry;
 use crate::tolerance::Tolerance;
-use crate::trace::knowledge::Fact;
 
 /// When a window ends, seen from its response.
 #[derive(Debug)]
 struct End {
     /// The seconds from the `Date` to the Reset.
     by_date: i64,
-    /// The same from the time at which the response was received.
+    /// The seconds from the time at which the response was received to the Reset.
     by_own_clock: i64,
     /// How many seconds the response took.
     took: i64,
@@ -22,8 +21,8 @@ impl End {
     }
 }
 
-/// Takes the clock of the recorder for the server's, where that clock explains every Reset and `Date` does not. A clock goes as fast as others
-/// do: where some dates are older than others, responses were repeated by a cache.
+/// Takes the clock of the recorder for the server's, where that clock explains every Reset and `Date` does not. `Date` is kept where some
+/// dates are older than others by the recorder's clock: then a cache has repeated responses.
 pub(super) fn settle(entries: &mut [Entry<'_>]) {
     let ends: Vec<End> = entries.iter().filter(|entry| entry.succeeded()).filter_map(end).collect();
     let explains = |clock: fn(&End) -> i64, longest: Tolerance| {
@@ -47,7 +46,7 @@ pub(super) fn settle(entries: &mut [Entry<'_>]) {
 fn end(entry: &Entry<'_>) -> Option<End> {
     let reset = entry.rate.as_ref()?.reset.integer()?;
     let (date, exchange) = (entry.date?, entry.exchange);
-    let is_timed = !exchange.known.withheld.contains(Fact::Times);
+    let is_timed = exchange.known.precision <= Tolerance::CLOCK_SLACK.duration();
     is_timed.then(|| End {
         by_date: reset.saturating_sub(date.as_second()),
         by_own_clock: reset.saturating_sub(exchange.received_at.as_second()),

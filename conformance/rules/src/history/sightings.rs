@@ -4,7 +4,6 @@ use std::collections::HashMap;
 
 use super::{Animal, Entry, History};
 use crate::tolerance::Tolerance;
-use crate::trace::json::Json;
 
 /// For every id: the places that show an animal with it, in order.
 pub(super) type Sightings = HashMap<i64, Vec<Sighting>>;
@@ -62,14 +61,6 @@ impl<'t> History<'t> {
     #[must_use]
     pub fn is_shown_elsewhere(&self, id: i64, entry: &Entry<'_>) -> bool {
         self.shown(id).any(|(other, _)| !std::ptr::eq(other, entry))
-    }
-
-    /// Whether an answer shows an animal whose id is a text with the digits of this one.
-    #[must_use]
-    pub fn is_shown_as_text(&self, id: i64) -> bool {
-        let digits = id.to_string();
-        let is_it = |animal: Animal<'_>| matches!(animal.0.get("id"), Some(Json::String(text)) if *text == digits);
-        self.entries.iter().any(|entry| entry.animals().into_iter().any(is_it))
     }
 
     /// Whether an answer to a later request shows the animal like this.

@@ -62,6 +62,8 @@ fn judge_by_key(rules: &[Rule], facts: &Facts<'_>) -> BTreeMap<&'static str, Jud
     let mut judgements = BTreeMap::new();
     let mut context = history.context.clone();
     for (key, sent) in by_key {
+        // Other keys than the first may be on other plans.
+        context.plan_limits = history.context.plan_limits.filter(|_| key.is_none_or(|key| key == 0));
         context.keys = match key.and_then(|key| history.context.keys.get(key)) {
             Some(key) => vec![key.clone()].into(),
             None => history.context.keys.clone(),
@@ -80,7 +82,7 @@ fn judge_part(rules: &[Rule], facts: &Facts<'_>) -> BTreeMap<&'static str, Judge
     let history = facts.history;
     let withheld = history.entries.iter().map(|entry| entry.exchange.known.withheld);
     let withheld = withheld.fold(FactSet::NONE, FactSet::union);
-    let lacking = |rule: &Rule| rule.needs.facts.intersection(withheld);
+    let lacking = |rule: &Rule| rule.needed_facts(history.context.extent).intersection(withheld);
     let mut judgements = BTreeMap::new();
     for missing in rules.iter().map(lacking).collect::<BTreeSet<FactSet>>() {
         let rules = rules.iter().filter(|rule| lacking(rule) == missing);

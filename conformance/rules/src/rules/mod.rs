@@ -18,6 +18,7 @@ use crate::facts::Facts;
 use crate::history::{Entry, History};
 use crate::limiter::KeyLimits;
 use crate::trace::Trace;
+use crate::trace::knowledge::{Extent, FactSet};
 use client::Clients;
 pub use client::Memory;
 pub use judge::{judge, judge_after};
@@ -95,7 +96,7 @@ impl Rule {
         Rule { needs, ..self }
     }
 
-    /// The same rule, which a sample cannot show to hold, but may contradict: the function notes nothing but failures.
+    /// This rule with a function for samples, which cannot show that it holds, but may contradict it: the function notes nothing but failures.
     pub(crate) const fn contradicted_in_samples_by(self, judge: OfKey) -> Rule {
         Rule { of_samples: Some(judge), ..self }
     }
@@ -123,6 +124,11 @@ impl Rule {
             }
         }
         judgement
+    }
+
+    /// The facts that the rule needs of a trace of this extent. What contradicts a limit in a sample needs no exact times.
+    fn needed_facts(&self, extent: Extent) -> FactSet {
+        if self.of_samples.is_some() && extent < self.needs.extent { Needs::OF_SAMPLES } else { self.needs.facts }
     }
 
     /// Judges a sample, although the rule needs more, as far as a sample may contradict it.

@@ -38,6 +38,9 @@ impl Needs {
     pub(crate) const LIMITS: Needs =
         Needs { facts: FactSet::of(&[Fact::Credential, Fact::ResponseHeaders, Fact::Times]), extent: Extent::Complete };
 
+    /// The facts of each exchange that a sample has to show where it contradicts a limit.
+    pub(crate) const OF_SAMPLES: FactSet = FactSet::of(&[Fact::Credential, Fact::ResponseHeaders]);
+
     const fn of(facts: &[Fact]) -> Needs {
         Needs { facts: FactSet::of(facts), extent: Extent::Sample }
     }

@@ -45,7 +45,7 @@ impl fmt::Debug for ApiKey {
     }
 }
 
-/// Keys in order, of which each is found at once, however many there are.
+/// Keys in order. The place of a key is found in the same time for any number of keys.
 #[derive(Clone, Default, Eq, PartialEq)]
 pub struct Keys {
     keys: Vec<ApiKey>,

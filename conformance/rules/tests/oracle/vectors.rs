@@ -1,4 +1,4 @@
-//! Vectors for everybody: small timelines of requests and responses, lawful and not, in `fixtures/vectors/limits`. They are generated
+//! Vectors for unit tests in any language: small timelines of requests and responses, lawful and not, in `fixtures/vectors/limits`. They are generated
 //! here from the family of lawful limiters and from the lies, and judged here as they are read.
 //!
 //! `UPDATE_VECTORS=1` writes them anew.
@@ -46,7 +46,7 @@ struct Row {
     retry_after: Option<i64>,
 }
 
-/// A fixed window on the clock, of which the others differ in one thing.
+/// A fixed window on the clock. The other policies differ from it in one thing.
 const PLAIN: Policy = Policy {
     per_minute: 5,
     per_day: 100,

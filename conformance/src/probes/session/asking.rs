@@ -86,7 +86,7 @@ impl Session<'_> {
     }
 
     /// Sends requests with the key in turn concurrently; if the window has no room for them, waits for the next one first. Those that
-    /// get 429 are not retried, but the announced time is awaited: other requests would count as repeated.
+    /// are refused are not retried, but the announced time is awaited: other requests would count as repeated.
     ///
     /// # Errors
     ///

@@ -260,7 +260,10 @@ pub(super) fn until(entry: &Entry<'_>) -> Option<Timestamp> {
     let relative = received.checked_add(form.wait(entry.answered_at())).ok()?;
     match form {
         RetryAfter::Seconds(_) => Some(relative),
-        RetryAfter::Date(date) => Some(relative.min(date)),
+        RetryAfter::Date(date) => {
+            let by_date = received.checked_add(form.wait(entry.exchange.answered_at())).ok()?;
+            Some(relative.min(by_date).min(date))
+        }
     }
 }
 

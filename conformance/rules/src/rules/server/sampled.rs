@@ -14,8 +14,11 @@ use crate::tolerance::Tolerance;
 /// The fewest successes that show a Remaining which never falls.
 const MANY: usize = 10;
 
-/// The successes of a key in each window, by its Limit and its end. Of answers that are alike byte for byte, one may be a copy that a cache
-/// has given out, so they count once.
+/// The successes of a key in each window, by its Limit and its end. Answers that are alike byte for byte count once, and those that a cache
+/// has kept do not count.
+///
+/// A request may have been counted in the window before the one that its answer reports. Therefore each window begins with an answer that
+/// was complete before the requests of the others were sent.
 fn windows<'k, 'h>(key: &'k KeyLimits<'h>) -> BTreeMap<(u64, i64), Vec<&'k Answer<'h>>> {
     let mut windows: BTreeMap<(u64, i64), Vec<&Answer<'_>>> = BTreeMap::new();
     let mut seen = HashSet::new();
@@ -26,28 +29,41 @@ fn windows<'k, 'h>(key: &'k KeyLimits<'h>) -> BTreeMap<(u64, i64), Vec<&'k Answe
     let succeeded = key.answers().iter().filter(|answer| answer.entry.succeeded() && answer.window.limit > 0);
     for answer in succeeded.filter(is_well_within) {
         let Some(response) = answer.entry.exchange.response() else { continue };
-        if seen.insert((&response.headers, &response.body)) {
-            windows.entry((answer.window.limit, answer.window.reset)).or_default().push(answer);
+        let is_kept = response.values("age").any(|age| age.trim() != "0");
+        if is_kept || !seen.insert((&response.headers, &response.body)) {
+            continue;
+        }
+        let window = windows.entry((answer.window.limit, answer.window.reset)).or_default();
+        if window.first().is_none_or(|first| first.precedes(answer)) {
+            window.push(answer);
         }
     }
     windows
 }
 
-/// No window has more successes than its limit.
+/// No window has more successes than its limit. The first of them may have been counted in the window before.
 pub(super) fn not_exceeded(_: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
     for ((limit, reset), admitted) in windows(key) {
-        if admitted.len() as u64 > limit {
-            let found = format!("{} successes before the reset at {reset}", admitted.len());
-            let last = admitted[limit as usize].entry;
+        let certain = admitted.len() as u64 - 1;
+        if certain > limit {
+            let found = format!("{certain} successes before the reset at {reset}");
+            let last = admitted[admitted.len() - 1].entry;
             judgement.fail(&[last, admitted[0].entry], format!("at most {limit} in one window"), found);
         }
     }
 }
 
-/// Remaining is not the same after so many successes that nothing can have restored as many meanwhile: a counter that slides between two
+/// Remaining is not the same after so many successes, one after the other, that nothing can have restored as many meanwhile: a counter that slides between two
 /// windows restores its limit within a minute.
 pub(super) fn remaining_falls(_: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
     for ((limit, reset), admitted) in windows(key) {
+        let mut in_turn: Vec<&Answer<'_>> = Vec::new();
+        for answer in admitted {
+            if in_turn.last().is_none_or(|last| last.precedes(answer)) {
+                in_turn.push(answer);
+            }
+        }
+        let admitted = in_turn;
         let (first, last) = (admitted[0], admitted[admitted.len() - 1]);
         let remaining = first.window.remaining;
         let seconds = admitted.iter().filter_map(|answer| answer.entry.server_time()).map(|time| time.as_second());
@@ -102,16 +118,32 @@ mod tests {
 
     #[test]
     fn more_successes_than_a_window_admits_are_too_many() {
-        assert_eq!(broken(successes(100, 7, (0..7).rev())), [""; 0]);
-        assert_eq!(broken(successes(100, 7, (0..8).rev())), ["quota.not-exceeded"]);
-        let falls_too_slowly = |count: u64| successes(100, 7, (0..count).map(|number| 7 - number / 2));
-        assert_eq!(broken(falls_too_slowly(8)), ["quota.not-exceeded"]);
+        let falls_slowly = |count: u64| successes(100, 7, (0..count).map(|number| 7 - number / 2));
+        assert_eq!(broken(falls_slowly(8)), [""; 0], "the first may be of the window before");
+        assert_eq!(broken(falls_slowly(9)), ["quota.not-exceeded"]);
     }
 
     #[test]
     fn copies_of_an_answer_count_once() {
         let copies = (0..9).fold(TraceBuilder::new(), |builder, _| builder.list(200, 6, 7));
         assert_eq!(broken(copies), [""; 0]);
+    }
+
+    #[test]
+    fn answers_that_a_cache_has_kept_do_not_count() {
+        let kept = |age: &str| {
+            (0..9).fold(TraceBuilder::new(), |builder, number| {
+                builder.list(200, 6, 7).header("x-request-id", &format!("{number}")).header("age", age)
+            })
+        };
+        assert_eq!(broken(kept("3")), [""; 0]);
+        assert_eq!(broken(kept("0")), ["quota.not-exceeded"]);
+    }
+
+    #[test]
+    fn requests_at_the_same_time_may_be_reported_alike() {
+        let together = successes(1, 60, std::iter::repeat_n(40, 30)).together(1..=30);
+        assert_eq!(broken(together), [""; 0]);
     }
 
     #[test]

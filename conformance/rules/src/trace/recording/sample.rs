@@ -57,7 +57,7 @@ fn is_pseudonym(text: &str) -> bool {
     text.strip_prefix(PREFIX).is_some_and(|name| pseudonym_at(name) == Some(name))
 }
 
-/// Returns true if a value, or the last word or parameter of it, is a pseudonym.
+/// Returns true if a value is a pseudonym or ends with one, after a space or as a parameter.
 fn is_with_pseudonym(value: &str) -> bool {
     value.rsplit([' ', ',', '=', ':']).next().is_some_and(|word| is_pseudonym(word.trim_matches('"')))
 }

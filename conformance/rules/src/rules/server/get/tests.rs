@@ -19,14 +19,13 @@ fn an_animal_for_each_of_two_identifiers_picked_far_from_nought_is_one_for_every
 
 #[test]
 fn an_animal_whose_id_is_shown_as_text_exists() {
-    let listed = |id: &str| {
-        let body = format!(r#"[{{"id":{id},"name":"Rex 1","categoryId":1,"status":"sold"}}]"#);
-        let list = TraceBuilder::new().ask(Request::new("GET", "/pets"), 200, body);
-        list.fetch(1, 200, r#"{"id":"1","name":"Rex 1","categoryId":1}"#.to_owned()).failing(not_found)
+    let fetched = |id, status| {
+        let body = r#"{"id":"1","name":"Rex 1","categoryId":1}"#.to_owned();
+        TraceBuilder::new().fetch(id, status, body).failing(not_found)
     };
-    assert_eq!(listed(r#""1""#), [[0; 0]; 0]);
-    let other = TraceBuilder::new().fetch(2, 200, r#"{"id":"1","name":"Rex 1","categoryId":1}"#.to_owned());
-    assert_eq!(other.failing(not_found), [[1]]);
+    assert_eq!(fetched(1, 200), [[0; 0]; 0]);
+    assert_eq!(fetched(2, 200), [[1]], "another animal");
+    assert_eq!(fetched(1, 500), [[1]]);
 }
 
 #[test]

@@ -110,7 +110,7 @@ impl UnreadableEntry {
     fn new(index: usize, error: &serde_json::Error) -> UnreadableEntry {
         let text = error.to_string();
         // The line and the column are those within the entry.
-        let text = text.split(" at line ").next().unwrap_or_default();
+        let text = text.rsplit_once(" at line ").map_or(text.as_str(), |(text, _)| text);
         let reason = match text.split_once(": string ") {
             Some((kind, rest)) => {
                 format!("{kind}: a string, expected {}", rest.rsplit(", expected ").next().unwrap_or_default())
