@@ -8,6 +8,9 @@ use crate::tolerance::Tolerance;
 /// As many steps as make a habit.
 const SEVERAL: usize = 3;
 
+/// Of so many answers, one may be out of line: requests at the same time are answered in any order.
+const ONE_IN: usize = 20;
+
 /// By how many requests a bucket may seem to be off: a part of a request, and one that is reported before it is counted.
 const OFF: f64 = 1.6;
 
@@ -21,7 +24,7 @@ pub(super) fn bucket(broken: &Broken<'_, '_>) -> Option<Cause> {
         let answers = in_order(key);
         let limit = answers.first()?.window.limit;
         let seconds = Tolerance::MINUTE.seconds() as f64 / limit as f64;
-        let mut restoring: Vec<&Answer<'_>> = Vec::new();
+        let (mut restoring, mut uneven): (Vec<&Answer<'_>>, usize) = (Vec::new(), 0);
         for pair in answers.windows(2) {
             let [before, after] = [&pair[0], &pair[1]];
             let (least, most) = (time_between(before, after), time_around(before, after));
@@ -29,9 +32,10 @@ pub(super) fn bucket(broken: &Broken<'_, '_>) -> Option<Cause> {
             let others = broken.facts.history.sent_between(before.entry, after.entry).saturating_sub(1) as f64;
             let is_full = after.window.remaining as f64 + OFF + others >= limit as f64;
             let is_even = (least / seconds - OFF - others..=most / seconds + OFF).contains(&restored);
-            if after.window.limit != limit || !is_even && !is_full {
+            if after.window.limit != limit {
                 return None;
             }
+            uneven += usize::from(!is_even && !is_full);
             if !is_full && restored >= 2.0 && least / seconds >= 2.0 {
                 restoring.extend([before, after]);
             }
@@ -42,7 +46,8 @@ pub(super) fn bucket(broken: &Broken<'_, '_>) -> Option<Cause> {
             if unit < 1.5 { "second".to_owned() } else { format!("{unit:.0} seconds") }
         );
         let shown = restoring.iter().map(|answer| answer.entry);
-        (restoring.len() >= 2 * SEVERAL).then(|| Cause::shown_by("token-bucket", sentence, explained.clone(), shown))?
+        let is_bucket = restoring.len() >= 2 * SEVERAL && uneven * ONE_IN <= answers.len();
+        is_bucket.then(|| Cause::shown_by("token-bucket", sentence, explained.clone(), shown))?
     })
 }
 
