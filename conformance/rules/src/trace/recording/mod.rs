@@ -83,7 +83,7 @@ pub enum Format {
     Har,
 }
 
-/// Recognises the format by the beginning of the text, of which only a byte order mark and white space are consumed. Every JSON object
+/// Recognises the format by the beginning of the text. It consumes nothing but a byte order mark and white space. Every JSON object
 /// that does not begin like a trace may be an archive.
 ///
 /// # Errors
