@@ -152,10 +152,10 @@ fn rename_in_notes(given: &Value, derived: &mut Value, name: &str) {
     let stated: Vec<&str> = given["notes"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     for note in derived["notes"].as_array_mut().into_iter().flatten() {
         let rest = note.as_str().and_then(|note| note.strip_prefix(name)).filter(|rest| rest.starts_with(": "));
-        // The file may have been moved since.
+        // The file may have been moved or renamed since. A sentence is no name of a file.
         let is_named = |stated: &&&str| {
             let stated = rest.and_then(|rest| stated.strip_suffix(rest));
-            stated.is_some_and(|stated| Path::new(stated).file_name() == Path::new(name).file_name())
+            stated.is_some_and(|stated| stated == name || !stated.contains(char::is_whitespace))
         };
         if let Some(same) = stated.iter().find(is_named) {
             *note = Value::from(*same);
