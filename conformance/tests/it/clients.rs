@@ -246,7 +246,9 @@ async fn problem_with(form: Form, (program, arguments, is_lawful): &Foreign) -> 
         return None;
     }
     let report = running.report().await;
-    let is_accused = failed(&report).iter().any(|id| id.starts_with("client.retry-after"));
+    // A client that hammers may be done before its other connections know of the 429; that it never waits shows all the same.
+    let is_of_waiting = |id: &String| id.starts_with("client.retry-after") || id == "client.backoff";
+    let is_accused = failed(&report).iter().any(is_of_waiting);
     if !status.success() || is_accused == *is_lawful {
         return Some(format!("{name} ended with {status}: {:?}", broken(&report)));
     }
