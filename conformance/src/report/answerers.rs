@@ -6,6 +6,12 @@ use animal_store_rules::trace::answerer::name_of;
 use animal_store_rules::trace::exchange::Exchange;
 use animal_store_rules::trace::knowledge::Answerer;
 
+/// This many intermediaries are counted by name: what a recording contains may name any number.
+const MAX_NAMED: usize = 20;
+
+/// The name under which further intermediaries are counted.
+const OTHERS: &str = "others";
+
 /// How many requests the service answered, and how many others did or nobody.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -38,6 +44,9 @@ impl Answerers {
             Answerer::Nobody => self.nobody += 1,
             Answerer::Intermediary => {
                 let name = exchange.response().map_or_else(|| "unknown".to_owned(), name_of);
+                let has_room = self.intermediaries.len() < MAX_NAMED;
+                let is_known = self.intermediaries.iter().any(|known| known.name == name);
+                let name = if has_room || is_known { name } else { OTHERS.to_owned() };
                 match self.intermediaries.iter_mut().find(|known| known.name == name) {
                     Some(known) => known.requests += 1,
                     None => self.intermediaries.push(Intermediary { name, requests: 1 }),
