@@ -39,6 +39,17 @@ impl Answer<'_> {
     }
 }
 
+/// The answers that came one after the other: each was complete before the request of the next was sent.
+pub(crate) fn one_after_another<'a, 'h: 'a>(answers: impl IntoIterator<Item = &'a Answer<'h>>) -> Vec<Answer<'h>> {
+    let mut chain: Vec<Answer<'h>> = Vec::new();
+    for answer in answers {
+        if chain.last().is_none_or(|last| last.precedes(answer)) {
+            chain.push(*answer);
+        }
+    }
+    chain
+}
+
 /// Whether the Reset of a key is the time at which a log of the last minute is empty.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Draining {

@@ -27,6 +27,7 @@ pub use anonymous::Anonymous;
 pub use arrival::Arrival;
 pub use cost::Costly;
 pub use interruption::Interruption;
+pub(crate) use key::one_after_another;
 pub use key::{Answer, Draining, KeyLimits};
 pub use promise::Refusal;
 pub use shared::SpentByAnother;

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use crate::facts::Facts;
-use crate::limiter::{Answer, KeyLimits};
+use crate::limiter::{Answer, KeyLimits, one_after_another};
 use crate::rules::Judgement;
 use crate::tolerance::Tolerance;
 
@@ -57,13 +57,7 @@ pub(super) fn not_exceeded(_: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut J
 /// windows restores its limit within a minute.
 pub(super) fn remaining_falls(_: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
     for ((limit, reset), admitted) in windows(key) {
-        let mut in_turn: Vec<&Answer<'_>> = Vec::new();
-        for answer in admitted {
-            if in_turn.last().is_none_or(|last| last.precedes(answer)) {
-                in_turn.push(answer);
-            }
-        }
-        let admitted = in_turn;
+        let admitted = one_after_another(admitted);
         let (first, last) = (admitted[0], admitted[admitted.len() - 1]);
         let remaining = first.window.remaining;
         let seconds = admitted.iter().filter_map(|answer| answer.entry.server_time()).map(|time| time.as_second());

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{Broken, Cause};
 use crate::fleet::Fleet;
-use crate::limiter::{Answer, KeyLimits};
+use crate::limiter::{Answer, KeyLimits, one_after_another};
 use crate::tolerance::Tolerance;
 
 /// As many answers as make a series, and as many steps out of order as show that there is more than one.
@@ -80,13 +80,7 @@ pub(super) fn of_replicas(broken: &Broken<'_, '_>) -> Option<Cause> {
 
 /// The successes of a key, each complete before the next was sent.
 pub(super) fn in_order<'h>(key: &KeyLimits<'h>) -> Vec<Answer<'h>> {
-    let mut answers: Vec<Answer<'h>> = Vec::new();
-    for answer in key.answers().iter().filter(|answer| answer.entry.succeeded()) {
-        if answers.last().is_none_or(|last| last.precedes(answer)) {
-            answers.push(*answer);
-        }
-    }
-    answers
+    one_after_another(key.answers().iter().filter(|answer| answer.entry.succeeded()))
 }
 
 /// Whether the second answer, of the same window, reports no less than the first.
