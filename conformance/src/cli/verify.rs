@@ -44,7 +44,7 @@ impl Arguments {
     }
 }
 
-/// What a verification shows, for the screen.
+/// A verification as text for the screen.
 fn described(verification: &Verification) -> String {
     let Verification { reasons, differences, count, not_compared, exchanges } = verification;
     let mut text: String = reasons.iter().map(|reason| format!("note: {reason}\n")).collect();

@@ -26,7 +26,7 @@ pub fn judge(files: &[PathBuf], terms: &Terms) -> Result<Report, Unusable> {
 /// Recorded traffic that was judged.
 pub(super) struct Judged {
     pub(super) report: Report,
-    /// What the last file says of itself, if the judge wrote it.
+    /// The head of the last file, if the judge wrote it.
     pub(super) head: Option<Head>,
     /// Whether it is the report of one recorded run.
     pub(super) is_run: bool,

@@ -59,7 +59,7 @@ impl Description {
         Description(serde_json::from_str(&text).expect("JSON"))
     }
 
-    /// What contradicts the description.
+    /// The responses that contradict the description, each with its request and the contradiction.
     fn problems(&self, exchanges: &[Exchange]) -> Vec<String> {
         let described = exchanges.iter().filter_map(|exchange| Some((exchange, exchange.response()?)));
         let problems = described.filter_map(|(exchange, response)| {

@@ -39,7 +39,7 @@ pub struct Rule {
     pub is_excused_by_lag: bool,
     /// What has to be known for it to judge.
     needs: Needs,
-    /// What contradicts it in a sample, where it needs more than one.
+    /// The function that finds contradictions in a sample, if the rule needs more than a sample to hold.
     of_samples: Option<OfKey>,
     /// Whom it judges.
     party: Party,

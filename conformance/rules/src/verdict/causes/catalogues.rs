@@ -1,4 +1,4 @@
-//! What is wrong with the catalogue of animals: several where there should be one, a creation that breaks it, ids that are rounded.
+//! Defects of the catalogue of animals: several where there should be one, a creation that breaks it, ids that are rounded.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! What is restored to a key before its window ends: by a bucket that fills up, or after requests that failed.
+//! Requests that are restored to a key before its window ends, by a bucket that fills up or because they failed.
 
 use super::counters::{BROKEN_BY_IT, in_order};
 use super::{Broken, Cause};
