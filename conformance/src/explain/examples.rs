@@ -275,18 +275,7 @@ pub fn redactor() -> Redactor {
 #[must_use]
 pub fn trace(id: &str) -> Trace {
     let keys = ApiKey::new(KEY).into_iter().collect();
-    let context = Context {
-        extent: Extent::Run,
-        base_url: BASE_URL.to_owned(),
-        replicas: Vec::new(),
-        keys,
-        plan_limits: None,
-        category_id: 7,
-        name_mark: None,
-        assumed_date: None,
-        left_out: Vec::new(),
-        unfinished: Vec::new(),
-    };
+    let context = Context { keys, category_id: 7, ..Context::new(Extent::Run, BASE_URL) };
     let mut remaining = 60;
     let exchanges = steps(id).into_iter().zip(0..).map(|(step, index)| {
         let sent_at = Timestamp::UNIX_EPOCH + SignedDuration::from_secs(BEGIN + step.at.unwrap_or(index));

@@ -7,7 +7,6 @@ use animal_store_rules::catalogue::scope::{Scope, Side};
 use animal_store_rules::rules::Memory;
 use animal_store_rules::trace::answerer;
 use animal_store_rules::trace::exchange::Exchange;
-use animal_store_rules::trace::keys::Keys;
 use animal_store_rules::trace::knowledge::Extent;
 use animal_store_rules::trace::recording::sample::{self, Pseudonyms};
 use animal_store_rules::trace::{Context, Trace};
@@ -72,18 +71,8 @@ impl Conclusion {
 
     /// The context of traffic of which nothing else is known.
     pub(crate) fn context(&self, base_url: &str, extent: Extent) -> Context {
-        Context {
-            extent,
-            base_url: base_url.to_owned(),
-            replicas: Vec::new(),
-            keys: Keys::default(),
-            plan_limits: self.terms.plan.as_ref().and_then(Plan::plan_limits),
-            category_id: Options::CATEGORY_ID,
-            name_mark: None,
-            assumed_date: None,
-            left_out: Vec::new(),
-            unfinished: Vec::new(),
-        }
+        let plan_limits = self.terms.plan.as_ref().and_then(Plan::plan_limits);
+        Context { plan_limits, category_id: Options::CATEGORY_ID, ..Context::new(extent, base_url) }
     }
 
     /// Adds a note to the report.

@@ -418,18 +418,8 @@ mod tests {
     fn a_report_with_the_former_name_of_the_rerun_command_is_read() {
         let mut options = Options::new("http://h/v1", "sk-main-4711").unwrap();
         options.seed = 7;
-        let context = Context {
-            extent: Extent::Run,
-            base_url: "http://h/v1".to_owned(),
-            replicas: Vec::new(),
-            keys: vec![options.api_key.clone()].into(),
-            plan_limits: None,
-            category_id: 1,
-            name_mark: None,
-            assumed_date: None,
-            left_out: Vec::new(),
-            unfinished: Vec::new(),
-        };
+        let keys = vec![options.api_key.clone()].into();
+        let context = Context { keys, ..Context::new(Extent::Run, "http://h/v1") };
         let trace = Trace { context, exchanges: Vec::new() };
         let report = assemble(&trace, &[], &options, Remarks::default());
         let json = serde_json::to_string(&report).unwrap();

@@ -13,7 +13,6 @@ use animal_store_lab::faults::{Fault, faults};
 use animal_store_reference::Plan;
 use animal_store_rules::trace::Context;
 use animal_store_rules::trace::exchange::Exchange;
-use animal_store_rules::trace::keys::Keys;
 use animal_store_rules::trace::knowledge::Extent;
 use animal_store_rules::trace::recording::{Head, Writer, lines};
 use libtest_mimic::Trial;
@@ -137,18 +136,7 @@ impl Recorded {
 
 /// The archive of a session, as the judge writes one of traffic that is not its own.
 fn archive(folder: &Path, host: &Host, exchanges: &[Exchange]) -> Value {
-    let context = Context {
-        extent: Extent::Sample,
-        base_url: host.base_url.clone(),
-        replicas: Vec::new(),
-        keys: Keys::default(),
-        plan_limits: None,
-        category_id: 1,
-        name_mark: None,
-        assumed_date: None,
-        left_out: Vec::new(),
-        unfinished: Vec::new(),
-    };
+    let context = Context::new(Extent::Sample, &host.base_url);
     let writer = Writer { name: "session".to_owned(), version: String::new() };
     let head = lines::head_line(&Head::of(&context, writer));
     let text: String = std::iter::once(head).chain(exchanges.iter().map(lines::line)).collect();

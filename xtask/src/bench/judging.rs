@@ -9,7 +9,6 @@ use animal_store_conformance::recorded::{Terms, judge};
 use animal_store_rules::catalogue::scope::Side;
 use animal_store_rules::trace::Context;
 use animal_store_rules::trace::exchange::{Exchange, Outcome, Request, Response};
-use animal_store_rules::trace::keys::Keys;
 use animal_store_rules::trace::knowledge::{Extent, Knowledge};
 use animal_store_rules::trace::recording::{Head, Writer, lines};
 use anyhow::Context as _;
@@ -134,18 +133,7 @@ fn row(folder: &Path, what: &str, nth: Nth) -> anyhow::Result<Row> {
 fn cost(folder: &Path, nth: Nth, size: usize) -> anyhow::Result<f64> {
     let path = folder.join("recorded.jsonl");
     let mut file = BufWriter::new(std::fs::File::create(&path)?);
-    let context = Context {
-        extent: Extent::Conversation,
-        base_url: "http://127.0.0.1:1/v1".to_owned(),
-        replicas: Vec::new(),
-        keys: Keys::default(),
-        plan_limits: None,
-        category_id: 1,
-        name_mark: None,
-        assumed_date: None,
-        left_out: Vec::new(),
-        unfinished: Vec::new(),
-    };
+    let context = Context::new(Extent::Conversation, "http://127.0.0.1:1/v1");
     let writer = Writer { name: "bench".to_owned(), version: String::new() };
     file.write_all(lines::head_line(&Head::of(&context, writer)).as_bytes())?;
     for number in 0..size {

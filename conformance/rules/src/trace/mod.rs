@@ -69,6 +69,23 @@ pub struct LeftOut {
 }
 
 impl Context {
+    /// The context of a service at a base URL without keys and without a plan, in which animals can be created in the category 1.
+    #[must_use]
+    pub fn new(extent: Extent, base_url: impl Into<String>) -> Context {
+        Context {
+            extent,
+            base_url: base_url.into(),
+            replicas: Vec::new(),
+            keys: Keys::default(),
+            plan_limits: None,
+            category_id: 1,
+            name_mark: None,
+            assumed_date: None,
+            left_out: Vec::new(),
+            unfinished: Vec::new(),
+        }
+    }
+
     /// The addresses of the service: the base URL, then its replicas.
     pub fn addresses(&self) -> impl Iterator<Item = &str> {
         std::iter::once(self.base_url.as_str()).chain(self.replicas.iter().map(String::as_str))
@@ -91,17 +108,7 @@ impl fmt::Debug for Trace {
 impl Context {
     /// A context with the key `sk-Key1` and the category 1.
     pub(crate) fn for_test() -> Context {
-        Context {
-            extent: Extent::Run,
-            base_url: "http://127.0.0.1:1/v1".to_owned(),
-            replicas: Vec::new(),
-            keys: vec![keys::ApiKey::new("sk-Key1").expect("a usable key")].into(),
-            plan_limits: None,
-            category_id: 1,
-            name_mark: None,
-            assumed_date: None,
-            left_out: Vec::new(),
-            unfinished: Vec::new(),
-        }
+        let keys = vec![keys::ApiKey::new("sk-Key1").expect("a usable key")].into();
+        Context { keys, ..Context::new(Extent::Run, "http://127.0.0.1:1/v1") }
     }
 }

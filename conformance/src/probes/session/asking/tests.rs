@@ -112,18 +112,7 @@ async fn outcome(answers: &[Answer], alone: usize, together: usize) -> Outcome {
 }
 
 fn context(base_url: String, key: ApiKey) -> Context {
-    Context {
-        extent: Extent::Run,
-        base_url,
-        replicas: Vec::new(),
-        keys: vec![key].into(),
-        plan_limits: Some(LIMITS),
-        category_id: 1,
-        name_mark: None,
-        assumed_date: None,
-        left_out: Vec::new(),
-        unfinished: Vec::new(),
-    }
+    Context { keys: vec![key].into(), plan_limits: Some(LIMITS), ..Context::new(Extent::Run, base_url) }
 }
 
 fn ok(statuses: &[u16], waits: &[u64]) -> Outcome {
