@@ -194,4 +194,30 @@ mod tests {
         let waits: Vec<Advice> = (0..3).map(|attempt| after_refusal(&response(429, &[]), attempt, 0.5)).collect();
         assert_eq!(waits, [1.5, 62.0, 62.0].map(|seconds| Advice::Wait(Duration::from_secs_f64(seconds))));
     }
+
+    #[test]
+    fn a_403_asks_to_wait_if_it_names_a_short_time_and_is_not_for_orders() {
+        let forbidden = |retry_after: &str| response(403, &[("retry-after", retry_after)]);
+        assert!(asks_to_wait(&forbidden("1")) && asks_to_wait(&response(429, &[])));
+        for other in [forbidden("soon"), forbidden("86400"), response(403, &[]), response(503, &[("retry-after", "1")])]
+        {
+            assert!(!asks_to_wait(&other), "{:?}", other.outcome);
+        }
+        let mut orders = forbidden("1");
+        orders.request.path = "/store/orders".to_owned();
+        assert!(!asks_to_wait(&orders));
+    }
+
+    #[test]
+    fn the_date_of_a_gateway_is_not_the_time_of_an_answer() {
+        // By its Date, the answer went out at 3600.
+        let answered = |received: i64, reset: i64| {
+            let mut exchange = response(200, &[("x-ratelimit-reset", &reset.to_string())]);
+            exchange.received_at = Timestamp::from_second(received).expect("a time");
+            answered_at(&exchange).as_second()
+        };
+        assert_eq!(answered(3_480, 3_500), 3_480, "only the judge's clock puts the reset ahead");
+        assert_eq!(answered(3_480, 3_630), 3_600, "the server's clock is ahead");
+        assert_eq!(answered(3_480, 90_000), 3_600, "a day");
+    }
 }
