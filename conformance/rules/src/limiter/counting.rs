@@ -1,9 +1,9 @@
 //! Counting: which requests may be counted, whether Remaining is reported after the request was counted, and which failures certainly
 //! were counted.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 
-use super::key::{Answer, KeyLimits};
+use super::key::KeyLimits;
 use crate::history::Entry;
 use crate::request::Credential;
 use crate::tolerance::Tolerance;
@@ -65,68 +65,6 @@ impl<'h> KeyLimits<'h> {
         });
         first_of_window && !shows_limit
     }
-
-    /// The failed requests of a window that certainly were counted: those with a status that always made Remaining fall, several
-    /// times. What a failure itself reports does not say so, since it may be taken back afterwards; what the next success reports
-    /// does.
-    #[must_use]
-    pub fn failures_counted(&self, window: Window) -> usize {
-        const SEVERAL: usize = 3;
-        if self.has_other_traffic() {
-            return 0;
-        }
-        // By status: how often it was seen between two successes, and whether Remaining then always fell for all in between.
-        let mut seen: BTreeMap<Option<u16>, (usize, bool)> = BTreeMap::new();
-        for run in self.runs_of_failures() {
-            let [first, .., last] = run else { continue };
-            let fell = first.window.remaining.saturating_sub(last.window.remaining) as usize + 1 >= run.len();
-            for failure in &run[1..run.len() - 1] {
-                let (times, always) = seen.entry(failure.entry.status()).or_insert((0, true));
-                *times += 1;
-                *always &= fell;
-            }
-        }
-        let counts =
-            |entry: &Entry<'_>| seen.get(&entry.status()).is_some_and(|(times, always)| *always && *times >= SEVERAL);
-        let is_certain = |answer: &&Answer<'_>| {
-            failed(answer.entry)
-                && answer.window.is_same(window)
-                && counts(answer.entry)
-                && !self.may_be_of_the_one_before(answer)
-        };
-        self.answers().iter().filter(is_certain).count()
-    }
-
-    /// Successes that follow each other in one window with nothing but failures between them, if anything: each sent when the one
-    /// before was answered, and nothing else sent with the key.
-    fn runs_of_failures(&self) -> Vec<&[Answer<'h>]> {
-        let answers = self.answers();
-        let mut runs = Vec::new();
-        let mut begin: Option<usize> = None;
-        for (at, answer) in answers.iter().enumerate() {
-            let follows = at > 0 && {
-                let before = answers[at - 1];
-                before.precedes(answer)
-                    && before.entry.exchange.number + 1 == answer.entry.exchange.number
-                    && before.window.is_same(answer.window)
-            };
-            if !follows {
-                begin = None;
-            }
-            if answer.entry.succeeded() {
-                runs.extend(begin.map(|begin| &answers[begin..=at]));
-                begin = Some(at);
-            } else if !failed(answer.entry) {
-                begin = None;
-            }
-        }
-        runs
-    }
-}
-
-/// Whether a request failed for itself, and not for the rate.
-fn failed(entry: &Entry<'_>) -> bool {
-    matches!(entry.status(), Some(400..=499)) && !entry.is_limited()
 }
 
 #[cfg(test)]

@@ -13,22 +13,6 @@ impl<'h> KeyLimits<'h> {
     /// Whether the headers report the day, and this run alone may have exhausted the minute behind it.
     #[must_use]
     pub fn minute_is_exhausted(&self, limited: &Entry<'_>, window: Window) -> bool {
-        self.is_behind_an_exhausted_minute(limited, window, |_| 0)
-    }
-
-    /// Whether the headers report the day, and this run and others together may have exhausted the minute behind it.
-    #[must_use]
-    pub fn minute_may_be_exhausted(&self, limited: &Entry<'_>, window: Window) -> bool {
-        self.is_behind_an_exhausted_minute(limited, window, |sent| self.used_by_others(sent, window, limited))
-    }
-
-    /// Both, given how much others used in addition to this many requests of this run.
-    fn is_behind_an_exhausted_minute(
-        &self,
-        limited: &Entry<'_>,
-        window: Window,
-        by_others: impl Fn(u64) -> u64,
-    ) -> bool {
         if !self.reports_day(limited, window) {
             return self.may_end_with_the_day(window);
         }
@@ -37,25 +21,7 @@ impl<'h> KeyLimits<'h> {
         // Of requests at the same time, any may have been counted first.
         let may_be_before = |entry: &Entry<'_>| !std::ptr::eq(entry, limited) && !limited.precedes(entry);
         let ages = self.ages(may_be_before, window, limited.exchange.received_at);
-        most_counted(&ages) + by_others(ages.len() as u64) >= plan_limits.per_minute
-    }
-
-    /// How much of the day others may have used in the time in which requests count against the minute that ends now; this run has
-    /// `sent` of these requests.
-    fn used_by_others(&self, sent: u64, day: Window, limited: &Entry<'_>) -> u64 {
-        let until = limited.exchange.received_at;
-        let is_recent = |entry: &Entry<'_>| until.duration_since(entry.exchange.received_at) <= longest_age();
-        // A refusal may say that nothing remains whatever there was.
-        let reported = || {
-            let of_day = |answer: &&Answer<'_>| answer.window.is_same(day) && !answer.entry.is_limited();
-            self.answers().iter().filter(of_day)
-        };
-        let before = reported().rev().find(|answer| !is_recent(answer.entry));
-        let recent = reported().filter(|answer| is_recent(answer.entry) && !limited.precedes(answer.entry));
-        let Some(least) = recent.map(|answer| answer.window.remaining).min() else { return 0 };
-        // What was used before the first answer may have been used just before it.
-        let most = before.map_or(day.limit, |answer| answer.window.remaining);
-        most.saturating_sub(least).saturating_sub(sent * self.cost())
+        most_counted(&ages) >= plan_limits.per_minute
     }
 
     /// How many requests of this run may count against the minute that ends now, given the window of the last answer.
@@ -94,13 +60,6 @@ impl<'h> KeyLimits<'h> {
             let took = last.exchange.received_at.duration_since(first.exchange.sent_at);
             (took < Tolerance::MINUTE.duration()).then_some([first, last])
         })
-    }
-
-    /// Says of a burst how much it was.
-    #[must_use]
-    pub fn burst_text(&self) -> String {
-        let most = self.plan_limits().map_or(0, |plan_limits| 2 * plan_limits.per_minute);
-        format!("{} successes within a minute", most + 1)
     }
 
     /// Whether so much was admitted, in the window of the last answer or in the minute that ends now, that there is nothing left to
@@ -229,7 +188,6 @@ mod tests {
         assert_eq!(bursts(lists(119).key("sk-Other").list(200, 5, 60).key("sk-Key1").list(200, 881, 1_000)), 0);
         let elsewhere = Request::new("GET", "/conform-no-such-path");
         assert_eq!(bursts(lists(119).ask(elsewhere, 200, String::new()).list(200, 881, 1_000)), 0, "another path");
-        assert_eq!(at_the_end(lists(121), FREE, |key, _| key.burst_text()), "121 successes within a minute");
     }
 
     #[test]
@@ -255,21 +213,6 @@ mod tests {
         };
         assert!(is_exhausted(last().together(60..=61)));
         assert!(!is_exhausted(last()), "one after the other");
-    }
-
-    #[test]
-    fn what_others_may_have_used_of_the_minute_is_what_the_day_lost_until_then_beside_the_runs_own() {
-        let refused = |each: u64| {
-            let long_ago = TraceBuilder::new().window(3_600).list(200, 900, 1_000).wait(123);
-            let lists = (1..=25).fold(long_ago, |builder, at| builder.list(200, 900 - each * at, 1_000));
-            lists.list(429, 900 - each * 25, 1_000).plan(FREE)
-        };
-        let may_be = |builder: TraceBuilder| {
-            builder.main_key(|key| key.minute_may_be_exhausted(key.answers()[26].entry, key.answers()[26].window))
-        };
-        assert!(!may_be(refused(1)));
-        assert!(!may_be(refused(2)), "each costs two");
-        assert!(!may_be(refused(1).list(200, 800, 1_000)), "used later");
     }
 
     #[test]
@@ -329,21 +272,5 @@ mod tests {
         assert_eq!([0, 2, 62].map(counted), [30; 3], "of this minute");
         assert_eq!(counted(92), 15, "half of it may still weigh");
         assert_eq!(counted(122), 0);
-    }
-
-    #[test]
-    fn what_others_used_of_the_day_counts_against_the_minute_behind_it() {
-        let decided = |first: u64, second: u64, wait: i64| {
-            let builder = TraceBuilder::new().window(3_600).list(200, first, 1_000).wait(wait);
-            builder.list(200, second, 1_000).list(429, 0, 1_000).plan(FREE).main_key(|key| {
-                let limited = key.answers()[2];
-                key.minute_may_be_exhausted(limited.entry, limited.window)
-            })
-        };
-        assert!(decided(999, 940, 0), "58 by others");
-        assert!(!decided(999, 941, 0), "57 by others");
-        assert!(decided(600, 599, 0), "by whoever used 399 before");
-        assert!(!decided(600, 599, 200), "those were not in this minute");
-        assert!(decided(600, 540, 200), "59 in this time, it is unknown when");
     }
 }

@@ -15,6 +15,21 @@ impl<'h> KeyLimits<'h> {
         self.explanation.get_or_init(|| Explanation::of(&self.parts(), self.plan_limits()))
     }
 
+    /// Whether a refusal may belong to a ban: if another refusal may be the last thing before it, or if it is not the first of the trace and
+    /// asks for a longer wait than its window lasts.
+    fn may_belong_to_a_ban(&self, limited: &Entry<'_>, refusals: &[&Entry<'_>]) -> bool {
+        let is_first = refusals.iter().all(|other| std::ptr::eq(*other, limited) || limited.precedes(other));
+        let is_alone = || {
+            refusals
+                .iter()
+                .all(|other| std::ptr::eq(*other, limited) || limited.precedes(other) || other.precedes(limited))
+        };
+        let before = || self.answers().iter().rev().find(|answer| answer.entry.precedes(limited));
+        let of_answer = || self.answers().iter().find(|answer| std::ptr::eq(answer.entry, limited));
+        let is_first_of_series = || is_alone() && before().is_some_and(|before| !before.entry.is_limited());
+        !is_first && (!is_first_of_series() || of_answer().is_none_or(|answer| self.waits_for_more(answer)))
+    }
+
     fn parts(&self) -> Vec<(&'h Entry<'h>, Part)> {
         let entries = || self.history.entries.iter();
         let refusals: Vec<&Entry<'h>> =
@@ -33,13 +48,11 @@ impl<'h> KeyLimits<'h> {
                 continue;
             }
             let answer = answers.get(&entry.exchange.number).filter(|_| is_own);
-            // Of refusals that another one may have preceded, any may belong to a ban.
-            let is_first = || refusals.iter().all(|other| std::ptr::eq(*other, entry) || entry.precedes(other));
             let part = Part {
                 is_certain: is_own && entry.operation != Operation::Elsewhere,
                 is_report: answer.is_some(),
                 is_copy: answer.is_some_and(|answer| self.is_copy(answer)),
-                may_be_ban: entry.is_limited() && !is_first(),
+                may_be_ban: is_own && entry.is_limited() && self.may_belong_to_a_ban(entry, &refusals),
                 cost: costs
                     .get(entry.operation.name())
                     .copied()

@@ -58,24 +58,6 @@ impl<'h> KeyLimits<'h> {
         let has_windows = move || !self.is_sliding_log() && !self.is_sliding_counter();
         self.windows().iter().filter(over).take_while(move |_| has_windows()).map(Vec::as_slice)
     }
-
-    /// Successful answers, each with the next one of the same window, where nothing that failed at the same time can have given
-    /// anything back. When the window may have ended in between, a fall still shows that something was used; anything else shows nothing.
-    #[must_use]
-    pub fn successive(&self) -> &[[Answer<'h>; 2]] {
-        self.successive.get_or_init(|| {
-            let admitted: Vec<Answer<'_>> =
-                self.answers().iter().copied().filter(|answer| answer.entry.succeeded()).collect();
-            let is_certain = |[before, after]: &[Answer<'_>; 2]| {
-                let end = before.window.reset - Tolerance::CLOCK_SLACK.seconds();
-                let is_over = after.entry.server_time().is_some_and(|time| time.as_second() >= end);
-                let fell = after.window.remaining < before.window.remaining;
-                let is_alone = before.precedes(after) && !self.history.overlaps_a_failure(before.entry);
-                before.window.is_same(after.window) && (fell || !is_over) && is_alone
-            };
-            admitted.windows(2).map(|pair| [pair[0], pair[1]]).filter(is_certain).collect()
-        })
-    }
 }
 
 /// Whether a window on the clock, of which nothing was used when the answer went out, may have begun while the request was under way.
@@ -89,12 +71,6 @@ fn began_meanwhile(answer: &Answer<'_>) -> bool {
         begins(Tolerance::MINUTE) || begins(Tolerance::DAY)
     };
     remaining == limit && is_on_the_clock && Arrival::of(answer.entry).is_none_or(may_begin)
-}
-
-/// Whether a pair shows that the second or the first of two successful requests used nothing.
-pub(crate) fn is_flat([before, after]: &[Answer<'_>; 2]) -> bool {
-    // At nought there is nothing left to fall; that such a request was admitted is another rule's concern.
-    after.window.remaining >= before.window.remaining && after.window.remaining > 0
 }
 
 /// Answers that report two windows of one limit whose ends lie apart, but by less than a minute: the first of its minute, and another.
@@ -124,25 +100,6 @@ mod tests {
         assert!(window(60, 1_000).is_same(window(60, 1_001)));
         assert!(!window(60, 1_000).is_same(window(60, 1_060)));
         assert!(!window(60, 1_000).is_same(window(1_000, 1_000)));
-    }
-
-    #[test]
-    fn what_remained_until_a_reset_is_not_compared_with_what_remains_after_it() {
-        let pairs_to = |remaining: u64, wait: i64, ahead: i64, dateless: bool| {
-            let first = TraceBuilder::new().window(10).list(200, 5, 60);
-            let second = first.wait(wait).window(ahead).list(200, remaining, 60);
-            let builder = if dateless { second.dateless() } else { second };
-            builder.main_key(|key| key.successive().len())
-        };
-        let pairs = |wait, ahead, dateless| pairs_to(9, wait, ahead, dateless);
-        assert_eq!(pairs(7, 3, false), 1);
-        assert_eq!(pairs(8, 2, false), 0, "ends are rounded, and the oldest of a log may have dropped out");
-        assert_eq!(pairs(10, 0, false), 0, "the end that was reported has come");
-        assert_eq!(pairs(10, 1, false), 0, "and the next is a second later");
-        assert_eq!(pairs(10, 0, true), 1);
-        assert_eq!(pairs_to(5, 8, 2, false), 0, "one may have dropped out when one was used");
-        assert_eq!(pairs_to(4, 8, 2, false), 1, "a fall shows what was used");
-        assert_eq!(pairs_to(4, 10, 60, false), 0, "another window");
     }
 
     #[test]

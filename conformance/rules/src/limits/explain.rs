@@ -4,7 +4,7 @@
 //! where nobody else uses the key it is constant. Nearly every constraint follows from the two bounds on it that each response gives:
 //! `used - own.hi` at least and `used - own.lo` at most.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use jiff::SignedDuration;
 
@@ -28,6 +28,8 @@ pub enum Kind {
     NotRestored,
     /// A request was admitted that found no room.
     OverAdmitted,
+    /// More requests were admitted within a minute than the two windows that it touches admit.
+    Burst,
     /// A request was admitted after the refusal of another one, in a window without remaining requests.
     Reopened,
     /// A request that found no room got another status than 429.
@@ -66,6 +68,8 @@ pub(super) struct Evaluation {
     pub(super) shows_others_beside_admitted: bool,
     /// The refusals that were judged.
     pub(super) refusals: Vec<usize>,
+    /// How many requests of other clients the reports show.
+    excess: i64,
 }
 
 /// So many responses before one are looked through for a higher count.
@@ -98,6 +102,9 @@ struct Others {
     goes_on: bool,
     /// A refusal which reports that nothing remains.
     exhausted: Option<usize>,
+    /// How many requests the reports lack that contradictions have named already, and by how much they exceed those of the run.
+    uncounted: i64,
+    excess: i64,
 }
 
 impl Default for Others {
@@ -109,6 +116,8 @@ impl Default for Others {
             last: None,
             goes_on: false,
             exhausted: None,
+            uncounted: 0,
+            excess: 0,
         }
     }
 }
@@ -126,7 +135,7 @@ pub(super) struct Evaluator<'s, 't, 'h> {
     pub(super) events: &'t [Event<'h>],
     by_received: &'t [usize],
     pub(super) found: Evaluation,
-    stop_at: usize,
+    stop_at: i64,
     /// The rest of the count that each response reports, by its place.
     rests: Vec<Option<Rest>>,
     others: Vec<Others>,
@@ -140,6 +149,8 @@ pub(super) struct Evaluator<'s, 't, 'h> {
     /// The last report of a count that slides: its bounds on what others used.
     last_rest: Option<LastRest>,
     full_until: Option<(Micros, usize)>,
+    /// Of what slides: by how much the last report exceeds the requests of the run.
+    excess: i64,
     arrivals: Arrivals,
 }
 
@@ -178,7 +189,7 @@ fn evaluate(
     timeline: &Timeline<'_>,
     by_received: &[usize],
     falls: bool,
-    stop_at: usize,
+    stop_at: i64,
 ) -> Evaluation {
     let shares = Shares::new(hypothesis, &timeline.events, by_received);
     let counted = |event: &&Event<'_>| shares.counted(event).hi > 0 || hypothesis.cut == Cut::First;
@@ -194,6 +205,7 @@ fn evaluate(
         latest_reset: None,
         last_rest: None,
         full_until: None,
+        excess: 0,
         prior_until: timeline
             .events
             .first()
@@ -216,6 +228,16 @@ impl Evaluator<'_, '_, '_> {
         self.found.contradictions.push(Contradiction { kind, at, with, found, bound });
     }
 
+    /// So many more are reported than the requests of the run explain, and the reports before: other clients use the key, or the hypothesis
+    /// is wrong.
+    fn exceeds(&mut self, at: usize, with: Option<usize>, used: i64, more: i64) {
+        let more = more.max(0);
+        self.found.excess += more;
+        if more > 0 && !self.hypothesis().others {
+            self.contradict(Kind::Excess, at, with, used, used - more);
+        }
+    }
+
     /// Takes in whether the response at this place shows that other clients use the key.
     fn shows_others(&mut self, at: usize, is_shown: bool) {
         self.found.shows_others |= is_shown;
@@ -226,7 +248,8 @@ impl Evaluator<'_, '_, '_> {
     fn is_stopped(&self) -> bool {
         let found = &self.found.contradictions;
         // Each weighs one at the least.
-        found.len() > self.stop_at && found.iter().filter(|found| found.kind != Kind::Excess).count() > self.stop_at
+        let is_over = |count: usize| i64::try_from(count).is_ok_and(|count| count > self.stop_at);
+        is_over(found.len()) && is_over(found.iter().filter(|found| found.kind != Kind::Excess).count())
     }
 
     /// Looks at each event in the order of sending, with what was complete before it.
@@ -300,11 +323,7 @@ impl Evaluator<'_, '_, '_> {
                     _ => (written.div_euclid(MINUTE) + 1) * MINUTE,
                 };
                 let left = end - SECOND - written;
-                if elapsed >= left || last.most >= FAR {
-                    FAR
-                } else {
-                    ((last.most.max(0) + 1) * elapsed + left - 1) / left
-                }
+                if elapsed >= left || last.most >= FAR { FAR } else { (last.most.max(0) * elapsed + left - 1) / left }
             }
             _ => FAR,
         }
@@ -385,6 +404,11 @@ impl Evaluator<'_, '_, '_> {
 
     /// The rest of the count does not fall in a fixed window; and if nobody else uses the key, it does not rise.
     fn in_fixed_window(&mut self, at: usize, epoch: usize, used: i64, is_refused: bool) {
+        let reported = used;
+        let lacks = self.others[epoch].least.value - self.shares.rest(at, epoch, reported).most;
+        let uncounted = lacks.clamp(0, self.others[epoch].uncounted);
+        self.others[epoch].uncounted = uncounted;
+        let used = reported + uncounted;
         let rest = self.shares.rest(at, epoch, used);
         let most = if self.is_capped(at) { FAR } else { rest.most };
         let says_least = !is_refused;
@@ -398,7 +422,8 @@ impl Evaluator<'_, '_, '_> {
         if others.least.value > most {
             let (before, itself) = self.shares.in_epoch(at, epoch);
             let with = others.least.at;
-            self.too_little(at, with, used, before.lo + itself.lo + others.least.value);
+            self.too_little(at, with, reported, before.lo + itself.lo + others.least.value - others.uncounted);
+            self.others[epoch].uncounted += others.least.value - most;
             return;
         }
         if is_refused {
@@ -429,9 +454,9 @@ impl Evaluator<'_, '_, '_> {
             let since = every - self.events[at].cost;
             let by_others = used > (every + base).min(since + others.unsettled_of_all);
             self.shows_others(at, by_others);
-            if !self.hypothesis().others {
-                self.contradict(Kind::Excess, at, others.unsettled.at, used, own);
-            }
+            let excess = used - own - others.unsettled.value.min(base);
+            let more = excess - std::mem::replace(&mut self.others[epoch].excess, excess);
+            self.exceeds(at, others.unsettled.at, used, more);
         }
     }
 
@@ -488,7 +513,12 @@ impl Evaluator<'_, '_, '_> {
         }
         let event = &self.events[at];
         let bound = if event.sent < self.prior_until { self.prior } else { 0 };
-        if is_refused || used - own.hi <= bound {
+        if is_refused {
+            return;
+        }
+        let excess = (used - own.hi - bound).max(0);
+        let more = excess - std::mem::replace(&mut self.excess, excess);
+        if excess == 0 {
             return;
         }
         // A count that only goes on from the one before has not dropped anything.
@@ -501,18 +531,29 @@ impl Evaluator<'_, '_, '_> {
             .and_then(|last| self.events[last].report)
             .is_some_and(|last| last.used >= MUCH && last.used < used && used <= last.used + every);
         self.shows_others(at, used - every > bound && !goes_on);
-        if !self.hypothesis().others {
-            let kind = if goes_on { Kind::NotRestored } else { Kind::Excess };
-            self.contradict(kind, at, last, used, own.hi);
+        if goes_on && !self.hypothesis().others {
+            self.contradict(Kind::NotRestored, at, last, used, own.hi);
+            return;
         }
+        self.exceeds(at, last, used, more);
     }
 
-    /// Whether a request was admitted that reports no room, where nothing can have made room since the window was exhausted.
-    fn is_reopened(&self, at: usize) -> bool {
-        self.is_capped(at)
-            && !self.hypothesis().others
-            && self.hypothesis().written != Written::Before
-            && self.hypothesis().failures == Failures::Count
+    /// The refusal that exhausted the window of a request which got another answer, and reports no room either: nothing can have made room.
+    fn reopened(&self, at: usize) -> Option<usize> {
+        let event = &self.events[at];
+        let hypothesis = self.hypothesis();
+        let operation = &event.entry.operation;
+        let is_judged = event.is_own
+            && event.outcome != Outcome::Refused
+            && event.entry.status().is_some()
+            && (operation.is_certainly_valid() || operation.is_certainly_at_fault());
+        let is_empty = self.is_capped(at)
+            && !hypothesis.others
+            && hypothesis.written != Written::Before
+            && hypothesis.failures == Failures::Count
+            && self.shares.reports_minute(event);
+        let epoch = self.shares.reported[at].filter(|_| is_judged && is_empty)?;
+        self.others[epoch].exhausted
     }
 
     /// Whether a response that was complete before this request reports the end of the same window, and that nothing remains in it.
@@ -536,10 +577,28 @@ impl Evaluator<'_, '_, '_> {
         report.used > 0 && event.outcome != Outcome::Refused && self.events.first().is_some_and(is_later)
     }
 
+    /// Of header fields that are written before a request is counted: whether a success reports that nothing remained for it, which neither
+    /// other clients nor failures that are given back explain. Returns the response before it.
+    fn shows_no_room(&self, at: usize) -> Option<Option<usize>> {
+        let event = &self.events[at];
+        let is_before = self.hypothesis().written == Written::Before && !self.hypothesis().others;
+        let is_success = event.outcome == Outcome::Succeeded;
+        let is_given_back = || {
+            let mut epochs = self.shares.reported[at].into_iter();
+            epochs.any(|epoch| self.shares.refundable(at, epoch) > 0)
+        };
+        (is_before && is_success && self.is_capped(at) && !is_given_back()).then(|| self.before(at))
+    }
+
     /// Whether there was room for a request that was admitted. A full window answers 429, and nothing else.
     fn admission(&mut self, at: usize) {
         let event = &self.events[at];
         let operation = &event.entry.operation;
+        if let Some(with) = self.reopened(at) {
+            let limit = event.report.map_or(0, |report| report.limit);
+            self.contradict(Kind::Reopened, at, Some(with), limit, limit);
+            return;
+        }
         let is_owed = operation.name() == "GET /pets" && operation.is_certainly_valid();
         let is_otherwise = event.outcome == Outcome::Unknown
             && is_owed
@@ -549,6 +608,11 @@ impl Evaluator<'_, '_, '_> {
             return;
         }
         let kind = if is_otherwise { Kind::OtherStatus } else { Kind::OverAdmitted };
+        if let Some(with) = self.shows_no_room(at) {
+            let limit = event.report.map_or(0, |report| report.limit);
+            self.contradict(kind, at, with, limit + 1, limit);
+            return;
+        }
         let figures = self.hypothesis().figures;
         if let Some((until, with)) = self.full_until
             && event.arrival.1 < until - 2 * SECOND
@@ -558,11 +622,12 @@ impl Evaluator<'_, '_, '_> {
             self.contradict(kind, at, Some(with), limit + 1, limit);
             return;
         }
-        // Of two minutes that follow each other, no more than both admit lies within one.
-        let recent = self.shares.in_last_minute(at).0.lo;
-        if let Some(most) = figures.minute.map(|limit| 2 * limit).filter(|most| recent >= *most) {
-            self.contradict(kind, at, self.before(at), recent + 1, most);
-            return;
+        if let Some(most) = figures.minute.map(|limit| 2 * limit).filter(|_| event.is_admitted()) {
+            let recent = self.shares.within_a_minute(at);
+            if recent > most {
+                self.contradict(Kind::Burst, at, self.before(at), recent, most);
+                return;
+            }
         }
         for is_day in [false, true] {
             let Some(limit) = (if is_day { figures.day } else { figures.minute }) else { continue };
@@ -580,11 +645,6 @@ impl Evaluator<'_, '_, '_> {
             } else {
                 continue;
             };
-            let exhausted = self.shares.reported[at].and_then(|epoch| self.others[epoch].exhausted);
-            if let Some(with) = exhausted.filter(|_| !is_day && !is_otherwise && self.is_reopened(at)) {
-                self.contradict(Kind::Reopened, at, Some(with), limit, limit);
-                continue;
-            }
             let used = before.lo + least.value.max(0);
             // What reports that nothing remains, and comes after a response that does so too, is no last request of a window.
             let is_after_the_last = is_otherwise && self.is_after_the_last(at);
@@ -922,13 +982,17 @@ fn falls_by_more(timeline: &Timeline<'_>, by_received: &[usize]) -> bool {
     })
 }
 
-/// How much speaks against a hypothesis. A refusal that came early weighs less, if it reports that nothing remains: other clients may have
-/// used the rest without a trace.
-fn weight(evaluation: &Evaluation, timeline: &Timeline<'_>) -> usize {
+/// How much speaks against a hypothesis: an excess by the requests that it does not explain. A refusal that came early weighs less, if it
+/// reports that nothing remains: other clients may have used the rest without a trace.
+fn weight(evaluation: &Evaluation, timeline: &Timeline<'_>) -> i64 {
     let weight = |found: &Contradiction| {
         let report = timeline.events[found.at].report;
         let is_empty = report.is_some_and(|report| report.used >= report.limit);
-        if found.kind == Kind::Early && is_empty { 1 } else { 2 }
+        match found.kind {
+            Kind::Early if is_empty => 1,
+            Kind::Excess => (found.found - found.bound).max(2),
+            _ => 2,
+        }
     };
     evaluation.contradictions.iter().map(weight).sum()
 }
@@ -948,18 +1012,26 @@ pub(super) struct Best {
     pub(super) evaluation: Evaluation,
 }
 
+/// Whether other clients are likely, given how much speaks against a plain way of counting without them. Those that would have to
+/// explain far more are none: what they explain are the failures of the run, which count. More is believed where they explain everything.
+fn is_likely(shared: &Evaluation, plain: i64) -> bool {
+    shared.excess <= if shared.contradictions.is_empty() { 2 * plain } else { plain }
+}
+
 /// The first hypothesis of windows with other clients that explains everything. What slides would explain nearly anything with clients that
 /// nothing shows.
 fn unseen_others(
     timeline: &Timeline<'_>,
     plan: Option<(i64, i64)>,
     by_received: &[usize],
+    plain: i64,
 ) -> Option<(Hypothesis, Evaluation)> {
     let all = hypotheses(&timeline.figures(plan), timeline.occasions());
     all.into_iter().filter(|hypothesis| hypothesis.cut.is_fixed()).find_map(|hypothesis| {
         let shared = Hypothesis { others: true, ..hypothesis };
         let found = evaluate(shared, timeline, by_received, true, 0);
-        found.contradictions.is_empty().then_some((shared, found))
+        let is_likely = hypothesis.is_plain() || is_likely(&found, plain);
+        (found.contradictions.is_empty() && is_likely).then_some((shared, found))
     })
 }
 
@@ -968,7 +1040,8 @@ pub(super) fn explain(timeline: &Timeline<'_>, plan: Option<(i64, i64)>) -> Best
     let mut by_received: Vec<usize> = (0..timeline.events.len()).collect();
     by_received.sort_by_key(|at| timeline.events[*at].received);
     let falls = falls_by_more(timeline, &by_received);
-    let mut explained: HashSet<(Figures, Cut, Written)> = HashSet::new();
+    let mut fewest: HashMap<Figures, usize> = HashMap::new();
+    let mut plain = FAR;
     let mut best = Best { hypothesis: None, evaluation: Evaluation::default() };
     let is_whole = |event: &Event<'_>| event.report.is_none_or(|report| report.reset.rem_euclid(MINUTE) == 0);
     let all_whole = timeline.events.iter().all(is_whole);
@@ -979,26 +1052,39 @@ pub(super) fn explain(timeline: &Timeline<'_>, plan: Option<(i64, i64)>) -> Best
         if hypothesis.cut == Cut::WeightedNext && (all_whole || !is_dated) {
             continue;
         }
-        let most = best.hypothesis.map_or(usize::MAX / 4, |_| weight(&best.evaluation, timeline));
-        let mut candidate = (hypothesis, evaluate(hypothesis, timeline, &by_received, falls, most));
+        let most = best.hypothesis.map_or(FAR, |_| weight(&best.evaluation, timeline));
+        let is_plain = hypothesis.is_plain();
+        let stop_at = if is_plain { FAR } else { most };
+        let mut candidate = (hypothesis, evaluate(hypothesis, timeline, &by_received, falls, stop_at));
         let contradictions = &candidate.1.contradictions;
         let is_of_counts = |found: &Contradiction| matches!(found.kind, Kind::Excess | Kind::NotCounted | Kind::Rises);
-        let way = (hypothesis.figures, hypothesis.cut, hypothesis.written);
-        if hypothesis.failures == Failures::Count && !contradictions.iter().any(is_of_counts) {
-            explained.insert(way);
+        let off = contradictions.iter().filter(|found| is_of_counts(found)).count();
+        let fewest = fewest.entry(hypothesis.figures).or_insert(usize::MAX);
+        if is_plain {
+            *fewest = off.min(*fewest);
+            plain = plain.min(weight(&candidate.1, timeline));
         }
         // An excess that is the failures of the run shows that failures count, and nobody else.
         let is_by_others = |found: &Contradiction| matches!(found.kind, Kind::Excess | Kind::NotRestored);
         let is_excess_alone = !contradictions.is_empty()
             && contradictions.iter().all(is_by_others)
             && !shows_no_restoration(contradictions.iter().map(|found| (found.kind, found.found - found.bound)))
-            && !explained.contains(&way);
+            && *fewest > 0;
         if candidate.1.shows_others && !contradictions.is_empty() || is_excess_alone {
             let shared = Hypothesis { others: true, ..hypothesis };
-            candidate = (shared, evaluate(shared, timeline, &by_received, falls, most));
+            let found = evaluate(shared, timeline, &by_received, falls, most);
+            if is_plain || is_likely(&found, plain) {
+                candidate = (shared, found);
+            }
         }
         let count = weight(&candidate.1, timeline);
-        if best.hypothesis.is_none() || count < most {
+        // Where nothing explains everything, a plain way of counting is left for one that explains more than twice as much.
+        let least = if count > 0 && !is_plain && best.hypothesis.is_some_and(|best| best.is_plain()) {
+            2 * count
+        } else {
+            count
+        };
+        if best.hypothesis.is_none() || least < most {
             best = Best { hypothesis: Some(candidate.0), evaluation: candidate.1 };
             if count == 0 {
                 break;
@@ -1007,9 +1093,14 @@ pub(super) fn explain(timeline: &Timeline<'_>, plan: Option<(i64, i64)>) -> Best
     }
     let is_of_refusals = |found: &Contradiction| matches!(found.kind, Kind::Early | Kind::StillLimited);
     let off = best.evaluation.contradictions.iter().map(|found| (found.kind, found.found - found.bound));
+    // Other clients use requests up, and make room for none.
+    let is_of_admission = |found: &Contradiction| {
+        matches!(found.kind, Kind::Reopened | Kind::OverAdmitted | Kind::Burst | Kind::OtherStatus)
+    };
     if !best.evaluation.contradictions.iter().all(is_of_refusals)
+        && !best.evaluation.contradictions.iter().any(is_of_admission)
         && !shows_no_restoration(off)
-        && let Some((shared, found)) = unseen_others(timeline, plan, &by_received)
+        && let Some((shared, found)) = unseen_others(timeline, plan, &by_received, plain)
     {
         // Of what only other clients explain that nothing shows, the refusals remain: a limiter that refuses early looks the same.
         best.evaluation.contradictions.retain(is_of_refusals);
@@ -1021,7 +1112,7 @@ pub(super) fn explain(timeline: &Timeline<'_>, plan: Option<(i64, i64)>) -> Best
     if let Some(hypothesis) = best.hypothesis.filter(|best| !is_explained && !best.cut.is_fixed()) {
         // Either the counts are wrong for a Reset that moves, or the Reset is for the counts.
         let fixed = Hypothesis { cut: Cut::First, others: false, ..hypothesis };
-        let evaluation = evaluate(fixed, timeline, &by_received, falls, usize::MAX - 1);
+        let evaluation = evaluate(fixed, timeline, &by_received, falls, FAR);
         best.evaluation
             .contradictions
             .extend(evaluation.contradictions.into_iter().find(|found| found.kind == Kind::ResetMoves));

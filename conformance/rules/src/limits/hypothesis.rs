@@ -89,6 +89,13 @@ pub struct Hypothesis {
     pub others: bool,
 }
 
+impl Hypothesis {
+    /// Whether each request counts in a window that begins with an empty count.
+    pub(super) fn is_plain(&self) -> bool {
+        self.failures == Failures::Count && self.cut.is_fixed()
+    }
+}
+
 /// What of a history makes some hypotheses worth asking.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Occasions {
@@ -122,6 +129,7 @@ pub(super) fn hypotheses(figures: &[Figures], occasions: Occasions) -> Vec<Hypot
             }
         }
     }
+    all.sort_by_key(|hypothesis| !hypothesis.is_plain());
     all
 }
 

@@ -4,6 +4,7 @@
 //! fewest contradictions speaks for the server, and what it does not explain is held against the server. Nothing here excuses a
 //! response: a lawful policy that is missing is added to the hypotheses.
 
+mod evidence;
 mod explain;
 mod hypothesis;
 mod recovery;
@@ -49,6 +50,8 @@ pub struct Explanation<'h> {
     pub findings: Vec<Finding<'h>>,
     /// The refusals that could be judged.
     pub refusals: Vec<&'h Entry<'h>>,
+    compared: usize,
+    never_falls: Option<[&'h Entry<'h>; 2]>,
 }
 
 impl<'h> Explanation<'h> {
@@ -83,7 +86,17 @@ impl<'h> Explanation<'h> {
             bound: found.bound,
         });
         let findings: Vec<Finding<'h>> = findings.collect();
+        let pairs = timeline.successive();
+        let is_flat = |pair: &[usize; 2]| {
+            let [before, after] = pair.map(|at| timeline.events[at].report);
+            before.zip(after).is_some_and(|(before, after)| after.used <= before.used && after.used < after.limit)
+        };
         Explanation {
+            compared: pairs.len(),
+            never_falls: pairs
+                .last()
+                .filter(|_| pairs.iter().all(is_flat))
+                .map(|[before, after]| [entry(*after), entry(*before)]),
             refusals: best.evaluation.refusals.iter().map(|at| entry(*at)).collect(),
             hypothesis: best.hypothesis,
             findings,
@@ -93,6 +106,18 @@ impl<'h> Explanation<'h> {
     /// The findings of these kinds.
     pub fn of_kinds(&self, kinds: &[Kind]) -> impl Iterator<Item = &Finding<'h>> {
         self.findings.iter().filter(move |finding| kinds.contains(&finding.kind))
+    }
+
+    /// Two successful responses of one window, if no window shows that Remaining ever falls.
+    #[must_use]
+    pub fn never_falls(&self) -> Option<[&'h Entry<'h>; 2]> {
+        self.never_falls
+    }
+
+    /// How many successful responses report a window that an earlier one reported as well.
+    #[must_use]
+    pub fn compared(&self) -> usize {
+        self.compared
     }
 
     /// The findings which show that a Reset has restored nothing, where the count is explained otherwise: at least two, or one of so large a

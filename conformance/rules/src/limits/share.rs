@@ -186,7 +186,8 @@ impl<'t, 'h> Shares<'t, 'h> {
             shares.find_minutes_from_requests();
         }
         let confirmed = shares.confirmed(by_received);
-        shares.members = (0..events.len()).map(|at| shares.members_of(at, &confirmed)).collect();
+        let reached = shares.reached(by_received);
+        shares.members = (0..events.len()).map(|at| shares.members_of(at, &confirmed, reached[at])).collect();
         shares.sum(by_received);
         shares
     }
@@ -327,8 +328,26 @@ impl<'t, 'h> Shares<'t, 'h> {
         confirmed
     }
 
+    /// For each request, the latest ends of a minute and of a day that responses had reported before it was sent: it comes in no earlier
+    /// window.
+    fn reached(&self, by_received: &[usize]) -> Vec<[Micros; 2]> {
+        let mut complete = by_received.iter().copied().peekable();
+        let mut latest = [Micros::MIN; 2];
+        let mut reached = Vec::with_capacity(self.events.len());
+        for event in self.events {
+            while let Some(other) = complete.next_if(|other| self.events[*other].received <= event.sent) {
+                if let Some(epoch) = self.reported[other].map(|epoch| &self.epochs[epoch]) {
+                    let latest = &mut latest[usize::from(epoch.is_day)];
+                    *latest = epoch.end.max(*latest);
+                }
+            }
+            reached.push(latest);
+        }
+        reached
+    }
+
     /// The windows that a request may be counted in.
-    fn members_of(&self, at: usize, confirmed: &[bool]) -> Vec<Member> {
+    fn members_of(&self, at: usize, confirmed: &[bool], reached: [Micros; 2]) -> Vec<Member> {
         let event = &self.events[at];
         let mut members = Vec::new();
         for is_day in [false, true] {
@@ -345,6 +364,9 @@ impl<'t, 'h> Shares<'t, 'h> {
             let first = places.partition_point(|place| self.epochs[*place].end + ROUNDING <= from);
             for &epoch in &places[first..] {
                 let found = &self.epochs[epoch];
+                if found.end < reached[usize::from(is_day)] {
+                    continue;
+                }
                 if found.begin() - ROUNDING > to || reported.is_some_and(|last| self.epochs[last].end < found.end) {
                     break;
                 }
@@ -410,7 +432,7 @@ impl<'t, 'h> Shares<'t, 'h> {
                 if member.is_certain {
                     counts.certain.push(event.received, counted.lo);
                 }
-                counts.settled.push(event.received, counted.hi);
+                counts.settled.push(event.received, if is_given_back { 0 } else { counted.hi });
                 counts.every_settled.push(event.received, event.cost);
                 if is_given_back {
                     counts.gone.push(event.received + REFUND_LAG, counted.hi);
@@ -538,6 +560,12 @@ impl<'t, 'h> Shares<'t, 'h> {
         let lo = self.sliding.certain.up_to(event.sent) - self.certain_by_sent.up_to(event.received - KEPT);
         let hi = self.sliding.possible.before(event.received) - counted.hi - self.sliding.gone.up_to(event.sent);
         (Share { lo: lo.max(0), hi: hi.max(0) }, self.itself(at))
+    }
+
+    /// How much certainly was counted within the minute that ends with a response, by the judge's clock.
+    pub(super) fn within_a_minute(&self, at: usize) -> i64 {
+        let event = &self.events[at];
+        self.sliding.certain.up_to(event.received) - self.certain_by_sent.up_to(event.received - MINUTE)
     }
 
     /// How many requests of the run came in the last minute, whatever they cost, the request itself among them.

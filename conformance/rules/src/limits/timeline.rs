@@ -171,6 +171,19 @@ impl<'h> Timeline<'h> {
         Timeline { events }
     }
 
+    /// Each success with the next one, where both report the same window and the first was complete before the second was sent.
+    pub(super) fn successive(&self) -> Vec<[usize; 2]> {
+        let is_success =
+            |at: &usize| self.events[*at].outcome == Outcome::Succeeded && self.events[*at].report.is_some();
+        let successes: Vec<usize> = (0..self.events.len()).filter(is_success).collect();
+        let pairs = successes.windows(2).map(|pair| [pair[0], pair[1]]);
+        let is_of_window = |[before, after]: &[usize; 2]| {
+            let [before, after] = [before, after].map(|at| &self.events[*at]);
+            before.precedes(after) && before.report.zip(after.report).is_some_and(|(one, two)| one.is_same(two))
+        };
+        pairs.filter(is_of_window).collect()
+    }
+
     /// Which distinctions between hypotheses the events have occasion for.
     pub(super) fn occasions(&self) -> Occasions {
         let any = |outcome| self.events.iter().any(|event| event.outcome == outcome);

@@ -17,6 +17,7 @@ use crate::catalogue::Party;
 use crate::facts::Facts;
 use crate::history::{Entry, History};
 use crate::limiter::KeyLimits;
+use crate::limits::Finding;
 use crate::trace::Trace;
 use crate::trace::knowledge::{Extent, FactSet};
 use client::Clients;
@@ -235,6 +236,13 @@ impl Judgement {
             found: found.into(),
             subject: None,
         });
+    }
+
+    /// Notes what no way of counting explains.
+    pub(crate) fn fail_all<'f, 'h: 'f>(&mut self, findings: impl Iterator<Item = &'f Finding<'h>>) {
+        for finding in findings {
+            self.fail(&finding.entries, finding.expected(), finding.found());
+        }
     }
 
     /// Notes whether an answer is one that the request's expectation admits. What got no answer is judged elsewhere.

@@ -10,8 +10,8 @@ use super::sampled;
 use crate::catalogue::plan::PlanLimits;
 use crate::facts::Facts;
 use crate::history::Entry;
-use crate::limiter::{Answer, Arrival, Draining, KeyLimits, is_flat, short_windows};
-use crate::limits::Finding;
+use crate::limiter::{Answer, Arrival, Draining, KeyLimits, short_windows};
+use crate::limits::{Finding, Kind};
 use crate::request::{Credential, Operation};
 use crate::rules::needs::Needs;
 use crate::rules::{Judgement, Rule, answered};
@@ -121,57 +121,26 @@ fn remaining_range(_: &Facts<'_>, entry: &Entry<'_>, judgement: &mut Judgement) 
 }
 
 fn remaining_falls(_: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
-    let pairs = key.successive();
-    let Some([before, after]) = pairs.first() else { return };
-    if pairs.iter().all(is_flat) && !key.is_sliding_counter() {
-        let remaining = before.window.remaining;
-        let found = format!("{} successful requests in one window, and still {remaining}", pairs.len() + 1);
-        judgement.fail(&[after.entry, before.entry], "a Remaining that falls with every successful request", found);
+    let explanation = key.explanation();
+    let uncounted = explanation.of_kinds(&[Kind::NotCounted, Kind::Rises]).next();
+    if let Some(pair) = explanation.never_falls().filter(|_| uncounted.is_some()) {
+        let remaining = pair[0].rate.as_ref().and_then(RateHeaders::window).map_or(0, |window| window.remaining);
+        let found = format!("{} successful requests in one window, and still {remaining}", explanation.compared() + 1);
+        judgement.fail(&pair, "a Remaining that falls with every successful request", found);
     } else {
         // That single requests cost nothing is what `quota.every-operation` says, which names the operation.
-        pairs.iter().for_each(|_| judgement.hold());
+        (0..explanation.compared()).for_each(|_| judgement.hold());
     }
 }
 
-fn remaining_never_rises(&Facts { history, .. }: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
-    for [before, after] in key.pairs() {
-        let (earlier, later) = (before.window, after.window);
-        // A 401 may report what callers without a key have left.
-        let is_unauthorized = [before, after].iter().any(|answer| answer.entry.status() == Some(401));
-        if earlier.limit != later.limit || !before.precedes(&after) || is_unauthorized {
-            continue;
-        }
-        // Of a window that ends at no possible time, which `headers.reset-time` says, it is unknown when it does.
-        let longest = if key.reports_day(before.entry, earlier) { Tolerance::DAY } else { Tolerance::LONGEST_MINUTE };
-        if before.left() > longest.seconds() + Tolerance::CLOCK_SLACK.seconds() {
-            continue;
-        }
-        // What the last window weighs decays.
-        if key.is_sliding_counter() && !key.reports_day(after.entry, later) {
-            judgement.hold();
-            continue;
-        }
-        // Of a log that is wholly restored at its Reset, one after the other drops out before.
-        if key.draining() != Draining::No && !key.reports_day(after.entry, later) {
-            judgement.hold();
-            continue;
-        }
-        let over = match after.entry.server_time() {
-            Some(time) => time.as_second() >= earlier.reset - Tolerance::CLOCK_SLACK.seconds(),
-            // Where the end of a log's oldest is rounded up, it may have come before it is reported anew.
-            None => later.reset != earlier.reset || key.is_sliding_log(),
-        };
-        // What a failure used may be given back after it was reported, and a refusal uses nothing.
-        let given_back = u64::from(!before.entry.succeeded() && after.entry.status() == Some(429));
-        if later.remaining <= earlier.remaining + given_back || over {
-            judgement.hold();
-        } else if !history.overlaps_a_failure(before.entry) {
-            judgement.fail(
-                &[after.entry, before.entry],
-                format!("no more than {} remaining until the reset at {}", earlier.remaining, earlier.reset),
-                format!("{} remaining before that time", later.remaining),
-            );
-        }
+fn remaining_never_rises(_: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
+    let explanation = key.explanation();
+    (0..explanation.compared()).for_each(|_| judgement.hold());
+    // Where it stays what it is, `headers.remaining-falls` says so once.
+    let remaining =
+        |entry: &Entry<'_>| entry.rate.as_ref().and_then(RateHeaders::window).map(|window| window.remaining);
+    if explanation.never_falls().is_none_or(|[after, before]| remaining(after) != remaining(before)) {
+        judgement.fail_all(explanation.of_kinds(&[Kind::Rises]));
     }
 }
 

@@ -55,7 +55,6 @@ pub fn causes(facts: &Facts<'_>, verdicts: &[RequirementVerdict]) -> Vec<Cause> 
         // Several counters repeat figures as a cache does, and a cache makes no series that fall; so they come first of equals.
         counters::of_replicas,
         restored::bucket,
-        restored::given_back,
         counters::several,
         cache::repeats_answers,
         catalogues::of_replicas,
@@ -66,7 +65,7 @@ pub fn causes(facts: &Facts<'_>, verdicts: &[RequirementVerdict]) -> Vec<Cause> 
     .filter_map(|find| find(&broken))
     .collect();
     // What looks like several counters may be something simpler.
-    if causes.iter().any(|cause| ["counter-per-replica", "token-bucket", "given-back"].contains(&cause.id)) {
+    if causes.iter().any(|cause| ["counter-per-replica", "token-bucket"].contains(&cause.id)) {
         causes.retain(|cause| cause.id != "several-counters");
     }
     causes.sort_by_key(|cause| std::cmp::Reverse(cause.requirements.len()));

@@ -61,32 +61,6 @@ fn time_around(before: &Answer<'_>, after: &Answer<'_>) -> f64 {
     after.entry.exchange.received_at.duration_since(before.entry.exchange.sent_at).as_secs_f64()
 }
 
-/// The Remaining of a key rises only where a request has failed.
-pub(super) fn given_back(broken: &Broken<'_, '_>) -> Option<Cause> {
-    let explained = broken.explained(&BROKEN_BY_IT, |_| true);
-    if explained.is_empty() {
-        return None;
-    }
-    broken.facts.limiter.keys().iter().find_map(|key| {
-        let end = |answer: &Answer<'_>| answer.window.reset - Tolerance::CLOCK_SLACK.seconds();
-        let rises: Vec<&[Answer<'_>]> = key
-            .answers()
-            .windows(2)
-            .filter(|pair| {
-                let is_over = pair[1].entry.answered_at().as_second() >= end(&pair[0]);
-                pair[0].window.limit == pair[1].window.limit
-                    && pair[1].window.remaining > pair[0].window.remaining
-                    && !is_over
-            })
-            .collect();
-        let has_failed = |answer: &Answer<'_>| !answer.entry.succeeded() && !answer.entry.is_limited();
-        let is_given_back = rises.len() >= SEVERAL && rises.iter().all(|pair| has_failed(&pair[0]));
-        let sentence = "Remaining rises after failed requests: are they counted, and given back once they have failed?";
-        let shown = rises.iter().copied().flatten().map(|answer| answer.entry);
-        is_given_back.then(|| Cause::shown_by("given-back", sentence, explained.clone(), shown))?
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::tests::ids;
@@ -112,24 +86,5 @@ mod tests {
             builder.wait(*pause).list(200, if at % 7 == 0 { 50 } else { 59 - at as u64 }, 60)
         });
         assert!(!ids(windows).contains(&"token-bucket"), "nothing is restored evenly");
-    }
-
-    #[test]
-    fn a_remaining_that_rises_after_failures_only_gives_them_back() {
-        let refunded = |fails: &[u16]| {
-            let mut left = 60;
-            fails.iter().fold(TraceBuilder::new(), |builder, status| {
-                left -= 1;
-                let failed = builder.refused_create(*status).with_rate_limit(left, 60);
-                if *status == 400 {
-                    left += 1;
-                }
-                let listed = failed.list(200, left, 60);
-                left -= 1;
-                listed
-            })
-        };
-        assert!(ids(refunded(&[400; 4])).contains(&"given-back"));
-        assert!(!ids(refunded(&[201; 4])).contains(&"given-back"));
     }
 }

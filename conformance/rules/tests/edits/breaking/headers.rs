@@ -102,7 +102,7 @@ pub(super) const EDITS: &[Breaking] = &[
         rule: "headers.limit-figure",
         name: "creations have a limit of their own",
         trace: "free",
-        also: &[],
+        also: &[("quota.every-operation", "what one limit counts, the other does not")],
         apply: |trace| {
             trace.context.plan_limits = None;
             all(trace, created, |response| {
@@ -180,7 +180,7 @@ pub(super) const EDITS: &[Breaking] = &[
         rule: "headers.reset-time",
         name: "Reset moves on with every answer",
         trace: "free",
-        also: &[("headers.remaining-never-rises", "what was consumed comes back before the Reset that was announced")],
+        also: &[("quota.every-operation", "in a window that has just begun, nothing can have been used before")],
         apply: |trace| reset(trace, |_, now| now + 60),
     },
     Breaking {

@@ -155,10 +155,6 @@ pub(super) const REASONS: &[Reason] = &[
         explains: |s| s.reports_day() && s.is(&["header date"], &["an hour later"]),
     },
     Reason {
-        why: "headers that report the day do not say when the minute begins anew, and then orders may be answered in any way",
-        explains: |s| s.reports_day() && s.recorded.operation == Operation::Orders && s.is(&["status"], &["301"]),
-    },
-    Reason {
         why: "Reset may be rounded up or down",
         explains: |s| s.is(&["header x-ratelimit-reset"], &["one more", "one less"]),
     },

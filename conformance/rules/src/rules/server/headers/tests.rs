@@ -138,23 +138,6 @@ fn a_reset_lies_within_the_window_that_the_limit_is_of() {
 }
 
 #[test]
-fn remaining_rises_only_when_the_window_is_over() {
-    let rise = |seconds| TraceBuilder::new().list(200, 5, 7).wait(seconds).list(200, 6, 7);
-    assert_eq!(rise(57).failures_of("headers.remaining-never-rises"), [[2, 1]]);
-    assert_eq!(rise(58).failures_of("headers.remaining-never-rises"), NONE);
-    assert_eq!(rise(1).together(1..=2).failures_of("headers.remaining-never-rises"), NONE);
-    assert_eq!(rise(1).dateless().failures_of("headers.remaining-never-rises"), [[2, 1]]);
-    let next = TraceBuilder::new().list(200, 5, 7).window(61).list(200, 6, 7).dateless();
-    assert_eq!(
-        next.failures_of("headers.remaining-never-rises"),
-        NONE,
-        "without a Date another reset reports another window"
-    );
-    assert_eq!(TraceBuilder::new().lists(7, &[(200, 5), (200, 5)]).failures_of("headers.remaining-never-rises"), NONE);
-    assert_eq!(TraceBuilder::new().list(200, 5, 7).list(200, 6, 8).failures_of("headers.remaining-never-rises"), NONE);
-}
-
-#[test]
 fn a_limit_is_above_nought_and_takes_two_values_at_the_most() {
     assert_eq!(TraceBuilder::new().list(200, 0, 0).failures_of("headers.limit-figure"), [[1]]);
     assert_eq!(
@@ -213,16 +196,6 @@ fn of_two_limits_one_is_that_of_the_day() {
 }
 
 #[test]
-fn what_a_failure_consumed_may_be_restored_in_a_refusal() {
-    let rises =
-        |answers: &[(u16, u64)]| TraceBuilder::new().lists(60, answers).failures_of("headers.remaining-never-rises");
-    assert_eq!(rises(&[(404, 9), (429, 10)]), NONE);
-    assert_eq!(rises(&[(404, 9), (429, 11)]), [[2, 1]]);
-    assert_eq!(rises(&[(200, 9), (429, 10)]), [[2, 1]]);
-    assert_eq!(rises(&[(404, 9), (200, 10)]), [[2, 1]]);
-}
-
-#[test]
 fn a_ban_may_go_with_a_limit_of_its_own() {
     let minute = |builder: TraceBuilder, first: u16| {
         let reported = builder.window(50).list(first, 5, 60).list(429, 0, 60).list(429, 0, 60).list(429, 0, 30);
@@ -231,19 +204,6 @@ fn a_ban_may_go_with_a_limit_of_its_own() {
     assert_eq!(minute(minute(TraceBuilder::new(), 200), 200).failures_of("headers.limit-figure"), NONE);
     let other = |builder: TraceBuilder| builder.window(50).list(200, 5, 60).list(404, 5, 30).wait(70);
     assert_eq!(other(other(TraceBuilder::new())).failures_of("headers.limit-figure"), [[3, 4]]);
-}
-
-#[test]
-fn where_a_window_ends_at_no_possible_time_nothing_is_said_of_what_remains() {
-    let ending_in = |seconds: i64, limit: u64| {
-        let free = Some(PlanLimits { per_minute: 60, per_day: 1_000 });
-        let first = TraceBuilder::new().plan(free).window(seconds).list(200, 5, limit);
-        first.wait(1).list(200, 6, limit).failures_of("headers.remaining-never-rises")
-    };
-    assert_eq!(ending_in(64, 60), [[2, 1]]);
-    assert_eq!(ending_in(7_200, 60), NONE, "a time that was meant to be local");
-    assert_eq!(ending_in(7_200, 1_000), [[2, 1]], "a day");
-    assert_eq!(ending_in(1_780_000_000_000, 1_000), NONE, "milliseconds");
 }
 
 #[test]
