@@ -305,7 +305,7 @@ fn the_action_saves_its_cache_before_it_judges_and_outputs_what_the_script_repor
     let steps = action["runs"]["steps"].as_vec().expect("steps").iter();
     let doing: Vec<&str> = steps.filter_map(|step| step["uses"].as_str().or(step["run"].as_str())).collect();
     let words: Vec<&str> = doing.iter().filter_map(|doing| doing.split_whitespace().last()).collect();
-    assert_eq!(words, ["key", "actions/cache/restore@v4", "build", "actions/cache/save@v4", "judge"]);
+    assert_eq!(words, ["key", "actions/cache/restore@v5", "build", "actions/cache/save@v5", "judge"]);
     for output in names(&action["outputs"]) {
         let value = action["outputs"][output.as_str()]["value"].as_str();
         assert_eq!(value, Some(format!("${{{{ steps.judge.outputs.{output} }}}}").as_str()));
@@ -365,5 +365,26 @@ fn the_inputs_are_named_as_the_options_of_the_judge() {
     for input in inputs().iter().filter(|input| !["html", "args", "binary"].contains(&input.as_str())) {
         let known = definition.get_arguments().any(|arg| arg.get_long() == Some(input));
         assert!(known, "the input {input} has another name than the option");
+    }
+}
+
+#[test]
+fn actions_are_those_that_run_on_a_supported_node() {
+    // The first versions on Node.js 24; runners have no older one.
+    let least = [
+        ("attest-build-provenance", 3),
+        ("cache", 5),
+        ("cache/restore", 5),
+        ("cache/save", 5),
+        ("checkout", 5),
+        ("download-artifact", 7),
+        ("upload-artifact", 6),
+    ];
+    for file in ["action.yml", ".github/workflows/ci.yml", ".github/workflows/release.yml", "fixtures/ci/github.yml"] {
+        for used in read(file).lines().filter_map(|line| line.split_once("uses: actions/")) {
+            let (name, version) = used.1.split_once("@v").expect("a version");
+            let (_, least) = least.iter().find(|(known, _)| *known == name).unwrap_or_else(|| panic!("{file}: {name}"));
+            assert!(version.parse::<u32>().expect("a number") >= *least, "{file}: actions/{name}@v{version}");
+        }
     }
 }
