@@ -1,6 +1,9 @@
 //! The options of a run.
 
+use std::fmt;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -22,6 +25,8 @@ pub struct Invoked {
     pub embedded: bool,
     /// The options of the container of an image run, with their values.
     pub container: Vec<(&'static str, String)>,
+    /// Options that a rerun repeats as they were given, with their values: where keys come from, `--client-cert` and `--resolve`.
+    pub further: Vec<(&'static str, String)>,
     /// The file of the known failures.
     pub known_failing: Option<PathBuf>,
     /// The file of the certificates.
@@ -34,6 +39,7 @@ impl Default for Invoked {
             program: "conform".to_owned(),
             embedded: false,
             container: Vec::new(),
+            further: Vec::new(),
             known_failing: None,
             ca_cert: None,
         }
@@ -52,12 +58,62 @@ pub struct Transport {
     pub timeout: Duration,
     /// PEM certificates to trust in addition to the system's.
     pub ca_certificates: Vec<u8>,
+    /// A certificate chain and its private key in PEM, for a server that demands one of its clients; or nothing.
+    pub client_certificate: Vec<u8>,
+    /// Addresses to connect to in place of those that a name resolves to.
+    pub resolved: Vec<Resolved>,
     /// A proxy for every request. The environment's proxy settings are not used.
     pub proxy: Option<String>,
     /// The Unix socket that every connection is made to. The base URL still gives the scheme, the `Host` field and the path.
     pub unix_socket: Option<PathBuf>,
     /// Header fields to send with every request.
     pub headers: Vec<(String, String)>,
+}
+
+/// The address of a host and port, in place of those that the name of the host resolves to: `api.example.com:443:192.0.2.7`.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Resolved {
+    host: String,
+    port: u16,
+    address: IpAddr,
+}
+
+impl Resolved {
+    /// The name of the host, and the address of a connection to it. The port is that of the URL.
+    pub(crate) fn socket(&self) -> (&str, SocketAddr) {
+        (&self.host, SocketAddr::new(self.address, self.port))
+    }
+
+    /// Whether it concerns an address of the service.
+    fn is_of(&self, address: &str) -> bool {
+        let url = reqwest::Url::parse(address);
+        url.is_ok_and(|url| {
+            url.domain().is_some_and(|host| host.eq_ignore_ascii_case(&self.host))
+                && url.port_or_known_default() == Some(self.port)
+        })
+    }
+}
+
+impl FromStr for Resolved {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Resolved, String> {
+        let wrong = || format!("`{text}` does not have the form HOST:PORT:ADDR, such as api.example.com:443:192.0.2.7");
+        let (host, rest) = text.split_once(':').filter(|(host, _)| !host.is_empty()).ok_or_else(wrong)?;
+        let (port, address) = rest.split_once(':').ok_or_else(wrong)?;
+        let address = address.strip_prefix('[').and_then(|inner| inner.strip_suffix(']')).unwrap_or(address);
+        let (port, address) = port.parse().ok().zip(address.parse().ok()).ok_or_else(wrong)?;
+        Ok(Resolved { host: host.to_owned(), port, address })
+    }
+}
+
+impl fmt::Display for Resolved {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.address {
+            IpAddr::V4(address) => write!(f, "{}:{}:{address}", self.host, self.port),
+            IpAddr::V6(address) => write!(f, "{}:{}:[{address}]", self.host, self.port),
+        }
+    }
 }
 
 /// The options of a run. The defaults are those of the command line: make one with [`Options::new`], then set the fields that differ.
@@ -98,6 +154,8 @@ pub struct Options {
     pub fail_fast: bool,
     /// The number of concurrent create requests.
     pub concurrency: usize,
+    /// The environment of the configuration that is judged, for the report.
+    pub environment: Option<String>,
     /// What is judged, for the report.
     pub implementation: Implementation,
     /// How the run was invoked.
@@ -116,6 +174,14 @@ pub enum UnusableOptions {
     /// The key cannot be sent.
     #[error(transparent)]
     Key(#[from] UnusableKey),
+    /// No address of the service has this host and port, so the judge would connect to another one than is meant.
+    #[error(
+        "{0} applies to no address of the service: name the host and port of --base-url or of a --replica, the host not as a number"
+    )]
+    NotResolved(String),
+    /// A host is to have two addresses.
+    #[error("{0} gives its host a second address: judge one address after the other")]
+    ResolvedTwice(String),
     /// An address is given twice, so it is no other replica.
     #[error("{0} is given twice: name each address of the service once, as the base URL or as a replica")]
     SameAddress(String),
@@ -147,6 +213,8 @@ impl Options {
                 replicas: Vec::new(),
                 timeout: Options::TIMEOUT,
                 ca_certificates: Vec::new(),
+                client_certificate: Vec::new(),
+                resolved: Vec::new(),
                 proxy: None,
                 unix_socket: None,
                 headers: Vec::new(),
@@ -168,6 +236,7 @@ impl Options {
             replay: None,
             fail_fast: false,
             concurrency: Options::CONCURRENCY,
+            environment: None,
             implementation: Implementation::default(),
             invoked: Invoked::default(),
         })
@@ -190,6 +259,24 @@ impl Options {
             return Err(UnusableOptions::SameAddress(replica));
         }
         replicas.push(replica);
+        Ok(())
+    }
+
+    /// Connects to an address in place of those that a name resolves to. Replicas are added before.
+    ///
+    /// # Errors
+    ///
+    /// The host and port must be those of an address of the service, and have no other address yet.
+    pub fn resolve(&mut self, resolved: &Resolved) -> Result<(), UnusableOptions> {
+        if !self.transport.addresses().any(|address| resolved.is_of(address)) {
+            return Err(UnusableOptions::NotResolved(resolved.to_string()));
+        }
+        let is_other =
+            |other: &Resolved| other.host.eq_ignore_ascii_case(&resolved.host) && other.address != resolved.address;
+        if self.transport.resolved.iter().any(is_other) {
+            return Err(UnusableOptions::ResolvedTwice(resolved.to_string()));
+        }
+        self.transport.resolved.push(resolved.clone());
         Ok(())
     }
 }
@@ -223,6 +310,26 @@ mod tests {
         assert_eq!(Options::new("http://h:1/v1/", "sk-1").unwrap().transport.base_url, "http://h:1/v1");
         for wrong in ["localhost:8080/v1", "ftp://h/v1", "/v1", "http://h/v1?x=1", "http://u:p@h/v1"] {
             assert!(matches!(Options::new(wrong, "sk-1"), Err(UnusableOptions::BaseUrl(_))), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn an_address_is_given_to_a_host_and_port_of_the_service_only() {
+        let mut options = Options::new("https://api.example.com/v1", "sk-1").unwrap();
+        options.add_replica("http://h:2/v1").unwrap();
+        for usable in ["API.example.com:443:192.0.2.7", "h:2:[2001:db8::7]"] {
+            let resolved: Resolved = usable.parse().unwrap();
+            options.resolve(&resolved).unwrap();
+            assert_eq!(resolved.to_string(), usable);
+        }
+        let resolve = |options: &mut Options, text: &str| options.resolve(&text.parse().unwrap());
+        for elsewhere in ["api.example.com:80:192.0.2.7", "h:443:192.0.2.7"] {
+            assert!(matches!(resolve(&mut options, elsewhere), Err(UnusableOptions::NotResolved(_))), "{elsewhere}");
+        }
+        let twice = resolve(&mut options, "h:2:192.0.2.8");
+        assert!(matches!(twice, Err(UnusableOptions::ResolvedTwice(_))));
+        for wrong in ["h", "h:2", "h:2:elsewhere", ":2:192.0.2.7", "h:x:192.0.2.7", "h:2:192.0.2.7:3"] {
+            assert!(wrong.parse::<Resolved>().is_err(), "{wrong}");
         }
     }
 

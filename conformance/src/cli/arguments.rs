@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use super::container::ContainerArguments;
 use super::values::{self, Color, HeaderField, Key, Printed, ReportFile};
 use super::{compare, completions, diff, init, judge, man, proxy, rules, verify};
-use crate::options::Options;
+use crate::options::{Options, Resolved};
 use crate::report::Digest;
 use animal_store_rules::catalogue::plan::Plan;
 use animal_store_rules::catalogue::scope::Profile;
@@ -71,9 +71,25 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "KEY", env = "CONFORM_API_KEY", help_heading = "Keys")]
     pub api_key: Option<Key>,
 
+    /// File that contains the API key
+    #[arg(long, value_name = "FILE", env = "CONFORM_API_KEY_FILE", help_heading = "Keys")]
+    pub api_key_file: Option<PathBuf>,
+
+    /// Shell command that prints the API key, such as that of a password manager
+    #[arg(long, value_name = "COMMAND", env = "CONFORM_API_KEY_COMMAND", help_heading = "Keys")]
+    pub api_key_command: Option<String>,
+
     /// Second API key: the run exhausts both, and takes less time
     #[arg(long, value_name = "KEY", env = "CONFORM_QUOTA_KEY", help_heading = "Keys")]
     pub quota_key: Option<Key>,
+
+    /// File that contains the second API key
+    #[arg(long, value_name = "FILE", env = "CONFORM_QUOTA_KEY_FILE", help_heading = "Keys")]
+    pub quota_key_file: Option<PathBuf>,
+
+    /// Shell command that prints the second API key, such as that of a password manager
+    #[arg(long, value_name = "COMMAND", env = "CONFORM_QUOTA_KEY_COMMAND", help_heading = "Keys")]
+    pub quota_key_command: Option<String>,
 
     /// Plan of the main key: free, pro, business, enterprise or enterprise=RPM,RPD [default: from the response headers]
     #[arg(long, value_name = "PLAN", env = "CONFORM_PLAN", help_heading = "Keys")]
@@ -152,18 +168,27 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "FILE", env = "CONFORM_CA_CERT", help_heading = "Transport")]
     pub ca_cert: Option<PathBuf>,
 
+    /// PEM file with a client certificate and its private key, for a server that demands one
+    #[arg(long, value_name = "FILE", env = "CONFORM_CLIENT_CERT", help_heading = "Transport")]
+    pub client_cert: Option<PathBuf>,
+
+    /// Connect to ADDR for this host and port of the base URL, such as one backend before a switch of DNS (repeatable; in the
+    /// variable, one per line)
+    #[arg(
+        long,
+        value_name = "HOST:PORT:ADDR",
+        env = "CONFORM_RESOLVE",
+        value_delimiter = '\n',
+        help_heading = "Transport"
+    )]
+    pub resolve: Vec<Resolved>,
+
     /// Proxy for every request; HTTP_PROXY and similar variables are ignored
     #[arg(long, value_name = "URL", env = "CONFORM_PROXY", help_heading = "Transport")]
     pub proxy: Option<String>,
 
     /// Unix socket to connect to, instead of the host and port of the base URL, which still names the host and the path
-    #[arg(
-        long,
-        value_name = "PATH",
-        env = "CONFORM_UNIX_SOCKET",
-        conflicts_with = "proxy",
-        help_heading = "Transport"
-    )]
+    #[arg(long, value_name = "PATH", env = "CONFORM_UNIX_SOCKET", help_heading = "Transport")]
     pub unix_socket: Option<PathBuf>,
 
     /// Header field to send with every request, as `Name: value` (repeatable; in the variable, one per line)

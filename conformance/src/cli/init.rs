@@ -19,7 +19,14 @@ pub(super) struct Arguments {
     /// Overwrite an existing file
     #[arg(long)]
     pub force: bool,
+
+    /// Write conform.schema.json beside it, by which editors complete and check the file
+    #[arg(long)]
+    pub schema: bool,
 }
+
+/// The name of the schema.
+const SCHEMA: &str = "conform.schema.json";
 
 /// Why nothing was written.
 #[derive(Debug, thiserror::Error)]
@@ -38,10 +45,18 @@ pub(super) enum NotWritten {
 }
 
 impl Arguments {
-    /// Writes the file; the message to print.
-    pub(super) fn write(&self) -> Result<String, NotWritten> {
+    /// Writes the file, and the schema if asked for; the message to print.
+    pub(super) fn write(&self, schema: &serde_json::Value) -> Result<String, NotWritten> {
         let path = if self.path.is_dir() { self.path.join("conform.toml") } else { self.path.clone() };
         let shown = path.display().to_string();
+        let mut text = EXAMPLE.to_owned();
+        if self.schema {
+            // The comment is a convention of taplo, which other editors share.
+            text.insert_str(0, &format!("#:schema ./{SCHEMA}\n\n"));
+            let beside = path.with_file_name(SCHEMA);
+            std::fs::write(&beside, format!("{schema:#}\n"))
+                .map_err(|source| NotWritten::Io { path: beside.display().to_string(), source })?;
+        }
         let mut open = OpenOptions::new();
         open.write(true);
         // No check beforehand: another program may write the file in between.
@@ -50,7 +65,7 @@ impl Arguments {
         } else {
             open.create_new(true)
         };
-        open.open(&path).and_then(|mut file| file.write_all(EXAMPLE.as_bytes())).map_err(|source| {
+        open.open(&path).and_then(|mut file| file.write_all(text.as_bytes())).map_err(|source| {
             match source.kind() {
                 ErrorKind::AlreadyExists => NotWritten::Exists(shown.clone()),
                 _ => NotWritten::Io { path: shown.clone(), source },

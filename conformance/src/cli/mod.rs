@@ -13,6 +13,7 @@ mod dry_run;
 mod image_run;
 mod init;
 mod judge;
+mod key_source;
 mod known_failing;
 mod man;
 mod output;

@@ -26,12 +26,8 @@ use crate::redaction::urls::without_secrets;
 /// invalid. The output has been printed.
 pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Invocation, ExitCode> {
     let line: Vec<OsString> = args.into_iter().collect();
-    let definition = command();
-    let typed = definition.clone().try_get_matches_from(&line);
-    let typed = typed.map_err(|error| match config::variable_at_fault(&definition, &line) {
-        Some(fault) => usage(&fault),
-        None => clap_exit(error),
-    })?;
+    let definition = command().mut_args(|arg| arg.env(None::<&'static str>));
+    let typed = definition.clone().try_get_matches_from(&line).map_err(clap_exit)?;
     let arguments = Arguments::from_arg_matches(&typed).map_err(clap_exit)?;
     if let Some(command) = &arguments.command {
         return Err(run(command, program(&line)));
@@ -39,9 +35,11 @@ pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Invocation, Exi
     // A directory that was deleted contains no file.
     let folder = std::env::current_dir().unwrap_or_else(|_| PathBuf::new());
     let configuration = Configuration::new(&definition, &typed, &folder).map_err(|error| usage(&error))?;
-    let (definition, whole) = configuration.complete(definition, &line);
-    let complete = definition.clone().try_get_matches_from(whole).map_err(clap_exit)?;
+    let complete = definition.clone().try_get_matches_from(configuration.complete(&line)).map_err(clap_exit)?;
     let mut arguments = Arguments::from_arg_matches(&complete).map_err(clap_exit)?;
+    if !arguments.quiet {
+        configuration.unknown_variables().iter().for_each(|note| say(format!("note: {note}")));
+    }
     if arguments.show_config {
         let as_json = matches!(arguments.format, Printed::Report(format) if format.name == "json");
         return Err(print(configuration.show(&definition, &complete, as_json), ExitCode::Success));
@@ -54,12 +52,14 @@ pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Invocation, Exi
         return Err(usage(&UsageError::SocketWithoutTarget));
     }
     let has_target = arguments.base_url.is_some() || arguments.container.image.is_some();
-    if !has_target && ["api_key", "quota_key"].iter().any(|key| configuration.is_typed(key)) {
+    if !has_target && config::KEYS.iter().flatten().any(|key| configuration.is_typed(key)) {
         return Err(usage(&UsageError::KeyWithoutTarget));
     }
     if !arguments.quiet {
         configuration.notes().iter().for_each(|note| say(format!("note: {note}")));
     }
+    // From here on, whichever source it has.
+    arguments.env = configuration.environment().cloned();
     Ok(Invocation::new(program(&line), arguments))
 }
 
@@ -76,7 +76,7 @@ fn run(command: &Command, program: String) -> ExitCode {
             print(Printable::document(&completions.output(super::arguments::command())), ExitCode::Success)
         }
         Command::Diff(diff) => diff.run(),
-        Command::Init(init) => match init.write() {
+        Command::Init(init) => match init.write(&config::schema(&super::arguments::command())) {
             Ok(text) => print(&text, ExitCode::Success),
             Err(error @ NotWritten::Exists(_)) => usage(&error),
             Err(error) => could_not_run(&error),
@@ -96,6 +96,12 @@ fn clap_exit(mut error: clap::Error) -> ExitCode {
     // For clap, help and version are errors that go to standard output.
     if !error.use_stderr() {
         return print(Printable::styled(&error.render().ansi().to_string()), ExitCode::Success);
+    }
+    let stray = [ContextKind::InvalidSubcommand, ContextKind::InvalidArg].into_iter().find_map(|kind| error.get(kind));
+    if let Some(ContextValue::String(text)) = stray
+        && ["http://", "https://"].iter().any(|scheme| text.starts_with(scheme))
+    {
+        return usage(&UsageError::StrayAddress(without_secrets(text)));
     }
     if let Some(ContextValue::String(value)) = error.get(ContextKind::InvalidValue) {
         let argument = error.get(ContextKind::InvalidArg).map(ToString::to_string).unwrap_or_default();

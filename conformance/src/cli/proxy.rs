@@ -222,7 +222,11 @@ impl Arguments {
 
     fn certificates(&self) -> Result<Vec<u8>, UsageError> {
         let Some(path) = &self.ca_cert else { return Ok(Vec::new()) };
-        std::fs::read(path).map_err(|source| UsageError::CaCert { path: path.display().to_string(), source })
+        std::fs::read(path).map_err(|source| UsageError::Certificates {
+            option: "--ca-cert",
+            path: path.display().to_string(),
+            source,
+        })
     }
 
     /// The command that judges the same again: the recorded traffic, or else the same traffic once more. The keys that COMMAND sends are

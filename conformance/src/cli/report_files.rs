@@ -26,6 +26,8 @@ enum Way {
     Replace { path: PathBuf, permissions: Option<Permissions> },
     /// Standard output.
     StandardOutput,
+    /// The text is added to what others have written: the summary of a job of GitHub Actions.
+    Append,
     /// The file is written in place: it is not a regular file, such as a pipe, or its directory is not writable.
     InPlace,
 }
@@ -99,6 +101,7 @@ impl<'f> ReportFiles<'f> {
                 TraceFile { to: Some(Box::new(file)), renamed: Some((part, path.clone())) }
             }
             Way::StandardOutput => TraceFile { to: Some(Box::new(io::stdout())), renamed: None },
+            Way::Append => TraceFile { to: Some(Box::new(appended(path).map_err(failed)?)), renamed: None },
             Way::InPlace => TraceFile { to: Some(Box::new(File::create(path).map_err(failed)?)), renamed: None },
         };
         Ok(Some(trace))
@@ -125,10 +128,12 @@ impl<'f> ReportFiles<'f> {
         self.ways().any(|way| matches!(way, Way::StandardOutput))
     }
 
-    /// Removes the reports and the trace of an earlier run, as far as they are regular files.
+    /// Removes the reports and the trace of an earlier run. Files of other programs stay.
     pub(super) fn remove_earlier(&self) {
         for way in self.ways() {
-            if let Way::Replace { path, permissions: Some(_) } = way {
+            if let Way::Replace { path, permissions: Some(_) } = way
+                && is_own(path)
+            {
                 let _best_effort = fs::remove_file(path);
             }
         }
@@ -171,6 +176,23 @@ impl Drop for TraceFile {
     }
 }
 
+/// Whether this program wrote a file: a report or a trace, which name it, or annotations, of which there may be none.
+fn is_own(path: &Path) -> bool {
+    const MARKS: [&str; 3] = [env!("CARGO_PKG_NAME"), "animal-store-trace/", "Animal Store API"];
+    let Ok(bytes) = fs::read(path) else { return false };
+    let text = String::from_utf8_lossy(&bytes);
+    text.is_empty() || MARKS.iter().any(|mark| text.contains(mark))
+}
+
+/// Whether this is the file in which GitHub Actions collects the summary of a job.
+fn is_job_summary(path: &Path) -> bool {
+    std::env::var_os("GITHUB_STEP_SUMMARY").is_some_and(|summary| !summary.is_empty() && Path::new(&summary) == path)
+}
+
+fn appended(path: &Path) -> io::Result<File> {
+    OpenOptions::new().append(true).create(true).open(path)
+}
+
 /// Writes a file as a report is written: completely or not at all.
 pub(super) fn replace_file(path: &Path, text: &Printable) -> Result<(), String> {
     let way = way(path).map_err(|(problem, _)| problem)?;
@@ -183,6 +205,7 @@ fn write(path: &Path, way: &Way, text: &Printable) -> io::Result<()> {
             fs::create_dir_all(folder(path)).and_then(|()| replace(path, permissions.as_ref(), text.as_str()))
         }
         Way::StandardOutput => printed(text),
+        Way::Append => appended(path)?.write_all(text.as_str().as_bytes()),
         Way::InPlace => fs::write(path, text.as_str()),
     }
 }
@@ -208,6 +231,9 @@ fn way(path: &Path) -> Result<Way, (String, String)> {
         }
         Ok(found) if found.is_file() => {
             OpenOptions::new().append(true).open(path).map_err(elsewhere)?;
+            if is_job_summary(path) {
+                return Ok(Way::Append);
+            }
             // The file itself, should the path be a link to it.
             let path = fs::canonicalize(path).map_err(elsewhere)?;
             let permissions = Some(found.permissions());

@@ -20,6 +20,7 @@ use crate::exit_code::ExitCode;
 use crate::interrupt::Interrupt;
 use crate::options::Options;
 use crate::probes::session::Stop;
+use crate::probes::target::Unusable;
 use crate::report::Report;
 use crate::report::text::Detail;
 use crate::run::judge::{Judge, RunError};
@@ -185,6 +186,9 @@ impl Invocation {
                         | RunError::Stopped(Stop::NoSuchCase { .. })
                 );
                 let code = if is_usage { usage(&error) } else { could_not_run(&error) };
+                if let RunError::Unusable(Unusable::NothingThere { .. } | Unusable::Unresolved { .. }) = error {
+                    ignored_proxy().into_iter().for_each(say);
+                }
                 if let Some(image_run) = &image_run {
                     say(image_run.log_tail().await);
                 }
@@ -243,4 +247,12 @@ impl Invocation {
         });
         Ok(())
     }
+}
+
+/// The note on a variable that names a proxy for other programs, where the server cannot be reached without one.
+fn ignored_proxy() -> Option<String> {
+    const VARIABLES: [&str; 3] = ["HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY"];
+    let is_set = |name: &String| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    let variable = VARIABLES.into_iter().flat_map(|name| [name.to_owned(), name.to_lowercase()]).find(is_set)?;
+    Some(format!("  The proxy of {variable} is not used: if it is needed, name it with --proxy URL."))
 }

@@ -1,5 +1,6 @@
 //! From arguments to the options of a run.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use super::arguments::Arguments;
@@ -19,10 +20,13 @@ impl Arguments {
         let api_key = self.api_key.as_ref().ok_or(UsageError::NoKey)?;
         let mut options = Options::new(base_url, api_key.reveal()).map_err(|error| match error {
             UnusableOptions::Key(source) => UsageError::Key { option: "--api-key", source },
-            UnusableOptions::BaseUrl(_) | UnusableOptions::SameAddress(_) => UsageError::BaseUrl(error),
+            error => UsageError::BaseUrl(error),
         })?;
         for replica in &self.replica {
             options.add_replica(replica).map_err(UsageError::Replica)?;
+        }
+        for resolved in &self.resolve {
+            options.resolve(resolved).map_err(UsageError::Resolve)?;
         }
         let quota_key = self.quota_key.as_ref().map(|key| ApiKey::new(key.reveal())).transpose();
         options.quota_key = quota_key.map_err(|source| UsageError::Key { option: "--quota-key", source })?;
@@ -37,16 +41,24 @@ impl Arguments {
         options.strict = self.strict;
         options.fail_fast = self.fail_fast;
         options.known_failing = self.known_failing()?;
-        if let Some(path) = &self.ca_cert {
-            options.transport.ca_certificates = std::fs::read(path)
-                .map_err(|source| UsageError::CaCert { path: path.display().to_string(), source })?;
-        }
+        let read = |option, path: &Option<PathBuf>| match path {
+            None => Ok(Vec::new()),
+            Some(path) => std::fs::read(path).map_err(|source| UsageError::Certificates {
+                option,
+                path: path.display().to_string(),
+                source,
+            }),
+        };
+        options.transport.ca_certificates = read("--ca-cert", &self.ca_cert)?;
+        options.transport.client_certificate = read("--client-cert", &self.client_cert)?;
+        options.environment = self.env.clone();
         options.implementation = Implementation {
             name: self.implementation.clone(),
             version: self.implementation_version.clone(),
             url: self.implementation_url.clone(),
             digest: self.implementation_digest.clone(),
         };
+        options.invoked.further = self.further();
         options.invoked.ca_cert = self.ca_cert.clone();
         options.invoked.known_failing = self.known_failing.clone();
         options.transport.proxy = self.proxy.clone();
@@ -67,6 +79,20 @@ impl Arguments {
             None => {}
         }
         Ok(options)
+    }
+
+    /// The options that a rerun repeats as they were given.
+    fn further(&self) -> Vec<(&'static str, String)> {
+        let file = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
+        let once = [
+            ("--api-key-file", file(&self.api_key_file)),
+            ("--api-key-command", self.api_key_command.clone()),
+            ("--quota-key-file", file(&self.quota_key_file)),
+            ("--quota-key-command", self.quota_key_command.clone()),
+            ("--client-cert", file(&self.client_cert)),
+        ];
+        let resolved = self.resolve.iter().map(|resolved| ("--resolve", resolved.to_string()));
+        once.into_iter().filter_map(|(option, value)| Some((option, value?))).chain(resolved).collect()
     }
 
     fn known_failing(&self) -> Result<KnownFailing, UsageError> {

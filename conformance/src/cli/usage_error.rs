@@ -13,6 +13,9 @@ pub(super) enum UsageError {
         "no target: name a server with --base-url URL (cargo xtask conform without options judges the embedded reference)"
     )]
     NoTarget,
+    /// An address without its option.
+    #[error("`{0}` is an address without an option\n  To judge the server there: --base-url {0}")]
+    StrayAddress(String),
     /// A variable to pass on is not set.
     #[error("--container-env {0}: this environment variable is not set; set it, or write {0}=VALUE")]
     NoVariable(String),
@@ -23,10 +26,12 @@ pub(super) enum UsageError {
     #[cfg(not(feature = "containers"))]
     NoContainers,
     /// No key is given.
-    #[error("no API key: set --api-key KEY, CONFORM_API_KEY, or the variable that api_key_env of conform.toml names")]
+    #[error(
+        "no API key: set CONFORM_API_KEY, --api-key KEY, --api-key-file FILE or --api-key-command COMMAND, or the variable that api_key_env of conform.toml names"
+    )]
     NoKey,
     /// A key without a target would be ignored by the embedded server.
-    #[error("--api-key and --quota-key need --base-url URL or --image NAME: the embedded server has its own key")]
+    #[error("a key needs --base-url URL or --image NAME: the embedded server has its own key")]
     KeyWithoutTarget,
     /// A key cannot be sent.
     #[error("{option}: {source}")]
@@ -45,6 +50,9 @@ pub(super) enum UsageError {
     /// An address of a replica is not valid.
     #[error("--replica: {0}")]
     Replica(UnusableOptions),
+    /// An address cannot be used for a host.
+    #[error("--resolve: {0}")]
+    Resolve(UnusableOptions),
     /// Replicas of what is started for the run are not known before.
     #[error("--replica needs --base-url URL: it names further addresses of the same service")]
     ReplicaWithoutTarget,
@@ -75,9 +83,11 @@ pub(super) enum UsageError {
     /// No requirement is selected.
     #[error("no requirement is selected by --only, --skip, --profile and --side together")]
     NothingSelected,
-    /// The CA file cannot be read.
-    #[error("--ca-cert {path}: {}\n  Name a PEM file with the certificate of the certificate authority. Nothing was sent.", of_file(.source))]
-    CaCert {
+    /// A file of certificates cannot be read.
+    #[error("{option} {path}: {}\n  Name a PEM file that exists. Nothing was sent.", of_file(.source))]
+    Certificates {
+        /// The option.
+        option: &'static str,
         /// The file.
         path: String,
         /// Why.

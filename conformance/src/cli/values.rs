@@ -188,6 +188,7 @@ pub(super) fn web_address(text: &str) -> Result<String, String> {
 
 /// The ID of a requirement, or a prefix of one.
 pub(super) fn requirement(text: &str) -> Result<String, String> {
+    let text = text.trim();
     if catalogue().knows(text) {
         return Ok(text.to_owned());
     }

@@ -51,6 +51,8 @@ async fn responds(docker: &Docker, container: &str, url: &str, accepts: fn(u16) 
         replicas: Vec::new(),
         timeout: TIMEOUT,
         ca_certificates: Vec::new(),
+        client_certificate: Vec::new(),
+        resolved: Vec::new(),
         proxy: None,
         unix_socket: None,
         headers: Vec::new(),

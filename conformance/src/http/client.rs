@@ -17,8 +17,9 @@ use reqwest::header::{ACCEPT_ENCODING, CONTENT_LENGTH, HeaderMap, HeaderValue, T
 use reqwest::redirect::Policy;
 
 use super::errors;
+use super::tls::{UnusableTls, configuration};
 use crate::gzip::Gzip;
-use crate::options::Transport;
+use crate::options::{Resolved, Transport};
 use animal_store_rules::trace::exchange::{
     Connection, Failure, FailureKind, MAX_BODY, Outcome, Request, Response, is_gzip,
 };
@@ -26,11 +27,9 @@ use animal_store_rules::trace::exchange::{
 /// An error in building the client.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
-    /// The CA file contains no usable certificate.
-    #[error(
-        "--ca-cert: the file contains no valid PEM certificate\n  A PEM file begins with -----BEGIN CERTIFICATE-----. Nothing was sent."
-    )]
-    Certificates,
+    /// The certificates cannot be used.
+    #[error(transparent)]
+    Tls(#[from] UnusableTls),
     /// The URL of the proxy is not valid.
     #[error("--proxy: not a proxy URL such as http://proxy.example:3128. Nothing was sent.")]
     Proxy,
@@ -196,16 +195,8 @@ fn build(transport: &Transport, idle: usize) -> Result<reqwest::Client, ClientEr
         // Without this, a machine that has no CA certificates could not even speak plain HTTP.
         return Ok(builder()?.tls_certs_only([]).build()?);
     }
-    let extra = reqwest::Certificate::from_pem_bundle(&transport.ca_certificates);
-    let extra = extra.map_err(|_| ClientError::Certificates)?;
-    if extra.is_empty() && !transport.ca_certificates.is_empty() {
-        return Err(ClientError::Certificates);
-    }
-    match builder()?.tls_certs_merge(extra.clone()).build() {
-        Ok(http) => Ok(http),
-        // A system without CA certificates, such as a container image with nothing in it but this program.
-        Err(_) => Ok(builder()?.tls_certs_only(bundled_roots()?.into_iter().chain(extra)).build()?),
-    }
+    let tls = configuration(&transport.ca_certificates, &transport.client_certificate)?;
+    Ok(builder()?.tls_backend_preconfigured(tls).build()?)
 }
 
 /// The configuration of the client, without its root certificates.
@@ -221,6 +212,8 @@ fn builder(transport: &Transport) -> Result<reqwest::ClientBuilder, ClientError>
         Some(proxy) => builder.proxy(usable_proxy(proxy).ok_or(ClientError::Proxy)?),
         None => builder.no_proxy(),
     };
+    let sockets = transport.resolved.iter().map(Resolved::socket);
+    let builder = sockets.fold(builder, |builder, (host, socket)| builder.resolve(host, socket));
     match &transport.unix_socket {
         Some(path) => over_unix_socket(builder, path),
         None => Ok(builder),
@@ -237,12 +230,6 @@ fn over_unix_socket(builder: reqwest::ClientBuilder, path: &Path) -> Result<reqw
 #[cfg(not(unix))]
 fn over_unix_socket(_: reqwest::ClientBuilder, _: &Path) -> Result<reqwest::ClientBuilder, ClientError> {
     Err(ClientError::UnixSocket)
-}
-
-/// The root certificates that are compiled in, for a system without any.
-fn bundled_roots() -> Result<Vec<reqwest::Certificate>, ClientError> {
-    let roots = webpki_root_certs::TLS_SERVER_ROOT_CERTS.iter();
-    roots.map(|root| reqwest::Certificate::from_der(root).map_err(ClientError::Build)).collect()
 }
 
 /// The proxy at this URL, if it is an HTTP URL.

@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::io::{self, ErrorKind};
 
+use super::tls::is_about_issuer;
 use animal_store_rules::trace::exchange::FailureKind;
 
 /// The kind of a failure, and a message. The message never contains the URL, which may hold a key.
@@ -52,13 +53,47 @@ pub(crate) fn is_end_of_connection(error: &(dyn Error + 'static)) -> bool {
 
 /// The kind and message of a TLS error.
 fn tls_error(cause: &(dyn Error + 'static)) -> Option<(Option<FailureKind>, String)> {
+    use rustls::AlertDescription as Alert;
     use rustls::{CertificateError, Error, InvalidMessage};
     let error = rustls_error(cause)?;
+    let found = |kind, message: &str| (Some(kind), message.to_owned());
     Some(match error {
+        Error::AlertReceived(Alert::CertificateRequired) => {
+            found(FailureKind::ClientCertificate, "the server demands a client certificate")
+        }
+        // A server complains about no other certificate than that of its client.
+        Error::AlertReceived(
+            alert @ (Alert::BadCertificate
+            | Alert::UnsupportedCertificate
+            | Alert::CertificateRevoked
+            | Alert::CertificateExpired
+            | Alert::CertificateUnknown
+            | Alert::UnknownCA
+            | Alert::AccessDenied
+            | Alert::DecryptError),
+        ) => (
+            Some(FailureKind::ClientCertificate),
+            format!("the server does not accept the client certificate, or demands one ({alert:?})"),
+        ),
+        Error::AlertReceived(Alert::HandshakeFailure) => found(
+            FailureKind::ClientCertificate,
+            "the server ended the handshake: it has no TLS version and cipher suite in common, or demands a client certificate",
+        ),
+        Error::AlertReceived(Alert::NoApplicationProtocol) => {
+            found(FailureKind::NotHttp1, "the server does not offer HTTP/1.1, only other versions such as HTTP/2")
+        }
+        Error::InvalidCertificate(CertificateError::Other(other))
+            if matches!(other.0.downcast_ref(), Some(webpki::Error::UnsupportedCertVersion)) =>
+        {
+            found(
+                FailureKind::Tls,
+                "the certificate is of X.509 version 1, which has no subject alternative names: issue one of version 3",
+            )
+        }
         Error::InvalidMessage(InvalidMessage::InvalidContentType) => {
             (Some(FailureKind::NotTls), "the response is not TLS; the server seems to use plain HTTP".to_owned())
         }
-        Error::InvalidCertificate(CertificateError::UnknownIssuer) => {
+        error if is_about_issuer(error) => {
             (Some(FailureKind::Untrusted), "the certificate is self-signed, or its issuer is not trusted".to_owned())
         }
         Error::InvalidCertificate(
@@ -113,6 +148,13 @@ mod tests {
     #[test]
     fn a_missing_file_is_named_without_an_error_number() {
         assert_eq!(of_file(&io::Error::from(ErrorKind::NotFound)), "no such file");
+    }
+
+    #[test]
+    fn a_certificate_of_version_1_is_said_to_be_one() {
+        let version = rustls::OtherError(std::sync::Arc::new(webpki::Error::UnsupportedCertVersion));
+        let error = rustls::Error::InvalidCertificate(rustls::CertificateError::Other(version));
+        assert!(of(&io::Error::other(error)).1.contains("X.509 version 1"));
     }
 
     #[test]

@@ -4,6 +4,7 @@
 pub mod client;
 pub mod clock;
 pub mod pacing;
+pub mod tls;
 
 pub(crate) mod errors;
 pub(crate) mod key_forms;

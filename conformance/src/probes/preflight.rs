@@ -12,7 +12,7 @@ use super::target::{Target, Unusable, is_unreachable};
 use crate::events::{Event, Listener};
 use crate::http::client::Client;
 use animal_store_rules::trace::answerer;
-use animal_store_rules::trace::exchange::{Failure, FailureKind, Request};
+use animal_store_rules::trace::exchange::Request;
 
 /// How preflight ends when it does not pass.
 #[derive(Debug, thiserror::Error)]
@@ -40,7 +40,7 @@ async fn await_address(client: &Client, address: &str, timeout: Duration, deadli
     // A balancer answers while its backend is starting.
     while let Ok(polled) = timeout_at(deadline, client.poll(address)).await {
         let detail = match polled {
-            Err(Failure { kind: FailureKind::Tls | FailureKind::Untrusted | FailureKind::NotTls, .. }) => return,
+            Err(failure) if failure.kind.is_of_tls() => return,
             Err(failure) => failure.detail,
             Ok(response) if matches!(response.status, 502..=504) && !answerer::shows_limits(&response) => {
                 format!("{} answers {}", answerer::name_of(&response), response.status)

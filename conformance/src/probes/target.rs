@@ -252,6 +252,9 @@ impl Target {
                 another(&format!("the response redirects to {place}, and the judge follows no redirects"))
             }
             404 if !has_limits || !versioned => another("the response is 404"),
+            400 | 403 | 496 if !has_limits && demands_client_certificate(response) => {
+                Some(self.behind(response, CLIENT_CERTIFICATE))
+            }
             400 if !has_limits && media_type != "application/json" => {
                 another("the response is 400; the server may require https://")
             }
@@ -281,6 +284,8 @@ impl Target {
                 tls(&format!("If the server uses plain HTTP, use --base-url {}", in_scheme(&base_url, "http")))
             }
             (FailureKind::Untrusted, _) => tls("To trust it, name a PEM file with --ca-cert FILE."),
+            (FailureKind::ClientCertificate, _) => tls(CLIENT_CERTIFICATE),
+            (FailureKind::NotHttp1, _) => tls("The judge speaks HTTP/1.1: let the server offer http/1.1 by ALPN, too."),
             (FailureKind::Tls, _) => {
                 tls("Check that the certificate is valid for the host name in --base-url, and has not expired.")
             }
@@ -292,7 +297,10 @@ impl Target {
                 let hint = if base_url.starts_with("https:") {
                     "Check that this is an HTTP server.".to_owned()
                 } else {
-                    format!("If the server uses TLS, use --base-url {}", in_scheme(&base_url, "https"))
+                    let https = in_scheme(&base_url, "https");
+                    format!(
+                        "If the server uses TLS, use --base-url {https}\n  If it speaks only HTTP/2, let it speak HTTP/1.1, too."
+                    )
                 };
                 Unusable::NoAnswer { base_url, detail, hint }
             }
@@ -347,6 +355,15 @@ fn remedy(status: u16) -> Option<&'static str> {
         502..=504 => Some("Check that the service behind it is running. If it is still starting, use --wait SECONDS."),
         _ => None,
     }
+}
+
+/// What to do where a server demands a client certificate.
+const CLIENT_CERTIFICATE: &str =
+    "Name a PEM file with a certificate that the server accepts, and its private key, with --client-cert FILE.";
+
+/// Whether a response says, as that of nginx, that the client sent no certificate.
+fn demands_client_certificate(response: &Response) -> bool {
+    String::from_utf8_lossy(&response.body).to_ascii_lowercase().contains("ssl certificate")
 }
 
 /// What looks wrong about a rejected key.

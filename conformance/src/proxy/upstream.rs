@@ -6,17 +6,14 @@ use std::time::Duration;
 use hyper::client::conn::http1::{self, SendRequest};
 use hyper::header::HeaderValue;
 use hyper_util::rt::TokioIo;
-use rustls::client::danger::ServerCertVerifier;
-use rustls::crypto::CryptoProvider;
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, ServerName};
-use rustls::{ClientConfig, RootCertStore};
+use rustls::pki_types::ServerName;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
 use super::AsyncStream;
 use super::failure::{broken, failed, unresolved};
 use super::tee::Tee;
+use crate::http::tls::{UnusableTls, configuration};
 use animal_store_rules::trace::exchange::{Failure, FailureKind};
 
 /// A server that cannot be reached with these settings.
@@ -25,14 +22,9 @@ pub enum UnusableUpstream {
     /// The address is not that of a server.
     #[error("--to {0}: not an address such as https://api.example.com/v1")]
     Address(String),
-    /// The file has no usable certificate.
-    #[error(
-        "--ca-cert: the file contains no valid PEM certificate\n  A PEM file begins with -----BEGIN CERTIFICATE-----."
-    )]
-    Certificates,
-    /// TLS cannot be set up.
-    #[error("cannot set up TLS: {0}")]
-    Tls(#[from] rustls::Error),
+    /// The certificates cannot be used.
+    #[error(transparent)]
+    Tls(#[from] UnusableTls),
 }
 
 /// How to reach the server.
@@ -61,7 +53,7 @@ impl Upstream {
         let tls = match url.scheme() {
             "https" => {
                 let name = ServerName::try_from(host.clone()).map_err(|_| unusable())?;
-                Some((TlsConnector::from(Arc::new(configuration(ca_certificates)?)), name))
+                Some((TlsConnector::from(Arc::new(configuration(ca_certificates, &[])?)), name))
             }
             _ => None,
         };
@@ -112,39 +104,6 @@ async fn handshake(stream: impl AsyncStream) -> Result<SendRequest<Tee>, Failure
     Ok(sender)
 }
 
-/// TLS as the judge itself uses it: with the certificates of the system, or where there are none with those that are compiled in.
-fn configuration(ca_certificates: &[u8]) -> Result<ClientConfig, UnusableUpstream> {
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let extra: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(ca_certificates).collect();
-    let extra: Vec<CertificateDer<'static>> = extra.map_err(|_| UnusableUpstream::Certificates)?;
-    if extra.is_empty() && !ca_certificates.is_empty() {
-        return Err(UnusableUpstream::Certificates);
-    }
-    let builder = ClientConfig::builder_with_provider(Arc::clone(&provider)).with_safe_default_protocol_versions()?;
-    let builder = match verifier(&extra, provider) {
-        Ok(verifier) => builder.dangerous().with_custom_certificate_verifier(verifier),
-        Err(_) => {
-            let mut roots = RootCertStore::empty();
-            roots.add_parsable_certificates(webpki_root_certs::TLS_SERVER_ROOT_CERTS.iter().cloned().chain(extra));
-            builder.with_root_certificates(roots)
-        }
-    };
-    let mut configuration = builder.with_no_client_auth();
-    configuration.alpn_protocols = vec![b"http/1.1".to_vec()];
-    Ok(configuration)
-}
-
-fn verifier(
-    extra: &[CertificateDer<'static>],
-    provider: Arc<CryptoProvider>,
-) -> Result<Arc<dyn ServerCertVerifier>, rustls::Error> {
-    #[cfg(any(all(unix, not(target_os = "android")), windows))]
-    let verifier = rustls_platform_verifier::Verifier::new_with_extra_roots(extra.iter().cloned(), provider)?;
-    #[cfg(not(any(all(unix, not(target_os = "android")), windows)))]
-    let verifier = rustls_platform_verifier::Verifier::new(provider)?;
-    Ok(Arc::new(verifier))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -159,7 +118,7 @@ mod tests {
         assert_eq!((secure.port, secure.base_path(), secure.tls.is_some()), (443, "", true));
         assert!(matches!(
             Upstream::new("https://h/v1", b"no PEM", Duration::from_secs(1)),
-            Err(UnusableUpstream::Certificates)
+            Err(UnusableUpstream::Tls(UnusableTls::Authorities))
         ));
     }
 }

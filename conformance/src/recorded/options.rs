@@ -23,6 +23,10 @@ pub(super) struct RunOptions {
     known_failing_file: Option<PathBuf>,
     known_failing: String,
     ca_cert: Option<PathBuf>,
+    #[serde(default)]
+    further: Vec<(String, String)>,
+    #[serde(default)]
+    environment: Option<String>,
     proxy: Option<String>,
     #[serde(default)]
     unix_socket: Option<PathBuf>,
@@ -51,14 +55,18 @@ impl RunOptions {
     pub(super) fn of(options: &Options, ended_early: Option<String>, took: Option<Duration>) -> RunOptions {
         let milliseconds = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         let (transport, invoked) = (&options.transport, &options.invoked);
-        let container = invoked.container.iter().map(|(name, value)| ((*name).to_owned(), value.clone()));
+        let owned = |options: &[(&'static str, String)]| {
+            options.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect()
+        };
         RunOptions {
             program: invoked.program.clone(),
             embedded: invoked.embedded,
-            container: container.collect(),
+            container: owned(&invoked.container),
             known_failing_file: invoked.known_failing.clone(),
             known_failing: options.known_failing.toml(),
             ca_cert: invoked.ca_cert.clone(),
+            further: owned(&invoked.further),
+            environment: options.environment.clone(),
             proxy: transport.proxy.as_deref().map(crate::redaction::urls::without_secrets),
             unix_socket: transport.unix_socket.clone(),
             headers: transport.headers.clone(),
@@ -115,10 +123,15 @@ impl RunOptions {
         options.implementation = self.implementation;
         options.category_id = context.category_id;
         options.assumed_date = context.assumed_date;
+        options.environment = self.environment;
+        let known = |options: Vec<(String, String)>| {
+            options.into_iter().filter_map(|(name, value)| Some((known(&name)?, value))).collect()
+        };
         options.invoked = Invoked {
             program: self.program,
             embedded: self.embedded,
-            container: self.container.into_iter().filter_map(|(name, value)| Some((known(&name)?, value))).collect(),
+            container: known(self.container),
+            further: known(self.further),
             known_failing: self.known_failing_file,
             ca_cert: self.ca_cert,
         };
@@ -131,9 +144,9 @@ pub(super) fn side_of(options: &serde_json::Value) -> Option<Side> {
     options.get("side")?.as_str()?.parse().ok()
 }
 
-/// The option of a container with this name.
+/// The option of this name that is repeated as it was given.
 fn known(name: &str) -> Option<&'static str> {
-    const OPTIONS: [&str; 7] = [
+    const OPTIONS: [&str; 13] = [
         "--image",
         "--container-port",
         "--container-path",
@@ -141,6 +154,12 @@ fn known(name: &str) -> Option<&'static str> {
         "--container-arg",
         "--ready",
         "--ready-timeout",
+        "--api-key-file",
+        "--api-key-command",
+        "--quota-key-file",
+        "--quota-key-command",
+        "--client-cert",
+        "--resolve",
     ];
     OPTIONS.into_iter().find(|option| *option == name)
 }

@@ -76,6 +76,7 @@ fn assemble_with(
         selection: selection(verdicts, options),
         target: Target {
             base_url: presentation.own(&trace.context.base_url),
+            environment: options.environment.as_deref().map(|name| presentation.own(name)),
             implementation: implementation(presentation, &options.implementation),
             image: None,
             plan: options.plan.as_ref().map(ToString::to_string),

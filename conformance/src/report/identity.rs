@@ -146,6 +146,7 @@ impl Report {
         let catalogue = &self.catalogue;
         let known = |text: &str| (!text.is_empty()).then(|| text.to_owned());
         let facts = [
+            ("environment", self.target.environment.clone()),
             ("implementation", implementation.name.clone()),
             ("implementation version", implementation.version.clone()),
             ("implementation URL", implementation.url.clone()),

@@ -137,6 +137,9 @@ pub struct Tool {
 pub struct Target {
     /// The base URL.
     pub base_url: String,
+    /// The environment of the configuration that names it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub environment: Option<String>,
     /// What is known of the implementation there.
     #[serde(default)]
     pub implementation: Implementation,

@@ -57,6 +57,13 @@ pub(crate) fn curl_options(options: &Options) -> Vec<String> {
     if let Some(path) = &options.invoked.ca_cert {
         option("--cacert", path.display().to_string());
     }
+    for (name, value) in &options.invoked.further {
+        match *name {
+            "--client-cert" => option("--cert", value.clone()),
+            "--resolve" => option(name, value.clone()),
+            _ => {}
+        }
+    }
     if let Some(proxy) = &options.transport.proxy {
         option("-x", without_secrets(proxy));
     }
@@ -81,8 +88,12 @@ fn arguments(options: &Options) -> Vec<(&'static str, Option<String>)> {
     if !invoked.embedded {
         add("--base-url", invoked.container.is_empty().then(|| transport.base_url.clone()));
         transport.replicas.iter().for_each(|replica| add("--replica", Some(replica.clone())));
-        add("--api-key", Some(options.api_key.reveal().to_owned()));
-        add("--quota-key", options.quota_key.as_ref().map(|key| key.reveal().to_owned()));
+        for (option, key) in ["--api-key", "--quota-key"].into_iter().zip(options.keys()) {
+            match invoked.further.iter().find(|(source, _)| source.starts_with(option)) {
+                Some((source, value)) => add(source, Some(value.clone())),
+                None => add(option, Some(key.reveal().to_owned())),
+            }
+        }
         let implementation = &options.implementation;
         add("--implementation", implementation.name.clone());
         add("--implementation-version", implementation.version.clone());
@@ -104,6 +115,12 @@ fn arguments(options: &Options) -> Vec<(&'static str, Option<String>)> {
     add("--cases", options.cases.map(|cases| cases.to_string()));
     add("--concurrency", number(options.concurrency, Options::CONCURRENCY));
     add("--ca-cert", file(&invoked.ca_cert));
+    let is_of_key = |option: &str| option.contains("-key-");
+    invoked
+        .further
+        .iter()
+        .filter(|(option, _)| !is_of_key(option))
+        .for_each(|(option, value)| add(option, Some(value.clone())));
     add("--proxy", transport.proxy.as_deref().map(without_secrets));
     add("--unix-socket", file(&transport.unix_socket));
     transport.headers.iter().for_each(|(name, value)| {
@@ -141,6 +158,13 @@ mod tests {
         options.strict = true;
         options.invoked.known_failing = Some("known failing.toml".into());
         options.invoked.ca_cert = Some("ca.pem".into());
+        options.invoked.further = [
+            ("--quota-key-command", "pass show 'quota key'"),
+            ("--client-cert", "client.pem"),
+            ("--resolve", "h:80:192.0.2.7"),
+        ]
+        .map(|(option, value)| (option, value.to_owned()))
+        .to_vec();
         (options.seed, options.max_requests, options.concurrency, options.category_id) = (7, 99, 3, -5);
         (options.cases, options.replay) = (Some(4), Some(2));
         (options.max_duration, options.wait) = (Duration::from_mins(1), Duration::from_secs(5));
@@ -168,8 +192,9 @@ mod tests {
         let options = unusual();
         let command_line = command(&options, &redactor(&options));
         let shapes = ["Target", "Keys", "Scope", "Run", "Transport"];
-        // The first prevents a run, the second stands for other options, the third replaces the base URL.
-        let needless = ["dry-run", "env", "image"];
+        // The first prevents a run, the second stands for other options, the third replaces the base URL, and a key comes from
+        // one place.
+        let needless = ["dry-run", "env", "image", "api-key-file", "api-key-command", "quota-key", "quota-key-file"];
         for argument in cli::command().get_arguments() {
             let (Some(long), Some(heading)) = (argument.get_long(), argument.get_help_heading()) else { continue };
             if shapes.contains(&heading) && !needless.contains(&long) {
@@ -206,7 +231,18 @@ mod tests {
 
     #[test]
     fn curl_reaches_the_target_as_the_judge_does() {
-        let expected = ["--cacert", "ca.pem", "-x", "http://(hidden)@proxy:3128", "--unix-socket", "/run/api.sock"];
+        let expected = [
+            "--cacert",
+            "ca.pem",
+            "--cert",
+            "client.pem",
+            "--resolve",
+            "h:80:192.0.2.7",
+            "-x",
+            "http://(hidden)@proxy:3128",
+            "--unix-socket",
+            "/run/api.sock",
+        ];
         assert_eq!(curl_options(&unusual()), [&expected[..], &["-H", "X-Tenant: (hidden)"]].concat());
     }
 }

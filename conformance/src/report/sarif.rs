@@ -31,7 +31,7 @@ pub fn render(report: &Report) -> String {
             "semanticVersion": report.tool.version,
             "rules": rules.iter().map(|requirement| rule(requirement)).collect::<Vec<_>>(),
         }},
-        "automationDetails": {"id": format!("{}/{}/", report.tool.name, report.profile.as_str())},
+        "automationDetails": {"id": category(report)},
         "invocations": [invocation(report)],
         "columnKind": "unicodeCodePoints",
         "redactionTokens": ["${CONFORM_API_KEY}", "${CONFORM_QUOTA_KEY}", HIDDEN],
@@ -53,6 +53,15 @@ pub fn render(report: &Report) -> String {
         "version": "2.1.0",
         "runs": [run],
     }))
+}
+
+/// The category of the results, which ends in a slash. Results replace earlier ones of their category, so each environment has its own,
+/// or without environments each implementation.
+fn category(report: &Report) -> String {
+    let target = &report.target;
+    let judged = target.environment.as_ref().or(target.implementation.name.as_ref()).map(|name| name.replace('/', "-"));
+    let parts = [Some(report.tool.name.clone()), judged, Some(report.profile.as_str().to_owned())];
+    parts.into_iter().flatten().map(|part| part + "/").collect()
 }
 
 fn rule(requirement: &RequirementReport) -> Value {

@@ -127,6 +127,12 @@ async fn wrong_usage_gets_exit_code_2_and_says_what_to_type() {
         (&["--base-url", "http://127.0.0.1:1/v1", "--api-key", "k", "--plan", "gold"], "free, pro, business"),
         (&["--base-url", "http://127.0.0.1:1/v1", "--api-key", "k", "--report", "yaml=x"], "json"),
         (&["--bas-url", "http://127.0.0.1:1/v1"], "--base-url"),
+        (&["http://me:sk-1@127.0.0.1:1/v1"], "To judge the server there: --base-url http://(hidden)@127.0.0.1:1/v1"),
+        (&["--strict", "https://127.0.0.1:1/v1"], "--base-url https://127.0.0.1:1/v1"),
+        (
+            &["--base-url", "https://h.test/v1", "--api-key", "k", "--resolve", "h.test:80:127.0.0.1"],
+            "applies to no address of the service",
+        ),
         (&["--base-url", "http://127.0.0.1:1/v1", "--api-key", "k", "--quota-key", "k"], "issue a second key"),
     ] {
         let output = conform(args).await;
@@ -156,6 +162,27 @@ async fn what_cannot_be_judged_gets_exit_code_3_and_says_what_to_try() {
         assert_eq!(output.status.code(), Some(3), "{args:?}: {}", text(&output.stderr));
         assert!(text(&output.stderr).contains(hint), "{args:?}: {}", text(&output.stderr));
     }
+}
+
+#[tokio::test]
+async fn one_backend_is_judged_under_the_name_of_the_service() {
+    let candidate = Candidate::start_on_port(Nature::default()).await;
+    let base_url = candidate.base_url.replace("127.0.0.1", "store.test");
+    let port = base_url.rsplit(':').next().and_then(|rest| rest.split('/').next()).expect("a port");
+    let resolved = format!("store.test:{port}:127.0.0.1");
+    let args = ["--base-url", &base_url, "--api-key", KEY, "--only", "list.array", "--resolve", &resolved, "-v"];
+    let output = conform(&args).await;
+    let out = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{out}{}", text(&output.stderr));
+    assert!(out.contains(&format!(" --resolve {resolved} ")), "{out}");
+}
+
+#[tokio::test]
+async fn a_proxy_that_other_programs_use_is_said_to_be_ignored() {
+    let args = ["--base-url", "http://127.0.0.1:1/v1", "--api-key", KEY];
+    let output = command(&args).env("HTTPS_PROXY", "http://me:sk-1@proxy:3128").output().await.expect("it starts");
+    let err = text(&output.stderr);
+    assert!(err.contains("The proxy of HTTPS_PROXY is not used") && !err.contains("sk-1"), "{err}");
 }
 
 #[tokio::test]

@@ -9,6 +9,7 @@ use tokio::process::Command;
 
 use crate::candidate::{Candidate, KEY, Nature};
 use crate::command_line::text;
+use crate::faults::Fault;
 
 /// A folder that is a repository of its own, so that no file above it counts.
 struct Place {
@@ -92,6 +93,10 @@ const SAMPLES: &[(&str, [&str; 4])] = &[
     ("implementation_digest", [DIGEST, DIGEST, QUOTED_DIGEST, QUOTED_DIGEST]),
     ("api_key", ["sk-0451", "sk-0451", "'FIRST_KEY'", "'FIRST_KEY'"]),
     ("quota_key", ["sk-0451", "sk-0451", "'SECOND_KEY'", "'SECOND_KEY'"]),
+    ("api_key_file", ["/a", "/b", "'/c'", "'/d'"]),
+    ("api_key_command", ["a", "b", "'c'", "'d'"]),
+    ("quota_key_file", ["/a", "/b", "'/c'", "'/d'"]),
+    ("quota_key_command", ["a", "b", "'c'", "'d'"]),
     ("plan", ["free", "pro", "'business'", "'enterprise'"]),
     ("profile", ["full", "functional", "'read-only'", "'functional'"]),
     ("only", ["list", "get", "['pet']", "['create', 'auth']"]),
@@ -117,6 +122,8 @@ const SAMPLES: &[(&str, [&str; 4])] = &[
     ("ready", ["/a", "/b", "'/c'", "'/d'"]),
     ("ready_timeout", ["1", "2", "3", "4"]),
     ("ca_cert", ["/a", "/b", "'/c'", "'/d'"]),
+    ("client_cert", ["/a", "/b", "'/c'", "'/d'"]),
+    ("resolve", ["a:1:::1", "b:2:127.0.0.1", "['c:3:127.0.0.1']", "['d:4:127.0.0.1']"]),
     ("proxy", ["http://a:1", "http://b:1", "'http://c:1'", "'http://d:1'"]),
     ("unix_socket", ["/a", "/b", "'/c'", "'/d'"]),
     ("header", ["A: 1", "B: 1", "['C: 1']", "['D: 1']"]),
@@ -133,10 +140,15 @@ const SAMPLES: &[(&str, [&str; 4])] = &[
     ("color", ["always", "never", "'auto'", "'always'"]),
 ];
 
-/// The samples that go together: an image is no server that runs already, a rerun takes its requirements from a report, and no
-/// proxy leads to a Unix socket.
+/// The samples that go together: an image is no server that runs already, a rerun takes its requirements from a report, no
+/// proxy leads to a Unix socket, and a key comes from one place.
 fn together() -> impl Iterator<Item = &'static (&'static str, [&'static str; 4])> {
-    SAMPLES.iter().filter(|(option, _)| !["image", "proxy", "rerun"].contains(option))
+    let apart = |option: &str| {
+        ["image", "proxy", "rerun", "resolve"].contains(&option)
+            || option.ends_with("key_file")
+            || option.ends_with("key_command")
+    };
+    SAMPLES.iter().filter(move |(option, _)| !apart(option))
 }
 
 /// The option as it is typed, as a variable, and as a member of the file.
@@ -334,6 +346,88 @@ async fn no_secret_is_shown() {
 }
 
 #[tokio::test]
+async fn a_key_comes_from_a_file_or_a_command_and_is_hidden_as_any_other() {
+    let candidate = Candidate::start(Nature { fault: Some(Fault::TakesSuffixes), ..Nature::default() }).await;
+    let place = Place::with("");
+    std::fs::write(place.path("key"), format!("{KEY}\r\n")).expect("a file");
+    let socket = candidate.own_socket().expect("a socket").display().to_string();
+    let print = format!("echo '  {KEY}'");
+    let base = ["--base-url", &candidate.base_url, "--unix-socket", &socket, "--profile", "functional", "-v"];
+    for [option, value] in [["--api-key-file", "key"], ["--api-key-command", &print]] {
+        let output = place.conform(&[&base[..], &[option, value]].concat(), &[]).await;
+        let (out, err) = (text(&output.stdout), text(&output.stderr));
+        assert_eq!(output.status.code(), Some(1), "{err}");
+        assert!(!out.contains(KEY) && !err.contains(KEY), "{out}{err}");
+        let rerun = out.lines().find(|line| line.contains("--seed") && line.contains("--base-url")).expect("a command");
+        assert!(rerun.contains(option) && !rerun.contains("--api-key "), "{rerun}");
+    }
+}
+
+#[tokio::test]
+async fn a_key_that_a_file_or_a_command_does_not_give_is_told_and_the_nearer_source_holds() {
+    let place = Place::with("base_url = 'http://127.0.0.1:1/v1'\napi_key_file = 'none'\n");
+    std::fs::write(place.path("empty"), "\n").expect("a file");
+    for (args, expected) in [
+        (&[][..], "--api-key-file: no such file"),
+        (&["--api-key-file", "empty"], "--api-key-file: the key is empty"),
+        (&["--api-key-command", "exit 7"], "--api-key-command: the command ended with exit status: 7"),
+        (&["--api-key", "sk-1", "--quota-key-command", "true"], "--quota-key-command: the key is empty"),
+        (&["--api-key", "sk-1", "--api-key-file", "empty"], "api_key and api_key_file are mutually exclusive"),
+    ] {
+        let error = place.refusal(&[args, &["--dry-run"]].concat(), &[]).await;
+        assert!(error.contains(expected), "{error}");
+    }
+    for (args, variables) in [
+        (&["--api-key", "sk-1"][..], &[][..]),
+        (&[], &[("CONFORM_API_KEY", "sk-1")]),
+        (&["--api-key-command", "echo sk-1"], &[("CONFORM_API_KEY_FILE", "none")]),
+    ] {
+        let output = place.conform(&[args, &["--dry-run"]].concat(), variables).await;
+        assert_eq!(output.status.code(), Some(0), "{args:?}: {}", text(&output.stderr));
+    }
+}
+
+#[tokio::test]
+async fn a_variable_may_be_empty_or_have_spaces_and_line_breaks_around_its_values() {
+    let variables = [
+        ("CONFORM_API_KEY", "sk-1\r\n"),
+        ("CONFORM_BASE_URL", " http://127.0.0.1:1/v1\n"),
+        ("CONFORM_ONLY", "list, get ,\n"),
+        ("CONFORM_REPORT", "json=a.json\r\nhtml=b.html\r\n"),
+        ("CONFORM_PLAN", ""),
+        ("CONFORM_STRICT", "\n"),
+        ("CONFORM_TIMEOUT", "30\n"),
+        ("CONFORM_VERBOSE", "Off"),
+        ("CONFORM_ENV", ""),
+        ("CONFORM_CONFIG", ""),
+    ];
+    let place = Place::with("strict = true\n");
+    let shown = place.shown(&[], &variables).await;
+    for (option, value) in [
+        ("base_url", "http://127.0.0.1:1/v1"),
+        ("only", "list, get"),
+        ("report", "json=a.json, html=b.html"),
+        ("plan", "from the response headers"),
+        ("strict", "true"),
+        ("timeout", "30"),
+        ("verbose", "false"),
+    ] {
+        assert!(shown.iter().any(|(name, shown, _)| name == option && shown == value), "{option}: {shown:?}");
+    }
+    let output = place.conform(&["--dry-run"], &variables).await;
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+}
+
+#[tokio::test]
+async fn a_variable_that_belongs_to_no_option_is_named() {
+    let place = Place::with("base_url = 'http://127.0.0.1:1/v1'\napi_key_env = 'CONFORM_STAGING_KEY'\n");
+    let variables = [("CONFORM_STAGING_KEY", "sk-1"), ("CONFORM_TIMOUT", "3"), ("CONFORM_SIDE", "both")];
+    let output = place.conform(&["--dry-run"], &variables).await;
+    let note = "note: the environment variable CONFORM_TIMOUT belongs to no option: did you mean CONFORM_TIMEOUT?\n";
+    assert_eq!(text(&output.stderr), note);
+}
+
+#[tokio::test]
 async fn who_picks_an_environment_is_told_what_comes_before_it() {
     let place = Place::with("[environments.staging]\nbase_url = 'http://a/v1'\napi_key_env = 'STORE_KEY'\n");
     let args = ["--env", "staging", "--dry-run"];
@@ -425,4 +519,36 @@ async fn init_writes_the_example_and_never_over_a_file_unasked() {
     assert_eq!(place.conform(&["init", "--force"], &[]).await.status.code(), Some(0));
     assert_eq!(std::fs::read_to_string(place.path("conform.toml")).expect("a file"), example);
     assert_eq!(place.conform(&["init", "no/such/folder.toml"], &[]).await.status.code(), Some(3));
+}
+
+#[tokio::test]
+async fn the_schema_accepts_what_the_program_accepts_and_says_where_a_file_is_wrong() {
+    let place = Place::with("");
+    let output = place.conform(&["init", "--schema"], &[]).await;
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let written = std::fs::read_to_string(place.path("conform.toml")).expect("a file");
+    assert!(written.starts_with("#:schema ./conform.schema.json\n"), "{written}");
+    let schema = std::fs::read_to_string(place.path("conform.schema.json")).expect("a file");
+    let schema = jsonschema::validator_for(&serde_json::from_str(&schema).expect("JSON")).expect("a schema");
+    let is_valid =
+        |text: &str| schema.is_valid(&toml::from_str(text).unwrap_or_else(|error| panic!("{text}: {error}")));
+    // An example of an option is the text after its mark.
+    let every = written
+        .lines()
+        .map(|line| line.strip_prefix('#').filter(|rest| rest.starts_with(char::is_lowercase)).unwrap_or(line));
+    let every: Vec<&str> = every.filter(|line| !line.starts_with("assume_date")).collect();
+    assert!(is_valid(&written) && is_valid(&every.join("\n")));
+    for wrong in [
+        "base-url = 'http://h/v1'",
+        "timeout = '10'",
+        "strict = 'yes'",
+        "profile = 'fast'",
+        "only = 'list'",
+        "api_key = 'sk-1'",
+        "api_key_env = 'sk-1'",
+        "[environments.a]\nenv = 'b'",
+        "[environments.a]\ntimout = 1",
+    ] {
+        assert!(!is_valid(wrong), "{wrong}");
+    }
 }

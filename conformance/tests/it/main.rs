@@ -49,6 +49,7 @@ mod secrets;
 mod selection;
 mod sockets;
 mod support;
+mod tls;
 mod urls;
 
 use animal_store_conformance::Options;

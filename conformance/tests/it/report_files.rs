@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use animal_store_conformance::report::formats::FORMATS;
 
 use crate::candidate::{Candidate, KEY, Nature};
-use crate::command_line::{conform, text};
+use crate::command_line::{command, conform, text};
 use crate::faults::Fault;
 
 /// A folder of the test's own, in which nothing stands.
@@ -47,13 +47,36 @@ async fn every_format_is_written_to_its_file_and_printed_when_asked_for() {
 async fn a_run_that_cannot_be_judged_leaves_no_report_that_could_be_taken_for_its_own() {
     let folder = scratch("cannot-start");
     let (old, new) = (folder.join("old.json"), folder.join("new.json"));
-    std::fs::write(&old, "yesterday's").expect("a file");
+    let foreign = folder.join("package.json");
+    std::fs::write(&old, r#"{"tool": {"name": "animal-store-conformance"}}"#).expect("a file");
+    std::fs::write(&foreign, r#"{"name": "pets"}"#).expect("a file");
     let (old_report, new_report) = (format!("json={}", old.display()), format!("json={}", new.display()));
-    let args =
-        ["--base-url", "http://127.0.0.1:1/v1", "--api-key", KEY, "--report", &old_report, "--report", &new_report];
+    let foreign_report = format!("ctrf={}", foreign.display());
+    let mut args = vec!["--base-url", "http://127.0.0.1:1/v1", "--api-key", KEY, "--report", &old_report];
+    args.extend(["--report", &new_report, "--report", &foreign_report]);
     let output = conform(&args).await;
     assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
     assert!(!old.exists() && !new.exists());
+    assert!(foreign.exists(), "a file of another program is not deleted");
+}
+
+#[tokio::test]
+async fn the_summary_of_a_job_keeps_what_other_steps_wrote() {
+    let folder = scratch("job-summary");
+    let summary = folder.join("summary.md");
+    std::fs::write(&summary, "# Build\n").expect("a file");
+    let report = format!("markdown={}", summary.display());
+    let candidate = Candidate::start(Nature::default()).await;
+    let run = async |base_url: &str| {
+        let args = ["--base-url", base_url, "--api-key", KEY, "--only", "list.array", "--report", &report];
+        let output = command(&args).env("GITHUB_STEP_SUMMARY", &summary).output().await.expect("the program starts");
+        (output.status.code(), std::fs::read_to_string(&summary).expect("a summary"))
+    };
+    assert_eq!(run("http://127.0.0.1:1/v1").await, (Some(3), "# Build\n".to_owned()));
+    let (code, once) = run(&candidate.base_url).await;
+    assert!(code == Some(0) && once.starts_with("# Build\n") && once.contains("## Conforms"), "{once}");
+    let (_, twice) = run(&candidate.base_url).await;
+    assert!(twice.starts_with(&once) && twice.len() > once.len(), "{twice}");
 }
 
 #[tokio::test]

@@ -228,12 +228,25 @@ pub enum FailureKind {
     Untrusted,
     /// What answers does not speak TLS.
     NotTls,
+    /// The server demands a certificate of the client, or does not accept its certificate.
+    ClientCertificate,
+    /// The server offers other versions of HTTP than 1.1 only.
+    NotHttp1,
     /// The answer was not complete within the timeout.
     Timeout,
     /// The connection ended before any part of a response came.
     Closed,
     /// The connection ended within a response, or the response is not valid HTTP.
     Broken,
+}
+
+impl FailureKind {
+    /// Returns true if the failure is one of TLS, which another attempt does not change.
+    #[must_use]
+    pub fn is_of_tls(self) -> bool {
+        use FailureKind::{ClientCertificate, NotHttp1, NotTls, Tls, Untrusted};
+        matches!(self, Tls | Untrusted | NotTls | ClientCertificate | NotHttp1)
+    }
 }
 
 /// A request that got no complete response.

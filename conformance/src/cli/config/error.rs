@@ -3,6 +3,7 @@
 use std::io::ErrorKind;
 
 use super::file::nearest;
+use crate::cli::key_source::NoKey;
 use crate::http::errors::of_file;
 use animal_store_rules::toml_error::TomlError;
 use animal_store_rules::trace::keys::UnusableKey;
@@ -92,6 +93,14 @@ pub(in crate::cli) enum ConfigError {
         variable: String,
         /// What is wrong with the key.
         source: UnusableKey,
+    },
+    /// A file or a command gives no key.
+    #[error("--{option}: {source}\n  Nothing was sent.")]
+    NoKey {
+        /// The option that names it.
+        option: String,
+        /// Why there is none.
+        source: NoKey,
     },
     /// Two mutually exclusive options are set in the same place.
     #[error("{one} and {other} are mutually exclusive ({origin}): set only one of them")]

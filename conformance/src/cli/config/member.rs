@@ -1,6 +1,7 @@
 //! The members of a configuration file, derived from the definition of the command line, so that no option is forgotten.
 
 use std::any::TypeId;
+use std::env::VarError;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -8,6 +9,7 @@ use clap::builder::ValueParser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, Command};
 use jiff::Timestamp;
+use serde_json::json;
 use toml::Spanned;
 use toml::de::DeValue;
 
@@ -26,7 +28,11 @@ pub(super) struct Member {
     pub id: String,
     kind: Kind,
     list: bool,
+    /// What separates the values of a list in the variable.
+    delimiter: Option<char>,
     long: String,
+    /// The environment variable of the option.
+    pub variable: String,
 }
 
 /// What a member's value is.
@@ -69,7 +75,9 @@ pub(super) fn members(command: &Command) -> Vec<Member> {
             let kind = kind(arg);
             let name = if kind == Kind::Key { format!("{id}_env") } else { id.to_owned() };
             let list = matches!(arg.get_action(), ArgAction::Append);
-            Some(Member { name, id: id.to_owned(), kind, list, long: long.to_owned() })
+            let variable = arg.get_env().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+            let (id, long, delimiter) = (id.to_owned(), long.to_owned(), arg.get_value_delimiter());
+            Some(Member { name, id, kind, list, delimiter, long, variable })
         })
         .collect()
 }
@@ -116,10 +124,22 @@ impl Member {
         self.kind == Kind::Switch
     }
 
-    /// The environment variable of the option.
-    pub(super) fn variable(&self, command: &Command) -> String {
-        let arg = command.get_arguments().find(|arg| arg.get_id() == self.id.as_str());
-        arg.and_then(Arg::get_env).map_or_else(String::new, |name| name.to_string_lossy().into_owned())
+    /// The values in the environment variable of the option, without the spaces and line breaks around each of them; nothing when
+    /// none is left. `command` validates them.
+    pub(super) fn in_variable(&self, command: &Command) -> Result<Option<Value>, String> {
+        let Some(text) = value_of(&self.variable)? else { return Ok(None) };
+        let parts: Vec<&str> = match self.delimiter {
+            Some(delimiter) => text.split(delimiter).map(str::trim).filter(|part| !part.is_empty()).collect(),
+            None => vec![&text],
+        };
+        for part in &parts {
+            self.check(part, command)?;
+        }
+        let value = |part: &str| match part.to_ascii_lowercase().as_str() {
+            "0" | "f" | "n" | "no" | "off" if self.is_switch() => "false".to_owned(),
+            _ => part.to_owned(),
+        };
+        Ok((!parts.is_empty()).then(|| Value::Typed(parts.into_iter().map(value).collect())))
     }
 
     /// The command-line argument with this value.
@@ -188,6 +208,29 @@ impl Member {
         }
     }
 
+    /// The JSON Schema of its value.
+    fn schema(&self, command: &Command) -> serde_json::Value {
+        let arg = command.get_arguments().find(|arg| arg.get_id() == self.id.as_str());
+        let help = arg.and_then(Arg::get_help).map(ToString::to_string).unwrap_or_default();
+        let values: Vec<String> = arg.map_or_else(Vec::new, |arg| {
+            arg.get_possible_values().iter().map(|value| value.get_name().to_owned()).collect()
+        });
+        let mut value = match self.kind {
+            Kind::Number => json!({ "type": "integer" }),
+            Kind::Switch => json!({ "type": "boolean" }),
+            Kind::Day => json!({ "type": "string", "format": "date" }),
+            Kind::Key => json!({ "type": "string", "pattern": "^[A-Z_][A-Z0-9_]*$" }),
+            Kind::Text if !values.is_empty() => json!({ "type": "string", "enum": values }),
+            _ => json!({ "type": "string" }),
+        };
+        if self.list {
+            value = json!({ "type": "array", "items": value });
+        }
+        let of_key = if self.is_key() { "Name of the environment variable that holds it: " } else { "" };
+        value["description"] = format!("{of_key}{help}").into();
+        value
+    }
+
     /// A description of the expected value.
     fn wanted(&self) -> &'static str {
         match (self.kind, self.list) {
@@ -202,6 +245,37 @@ impl Member {
             (Kind::Text | Kind::Path, true) => "an array of strings, such as [\"list\", \"get.success\"]",
             (Kind::Text, false) => "a string",
         }
+    }
+}
+
+/// The JSON Schema of a configuration file, by which editors complete and check it.
+pub(in crate::cli) fn schema(command: &Command) -> serde_json::Value {
+    let properties = |is_inside: bool| -> serde_json::Map<String, serde_json::Value> {
+        let members = members(command).into_iter().filter(|member| !is_inside || member.id != "env");
+        members.map(|member| (member.name.clone(), member.schema(command))).collect()
+    };
+    let mut top = properties(false);
+    let table = json!({ "type": "object", "properties": properties(true), "additionalProperties": false });
+    let about = "Settings of one environment, which --env selects";
+    top.insert(
+        "environments".to_owned(),
+        json!({ "type": "object", "description": about, "additionalProperties": table }),
+    );
+    json!({
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "title": "conform.toml",
+        "type": "object",
+        "properties": top,
+        "additionalProperties": false,
+    })
+}
+
+/// The value of an environment variable, without the spaces and line breaks around it; nothing when nothing is left.
+pub(super) fn value_of(variable: &str) -> Result<Option<String>, String> {
+    match std::env::var(variable) {
+        Ok(text) => Ok(Some(text.trim().to_owned()).filter(|text| !text.is_empty())),
+        Err(VarError::NotPresent) => Ok(None),
+        Err(VarError::NotUnicode(_)) => Err("the value is not valid UTF-8".to_owned()),
     }
 }
 

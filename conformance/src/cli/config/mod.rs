@@ -1,7 +1,8 @@
 //! The source of each option: the command line, the environment, `conform.toml`, or its default.
 //!
-//! The command line is parsed twice: first to see which options the command line and the environment set, then with the
-//! settings of the file added as arguments. So the file and the command line accept the same values, with the same messages.
+//! The command line is parsed twice: first to see which options it sets, then with the values of the environment and the settings
+//! of the file added as arguments. So all three accept the same values, with the same messages. clap does not read the
+//! environment, because CI systems set variables to nothing, and leave line breaks and spaces around values.
 
 mod error;
 mod file;
@@ -17,15 +18,40 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, Command};
 
 pub(super) use self::error::ConfigError;
-use self::file::{Entry, File};
+use self::file::File;
+pub(super) use self::member::schema;
 use self::member::{Member, Value};
-use super::arguments::Arguments;
+use super::arguments::{self, Arguments};
+use super::key_source;
 use super::values::Key;
 use animal_store_rules::trace::keys::ApiKey;
 
 /// Mutually exclusive options: when both are set, the one from the source of higher precedence applies.
-const EXCLUSIVE: &[(&str, &str)] =
-    &[("base_url", "image"), ("replica", "image"), ("quiet", "verbose"), ("only", "rerun")];
+const EXCLUSIVE: &[(&str, &str)] = &[
+    ("base_url", "image"),
+    ("replica", "image"),
+    ("api_key", "api_key_file"),
+    ("api_key", "api_key_command"),
+    ("api_key_file", "api_key_command"),
+    ("quota_key", "quota_key_file"),
+    ("quota_key", "quota_key_command"),
+    ("quota_key_file", "quota_key_command"),
+    ("quiet", "verbose"),
+    ("only", "rerun"),
+    ("proxy", "unix_socket"),
+    ("proxy", "resolve"),
+    ("resolve", "unix_socket"),
+];
+
+/// The options that name a key, in the order of the keys.
+pub(super) const KEYS: [[&str; 3]; 2] =
+    [["api_key", "api_key_file", "api_key_command"], ["quota_key", "quota_key_file", "quota_key_command"]];
+
+/// What the names of the variables of options begin with.
+const PREFIX: &str = "CONFORM_";
+
+/// The variables of commands other than judging, and of the proxy for its command.
+const OF_OTHER_COMMANDS: [&str; 2] = ["CONFORM_SIDE", "CONFORM_PROXY_URL"];
 
 /// The source of an option, by precedence.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
@@ -55,8 +81,8 @@ struct Place {
 struct Setting {
     member: Member,
     origin: Origin,
-    /// Its value in the file, if that is its source.
-    in_file: Option<Value>,
+    /// Its value in the file or in its variable, if that is its source.
+    given: Option<Value>,
     /// The exclusive option that takes precedence.
     overridden_by: Option<&'static str>,
 }
@@ -72,37 +98,37 @@ pub(super) struct Configuration {
 }
 
 impl Configuration {
-    /// Combines the command line and the environment, as parsed into `typed`, with the file that they name or that applies in
-    /// `folder`.
+    /// Combines the command line, as parsed into `typed`, with the environment and the file that they name or that applies in
+    /// `folder`. `command` reads no environment.
     pub(super) fn new(command: &Command, typed: &ArgMatches, folder: &Path) -> Result<Configuration, ConfigError> {
-        let members = member::members(command);
+        let members = member::members(&arguments::command());
         let file = read(command, typed, folder, &members)?;
         let environment = pick(typed, file.as_ref())?;
-        let mut settings: Vec<Setting> = members
+        let settings: Result<Vec<Setting>, ConfigError> = members
             .into_iter()
             .map(|member| setting(member, command, typed, file.as_ref(), environment.as_deref()))
             .collect();
+        let mut settings = settings?;
         for (one, other) in EXCLUSIVE {
-            settle(&mut settings, typed, one, other)?;
+            settle(&mut settings, one, other)?;
         }
         leave_replicas(&mut settings);
         Ok(Configuration { file, environment, settings })
     }
 
-    /// The command line with the settings of the file added, and the definition to parse it with.
-    pub(super) fn complete(&self, mut command: Command, line: &[OsString]) -> (Command, Vec<OsString>) {
+    /// The command line with the values of the environment and the settings of the file added.
+    pub(super) fn complete(&self, line: &[OsString]) -> Vec<OsString> {
         let (program, typed) = line.split_at(1.min(line.len()));
         // The arguments come last: they may end with `--`.
         let mut complete = program.to_vec();
-        for setting in &self.settings {
-            if setting.overridden_by.is_some() {
-                command = command.mut_arg(&setting.member.id, |arg| arg.env(None::<&'static str>));
-            } else if let Some(Value::Typed(values)) = &setting.in_file {
+        let elsewhere = |setting: &&Setting| setting.overridden_by.is_none() && setting.origin != Origin::Flag;
+        for setting in self.settings.iter().filter(elsewhere) {
+            if let Some(Value::Typed(values)) = &setting.given {
                 complete.extend(values.iter().map(|value| OsString::from(setting.member.argument(value))));
             }
         }
         complete.extend_from_slice(typed);
-        (command, complete)
+        complete
     }
 
     /// Checks that there is a target where the file intends one, and reads the keys from the variables that the file names.
@@ -111,13 +137,33 @@ impl Configuration {
             // The embedded server would be judged instead.
             return self.require_no_target();
         }
-        let keys = [("api_key", &mut arguments.api_key), ("quota_key", &mut arguments.quota_key)];
-        for (id, key) in keys {
-            if let Some(setting) = self.settings.iter().find(|setting| setting.member.id == id)
-                && let Some(Value::InVariable(variable)) = &setting.in_file
-            {
-                *key = Some(setting.key(variable)?);
-            }
+        let Arguments { api_key, api_key_file, api_key_command, .. } = arguments;
+        self.read_key(KEYS[0], api_key, api_key_file.as_deref(), api_key_command.as_deref())?;
+        let Arguments { quota_key, quota_key_file, quota_key_command, .. } = arguments;
+        self.read_key(KEYS[1], quota_key, quota_key_file.as_deref(), quota_key_command.as_deref())?;
+        Ok(())
+    }
+
+    /// Reads a key from the variable that the file names, from its own file, or from the output of its command.
+    fn read_key(
+        &self,
+        [id, in_file, by_command]: [&'static str; 3],
+        key: &mut Option<Key>,
+        path: Option<&Path>,
+        command: Option<&str>,
+    ) -> Result<(), ConfigError> {
+        let setting = self.settings.iter().find(|setting| setting.member.id == id && setting.overridden_by.is_none());
+        if let Some(setting) = setting
+            && let Some(Value::InVariable(variable)) = &setting.given
+        {
+            *key = Some(setting.key(variable)?);
+        }
+        let no_key = |option: &str, source| ConfigError::NoKey { option: option.replace('_', "-"), source };
+        if let Some(path) = path {
+            *key = Some(key_source::in_file(path).map_err(|source| no_key(in_file, source))?);
+        }
+        if let Some(command) = command {
+            *key = Some(key_source::printed_by(command).map_err(|source| no_key(by_command, source))?);
         }
         Ok(())
     }
@@ -133,6 +179,25 @@ impl Configuration {
         }
     }
 
+    /// A note for each variable that belongs to no option although its name begins as if it did.
+    pub(super) fn unknown_variables(&self) -> Vec<String> {
+        let of_options = self.settings.iter().map(|setting| setting.member.variable.as_str());
+        let named = self.settings.iter().filter_map(|setting| match &setting.given {
+            Some(Value::InVariable(variable)) => Some(variable.as_str()),
+            _ => None,
+        });
+        let known: Vec<&str> = of_options.chain(named).chain(OF_OTHER_COMMANDS).chain(["CONFORM_CONFIG"]).collect();
+        let variables = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+        let unknown = variables.filter(|name| name.starts_with(PREFIX) && !known.contains(&name.as_str()));
+        unknown
+            .map(|name| {
+                let meant = file::nearest(&name, known.iter().copied());
+                let meant = meant.map_or_else(String::new, |meant| format!(": did you mean {meant}?"));
+                format!("the environment variable {name} belongs to no option{meant}")
+            })
+            .collect()
+    }
+
     /// A note for each variable that overrides the target or a key of the selected environment.
     pub(super) fn notes(&self) -> Vec<String> {
         let Some((file, name)) = self.file.as_ref().zip(self.environment.as_deref()) else { return Vec::new() };
@@ -146,6 +211,11 @@ impl Configuration {
         notes.collect()
     }
 
+    /// The selected environment.
+    pub(super) fn environment(&self) -> Option<&String> {
+        self.environment.as_ref()
+    }
+
     /// Whether an option is on the command line.
     pub(super) fn is_typed(&self, id: &str) -> bool {
         self.settings.iter().any(|setting| setting.member.id == id && setting.origin == Origin::Flag)
@@ -156,9 +226,9 @@ impl Setting {
     /// The key from a variable that the file names.
     fn key(&self, variable: &str) -> Result<Key, ConfigError> {
         let (place, member, variable) = (self.origin.to_string(), self.member.name.clone(), variable.to_owned());
-        match std::env::var(&variable) {
-            Err(_) => Err(ConfigError::NoVariable { place, member, variable }),
-            Ok(key) => match ApiKey::new(key.as_str()) {
+        match member::value_of(&variable) {
+            Err(_) | Ok(None) => Err(ConfigError::NoVariable { place, member, variable }),
+            Ok(Some(key)) => match ApiKey::new(key.as_str()) {
                 Ok(_) => Ok(Key::from(key)),
                 Err(source) => Err(ConfigError::Key { place, member, variable, source }),
             },
@@ -166,25 +236,9 @@ impl Setting {
     }
 
     /// Whether the option is set, other than to false.
-    fn is_set(&self, typed: &ArgMatches) -> bool {
-        let off = match &self.in_file {
-            Some(value) => *value == Value::Typed(vec!["false".to_owned()]),
-            None => self.member.is_switch() && !typed.get_flag(&self.member.id),
-        };
-        self.origin != Origin::Default && !off
+    fn is_set(&self) -> bool {
+        self.origin != Origin::Default && self.given != Some(Value::Typed(vec!["false".to_owned()]))
     }
-}
-
-/// The invalid environment variable, if the command line alone is valid.
-pub(super) fn variable_at_fault(definition: &Command, line: &[OsString]) -> Option<ConfigError> {
-    let members = member::members(definition);
-    let variables: Vec<String> = members.iter().map(|member| member.variable(definition)).collect();
-    let definition = definition.clone().mut_args(|arg| arg.env(None::<&'static str>));
-    definition.clone().try_get_matches_from(line).ok()?;
-    members.iter().zip(variables).find_map(|(member, variable)| {
-        let problem = member.check(&std::env::var(&variable).ok()?, &definition).err()?;
-        Some(ConfigError::Variable { variable, problem })
-    })
 }
 
 /// The file that is named, or that applies in the directory.
@@ -193,6 +247,7 @@ fn read(command: &Command, typed: &ArgMatches, folder: &Path, members: &[Member]
         return Ok(None);
     }
     let named = typed.get_one::<PathBuf>("config").cloned();
+    let named = named.or(variable("CONFORM_CONFIG")?.map(PathBuf::from));
     let Some(path) = named.or_else(|| file::find(folder)) else { return Ok(None) };
     let shown = || path.display().to_string();
     let text = std::fs::read_to_string(&path).map_err(|source| ConfigError::Unreadable { path: shown(), source })?;
@@ -202,23 +257,23 @@ fn read(command: &Command, typed: &ArgMatches, folder: &Path, members: &[Member]
 
 /// The selected environment, which the file must define.
 fn pick(typed: &ArgMatches, file: Option<&File>) -> Result<Option<String>, ConfigError> {
-    let requested = typed.get_one::<String>("env");
+    let by_hand = typed.get_one::<String>("env").cloned();
+    let by_variable = variable("CONFORM_ENV")?;
     let Some(file) = file else {
         // With --no-config, CONFORM_ENV is ignored: it may be set for other runs.
-        let by_hand = typed.value_source("env") == Some(ValueSource::CommandLine);
-        let requested = requested.filter(|_| by_hand || !typed.get_flag("no_config"));
-        return requested.map_or(Ok(None), |name| Err(ConfigError::NoFile(name.clone())));
+        let requested = by_hand.or(by_variable.filter(|_| !typed.get_flag("no_config")));
+        return requested.map_or(Ok(None), |name| Err(ConfigError::NoFile(name)));
     };
     let in_file = file.entry(None, "env").and_then(|entry| match &entry.value {
-        Value::Typed(names) => names.first(),
+        Value::Typed(names) => names.first().cloned(),
         Value::InVariable(_) => None,
     });
-    let Some(name) = requested.or(in_file) else { return Ok(None) };
+    let Some(name) = by_hand.or(by_variable).or(in_file) else { return Ok(None) };
     let known = file.environments();
-    if known.contains(name) {
-        return Ok(Some(name.clone()));
+    if known.contains(&name) {
+        return Ok(Some(name));
     }
-    Err(ConfigError::UnknownEnvironment { path: file.path.display().to_string(), name: name.clone(), known })
+    Err(ConfigError::UnknownEnvironment { path: file.path.display().to_string(), name, known })
 }
 
 fn setting(
@@ -227,32 +282,39 @@ fn setting(
     typed: &ArgMatches,
     file: Option<&File>,
     environment: Option<&str>,
-) -> Setting {
-    let entry: Option<(&File, &Entry)> =
-        file.and_then(|file| file.entry(environment, &member.name).map(|entry| (file, entry)));
-    let (origin, in_file) = match (typed.value_source(&member.id), entry) {
-        (Some(ValueSource::CommandLine), _) => (Origin::Flag, None),
-        (Some(ValueSource::EnvVariable), _) => (Origin::Variable(member.variable(command)), None),
-        (_, Some((file, entry))) => {
-            let place = file.place(entry);
-            let origin = if place.environment.is_some() { Origin::Environment(place) } else { Origin::File(place) };
-            (origin, Some(entry.value.clone()))
+) -> Result<Setting, ConfigError> {
+    let (origin, given) = match typed.value_source(&member.id) {
+        Some(ValueSource::CommandLine) if member.is_switch() => {
+            (Origin::Flag, Some(Value::Typed(vec![typed.get_flag(&member.id).to_string()])))
         }
-        (_, None) => (Origin::Default, None),
+        Some(ValueSource::CommandLine) => (Origin::Flag, None),
+        _ => match member.in_variable(command) {
+            Err(problem) => return Err(ConfigError::Variable { variable: member.variable, problem }),
+            Ok(Some(value)) => (Origin::Variable(member.variable.clone()), Some(value)),
+            Ok(None) => match file.and_then(|file| file.entry(environment, &member.name).map(|entry| (file, entry))) {
+                Some((file, entry)) => {
+                    let place = file.place(entry);
+                    let in_table = place.environment.is_some();
+                    let origin = if in_table { Origin::Environment(place) } else { Origin::File(place) };
+                    (origin, Some(entry.value.clone()))
+                }
+                None => (Origin::Default, None),
+            },
+        },
     };
-    Setting { member, origin, in_file, overridden_by: None }
+    Ok(Setting { member, origin, given, overridden_by: None })
+}
+
+/// The value of a variable that does not belong to a single member.
+fn variable(name: &str) -> Result<Option<String>, ConfigError> {
+    member::value_of(name).map_err(|problem| ConfigError::Variable { variable: name.to_owned(), problem })
 }
 
 /// Of two exclusive options that are both set, the one of lower precedence does not apply.
-fn settle(
-    settings: &mut [Setting],
-    typed: &ArgMatches,
-    one: &'static str,
-    other: &'static str,
-) -> Result<(), ConfigError> {
+fn settle(settings: &mut [Setting], one: &'static str, other: &'static str) -> Result<(), ConfigError> {
     let origin = |id: &str| {
         let setting = settings.iter().find(|setting| setting.member.id == id);
-        setting.filter(|setting| setting.is_set(typed)).map(|setting| setting.origin.clone())
+        setting.filter(|setting| setting.is_set()).map(|setting| setting.origin.clone())
     };
     let (Some(ones), Some(others)) = (origin(one), origin(other)) else { return Ok(()) };
     if discriminant(&ones) == discriminant(&others) {

@@ -4,7 +4,7 @@ use clap::{Arg, ArgMatches, Command};
 use serde::Serialize;
 
 use super::member::Value;
-use super::{Configuration, Setting};
+use super::{Configuration, Setting, member};
 
 /// An option in the output.
 #[derive(Debug, Serialize)]
@@ -54,14 +54,14 @@ fn row(setting: &Setting, command: &Command, complete: &ArgMatches) -> Option<Ro
     let member = &setting.member;
     let arg = command.get_arguments().find(|arg| arg.get_id() == member.id.as_str())?;
     let mut from = setting.origin.to_string();
-    let value = match (&setting.in_file, setting.overridden_by) {
+    let value = match (&setting.given, setting.overridden_by) {
         (_, Some(winner)) => {
             from = format!("overridden by {winner}; {from}");
             default(arg)
         }
         (Some(Value::InVariable(variable)), None) => {
             from = format!("environment variable {variable}, named in {from}");
-            if std::env::var_os(variable).is_some() { "set".to_owned() } else { "not set".to_owned() }
+            if matches!(member::value_of(variable), Ok(Some(_))) { "set".to_owned() } else { "not set".to_owned() }
         }
         _ => match complete.get_raw(&member.id) {
             None => default(arg),

@@ -24,10 +24,10 @@ fn complete_answer(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement
             Outcome::Failed(failure) => {
                 let what = match failure.kind {
                     FailureKind::Connect | FailureKind::Unresolved => "no connection",
-                    FailureKind::Tls | FailureKind::Untrusted | FailureKind::NotTls => "no TLS session",
+                    kind if kind.is_of_tls() => "no TLS session",
                     FailureKind::Timeout => "no complete response within the timeout",
                     FailureKind::Closed => "a connection that ended without a response",
-                    FailureKind::Broken => "a broken connection or a response that is not valid HTTP",
+                    _ => "a broken connection or a response that is not valid HTTP",
                 };
                 judgement.fail(
                     &[entry],
