@@ -9,7 +9,7 @@ use animal_store_rules::verdict::Verdict;
 pub enum ExitCode {
     /// 0: the server conforms; of any other command, that it succeeded.
     Success = 0,
-    /// 1: the server violates a requirement, or a known failure has become stale; of `diff`, that something got worse.
+    /// 1: the server violates a requirement, or a known failure has expired; of `diff`, that something got worse.
     Violation = 1,
     /// 2: a usage or configuration error. Nothing was sent, unless it is a `--plan` that the first responses contradict.
     Usage = 2,

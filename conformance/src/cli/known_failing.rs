@@ -6,7 +6,7 @@ use std::path::Path;
 use toml_edit::{DocumentMut, Item};
 
 use crate::http::errors::of_file;
-use crate::report::Report;
+use crate::report::{Report, RequirementReport};
 use animal_store_rules::verdict::Status;
 use animal_store_rules::verdict::known_failing::{Entry, KnownFailing};
 
@@ -30,30 +30,40 @@ pub(super) fn write(path: &Path, report: &Report, listed: &KnownFailing) -> Resu
 }
 
 /// An entry for each requirement that is broken, with what was found. A reason that was given stays, and so does a last day that is not
-/// over.
+/// over. If the run sent everything, the entries name the requirements that they may hide, so that the next run conforms.
 fn of_report(report: &Report, listed: &KnownFailing) -> String {
     let mut text = "# Requirements that are known to fail: replace each reason, for example by a ticket.\n".to_owned();
-    for requirement in report.requirements.iter().filter(|requirement| requirement.is_broken()) {
-        let entry = match listed.entry(&requirement.id) {
+    let broken = || report.requirements.iter().filter(|requirement| requirement.is_broken());
+    let is_hidden = |requirement: &&RequirementReport| requirement.is_gap() && report.ended_early.is_none();
+    let hidden: Vec<&RequirementReport> = report.requirements.iter().filter(is_hidden).collect();
+    for requirement in broken() {
+        let mut entry = match listed.entry(&requirement.id) {
             Some(entry) if requirement.status == Status::StaleKnownFailing => {
                 Entry::new(&requirement.id, &entry.reason, None)
             }
             Some(entry) => entry.clone(),
             None => Entry::new(&requirement.id, &requirement.findings(), None),
         };
+        // The first one of the same section hides it, or else the first one.
+        let hides = |hidden: &&&RequirementReport| {
+            let of_section = broken().find(|broken| broken.section == hidden.section);
+            of_section.or(broken().next()).is_some_and(|first| first.id == requirement.id)
+        };
+        entry.hides.extend(hidden.iter().filter(hides).map(|hidden| hidden.id.clone()));
         text.push_str(&format!("\n{}", entry.toml()));
     }
     text
 }
 
-/// Removes the entries whose requirement holds from a file; their identifiers. Without any, the file is not written.
-pub(super) fn prune(path: &Path, report: &Report) -> Result<Vec<String>, Unusable> {
+/// Removes the entries whose requirement holds from a file; their identifiers. Without any, the file is not written. A flaky entry stays,
+/// because its requirement holds most of the time.
+pub(super) fn prune(path: &Path, report: &Report, listed: &KnownFailing) -> Result<Vec<String>, Unusable> {
     let shown = || path.display().to_string();
     let text = std::fs::read_to_string(path).map_err(|error| Unusable::Read(shown(), error))?;
     let holds = |id: &str| {
         let of_id = report.requirements.iter().find(|requirement| requirement.id == id);
-        // An entry that has only expired still excuses something.
-        of_id.is_some_and(|requirement| requirement.status == Status::StaleKnownFailing && requirement.failures == 0)
+        let has_held = of_id.is_some_and(|requirement| requirement.selected && requirement.status == Status::Pass);
+        has_held && listed.expects_failure(id)
     };
     let (left, removed) = without(&text, holds).map_err(|error| Unusable::Toml(shown(), error))?;
     if !removed.is_empty() {
@@ -177,7 +187,7 @@ reason = "ticket 3"
     fn report_of_nothing() -> Report {
         let options = Options::new("http://h/v1", "sk-1").unwrap();
         let trace = Trace { context: context(&options), exchanges: Vec::new() };
-        crate::run::judge::conclude(&trace, &options, None)
+        crate::run::judge::conclude(&trace, &options, Some("nothing was sent".to_owned()))
     }
 
     #[test]

@@ -240,7 +240,7 @@ impl Invocation {
             say(format!("{} stays as it is: the run did not send everything", path.display()));
             return Ok(());
         }
-        let removed = known_failing::prune(path, report)?;
+        let removed = known_failing::prune(path, report, listed)?;
         say(match removed[..] {
             [] => format!("{} stays as it is: no entry holds", path.display()),
             _ => format!("removed from {}, because they hold: {}", path.display(), removed.join(", ")),

@@ -75,7 +75,7 @@ fn run(before: Option<&Report>, input: &Input) -> Run {
         stated: stated.selected(),
         worse: changed(Kind::Worse),
         better: changed(Kind::Better),
-        otherwise: changed(Kind::Other),
+        otherwise: changed(Kind::Changed),
         choices: difference.iter().flat_map(|difference| &difference.choices).map(|c| c.id.clone()).collect(),
         file: input.file.clone(),
     }

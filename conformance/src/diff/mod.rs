@@ -70,7 +70,7 @@ pub enum Kind {
     /// It is broken and was not, or it is stated and can no longer be judged.
     Worse,
     /// Any other change: it was not selected, for example.
-    Other,
+    Changed,
     /// It holds now and did not before.
     Better,
 }
@@ -119,7 +119,11 @@ fn ids<'r>(before: &'r Report, after: &'r Report) -> impl Iterator<Item = &'r st
 fn change(before: &Report, after: &Report, id: &str) -> Option<Change> {
     let (before, after) = (before.requirement(id), after.requirement(id));
     let either = after.or(before)?;
-    let status = |found: Option<&RequirementReport>| found.filter(|r| r.selected).map(|r| r.status);
+    let status = |found: Option<&RequirementReport>| match found.filter(|r| r.selected)? {
+        // So earlier reports say that a known failure holds.
+        r if r.status == Status::StaleKnownFailing && r.failures == 0 => Some(Status::Pass),
+        r => Some(r.status),
+    };
     let (was, is) = (status(before), status(after));
     if was == is || either.level == Level::Open {
         return None;
@@ -144,10 +148,10 @@ fn kind(level: Level, was: Option<Status>, is: Option<Status>, violates: bool) -
     let broken = |status| matches!(status, Some(Status::Fail | Status::KnownFailing));
     match is {
         Some(Status::Pass) => Kind::Better,
-        Some(Status::StaleKnownFailing) => Kind::Worse,
+        Some(Status::StaleKnownFailing) if was == Some(Status::Pass) => Kind::Worse,
         _ if broken(is) && (was == Some(Status::Pass) || violates) => Kind::Worse,
         Some(Status::NotExercised) if level == Level::Stated && was == Some(Status::Pass) => Kind::Worse,
-        _ => Kind::Other,
+        _ => Kind::Changed,
     }
 }
 
@@ -191,15 +195,17 @@ mod tests {
             assert_eq!(stated(was, Some(Fail), true), Kind::Worse, "{was:?}");
         }
         assert_eq!(stated(Some(Pass), Some(KnownFailing), false), Kind::Worse);
-        assert_eq!(stated(Some(Fail), Some(KnownFailing), false), Kind::Other);
-        assert_eq!(stated(Some(KnownFailing), Some(StaleKnownFailing), true), Kind::Worse);
+        assert_eq!(stated(Some(Fail), Some(KnownFailing), false), Kind::Changed);
+        assert_eq!(stated(Some(KnownFailing), Some(StaleKnownFailing), true), Kind::Changed, "it has expired");
+        assert_eq!(stated(Some(Pass), Some(StaleKnownFailing), true), Kind::Worse);
+        assert_eq!(stated(Some(KnownFailing), Some(Pass), false), Kind::Better);
         assert_eq!(stated(Some(Pass), Some(NotExercised), false), Kind::Worse);
-        assert_eq!(stated(Some(Fail), Some(NotExercised), false), Kind::Other);
-        assert_eq!(stated(Some(Pass), None, false), Kind::Other, "a run with a smaller scope");
+        assert_eq!(stated(Some(Fail), Some(NotExercised), false), Kind::Changed);
+        assert_eq!(stated(Some(Pass), None, false), Kind::Changed, "a run with a smaller scope");
         assert_eq!(stated(Some(Fail), Some(Pass), false), Kind::Better);
         let inferred = |was, is| kind(Level::Inferred, was, is, false);
         assert_eq!(inferred(Some(Pass), Some(Fail)), Kind::Worse, "what held is broken");
-        assert_eq!(inferred(Some(NotExercised), Some(Fail)), Kind::Other);
-        assert_eq!(inferred(Some(Pass), Some(NotExercised)), Kind::Other);
+        assert_eq!(inferred(Some(NotExercised), Some(Fail)), Kind::Changed);
+        assert_eq!(inferred(Some(Pass), Some(NotExercised)), Kind::Changed);
     }
 }

@@ -33,7 +33,7 @@ fn write(out: &mut String, difference: &Difference) -> std::fmt::Result {
     let id_width = difference.requirements.iter().map(|change| change.id.len()).max().unwrap_or(0);
     for (kind, title, mark, style) in [
         (Kind::Worse, "Worse", "✗", RED),
-        (Kind::Other, "Different", "·", YELLOW),
+        (Kind::Changed, "Changed", "·", YELLOW),
         (Kind::Better, "Better", "✓", GREEN),
     ] {
         let changes: Vec<&Change> = difference.requirements.iter().filter(|change| change.kind == kind).collect();
@@ -85,10 +85,10 @@ fn summary(out: &mut String, difference: &Difference) -> std::fmt::Result {
     let (word, style) = if difference.regression { ("REGRESSION", RED) } else { ("NO REGRESSION", GREEN) };
     writeln!(
         out,
-        "\n{style}{word}{style:#}  {} worse, {} better, {} different otherwise; {} different choices",
+        "\n{style}{word}{style:#}  {} worse, {} better, {} changed; {} different choices",
         count(Kind::Worse),
         count(Kind::Better),
-        count(Kind::Other),
+        count(Kind::Changed),
         difference.choices.len()
     )
 }
@@ -99,7 +99,7 @@ fn word(status: Option<Status>) -> &'static str {
         Some(Status::Pass) => "held",
         Some(Status::Fail) => "broken",
         Some(Status::KnownFailing) => "known to fail",
-        Some(Status::StaleKnownFailing) => "stale known failure",
+        Some(Status::StaleKnownFailing) => "expired known failure",
         Some(Status::NotExercised) => "not exercised",
         Some(Status::Observed) => "open",
     }

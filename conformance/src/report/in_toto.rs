@@ -3,7 +3,7 @@
 //! | requirement | list |
 //! |---|---|
 //! | held | `passedTests` |
-//! | broken, and a violation; stale in the known failures | `failedTests` |
+//! | broken, and a violation; with an expired known failure | `failedTests` |
 //! | stated and not exercised | `failedTests`: nothing that was not seen to hold may pass |
 //! | broken, and a warning; known to fail | `warnedTests` |
 //! | inferred and not exercised, open, not selected | none |

@@ -8,7 +8,7 @@
 //! | stated and not exercised | error: a dashboard must not be green when the run is incomplete |
 //! | inferred and not exercised | skipped |
 //! | known to fail | skipped, with the reason |
-//! | stale in the known failures | failure |
+//! | with an expired known failure | failure |
 //! | open | none: the candidate's choice is a property of the suite |
 //! | not selected | none |
 //!

@@ -12,7 +12,7 @@ pub(super) fn headline(report: &Report) -> String {
         (stated.fail, "broken"),
         (stated.not_exercised, "not exercised"),
         (stated.known_failing + inferred.known_failing, "known to fail"),
-        (stated.stale_known_failing + inferred.stale_known_failing, "stale in the known failures"),
+        (stated.stale_known_failing + inferred.stale_known_failing, "with an expired known failure"),
         (inferred.fail, "inferred broken"),
     ] {
         if count > 0 {

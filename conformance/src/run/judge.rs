@@ -33,7 +33,7 @@ use animal_store_rules::trace::knowledge::Extent;
 use animal_store_rules::trace::{Context, LeftOut, Trace};
 use animal_store_rules::transcript::Transcript;
 use animal_store_rules::verdict::causes::causes;
-use animal_store_rules::verdict::{self, RequirementVerdict, Verdict};
+use animal_store_rules::verdict::{self, RequirementVerdict, Status, Verdict};
 
 /// Judges one target.
 ///
@@ -263,6 +263,7 @@ pub(crate) fn conclude_run(
     notes.extend(lost_with_connections(&trace.exchanges));
     notes.extend(transient_failures(&trace.exchanges));
     notes.extend(unreadable_codings(&trace.exchanges));
+    notes.extend(mended(&verdicts, options));
     notes.extend(options.replay.and_then(|case| replayed(case, options, &mut verdicts)));
     let head = recorded::head(trace, options, ended_early.as_deref(), took);
     let remarks = Remarks {
@@ -278,6 +279,18 @@ pub(crate) fn conclude_run(
         report.duration_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
     }
     report
+}
+
+/// The note on requirements that hold although they are listed as known to fail.
+fn mended(verdicts: &[RequirementVerdict], options: &Options) -> Option<String> {
+    let holds = verdicts.iter().filter(|verdict| verdict.selected && verdict.status == Status::Pass);
+    let ids = holds.map(|verdict| verdict.requirement.id.as_str());
+    let mended: Vec<&str> = ids.filter(|id| options.known_failing.expects_failure(id)).collect();
+    let verb = if mended.len() == 1 { "holds" } else { "hold" };
+    let ids = mended.join(", ");
+    (!mended.is_empty()).then(|| {
+        format!("{ids} {verb} now, although known to fail: remove the entry, or let --prune-known-failing do it")
+    })
 }
 
 /// Judges a replay by what its request shows: nothing else was sent. The note that it holds now, if it does.

@@ -1,11 +1,18 @@
-//! What a candidate is known to break: still judged, reported separately, and reported when it is out of date.
+//! Requirements that a candidate is known to break: still judged, reported separately, and reported when the entry has expired.
 //!
-//! The file is an array of tables, each with `id`, `reason` and, optionally, the last day on which it is valid:
+//! The file is an array of tables, each with `id` and `reason`. The other members are optional:
 //!
 //! ```toml
 //! [[known-failing]]
-//! id = "list.limit-default"
-//! reason = "the old shop returns 50; ticket 4711"
+//! id = "list.array"
+//! reason = "the old shop wraps its lists; ticket 4711"
+//! expires = "2026-12-31"      # the last day on which the entry is valid
+//! hides = ["list.complete"]   # cannot be exercised while this requirement fails
+//!
+//! [[known-failing]]
+//! id = "get.success"
+//! reason = "one replica fails at times; ticket 4712"
+//! flaky = true                # fails at times, and not each time; needs an end
 //! expires = "2026-12-31"
 //! ```
 
@@ -31,6 +38,10 @@ pub struct Entry {
     pub reason: String,
     /// The last day on which the entry holds.
     pub expires: Option<Date>,
+    /// Whether the requirement fails at times only.
+    flaky: bool,
+    /// The requirements that cannot be exercised while this one fails.
+    pub hides: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -47,6 +58,10 @@ struct TypedEntry {
     id: Spanned<String>,
     reason: Spanned<String>,
     expires: Option<Spanned<String>>,
+    #[serde(default)]
+    flaky: bool,
+    #[serde(default)]
+    hides: Vec<Spanned<String>>,
 }
 
 impl KnownFailing {
@@ -60,14 +75,7 @@ impl KnownFailing {
         let file: File = toml::from_str(text).map_err(|error| TomlError::toml(text, &error))?;
         let mut entries: Vec<Entry> = Vec::new();
         for typed in file.known_failing {
-            let (at, id) = (typed.id.span(), typed.id.into_inner());
-            let Some(requirement) = catalogue().get(&id) else {
-                let hint = catalogue().did_you_mean(&id);
-                return Err(TomlError::at(text, at, format!("no requirement is called {id}{hint}")));
-            };
-            if requirement.level == Level::Open {
-                return Err(TomlError::at(text, at, format!("{id} is open: it cannot fail")));
-            }
+            let (at, id) = (typed.id.span(), of_catalogue(text, typed.id)?);
             if entries.iter().any(|entry| entry.id == id) {
                 return Err(TomlError::at(text, at, format!("{id} is listed twice")));
             }
@@ -81,7 +89,11 @@ impl KnownFailing {
                     TomlError::at(text, typed.span(), format!("`{}` is not a date such as 2026-12-31", typed.get_ref()))
                 })?),
             };
-            entries.push(Entry { id, reason, expires });
+            if typed.flaky && expires.is_none() {
+                return Err(TomlError::at(text, at, "a flaky entry needs its last day: add expires = \"YYYY-MM-DD\""));
+            }
+            let hides = typed.hides.into_iter().map(|hidden| of_catalogue(text, hidden)).collect::<Result<_, _>>()?;
+            entries.push(Entry { id, reason, expires, flaky: typed.flaky, hides });
         }
         Ok(KnownFailing { entries })
     }
@@ -98,24 +110,53 @@ impl KnownFailing {
         self.entries.iter().map(Entry::toml).collect()
     }
 
-    /// Sets known failures apart from violations, on the day of the run. An entry that excuses nothing, because its
-    /// requirement holds or its last day is over, is stale. What was not exercised says nothing about its entry.
+    /// Sets known failures apart from violations, on the day of the run, with the requirements that they hide. An entry whose last
+    /// day is over excuses nothing. A flaky entry excuses no requirement that failed each of several times.
     pub fn apply(&self, verdicts: &mut [RequirementVerdict], today: Date) {
-        for verdict in verdicts {
+        let mut hiding = Vec::new();
+        for verdict in verdicts.iter_mut().filter(|verdict| verdict.status == Status::Fail) {
             let Some(entry) = self.entry(&verdict.requirement.id) else { continue };
-            let over = entry.expires.filter(|last| *last < today);
-            let (status, reason) = match (verdict.status, over) {
-                (Status::Pass, _) => {
-                    (Status::StaleKnownFailing, format!("known to fail ({}), but it holds now", entry.reason))
-                }
-                (Status::Fail, Some(last)) => {
-                    (Status::StaleKnownFailing, format!("known to fail ({}), which expired after {last}", entry.reason))
-                }
-                (Status::Fail, None) => (Status::KnownFailing, entry.to_string()),
-                _ => continue,
+            let fails_always = verdict.judged > 1 && verdict.failures.len() >= verdict.judged;
+            let reason = if let Some(last) = entry.expires.filter(|last| *last < today) {
+                verdict.status = Status::StaleKnownFailing;
+                format!("known to fail ({}), which expired after {last}", entry.reason)
+            } else if entry.flaky && fails_always {
+                format!("known to fail at times ({}), but it failed each of {} times", entry.reason, verdict.judged)
+            } else {
+                verdict.status = Status::KnownFailing;
+                hiding.push(entry);
+                entry.to_string()
             };
-            verdict.status = status;
             verdict.reason = Some(reason);
+        }
+        for verdict in verdicts.iter_mut().filter(|verdict| verdict.selected && verdict.status == Status::NotExercised)
+        {
+            let hides = |entry: &&&Entry| entry.hides.contains(&verdict.requirement.id);
+            if let Some(entry) = hiding.iter().find(hides) {
+                verdict.status = Status::KnownFailing;
+                verdict.reason = Some(format!("hidden by {}, which is known to fail: {entry}", entry.id));
+            }
+        }
+    }
+
+    /// Whether the requirement of this identifier is listed as one that fails each time, so that its entry has no use once it holds.
+    #[must_use]
+    pub fn expects_failure(&self, id: &str) -> bool {
+        self.entry(id).is_some_and(|entry| !entry.flaky)
+    }
+}
+
+/// The identifier of a requirement that can fail.
+fn of_catalogue(text: &str, id: Spanned<String>) -> Result<String, TomlError> {
+    let (at, id) = (id.span(), id.into_inner());
+    match catalogue().get(&id) {
+        Some(requirement) if requirement.level == Level::Open => {
+            Err(TomlError::at(text, at, format!("{id} is open: it cannot fail")))
+        }
+        Some(_) => Ok(id),
+        None => {
+            let hint = catalogue().did_you_mean(&id);
+            Err(TomlError::at(text, at, format!("no requirement is called {id}{hint}")))
         }
     }
 }
@@ -124,7 +165,7 @@ impl Entry {
     /// An entry for a requirement, with what is known of it.
     #[must_use]
     pub fn new(id: &str, reason: &str, expires: Option<Date>) -> Entry {
-        Entry { id: id.to_owned(), reason: reason.to_owned(), expires }
+        Entry { id: id.to_owned(), reason: reason.to_owned(), expires, flaky: false, hides: Vec::new() }
     }
 
     /// The entry as TOML, as [`KnownFailing::parse`] reads it.
@@ -134,7 +175,17 @@ impl Entry {
         let quoted = |text: &str| serde_json::Value::from(text).to_string().replace('\u{7f}', "\\u007f");
         let expires = self.expires.map(|day| format!("expires = {}\n", quoted(&day.to_string())));
         let (id, reason) = (quoted(&self.id), quoted(&self.reason));
-        format!("[[known-failing]]\nid = {id}\nreason = {reason}\n{}", expires.unwrap_or_default())
+        let mut toml = format!("[[known-failing]]\nid = {id}\nreason = {reason}\n{}", expires.unwrap_or_default());
+        if self.flaky {
+            toml.push_str("flaky = true\n");
+        }
+        if !self.hides.is_empty() {
+            toml.push_str(&format!(
+                "hides = [{}]\n",
+                self.hides.iter().map(|id| quoted(id)).collect::<Vec<_>>().join(", ")
+            ));
+        }
+        toml
     }
 }
 
@@ -153,6 +204,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+    use crate::rules::Failure;
     use crate::verdict::Verdict;
     use crate::verdict::overall;
 
@@ -163,42 +215,77 @@ mod tests {
         format!("[[known-failing]]\nid = \"{id}\"\nreason = \"a ticket\"\n{expires}\n")
     }
 
-    /// The status that a requirement has in the end, and the verdict on a run that selected nothing else.
-    fn applied(status: Status, selected: bool, expires: &str) -> (Status, Verdict) {
-        let requirement = catalogue().get("list.array").unwrap();
-        let verdict = RequirementVerdict {
-            requirement,
-            selected,
+    /// The verdict on a requirement that was judged three times.
+    fn judged(id: &str, status: Status, failures: usize) -> RequirementVerdict {
+        let failure = Failure { exchanges: vec![1], expected: String::new(), found: String::new(), subject: None };
+        RequirementVerdict {
+            requirement: catalogue().get(id).unwrap(),
+            selected: true,
             status,
             judged: 3,
             exchanges: BTreeSet::default(),
-            failures: Vec::new(),
+            failures: vec![failure; failures],
             findings: Vec::new(),
             reason: None,
             observed: None,
-        };
-        let mut verdicts = [verdict];
-        KnownFailing::parse(&entry("list.array", expires)).unwrap().apply(&mut verdicts, TODAY);
-        (verdicts[0].status, overall(&verdicts, false, true))
+        }
+    }
+
+    /// The statuses in the end, and the verdict on a run that selected nothing else.
+    fn applied(list: &str, mut verdicts: Vec<RequirementVerdict>) -> (Vec<Status>, Verdict) {
+        KnownFailing::parse(list).unwrap().apply(&mut verdicts, TODAY);
+        let overall = overall(&verdicts, false, true);
+        (verdicts.into_iter().map(|verdict| verdict.status).collect(), overall)
     }
 
     #[test]
-    fn a_known_failure_is_set_apart_through_its_last_day_and_stale_after_it() {
-        assert_eq!(applied(Status::Fail, true, ""), (Status::KnownFailing, Verdict::Conforms));
-        assert_eq!(applied(Status::Fail, true, "2026-06-01"), (Status::KnownFailing, Verdict::Conforms));
-        assert_eq!(applied(Status::Fail, true, "2026-05-31"), (Status::StaleKnownFailing, Verdict::Violates));
+    fn an_entry_excuses_failures_through_its_last_day() {
+        for (expires, status, verdict) in [
+            ("", Status::KnownFailing, Verdict::Conforms),
+            ("2026-06-01", Status::KnownFailing, Verdict::Conforms),
+            ("2026-05-31", Status::StaleKnownFailing, Verdict::Violates),
+        ] {
+            let found = applied(&entry("list.array", expires), vec![judged("list.array", Status::Fail, 3)]);
+            assert_eq!(found, (vec![status], verdict), "{expires}");
+        }
     }
 
     #[test]
-    fn an_entry_whose_requirement_holds_is_stale_and_one_that_was_not_exercised_is_not() {
-        assert_eq!(applied(Status::Pass, true, ""), (Status::StaleKnownFailing, Verdict::Violates));
-        assert_eq!(applied(Status::NotExercised, true, "2026-05-31"), (Status::NotExercised, Verdict::Incomplete));
-        assert_eq!(applied(Status::NotExercised, false, ""), (Status::NotExercised, Verdict::Conforms));
+    fn a_requirement_that_holds_although_it_is_listed_is_no_violation() {
+        let found = |status| applied(&entry("list.array", "2026-05-31"), vec![judged("list.array", status, 0)]);
+        assert_eq!(found(Status::Pass), (vec![Status::Pass], Verdict::Conforms));
+        assert_eq!(found(Status::NotExercised), (vec![Status::NotExercised], Verdict::Incomplete));
+    }
+
+    #[test]
+    fn a_flaky_requirement_may_fail_at_times_and_not_each_time() {
+        let list = entry("list.array", "2026-12-31").trim_end().to_owned() + "\nflaky = true\n";
+        for (failures, status) in [(1, Status::KnownFailing), (2, Status::KnownFailing), (3, Status::Fail)] {
+            let (statuses, _) = applied(&list, vec![judged("list.array", Status::Fail, failures)]);
+            assert_eq!(statuses, [status], "{failures} of 3");
+        }
+        assert_eq!(applied(&list, vec![judged("list.array", Status::Pass, 0)]).1, Verdict::Conforms);
+        let without_end = list.replace("expires = \"2026-12-31\"\n", "");
+        assert!(KnownFailing::parse(&without_end).unwrap_err().problem.contains("needs its last day"));
+    }
+
+    #[test]
+    fn what_a_known_failure_hides_is_no_gap_while_it_fails() {
+        let list = entry("list.array", "").trim_end().to_owned() + "\nhides = [\"list.complete\"]\n";
+        let hidden = || judged("list.complete", Status::NotExercised, 0);
+        let found = applied(&list, vec![hidden(), judged("list.array", Status::Fail, 3)]);
+        assert_eq!(found, (vec![Status::KnownFailing, Status::KnownFailing], Verdict::Conforms));
+        let (_, verdict) = applied(&list, vec![hidden(), judged("list.array", Status::Pass, 0)]);
+        assert_eq!(verdict, Verdict::Incomplete);
+        let seen =
+            applied(&list, vec![judged("list.complete", Status::Fail, 1), judged("list.array", Status::Fail, 3)]);
+        assert_eq!(seen.1, Verdict::Violates);
     }
 
     #[test]
     fn an_entry_that_is_written_is_read_as_it_was() {
-        let written = Entry::new("list.array", "a \"ticket\"\nof two lines \\ \u{1}\u{7f}", Some(TODAY));
+        let mut written = Entry::new("list.array", "a \"ticket\"\nof two lines \\ \u{1}\u{7f}", Some(TODAY));
+        (written.flaky, written.hides) = (true, vec!["list.complete".to_owned(), "list.unique".to_owned()]);
         let read = KnownFailing::parse(&written.toml()).unwrap();
         assert_eq!(read.entry("list.array"), Some(&written));
     }

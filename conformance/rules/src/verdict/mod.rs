@@ -53,7 +53,7 @@ pub enum Status {
     Fail,
     /// It was broken, as it is known to be: no violation.
     KnownFailing,
-    /// It is listed as known to fail, and that is no longer so: it holds, or its last day is over.
+    /// It was broken, and is listed as known to fail until a day that is over: a violation.
     StaleKnownFailing,
     /// Nothing in the trace allows a judgement.
     NotExercised,

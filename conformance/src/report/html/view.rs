@@ -279,10 +279,10 @@ fn outcome(requirement: &RequirementReport, mark: Mark) -> String {
         all => format!("{failures} of {all} times"),
     };
     match mark {
-        Mark::Broken | Mark::Warning if requirement.status == Status::StaleKnownFailing => match failures {
-            0 => "stale known failure, held".to_owned(),
-            _ => format!("expired known failure, broken {share}"),
-        },
+        Mark::Broken | Mark::Warning if requirement.status == Status::StaleKnownFailing => {
+            format!("expired known failure, broken {share}")
+        }
+        Mark::Known if *failures == 0 => "hidden by a known failure".to_owned(),
         Mark::Broken | Mark::Warning => format!("broken {share}"),
         Mark::Known => format!("known to fail, {share}"),
         Mark::Unjudged => "not exercised".to_owned(),

@@ -110,7 +110,7 @@ fn counts(report: &Report) -> String {
     let (stated, inferred) = (report.total(Level::Stated), report.total(Level::Inferred));
     let known: String = [
         (stated.known_failing + inferred.known_failing, "known to fail"),
-        (stated.stale_known_failing + inferred.stale_known_failing, "stale in the known failures"),
+        (stated.stale_known_failing + inferred.stale_known_failing, "with an expired known failure"),
     ]
     .into_iter()
     .filter(|(count, _)| *count > 0)
