@@ -105,6 +105,6 @@ pub use animal_store_rules::verdict::known_failing::KnownFailing;
 pub use animal_store_rules::verdict::{Status, Verdict};
 pub use events::{Event, Listener};
 pub use interrupt::Interrupt;
-pub use options::{Invoked, Options, Resolved, Transport, UnusableOptions};
+pub use options::{Earlier, Invoked, Options, Resolved, Transport, UnusableOptions};
 pub use report::{Digest, Implementation, Report};
 pub use run::judge::{Judge, RunError};

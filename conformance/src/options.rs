@@ -7,6 +7,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 
 use crate::redaction::urls::without_secrets;
 use crate::report::Implementation;
@@ -44,6 +45,18 @@ impl Default for Invoked {
             ca_cert: None,
         }
     }
+}
+
+/// An earlier run: [`Options::scope`] selects what it found broken.
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Earlier {
+    /// The name of its report.
+    pub report: String,
+    /// The requirements that it found broken.
+    pub broken: Vec<String>,
+    /// The probes whose exchanges show that; beside the tour, no others are sent. All if there are none.
+    pub probes: Vec<String>,
 }
 
 /// How to reach the target.
@@ -156,6 +169,8 @@ pub struct Options {
     pub concurrency: usize,
     /// The environment of the configuration that is judged, for the report.
     pub environment: Option<String>,
+    /// An earlier run whose broken requirements are judged again.
+    pub earlier: Option<Earlier>,
     /// What is judged, for the report.
     pub implementation: Implementation,
     /// How the run was invoked.
@@ -237,6 +252,7 @@ impl Options {
             fail_fast: false,
             concurrency: Options::CONCURRENCY,
             environment: None,
+            earlier: None,
             implementation: Implementation::default(),
             invoked: Invoked::default(),
         })

@@ -74,7 +74,7 @@ pub(crate) enum Status {
     Fail,
     /// It was broken, as known: no violation.
     KnownFailing,
-    /// It is listed as known to fail but holds now, or the listing has expired.
+    /// It was broken, and is listed as known to fail until a day that is over. In earlier reports also: it is listed, and held.
     StaleKnownFailing,
     /// Nothing in the trace allows a judgement.
     NotExercised,

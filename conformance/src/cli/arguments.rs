@@ -195,11 +195,11 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "FIELD", env = "CONFORM_HEADER", value_delimiter = '\n', help_heading = "Transport")]
     pub header: Vec<HeaderField>,
 
-    /// Judge what an earlier JSON report calls broken, with the same seed
+    /// Judge what an earlier JSON report calls broken, with its target, options and seed; keys come from where they always do
     #[arg(long, value_name = "REPORT", env = "CONFORM_RERUN", help_heading = "Repetition")]
     pub rerun: Option<PathBuf>,
 
-    /// End the run with the first violation, after the step that shows it
+    /// Stop after the part of the run that finds the first violation; the tour comes first, without waiting for a window
     #[arg(long, action = ArgAction::Set, default_value_t, env = "CONFORM_FAIL_FAST", help_heading = "Repetition")]
     pub fail_fast: bool,
 

@@ -158,7 +158,7 @@ impl Arguments {
         let unwritten = outcome.unwritten.map(|error| format!("cannot write the trace: {error}"));
         let unwritten = unwritten.or_else(|| trace.and_then(|trace| trace.finish().err()));
         let Some(mut report) = outcome.report else {
-            files.remove_earlier();
+            files.remove_earlier(None);
             return could_not_run(&format!(
                 "no request to {} went through the proxy, so nothing was judged\n  Let clients use {base_url}, which COMMAND \
                  finds in {URL}.",

@@ -128,10 +128,12 @@ impl<'f> ReportFiles<'f> {
         self.ways().any(|way| matches!(way, Way::StandardOutput))
     }
 
-    /// Removes the reports and the trace of an earlier run. Files of other programs stay.
-    pub(super) fn remove_earlier(&self) {
+    /// Removes the reports and the trace of an earlier run. Files of other programs stay, and so does the report that was to be repeated.
+    pub(super) fn remove_earlier(&self, repeated: Option<&Path>) {
+        let repeated = repeated.and_then(|path| fs::canonicalize(path).ok());
         for way in self.ways() {
             if let Way::Replace { path, permissions: Some(_) } = way
+                && repeated.as_ref() != Some(path)
                 && is_own(path)
             {
                 let _best_effort = fs::remove_file(path);

@@ -1,39 +1,54 @@
-//! `--rerun REPORT`: what an earlier report calls broken, judged again with the same seed.
+//! `--rerun REPORT`: what an earlier report calls broken, judged again with the same target, options and seed.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::usage_error::UsageError;
-use crate::report::Report;
+use crate::http::errors::of_file;
+use crate::options::Earlier;
+use crate::report::{GivenOption, Report, RequirementReport};
 use animal_store_rules::catalogue::catalogue;
 
 /// What is taken from an earlier report.
-#[derive(Debug, Eq, PartialEq)]
+#[derive(Clone, Debug)]
 pub(super) struct Rerun {
-    /// Its seed.
-    pub seed: u64,
-    /// The requirements that it calls broken.
-    pub broken: Vec<String>,
+    /// The requirements that it calls broken, and where that showed.
+    pub earlier: Earlier,
+    /// The environment of the configuration.
+    pub environment: Option<String>,
+    options: Vec<GivenOption>,
 }
 
 impl Rerun {
     /// Reads a JSON report.
     pub(super) fn read(path: &Path) -> Result<Rerun, UsageError> {
         let unusable = |problem: String| UsageError::Rerun { path: path.display().to_string(), problem };
-        let text = std::fs::read_to_string(path).map_err(|error| unusable(error.to_string()))?;
+        let text = std::fs::read_to_string(path).map_err(|error| unusable(of_file(&error)))?;
         let report: Report =
             serde_json::from_str(&text).map_err(|error| unusable(format!("not a JSON report: {error}")))?;
-        Rerun::of(&report).map_err(unusable)
+        let broken: Vec<&RequirementReport> = report.requirements.iter().filter(|found| found.is_broken()).collect();
+        if broken.is_empty() {
+            return Err(unusable("nothing is broken in it: judge everything, without --rerun".to_owned()));
+        }
+        if let Some(unknown) = broken.iter().find(|found| !catalogue().knows(&found.id)) {
+            return Err(unusable(format!("no requirement is called {}", unknown.id)));
+        }
+        let evidence = || broken.iter().flat_map(|found| &found.evidence).flat_map(|found| &found.exchanges);
+        let probes: BTreeSet<&str> = evidence().map(|exchange| exchange.probe.as_str()).collect();
+        // Earlier reports do not name the probes; and of some failures, the report has no example.
+        let is_complete = broken.iter().all(|found| found.further_failures() == 0) && !probes.contains("");
+        let probes = if is_complete { probes.into_iter().map(str::to_owned).collect() } else { Vec::new() };
+        let earlier = Earlier {
+            report: path.display().to_string(),
+            broken: broken.iter().map(|found| found.id.clone()).collect(),
+            probes,
+        };
+        Ok(Rerun { earlier, environment: report.target.environment, options: report.options })
     }
 
-    fn of(report: &Report) -> Result<Rerun, String> {
-        let broken = report.requirements.iter().filter(|requirement| requirement.is_broken());
-        let broken: Vec<String> = broken.map(|requirement| requirement.id.clone()).collect();
-        if broken.is_empty() {
-            return Err("nothing is broken in it".to_owned());
-        }
-        match broken.iter().find(|id| !catalogue().knows(id)) {
-            Some(unknown) => Err(format!("no requirement is called {unknown}")),
-            None => Ok(Rerun { seed: report.seed, broken }),
-        }
+    /// The values of an option, such as `--base-url`.
+    pub(super) fn values(&self, option: &str) -> Vec<String> {
+        let of_option = self.options.iter().filter(|given| given.name == option);
+        of_option.map(|given| given.value.clone().unwrap_or_else(|| "true".to_owned())).collect()
     }
 }

@@ -177,7 +177,7 @@ impl Invocation {
             }
             Err(error) => {
                 // A report on an earlier run must not be taken for one on this.
-                files.remove_earlier();
+                files.remove_earlier(self.arguments.rerun.as_deref());
                 let is_usage = matches!(
                     error,
                     RunError::Client(_)

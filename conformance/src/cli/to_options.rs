@@ -36,7 +36,7 @@ impl Arguments {
         options.plan = self.plan.clone();
         let earlier = self.rerun.as_deref().map(Rerun::read).transpose()?;
         let (profile, skip) = (self.profile, self.skip.clone());
-        let only = earlier.as_ref().map_or_else(|| self.only.clone(), |earlier| earlier.broken.clone());
+        let only = earlier.as_ref().map_or_else(|| self.only.clone(), |rerun| rerun.earlier.broken.clone());
         options.scope = scope_of(Scope { profile, only, skip, ..Scope::default() })?;
         options.strict = self.strict;
         options.fail_fast = self.fail_fast;
@@ -73,7 +73,8 @@ impl Arguments {
         options.assumed_date = self.assume_date;
         options.cases = self.cases;
         options.replay = self.replay;
-        match self.seed.or(earlier.map(|earlier| earlier.seed)) {
+        options.earlier = earlier.map(|rerun| rerun.earlier);
+        match self.seed {
             Some(seed) => options.seed = seed,
             None if self.replay.is_some() => return Err(UsageError::ReplayWithoutSeed),
             None => {}

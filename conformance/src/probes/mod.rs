@@ -48,19 +48,21 @@ pub async fn run(
     let plan_limits = Limiter::new(&History::without_bodies(&session.trace)).plan_limits(0);
     let plan = plan::plan(options, plan_limits, window);
     session.announce(plan.probes.len(), plan.requests);
-    if let Err(stop) = begin(session, &plan).await {
-        leave_unfinished(session, &plan.probes);
-        return Err(stop);
-    }
+    // The tour shows most of what is broken. Who wants to know the first finding does not wait for a window before it.
+    let first_of_window = usize::from(options.fail_fast);
     for (at, probe) in plan.probes.iter().enumerate() {
-        let sent = carry_out(session, options, &plan, *probe).await;
+        let begun = if at == first_of_window { begin(session, &plan).await } else { Ok(()) };
+        let sent = match begun {
+            Ok(()) => carry_out(session, options, &plan, *probe).await,
+            stopped => stopped,
+        };
         // What ended early is judged by whoever judges the run.
         if let Err(stop) = sent.and_then(|()| after_each(session)) {
             leave_unfinished(session, &plan.probes[at..]);
             return Err(stop);
         }
     }
-    if !Part::Exhaustion.is_needed(&options.scope) {
+    if !plan.exhausts() {
         second_look::run(session).await?;
         second_look::at_once(session).await?;
     }
@@ -110,7 +112,8 @@ async fn carry_out(session: &mut Session<'_>, options: &Options, plan: &Plan, pr
     let profile = options.scope.profile;
     match probe {
         Probe::Tour => {
-            tour::run(session, &options.scope, options.concurrency).await?;
+            let watches_window = plan.exhausts() && !options.fail_fast;
+            tour::run(session, &options.scope, options.concurrency, watches_window).await?;
             second_look::run(session).await
         }
         Probe::NearMisses if !Part::NearMisses.is_needed(&options.scope) => near_misses::other_ids(session).await,

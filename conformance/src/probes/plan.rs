@@ -138,10 +138,26 @@ pub fn plan(options: &Options, plan_limits: Option<PlanLimits>, window: Option<W
     let limit = limit_per_minute(plan_limits, window).unwrap_or(if custom { CUSTOM } else { SMALLEST });
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     let cases = options.cases.unwrap_or(if limit < ROOMY { 2 } else { (limit / 5).min(120) });
-    let needs = |part: Part| part.is_needed(&options.scope);
+    let earlier = options.earlier.as_ref().filter(|earlier| !earlier.probes.is_empty());
+    let repeats = |probe: &str| earlier.is_none_or(|earlier| earlier.probes.iter().any(|name| name == probe));
+    let needs = |part: Part| {
+        let shown_in: &[&str] = match part {
+            Part::Credentials => &["credentials"],
+            Part::FullPage => &["full page"],
+            Part::Generated => &["properties", "sequence"],
+            Part::Exhaustion if profile.exhausts() => &["quota"],
+            _ => &[],
+        };
+        match earlier {
+            // A failure may show in a probe that is not meant for its requirement.
+            Some(_) if !shown_in.is_empty() => shown_in.iter().any(|probe| repeats(probe)),
+            _ => part.is_needed(&options.scope) && (part != Part::NearMisses || repeats("near misses")),
+        }
+    };
     let fills_a_page = limit >= ROOMY && profile.creates() && needs(Part::FullPage);
-    let near_misses = near_misses(&options.scope);
-    let has_further_bodies = limit >= ROOMY && profile.creates() && needs(Part::NearMisses);
+    let near_misses = if repeats("near misses") { near_misses(&options.scope) } else { 0 };
+    let has_further_bodies =
+        limit >= ROOMY && profile.creates() && repeats("bodies") && Part::NearMisses.is_needed(&options.scope);
     let generated = [
         (near_misses > 0).then_some(Probe::NearMisses),
         needs(Part::Credentials).then_some(Probe::Credentials),

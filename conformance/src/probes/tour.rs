@@ -92,8 +92,14 @@ pub(super) fn keyed(scope: &Scope) -> usize {
     1 + needed.map(|(_, count)| count).sum::<usize>()
 }
 
-/// Runs the tour. Creations that fill the catalogue, and some lists, are sent concurrently, up to `concurrency`.
-pub(super) async fn run(session: &mut Session<'_>, scope: &Scope, concurrency: usize) -> Result<(), Stop> {
+/// Runs the tour. Creations that fill the catalogue, and some lists, are sent concurrently, up to `concurrency`. With `watches_window`, it
+/// pauses twice to see how the window goes on.
+pub(super) async fn run(
+    session: &mut Session<'_>,
+    scope: &Scope,
+    concurrency: usize,
+    watches_window: bool,
+) -> Result<(), Stop> {
     let (profile, needs) = (scope.profile, |part: Part| part.is_needed(scope));
     session.begin("tour");
     let mut ids = listed_ids(session.trace.exchanges.first());
@@ -135,7 +141,7 @@ pub(super) async fn run(session: &mut Session<'_>, scope: &Scope, concurrency: u
     if needs(Part::Fetches) {
         read_back(session, &ids, concurrency).await?;
     }
-    if needs(Part::Exhaustion) {
+    if watches_window {
         watch::pause(session).await?;
     }
     if needs(Part::OtherIds) {
@@ -145,7 +151,7 @@ pub(super) async fn run(session: &mut Session<'_>, scope: &Scope, concurrency: u
     if needs(Part::Credentials) {
         credentials::of_tour(session, ids.last().copied().unwrap_or(1), scope).await?;
     }
-    if needs(Part::Exhaustion) {
+    if watches_window {
         watch::pause(session).await?;
     }
     if !needs(Part::Lists) {

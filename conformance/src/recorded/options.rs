@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::options::{Invoked, Options};
+use crate::options::{Earlier, Invoked, Options};
 use crate::report::Implementation;
 use animal_store_rules::catalogue::plan::Plan;
 use animal_store_rules::catalogue::scope::{Profile, Scope, Side};
@@ -27,6 +27,8 @@ pub(super) struct RunOptions {
     further: Vec<(String, String)>,
     #[serde(default)]
     environment: Option<String>,
+    #[serde(default)]
+    earlier: Option<Earlier>,
     proxy: Option<String>,
     #[serde(default)]
     unix_socket: Option<PathBuf>,
@@ -67,6 +69,7 @@ impl RunOptions {
             ca_cert: invoked.ca_cert.clone(),
             further: owned(&invoked.further),
             environment: options.environment.clone(),
+            earlier: options.earlier.clone(),
             proxy: transport.proxy.as_deref().map(crate::redaction::urls::without_secrets),
             unix_socket: transport.unix_socket.clone(),
             headers: transport.headers.clone(),
@@ -124,6 +127,7 @@ impl RunOptions {
         options.category_id = context.category_id;
         options.assumed_date = context.assumed_date;
         options.environment = self.environment;
+        options.earlier = self.earlier;
         let known = |options: Vec<(String, String)>| {
             options.into_iter().filter_map(|(name, value)| Some((known(&name)?, value))).collect()
         };

@@ -83,6 +83,8 @@ fn assemble_with(
         },
         seed: options.seed,
         rerun_command: rerun_command::command(options, presentation.redactor()),
+        options: rerun_command::given(options, presentation.redactor()),
+        since: None,
         profile: options.scope.profile,
         side: options.scope.side,
         strict: options.strict,
@@ -117,7 +119,10 @@ fn selection(verdicts: &[RequirementVerdict], options: &Options) -> Selection {
     let mut by = Vec::new();
     if selected < requirements {
         by.extend((scope.profile != Profile::Full).then(|| format!("--profile {}", scope.profile.as_str())));
-        by.extend(scope.only.iter().map(|id| format!("--only {id}")));
+        match &options.earlier {
+            Some(earlier) => by.push(format!("--rerun {}", earlier.report)),
+            None => by.extend(scope.only.iter().map(|id| format!("--only {id}"))),
+        }
         by.extend(scope.skip.iter().map(|id| format!("--skip {id}")));
         by.extend(options.replay.map(|case| format!("--replay {case}")));
     }
@@ -179,6 +184,7 @@ pub(crate) fn assemble_recorded(
     report.answerers = recording.answerers.renamed(|name| presentation.text(name));
     report.created = recording.created;
     report.rerun_command = recording.rerun_command;
+    report.options.clear();
     for requirement in &mut report.requirements {
         requirement.failures += recording.dropped.get(&requirement.id).copied().unwrap_or_default();
     }

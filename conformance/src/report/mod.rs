@@ -65,8 +65,9 @@ pub use identity::{CatalogueVersion, Digest, Implementation, UnusableDigest};
 pub(crate) use identity::{SPECIFICATION_FILE, specification_page};
 pub use key_alias::KeyAlias;
 pub use model::{
-    Choice, Evidence, Intermittent, LikelyCause, Report, ReportedExchange, ReportedRequest, ReportedResponse,
-    RequirementReport, SCHEMA_VERSION, SectionCoverage, Selection, Tally, Target, Tool, WindowPoint,
+    Choice, Evidence, GivenOption, Intermittent, LikelyCause, Report, ReportedExchange, ReportedRequest,
+    ReportedResponse, RequirementReport, SCHEMA_VERSION, SectionCoverage, Selection, Since, Tally, Target, Tool,
+    WindowPoint,
 };
 pub use presentation::curl_lines;
 pub(crate) use presentation::without_its_value;

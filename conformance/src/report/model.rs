@@ -2,6 +2,8 @@
 //!
 //! It contains everything that renderers need, so that a report can be rendered or compared without the run.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use super::answerers::Answerers;
@@ -9,6 +11,7 @@ use super::identity::{CatalogueVersion, Implementation};
 use super::key_alias::KeyAlias;
 use super::recorded_exchange::RecordedExchange;
 use super::replica::{Attribution, Replica};
+use crate::options::Earlier;
 use animal_store_rules::catalogue::Level;
 use animal_store_rules::catalogue::scope::{Profile, Side};
 use animal_store_rules::verdict::{Status, Verdict};
@@ -46,6 +49,13 @@ pub struct Report {
     // Reports written by version 0.1 call it `again`, and `diff` still reads them.
     #[serde(default, alias = "again")]
     pub rerun_command: String,
+    /// The options that `--rerun` takes from the report: those of the rerun command, without keys and other secrets, and without
+    /// `--only`.
+    #[serde(default)]
+    pub options: Vec<GivenOption>,
+    /// What changed since the report that the run repeats, if it repeats one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<Since>,
     /// The profile.
     #[cfg_attr(test, schemars(with = "crate::schema::Profile"))]
     pub profile: Profile,
@@ -104,6 +114,62 @@ pub struct Report {
     /// What an archive of the exchanges says of the run, so that it can be judged again.
     #[serde(skip)]
     pub head: Option<serde_json::Value>,
+}
+
+/// An option of the command line.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct GivenOption {
+    /// Its name, such as `--base-url`.
+    pub name: String,
+    /// Its value, unless it is a switch.
+    pub value: Option<String>,
+}
+
+/// The requirements that an earlier report calls broken, and others that are broken now.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct Since {
+    /// The name of the earlier report.
+    pub report: String,
+    /// Those that hold now.
+    pub fixed: Vec<String>,
+    /// Those that are broken still.
+    pub still_broken: Vec<String>,
+    /// Those that are broken now and were not.
+    pub new: Vec<String>,
+    /// Those that nothing of the run shows.
+    pub not_exercised: Vec<String>,
+}
+
+impl Since {
+    /// Compares a report with what an earlier one calls broken.
+    pub(crate) fn of(earlier: &Earlier, requirements: &[RequirementReport]) -> Since {
+        let was_broken = |requirement: &&RequirementReport| earlier.broken.contains(&requirement.id);
+        let ids = |is_one: &dyn Fn(&&RequirementReport) -> bool| {
+            requirements.iter().filter(is_one).map(|requirement| requirement.id.clone()).collect()
+        };
+        Since {
+            report: earlier.report.clone(),
+            fixed: ids(&|r| was_broken(r) && r.status == Status::Pass),
+            still_broken: ids(&|r| was_broken(r) && r.is_broken()),
+            new: ids(&|r| !was_broken(r) && r.is_broken()),
+            not_exercised: ids(&|r| was_broken(r) && r.status == Status::NotExercised),
+        }
+    }
+}
+
+impl fmt::Display for Since {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (fixed, still_broken, new) = (self.fixed.len(), self.still_broken.len(), self.new.len());
+        write!(f, "since {}: fixed: {fixed}, still broken: {still_broken}, new: {new}", self.report)?;
+        match self.not_exercised.len() {
+            0 => Ok(()),
+            left => write!(f, ", not exercised: {left}"),
+        }
+    }
 }
 
 /// Which requirements the verdict is about. Open requirements, which cannot fail, are not counted.
@@ -274,6 +340,9 @@ pub struct ReportedExchange {
     /// The address that it was sent to, of a service with several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replica: Option<String>,
+    /// The probe that sent it, such as `tour`.
+    #[serde(default)]
+    pub probe: String,
     /// When it was sent, RFC 3339 in UTC.
     pub sent_at: String,
     /// The options that repeat it in a run of its own, if it was generated: `--seed 7 --replay 12`.

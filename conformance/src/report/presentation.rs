@@ -135,6 +135,7 @@ impl<'t> Presentation<'t> {
         ReportedExchange {
             number: recorded.number,
             replica: recorded.replica,
+            probe: recorded.probe,
             replay: recorded.replay,
             sent_at: recorded.sent_at,
             request: ReportedRequest {

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use jiff::tz::TimeZone;
 
-use super::Report;
 use super::shell::{self, word};
+use super::{GivenOption, Report};
 use crate::options::Options;
 use crate::redaction::urls::without_secrets;
 use crate::redaction::{HIDDEN, Redactor};
@@ -23,6 +23,16 @@ pub(crate) fn command(options: &Options, redactor: &Redactor) -> String {
         words.extend(value.map(|value| word(&value, if holds_secret { redactor } else { &prose })));
     }
     words.join(" ")
+}
+
+/// The options of [`command`] that a report keeps for `--rerun`: neither secrets nor what selects requirements.
+pub(super) fn given(options: &Options, redactor: &Redactor) -> Vec<GivenOption> {
+    let prose = redactor.for_prose();
+    let is_kept = |(option, _): &(&str, Option<String>)| !["--api-key", "--quota-key", "--only"].contains(option);
+    let kept = arguments(options).into_iter().filter(is_kept);
+    let shown = kept.map(|(name, value)| (name.to_owned(), value.map(|value| prose.redact(&value))));
+    let is_whole = |value: &Option<String>| value.as_ref().is_none_or(|value| !value.contains(HIDDEN));
+    shown.filter(|(_, value)| is_whole(value)).map(|(name, value)| GivenOption { name, value }).collect()
 }
 
 impl Report {

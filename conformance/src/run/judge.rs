@@ -20,10 +20,11 @@ use crate::probes::session::{Budget, Session, Stop};
 use crate::probes::target::Unusable;
 use crate::recorded;
 use crate::redaction::redactor;
-use crate::report::{self, Remarks, Report};
+use crate::report::{self, Remarks, Report, Since};
 use crate::run::notes::{
     another_plan, lost_with_connections, notes, transient_failures, unknown_category, unreadable_codings,
 };
+use animal_store_rules::catalogue::scope::Scope;
 use animal_store_rules::facts::Facts;
 use animal_store_rules::fleet::Fleet;
 use animal_store_rules::history::History;
@@ -255,6 +256,9 @@ pub(crate) fn conclude_run(
     let history = History::new(trace);
     let facts = Facts::new(&history);
     let mut verdicts = verdict::judge_facts(&facts, &options.scope);
+    if options.earlier.is_some() {
+        add_new_failures(&mut verdicts, &facts, &options.scope);
+    }
     if let Some(first) = trace.exchanges.first() {
         options.known_failing.apply(&mut verdicts, first.sent_at.to_zoned(TimeZone::UTC).date());
     }
@@ -274,11 +278,26 @@ pub(crate) fn conclude_run(
         fleet: Fleet::of(&facts),
     };
     let mut report = report::assemble(trace, &verdicts, options, remarks);
+    if let Some(earlier) = &options.earlier {
+        let since = Since::of(earlier, &report.requirements);
+        report.notes.insert(0, since.to_string());
+        report.since = Some(since);
+    }
     report.head = serde_json::to_value(head).ok();
     if let Some(took) = took {
         report.duration_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
     }
     report
+}
+
+/// Adds the requirements that a rerun finds broken although it was not to judge them.
+fn add_new_failures(verdicts: &mut [RequirementVerdict], facts: &Facts<'_>, scope: &Scope) {
+    let everything = Scope { only: Vec::new(), ..scope.clone() };
+    for (verdict, any) in verdicts.iter_mut().zip(verdict::judge_facts(facts, &everything)) {
+        if !verdict.selected && any.status == Status::Fail {
+            *verdict = any;
+        }
+    }
 }
 
 /// The note on requirements that hold although they are listed as known to fail.

@@ -31,6 +31,29 @@ async fn a_rerun_judges_what_was_broken_and_what_is_known_to_fail_is_written_dow
     assert_eq!((judged["seed"].as_u64(), selected.contains(&"auth.exact-key")), (Some(7), true), "{selected:?}");
     assert!(!selected.contains(&"list.success"), "{selected:?}");
 
+    // Target and options are those of the report.
+    let again = conform(&["--rerun", &report, "--api-key", KEY, "--format", "json"]).await;
+    let judged: serde_json::Value = serde_json::from_slice(&again.stdout).expect("JSON");
+    let since = &judged["since"];
+    assert_eq!((again.status.code(), &judged["profile"]), (Some(1), &"functional".into()), "{}", text(&again.stderr));
+    let nothing = serde_json::json!([]);
+    assert_eq!((&since["fixed"], &since["new"], &since["not_exercised"]), (&nothing, &nothing, &nothing), "{since}");
+    assert!(since["still_broken"].as_array().is_some_and(|ids| ids.contains(&"auth.exact-key".into())), "{since}");
+
+    // While the server is down, nothing is lost.
+    let down = ["--rerun", &report, "--report", &to_report, "--api-key", KEY, "--unix-socket", "none.sock"];
+    assert_eq!(conform(&down).await.status.code(), Some(3));
+
+    // A server that was mended, and broken elsewhere.
+    let other = Candidate::start(Nature { fault: Some(Fault::ReusesIds), ..Nature::default() }).await;
+    let socket = other.own_socket().expect("a socket").display().to_string();
+    let there = ["--rerun", &report, "--api-key", KEY, "--base-url", &other.base_url, "--unix-socket", &socket];
+    let mended = conform(&there).await;
+    let out = text(&mended.stdout);
+    let line = out.lines().find(|line| line.contains("fixed: ")).unwrap_or_else(|| panic!("{out}"));
+    assert!(line.contains(", still broken: 0, new: ") && !line.contains("fixed: 0"), "{line}");
+    assert!(out.contains(&format!(" --rerun {report})")), "{out}");
+
     // What it selects together with the other options must be something, or the run would conform without a request.
     let nothing = conform(&[&args[..], &["--rerun", &report, "--skip", "auth"]].concat()).await;
     assert_eq!(nothing.status.code(), Some(2), "{}", text(&nothing.stderr));
@@ -76,4 +99,14 @@ async fn the_plan_of_a_dry_run_can_be_read_by_a_program() {
     let output = conform(&args).await;
     let plan: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert!(plan["requests"].as_u64().is_some_and(|requests| requests > 8) && plan["probes"].is_array(), "{plan}");
+}
+
+#[tokio::test]
+async fn with_fail_fast_the_tour_is_sent_and_judged_before_the_run_waits_for_a_window() {
+    let nature = Nature { fault: Some(Fault::FailsOnList), limit: 60, ..Nature::default() };
+    let candidate = Candidate::start(nature).await;
+    let output = conform(&["--base-url", &candidate.base_url, "--api-key", KEY, "--fail-fast"]).await;
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(1), "{out}{err}");
+    assert!(out.contains("(--fail-fast)") && !err.contains("waiting "), "{err}");
 }

@@ -4,6 +4,7 @@ use std::io::ErrorKind;
 
 use super::file::nearest;
 use crate::cli::key_source::NoKey;
+use crate::cli::usage_error::UsageError;
 use crate::http::errors::of_file;
 use animal_store_rules::toml_error::TomlError;
 use animal_store_rules::trace::keys::UnusableKey;
@@ -94,6 +95,9 @@ pub(in crate::cli) enum ConfigError {
         /// What is wrong with the key.
         source: UnusableKey,
     },
+    /// The report of an earlier run cannot be used.
+    #[error(transparent)]
+    Rerun(Box<UsageError>),
     /// A file or a command gives no key.
     #[error("--{option}: {source}\n  Nothing was sent.")]
     NoKey {

@@ -142,6 +142,11 @@ impl Member {
         Ok((!parts.is_empty()).then(|| Value::Typed(parts.into_iter().map(value).collect())))
     }
 
+    /// The option of the command line.
+    pub(super) fn option(&self) -> String {
+        format!("--{}", self.long)
+    }
+
     /// The command-line argument with this value.
     pub(super) fn argument(&self, value: &str) -> String {
         format!("--{}={value}", self.long)

@@ -23,6 +23,7 @@ pub(super) use self::member::schema;
 use self::member::{Member, Value};
 use super::arguments::{self, Arguments};
 use super::key_source;
+use super::rerun::Rerun;
 use super::values::Key;
 use animal_store_rules::trace::keys::ApiKey;
 
@@ -58,6 +59,8 @@ const OF_OTHER_COMMANDS: [&str; 2] = ["CONFORM_SIDE", "CONFORM_PROXY_URL"];
 enum Origin {
     /// The command line.
     Flag,
+    /// The report that a run repeats.
+    Report(PathBuf),
     /// This environment variable.
     Variable(String),
     /// The table of the selected environment.
@@ -103,10 +106,11 @@ impl Configuration {
     pub(super) fn new(command: &Command, typed: &ArgMatches, folder: &Path) -> Result<Configuration, ConfigError> {
         let members = member::members(&arguments::command());
         let file = read(command, typed, folder, &members)?;
-        let environment = pick(typed, file.as_ref())?;
+        let rerun = rerun(typed, file.as_ref())?;
+        let environment = pick(typed, rerun.as_ref(), file.as_ref())?;
         let settings: Result<Vec<Setting>, ConfigError> = members
             .into_iter()
-            .map(|member| setting(member, command, typed, file.as_ref(), environment.as_deref()))
+            .map(|member| setting(member, command, typed, rerun.as_ref(), file.as_ref(), environment.as_deref()))
             .collect();
         let mut settings = settings?;
         for (one, other) in EXCLUSIVE {
@@ -255,8 +259,19 @@ fn read(command: &Command, typed: &ArgMatches, folder: &Path, members: &[Member]
     file.map(Some).map_err(|source| ConfigError::Invalid { path: shown(), source })
 }
 
+/// The report that the run repeats.
+fn rerun(typed: &ArgMatches, file: Option<&File>) -> Result<Option<Rerun>, ConfigError> {
+    let in_file = || match &file?.entry(None, "rerun")?.value {
+        Value::Typed(paths) => paths.first().map(PathBuf::from),
+        Value::InVariable(_) => None,
+    };
+    let named = typed.get_one::<PathBuf>("rerun").cloned().or(variable("CONFORM_RERUN")?.map(PathBuf::from));
+    let Some(path) = named.or_else(in_file) else { return Ok(None) };
+    Rerun::read(&path).map(Some).map_err(|error| ConfigError::Rerun(Box::new(error)))
+}
+
 /// The selected environment, which the file must define.
-fn pick(typed: &ArgMatches, file: Option<&File>) -> Result<Option<String>, ConfigError> {
+fn pick(typed: &ArgMatches, rerun: Option<&Rerun>, file: Option<&File>) -> Result<Option<String>, ConfigError> {
     let by_hand = typed.get_one::<String>("env").cloned();
     let by_variable = variable("CONFORM_ENV")?;
     let Some(file) = file else {
@@ -268,8 +283,9 @@ fn pick(typed: &ArgMatches, file: Option<&File>) -> Result<Option<String>, Confi
         Value::Typed(names) => names.first().cloned(),
         Value::InVariable(_) => None,
     });
-    let Some(name) = by_hand.or(by_variable).or(in_file) else { return Ok(None) };
     let known = file.environments();
+    let of_report = rerun.and_then(|rerun| rerun.environment.clone()).filter(|name| known.contains(name));
+    let Some(name) = by_hand.or(of_report).or(by_variable).or(in_file) else { return Ok(None) };
     if known.contains(&name) {
         return Ok(Some(name));
     }
@@ -280,14 +296,20 @@ fn setting(
     member: Member,
     command: &Command,
     typed: &ArgMatches,
+    rerun: Option<&Rerun>,
     file: Option<&File>,
     environment: Option<&str>,
 ) -> Result<Setting, ConfigError> {
+    let of_report = rerun.map_or_else(Vec::new, |rerun| rerun.values(&member.option()));
     let (origin, given) = match typed.value_source(&member.id) {
         Some(ValueSource::CommandLine) if member.is_switch() => {
             (Origin::Flag, Some(Value::Typed(vec![typed.get_flag(&member.id).to_string()])))
         }
         Some(ValueSource::CommandLine) => (Origin::Flag, None),
+        _ if !of_report.is_empty() => {
+            let path = rerun.map(|rerun| PathBuf::from(&rerun.earlier.report)).unwrap_or_default();
+            (Origin::Report(path), Some(Value::Typed(of_report)))
+        }
         _ => match member.in_variable(command) {
             Err(problem) => return Err(ConfigError::Variable { variable: member.variable, problem }),
             Ok(Some(value)) => (Origin::Variable(member.variable.clone()), Some(value)),
@@ -344,6 +366,7 @@ impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Origin::Flag => f.write_str("command line"),
+            Origin::Report(path) => write!(f, "report {}", path.display()),
             Origin::Variable(name) => write!(f, "environment variable {name}"),
             Origin::Environment(place) | Origin::File(place) => place.fmt(f),
             Origin::Default => f.write_str("default"),
