@@ -22,6 +22,11 @@ const LONGEST: usize = 2_000;
 /// A longer command is omitted: truncated, it would not run.
 const LONGEST_COMMAND: usize = 8_000;
 
+/// What the levels mean, where they first appear.
+const LEVELS: &str = "A **stated** requirement is in the specification: breaking it is a violation. An **inferred** one follows from the \
+                      specification together with HTTP: breaking it is a warning, or a violation with `--strict`. An **open** one is a choice: \
+                      it cannot be broken.";
+
 /// The report for a job summary.
 #[must_use]
 pub fn render(report: &Report) -> String {
@@ -87,11 +92,16 @@ fn details(
     title: &str,
     wanted: impl Fn(&RequirementReport) -> bool,
 ) -> std::fmt::Result {
-    let broken: Vec<&RequirementReport> = report.requirements.iter().filter(|r| wanted(r)).collect();
+    // In the order in which to fix them, and then what is known.
+    let known = report.requirements.iter().filter(|r| r.status == Status::KnownFailing);
+    let broken: Vec<&RequirementReport> = report.to_fix().into_iter().chain(known).filter(|r| wanted(r)).collect();
     if broken.is_empty() {
         return Ok(());
     }
     writeln!(out, "\n### {title}")?;
+    if !out.contains(LEVELS) {
+        writeln!(out, "\n{LEVELS}")?;
+    }
     for (done, requirement) in broken.iter().enumerate() {
         let block = block(report, requirement)?;
         if out.len() + block.len() > MOST_DETAILS {
@@ -175,7 +185,7 @@ fn replicas(out: &mut String, report: &Report) -> std::fmt::Result {
 }
 
 fn sections(out: &mut String, report: &Report) -> std::fmt::Result {
-    writeln!(out, "\n### By section\n")?;
+    writeln!(out, "\n<details><summary>Results by section of the specification</summary>\n")?;
     writeln!(out, "| section | held | broken | warnings | not exercised |\n|---|--:|--:|--:|--:|")?;
     for section in &report.coverage {
         let of = |level: Level| section.tallies.iter().filter(move |tally| tally.level == level);
@@ -188,7 +198,7 @@ fn sections(out: &mut String, report: &Report) -> std::fmt::Result {
             writeln!(out, "| {} | {held} | {violations} | {warnings} | {missed} |", text(&section.section))?;
         }
     }
-    Ok(())
+    writeln!(out, "\n</details>")
 }
 
 fn choices(out: &mut String, report: &Report) -> std::fmt::Result {

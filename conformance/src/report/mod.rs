@@ -49,6 +49,7 @@ mod identity;
 mod key_alias;
 mod limits;
 mod model;
+mod order;
 mod presentation;
 mod recorded_exchange;
 mod replica;

@@ -72,6 +72,24 @@ async fn a_broken_server_gets_exit_code_1_with_evidence_that_shows_no_key() {
 }
 
 #[tokio::test]
+async fn the_first_screen_has_what_hides_others_first_and_five_findings_with_evidence() {
+    let candidate = Candidate::start(Nature { fault: Some(Fault::FailsOnList), ..Nature::default() }).await;
+    let args = ["--base-url", &candidate.base_url, "--api-key", KEY, "--profile", "functional"];
+    let brief = text(&conform(&args).await.stdout);
+    let evidence = |out: &str| out.lines().filter(|line| line.trim_start().starts_with("expected ")).count();
+    let order = |out: &str| -> Vec<String> {
+        let list = out.split("To fix, in this order").nth(1).expect("a list");
+        let rows = list.lines().map(str::trim_start).filter_map(|row| row.strip_prefix("✗ "));
+        rows.filter_map(|row| row.split_whitespace().next().map(str::to_owned)).collect()
+    };
+    assert!(evidence(&brief) <= 5 && brief.lines().count() < 80, "{brief}");
+    assert_eq!(order(&brief).first().map(String::as_str), Some("list.success"), "{brief}");
+    assert!(!brief.contains("Choices of this server") && brief.contains("-v shows"), "{brief}");
+    let verbose = text(&conform(&[&args[..], &["-v"]].concat()).await.stdout);
+    assert!(verbose.contains("Choices of this server") && order(&verbose)[0] == "list.success", "{verbose}");
+}
+
+#[tokio::test]
 async fn a_plan_that_is_not_that_of_the_key_gets_exit_code_2_and_the_way_on() {
     let candidate = Candidate::start(Nature { limit: 60, ..Nature::default() }).await;
     let output = conform(&["--base-url", &candidate.base_url, "--api-key", KEY, "--plan", "pro"]).await;

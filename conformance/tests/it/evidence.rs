@@ -93,7 +93,9 @@ fn a_likely_cause_is_in_every_format_that_has_room_for_sentences() {
 
 #[test]
 fn findings_with_one_cause_are_shown_in_full_once() {
-    let shown = plain(&report(), Detail::Normal);
+    let brief = plain(&report(), Detail::Normal);
+    assert_eq!(brief.matches("✗ create.category-required").count(), 1, "in a line only: {brief}");
+    let shown = plain(&report(), Detail::Quiet);
     let of = |id: &str| {
         let from = shown.find(&format!("✗ {id}  ")).expect("a finding");
         shown[from..].split("\n\n").next().expect("a paragraph").to_owned()

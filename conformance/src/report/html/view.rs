@@ -48,9 +48,7 @@ impl<'r> Page<'r> {
         let all = &report.requirements;
         let marks = Mark::ALL.map(|mark| (mark, all.iter().filter(|r| Mark::of(r) == mark).count()));
         let levels = LEVELS.map(|level| (level, all.iter().filter(|r| r.level == level).count()));
-        let mut findings: Vec<&RequirementReport> =
-            all.iter().filter(|r| matches!(Mark::of(r), Mark::Broken | Mark::Warning)).collect();
-        findings.sort_by_key(|requirement| !requirement.violation);
+        let mut findings = report.to_fix();
         let causes = caused(report, &mut findings);
         Page {
             report,

@@ -6,7 +6,6 @@ use super::page::{DIM, PLAIN, Page};
 use super::{Detail, mark};
 use crate::layout::cut;
 use crate::report::{Evidence, Report, ReportedExchange, RequirementReport};
-use animal_store_rules::verdict::Status;
 
 /// The maximum number of exchanges of a failure that get a line each.
 const SHOWN: usize = 2;
@@ -17,17 +16,35 @@ const BODY_LINES: usize = 3;
 /// The length of a line of a body where lines are not wrapped.
 const MAX_ROW: usize = 100;
 
-/// The broken requirements that are violations, or those that are not.
-pub(super) fn list(page: &mut Page, report: &Report, title: &str, style: Style, violation: bool, detail: Detail) {
-    let broken: Vec<&RequirementReport> = report
-        .requirements
-        .iter()
-        .filter(|r| matches!(r.status, Status::Fail | Status::StaleKnownFailing) && r.violation == violation)
-        .collect();
-    if !broken.is_empty() {
-        page.title(style, title);
-        broken.into_iter().for_each(|requirement| failure(page, report, requirement, style, detail));
+/// The maximum number of findings that are shown with their evidence, unless more detail is asked for.
+pub(super) const FIRST: usize = 5;
+
+/// The broken requirements that are violations, or those that are not, in the order in which to fix them: at most so many, and of
+/// those with a common cause the first. The number of those that were shown.
+pub(super) fn list(
+    page: &mut Page,
+    report: &Report,
+    (title, style): (&str, Style),
+    violation: bool,
+    detail: Detail,
+    most: usize,
+) -> usize {
+    let of_kind = report.to_fix().into_iter().filter(|requirement| requirement.violation == violation);
+    let mut causes: Vec<&str> = Vec::new();
+    let mut shown: Vec<&RequirementReport> = Vec::new();
+    for requirement in of_kind {
+        let cause = report.cause_of(&requirement.id).map(|cause| cause.id.as_str());
+        let is_explained = cause.is_some_and(|cause| causes.contains(&cause));
+        if detail != Detail::Normal || !is_explained && shown.len() < most {
+            shown.push(requirement);
+            causes.extend(cause);
+        }
     }
+    if !shown.is_empty() {
+        page.title(style, title);
+        shown.iter().for_each(|requirement| failure(page, report, requirement, style, detail));
+    }
+    shown.len()
 }
 
 /// A broken requirement.
@@ -49,7 +66,8 @@ pub(super) fn failure(page: &mut Page, report: &Report, requirement: &Requiremen
     let (shown, is_first) = match report.cause_of(&requirement.id) {
         // One of the findings that have a cause in common is shown in full, and the others in a line.
         Some(cause) if detail != Detail::Verbose => {
-            let is_first = cause.requirements.first() == Some(&requirement.id);
+            let first = report.to_fix().into_iter().find(|r| cause.requirements.contains(&r.id)).map(|r| &r.id);
+            let is_first = first == Some(&requirement.id);
             page.text(4, PLAIN, &format!("likely cause: {}", cause.sentence));
             (usize::from(is_first), is_first)
         }

@@ -184,15 +184,16 @@ pub(super) fn causes(page: &mut Page, report: &Report) {
     }
 }
 
-/// What is violated, in a line each: what remains on the screen of a long report.
+/// What is broken, in a line each: what remains on the screen of a long report.
 pub(super) fn recap(page: &mut Page, report: &Report) {
-    let broken: Vec<&RequirementReport> = report.requirements.iter().filter(|r| r.violation).collect();
-    page.title(RED, "Violated");
+    let broken = report.to_fix();
+    page.title(RED, "To fix, in this order");
     let widest = broken.iter().map(|requirement| width(&requirement.id)).max().unwrap_or(0);
     for requirement in broken {
-        let head = format!("✗ {:widest$}  ", requirement.id);
+        let (mark, style) = mark(requirement);
+        let head = format!("{mark} {:widest$}  ", requirement.id);
         let room = page.room(2 + width(&head)).min(MAX_RECAP);
-        page.verbatim(2, &format!("{RED}{head}{RED:#}{}", cut(&requirement.findings().replace('\n', " "), room)));
+        page.verbatim(2, &format!("{style}{head}{style:#}{}", cut(&requirement.findings().replace('\n', " "), room)));
     }
 }
 

@@ -25,6 +25,9 @@ pub enum Detail {
     Verbose,
 }
 
+/// The maximum length of a paragraph or a command, unless everything is asked for. Every other format has all of it.
+const LONGEST_LINE: usize = 2_000;
+
 /// The report with ANSI colours, in lines of at most this many columns. Commands are never wrapped.
 #[must_use]
 pub fn render(report: &Report, detail: Detail, columns: usize) -> Printable {
@@ -34,29 +37,38 @@ pub fn render(report: &Report, detail: Detail, columns: usize) -> Printable {
 /// [`render`], with the names of the files that other reports on this run are written to.
 #[must_use]
 pub fn render_with_files(report: &Report, detail: Detail, columns: usize, files: &[String]) -> Printable {
-    let mut page = Page::new(columns);
+    let longest = if detail == Detail::Verbose { usize::MAX } else { LONGEST_LINE };
+    let mut page = Page::new(columns, longest);
     head(&mut page, report);
     lists::causes(&mut page, report);
+    let mut left = failures::FIRST;
     for (title, style, violation) in [("Violations", RED, true), ("Warnings", YELLOW, false)] {
         if violation || detail != Detail::Quiet {
-            failures::list(&mut page, report, title, style, violation, detail);
+            left -= failures::list(&mut page, report, (title, style), violation, detail, left).min(left);
         }
     }
+    // What is to be fixed is not pushed off the screen by what is not.
+    let is_brief = detail == Detail::Normal && report.verdict == Verdict::Violates;
     if detail != Detail::Quiet || report.verdict == Verdict::Incomplete {
         lists::not_exercised(&mut page, report);
     }
     if detail != Detail::Quiet {
-        lists::partly_seen(&mut page, report);
+        if !is_brief {
+            lists::partly_seen(&mut page, report);
+        }
         lists::known_failing(&mut page, report, detail);
         lists::replicas(&mut page, report);
-        lists::choices(&mut page, report, detail);
+        if !is_brief {
+            lists::choices(&mut page, report, detail);
+        }
         match detail {
             Detail::Verbose => lists::requirements(&mut page, report),
+            _ if is_brief => {}
             _ => lists::sections(&mut page, report),
         }
-    }
-    if detail != Detail::Quiet {
-        lists::transcript(&mut page, report, detail);
+        if !is_brief {
+            lists::transcript(&mut page, report, detail);
+        }
     }
     if detail != Detail::Quiet || report.verdict != Verdict::Conforms {
         foot(&mut page, report, detail, files);
@@ -131,6 +143,9 @@ fn counts(report: &Report) -> String {
 fn foot(page: &mut Page, report: &Report, detail: Detail, files: &[String]) {
     if detail != Detail::Quiet && report.verdict == Verdict::Violates {
         lists::recap(page, report);
+    }
+    if detail == Detail::Normal && report.verdict == Verdict::Violates {
+        page.text(2, DIM, "-v shows all findings with their exchanges, the choices of the server and what held");
     }
     page.blank();
     page.text(0, DIM, "Rerun command:");

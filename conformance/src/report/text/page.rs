@@ -2,7 +2,7 @@
 
 use anstyle::{AnsiColor, Style};
 
-use crate::layout::{width, wrap};
+use crate::layout::{cut, width, wrap};
 use crate::redaction::printable::Printable;
 
 pub(super) const GREEN: Style = AnsiColor::Green.on_default();
@@ -12,6 +12,9 @@ pub(super) const DIM: Style = Style::new().dimmed();
 pub(super) const BOLD: Style = Style::new().bold();
 pub(super) const PLAIN: Style = Style::new();
 
+/// How many columns of a long command are shown.
+const SHOWN_OF_LONG: usize = 200;
+
 /// With less room than this beside a head, the text begins below it.
 const NARROW: usize = 30;
 
@@ -19,12 +22,14 @@ const NARROW: usize = 30;
 pub(super) struct Page {
     out: String,
     columns: usize,
+    /// The maximum length of a paragraph or a command.
+    longest: usize,
 }
 
 impl Page {
-    /// An empty page of this many columns.
-    pub(super) fn new(columns: usize) -> Page {
-        Page { out: String::new(), columns }
+    /// An empty page of this many columns, which cuts paragraphs and commands that are longer than `longest`.
+    pub(super) fn new(columns: usize, longest: usize) -> Page {
+        Page { out: String::new(), columns, longest }
     }
 
     /// What has been written.
@@ -49,13 +54,19 @@ impl Page {
 
     /// Running text.
     pub(super) fn text(&mut self, indent: usize, style: Style, text: &str) {
-        for line in wrap(text, self.room(indent)) {
+        for line in wrap(&cut(text, self.longest), self.room(indent)) {
             self.line(indent, &styled(style, &line));
         }
     }
 
     /// A line that is never wrapped: a command to copy.
     pub(super) fn verbatim(&mut self, indent: usize, text: &str) {
+        let length = width(text);
+        if length > self.longest {
+            // It could not be run anyway.
+            let text = cut(text, SHOWN_OF_LONG);
+            return self.line(indent, &format!("{text} ({length} characters, which -v and the other formats show)"));
+        }
         self.line(indent, text);
     }
 
@@ -71,7 +82,7 @@ impl Page {
             self.text(indent, head_style, head_text);
             return self.text(indent + 4, text_style, text);
         }
-        for (index, line) in wrap(text, self.room(hanging)).iter().enumerate() {
+        for (index, line) in wrap(&cut(text, self.longest), self.room(hanging)).iter().enumerate() {
             let line = styled(text_style, line);
             if index == 0 {
                 self.line(indent, &format!("{head}  {line}"));
@@ -107,7 +118,7 @@ mod tests {
     use super::*;
 
     fn written(columns: usize, write: impl FnOnce(&mut Page)) -> String {
-        let mut page = Page::new(columns);
+        let mut page = Page::new(columns, usize::MAX);
         write(&mut page);
         page.finish().to_string()
     }
@@ -131,5 +142,17 @@ mod tests {
     #[test]
     fn a_command_is_never_wrapped() {
         assert_eq!(written(10, |page| page.verbatim(2, "curl -i http://h/v1/pets")), "  curl -i http://h/v1/pets\n");
+    }
+
+    #[test]
+    fn a_line_of_thousands_of_characters_is_cut() {
+        let mut page = Page::new(usize::MAX, 2_000);
+        let long = "x".repeat(6_000);
+        page.text(0, PLAIN, &long);
+        page.entry(2, ("found", PLAIN), (&long, PLAIN));
+        page.verbatim(2, &format!("curl {long}"));
+        let shown = page.finish().to_string();
+        assert!(shown.lines().all(|line| line.len() < 2_050), "{shown}");
+        assert!(shown.contains("(6005 characters, which -v and the other formats show)"), "{shown}");
     }
 }

@@ -1,0 +1,58 @@
+//! The order in which to fix what is broken.
+
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
+use super::{Report, RequirementReport};
+
+/// Requirements that hide others while they are broken: no later answer of the operation can be judged.
+const HIDING: [&str; 10] = [
+    "service.complete-answer",
+    "service.json",
+    "versioning.path",
+    "auth.valid-key",
+    "list.success",
+    "list.array",
+    "create.success",
+    "get.success",
+    "orders.exists",
+    "pet.members",
+];
+
+impl Report {
+    /// The requirements that are broken, and not as known, in the order in which to fix them: violations before warnings, and of each
+    /// those that hide others first, then those that have a cause or an exchange in common with most others.
+    #[must_use]
+    pub fn to_fix(&self) -> Vec<&RequirementReport> {
+        let broken: Vec<&RequirementReport> =
+            self.requirements.iter().filter(|r| r.violation || r.is_warning()).collect();
+        let shared = |requirement: &RequirementReport| {
+            let own = exchanges(requirement);
+            let alike = broken.iter().filter(|other| !own.is_disjoint(&exchanges(other))).count();
+            self.cause_of(&requirement.id).map_or(alike, |cause| cause.requirements.len().max(alike))
+        };
+        let place = |id: &str| HIDING.iter().position(|hiding| *hiding == id).unwrap_or(HIDING.len());
+        let mut ordered = broken.clone();
+        ordered.sort_by_cached_key(|r| (!r.violation, place(&r.id), Reverse(shared(r))));
+        ordered
+    }
+}
+
+/// The exchanges that show a requirement to be broken, as far as the report has them.
+fn exchanges(requirement: &RequirementReport) -> BTreeSet<usize> {
+    requirement.evidence.iter().flat_map(|evidence| &evidence.exchanges).map(|exchange| exchange.number).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use animal_store_rules::catalogue::catalogue;
+
+    use super::*;
+
+    #[test]
+    fn what_hides_others_is_in_the_catalogue() {
+        for id in HIDING {
+            assert!(catalogue().get(id).is_some(), "{id}");
+        }
+    }
+}
