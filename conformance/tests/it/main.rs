@@ -51,6 +51,7 @@ mod sockets;
 mod support;
 mod tls;
 mod urls;
+mod vectors;
 
 use animal_store_conformance::Options;
 use animal_store_conformance::report::Report;
