@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 
 use super::answerers::Answerers;
+use super::confidence::{self, Confidence};
 use super::findings::at_most;
 use super::fleet;
 use super::identity::{CatalogueVersion, Implementation};
@@ -73,6 +74,7 @@ fn assemble_with(
         verdict: overall(verdicts, options.strict, trace.context.unfinished.is_empty()),
         specification: catalogue().specification.clone(),
         catalogue: CatalogueVersion { version: catalogue().version.clone(), digest: catalogue().digest().to_owned() },
+        confidence: Confidence::measured(),
         selection: selection(verdicts, options),
         target: Target {
             base_url: presentation.own(&trace.context.base_url),
@@ -232,6 +234,7 @@ fn requirement(
         statements: catalogue().statements_behind(&verdict.requirement.id).map(|s| s.gist.clone()).collect(),
         from: verdict.requirement.from.clone(),
         breaks: verdict.requirement.breaks.clone(),
+        faults_caught: confidence::faults_caught(&verdict.requirement.id),
         selected: verdict.selected,
         violation: verdict.is_violation(strict),
         status: verdict.status,

@@ -9,7 +9,7 @@ use animal_store_rules::verdict::Status;
 const CLIENTS: &str = "client.";
 
 /// The title of what held although a part of it could not be seen.
-pub(super) const PARTLY_SEEN: &str = "Held, as far as this run could see";
+pub(super) const PARTLY_SEEN: &str = "Held, with limited evidence";
 
 impl Report {
     /// A requirement, if the catalogue of the report has it.

@@ -24,10 +24,8 @@ pub fn render(report: &Report) -> String {
     annotate(&mut out, report, "warning", &selected(|r| r.is_warning() || r.is_gap()));
     annotate(&mut out, report, "notice", &selected(|requirement| requirement.status == Status::KnownFailing));
     let causes: String = report.causes.iter().map(|cause| format!("\nlikely cause: {}", cause.sentence)).collect();
-    let partly: String = report
-        .partly_seen()
-        .map(|(id, unseen)| format!("\n{id} held, as far as this run could see: {unseen}"))
-        .collect();
+    let partly: String =
+        report.partly_seen().map(|(id, unseen)| format!("\n{id} held, with limited evidence: {unseen}")).collect();
     let facts: String = report.identity().iter().map(|(name, value)| format!("\n{name}: {value}")).collect();
     let verdict = format!("{}{causes}{partly}\n{}, seed {}{facts}", headline(report), cost(report), report.seed);
     out.push_str(&command("notice", &report.subject(), &verdict));

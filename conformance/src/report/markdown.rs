@@ -50,13 +50,13 @@ fn write(out: &mut String, report: &Report) -> std::fmt::Result {
     }
     report.notes.iter().try_for_each(|note| writeln!(out, "\n> Note: {}", text(note)))?;
 
+    partly_seen(out, report)?;
     causes(out, report)?;
     let is_known = |r: &RequirementReport| r.selected && r.status == Status::KnownFailing;
     details(out, report, "Violations", |requirement| requirement.violation)?;
     details(out, report, "Warnings", RequirementReport::is_warning)?;
     details(out, report, "Known to fail", is_known)?;
     gaps(out, report)?;
-    partly_seen(out, report)?;
     replicas(out, report)?;
     sections(out, report)?;
     choices(out, report)?;
@@ -66,6 +66,9 @@ fn write(out: &mut String, report: &Report) -> std::fmt::Result {
 fn identity(out: &mut String, report: &Report) -> std::fmt::Result {
     writeln!(out, "\n### What was judged, and by what\n\n| | |\n|---|---|")?;
     report.identity().iter().try_for_each(|(name, value)| writeln!(out, "| {name} | {} |", code(value)))?;
+    if let Some(shown) = report.confidence.shown() {
+        writeln!(out, "\nIn the tests of the project, this judge {shown}.")?;
+    }
     match super::specification_page() {
         Some(address) => writeln!(out, "\n[The API in the words of this project]({address})"),
         None => {
@@ -117,7 +120,8 @@ fn block(report: &Report, requirement: &RequirementReport) -> Result<String, std
     let title = text(&requirement.title);
     writeln!(out, "\n<details><summary><code>{}</code> {title}</summary>\n", requirement.id)?;
     let level = requirement.level.as_str();
-    writeln!(out, "{}, {level}. {}", text(&requirement.section), text(&requirement.text))?;
+    let confidence = requirement.confidence().map_or_else(String::new, |confidence| format!(", {confidence}"));
+    writeln!(out, "{}, {level}{confidence}. {}", text(&requirement.section), text(&requirement.text))?;
     if let Some(reason) = &requirement.reason {
         writeln!(out, "\n{}", code(reason))?;
     }

@@ -41,6 +41,7 @@ pub mod text;
 
 mod answerers;
 mod assemble;
+mod confidence;
 mod counts;
 mod curl;
 mod findings;
@@ -61,6 +62,7 @@ pub(crate) mod shell;
 
 pub use answerers::{Answerers, Intermediary};
 pub(crate) use assemble::{Recording, Remarks, assemble, assemble_recorded};
+pub use confidence::Confidence;
 pub use identity::{CatalogueVersion, Digest, Implementation, UnusableDigest};
 #[cfg(feature = "cli")]
 pub(crate) use identity::{SPECIFICATION_FILE, specification_page};

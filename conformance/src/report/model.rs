@@ -7,6 +7,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::answerers::Answerers;
+use super::confidence::Confidence;
 use super::identity::{CatalogueVersion, Implementation};
 use super::key_alias::KeyAlias;
 use super::recorded_exchange::RecordedExchange;
@@ -35,6 +36,9 @@ pub struct Report {
     /// The catalogue of requirements.
     #[serde(default)]
     pub catalogue: CatalogueVersion,
+    /// The servers on which the judge was tested. All counts are 0 in reports that were written before there were any.
+    #[serde(default)]
+    pub confidence: Confidence,
     /// The verdict on the run.
     #[cfg_attr(test, schemars(with = "crate::schema::Verdict"))]
     pub verdict: Verdict,
@@ -256,6 +260,9 @@ pub struct RequirementReport {
     pub selected: bool,
     /// Whether it makes the candidate violate.
     pub violation: bool,
+    /// How many of the faults that the judge was tested with it catches, unless it is open or binds clients.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub faults_caught: Option<usize>,
     /// Its status.
     #[cfg_attr(test, schemars(with = "crate::schema::Status"))]
     pub status: Status,

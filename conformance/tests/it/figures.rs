@@ -2,12 +2,16 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::path::Path;
 
 use animal_store_lab::choices::{Maker, choices};
 use animal_store_lab::faults::faults;
 use animal_store_rules::catalogue::{Level, Party, catalogue};
 
-use crate::support::check_table;
+use serde_json::json;
+
+use crate::support::{check_table, read};
+use crate::variants::SEEDS;
 
 /// For every requirement, how many saboteurs of the matrix it catches.
 fn caught(matrix: &str) -> BTreeMap<String, usize> {
@@ -38,7 +42,23 @@ fn figures(matrix: &str) -> String {
     text
 }
 
-/// Compares the figures of the judge's README with those of the matrix.
+/// What reports say of the judge: with how many faults and lawful servers it was tested, and how many faults each requirement catches.
+fn confidence(matrix: &str) -> String {
+    let alone = choices().iter().filter(|choice| choice.maker != Maker::Reference).count() as u64;
+    let figures = json!({"faults": faults().len(), "lawful_servers": alone + SEEDS, "caught": caught(matrix)});
+    serde_json::to_string_pretty(&figures).expect("JSON") + "\n"
+}
+
+/// Compares a file of the repository with a text. It is written where reviewed texts are updated, with `INSTA_UPDATE=always`.
+fn check_file(path: &str, text: &str) {
+    if std::env::var("INSTA_UPDATE").is_ok_and(|update| update == "always") {
+        std::fs::write(Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path), text).expect("a writable file");
+    }
+    assert!(read(path) == text, "{path} is stale: run the test again with INSTA_UPDATE=always");
+}
+
+/// Compares the figures of the judge's README and of reports with those of the matrix.
 pub(crate) fn check(matrix: &str) {
     check_table("conformance/README.md", &figures(matrix));
+    check_file("fixtures/confidence.json", &confidence(matrix));
 }

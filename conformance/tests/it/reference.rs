@@ -3,6 +3,7 @@
 use animal_store_conformance::http::clock::Clock;
 use animal_store_conformance::probes::plan;
 use animal_store_conformance::report::Report;
+use animal_store_conformance::report::text::{self, Detail};
 use animal_store_conformance::{Judge, Options};
 use animal_store_lab::Variation;
 use animal_store_reference::{Embedded, EmbeddedOptions, Plan};
@@ -158,4 +159,23 @@ async fn two_runs_with_one_seed_send_the_same_requests_in_the_same_order() {
     let differs = first.iter().zip(&again).find(|(first, again)| first != again);
     assert!(differs.is_none() && first.len() == again.len(), "{differs:?}");
     assert!(first != other, "another seed sends the same");
+}
+
+#[tokio::test]
+async fn what_a_plan_cannot_show_is_on_the_first_screen_with_what_shows_it() {
+    for (plan, expected) in [
+        (Plan::Free, &["list.limit-maximum", "quota.enforced", "versioning.lifetime"][..]),
+        (Plan::Pro, &["quota.enforced", "versioning.lifetime"]),
+    ] {
+        let report = verdict_on(plan, plan.name(), Profile::Full, "2026-06-01T12:00:45Z").await;
+        let unseen: Vec<(&str, &str)> =
+            report.requirements.iter().filter_map(|r| Some((r.id.as_str(), r.unseen()?))).collect();
+        assert_eq!(unseen.iter().map(|(id, _)| *id).collect::<Vec<_>>(), expected, "{unseen:?}");
+        let text = text::render(&report, Detail::Normal, 100).to_string();
+        let first_screen: String = text.lines().take(24).collect::<Vec<_>>().join("\n");
+        for (id, unseen) in unseen {
+            assert!(unseen.contains(" shows "), "{id}: {unseen}");
+            assert!(first_screen.contains(id), "{id} is not in {first_screen}");
+        }
+    }
 }

@@ -17,7 +17,7 @@ use crate::trials::{Outcome, Table, block_on, plain};
 use crate::{broken, options};
 
 /// So many seeds are judged, each with the choices that it makes together.
-const SEEDS: u64 = 50;
+pub(crate) const SEEDS: u64 = 50;
 
 /// Those of them whose key others use, too, and which ban it again and again, for longer than the judge waits: a run may end with that
 /// reason, or no 429 can be compared with what remained before it.

@@ -4,6 +4,7 @@ pub mod attribution;
 pub mod causes;
 pub mod findings;
 pub mod known_failing;
+mod unseen;
 
 use std::collections::BTreeSet;
 
@@ -166,7 +167,7 @@ fn verdicts(facts: &Facts<'_>, scope: &Scope, memory: &mut Memory) -> Vec<Requir
                     Status::NotExercised => {
                         judgement.unseen.filter(|_| requirement.party == Party::Client).or(judgement.withheld)
                     }
-                    Status::Pass => judgement.unseen,
+                    Status::Pass => judgement.unseen.or_else(|| unseen::unseen(&requirement.id, facts)),
                     _ => None,
                 };
             }

@@ -134,8 +134,9 @@ pub(super) fn requirements(page: &mut Page, report: &Report) {
             _ => requirement.title.clone(),
         };
         let level = if requirement.level == Level::Inferred { " (inferred)" } else { "" };
+        let confidence = requirement.confidence().map_or_else(String::new, |confidence| format!(" · {confidence}"));
         let head = format!("{mark} {:widest$}", requirement.id);
-        page.entry(2, (&head, style), (&format!("{note}{level}"), DIM));
+        page.entry(2, (&head, style), (&format!("{note}{level}{confidence}"), DIM));
     }
 }
 

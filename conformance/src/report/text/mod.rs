@@ -40,6 +40,9 @@ pub fn render_with_files(report: &Report, detail: Detail, columns: usize, files:
     let longest = if detail == Detail::Verbose { usize::MAX } else { LONGEST_LINE };
     let mut page = Page::new(columns, longest);
     head(&mut page, report);
+    if detail != Detail::Quiet {
+        lists::partly_seen(&mut page, report);
+    }
     lists::causes(&mut page, report);
     let mut left = failures::FIRST;
     for (title, style, violation) in [("Violations", RED, true), ("Warnings", YELLOW, false)] {
@@ -53,9 +56,6 @@ pub fn render_with_files(report: &Report, detail: Detail, columns: usize, files:
         lists::not_exercised(&mut page, report);
     }
     if detail != Detail::Quiet {
-        if !is_brief {
-            lists::partly_seen(&mut page, report);
-        }
         lists::known_failing(&mut page, report, detail);
         lists::replicas(&mut page, report);
         if !is_brief {
@@ -174,6 +174,9 @@ fn foot(page: &mut Page, report: &Report, detail: Detail, files: &[String]) {
             tool.name, tool.version, catalogue.version, report.specification
         ),
     );
+    if let Some(shown) = report.confidence.shown().filter(|_| detail == Detail::Verbose) {
+        page.text(0, DIM, &format!("in the tests of the project, this judge {shown}"));
+    }
     let verdict = verdict(report);
     page.blank();
     page.entry(0, (&verdict, verdict_style(report.verdict)), (&figures, PLAIN));

@@ -89,7 +89,9 @@ fn limit_maximum(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) 
     let known = history.ids().count();
     if known <= MAX_LIMIT {
         let seen = if known == 1 { "1 animal was seen".to_owned() } else { format!("{known} animals were seen") };
-        judgement.unseen = Some(format!("only {seen}, so it is unknown whether lists of more than 100 are cut"));
+        judgement.unseen = Some(format!(
+            "only {seen}, so it is unknown whether lists of more than 100 are cut; a larger plan, or a catalogue of more than 100, shows it"
+        ));
     }
 }
 
