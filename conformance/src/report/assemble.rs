@@ -65,8 +65,12 @@ fn assemble_with(
     let duration = first.zip(last).map_or(0, |(first, last)| last.duration_since(first).as_millis());
     let exchanges: Vec<RecordedExchange> =
         trace.exchanges.iter().map(|exchange| presentation.exchange(exchange)).collect();
-    let requirements: Vec<RequirementReport> =
+    let mut requirements: Vec<RequirementReport> =
         verdicts.iter().map(|verdict| requirement(trace, &exchanges, presentation, verdict, options.strict)).collect();
+    for requirement in requirements.iter_mut().filter(|requirement| depends_on_connection(requirement, &remarks.causes))
+    {
+        send_on_kept_connection(requirement, trace, presentation);
+    }
     let created = trace.exchanges.iter().filter(|e| e.request.method == "POST" && e.status() == Some(201)).count();
     Report {
         schema_version: SCHEMA_VERSION,
@@ -244,6 +248,21 @@ fn requirement(
         observed: verdict.observed.as_deref().map(hide),
         duration_ms: duration,
         evidence,
+    }
+}
+
+/// Whether a failure may be due to an earlier request on the same connection: to its key, or to its body.
+fn depends_on_connection(requirement: &RequirementReport, causes: &[Cause]) -> bool {
+    let is_explained = |cause: &Cause| cause.requirements.contains(&requirement.id.as_str());
+    requirement.id.starts_with("auth.") || causes.iter().any(|cause| cause.id == "unread-body" && is_explained(cause))
+}
+
+/// Replaces the commands of evidence by those that repeat the earlier request as well, where the connection was kept.
+fn send_on_kept_connection(requirement: &mut RequirementReport, trace: &Trace, presentation: &Presentation<'_>) {
+    for shown in requirement.evidence.iter_mut().filter_map(|evidence| evidence.exchanges.first_mut()) {
+        let place = trace.exchanges.binary_search_by_key(&shown.number, |exchange| exchange.number);
+        let curl = place.ok().and_then(|place| presentation.curl_on_kept_connection(&trace.exchanges, place));
+        shown.curl = curl.unwrap_or_else(|| std::mem::take(&mut shown.curl));
     }
 }
 

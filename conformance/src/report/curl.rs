@@ -17,14 +17,50 @@ pub(super) fn line(
     prose: &Redactor,
     request: &Request,
 ) -> String {
+    on_one_connection(base_url, options, redactor, prose, &[request])
+}
+
+/// One `curl` command for several requests, which curl sends on one connection. Only the last may need a pipe for its body.
+pub(super) fn on_one_connection(
+    base_url: &str,
+    options: &[String],
+    redactor: &Redactor,
+    prose: &Redactor,
+    requests: &[&Request],
+) -> String {
+    let mut piped = None;
+    let mut transfers = Vec::new();
+    for request in requests {
+        let (words, printf) = transfer(base_url, options, redactor, prose, request);
+        transfers.push(words.join(" "));
+        piped = printf;
+    }
+    let command = format!("curl {}", transfers.join(" --next "));
+    piped.map_or_else(|| command.clone(), |printf| format!("{printf} | {command}"))
+}
+
+/// Whether the body of a request can be an argument of the command.
+pub(super) fn fits_argument(request: &Request) -> bool {
+    request.body.as_ref().is_none_or(|body| {
+        std::str::from_utf8(&body.bytes).is_ok_and(|text| shell::is_plain(text) && text.len() <= LONGEST_ARGUMENT)
+    })
+}
+
+/// The arguments of `curl` for one request, and the command that pipes its body, if one must.
+fn transfer(
+    base_url: &str,
+    options: &[String],
+    redactor: &Redactor,
+    prose: &Redactor,
+    request: &Request,
+) -> (Vec<String>, Option<String>) {
     let word = |text: &str| shell::word(text, prose);
-    let mut words: Vec<String> = vec!["curl".to_owned()];
     // With -X HEAD, curl would wait for a body.
-    words.extend(match request.method.as_str() {
+    let mut words = match request.method.as_str() {
         "HEAD" => vec!["-I".to_owned()],
         "GET" if request.body.is_none() => vec!["-i".to_owned()],
         method => vec!["-i".to_owned(), "-X".to_owned(), word(method)],
-    });
+    };
     words.extend(options.iter().map(|option| word(option)));
     let mut header = |name: &str, value: &str| {
         // curl omits a field without a value, unless it ends in a semicolon.
@@ -44,9 +80,7 @@ pub(super) fn line(
     if let Some(body) = &request.body {
         header("Content-Type", &body.content_type);
         match std::str::from_utf8(&body.bytes) {
-            Ok(text) if shell::is_plain(text) && text.len() <= LONGEST_ARGUMENT => {
-                words.extend(["--data-raw".to_owned(), word(text)]);
-            }
+            Ok(text) if fits_argument(request) => words.extend(["--data-raw".to_owned(), word(text)]),
             _ => {
                 piped = Some(shell::printf(&body.bytes, prose));
                 words.extend(["--data-binary".to_owned(), "@-".to_owned()]);
@@ -60,10 +94,7 @@ pub(super) fn line(
     let url = as_sent(&url);
     let (own, query) = url.split_at(url.find('?').unwrap_or(url.len()));
     words.push(shell::word_in_parts(&[(own, prose), (query, redactor)]));
-    match piped {
-        Some(printf) => format!("{printf} | {}", words.join(" ")),
-        None => words.join(" "),
-    }
+    (words, piped)
 }
 
 #[cfg(test)]
@@ -110,6 +141,18 @@ mod tests {
             r#"printf '"\377'\''"' | curl -i -X POST -H 'Content-Type: application/json' --data-binary @- http://h/v1/pets"#
         );
         assert!(line(&Request::new("POST", "/pets").json("a".repeat(LONGEST_ARGUMENT + 1))).starts_with("printf 'aaa"));
+    }
+
+    #[test]
+    fn several_requests_are_one_command_that_repeats_the_options_for_each() {
+        let redactor = Redactor::default();
+        let (post, get) = (Request::new("POST", "/pets").json("POST"), Request::new("GET", "/pets/7"));
+        let options = ["--unix-socket".to_owned(), "/s".to_owned()];
+        assert_eq!(
+            on_one_connection("http://h/v1", &options, &redactor, &redactor.for_prose(), &[&post, &get]),
+            "curl -i -X POST --unix-socket /s -H 'Content-Type: application/json' --data-raw POST http://h/v1/pets --next -i \
+             --unix-socket /s http://h/v1/pets/7"
+        );
     }
 
     #[test]

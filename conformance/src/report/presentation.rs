@@ -159,6 +159,20 @@ impl<'t> Presentation<'t> {
         curl::line(self.context.address_of(request), &self.curl_options, &self.redactor, &self.prose, request)
     }
 
+    /// One `curl` command that repeats a request after the one before it on the connection that was kept; none if there is none, or if
+    /// that one's body can be no argument.
+    pub(super) fn curl_on_kept_connection(&self, exchanges: &[Exchange], place: usize) -> Option<String> {
+        let request = &exchanges[place].request;
+        let is_before = |other: &&Request| other.connection == Connection::Kept && other.replica == request.replica;
+        let before = exchanges[..place].iter().map(|exchange| &exchange.request).rev().find(is_before)?;
+        let is_possible = request.connection == Connection::Kept && curl::fits_argument(before);
+        is_possible.then(|| {
+            let address = self.context.address_of(request);
+            let requests = [before, request];
+            curl::on_one_connection(address, &self.curl_options, &self.redactor, &self.prose, &requests)
+        })
+    }
+
     /// Path and query. A key of a few letters would be found in any path, and is hidden only where one was sent.
     fn target(&self, request: &Request) -> String {
         let path = self.own(&request.path);

@@ -2,13 +2,16 @@
 
 use std::sync::{Arc, Mutex};
 
-use animal_store_conformance::Options;
 use animal_store_conformance::http::client::Client;
-use animal_store_conformance::report::curl_lines;
+use animal_store_conformance::report::{Report, curl_lines};
 use animal_store_conformance::run::judge::context;
+use animal_store_conformance::{Judge, Options};
+use animal_store_lab::faults::faults;
+use animal_store_reference::Plan;
 use animal_store_rules::catalogue::scope::Profile;
 use animal_store_rules::trace::Trace;
 use animal_store_rules::trace::exchange::{Exchange, Request};
+use animal_store_rules::trace::keys::ApiKey;
 use animal_store_rules::trace::knowledge::Knowledge;
 use axum::Router;
 use axum::body::Bytes;
@@ -19,6 +22,7 @@ use tokio::net::TcpListener;
 use tokio::process::Command;
 
 use crate::candidate::KEY;
+use crate::host::Host;
 use crate::options;
 
 /// A request as it arrived: method, target, header fields, body.
@@ -157,4 +161,43 @@ fn difference(sent: &Arrived, got: &Arrived) -> String {
         format!("{method} {target}\n{}\n{}", fields.join("\n"), body[..body.len().min(500)].escape_ascii())
     };
     format!("the judge sent\n{}\nand curl sent\n{}", shown(sent), shown(got))
+}
+
+/// The report on a server with a fault, and the server.
+async fn report_on(fault: &str) -> (Report, Host) {
+    let fault = faults().into_iter().find(|known| known.name == fault).expect("a fault");
+    let host = Host::start(Plan::Pro, fault.variation).await;
+    let mut options = options(&host.base_url, Profile::Functional);
+    options.api_key = ApiKey::new(&host.key).expect("a usable key");
+    options.cases = Some(0);
+    (Judge::new(options).clock(host.clock.clone()).run().await.expect("a verdict"), host)
+}
+
+#[tokio::test]
+async fn a_finding_that_needs_its_connection_is_repeated_by_one_command() {
+    for (fault, id, status) in [
+        ("auth.missing-key.connection-remembers-key", "auth.missing-key", "HTTP/1.1 200"),
+        ("get.not-found.unread-body", "get.not-found", "HTTP/1.1 400"),
+    ] {
+        let (report, host) = report_on(fault).await;
+        let requirement = report.requirement(id).expect("in the catalogue");
+        let command = &requirement.evidence.first().expect("evidence").exchanges[0].curl;
+        assert!(command.contains(" --next "), "{fault}: {command}");
+        for shell in shells().await {
+            let sent = Command::new(shell).args(["-c", command]).env("CONFORM_API_KEY", &host.key).output().await;
+            let shown = String::from_utf8(sent.expect("a shell").stdout).expect("text");
+            let last = shown.rfind("HTTP/1.1 ").map(|at| &shown[at..]);
+            assert!(last.is_some_and(|last| last.starts_with(status)), "{fault}: {command}\n{shown}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_body_that_is_left_on_the_connection_is_the_cause_that_is_named() {
+    for (fault, id) in [("get.not-found.unread-body", "get.not-found"), ("get.success.unread-long-body", "get.success")]
+    {
+        let (report, _host) = report_on(fault).await;
+        let cause = report.cause_of(id).unwrap_or_else(|| panic!("{fault} has no cause"));
+        assert_eq!(cause.id, "unread-body", "{fault}");
+    }
 }

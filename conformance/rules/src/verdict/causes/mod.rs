@@ -6,6 +6,7 @@
 mod answers;
 mod cache;
 mod catalogues;
+mod connections;
 mod counters;
 mod restored;
 mod units;
@@ -51,6 +52,7 @@ pub fn causes(facts: &Facts<'_>, verdicts: &[RequirementVerdict]) -> Vec<Cause> 
         answers::dropped_over_the_limit,
         catalogues::broken_by_a_creation,
         catalogues::rounded_ids,
+        connections::unread_body,
         answers::without_headers,
         // Several counters repeat figures as a cache does, and a cache makes no series that fall; so they come first of equals.
         counters::of_replicas,
