@@ -232,3 +232,11 @@ impl<'c> Animal<'c> {
         self.0.get(member).map_or_else(|| "none".to_owned(), Json::to_string)
     }
 }
+
+/// The status of a response and the operation it answers, for sentences.
+pub(crate) fn answered(entry: &Entry<'_>) -> String {
+    match entry.status() {
+        Some(status) => format!("{status} on {}", entry.operation.name()),
+        None => format!("no answer on {}", entry.operation.name()),
+    }
+}

@@ -19,6 +19,7 @@ mod entry;
 mod sightings;
 
 use entry::Body;
+pub(crate) use entry::answered;
 pub use entry::{Animal, Entry};
 
 /// A creation that was answered with 201 and an id.

@@ -1,7 +1,7 @@
 //! Evidence: each contradiction in words, generated from the exchanges and the numbers that it carries.
 
 use super::{Finding, Kind};
-use crate::rules::answered;
+use crate::history::answered;
 use crate::trace::rate_limit::Window;
 
 impl Finding<'_> {

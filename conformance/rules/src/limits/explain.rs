@@ -151,6 +151,8 @@ pub(super) struct Evaluator<'s, 't, 'h> {
     full_until: Option<(Micros, usize)>,
     /// Of what slides: by how much the last report exceeds the requests of the run.
     excess: i64,
+    /// Of a counter that slides: the first of the successes in a row that report that nothing remains, and how many there are.
+    last_ones: Option<(usize, i64)>,
     arrivals: Arrivals,
 }
 
@@ -206,6 +208,7 @@ fn evaluate(
         last_rest: None,
         full_until: None,
         excess: 0,
+        last_ones: None,
         prior_until: timeline
             .events
             .first()
@@ -590,6 +593,27 @@ impl Evaluator<'_, '_, '_> {
         (is_before && is_success && self.is_capped(at) && !is_given_back()).then(|| self.before(at))
     }
 
+    /// Whether more successes in a row report that nothing remains than can have been restored to a counter that slides: its last minute
+    /// loses weight evenly. Returns the first of them.
+    fn outruns_decay(&mut self, at: usize) -> Option<usize> {
+        let event = &self.events[at];
+        if !matches!(self.hypothesis().cut, Cut::Weighted | Cut::WeightedNext) || self.shares.reports_day(event) {
+            return None;
+        }
+        let report = event.report?;
+        let is_last_one = event.outcome == Outcome::Succeeded && self.is_capped(at);
+        let Some((first, count)) = self.last_ones.filter(|_| is_last_one) else {
+            self.last_ones = is_last_one.then_some((at, 1));
+            return None;
+        };
+        if !self.events[first].precedes(event) {
+            return None;
+        }
+        self.last_ones = Some((first, count + 1));
+        let elapsed = event.received - self.events[first].sent;
+        (count > report.limit.saturating_mul(elapsed) / MINUTE + 1).then_some(first)
+    }
+
     /// Whether there was room for a request that was admitted. A full window answers 429, and nothing else.
     fn admission(&mut self, at: usize) {
         let event = &self.events[at];
@@ -611,6 +635,11 @@ impl Evaluator<'_, '_, '_> {
         if let Some(with) = self.shows_no_room(at) {
             let limit = event.report.map_or(0, |report| report.limit);
             self.contradict(kind, at, with, limit + 1, limit);
+            return;
+        }
+        if let Some(first) = self.outruns_decay(at) {
+            let limit = event.report.map_or(0, |report| report.limit);
+            self.contradict(kind, at, Some(first), limit + 1, limit);
             return;
         }
         let figures = self.hypothesis().figures;

@@ -15,6 +15,7 @@ use std::collections::BTreeSet;
 
 use crate::catalogue::Party;
 use crate::facts::Facts;
+pub(crate) use crate::history::answered;
 use crate::history::{Entry, History};
 use crate::limiter::KeyLimits;
 use crate::limits::Finding;
@@ -281,14 +282,6 @@ impl Judgement {
         } else {
             self.fail(&[entry], expected, found());
         }
-    }
-}
-
-/// The status of a response and the operation it answers, for sentences.
-pub(crate) fn answered(entry: &Entry<'_>) -> String {
-    match entry.status() {
-        Some(status) => format!("{status} on {}", entry.operation.name()),
-        None => format!("no answer on {}", entry.operation.name()),
     }
 }
 
