@@ -9,7 +9,7 @@ use crate::request::Credential;
 use crate::tolerance::Tolerance;
 use crate::trace::rate_limit::{RateHeaders, Window};
 
-impl<'h> KeyLimits<'h> {
+impl KeyLimits<'_> {
     /// Whether a request may be counted against the key in a window: one with the key, one whose credential is ambiguous, and one
     /// without a key where the same window is reported to it, or nothing while others get the same, since callers may be
     /// distinguished by their address.

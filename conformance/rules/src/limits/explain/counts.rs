@@ -1,0 +1,202 @@
+//! Counts: whether what a response reports of a count agrees with the requests of the run.
+
+use super::super::hypothesis::Cut;
+use super::super::share::Rest;
+use super::super::timeline::{Event, Outcome, SECOND};
+use super::{Evaluator, FAR, FEW, Kind, MUCH};
+use crate::tolerance::Tolerance;
+
+impl Evaluator<'_, '_, '_> {
+    /// Whether an event's report is that of a fixed window.
+    pub(super) fn is_fixed(&self, event: &Event<'_>) -> bool {
+        self.hypothesis().cut.is_fixed() || self.shares.reports_day(event)
+    }
+
+    pub(super) fn reports(&mut self, at: usize) {
+        let event = &self.events[at];
+        let Some(report) = event.report else { return };
+        let figures = self.hypothesis().figures;
+        if ![figures.minute, figures.day].contains(&Some(report.limit)) {
+            self.contradict(Kind::Figure, at, None, report.limit, 0);
+            return;
+        }
+        // A status that says nothing of counting may come from anywhere, and a refusal may say that nothing remains whatever there was.
+        let is_refused = event.outcome == Outcome::Refused;
+        if event.outcome == Outcome::Unknown {
+            return;
+        }
+        if !self.is_fixed(event) {
+            self.in_sliding_minute(at, report.used, is_refused);
+        } else if let Some(epoch) = self.shares.reported[at] {
+            self.in_fixed_window(at, epoch, report.used, is_refused);
+        } else {
+            self.without_window(at, report.used);
+        }
+        if !is_refused {
+            self.reset(at);
+        }
+    }
+
+    /// The last event that was complete before this one was sent.
+    pub(super) fn before(&self, at: usize) -> Option<usize> {
+        (0..at).rev().find(|other| self.events[*other].precedes(&self.events[at]))
+    }
+
+    /// Less is reported used than there must be: Remaining has risen, or a request was not counted.
+    fn too_little(&mut self, at: usize, with: Option<usize>, used: i64, least: i64) {
+        let event = &self.events[at];
+        let is_of_window = |other: &usize| {
+            let (Some(one), Some(report)) = (self.events[*other].report, event.report) else { return false };
+            one.is_same(report)
+                && self.events[*other].precedes(event)
+                && one.used > report.used
+                && !self.events[*other].may_be_ban
+        };
+        let higher = with.filter(is_of_window).or_else(|| (0..at).rev().take(FEW).find(is_of_window));
+        // Where time has passed, requests were restored that the run's own have used again.
+        let restored = with.filter(|other| {
+            let (Some(one), Some(report)) = (self.events[*other].report, event.report) else { return false };
+            one.is_same(report) && event.sent - self.events[*other].received > Tolerance::UNSEEN.seconds() * SECOND
+        });
+        match higher.or(restored) {
+            Some(_) => self.contradict(Kind::Rises, at, higher.or(restored), used, least),
+            None => self.contradict(Kind::NotCounted, at, with.or_else(|| self.before(at)), used, least),
+        }
+    }
+
+    /// The rest of the count does not fall in a fixed window; and if nobody else uses the key, it does not rise.
+    fn in_fixed_window(&mut self, at: usize, epoch: usize, used: i64, is_refused: bool) {
+        let reported = used;
+        let lacks = self.others[epoch].least.value - self.shares.rest(at, epoch, reported).most;
+        let uncounted = lacks.clamp(0, self.others[epoch].uncounted);
+        self.others[epoch].uncounted = uncounted;
+        let used = reported + uncounted;
+        let rest = self.shares.rest(at, epoch, used);
+        let most = if self.is_capped(at) { FAR } else { rest.most };
+        let says_least = !is_refused;
+        self.rests[at] = Some(Rest {
+            least: if says_least { rest.least } else { -FAR },
+            most,
+            unsettled: if says_least || used < FAR && !self.is_capped(at) { rest.unsettled } else { FAR },
+            unsettled_of_all: if says_least { rest.unsettled_of_all } else { FAR },
+        });
+        let others = self.others[epoch];
+        if others.least.value > most {
+            let (before, itself) = self.shares.in_epoch(at, epoch);
+            let with = others.least.at;
+            self.too_little(at, with, reported, before.lo + itself.lo + others.least.value - others.uncounted);
+            self.others[epoch].uncounted += others.least.value - most;
+            return;
+        }
+        if is_refused {
+            return;
+        }
+        let window = &self.shares.epochs[epoch];
+        let is_fresh = !window.is_day && self.events.first().is_some_and(|first| first.arrival.1 < window.begin());
+        let (before, itself) = self.shares.in_epoch(at, epoch);
+        let every = self.shares.every_in_epoch(at, epoch);
+        let own = before.hi + itself.hi;
+        if is_fresh
+            && others.last.is_none()
+            && used > own
+            && !self.hypothesis().others
+            && self.goes_on(epoch, used, every, own)
+        {
+            let before = self.shares.minute_before(epoch).and_then(|epoch| self.others[epoch].last);
+            self.others[epoch].goes_on = true;
+            self.contradict(Kind::NotRestored, at, before.map(|(at, _)| at), used, own);
+            return;
+        }
+        if others.goes_on {
+            return;
+        }
+        let base = if is_fresh { 0 } else { FAR };
+        if used > own + others.unsettled.value.min(base) {
+            // Of two reports, one has its own request or lacks that of the other.
+            let since = every - self.events[at].cost;
+            let by_others = used > (every + base).min(since + others.unsettled_of_all);
+            self.shows_others(at, by_others);
+            let excess = used - own - others.unsettled.value.min(base);
+            let more = excess - std::mem::replace(&mut self.others[epoch].excess, excess);
+            self.exceeds(at, others.unsettled.at, used, more);
+        }
+    }
+
+    /// A response that reports no window that runs: none that certainly counts a request may.
+    fn without_window(&mut self, at: usize, used: i64) {
+        let is_counted = if self.shares.knows_minutes() {
+            let mut minutes = self.shares.minutes_of(at);
+            match (minutes.next(), minutes.next()) {
+                (Some(only), None) if only.is_certain => self.shares.in_epoch(at, only.epoch).0.lo,
+                _ => 0,
+            }
+        } else {
+            self.shares.in_last_minute(at).0.lo
+        };
+        if used < is_counted {
+            self.too_little(at, None, used, is_counted);
+        }
+    }
+
+    pub(super) fn is_capped(&self, at: usize) -> bool {
+        self.events[at].report.is_some_and(|report| report.used >= report.limit)
+    }
+
+    /// Whether the count at the beginning of a minute is that of the end of the one before, with any of the requests since.
+    fn goes_on(&self, epoch: usize, used: i64, every: i64, own: i64) -> bool {
+        let before = self.shares.minute_before(epoch).filter(|before| {
+            let apart = self.shares.epochs[epoch].begin() - self.shares.epochs[*before].end;
+            apart < 2 * SECOND || self.hypothesis().cut == Cut::First
+        });
+        let last = before.and_then(|before| self.others[before].last);
+        last.is_some_and(|(_, last)| last >= MUCH && (used - every.max(own)..=used).contains(&last))
+    }
+
+    /// What a count of the last minute has beyond the run's own requests was used by others, or before the run: what slides forgets that
+    /// within two minutes.
+    fn in_sliding_minute(&mut self, at: usize, used: i64, is_refused: bool) {
+        let (before, itself, every) = self.shares.sliding(at);
+        let own = before.and(itself);
+        if self.is_oldest_of_the_run(at) {
+            self.prior = 0;
+        }
+        let most = if self.is_capped(at) { FAR } else { used - own.lo };
+        let least = if is_refused { -FAR } else { used - own.hi };
+        self.rests[at] = Some(Rest { least, most, unsettled: FAR, unsettled_of_all: FAR });
+        if most < 0 {
+            self.too_little(at, None, used, own.lo);
+            return;
+        }
+        if let Some(last) = self.last_rest
+            && last.least - most > self.restored_at_most(last, at)
+        {
+            self.too_little(at, Some(last.at), used, own.lo + last.least);
+            return;
+        }
+        let event = &self.events[at];
+        let bound = if event.sent < self.prior_until { self.prior } else { 0 };
+        if is_refused {
+            return;
+        }
+        let excess = (used - own.hi - bound).max(0);
+        let more = excess - std::mem::replace(&mut self.excess, excess);
+        if excess == 0 {
+            return;
+        }
+        // A count that only goes on from the one before has not dropped anything.
+        let tells = |other: &usize| {
+            let other = &self.events[*other];
+            other.precedes(event) && other.is_admitted() && other.report.is_some() && !other.may_be_ban
+        };
+        let last = (0..at).rev().find(tells);
+        let goes_on = last
+            .and_then(|last| self.events[last].report)
+            .is_some_and(|last| last.used >= MUCH && last.used < used && used <= last.used + every);
+        self.shows_others(at, used - every > bound && !goes_on);
+        if goes_on && !self.hypothesis().others {
+            self.contradict(Kind::NotRestored, at, last, used, own.hi);
+            return;
+        }
+        self.exceeds(at, last, used, more);
+    }
+}

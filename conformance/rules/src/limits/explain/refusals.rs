@@ -1,0 +1,207 @@
+//! Refusals: whether there was no room for the requests that were refused.
+
+use super::super::hypothesis::{Cut, Written};
+use super::super::share::Rest;
+use super::super::timeline::{DAY, Event, MINUTE, Micros, Outcome, SECOND};
+use super::{Bound, Evaluator, FAR, Kind};
+use crate::tolerance::Tolerance;
+use jiff::SignedDuration;
+
+impl Evaluator<'_, '_, '_> {
+    /// Whether there was no room for the requests that were refused. What others used before a refusal is at most what they used
+    /// before any later response, and if nobody else uses the key, before any other.
+    pub(super) fn refusals(&mut self) {
+        let mut later: Vec<Option<(i64, usize)>> = vec![None; self.others.len()];
+        let mut refusals: Vec<usize> = Vec::new();
+        let mut sent_later = (0..self.events.len()).rev().peekable();
+        for &at in self.by_received.iter().rev() {
+            let event = &self.events[at];
+            while let Some(other) = sent_later.next_if(|other| self.events[*other].sent >= event.received) {
+                let (Some(Rest { most, .. }), Some(epoch)) = (self.rests[other], self.shares.reported[other]) else {
+                    continue;
+                };
+                if later[epoch].is_none_or(|(before, _)| most < before) {
+                    later[epoch] = Some((most, other));
+                }
+            }
+            if event.outcome != Outcome::Refused || self.is_stopped() {
+                continue;
+            }
+            if let Some((with, used, limit)) = self.interrupted(at, &later) {
+                refusals.push(at);
+                self.contradict(Kind::Interrupted, at, Some(with), used, limit);
+                continue;
+            }
+            if event.may_be_ban || self.may_be_for_longer(at) {
+                continue;
+            }
+            refusals.push(at);
+            if let Some((with, used, limit)) = self.early(at, &later) {
+                self.contradict(Kind::Early, at, with, used, limit);
+            } else {
+                self.reset(at);
+            }
+        }
+        refusals.reverse();
+        self.found.refusals = refusals;
+    }
+
+    /// The later response that shows that a refused request found room in its window, the most that was used, and the limit. What is full
+    /// stays full, so that no ban explains it: one follows refusals for a window without room.
+    fn interrupted(&self, at: usize, later: &[Option<(i64, usize)>]) -> Option<(usize, i64, i64)> {
+        let event = &self.events[at];
+        let limit = self.hypothesis().figures.minute?;
+        if !self.hypothesis().cut.is_fixed() || self.shares.reports_day(event) || self.may_be_for_longer(at) {
+            return None;
+        }
+        let mut best: Option<(usize, i64, i64)> = None;
+        let mut is_any = false;
+        for member in self.shares.minutes_of(at) {
+            is_any = true;
+            let (most, with) = later[member.epoch]?;
+            let used = most.saturating_add(self.shares.before_at_most(at, member.epoch));
+            if used >= limit {
+                return None;
+            }
+            best = best.filter(|(_, before, _)| *before > used).or(Some((with, used, limit)));
+        }
+        best.filter(|_| is_any && (self.hypothesis().written != Written::OnAnswer || self.is_decided_in_its_window(at)))
+    }
+
+    /// Of header fields that are written when the response goes out: whether the request certainly came in the window that is reported.
+    fn is_decided_in_its_window(&self, at: usize) -> bool {
+        let event = &self.events[at];
+        let before = self.shares.minutes_of(at).next().and_then(|member| self.shares.minute_before(member.epoch));
+        before.is_none_or(|before| event.arrival.0 >= self.shares.epochs[before].end + SECOND)
+    }
+
+    /// The response that shows that a refused request found room, the most that was used, and the limit.
+    fn early(&self, at: usize, later: &[Option<(i64, usize)>]) -> Option<(Option<usize>, i64, i64)> {
+        let event = &self.events[at];
+        let hypothesis = self.hypothesis();
+        if self.shares.reports_day(event) {
+            let (limit, epoch) = (hypothesis.figures.day?, self.shares.reported[at]?);
+            let (with, used) = self.most_used(at, epoch, later)?;
+            return (used < limit && !self.may_hide_a_full_minute(at)).then_some((with, used, limit));
+        }
+        let limit = hypothesis.figures.minute?;
+        if !hypothesis.cut.is_fixed() {
+            let used = self.shares.sliding(at).0.hi + self.prior_at(at);
+            return (!hypothesis.others && used < limit).then_some((self.before(at), used, limit));
+        }
+        let mut members: Vec<usize> = self.shares.minutes_of(at).map(|member| member.epoch).collect();
+        if members.is_empty() {
+            // A minute that nothing reports: at most the requests of the last minute count.
+            let used = self.shares.in_last_minute(at).0.hi;
+            let is_unopened = hypothesis.cut == Cut::First && event.report.is_some();
+            return (!hypothesis.others && (used < limit || is_unopened) && self.shares.knows_minutes()).then_some((
+                self.before(at),
+                used,
+                limit,
+            ));
+        }
+        if hypothesis.written == Written::OnAnswer
+            && let Some(epoch) = self.shares.reported[at]
+            && let Some(before) = self.shares.minute_before(epoch)
+            && event.arrival.0 < self.shares.epochs[before].end + SECOND
+        {
+            members.push(before);
+        }
+        let mut best: Option<(Option<usize>, i64, i64)> = None;
+        for epoch in members {
+            let (with, used) = self.most_used(at, epoch, later)?;
+            if used >= limit {
+                return None;
+            }
+            best = best.filter(|(_, before, _)| *before > used).or(Some((with, used, limit)));
+        }
+        best
+    }
+
+    /// How much may have been used before the run, where minutes slide.
+    fn prior_at(&self, at: usize) -> i64 {
+        if self.events[at].sent >= self.prior_until {
+            return 0;
+        }
+        // Nothing that was reported before this request leaves room for more.
+        let reported = self.before(at).is_some_and(|before| self.rests[before].is_some());
+        if reported { self.prior.max(0) } else { FAR }
+    }
+
+    /// The most that was used of a window when a request was refused, and the response that shows it. `None` if nothing bounds what others
+    /// used.
+    fn most_used(&self, at: usize, epoch: usize, later: &[Option<(i64, usize)>]) -> Option<(Option<usize>, i64)> {
+        let own = self.shares.in_epoch(at, epoch).0.hi;
+        let others = self.others_before(at, epoch);
+        // By a response that came later, and by the refusal's own report.
+        let later = later[epoch].map(|(most, with)| (most.saturating_add(self.shares.before_at_most(at, epoch)), with));
+        let mut found: Option<(Option<usize>, i64)> = later.map(|(used, with)| (Some(with), used));
+        let reported =
+            self.events[at].report.filter(|_| self.shares.reported[at] == Some(epoch) && !self.is_capped(at));
+        let mut take = |with: Option<usize>, used: i64| {
+            if found.is_none_or(|(_, most)| used < most) {
+                found = Some((with, used));
+            }
+        };
+        if let Some(report) = reported {
+            // What is given back while the response is under way was there when the request was dealt with.
+            take(self.before(at), report.used + self.shares.refundable(at, epoch));
+        }
+        if !self.hypothesis().others {
+            if others.0.value < FAR {
+                take(others.0.at, others.0.value.saturating_add(own));
+            }
+            let window = &self.shares.epochs[epoch];
+            let is_fresh = !window.is_day && self.events.first().is_some_and(|first| first.arrival.1 < window.begin());
+            if is_fresh && !others.1 {
+                take(others.0.at.or_else(|| self.before(at)), own);
+            }
+        }
+        found
+    }
+
+    /// The least that was reported beyond the requests that were complete by then, by a response that was complete before this request was
+    /// sent; and whether the window goes on from the one before.
+    fn others_before(&self, at: usize, epoch: usize) -> (Bound, bool) {
+        let goes_on = self.others[epoch].goes_on;
+        (
+            self.seen_before[at]
+                .filter(|(of, _)| *of == epoch)
+                .map_or(Bound { value: FAR, at: None }, |(_, bound)| bound),
+            goes_on,
+        )
+    }
+
+    /// Whether a refusal asks for a wait that outlasts any minute, or ends with a day, and nothing was admitted before its end: then a day
+    /// that no header shows may be exhausted, or the key may be banned for what others did with it.
+    fn may_be_for_longer(&self, at: usize) -> bool {
+        let event = &self.events[at];
+        let Some(wait) = event.wait else { return false };
+        let longest = Tolerance::LONGEST_MINUTE.duration() + Tolerance::LONGER_WAIT.duration();
+        let wait_micros = (wait.as_micros() as Micros).clamp(0, 3 * DAY);
+        let ends = event.answer.1 + wait_micros;
+        let to_midnight = (event.arrival.0.div_euclid(DAY) + 1) * DAY - 3 * SECOND;
+        let is_long = wait > longest || ends >= to_midnight && event.answer.0 < to_midnight + DAY;
+        let slack = Tolerance::LONGER_WAIT.seconds() * SECOND;
+        let until = event.received + (wait_micros - slack).max(0);
+        let first = self.events.partition_point(|other| other.sent < event.received);
+        let is_served = self.events[first..].iter().take_while(|other| other.received < until).any(Event::is_admitted);
+        is_long && !is_served && wait > SignedDuration::ZERO
+    }
+
+    /// Whether the minute behind a reported day may be exhausted.
+    fn may_hide_a_full_minute(&self, at: usize) -> bool {
+        let Some(minute) = self.hypothesis().figures.minute else { return true };
+        if self.hypothesis().others {
+            return true;
+        }
+        let own = if self.hypothesis().cut.is_fixed() || matches!(self.hypothesis().cut, Cut::Log | Cut::Drain) {
+            self.shares.in_last_minute(at).0.hi
+        } else {
+            self.shares.in_last_two_minutes(at)
+        };
+        let is_early =
+            self.events.first().is_some_and(|first| self.events[at].sent - first.received < MINUTE + 2 * SECOND);
+        own >= minute || is_early
+    }
+}
