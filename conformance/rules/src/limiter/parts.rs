@@ -1,7 +1,7 @@
 //! The requests that bear on the count of a key, as the engine of [`crate::limits`] takes them: the filters before it, each a file of
 //! this folder, say which reports can be believed, what may belong to a ban, and what a request costs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use super::key::{Answer, KeyLimits};
 use crate::history::Entry;
@@ -15,27 +15,39 @@ impl<'h> KeyLimits<'h> {
         self.explanation.get_or_init(|| Explanation::of(&self.parts(), self.plan_limits()))
     }
 
-    /// Whether a refusal may belong to a ban: if another refusal may be the last thing before it, or if it is not the first of the trace and
-    /// asks for a longer wait than its window lasts.
-    fn may_belong_to_a_ban(&self, limited: &Entry<'_>, refusals: &[&Entry<'_>]) -> bool {
-        let is_first = refusals.iter().all(|other| std::ptr::eq(*other, limited) || limited.precedes(other));
-        let is_alone = || {
-            refusals
-                .iter()
-                .all(|other| std::ptr::eq(*other, limited) || limited.precedes(other) || other.precedes(limited))
-        };
-        let before = || self.answers().iter().rev().find(|answer| answer.entry.precedes(limited));
-        let of_answer = || self.answers().iter().find(|answer| std::ptr::eq(answer.entry, limited));
-        let is_first_of_series = || is_alone() && before().is_some_and(|before| !before.entry.is_limited());
-        !is_first && (!is_first_of_series() || of_answer().is_none_or(|answer| self.waits_for_more(answer)))
+    /// The numbers of the refusals that may belong to a ban: those that another refusal may be the last thing before, and those that are not
+    /// the first of the trace and ask for a longer wait than their window lasts.
+    fn refusals_of_bans(&self, answers: &BTreeMap<usize, &Answer<'_>>) -> HashSet<usize> {
+        let is_own_refusal = |entry: &&Entry<'_>| entry.key() == Some(self.index) && entry.is_limited();
+        let refusals: Vec<&Entry<'_>> = self.history.entries.iter().filter(is_own_refusal).collect();
+        let mut of_bans = HashSet::new();
+        // The refusal so far that was answered last.
+        let mut latest: Option<&Entry<'_>> = None;
+        for (at, &limited) in refusals.iter().enumerate() {
+            let number = limited.exchange.number;
+            let is_alone = latest.is_none_or(|earlier| earlier.precedes(limited))
+                && refusals.get(at + 1).is_none_or(|next| limited.precedes(next));
+            if latest.is_none_or(|earlier| earlier.exchange.received_at < limited.exchange.received_at) {
+                latest = Some(limited);
+            }
+            if is_alone && at == 0 {
+                continue;
+            }
+            let mut earlier = answers.range(..number).rev().map(|(_, answer)| answer.entry);
+            let is_first_of_series =
+                is_alone && earlier.find(|entry| entry.precedes(limited)).is_some_and(|before| !before.is_limited());
+            if !is_first_of_series || answers.get(&number).is_none_or(|answer| self.waits_for_more(answer)) {
+                of_bans.insert(number);
+            }
+        }
+        of_bans
     }
 
     fn parts(&self) -> Vec<(&'h Entry<'h>, Part)> {
         let entries = || self.history.entries.iter();
-        let refusals: Vec<&Entry<'h>> =
-            entries().filter(|entry| entry.key() == Some(self.index) && entry.is_limited()).collect();
         let answers: BTreeMap<usize, &Answer<'h>> =
             self.answers().iter().map(|answer| (answer.entry.exchange.number, answer)).collect();
+        let of_bans = self.refusals_of_bans(&answers);
         let costs: BTreeMap<&str, i64> = self
             .costly_operations()
             .iter()
@@ -52,7 +64,7 @@ impl<'h> KeyLimits<'h> {
                 is_certain: is_own && entry.operation != Operation::Elsewhere,
                 is_report: answer.is_some(),
                 is_copy: answer.is_some_and(|answer| self.is_copy(answer)),
-                may_be_ban: is_own && entry.is_limited() && self.may_belong_to_a_ban(entry, &refusals),
+                may_be_ban: of_bans.contains(&entry.exchange.number),
                 cost: costs
                     .get(entry.operation.name())
                     .copied()
