@@ -1,9 +1,10 @@
 //! The choice of the hypothesis that speaks for the server: the one with the fewest contradictions.
 
+use std::collections::HashSet;
+
 use super::super::hypothesis::{Cut, Figures, Hypothesis, hypotheses};
 use super::super::timeline::{Event, MINUTE, Micros, Timeline};
 use super::{Contradiction, Evaluation, FAR, Kind, evaluate};
-use std::collections::HashMap;
 
 /// Whether the reported count rises between two responses by more than the run sent in between, whatever its requests cost.
 fn falls_by_more(timeline: &Timeline<'_>, by_received: &[usize]) -> bool {
@@ -88,7 +89,8 @@ pub(in crate::limits) fn explain(timeline: &Timeline<'_>, plan: Option<(i64, i64
     let mut by_received: Vec<usize> = (0..timeline.events.len()).collect();
     by_received.sort_by_key(|at| timeline.events[*at].received);
     let falls = falls_by_more(timeline, &by_received);
-    let mut fewest: HashMap<Figures, usize> = HashMap::new();
+    // The figures whose counts a plain way of counting explains without other clients, and how much speaks against the best plain one.
+    let mut counted: HashSet<Figures> = HashSet::new();
     let mut plain = FAR;
     let mut best = Best { hypothesis: None, evaluation: Evaluation::default() };
     let is_whole = |event: &Event<'_>| event.report.is_none_or(|report| report.reset.rem_euclid(MINUTE) == 0);
@@ -106,18 +108,18 @@ pub(in crate::limits) fn explain(timeline: &Timeline<'_>, plan: Option<(i64, i64
         let mut candidate = (hypothesis, evaluate(hypothesis, timeline, &by_received, falls, stop_at));
         let contradictions = &candidate.1.contradictions;
         let is_of_counts = |found: &Contradiction| matches!(found.kind, Kind::Excess | Kind::NotCounted | Kind::Rises);
-        let off = contradictions.iter().filter(|found| is_of_counts(found)).count();
-        let fewest = fewest.entry(hypothesis.figures).or_insert(usize::MAX);
         if is_plain {
-            *fewest = off.min(*fewest);
             plain = plain.min(weight(&candidate.1, timeline));
+            if !contradictions.iter().any(is_of_counts) {
+                counted.insert(hypothesis.figures);
+            }
         }
         // An excess that is the failures of the run shows that failures count, and nobody else.
         let is_by_others = |found: &Contradiction| matches!(found.kind, Kind::Excess | Kind::NotRestored);
         let is_excess_alone = !contradictions.is_empty()
             && contradictions.iter().all(is_by_others)
             && !shows_no_restoration(contradictions.iter().map(|found| (found.kind, found.found - found.bound)))
-            && *fewest > 0;
+            && !counted.contains(&hypothesis.figures);
         if candidate.1.shows_others && !contradictions.is_empty() || is_excess_alone {
             let shared = Hypothesis { others: true, ..hypothesis };
             let found = evaluate(shared, timeline, &by_received, falls, most);
