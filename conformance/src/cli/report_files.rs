@@ -178,7 +178,7 @@ impl Drop for TraceFile {
     }
 }
 
-/// Whether this program wrote a file: a report or a trace, which name it, or annotations, of which there may be none.
+/// Whether this program wrote a file: a report or a trace, which name it, or annotations, of any number.
 fn is_own(path: &Path) -> bool {
     const MARKS: [&str; 3] = [env!("CARGO_PKG_NAME"), "animal-store-trace/", "Animal Store API"];
     let Ok(bytes) = fs::read(path) else { return false };

@@ -163,7 +163,7 @@ async fn no_lawful_server_fails_a_vector() {
 /// So many seeds make a lawful server.
 const SEEDS: u64 = 20;
 
-/// The first failure of each of these servers, several of which are tried at a time.
+/// The first failure of each of these servers. Several servers are tried at a time.
 async fn failures(vectors: &[Vec<Vector>], servers: Vec<(String, Variation)>) -> Vec<(String, Option<String>)> {
     let tried = servers.into_iter().map(async |(name, variation)| (name, failure(vectors, variation).await));
     futures_util::stream::iter(tried).buffer_unordered(AT_ONCE).collect().await

@@ -1,4 +1,4 @@
-//! What a run cannot show of a requirement that held, and what would show it.
+//! Limited evidence: the parts of a requirement that held which a run cannot show, and the run that would show them.
 
 use crate::facts::Facts;
 use crate::history::Era;
@@ -37,7 +37,7 @@ mod tests {
     use crate::trace_builder::TraceBuilder;
     use crate::verdict::judge;
 
-    /// What a trace could not show of a requirement that held.
+    /// The part of a requirement that held which a trace could not show.
     fn unseen_of(id: &str, builder: TraceBuilder) -> Option<String> {
         let verdicts = judge(&builder.trace(), &Scope::default());
         verdicts.into_iter().find(|verdict| verdict.requirement.id == id).and_then(|verdict| verdict.reason)

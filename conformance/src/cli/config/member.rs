@@ -28,7 +28,7 @@ pub(super) struct Member {
     pub id: String,
     kind: Kind,
     list: bool,
-    /// What separates the values of a list in the variable.
+    /// The character between the values of a list in the variable.
     delimiter: Option<char>,
     long: String,
     /// The environment variable of the option.

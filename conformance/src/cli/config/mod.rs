@@ -48,7 +48,7 @@ const EXCLUSIVE: &[(&str, &str)] = &[
 pub(super) const KEYS: [[&str; 3]; 2] =
     [["api_key", "api_key_file", "api_key_command"], ["quota_key", "quota_key_file", "quota_key_command"]];
 
-/// What the names of the variables of options begin with.
+/// The beginning of the name of each variable that sets an option.
 const PREFIX: &str = "CONFORM_";
 
 /// The variables of commands other than judging, and of the proxy for its command.

@@ -585,7 +585,7 @@ fn kind_of(expectation: Expectation, status: u16, credential: Credential) -> Opt
     let success = shapes.into_iter().find(|(shape, _)| {
         expectation.admits_answer(status, *shape) && !expectation.admits_answer(status, Shape::Other)
     });
-    // The statuses of the table of errors have the Error, whoever refuses a request that is sound as HTTP.
+    // The statuses of the table of errors have the Error for each request that is sound as HTTP, wherever it is refused.
     let is_described = matches!(status, 400 | 401 | 404) && !credential.is_malformed();
     let has_error = is_described || !expectation.admits_answer(status, Shape::Other);
     Some(success.map_or(if has_error { Kind::Error } else { Kind::Any }, |(_, kind)| kind))
@@ -614,7 +614,7 @@ fn members(body: &CreateBody) -> Map<String, Value> {
     members
 }
 
-/// How many animals a list has, and of which status.
+/// The number and the status of the animals in a list.
 fn bound(lawful: &mut Lawful, query: &ListQuery) {
     lawful.at_most = Some(query.bound().filter(|_| !query.unknown).unwrap_or(MAX_LIMIT));
     match &query.status {

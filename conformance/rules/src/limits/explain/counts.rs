@@ -152,8 +152,8 @@ impl Evaluator<'_, '_, '_> {
         last.is_some_and(|(_, last)| last >= MUCH && (used - every.max(own)..=used).contains(&last))
     }
 
-    /// What a count of the last minute has beyond the run's own requests was used by others, or before the run: what slides forgets that
-    /// within two minutes.
+    /// Compares the reported count of a minute that slides with the requests of the run. The rest was used by other clients, or before the
+    /// run, which such a minute forgets within two minutes.
     fn in_sliding_minute(&mut self, at: usize, used: i64, is_refused: bool) {
         let (before, itself, every) = self.shares.sliding(at);
         let own = before.and(itself);

@@ -1,4 +1,4 @@
-//! What is left of one request on a connection and spoils the next.
+//! Causes on a connection: the rest of one request, left unread, spoils the next one.
 
 use std::collections::{BTreeSet, HashMap};
 
