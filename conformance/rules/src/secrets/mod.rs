@@ -10,7 +10,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use aho_corasick::{AhoCorasick, Input, MatchKind};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, Input, MatchKind};
 
 mod layers;
 mod names;
@@ -97,6 +97,11 @@ impl Redactor {
     /// The redactor for the judge's own sentences: it leaves out secrets that are so short that any sentence may contain them.
     #[must_use]
     pub fn for_prose(&self) -> Redactor {
+        if self.secrets.iter().all(|secret| secret.text.len() >= LEAST_SECRET) {
+            // Made now, the search is shared.
+            self.search();
+            return self.clone();
+        }
         let mut redactor = Redactor::default();
         for secret in self.secrets.iter().filter(|secret| secret.text.len() >= LEAST_SECRET) {
             redactor.add(&secret.text, secret.replacement.clone(), secret.has_parts);
@@ -311,7 +316,9 @@ impl Search {
                 }
             }
         }
+        // Secrets become known one by one, and texts are short: the other kinds take longer to make than they save.
         let automaton = AhoCorasick::builder()
+            .kind(Some(AhoCorasickKind::NoncontiguousNFA))
             .ascii_case_insensitive(true)
             .match_kind(MatchKind::LeftmostLongest)
             .build(&texts)
