@@ -5,8 +5,12 @@
 //! | escapes | percent-encoding, escapes of JSON, C and shells, entities of HTML | `%2b`, `\u002B`, `\/`, `\x2b`, `\053`, `&#43;`, `&plus;` |
 //! | base64, from each of four places | both alphabets, with or without padding; a text in the middle of another one | `c2stMQ==` |
 //! | hexadecimal, from each of two places | two digits for a byte | `736b2d31` |
+//!
+//! Most of what looks like base64 or hexadecimal digits is neither. Of what it would encode, the parts that are legible are kept.
 
 use std::ops::Range;
+
+use super::LEAST_SECRET;
 
 /// A shorter run of base64 characters encodes less than seven bytes.
 const LEAST_BASE64: usize = 10;
@@ -14,7 +18,7 @@ const LEAST_BASE64: usize = 10;
 /// A shorter run of hexadecimal digits encodes less than seven bytes.
 const LEAST_HEX: usize = 14;
 
-/// Stands between the decoded runs of a text. No key contains it.
+/// Stands between the decoded parts of a text. No key contains it.
 const BETWEEN: u8 = 0;
 
 /// The encoding that a layer undoes.
@@ -41,16 +45,38 @@ pub(super) struct Layer {
     pub(super) bytes: Vec<u8>,
     places: Vec<Place>,
     coding: Coding,
+    /// Where the legible part begins that the last bytes are of.
+    part: usize,
 }
 
 impl Layer {
     fn new(coding: Coding) -> Layer {
-        Layer { bytes: Vec::new(), places: Vec::new(), coding }
+        Layer { bytes: Vec::new(), places: Vec::new(), coding, part: 0 }
     }
 
     fn push(&mut self, byte: u8, place: Range<usize>, bits: u8) {
         self.bytes.push(byte);
         self.places.push(Place { start: place.start as u32, end: place.end as u32, bits });
+    }
+
+    /// Adds a byte if it is legible; any other ends the part before it.
+    fn push_legible(&mut self, byte: u8, place: Range<usize>, bits: u8) {
+        if matches!(byte, b' '..=b'~') {
+            self.push(byte, place, bits);
+        } else {
+            self.end_part(place.start);
+        }
+    }
+
+    /// Ends a legible part. One that is too short for a secret is left out.
+    fn end_part(&mut self, at: usize) {
+        if self.bytes.len() - self.part < LEAST_SECRET {
+            self.bytes.truncate(self.part);
+            self.places.truncate(self.part);
+        } else {
+            self.push(BETWEEN, at..at, 0);
+        }
+        self.part = self.bytes.len();
     }
 
     /// The part of the text that these decoded bytes come from.
@@ -258,10 +284,10 @@ fn base64(text: &[u8], runs: &[Range<usize>], shift: usize) -> Layer {
             if bits >= 8 {
                 bits -= 8;
                 // The byte ends before the last `bits` bits of this character, and begins in the one before.
-                layer.push((value >> bits) as u8, at - 1..at + 1, 4 - bits);
+                layer.push_legible((value >> bits) as u8, at - 1..at + 1, 4 - bits);
             }
         }
-        layer.push(BETWEEN, run.end..run.end, 0);
+        layer.end_part(run.end);
     }
     layer
 }
@@ -287,9 +313,9 @@ fn hex(text: &[u8], runs: &[Range<usize>], shift: usize) -> Layer {
     for run in runs {
         for at in (run.start + shift..run.end - 1).step_by(2) {
             let digit = |at: usize| char::from(text[at]).to_digit(16).unwrap_or_default();
-            layer.push((digit(at) << 4 | digit(at + 1)) as u8, at..at + 2, 0);
+            layer.push_legible((digit(at) << 4 | digit(at + 1)) as u8, at..at + 2, 0);
         }
-        layer.push(BETWEEN, run.end..run.end, 0);
+        layer.end_part(run.end);
     }
     layer
 }
