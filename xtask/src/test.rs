@@ -16,9 +16,10 @@ mod connections;
 
 /// The tests that wait most of the time, for a limit in real time, a slow server and the container engine, each with the test program
 /// that it belongs to.
-const WAITING: [(&str, &str); 3] = [
+const WAITING: [(&str, &str); 4] = [
     ("it", "reference::the_reference_conforms_on_a_free_key_within_its_budget"),
     ("it", "lawful::a_server_that_answers_one_request_at_a_time_is_not_sent_more_than_it_answers_in_time"),
+    ("conform", "the_commands_of_the_pages_run_as_they_are_printed_and_leave_no_process_behind"),
     ("containers", "images_of_the_products_judge_and_are_judged_and_leave_nothing_behind"),
 ];
 
@@ -112,6 +113,7 @@ mod tests {
         let sources = [
             include_str!("../../conformance/tests/it/reference.rs"),
             include_str!("../../conformance/tests/it/lawful.rs"),
+            include_str!("../tests/conform.rs"),
             include_str!("../tests/containers.rs"),
         ];
         for ((_, test), source) in WAITING.into_iter().zip(sources) {
