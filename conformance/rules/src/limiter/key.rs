@@ -50,17 +50,6 @@ pub(crate) fn one_after_another<'a, 'h: 'a>(answers: impl IntoIterator<Item = &'
     chain
 }
 
-/// Whether the Reset of a key is the time at which a log of the last minute is empty.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Draining {
-    /// Some answer is not one of such a log.
-    No,
-    /// All may be, and all may be those of a window that reports a minute from now.
-    Possible,
-    /// All may be, and no window explains them.
-    Shown,
-}
-
 /// The facts about the limits of one key.
 #[derive(Debug)]
 pub struct KeyLimits<'h> {
@@ -70,15 +59,11 @@ pub struct KeyLimits<'h> {
     refused: usize,
     pub(super) plan_limits: OnceCell<Option<PlanLimits>>,
     pub(super) far_windows: OnceCell<HashSet<(u64, i64)>>,
-    pub(super) windows: OnceCell<Vec<Vec<Answer<'h>>>>,
     pub(super) cost: OnceCell<u64>,
     pub(super) by_address: OnceCell<bool>,
     pub(super) other_traffic: OnceCell<bool>,
     pub(super) bans: OnceCell<HashSet<usize>>,
     pub(super) answers_outside_bans: OnceCell<Vec<Answer<'h>>>,
-    pub(super) sliding_log: OnceCell<bool>,
-    pub(super) sliding_counter: OnceCell<bool>,
-    pub(super) draining: OnceCell<Draining>,
     pub(super) reported_ends: OnceCell<HashSet<(u64, i64)>>,
     pub(super) explanation: OnceCell<Explanation<'h>>,
 }
@@ -97,15 +82,11 @@ impl<'h> KeyLimits<'h> {
             refused,
             plan_limits: OnceCell::new(),
             far_windows: OnceCell::new(),
-            windows: OnceCell::new(),
             cost: OnceCell::new(),
             by_address: OnceCell::new(),
             other_traffic: OnceCell::new(),
             bans: OnceCell::new(),
             answers_outside_bans: OnceCell::new(),
-            sliding_log: OnceCell::new(),
-            sliding_counter: OnceCell::new(),
-            draining: OnceCell::new(),
             reported_ends: OnceCell::new(),
             explanation: OnceCell::new(),
         }

@@ -5,6 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::key::{Answer, KeyLimits};
 use crate::history::Entry;
+use crate::limits::Kind;
 use crate::request::Operation;
 use crate::tolerance::Tolerance;
 use crate::trace::rate_limit::Window;
@@ -66,10 +67,14 @@ impl<'h> KeyLimits<'h> {
     /// wait for.
     #[must_use]
     pub fn is_over_admitted(&self, now: Timestamp) -> bool {
-        let is_present =
-            |admitted: &[Answer<'_>]| self.answers().last().is_some_and(|last| last.window.is_same(admitted[0].window));
         let is_recent = |first: &Entry<'_>| now.duration_since(first.exchange.sent_at) < Tolerance::MINUTE.duration();
-        self.over_admitted().any(is_present) || self.bursts().any(|[first, _]| is_recent(first))
+        let is_present = |last: &Answer<'_>| {
+            let is_of_it = |window: Option<Window>| window.is_some_and(|window| window.is_same(last.window));
+            let of_window = self.answers().iter().filter(|at| at.entry.succeeded() && is_of_it(Some(at.window)));
+            of_window.count() as u64 > last.window.limit
+                && self.explanation().of_kinds(&[Kind::OverAdmitted]).any(|finding| is_of_it(finding.window(0)))
+        };
+        self.answers().last().is_some_and(is_present) || self.bursts().any(|[first, _]| is_recent(first))
     }
 
     /// How long the window of the last answer still lasts, if its headers report an end within a minute.
@@ -193,11 +198,11 @@ mod tests {
     #[test]
     fn more_than_the_limit_of_a_window_is_nothing_to_wait_for_until_the_next() {
         let first = || TraceBuilder::new().window(50);
-        let lists = |count: u64| (0..count).fold(first(), |s, at| s.list(200, 3_u64.saturating_sub(at), 3));
+        let lists = |count: u64| (0..count).fold(first(), |s, at| s.list(200, 2_u64.saturating_sub(at), 3));
         let over = |builder: TraceBuilder| at_the_end(builder, None, |key, now| key.is_over_admitted(now));
         assert!(!over(lists(3)));
         assert!(over(lists(4)));
-        let rounded = TraceBuilder::new().window(50).list(200, 1, 1).window(51).list(200, 0, 1);
+        let rounded = TraceBuilder::new().window(50).list(200, 0, 1).window(51).list(200, 0, 1);
         assert!(over(rounded), "the end of one window, rounded differently");
         assert!(!over(lists(4).wait(60).window(60).list(200, 2, 3)), "the next window");
     }

@@ -9,25 +9,20 @@ mod bans;
 mod copies;
 mod cost;
 mod counting;
-mod draining;
 mod key;
 mod minute;
 mod parts;
 mod plan_limits;
 mod recovery;
 mod shared;
-mod sliding_counter;
-mod sliding_log;
 mod traffic;
-mod windows;
 
 pub use anonymous::Anonymous;
 pub use arrival::Arrival;
 pub use cost::Costly;
 pub(crate) use key::one_after_another;
-pub use key::{Answer, Draining, KeyLimits};
+pub use key::{Answer, KeyLimits};
 pub use shared::SpentByAnother;
-pub(crate) use windows::short_windows;
 
 use crate::catalogue::plan::PlanLimits;
 use crate::history::{Entry, History};

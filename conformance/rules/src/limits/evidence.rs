@@ -66,7 +66,10 @@ impl Finding<'_> {
                 format!("429, although at most {} of {} were used by a later response", self.found, self.bound)
             }
             Kind::StillLimited => format!("429 after {} s", self.found),
-            Kind::ResetOff => format!("a reset at {}, compared with {}", self.found, self.bound),
+            Kind::ResetOff => match self.window(1) {
+                Some(before) => format!("a reset at {}, after one at {}", self.found, before.reset),
+                None => format!("a reset at {}, when no window ends", self.found),
+            },
             Kind::ResetMoves => format!("the window still runs, and its reset has moved to {}", self.found),
         }
     }

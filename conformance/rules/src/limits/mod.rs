@@ -16,6 +16,7 @@ pub use hypothesis::{Cut, Failures, Figures, Hypothesis, Written};
 
 use crate::catalogue::plan::PlanLimits;
 use crate::history::Entry;
+use crate::tolerance::Tolerance;
 use crate::trace::rate_limit::{RateHeaders, Window};
 pub(crate) use timeline::Part;
 use timeline::Timeline;
@@ -39,6 +40,16 @@ impl Finding<'_> {
     pub fn window(&self, place: usize) -> Option<Window> {
         self.entries.get(place)?.rate.as_ref()?.window()
     }
+
+    /// Whether a Limit, such as that of a day, is reported with a new end after its last one has passed, although the end of its window
+    /// cannot have come.
+    #[must_use]
+    pub fn is_new_end(&self) -> bool {
+        let earlier = self.window(1).filter(|_| self.kind == Kind::ResetMoves);
+        earlier.is_some_and(|earlier| {
+            self.entries[0].answered_at().as_second() >= earlier.reset - Tolerance::CLOCK_SLACK.seconds()
+        })
+    }
 }
 
 /// The best explanation of what a key was answered.
@@ -52,6 +63,7 @@ pub struct Explanation<'h> {
     pub refusals: Vec<&'h Entry<'h>>,
     compared: usize,
     never_falls: Option<[&'h Entry<'h>; 2]>,
+    outlasts_a_window: bool,
 }
 
 impl<'h> Explanation<'h> {
@@ -93,6 +105,7 @@ impl<'h> Explanation<'h> {
         };
         Explanation {
             compared: pairs.len(),
+            outlasts_a_window: timeline.outlasts_a_window(),
             never_falls: pairs
                 .last()
                 .filter(|_| pairs.iter().all(is_flat))
@@ -130,13 +143,20 @@ impl<'h> Explanation<'h> {
         if is_certain { &self.findings } else { &[] }
     }
 
-    /// The findings in which a Limit, such as that of a day, is reported with a new end after its last one has passed, although the end of
-    /// its window cannot have come.
-    pub fn new_ends(&self, limit: u64) -> impl Iterator<Item = &Finding<'h>> {
-        self.of_kinds(&[Kind::ResetMoves]).filter(move |finding| {
-            let (Some(later), Some(earlier)) = (finding.window(0), finding.window(1)) else { return false };
-            later.limit == limit && finding.entries[0].answered_at().as_second() >= earlier.reset
-        })
+    /// Whether a finding is about the limit of the day.
+    #[must_use]
+    pub fn is_of_day(&self, finding: &Finding<'_>) -> bool {
+        let limit = finding.window(0).and_then(|window| i64::try_from(window.limit).ok());
+        let figures = self.hypothesis.map(|best| best.figures);
+        figures.is_some_and(|figures| figures.minute != figures.day && limit == figures.day)
+    }
+
+    /// Whether each Reset is a minute after the newest request, and nothing shows that the requests are those of a log: a window whose end
+    /// is always a minute from now looks the same until it ends.
+    #[must_use]
+    pub fn may_be_draining(&self) -> bool {
+        let is_drain = self.hypothesis.is_some_and(|best| best.cut == Cut::Drain);
+        is_drain && !self.outlasts_a_window && self.of_kinds(&[Kind::ResetOff, Kind::ResetMoves]).next().is_none()
     }
 
     /// Whether some window that was announced to be over has restored nothing.

@@ -21,6 +21,9 @@ const NO_LONGER_KEPT: Micros = Tolerance::NO_LONGER_KEPT.seconds() * SECOND;
 /// How long after its response a failed request may still be in the count from which it is given back.
 const REFUND_LAG: Micros = SECOND;
 
+/// No more requests than this are under way at the same time.
+const AT_ONCE: usize = 256;
+
 /// The part of requests that is in a count: at least and at most.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(super) struct Share {
@@ -295,9 +298,11 @@ impl<'t, 'h> Shares<'t, 'h> {
         let of_minutes = self.of_minutes();
         let opens = |at: &&usize| {
             let event = &self.events[**at];
+            let used = event.report.map_or(0, |report| report.used);
             let is_given_back = self.hypothesis.failures == Failures::Refunded
-                && matches!(event.outcome, Outcome::Malformed | Outcome::Missing);
-            let counts = event.report.is_some_and(|report| report.used > 0);
+                && matches!(event.outcome, Outcome::Malformed | Outcome::Missing)
+                && used <= self.under_way(**at);
+            let counts = used > 0;
             event.outcome != Outcome::Refused && counts && !is_given_back
         };
         let opening: Vec<usize> = of_minutes.iter().filter(opens).copied().collect();
@@ -306,6 +311,15 @@ impl<'t, 'h> Shares<'t, 'h> {
         for at in opening {
             self.is_off[at] = self.reported[at].is_none();
         }
+    }
+
+    /// How many requests were under way when one was, itself included.
+    fn under_way(&self, at: usize) -> i64 {
+        let event = &self.events[at];
+        let sent_before =
+            self.events[..at].iter().rev().take(AT_ONCE).filter(|other| other.received > event.sent).count();
+        let sent_after = self.events[at..].iter().take_while(|other| other.sent < event.received).count();
+        (sent_before + sent_after) as i64
     }
 
     /// Of header fields that are written when the response goes out: whether a response that was complete before a request was sent
@@ -540,12 +554,6 @@ impl<'t, 'h> Shares<'t, 'h> {
         let Some(before) = self.number_before(epoch) else { return Share::default() };
         let (event, counts) = (&self.events[at], &self.epochs[before].counts);
         Share { lo: counts.certain.up_to(event.sent), hi: counts.possible.before(event.received) }
-    }
-
-    /// The day before another one.
-    pub(super) fn day_before(&self, epoch: usize) -> Option<usize> {
-        let at = self.days.iter().position(|place| *place == epoch)?;
-        at.checked_sub(1).map(|before| self.days[before])
     }
 
     /// How many requests of the run came in a window by then, whatever they cost, the request itself among them.

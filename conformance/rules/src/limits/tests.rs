@@ -240,3 +240,40 @@ fn refusals_after_whole_waits_are_due_to_other_clients_only_if_admitted_requests
     assert!(best.others && !kinds.contains(&Kind::StillLimited), "{best} {kinds:?}");
     assert_eq!(refused_after_each_wait(2).failures_of("quota.recovers"), [[0; 0]; 0]);
 }
+
+#[test]
+fn a_log_whose_reset_is_that_of_its_newest_request_is_shown_by_a_chain_of_them() {
+    // Lists 16 s apart, each a minute before the Reset that it reports; of a limit of 20.
+    let drains = |used: &[u64]| {
+        let lists = used.iter().fold(TraceBuilder::new(), |b, used| b.wait(16).window(60).list(200, 20 - used, 20));
+        lists.main_key(|key| {
+            let explanation = key.explanation();
+            (explanation.hypothesis.map(|best| best.cut) == Some(Cut::Drain), explanation.may_be_draining())
+        })
+    };
+    let log = [1, 2, 3, 4, 4, 4, 4, 4, 4];
+    assert_eq!(drains(&log), (true, false));
+    assert_eq!(drains(&log[..7]), (true, true), "no longer than a minute");
+    assert!(!drains(&[1, 2, 3, 4, 1, 2, 3, 4, 1]).1, "a window that begins anew");
+}
+
+#[test]
+fn what_opens_no_window_reports_the_end_of_the_one_that_runs() {
+    let missing = |ahead| {
+        let lists = TraceBuilder::at("2026-06-01T12:00:30Z").window(50).lists(60, &[(200, 59), (200, 58), (200, 57)]);
+        lists.wait(20).window(ahead).list(404, 56, 60).window(30).lists(60, &[(200, 56), (200, 55)])
+    };
+    assert_eq!(explained(missing(30)).1, []);
+    assert!(!explained(missing(0)).1.is_empty());
+}
+
+#[test]
+fn of_two_clocks_each_date_is_right_by_one() {
+    let dated = |ahead: i64| {
+        let first = TraceBuilder::at("2026-06-01T12:00:30Z").window(30).lists(60, &[(200, 59), (200, 58)]);
+        let other = first.wait(2).list(503, 0, 60).without_rate_limit().dated(6 * 3_600);
+        other.wait(27).window(ahead).lists(60, &[(200, 57), (200, 56)])
+    };
+    assert_eq!(explained(dated(1)).1, []);
+    assert!(!explained(dated(-20)).1.is_empty());
+}

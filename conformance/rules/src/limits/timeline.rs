@@ -123,7 +123,9 @@ fn clock_offset<'h>(entries: impl Iterator<Item = &'h Entry<'h>>) -> (Micros, Mi
     match (least, most) {
         // Without a Date the server's clock is unknown.
         (Micros::MIN, _) => (-UNKNOWN_CLOCK, UNKNOWN_CLOCK),
-        (least, most) => (least.min(most), least.max(most)),
+        // Of two clocks, one is further ahead than the other at the most.
+        (least, most) if least > most => (most - SECOND - 2 * slack, least + SECOND + 2 * slack),
+        bounds => bounds,
     }
 }
 
@@ -182,6 +184,23 @@ impl<'h> Timeline<'h> {
             before.precedes(after) && before.report.zip(after.report).is_some_and(|(one, two)| one.is_same(two))
         };
         pairs.filter(is_of_window).collect()
+    }
+
+    /// Whether successes follow each other, each with some others right before it, for longer than any minute: a window that ends
+    /// meanwhile forgets requests that a log still keeps.
+    pub(super) fn outlasts_a_window(&self) -> bool {
+        /// Of a window that has just begun, none of them is counted, and a response may report its own request or not.
+        const RECENT: usize = 3;
+        let kept = Tolerance::KEPT.seconds() * SECOND;
+        let is_success = |event: &&Event<'_>| event.outcome == Outcome::Succeeded && event.report.is_some();
+        let successes: Vec<&Event<'_>> = self.events.iter().filter(is_success).collect();
+        let mut chain: Option<&Event<'_>> = None;
+        successes.iter().enumerate().any(|(at, event)| {
+            let first = successes[..at].partition_point(|earlier| event.received - earlier.sent > kept);
+            let recent = successes[first..at].iter().filter(|earlier| earlier.precedes(event)).take(RECENT).count();
+            chain = if recent < RECENT { None } else { chain.or(Some(event)) };
+            chain.is_some_and(|first| event.sent - first.received > Tolerance::LONGEST_MINUTE.seconds() * SECOND)
+        })
     }
 
     /// Which distinctions between hypotheses the events have occasion for.

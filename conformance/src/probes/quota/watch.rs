@@ -6,7 +6,6 @@ use std::time::Duration;
 use super::{fetch_of, fetches_work, has_budget, limits, list_of, needed, time_left};
 use crate::probes::further_bodies;
 use crate::probes::session::{Session, Stop};
-use animal_store_rules::limiter::Draining;
 use animal_store_rules::tolerance::Tolerance;
 use animal_store_rules::trace::exchange::Exchange;
 
@@ -136,7 +135,7 @@ async fn until_drained(session: &mut Session<'_>) -> Result<(), Stop> {
     for place in 0..LINKS {
         let has_room = session.last_window(&key).is_some_and(|window| window.remaining > LEFT);
         let has_time = LINK + REST_OF_A_RUN < session.time_left();
-        let is_open = || limits(session, |limits| limits.draining()) == Draining::Possible;
+        let is_open = || limits(session, |limits| limits.explanation().may_be_draining());
         if !has_room || !has_time || !is_open() || later(session, LINK, place).await? == Some(429) {
             break;
         }

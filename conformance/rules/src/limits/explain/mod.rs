@@ -149,6 +149,8 @@ pub(super) struct Evaluator<'s, 't, 'h> {
     prior_until: Micros,
     /// Of what slides: the latest Reset that was reported, and the time until which no room was announced; each with its response.
     latest_reset: Option<(Micros, usize)>,
+    /// The same, as it was before each event.
+    latest_before: Vec<Option<(Micros, usize)>>,
     /// The last report of a count that slides: its bounds on what others used.
     last_rest: Option<LastRest>,
     full_until: Option<(Micros, usize)>,
@@ -208,6 +210,7 @@ fn evaluate(
         seen_before: vec![None; timeline.events.len()],
         prior: FAR,
         latest_reset: None,
+        latest_before: vec![None; timeline.events.len()],
         last_rest: None,
         full_until: None,
         excess: 0,
@@ -278,6 +281,7 @@ impl Evaluator<'_, '_, '_> {
                 let epoch = self.shares.reported[at].unwrap_or(member.epoch);
                 self.seen_before[at] = Some((epoch, self.others[epoch].unsettled));
             }
+            self.latest_before[at] = self.latest_reset;
             self.reports(at);
             self.admission(at);
         }

@@ -2,7 +2,7 @@
 
 use super::super::hypothesis::Cut;
 use super::super::timeline::{DAY, Event, MINUTE, Micros, Outcome, SECOND};
-use super::{Evaluator, FAR, Kind};
+use super::{Evaluator, FAR, Kind, Others};
 use crate::tolerance::Tolerance;
 
 impl Evaluator<'_, '_, '_> {
@@ -10,19 +10,21 @@ impl Evaluator<'_, '_, '_> {
     pub(super) fn reset(&mut self, at: usize) {
         let event = &self.events[at];
         let Some(report) = event.report else { return };
+        // Without a `Date`, the clock of the server may be far off.
+        let unknown = if event.is_dated { 0 } else { DAY };
         let (from, to) = self.shares.written(event);
+        let (from, to) = (from - unknown, to + unknown);
         let is_day = self.shares.reports_day(event);
         let cut = self.hypothesis().cut;
         if is_day || matches!(cut, Cut::Clock | Cut::Weighted) {
             let length = if is_day { DAY } else { MINUTE };
             let is_ahead = report.reset + SECOND > from && report.reset - length - SECOND <= to;
             if self.shares.is_off[at] || !is_ahead {
-                self.contradict(Kind::ResetOff, at, None, report.reset / SECOND, to / SECOND);
-            } else if is_day
-                && let Some(before) = self.shares.reported[at].and_then(|epoch| self.shares.day_before(epoch))
-                && report.reset - self.shares.epochs[before].end < DAY - Tolerance::LONGEST_MINUTE.seconds() * SECOND
+                self.contradict(Kind::ResetOff, at, self.before(at), report.reset / SECOND, to / SECOND);
+            } else if let Some(other) =
+                self.shares.reported[at].filter(|_| is_day).and_then(|day| self.day_within_a_day_of(day))
             {
-                let (with, end) = (self.others[before].last.map(|(at, _)| at), self.shares.epochs[before].end);
+                let (with, end) = (self.others[other].last.map(|(at, _)| at), self.shares.epochs[other].end);
                 self.contradict(Kind::ResetMoves, at, with, report.reset / SECOND, end / SECOND);
             }
             return;
@@ -40,10 +42,9 @@ impl Evaluator<'_, '_, '_> {
         match cut {
             Cut::First => self.reset_of_first(at, begun),
             Cut::Log | Cut::WeightedNext
-                if event.outcome == Outcome::Succeeded
-                    && self.latest_reset.is_some_and(|(latest, _)| report.reset < latest - 2 * SECOND) =>
+                if self.latest_before[at].is_some_and(|(latest, _)| report.reset < latest - 2 * SECOND) =>
             {
-                let (latest, with) = self.latest_reset.unwrap_or_default();
+                let (latest, with) = self.latest_before[at].unwrap_or_default();
                 self.contradict(Kind::ResetMoves, at, Some(with), report.reset / SECOND, latest / SECOND);
             }
             Cut::Log | Cut::Drain if event.outcome != Outcome::Refused => self.reset_of_log(at, begun),
@@ -54,9 +55,30 @@ impl Evaluator<'_, '_, '_> {
         }
     }
 
+    /// A day that has been reported and ends less than a day before or after another one.
+    fn day_within_a_day_of(&self, day: usize) -> Option<usize> {
+        let least = DAY - Tolerance::LONGEST_MINUTE.seconds() * SECOND;
+        let epochs = self.shares.epochs.iter().enumerate();
+        let mut reported = epochs.filter(|(other, _)| *other != day && self.others[*other].last.is_some());
+        let is_close = |end: Micros| (self.shares.epochs[day].end - end).abs() < least;
+        reported.find(|(_, epoch)| epoch.is_day && is_close(epoch.end)).map(|(other, _)| other)
+    }
+
     fn reset_of_first(&mut self, at: usize, begun: (Micros, Micros)) {
-        let Some(epoch) = self.shares.reported[at] else { return };
         let reset = self.events[at].report.map_or(0, |report| report.reset) / SECOND;
+        let Some(epoch) = self.shares.reported[at] else {
+            // What opens no window reports the one that runs.
+            let runs = |(epoch, others): (usize, &Others)| {
+                let (with, _) = others.last?;
+                let end = self.shares.epochs[epoch].end;
+                (!self.shares.epochs[epoch].is_day && end - 2 * SECOND > self.events[at].answer.1)
+                    .then_some((with, end))
+            };
+            if let Some((with, end)) = self.others.iter().enumerate().find_map(runs) {
+                self.contradict(Kind::ResetMoves, at, Some(with), reset, end / SECOND);
+            }
+            return;
+        };
         if let Some(before) = self.shares.minute_before(epoch) {
             let (end, begin) = (self.shares.epochs[before].end, self.shares.epochs[epoch].begin());
             if begin < end - Tolerance::ROUNDING.seconds() * SECOND {

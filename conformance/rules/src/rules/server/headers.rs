@@ -4,13 +4,13 @@
 //! the order of concurrent requests. Refused requests may count or not, and other traffic may use the same key: Remaining
 //! may therefore fall faster than the judge's own requests explain, never slower.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::sampled;
 use crate::catalogue::plan::PlanLimits;
 use crate::facts::Facts;
 use crate::history::Entry;
-use crate::limiter::{Answer, Arrival, Draining, KeyLimits, short_windows};
+use crate::limiter::{Answer, Arrival, KeyLimits};
 use crate::limits::{Finding, Kind};
 use crate::request::{Credential, Operation};
 use crate::rules::needs::Needs;
@@ -144,6 +144,10 @@ fn remaining_never_rises(_: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Jud
     }
 }
 
+/// Why no exchange shows whether the end of a window is fixed.
+const MAY_BE_DRAINING: &str = "each Reset is a minute after the newest request, as with a log of the last minute; only requests at \
+    short intervals over more than a minute would show whether it is one";
+
 fn reset_time(facts: &Facts<'_>, judgement: &mut Judgement) {
     let entries = facts.history.entries.iter().filter(|entry| of_operation(entry));
     let is_of_ban = |entry: &Entry<'_>| {
@@ -158,32 +162,33 @@ fn reset_time(facts: &Facts<'_>, judgement: &mut Judgement) {
     if facts.history.is_sample() || facts.history.entries.iter().any(withholds_time) {
         return;
     }
+    let outside: HashSet<usize> = judgement.failures.iter().flat_map(|failure| failure.exchanges.clone()).collect();
     for key in facts.limiter.keys() {
-        if let Some(finding) = key.explanation().not_restored().first() {
+        let explanation = key.explanation();
+        if let Some(finding) = explanation.not_restored().first() {
             let found = format!("nothing was restored: {} used in a window that began with none", finding.found);
             judgement.fail(&finding.entries, "a limit that resets as announced", found);
         }
-        let day = key.plan_limits().filter(|plan| plan.per_day != plan.per_minute).map(|plan| plan.per_day);
-        if let Some(finding) = day.and_then(|day| short_day(key, day)) {
+        let is_said = |finding: &Finding<'_>| outside.contains(&finding.entries[0].exchange.number);
+        let is_by_ban = |finding: &Finding<'_>| finding.entries.iter().any(|entry| is_of_ban(entry));
+        let (days, windows): (Vec<&Finding<'_>>, Vec<_>) = explanation
+            .of_kinds(&[Kind::ResetOff, Kind::ResetMoves])
+            .filter(|finding| !is_said(finding) && !is_by_ban(finding))
+            .partition(|finding| finding.is_new_end() && explanation.is_of_day(finding));
+        judgement.fail_all(windows.into_iter());
+        if let Some(finding) = short_day(key, &days) {
             let found = "the limit of a day, with an end less than a day after another one";
             judgement.fail(&finding.entries, "the end of the day that the limit is of", found);
         }
-        // The oldest request of a log may drop out at any moment.
-        if !key.is_sliding_log() {
-            window_lengths(key.answers_outside_bans(), judgement);
-            lies_ahead(key.answers_outside_bans(), judgement);
-        }
-        match key.draining() {
-            Draining::No => stands_still(facts, key, judgement),
-            Draining::Possible => judgement.unseen = Some(MAY_BE_DRAINING.to_owned()),
-            Draining::Shown => {}
+        if explanation.may_be_draining() {
+            judgement.unseen = Some(MAY_BE_DRAINING.to_owned());
         }
     }
 }
 
 /// An end of the day that came too soon and restored nothing, if no other such end restored anything: the requests of yesterday leave a log
 /// of the last day one by one.
-fn short_day<'k, 'h>(key: &'k KeyLimits<'h>, limit: u64) -> Option<&'k Finding<'h>> {
+fn short_day<'f, 'h>(key: &KeyLimits<'h>, ends: &[&'f Finding<'h>]) -> Option<&'f Finding<'h>> {
     let restores_nothing = |finding: &&Finding<'h>| {
         let [later, earlier] = [0, 1].map(|place| finding.window(place));
         let fell = earlier.zip(later).and_then(|(earlier, later)| earlier.remaining.checked_sub(later.remaining));
@@ -192,7 +197,6 @@ fn short_day<'k, 'h>(key: &'k KeyLimits<'h>, limit: u64) -> Option<&'k Finding<'
         let successes = since.filter(|answer| answer.entry.exchange.number <= later.exchange.number).count();
         fell.is_some_and(|fell| fell >= (successes as u64).max(1))
     };
-    let ends: Vec<&Finding<'h>> = key.explanation().new_ends(limit).collect();
     ends.first().copied().filter(|_| ends.iter().all(restores_nothing))
 }
 
@@ -229,69 +233,6 @@ fn within_its_window(facts: &Facts<'_>, entry: &Entry<'_>, judgement: &mut Judge
     judgement.require(entry, held, "the Unix time in seconds at which the present window ends", || {
         format!("Reset {reset}, {} from {clock} at {now}", distance(reset.saturating_sub(now)))
     });
-}
-
-/// Why no exchange shows whether the end of a window is fixed.
-const MAY_BE_DRAINING: &str = "each Reset is a minute after the newest request, as with a log of the last minute; only requests at \
-    short intervals over more than a minute would show whether it is one";
-
-/// While a window runs, the end that was reported does not change.
-fn stands_still(facts: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
-    let slack = Tolerance::CLOCK_SLACK.seconds();
-    let slides = key.is_sliding_log() || key.is_sliding_counter();
-    for pair in key.answers_outside_bans().windows(2) {
-        let [before, after] = [pair[0], pair[1]];
-        let (earlier, later) = (before.window, after.window);
-        let Some(time) = after.entry.server_time() else { continue };
-        let running = time.as_second() < earlier.reset - slack;
-        // A refusal may report the end of a ban, or of what slides when there is room again.
-        let refused = before.entry.is_limited() || after.entry.is_limited() && slides;
-        // Where failures cost nothing, or are refunded, or the request was counted in a window that ended meanwhile, none may have been
-        // counted yet, and no window runs.
-        let counted = earlier.limit.saturating_sub(earlier.remaining);
-        let of_key = |other: &&Entry<'_>| other.key() == before.entry.key() && !other.succeeded();
-        let given_back = || facts.history.meanwhile(before.entry).filter(of_key).count() as u64;
-        let counts_none = counted == 0 || !before.entry.succeeded() && counted <= 1 + given_back();
-        let moved =
-            !counts_none && later.reset > earlier.reset + slack || !refused && later.reset < earlier.reset - slack;
-        if earlier.limit == later.limit && before.precedes(&after) && running && moved {
-            let expected = format!("the reset at {} that was announced", earlier.reset);
-            let found = format!("the window still runs, and its reset has moved to {}", later.reset);
-            judgement.fail(&[after.entry, before.entry], expected, found);
-        }
-    }
-}
-
-/// Of two responses that are some seconds apart, but less than a window, at most one comes in the last second of its window.
-fn lies_ahead(answers: &[Answer<'_>], judgement: &mut Judgement) {
-    const SLACK: i64 = 2 * Tolerance::CLOCK_SLACK.seconds();
-    const APART: std::ops::Range<i64> = SLACK..Tolerance::MINUTE.seconds() - SLACK;
-    let mut ends: BTreeMap<u64, (&Answer<'_>, i64)> = BTreeMap::new();
-    for answer in answers {
-        // The Date of a slow answer shows when it went out; the headers may be from when the request came in.
-        let Some(now) = Arrival::of(answer.entry).map(|arrival| arrival.earliest) else { continue };
-        if answer.window.reset - now > 1 {
-            continue;
-        }
-        let (first, then) = *ends.entry(answer.window.limit).or_insert((answer, now));
-        if APART.contains(&(now - then)) && first.precedes(answer) {
-            let found = format!("two answers {} s apart, each at the end of its window", now - then);
-            judgement.fail(&[answer.entry, first.entry], "a Reset that lies ahead", found);
-            return;
-        }
-        if now - then >= APART.end {
-            ends.insert(answer.window.limit, (answer, now));
-        }
-    }
-}
-
-/// No window is shorter than a minute, so two that follow each other end a minute apart at the least, wherever they begin.
-fn window_lengths(answers: &[Answer<'_>], judgement: &mut Judgement) {
-    for [first, next] in short_windows(answers).filter(|[first, next]| first.precedes(next)) {
-        let (one, other) = (first.window.reset, next.window.reset);
-        let found = format!("windows that end {} s apart, at {one} and at {other}", other - one);
-        judgement.fail(&[next.entry, first.entry], "a window of a minute at the least", found);
-    }
 }
 
 fn distance(seconds: i64) -> String {

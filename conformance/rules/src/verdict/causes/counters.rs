@@ -35,7 +35,7 @@ pub(super) fn several(broken: &Broken<'_, '_>) -> Option<Cause> {
     }
     broken.facts.limiter.keys().iter().find_map(|key| {
         // These rise lawfully.
-        if key.is_sliding_log() || key.is_sliding_counter() {
+        if key.explanation().hypothesis.is_some_and(|best| !best.cut.is_fixed()) {
             return None;
         }
         let answers = in_order(key);

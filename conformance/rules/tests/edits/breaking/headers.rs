@@ -224,7 +224,7 @@ pub(super) const EDITS: &[Breaking] = &[
     Breaking {
         rule: "headers.reset-time",
         name: "every answer comes in the last second of its window, in a run of ten seconds",
-        trace: "removed",
+        trace: "pro",
         also: &[],
         apply: |trace| {
             let half = trace.exchanges.len() / 2;

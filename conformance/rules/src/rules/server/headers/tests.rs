@@ -39,23 +39,6 @@ fn the_limit_of_the_day_does_not_go_with_windows_of_a_minute() {
 }
 
 #[test]
-fn of_two_answers_some_seconds_apart_one_at_the_most_comes_at_the_end_of_its_window() {
-    let ends = |at: &[(i64, i64)]| held(answers(at), lies_ahead);
-    assert_eq!(ends(&[(0, 1), (3, 1)]), NONE, "the same end, reported by two clocks");
-    assert_eq!(ends(&[(0, 1), (4, 1)]), [[2, 1]]);
-    assert_eq!(ends(&[(0, 0), (55, -9)]), [[2, 1]]);
-    assert_eq!(ends(&[(0, 1), (56, 1)]), NONE, "the end of the next");
-    assert_eq!(ends(&[(0, 1), (56, 1), (60, 1)]), [[3, 2]]);
-    assert_eq!(ends(&[(0, 1), (3, 1), (4, 1)]), [[3, 1]]);
-    assert_eq!(ends(&[(0, 1), (10, 2), (20, 2)]), NONE, "they lie ahead");
-    assert_eq!(ends(&[(0, 1), (10, 1), (20, 1)]), [[2, 1]], "once is enough");
-    assert_eq!(held(answers(&[(0, 1), (10, 1)]).together(1..=2), lies_ahead), NONE);
-    let slow = answers(&[(0, 1)]).slow(4).wait(4).window(-3).list(200, 5, 7).slow(4);
-    assert_eq!(held(slow, lies_ahead), NONE, "the headers are from when the requests came in");
-    assert_eq!(held(answers(&[(0, 1)]).wait(10).window(1).list(200, 5, 8), lies_ahead), NONE, "another limit");
-}
-
-#[test]
 fn what_a_withheld_time_leaves_unknown_is_held_against_no_other_answer() {
     let moved =
         |builder: TraceBuilder| builder.wait(10).window(3_577).list(200, 5, 7).failures_of("headers.reset-time");
@@ -66,19 +49,6 @@ fn what_a_withheld_time_leaves_unknown_is_held_against_no_other_answer() {
 }
 
 #[test]
-fn two_windows_end_a_minute_apart_at_the_least() {
-    let ends = |ahead: &[(i64, i64)]| held(answers(ahead), window_lengths);
-    assert_eq!(ends(&[(0, 60), (0, 62)]), NONE, "rounded");
-    assert_eq!(ends(&[(0, 60), (0, 63)]), [[2, 1]]);
-    assert_eq!(ends(&[(0, 60), (0, 117)]), [[2, 1]]);
-    assert_eq!(ends(&[(0, 60), (0, 118)]), NONE);
-    assert_eq!(ends(&[(0, 60), (0, 118), (0, 121)]), [[3, 2]]);
-    assert_eq!(ends(&[(0, 60), (0, 40)]), NONE);
-    assert_eq!(held(answers(&[(0, 60), (0, 70)]).together(1..=2), window_lengths), NONE);
-    assert_eq!(held(answers(&[(0, 60)]).window(70).list(200, 5, 8), window_lengths), NONE, "another limit");
-}
-
-#[test]
 fn a_reset_that_was_announced_does_not_move_while_its_window_runs() {
     let moved = |reported: &[(i64, i64)]| answers(reported).failures_of("headers.reset-time");
     assert_eq!(moved(&[(0, 60), (57, 3_600)]), [[2, 1]]);
@@ -86,7 +56,7 @@ fn a_reset_that_was_announced_does_not_move_while_its_window_runs() {
     assert_eq!(moved(&[(0, 3_600), (10, 3_587)]), [[2, 1]]);
     assert_eq!(moved(&[(0, 3_600), (10, 3_588)]), NONE, "rounded");
     assert_eq!(moved(&[(0, 3_600), (10, 3_592)]), NONE, "rounded");
-    assert_eq!(moved(&[(0, 3_600), (10, 3_593)]), [[2, 1], [2, 1]], "and too short a window");
+    assert_eq!(moved(&[(0, 3_600), (10, 3_593)]), [[2, 1]]);
     let refused = |first, second| TraceBuilder::new().window(3_600).list(first, 5, 7).window(60).list(second, 5, 7);
     assert_eq!(refused(200, 404).failures_of("headers.reset-time"), [[2, 1]]);
     assert_eq!(refused(200, 429).failures_of("headers.reset-time"), NONE, "the exhausted window is another one");
@@ -223,8 +193,6 @@ fn before_anything_is_counted_no_window_runs_and_its_end_may_move() {
         begun.wait(20).window(60).list(200, 6, 7).failures_of("headers.reset-time").is_empty()
     };
     assert!(moved(404, 7) && moved(404, 6), "a failure costs nothing, or is refunded");
-    assert!(!moved(404, 5), "something was counted");
-    assert!(!moved(200, 6), "a success counts");
     assert!(moved(200, 7), "it was counted in a window that had ended");
     let both = TraceBuilder::new().window(60).lists(7, &[(404, 6), (404, 5)]).together(1..=2);
     let later = both.wait(20).window(60).list(200, 6, 7);
