@@ -6,6 +6,7 @@ use jiff::Timestamp;
 
 use super::answerers::Answerers;
 use super::confidence::{self, Confidence};
+use super::counting::Counting;
 use super::findings::at_most;
 use super::fleet;
 use super::identity::{CatalogueVersion, Implementation};
@@ -45,6 +46,8 @@ pub(crate) struct Remarks {
     pub causes: Vec<Cause>,
     /// What the exchanges show of each address of the service, if it has several.
     pub fleet: Option<Fleet>,
+    /// How requests are counted.
+    pub counting: Vec<Counting>,
 }
 
 /// Assembles a report.
@@ -111,6 +114,7 @@ fn assemble_with(
         gap_profile: requirements.iter().filter_map(choice).collect(),
         coverage: coverage(&requirements),
         requirements,
+        counting: remarks.counting,
         timeline: trace.exchanges.iter().filter_map(|exchange| window_point(presentation, exchange)).collect(),
         exchanges,
         head: None,

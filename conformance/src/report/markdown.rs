@@ -57,6 +57,7 @@ fn write(out: &mut String, report: &Report) -> std::fmt::Result {
     details(out, report, "Warnings", RequirementReport::is_warning)?;
     details(out, report, "Known to fail", is_known)?;
     gaps(out, report)?;
+    counting(out, report)?;
     replicas(out, report)?;
     sections(out, report)?;
     choices(out, report)?;
@@ -87,6 +88,15 @@ fn causes(out: &mut String, report: &Report) -> std::fmt::Result {
         let ids: Vec<String> = cause.requirements.iter().map(|id| code(id)).collect();
         writeln!(out, "- {}: {}", text(&cause.sentence), ids.join(", "))
     })
+}
+
+fn counting(out: &mut String, report: &Report) -> std::fmt::Result {
+    if report.counting.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n### Counting of requests\n")?;
+    let mut keys = report.counting.iter();
+    keys.try_for_each(|counting| writeln!(out, "- {} key: {}", counting.key.as_str(), text(&counting.sentence())))
 }
 
 fn details(

@@ -42,6 +42,7 @@ pub mod text;
 mod answerers;
 mod assemble;
 mod confidence;
+pub(crate) mod counting;
 mod counts;
 mod curl;
 mod findings;
@@ -63,6 +64,7 @@ pub(crate) mod shell;
 pub use answerers::{Answerers, Intermediary};
 pub(crate) use assemble::{Recording, Remarks, assemble, assemble_recorded};
 pub use confidence::Confidence;
+pub use counting::{Counting, Unexplained};
 pub use identity::{CatalogueVersion, Digest, Implementation, UnusableDigest};
 #[cfg(feature = "cli")]
 pub(crate) use identity::{SPECIFICATION_FILE, specification_page};

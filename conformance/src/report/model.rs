@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::answerers::Answerers;
 use super::confidence::Confidence;
+use super::counting::Counting;
 use super::identity::{CatalogueVersion, Implementation};
 use super::key_alias::KeyAlias;
 use super::recorded_exchange::RecordedExchange;
@@ -109,6 +110,9 @@ pub struct Report {
     pub gap_profile: Vec<Choice>,
     /// The results of each section of the specification, in its order.
     pub coverage: Vec<SectionCoverage>,
+    /// How the service counts requests, as far as responses to valid keys show it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub counting: Vec<Counting>,
     /// The rate-limit headers of each response, in the order of sending.
     pub timeline: Vec<WindowPoint>,
     /// Every exchange of the run, in the order of sending. The JSON report does not contain them, because they would make it

@@ -276,6 +276,7 @@ pub(crate) fn conclude_run(
         ended_early,
         causes: causes(&facts, &verdicts),
         fleet: Fleet::of(&facts),
+        counting: report::counting::of_keys(&facts.limiter),
     };
     let mut report = report::assemble(trace, &verdicts, options, remarks);
     if let Some(earlier) = &options.earlier {

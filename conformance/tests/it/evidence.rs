@@ -153,3 +153,21 @@ fn a_key_of_one_letter_leaves_the_report_readable() {
     );
     assert!(report.rerun_command.contains("--api-key \"$CONFORM_API_KEY\" --seed 7"), "{}", report.rerun_command);
 }
+
+#[test]
+fn the_nearest_way_of_counting_is_told_with_the_first_exchange_that_excludes_it() {
+    let report = report();
+    let [counting] = &report.counting[..] else { panic!("one key: {:?}", report.counting) };
+    let first = counting.first.as_ref().expect("something that is not explained");
+    let rises = report.requirement("headers.remaining-never-rises").expect("a requirement");
+    assert!(
+        rises.evidence.iter().any(|evidence| evidence.exchanges.iter().any(|shown| shown.number == first.exchange)),
+        "{first:?}"
+    );
+    let shown = plain(&report, Detail::Normal);
+    let sentence = format!("contradicts it, exchange {} first: {}", first.exchange, first.found);
+    assert!(shown.contains(&sentence), "{shown}");
+    let (lawful, fields) = (Request::new("GET", "/pets"), "[]");
+    let explained = report_with(KEY, vec![(lawful.clone(), 200, fields, 59), (lawful, 200, fields, 58)]);
+    assert_eq!(explained.counting[0].unexplained, 0, "{:?}", explained.counting);
+}

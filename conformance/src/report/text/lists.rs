@@ -143,6 +143,17 @@ pub(super) fn requirements(page: &mut Page, report: &Report) {
 /// The lines of the difference that are shown without `-v`.
 const TRANSCRIPT_LINES: usize = 16;
 
+/// How requests are counted.
+pub(super) fn counting(page: &mut Page, report: &Report) {
+    if report.counting.is_empty() {
+        return;
+    }
+    page.title(BOLD, "Counting of requests");
+    for counting in &report.counting {
+        page.text(2, PLAIN, &format!("{} key: {}", counting.key.as_str(), counting.sentence()));
+    }
+}
+
 /// The difference between the tour's transcript and that of every lawful server.
 pub(super) fn transcript(page: &mut Page, report: &Report, detail: Detail) {
     let Some(diff) = &report.transcript_diff else { return };

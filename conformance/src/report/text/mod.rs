@@ -61,6 +61,9 @@ pub fn render_with_files(report: &Report, detail: Detail, columns: usize, files:
         if !is_brief {
             lists::choices(&mut page, report, detail);
         }
+        if !is_brief || report.breaks_a_limit() {
+            lists::counting(&mut page, report);
+        }
         match detail {
             Detail::Verbose => lists::requirements(&mut page, report),
             _ if is_brief => {}
