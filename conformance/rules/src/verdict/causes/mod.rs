@@ -61,6 +61,7 @@ pub fn causes(facts: &Facts<'_>, verdicts: &[RequirementVerdict]) -> Vec<Cause> 
         cache::repeats_answers,
         catalogues::of_replicas,
         units::of_reset,
+        units::of_clock,
         units::of_retry_after,
     ]
     .into_iter()

@@ -1,4 +1,6 @@
-//! Values that would make sense in another unit.
+//! Values that would make sense in another unit, in another time zone, or by another clock.
+
+use std::collections::BTreeSet;
 
 use super::{Broken, Cause};
 use crate::history::Entry;
@@ -27,6 +29,44 @@ pub(super) fn of_reset(broken: &Broken<'_, '_>) -> Option<Cause> {
     };
     let shown = broken.entries().iter().filter(|entry| is_delay(entry) || is_millis(entry));
     Cause::shown_by("unit-of-reset", sentence, explained, shown)
+}
+
+/// So many responses show by how much two clocks differ.
+const SEVERAL: usize = 8;
+
+/// Each Reset is off by the same time: by whole hours, by a minute, or by what two clocks differ.
+pub(super) fn of_clock(broken: &Broken<'_, '_>) -> Option<Cause> {
+    let (minute, hour) = (Tolerance::MINUTE.seconds(), 3_600);
+    let slack = Tolerance::CLOCK_SLACK.seconds();
+    let explained = broken.explained(&["headers.reset-time"], |_| true);
+    broken.facts.limiter.keys().iter().find_map(|key| {
+        let answers = || key.answers_outside_bans().iter().filter(|answer| !answer.entry.is_limited());
+        let ahead: Vec<i64> = answers().filter_map(Answer::ahead).collect();
+        let ends: BTreeSet<(u64, i64)> = answers().map(|answer| (answer.window.limit, answer.window.reset)).collect();
+        let (least, most) = (*ahead.iter().min()?, *ahead.iter().max()?);
+        // The end of a minute lies up to a minute ahead, so each response bounds by how much it is off.
+        let off = most - minute..=least;
+        let is_constant = off.start() - slack <= off.end() + slack && ahead.len() >= SEVERAL && ends.len() >= 2;
+        let is_other_unit = off.end().abs() > Tolerance::DAY.seconds();
+        if !is_constant || is_other_unit || (off.start() - slack..=off.end() + slack).contains(&0) {
+            return None;
+        }
+        let may_be = |seconds: i64| (off.start() - slack..=off.end() + slack).contains(&seconds);
+        let hours = (off.start() - slack + hour / 2).div_euclid(hour);
+        let sentence = if hours != 0 && may_be(hours * hour) {
+            let direction = if hours > 0 { "ahead" } else { "behind" };
+            format!("Reset is {} h {direction}: local time, where Unix time is due", hours.abs())
+        } else if may_be(-minute) {
+            "Reset is the beginning of the window, and not its end".to_owned()
+        } else {
+            format!(
+                "`Date` and Reset come from two clocks, about {} s apart?",
+                i64::midpoint(*off.start(), *off.end()).abs()
+            )
+        };
+        let shown = answers().map(|answer| answer.entry);
+        Cause::shown_by("clock-of-reset", sentence, explained.clone(), shown)
+    })
 }
 
 /// `Retry-After` is in milliseconds, or a Unix time.
@@ -79,6 +119,23 @@ mod tests {
         assert_eq!(millis[0].0, "Reset is a Unix time in milliseconds, and not in seconds");
         assert_eq!(ids(reset(5 * 86_400)), [""; 0], "a wrong time, and no other unit");
         assert_eq!(ids(reset(-NOON)), [""; 0], "always 0: no time in any unit");
+    }
+
+    #[test]
+    fn a_reset_that_is_off_by_the_same_time_is_that_of_another_clock_or_zone() {
+        // A list every five seconds for two minutes, each with the end of its minute, off by this much.
+        let off_by = |off: i64| {
+            let lists = (0..24).fold(TraceBuilder::new(), |builder, at| {
+                builder.wait_millis(4_990).window(60 - 5 * (at + 1) % 60 + off).list(200, 59 - (at as u64 + 1) % 12, 60)
+            });
+            shown(lists).into_iter().map(|(sentence, _)| sentence).next()
+        };
+        assert_eq!(off_by(7_200).as_deref(), Some("Reset is 2 h ahead: local time, where Unix time is due"));
+        assert_eq!(off_by(-18_000).as_deref(), Some("Reset is 5 h behind: local time, where Unix time is due"));
+        assert_eq!(off_by(-60).as_deref(), Some("Reset is the beginning of the window, and not its end"));
+        let apart = off_by(25).expect("a cause");
+        assert!(apart.starts_with("`Date` and Reset come from two clocks, about 2"), "{apart}");
+        assert_eq!(off_by(0), None);
     }
 
     fn refused(retry_after: &str) -> TraceBuilder {
