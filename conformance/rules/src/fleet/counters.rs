@@ -1,13 +1,12 @@
 //! Counters: with which other replicas a replica counts the requests of a key.
 //!
-//! Between two answers of one replica, Remaining falls by the second request and by those that were sent meanwhile to the replicas that
-//! count with it. Which ones these are shows when only one set of replicas explains every fall.
+//! Requests to the replicas that count together are explained by one way of counting, without other clients. Which replicas these are
+//! shows when there is only one such set.
 
 use super::replica_of;
 use crate::facts::Facts;
 use crate::history::{Entry, History};
 use crate::limiter::{Answer, KeyLimits};
-use crate::tolerance::Tolerance;
 
 /// With which others a replica counts.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -18,87 +17,61 @@ pub enum Counter {
     With(Vec<usize>),
 }
 
-/// This many falls between which other replicas were asked have to agree.
+/// This many times other replicas have to be asked between two answers of one.
 const SEVERAL: usize = 2;
 
 /// Of more replicas than this, only those that count with all or with none are distinguished.
-const MANY: usize = 9;
-
-/// A fall of Remaining between two answers of one replica, and what each replica got in between.
-struct Fall {
-    by: Option<u64>,
-    /// Requests that are counted.
-    counted: Vec<u64>,
-    /// Requests that may be counted: those that failed, whose credential is ambiguous, or that were under way at the same time as
-    /// one of the two.
-    uncertain: Vec<u64>,
-}
+const MANY: usize = 6;
 
 /// The counter of each replica.
 pub(super) fn counters(facts: &Facts<'_>, addresses: usize) -> Vec<Counter> {
-    let of_key = |key: &KeyLimits<'_>, replica: usize| {
-        let falls = falls(facts.history, key, replica, addresses);
-        counted_with(replica, addresses, &falls).map(Counter::With)
-    };
-    let of_replica = |replica| facts.limiter.keys().iter().find_map(|key| of_key(key, replica));
-    (0..addresses).map(|replica| of_replica(replica).unwrap_or(Counter::Unknown)).collect()
+    let mut counters = vec![Counter::Unknown; addresses];
+    let is_unknown = |counters: &[Counter], at: usize| counters[at] == Counter::Unknown;
+    for key in facts.limiter.keys() {
+        let sets = explained_sets(key, addresses);
+        for at in (0..addresses).filter(|at| is_asked_in_turn(facts.history, key, *at)) {
+            let mut with_it = sets.iter().filter(|set| set.contains(&at));
+            if let (Some(only), None, true) = (with_it.next(), with_it.next(), is_unknown(&counters, at)) {
+                counters[at] = Counter::With(only.iter().copied().filter(|other| *other != at).collect());
+            }
+        }
+    }
+    counters
 }
 
-/// The only set of other replicas that explains every fall, if there is one.
-fn counted_with(replica: usize, addresses: usize, falls: &[Fall]) -> Option<Vec<usize>> {
-    let telling = falls.iter().filter(|fall| fall.counted.iter().sum::<u64>() > 0).count();
-    if telling < SEVERAL {
-        return None;
-    }
-    let others: Vec<usize> = (0..addresses).filter(|other| *other != replica).collect();
+/// The sets of replicas whose requests with a key one way of counting explains.
+fn explained_sets(key: &KeyLimits<'_>, addresses: usize) -> Vec<Vec<usize>> {
+    let all: Vec<usize> = (0..addresses).collect();
     let sets: Vec<Vec<usize>> = if addresses > MANY {
-        vec![Vec::new(), others]
+        all.iter().map(|one| vec![*one]).chain([all.clone()]).collect()
     } else {
-        let chosen = |set: usize| others.iter().enumerate().filter(move |(at, _)| set >> at & 1 == 1);
-        (0..1_usize << others.len()).map(|set| chosen(set).map(|(_, other)| *other).collect()).collect()
+        let members = |set: usize| all.iter().copied().filter(move |at| set >> at & 1 == 1).collect();
+        (1..1_usize << addresses).map(members).collect()
     };
-    let explains = |set: &&Vec<usize>| {
-        falls.iter().all(|fall| {
-            let least = 1 + set.iter().map(|other| fall.counted[*other]).sum::<u64>();
-            let more = fall.uncertain[replica] + set.iter().map(|other| fall.uncertain[*other]).sum::<u64>();
-            fall.by.is_some_and(|by| (least..=least + more).contains(&by))
-        })
+    let is_explained = |set: &Vec<usize>| {
+        let explanation = key.explanation_of(|entry| set.contains(&replica_of(entry)));
+        explanation.findings.is_empty() && !explanation.others()
     };
-    let mut explaining = sets.iter().filter(explains);
-    let only = explaining.next()?;
-    explaining.next().is_none().then(|| only.clone())
+    sets.into_iter().filter(is_explained).collect()
 }
 
-/// The falls of a key's Remaining between successes of a replica, where all that may have been counted in between is known.
-fn falls(history: &History<'_>, key: &KeyLimits<'_>, replica: usize, addresses: usize) -> Vec<Fall> {
-    let is_one = |answer: &&Answer<'_>| replica_of(answer.entry) == replica && answer.entry.succeeded();
-    let answers: Vec<&Answer<'_>> = key.answers().iter().filter(is_one).collect();
-    answers.windows(2).filter_map(|pair| fall(history, key, [pair[0], pair[1]], addresses)).collect()
-}
-
-fn fall(
-    history: &History<'_>,
-    key: &KeyLimits<'_>,
-    [before, after]: [&Answer<'_>; 2],
-    addresses: usize,
-) -> Option<Fall> {
-    let end = before.window.reset - Tolerance::CLOCK_SLACK.seconds();
-    let is_over = after.entry.server_time().is_some_and(|time| time.as_second() >= end);
-    let between = history.entries.get(before.entry.exchange.number..after.entry.exchange.number - 1)?;
-    if !before.precedes(after) || !before.window.is_same(after.window) || is_over {
-        return None;
-    }
-    let aside = history.meanwhile(before.entry).chain(history.meanwhile(after.entry));
-    let mut sent: Vec<&Entry<'_>> = between.iter().chain(aside).collect();
-    sent.sort_unstable_by_key(|entry| entry.exchange.number);
-    sent.dedup_by_key(|entry| entry.exchange.number);
-    let (mut counted, mut uncertain) = (vec![0; addresses], vec![0; addresses]);
-    for entry in sent.into_iter().filter(|entry| key.may_count(entry, before.window)) {
-        let is_between = before.entry.precedes(entry) && entry.precedes(after.entry);
-        let is_counted = is_between && entry.key() == Some(key.index()) && entry.succeeded();
-        *(if is_counted { &mut counted } else { &mut uncertain }).get_mut(replica_of(entry))? += 1;
-    }
-    Some(Fall { by: before.window.remaining.checked_sub(after.window.remaining), counted, uncertain })
+/// Whether others were asked several times between two answers of a replica in one window.
+fn is_asked_in_turn(history: &History<'_>, key: &KeyLimits<'_>, replica: usize) -> bool {
+    let is_success = |entry: &&Entry<'_>| entry.key() == Some(key.index()) && entry.succeeded();
+    let others: Vec<usize> = history
+        .entries
+        .iter()
+        .filter(is_success)
+        .filter(|entry| replica_of(entry) != replica)
+        .map(|entry| entry.exchange.number)
+        .collect();
+    let of_one = |answer: &&Answer<'_>| answer.entry.succeeded() && replica_of(answer.entry) == replica;
+    let answers: Vec<&Answer<'_>> = key.answers().iter().filter(of_one).collect();
+    let is_telling = |pair: &&[&Answer<'_>]| {
+        let asked = |answer: &Answer<'_>| others.partition_point(|other| *other < answer.entry.exchange.number);
+        pair[0].window.is_same(pair[1].window) && asked(pair[0]) < asked(pair[1])
+    };
+    answers.windows(2).filter(is_telling).count() >= SEVERAL
 }
 
 #[cfg(test)]

@@ -15,6 +15,14 @@ impl<'h> KeyLimits<'h> {
         self.explanation.get_or_init(|| Explanation::of(&self.parts(), self.plan_limits()))
     }
 
+    /// [`KeyLimits::explanation`] of some of the requests.
+    #[must_use]
+    pub fn explanation_of(&self, is_part: impl Fn(&Entry<'_>) -> bool) -> Explanation<'h> {
+        let mut parts = self.parts();
+        parts.retain(|(entry, _)| is_part(entry));
+        Explanation::of(&parts, self.plan_limits())
+    }
+
     /// The numbers of the refusals that may belong to a ban: those that another refusal may be the last thing before, and those that are not
     /// the first of the trace and ask for a longer wait than their window lasts.
     fn refusals_of_bans(&self, answers: &BTreeMap<usize, &Answer<'_>>) -> HashSet<usize> {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{Broken, Cause};
 use crate::fleet::Fleet;
+use crate::history::Entry;
 use crate::limiter::{Answer, KeyLimits, one_after_another};
 use crate::tolerance::Tolerance;
 
@@ -24,8 +25,8 @@ pub(in crate::verdict) const BROKEN_BY_IT: [&str; 7] = [
     "quota.not-exceeded",
 ];
 
-/// The group of answers to which one belongs.
-type Group = fn(&Answer<'_>) -> String;
+/// The group of requests to which one belongs.
+type Group = fn(&Entry<'_>) -> String;
 
 /// The Remaining of a key interleaves several series, each of which falls.
 pub(super) fn several(broken: &Broken<'_, '_>) -> Option<Cause> {
@@ -42,11 +43,14 @@ pub(super) fn several(broken: &Broken<'_, '_>) -> Option<Cause> {
         let disorder: Vec<[&Answer<'_>; 2]> =
             answers.windows(2).map(|pair| [&pair[0], &pair[1]]).filter(|pair| is_disorder(*pair)).collect();
         let groups: [(&str, &str, Group); 3] = [
-            ("method", "method", |answer| answer.entry.exchange.request.method.clone()),
-            ("operation", "route", |answer| answer.entry.operation.name().to_owned()),
-            ("URL", "URL", |answer| answer.entry.exchange.request.target()),
+            ("method", "method", |entry| entry.exchange.request.method.clone()),
+            ("operation", "route", |entry| entry.operation.name().to_owned()),
+            ("URL", "URL", |entry| entry.exchange.request.target()),
         ];
-        let sentence = match groups.into_iter().find(|(.., of)| is_in_order_each(&answers, &disorder, *of)) {
+        let sentence = match groups
+            .into_iter()
+            .find(|(.., of)| !disorder.is_empty() && is_counted_each(key, &answers, *of))
+        {
             Some((each, counted, _)) => {
                 format!("Remaining interleaves several falling series, one for each {each}: one counter per {counted}?")
             }
@@ -97,16 +101,19 @@ fn is_by_chance(disorder: &[[&Answer<'_>; 2]]) -> bool {
     varies || rises >= 2
 }
 
-/// Whether each group of answers has a series of its own, and only together they are out of order.
-fn is_in_order_each(answers: &[Answer<'_>], disorder: &[[&Answer<'_>; 2]], group: Group) -> bool {
-    let rises = disorder.iter().filter(|[before, after]| after.window.remaining > before.window.remaining).count();
-    let mut groups: BTreeMap<String, Vec<&Answer<'_>>> = BTreeMap::new();
+/// Whether a way of counting explains each group of requests by itself, and several of them without other clients.
+fn is_counted_each(key: &KeyLimits<'_>, answers: &[Answer<'_>], group: Group) -> bool {
+    let mut groups: BTreeMap<String, usize> = BTreeMap::new();
     for answer in answers {
-        groups.entry(group(answer)).or_default().push(answer);
+        *groups.entry(group(answer.entry)).or_default() += 1;
     }
-    let is_in_order = |of_one: &Vec<&Answer<'_>>| of_one.windows(2).all(|pair| !is_disorder([pair[0], pair[1]]));
-    let long = groups.values().filter(|of_one| of_one.len() >= SEVERAL).count();
-    rises >= 2 && long >= 2 && groups.values().all(is_in_order)
+    let mut alone = 0;
+    let is_explained = groups.iter().all(|(of_one, count)| {
+        let explanation = key.explanation_of(|entry| group(entry) == *of_one);
+        alone += usize::from(*count >= SEVERAL && !explanation.others());
+        explanation.findings.is_empty()
+    });
+    is_explained && alone >= 2
 }
 
 /// How many series run at once, if nearly every answer belongs to one: each falls by single steps within one window.
