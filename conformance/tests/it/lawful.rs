@@ -2,12 +2,17 @@
 
 use std::time::Duration;
 
-use animal_store_conformance::Options;
+use animal_store_conformance::http::clock::Clock;
+use animal_store_conformance::{Judge, Options};
+use animal_store_lab::Variation;
+use animal_store_reference::Plan;
 use animal_store_rules::catalogue::scope::Profile;
+use animal_store_rules::trace::keys::ApiKey;
 use animal_store_rules::verdict::{Status, Verdict};
 
 use crate::candidate::{Candidate, Nature, PER_DAY};
 use crate::faults::Fault;
+use crate::host::Host;
 use crate::{broken, judge, options};
 
 /// A limit that the tour nearly exhausts, late enough in a window to see it end.
@@ -147,4 +152,21 @@ async fn the_read_only_profile_creates_nothing_and_says_what_it_could_not_see() 
     let empty = Candidate::start(Nature::default()).await;
     let report = empty.judge(options(&empty.base_url, Profile::ReadOnly)).await.expect("a verdict");
     assert_eq!((report.verdict, report.created), (Verdict::Incomplete, 0), "{:#?}", broken(&report));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn with_a_free_key_a_run_waits_for_no_more_ends_of_windows_than_its_requests_need() {
+    for (profile, windows) in [(Profile::Functional, 1), (Profile::Full, 2)] {
+        for second in (0..60).step_by(5) {
+            let start_at = format!("2026-06-01T12:00:{second:02}Z");
+            let host = Host::start_at(Plan::Free, Variation::default(), Clock::stepping(), &start_at).await;
+            let mut options = options(&host.base_url, profile);
+            options.api_key = ApiKey::new(&host.key).expect("a usable key");
+            let report = Judge::new(options).clock(host.clock.clone()).run().await.expect("a verdict");
+            assert_eq!(report.verdict, Verdict::Conforms);
+            // Pauses between requests, and the slack of clocks after each end.
+            let most = 60 * windows - second + 10;
+            assert!(report.duration_ms < 1_000 * most, "{profile:?} at second {second}: {} ms", report.duration_ms);
+        }
+    }
 }
