@@ -116,9 +116,14 @@ pub(super) fn layers(text: &[u8]) -> Vec<Layer> {
     if !runs.is_empty() {
         layers.extend((0..4).map(|shift| base64(text, &runs, shift)));
     }
-    let runs = self::runs(text, LEAST_HEX, |byte| byte.is_ascii_hexdigit());
-    if !runs.is_empty() {
-        layers.extend((0..2).map(|shift| hex(text, &runs, shift)));
+    // Hexadecimal digits are characters of base64.
+    let inside = |run: &Range<usize>| {
+        let found = self::runs(&text[run.clone()], LEAST_HEX, |byte| byte.is_ascii_hexdigit());
+        found.into_iter().map(|digits| digits.start + run.start..digits.end + run.start).collect::<Vec<_>>()
+    };
+    let digits: Vec<Range<usize>> = runs.iter().filter(|run| run.len() >= LEAST_HEX).flat_map(inside).collect();
+    if !digits.is_empty() {
+        layers.extend((0..2).map(|shift| hex(text, &digits, shift)));
     }
     layers
 }
@@ -260,16 +265,27 @@ fn encode_as(former: &[u8], byte: u8, coding: Coding, encoded: &mut Vec<u8>) {
     }
 }
 
+/// The value of each base64 character, of either alphabet, and of any other byte [`NO_SEXTET`].
+const SEXTETS: [u8; 256] = {
+    let mut values = [NO_SEXTET; 256];
+    let alphabets = [STANDARD, URL_SAFE];
+    let mut at = 0;
+    while at < 128 {
+        values[alphabets[at / 64][at % 64] as usize] = (at % 64) as u8;
+        at += 1;
+    }
+    values
+};
+
+const NO_SEXTET: u8 = u8::MAX;
+
+const STANDARD: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+const URL_SAFE: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
 /// The value of a base64 character, of either alphabet.
 fn sextet(byte: u8) -> Option<u8> {
-    match byte {
-        b'A'..=b'Z' => Some(byte - b'A'),
-        b'a'..=b'z' => Some(byte - b'a' + 26),
-        b'0'..=b'9' => Some(byte - b'0' + 52),
-        b'+' | b'-' => Some(62),
-        b'/' | b'_' => Some(63),
-        _ => None,
-    }
+    let value = SEXTETS[usize::from(byte)];
+    (value != NO_SEXTET).then_some(value)
 }
 
 /// What runs of base64 characters encode, if the encoding begins with this character of each.
@@ -294,8 +310,6 @@ fn base64(text: &[u8], runs: &[Range<usize>], shift: usize) -> Layer {
 
 /// Writes a byte into the two base64 characters that it is encoded in.
 fn write_sextets(text: &mut [u8], place: Place, byte: u8, is_url_safe: bool) {
-    const STANDARD: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    const URL_SAFE: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     let at = place.start as usize;
     let [Some(first), Some(second)] = [sextet(text[at]), sextet(text[at + 1])] else { return };
     let below = 4 - place.bits;
