@@ -50,7 +50,7 @@ fn explained_sets(key: &KeyLimits<'_>, addresses: usize) -> Vec<Vec<usize>> {
     };
     let is_explained = |set: &Vec<usize>| {
         let explanation = key.explanation_of(|entry| set.contains(&replica_of(entry)));
-        explanation.findings.is_empty() && !explanation.others()
+        explanation.findings.is_empty() && !explanation.others() && explanation.never_falls().is_none()
     };
     sets.into_iter().filter(is_explained).collect()
 }

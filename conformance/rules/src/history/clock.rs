@@ -24,7 +24,9 @@ impl End {
 /// Takes the clock of the recorder for the server's, where that clock explains every Reset and `Date` does not. `Date` is kept where some
 /// dates are older than others by the recorder's clock: then a cache has repeated responses.
 pub(super) fn settle(entries: &mut [Entry<'_>]) {
-    let ends: Vec<End> = entries.iter().filter(|entry| entry.succeeded()).filter_map(end).collect();
+    let is_admitted =
+        |entry: &&Entry<'_>| entry.succeeded() || entry.key().is_some() && matches!(entry.status(), Some(400 | 404));
+    let ends: Vec<End> = entries.iter().filter(is_admitted).filter_map(end).collect();
     let explains = |clock: fn(&End) -> i64, longest: Tolerance| {
         let slack = Tolerance::CLOCK_SLACK.seconds();
         ends.iter().all(|end| (-end.took - 1 - slack..=longest.seconds() + slack).contains(&clock(end)))

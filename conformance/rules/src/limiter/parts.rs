@@ -73,6 +73,7 @@ impl<'h> KeyLimits<'h> {
                 is_report: answer.is_some(),
                 is_copy: answer.is_some_and(|answer| self.is_copy(answer)),
                 may_be_ban: of_bans.contains(&entry.exchange.number),
+                may_report_ban: is_own && entry.is_limited() && self.may_be_ban(entry),
                 cost: costs
                     .get(entry.operation.name())
                     .copied()

@@ -277,3 +277,13 @@ fn of_two_clocks_each_date_is_right_by_one() {
     assert_eq!(explained(dated(1)).1, []);
     assert!(!explained(dated(-20)).1.is_empty());
 }
+
+#[test]
+fn others_whose_requests_drop_out_of_a_log_are_no_reset_that_moves() {
+    let at = |builder: TraceBuilder, millis: i64, ahead: i64, remaining: u64| {
+        builder.wait_millis(millis).window(ahead).list(200, remaining, 60).slow(1)
+    };
+    let first = at(TraceBuilder::at("2026-06-01T12:00:00Z"), 1_180, 59, 59);
+    let log = at(at(first, 4_100, 55, 54), 55_900, 3, 40);
+    assert_eq!(explained(log).1, []);
+}

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::super::hypothesis::{Cut, Figures, Hypothesis, hypotheses};
 use super::super::timeline::{Event, MINUTE, Micros, Timeline};
-use super::{Contradiction, Evaluation, FAR, Kind, evaluate};
+use super::{Contradiction, Evaluation, FAR, Kind, MUCH, evaluate};
 
 /// Whether the reported count rises between two responses by more than the run sent in between, whatever its requests cost.
 fn falls_by_more(timeline: &Timeline<'_>, by_received: &[usize]) -> bool {
@@ -46,12 +46,12 @@ fn weight(evaluation: &Evaluation, timeline: &Timeline<'_>) -> i64 {
     evaluation.contradictions.iter().map(weight).sum()
 }
 
-/// Whether contradictions, each with how far it is off, show that a Reset has restored nothing: at least two, or one of so large a count
-/// that other clients are unlikely to have used exactly that number since.
+/// Whether contradictions, each with how far it is off, show that a Reset has restored nothing: at least two of several requests, or one of
+/// so large a count that other clients are unlikely to have used exactly that number since.
 pub(in crate::limits) fn shows_no_restoration(contradictions: impl Iterator<Item = (Kind, i64)>) -> bool {
     const LARGE: i64 = 10;
     let of_kind: Vec<i64> = contradictions.filter(|(kind, _)| *kind == Kind::NotRestored).map(|(_, off)| off).collect();
-    of_kind.len() > 1 || of_kind.iter().any(|off| *off >= LARGE)
+    of_kind.iter().filter(|off| **off >= MUCH).count() > 1 || of_kind.iter().any(|off| *off >= LARGE)
 }
 
 /// The best explanation of a timeline.
@@ -116,14 +116,21 @@ pub(in crate::limits) fn explain(timeline: &Timeline<'_>, plan: Option<(i64, i64
         }
         // An excess that is the failures of the run shows that failures count, and nobody else.
         let is_by_others = |found: &Contradiction| matches!(found.kind, Kind::Excess | Kind::NotRestored);
-        let is_excess_alone = !contradictions.is_empty()
-            && contradictions.iter().all(is_by_others)
+        // Those that the count of a day shows may have exhausted the minute that is hidden behind it.
+        let is_hidden = |found: &Contradiction| {
+            let figures = hypothesis.figures;
+            let report = timeline.events[found.at].report.filter(|report| figures.day == Some(report.limit));
+            found.kind == Kind::Early && figures.minute != figures.day && report.is_some_and(|day| day.used < day.limit)
+        };
+        let is_excess_alone = contradictions.iter().any(is_by_others)
+            && contradictions.iter().all(|found| is_by_others(found) || is_hidden(found))
             && !shows_no_restoration(contradictions.iter().map(|found| (found.kind, found.found - found.bound)))
             && !counted.contains(&hypothesis.figures);
         if candidate.1.shows_others && !contradictions.is_empty() || is_excess_alone {
             let shared = Hypothesis { others: true, ..hypothesis };
             let found = evaluate(shared, timeline, &by_received, falls, most);
-            if is_plain || is_likely(&found, plain) {
+            let is_shown = falls && hypothesis.cut == Cut::Log && found.contradictions.is_empty();
+            if is_plain || is_shown || is_likely(&found, plain) {
                 candidate = (shared, found);
             }
         }

@@ -73,11 +73,12 @@ impl Evaluator<'_, '_, '_> {
         let used = reported + uncounted;
         let rest = self.shares.rest(at, epoch, used);
         let most = if self.is_capped(at) { FAR } else { rest.most };
-        let says_least = !is_refused;
+        // A refusal may say that nothing remains whatever there was.
+        let says_least = !is_refused || !self.is_capped(at);
         self.rests[at] = Some(Rest {
             least: if says_least { rest.least } else { -FAR },
             most,
-            unsettled: if says_least || used < FAR && !self.is_capped(at) { rest.unsettled } else { FAR },
+            unsettled: if says_least { rest.unsettled } else { FAR },
             unsettled_of_all: if says_least { rest.unsettled_of_all } else { FAR },
         });
         let others = self.others[epoch];
@@ -88,7 +89,7 @@ impl Evaluator<'_, '_, '_> {
             self.others[epoch].uncounted += others.least.value - most;
             return;
         }
-        if is_refused {
+        if !says_least {
             return;
         }
         let window = &self.shares.epochs[epoch];
@@ -194,7 +195,9 @@ impl Evaluator<'_, '_, '_> {
             .is_some_and(|last| last.used >= MUCH && last.used < used && used <= last.used + every);
         self.shows_others(at, used - every > bound && !goes_on);
         if goes_on && !self.hypothesis().others {
-            self.contradict(Kind::NotRestored, at, last, used, own.hi);
+            if more > 0 {
+                self.contradict(Kind::NotRestored, at, last, used, own.hi);
+            }
             return;
         }
         self.exceeds(at, last, used, more);

@@ -199,7 +199,9 @@ fn evaluate(
     stop_at: i64,
 ) -> Evaluation {
     let shares = Shares::new(hypothesis, &timeline.events, by_received);
-    let counted = |event: &&Event<'_>| shares.counted(event).hi > 0 || hypothesis.cut == Cut::First;
+    // What is not counted may begin a window, or be the newest of a log when headers are written.
+    let is_taken_in = matches!(hypothesis.cut, Cut::First | Cut::Drain);
+    let counted = |event: &&Event<'_>| shares.counted(event).hi > 0 || is_taken_in;
     let mut evaluator = Evaluator {
         events: &timeline.events,
         by_received,

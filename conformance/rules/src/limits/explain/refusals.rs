@@ -38,7 +38,7 @@ impl Evaluator<'_, '_, '_> {
             refusals.push(at);
             if let Some((with, used, limit)) = self.early(at, &later) {
                 self.contradict(Kind::Early, at, with, used, limit);
-            } else {
+            } else if !event.may_report_ban {
                 self.reset(at);
             }
         }

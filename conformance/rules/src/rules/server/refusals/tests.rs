@@ -94,12 +94,14 @@ fn somebody_else_may_have_used_what_was_restored() {
 
 #[test]
 fn behind_a_day_somebody_else_may_have_exhausted_the_next_minute() {
-    let first = |remaining| {
-        let builder = TraceBuilder::new().window(3_600).list(200, 900, 1_000).list(200, remaining, 1_000);
-        builder.list(429, 800, 1_000).retry_after("30").wait(70).list(429, 790, 1_000).failures_of("quota.recovers")
+    let first = |remaining: [u64; 3]| {
+        let builder = TraceBuilder::new().window(3_600).list(200, 900, 1_000).list(200, remaining[0], 1_000);
+        let refused = builder.list(429, remaining[1], 1_000).retry_after("30");
+        refused.wait(70).list(429, remaining[2], 1_000).failures_of("quota.recovers")
     };
-    assert_eq!(first(890), NONE);
-    assert_eq!(first(899), [[4, 3]], "nobody else uses the key");
+    assert_eq!(first([890, 800, 790]), NONE);
+    assert_eq!(first([899, 890, 890]), NONE, "they show in what a 429 reports");
+    assert_eq!(first([899, 899, 899]), [[4, 3]], "nobody else uses the key");
     let exhausted = TraceBuilder::new().window(3_600).lists(1_000, &[(200, 900), (200, 890), (429, 0)]);
     let again = exhausted.retry_after("3600").wait(3_700).list(429, 0, 1_000);
     assert_eq!(again.failures_of("quota.recovers"), [[4, 3]], "it was the day that was exhausted");
