@@ -92,10 +92,11 @@ fn waits(
     receipts.sort_by_key(|at| (exchanges[*at].1.received_at, *at));
     let asked = asked_together(&exchanges, &receipts);
     let mut receipts = receipts.into_iter().peekable();
+    let shows_pauses = clients.shows_pauses();
     let mut receive = |keys: &mut HashMap<Key, Gates>, at: usize| {
         let (entry, sender) = exchanges[at];
-        is_hidden |= entry.status() == Some(429) && (sender.key.is_none() || !clients.shows_pauses());
-        if let Some(key) = sender.key.filter(|_| clients.shows_pauses()) {
+        is_hidden |= entry.status() == Some(429) && (sender.key.is_none() || !shows_pauses);
+        if let Some(key) = sender.key.filter(|_| shows_pauses) {
             is_met |= keys.entry(key).or_default().receive(entry, sender, asked[at], is_of_form);
         }
     };
