@@ -59,13 +59,13 @@ impl Catalogues {
             of_few.row(
                 1,
                 format!("GET {PETS}/{{id}}, {FEW} animals, against bare axum"),
-                Bound::AtLeast(0.80),
+                Bound::AtLeast(0.65),
                 note("read", &of_few)?,
             )?,
             of_many.row(
                 1,
                 format!("GET {PETS}/{{id}}, {} animals of {}, the same", sample.len(), self.many_ids.len()),
-                Bound::AtLeast(0.75),
+                Bound::AtLeast(0.60),
                 note("read of many", &of_many)?,
             )?,
         ])
