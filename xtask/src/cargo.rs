@@ -6,22 +6,14 @@ use std::process::{Command, ExitCode, ExitStatus};
 
 use anyhow::Context;
 
-/// What `cargo run` sets for the program it starts, and what an inner cargo must not inherit: build scripts that watch
-/// these variables (that of `ring` does) would run again, and everything above them would be compiled again, each time
-/// the outer command changes.
-const SET_BY_CARGO_RUN: &[&str] = &["CARGO_BIN_NAME", "CARGO_CRATE_NAME", "CARGO_PRIMARY_PACKAGE"];
-const PREFIXES_SET_BY_CARGO_RUN: &[&str] = &["CARGO_MANIFEST_", "CARGO_PKG_", "CARGO_BIN_EXE_"];
+#[path = "../launcher/src/inherited.rs"]
+mod inherited;
 
 /// The cargo that started this command (or the one on the path), in the workspace's folder.
 pub(crate) fn cargo() -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")));
     command.current_dir(workspace_root());
-    for (name, _) in std::env::vars_os() {
-        let Some(text) = name.to_str() else { continue };
-        if SET_BY_CARGO_RUN.contains(&text) || PREFIXES_SET_BY_CARGO_RUN.iter().any(|prefix| text.starts_with(prefix)) {
-            command.env_remove(&name);
-        }
-    }
+    inherited::forget(&mut command);
     command
 }
 

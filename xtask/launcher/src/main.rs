@@ -2,6 +2,8 @@
 //! may contain a key, or nothing at all. This program builds quickly and without output; it lets cargo build the project's own
 //! commands, with visible progress if they have never been built, and runs them with its own arguments.
 
+mod inherited;
+
 use std::env;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -38,6 +40,7 @@ fn beside(launcher: &Path) -> PathBuf {
 /// The build of the commands in the profile of this program.
 fn build(was_built: bool) -> Command {
     let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    inherited::forget(&mut cargo);
     cargo.args(["build", "--package", COMMANDS]);
     if was_built {
         cargo.arg("--quiet");
