@@ -33,10 +33,10 @@ impl Rerun {
         if let Some(unknown) = broken.iter().find(|found| !catalogue().knows(&found.id)) {
             return Err(unusable(format!("no requirement is called {}", unknown.id)));
         }
-        let evidence = || broken.iter().flat_map(|found| &found.evidence).flat_map(|found| &found.exchanges);
-        let probes: BTreeSet<&str> = evidence().map(|exchange| exchange.probe.as_str()).collect();
-        // Earlier reports do not name the probes; and of some failures, the report has no example.
-        let is_complete = broken.iter().all(|found| found.further_failures() == 0) && !probes.contains("");
+        let shown_in = || broken.iter().flat_map(|found| &found.shown_in);
+        let probes: BTreeSet<&str> = shown_in().map(String::as_str).collect();
+        // Earlier reports do not name the probes.
+        let is_complete = broken.iter().all(|found| !found.shown_in.is_empty()) && !probes.contains("");
         let probes = if is_complete { probes.into_iter().map(str::to_owned).collect() } else { Vec::new() };
         let earlier = Earlier {
             report: path.display().to_string(),

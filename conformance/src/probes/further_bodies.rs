@@ -1,6 +1,7 @@
 //! Further bodies, for which a Free key allows too few requests: invalid ones that lenient parsers accept, valid ones that strict
 //! parsers refuse, names that may be mistaken for something else, and creations with the id of an existing animal.
 
+use super::plan::BODIES;
 use super::session::{MAY_BE_A_DAY, Session, Stop, created_id};
 use super::steps::{ask, create, filled};
 use animal_store_rules::trace::exchange::Request;
@@ -109,7 +110,7 @@ pub(super) async fn few(session: &mut Session<'_>) -> Result<(), Stop> {
     if window.is_none_or(|window| window.remaining < FEW as u64 + LEFT) {
         return Ok(());
     }
-    session.begin_aside("bodies");
+    session.begin_aside(BODIES);
     for template in &INVALID[..FEW] {
         create(session, template).await?;
     }
@@ -123,7 +124,7 @@ pub(super) async fn few(session: &mut Session<'_>) -> Result<(), Stop> {
 ///
 /// [`Stop`] when the budget is exhausted.
 pub(super) async fn run(session: &mut Session<'_>) -> Result<(), Stop> {
-    session.begin("bodies");
+    session.begin(BODIES);
     for template in INVALID.into_iter().chain(DISPUTED).chain(VALID).chain(NAMES) {
         let (step, body) = filled(session, template);
         let long = |words: usize| format!("{} end", "long ".repeat(words).trim_end());

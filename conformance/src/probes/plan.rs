@@ -22,6 +22,9 @@ pub const FURTHER_BODIES: usize = further_bodies::COUNT;
 /// The maximum number of requests for a page that is full.
 pub const FULL_PAGE: usize = full_page::COUNT;
 
+/// The name of the probe of bodies that are hard to read.
+pub(super) const BODIES: &str = "bodies";
+
 /// From this limit on there is room for further bodies and a full page.
 const ROOMY: usize = 200;
 
@@ -145,6 +148,8 @@ pub fn plan(options: &Options, plan_limits: Option<PlanLimits>, window: Option<W
             Part::Credentials => &["credentials"],
             Part::FullPage => &["full page"],
             Part::Generated => &["properties", "sequence"],
+            // With a small limit, bodies are sent on the way to exhausting a key.
+            Part::Exhaustion if profile.exhausts() && limit < ROOMY => &["quota", BODIES],
             Part::Exhaustion if profile.exhausts() => &["quota"],
             _ => &[],
         };
@@ -157,7 +162,7 @@ pub fn plan(options: &Options, plan_limits: Option<PlanLimits>, window: Option<W
     let fills_a_page = limit >= ROOMY && profile.creates() && needs(Part::FullPage);
     let near_misses = if repeats("near misses") { near_misses(&options.scope) } else { 0 };
     let has_further_bodies =
-        limit >= ROOMY && profile.creates() && repeats("bodies") && Part::NearMisses.is_needed(&options.scope);
+        limit >= ROOMY && profile.creates() && repeats(BODIES) && Part::NearMisses.is_needed(&options.scope);
     let generated = [
         (near_misses > 0).then_some(Probe::NearMisses),
         needs(Part::Credentials).then_some(Probe::Credentials),
@@ -192,7 +197,8 @@ pub fn plan(options: &Options, plan_limits: Option<PlanLimits>, window: Option<W
     } else {
         probes.extend(first.into_iter().chain(generated).chain(second));
     }
-    let has_few_bodies = exhausts && !has_further_bodies && profile.creates() && needs(Part::NearMisses);
+    let sends_bodies = repeats(BODIES) && Part::NearMisses.is_needed(&options.scope);
+    let has_few_bodies = exhausts && !has_further_bodies && profile.creates() && sends_bodies;
     let few_bodies = if has_few_bodies { further_bodies::FEW } else { 0 };
     let keyed = tour + generated_requests + few_bodies;
     let exhausting = match &options.quota_key {
@@ -247,6 +253,7 @@ mod tests {
     use animal_store_rules::catalogue::scope::Profile;
 
     use super::*;
+    use crate::options::Earlier;
 
     fn plan_on(name: &str, change: impl FnOnce(&mut Options)) -> Plan {
         let mut options = Options::new("http://127.0.0.1:1/v1", "sk-1").expect("usable options");
@@ -280,6 +287,19 @@ mod tests {
         assert_eq!((plan.requests, plan.probes), (2, vec![Probe::Tour]));
         let plan = plan_on("free", |options| options.scope.only = vec!["list".to_owned()]);
         assert!(!plan.probes.contains(&Probe::Quota(Turn::First)), "{plan:?}");
+    }
+
+    #[test]
+    fn a_rerun_with_a_small_limit_sends_bodies_on_the_way_to_exhausting_the_key() {
+        let rerun = |name: &str| {
+            plan_on(name, |options| {
+                options.scope.only = vec!["create.extended-json".to_owned()];
+                let (report, broken) = ("run.json".to_owned(), options.scope.only.clone());
+                options.earlier = Some(Earlier { report, broken, probes: vec![BODIES.to_owned()] });
+            })
+        };
+        assert!(rerun("free").few_bodies > 0, "{:?}", rerun("free"));
+        assert_eq!(rerun("pro").probes, [Probe::Tour, Probe::FurtherBodies]);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Assembles the report from the trace and the verdicts, without secrets and control characters.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
@@ -231,6 +231,8 @@ fn requirement(
         }
     });
     let evidence = evidence.collect();
+    let failing = verdict.failures.iter().flat_map(|failure| &failure.exchanges).filter_map(at);
+    let shown_in: BTreeSet<&str> = failing.map(|at| &*trace.exchanges[at].probe).collect();
     let judged_on = verdict.exchanges.iter().filter_map(at).map(|at| &recorded[at]);
     let duration = judged_on.map(|exchange| exchange.elapsed_us).sum::<u64>() / 1_000;
     RequirementReport {
@@ -251,6 +253,7 @@ fn requirement(
         reason: verdict.reason.as_deref().map(hide),
         observed: verdict.observed.as_deref().map(hide),
         duration_ms: duration,
+        shown_in: shown_in.into_iter().map(str::to_owned).collect(),
         evidence,
     }
 }

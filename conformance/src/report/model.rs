@@ -281,6 +281,9 @@ pub struct RequirementReport {
     /// The total time of the exchanges that it was judged on, in milliseconds, as far as its rule looks at single exchanges.
     #[serde(default)]
     pub duration_ms: u64,
+    /// The probes of all exchanges that show a failure, not of the examples alone. Earlier reports do not have them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shown_in: Vec<String>,
     /// An example of each kind of failure, the worst kind first.
     pub evidence: Vec<Evidence>,
 }

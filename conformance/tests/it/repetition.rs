@@ -2,9 +2,15 @@
 
 use std::path::PathBuf;
 
+use animal_store_conformance::http::clock::Clock;
+use animal_store_lab::faults::faults;
+use animal_store_reference::Plan;
+
 use crate::candidate::{Candidate, KEY, Nature};
 use crate::command_line::{conform, text};
 use crate::faults::Fault;
+use crate::host::Host;
+use crate::sockets;
 
 fn file(name: &str) -> PathBuf {
     [env!("CARGO_TARGET_TMPDIR"), name].iter().collect()
@@ -109,4 +115,21 @@ async fn with_fail_fast_the_tour_is_sent_and_judged_before_the_run_waits_for_a_w
     let (out, err) = (text(&output.stdout), text(&output.stderr));
     assert_eq!(output.status.code(), Some(1), "{out}{err}");
     assert!(out.contains("(--fail-fast)") && !err.contains("waiting "), "{err}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rerun_repeats_every_probe_that_showed_a_failure() {
+    let mut faults = faults().into_iter();
+    let fault = faults.find(|fault| fault.name == "create.extended-json.control-characters").expect("a fault");
+    let host = Host::start_with(Plan::Pro, fault.variation, Clock::system()).await;
+    let socket = sockets::of(&host.base_url).expect("a socket").display().to_string();
+    let report = file("rerun-bodies.json").display().to_string();
+    let target = ["--base-url", &host.base_url, "--unix-socket", &socket, "--api-key", &host.key];
+    let to_report = format!("json={report}");
+    let functional = ["--plan", "pro", "--profile", "functional", "--strict", "--report", &to_report];
+    let first = conform(&[&target[..], &functional].concat()).await;
+    assert_eq!(first.status.code(), Some(1), "{}", text(&first.stderr));
+    let again = conform(&["--rerun", &report, "--unix-socket", &socket, "--api-key", &host.key]).await;
+    let out = text(&again.stdout);
+    assert!(out.contains("fixed: 0, still broken: 2, new: 0"), "it shows in the probe of further bodies alone: {out}");
 }
