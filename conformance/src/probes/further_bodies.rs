@@ -1,10 +1,12 @@
 //! Further bodies, for which a Free key allows too few requests: invalid ones that lenient parsers accept, valid ones that strict
 //! parsers refuse, names that may be mistaken for something else, and creations with the id of an existing animal.
 
-use super::plan::BODIES;
 use super::session::{MAY_BE_A_DAY, Session, Stop, created_id};
 use super::steps::{ask, create, filled};
 use animal_store_rules::trace::exchange::Request;
+
+/// Its name.
+pub(super) const NAME: &str = "bodies";
 
 /// The number of its requests.
 pub(super) const COUNT: usize =
@@ -110,7 +112,7 @@ pub(super) async fn few(session: &mut Session<'_>) -> Result<(), Stop> {
     if window.is_none_or(|window| window.remaining < FEW as u64 + LEFT) {
         return Ok(());
     }
-    session.begin_aside(BODIES);
+    session.begin_aside(NAME);
     for template in &INVALID[..FEW] {
         create(session, template).await?;
     }
@@ -124,7 +126,7 @@ pub(super) async fn few(session: &mut Session<'_>) -> Result<(), Stop> {
 ///
 /// [`Stop`] when the budget is exhausted.
 pub(super) async fn run(session: &mut Session<'_>) -> Result<(), Stop> {
-    session.begin(BODIES);
+    session.begin(NAME);
     for template in INVALID.into_iter().chain(DISPUTED).chain(VALID).chain(NAMES) {
         let (step, body) = filled(session, template);
         let long = |words: usize| format!("{} end", "long ".repeat(words).trim_end());

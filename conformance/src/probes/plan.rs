@@ -22,9 +22,6 @@ pub const FURTHER_BODIES: usize = further_bodies::COUNT;
 /// The maximum number of requests for a page that is full.
 pub const FULL_PAGE: usize = full_page::COUNT;
 
-/// The name of the probe of bodies that are hard to read.
-pub(super) const BODIES: &str = "bodies";
-
 /// From this limit on there is room for further bodies and a full page.
 const ROOMY: usize = 200;
 
@@ -149,7 +146,7 @@ pub fn plan(options: &Options, plan_limits: Option<PlanLimits>, window: Option<W
             Part::FullPage => &["full page"],
             Part::Generated => &["properties", "sequence"],
             // With a small limit, bodies are sent on the way to exhausting a key.
-            Part::Exhaustion if profile.exhausts() && limit < ROOMY => &["quota", BODIES],
+            Part::Exhaustion if profile.exhausts() && limit < ROOMY => &["quota", further_bodies::NAME],
             Part::Exhaustion if profile.exhausts() => &["quota"],
             _ => &[],
         };
@@ -161,8 +158,10 @@ pub fn plan(options: &Options, plan_limits: Option<PlanLimits>, window: Option<W
     };
     let fills_a_page = limit >= ROOMY && profile.creates() && needs(Part::FullPage);
     let near_misses = if repeats("near misses") { near_misses(&options.scope) } else { 0 };
-    let has_further_bodies =
-        limit >= ROOMY && profile.creates() && repeats(BODIES) && Part::NearMisses.is_needed(&options.scope);
+    let has_further_bodies = limit >= ROOMY
+        && profile.creates()
+        && repeats(further_bodies::NAME)
+        && Part::NearMisses.is_needed(&options.scope);
     let generated = [
         (near_misses > 0).then_some(Probe::NearMisses),
         needs(Part::Credentials).then_some(Probe::Credentials),
@@ -197,7 +196,7 @@ pub fn plan(options: &Options, plan_limits: Option<PlanLimits>, window: Option<W
     } else {
         probes.extend(first.into_iter().chain(generated).chain(second));
     }
-    let sends_bodies = repeats(BODIES) && Part::NearMisses.is_needed(&options.scope);
+    let sends_bodies = repeats(further_bodies::NAME) && Part::NearMisses.is_needed(&options.scope);
     let has_few_bodies = exhausts && !has_further_bodies && profile.creates() && sends_bodies;
     let few_bodies = if has_few_bodies { further_bodies::FEW } else { 0 };
     let keyed = tour + generated_requests + few_bodies;
@@ -295,7 +294,7 @@ mod tests {
             plan_on(name, |options| {
                 options.scope.only = vec!["create.extended-json".to_owned()];
                 let (report, broken) = ("run.json".to_owned(), options.scope.only.clone());
-                options.earlier = Some(Earlier { report, broken, probes: vec![BODIES.to_owned()] });
+                options.earlier = Some(Earlier { report, broken, probes: vec![further_bodies::NAME.to_owned()] });
             })
         };
         assert!(rerun("free").few_bodies > 0, "{:?}", rerun("free"));
