@@ -125,10 +125,10 @@ impl ApiError {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "the server failed; its log says why")
     }
 
-    /// 500: the disk failed during the commit, which may have been stored all the same.
+    /// 500: a commit that nothing confirmed, and that may have been stored all the same.
     #[must_use]
     pub fn outcome_unknown() -> Self {
-        let message = "the disk failed: whether the animal was added is not known; look for it before you add it again";
+        let message = "whether the animal was added is not known; look for it before you add it again";
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "outcome_unknown", message)
     }
 
@@ -163,10 +163,8 @@ impl From<StoreError> for ApiError {
             StoreError::QueueFull => Self::unavailable("too many animals are being added at once; retry in a moment"),
             StoreError::Busy(_) => Self::unavailable("the database is locked; retry in a moment"),
             StoreError::Full(_) => Self::unavailable("no space is left for more animals"),
-            StoreError::Unconfirmed => {
-                Self::unavailable("the server is stopping; whether the animal was added is not known")
-            }
-            StoreError::Unknown(_) => Self::outcome_unknown(),
+            StoreError::Stopped => Self::unavailable("the server is stopping"),
+            StoreError::Unconfirmed | StoreError::Unknown(_) => Self::outcome_unknown(),
             StoreError::Failed(_) => Self::internal(),
         }
     }

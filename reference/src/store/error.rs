@@ -103,6 +103,9 @@ pub enum StoreError {
     /// There is no space left on the disk, or a file-size limit was met.
     #[error("no space is left for the database: {0}")]
     Full(String),
+    /// The writer has ended.
+    #[error("the store takes no more writes")]
+    Stopped,
     /// The writer ended before it answered, so whether the write was stored is not known.
     #[error("the writer ended before it confirmed the write")]
     Unconfirmed,

@@ -120,7 +120,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`StoreError`]; the animal was not stored, unless it is [`StoreError::Unconfirmed`].
+    /// [`StoreError`]; the animal was not stored, unless it is [`StoreError::Unconfirmed`] or [`StoreError::Unknown`].
     pub async fn create(&self, pet: NewPet) -> Result<i64, StoreError> {
         self.writer.submit(Work::Create(pet)).await
     }
@@ -138,7 +138,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`StoreError`]; nothing was changed, unless it is [`StoreError::Unconfirmed`].
+    /// [`StoreError`]; nothing was changed, unless it is [`StoreError::Unconfirmed`] or [`StoreError::Unknown`].
     pub async fn replace(&self, catalogue: Catalogue) -> Result<(), StoreError> {
         self.writer.submit(Work::Replace(catalogue)).await.map(drop)
     }
@@ -147,7 +147,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`StoreError`]; nothing was written.
+    /// [`StoreError`]; nothing was written, unless it is [`StoreError::Unconfirmed`] or [`StoreError::Unknown`].
     pub async fn save_usage(&self, usage: Vec<(i64, Usage)>) -> Result<(), StoreError> {
         self.writer.submit(Work::SaveUsage(usage)).await.map(drop)
     }
@@ -292,7 +292,7 @@ mod tests {
         let pet = || NewPet { name: "Rex".to_owned(), category_id: 1, status: None };
         let id = store.create(pet()).await.expect("stored");
         store.stop_writing();
-        assert!(matches!(store.create(pet()).await, Err(StoreError::Unconfirmed)));
+        assert!(matches!(store.create(pet()).await, Err(StoreError::Stopped)));
         assert_eq!(store.animal(id, |animal| animal.name.to_owned()).expect("read").as_deref(), Some("Rex"));
     }
 }

@@ -83,10 +83,10 @@ impl Writer {
         let (answer, confirmation) = oneshot::channel();
         {
             let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
-            let sender = queue.as_ref().ok_or(StoreError::Unconfirmed)?;
+            let sender = queue.as_ref().ok_or(StoreError::Stopped)?;
             sender.try_send(Job { work, answer }).map_err(|refused| match refused {
                 TrySendError::Full(_) => StoreError::QueueFull,
-                TrySendError::Disconnected(_) => StoreError::Unconfirmed,
+                TrySendError::Disconnected(_) => StoreError::Stopped,
             })?;
         }
         confirmation.await.unwrap_or(Err(StoreError::Unconfirmed))
