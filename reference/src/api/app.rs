@@ -119,7 +119,7 @@ impl App {
     ///
     /// # Errors
     ///
-    /// [`StoreError`]; the present catalogue stays.
+    /// [`StoreError`]; the present catalogue stays, unless it is [`StoreError::Unconfirmed`] or [`StoreError::Unknown`].
     pub async fn replace(&self, catalogue: Catalogue) -> Result<(), StoreError> {
         self.store.replace(catalogue).await?;
         self.bodies.clear();

@@ -128,8 +128,7 @@ impl KeyRing {
         self.all().iter().map(|key| (key.id, key.ledger().usage)).collect()
     }
 
-    /// Sets what the keys have used, by their numbers; nothing for those that are not named, unless they have had no
-    /// request since the start.
+    /// Sets what the keys that have had a request since the start have used, by their numbers: what is named, or nothing.
     pub fn set_usage(&self, usage: &HashMap<i64, Usage>) {
         for key in self.all() {
             *key.ledger() = Ledger { usage: usage.get(&key.id).copied().unwrap_or_default(), unsaved: true };

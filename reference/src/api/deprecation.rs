@@ -1,6 +1,6 @@
 //! The end of `GET /pets/{petId}` (specification: "Versioning").
 //!
-//! Until its removal every response of the operation announces the day (`Sunset`, RFC 8594) and what to
+//! Until its removal every response of its handler announces the day (`Sunset`, RFC 8594) and what to
 //! use instead. The specification does not say since when it is deprecated, so no `Deprecation` header
 //! (RFC 9745) is sent: it would need an invented date. Afterwards the operation is gone.
 

@@ -4,8 +4,8 @@
 //! The length of a long one is not announced: to know it, the whole list would have to be written, even for clients that
 //! then read none of it. So it is sent in chunks, and after a failure there is no last chunk.
 //!
-//! That this yields the list of one moment rests on two facts: an animal never changes, and none is ever removed. Where a
-//! test may replace the whole catalogue, a list of any length is written at once.
+//! That this yields the list of one moment rests on two facts: an animal never changes, and none is ever removed. If the whole
+//! catalogue is replaced, a list that is being sent ends without its last chunk.
 
 use std::pin::Pin;
 use std::sync::Arc;

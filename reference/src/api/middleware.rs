@@ -1,8 +1,8 @@
 //! What every request passes before it is routed. `log` gives it a number, a time, a `Date` on its response, and a line in the access
 //! log. `gate` lets it into the API only with a valid key and within its rate limits, and adds the rate-limit headers.
 //!
-//! The gate decides before anything else of the request is examined. So a caller without a valid key learns nothing but that,
-//! whatever else is wrong with the request, and a refused request has no effect.
+//! The gate decides before anything else of the request is examined. So a caller without a valid key learns nothing but that, whatever
+//! else is wrong with the request, except that its `Host` or transfer coding is malformed; and a refused request has no effect.
 
 use std::future::poll_fn;
 use std::net::Ipv6Addr;

@@ -1,7 +1,7 @@
 //! What clients send in JSON bodies: a `NewPet`, read strictly.
 //!
-//! Reading refuses whatever is not certainly meant: repeated members, numbers with a fraction or beyond
-//! int64, `null` for a status. Unknown members are ignored, an `id` among them.
+//! Reading refuses whatever is not certainly meant: repeated members, numbers that are no integers (1.0 is one) or beyond int64,
+//! `null` for a status. Unknown members are ignored, an `id` among them.
 
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};

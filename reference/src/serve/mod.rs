@@ -133,7 +133,7 @@ impl Server {
         drop(end_saving);
         let _ = saving.await;
         save_usage_at_last(&app).await;
-        // Ends once the queue is empty, which takes one commit at most.
+        // Ends once the queue is empty: one commit for each batch that waits.
         app.store().stop_writing();
     }
 }
