@@ -158,10 +158,8 @@ pub fn plan(options: &Options, plan_limits: Option<PlanLimits>, window: Option<W
     };
     let fills_a_page = limit >= ROOMY && profile.creates() && needs(Part::FullPage);
     let near_misses = if repeats("near misses") { near_misses(&options.scope) } else { 0 };
-    let has_further_bodies = limit >= ROOMY
-        && profile.creates()
-        && repeats(further_bodies::NAME)
-        && Part::NearMisses.is_needed(&options.scope);
+    let sends_bodies = profile.creates() && repeats(further_bodies::NAME) && Part::NearMisses.is_needed(&options.scope);
+    let has_further_bodies = limit >= ROOMY && sends_bodies;
     let generated = [
         (near_misses > 0).then_some(Probe::NearMisses),
         needs(Part::Credentials).then_some(Probe::Credentials),
@@ -196,8 +194,7 @@ pub fn plan(options: &Options, plan_limits: Option<PlanLimits>, window: Option<W
     } else {
         probes.extend(first.into_iter().chain(generated).chain(second));
     }
-    let sends_bodies = repeats(further_bodies::NAME) && Part::NearMisses.is_needed(&options.scope);
-    let has_few_bodies = exhausts && !has_further_bodies && profile.creates() && sends_bodies;
+    let has_few_bodies = exhausts && !has_further_bodies && sends_bodies;
     let few_bodies = if has_few_bodies { further_bodies::FEW } else { 0 };
     let keyed = tour + generated_requests + few_bodies;
     let exhausting = match &options.quota_key {

@@ -30,9 +30,9 @@ pub struct Counting {
 pub struct Unexplained {
     /// The number of the exchange.
     pub exchange: usize,
-    /// What would agree with the way of counting.
+    /// The response that would agree with the way of counting, in words.
     pub expected: String,
-    /// What was found.
+    /// The response itself, in words.
     pub found: String,
 }
 
@@ -60,7 +60,7 @@ pub(crate) fn of_keys(limiter: &Limiter<'_>) -> Vec<Counting> {
     let of_key = |(key, limits): (KeyAlias, &KeyLimits<'_>)| {
         let explanation = limits.explanation();
         let best = explanation.hypothesis.filter(|best| best.figures.minute.or(best.figures.day).is_some())?;
-        let first = explanation.first_unexplained().map(|finding| Unexplained {
+        let first = explanation.findings.first().map(|finding| Unexplained {
             exchange: finding.entries[0].exchange.number,
             expected: finding.expected(),
             found: finding.found(),

@@ -1,6 +1,5 @@
-//! What `cargo run` sets for the program that it starts, and what an inner cargo must not inherit: build scripts that watch these
-//! variables (that of `ring` does) would run again, and everything above them would be compiled again, each time the outer command
-//! changes.
+//! The variables that `cargo run` sets for the program that it starts, and that an inner cargo must not inherit. Build scripts that watch
+//! them (that of `ring` does) would run again, and everything above them would be compiled again, each time the outer command changes.
 
 use std::env;
 use std::process::Command;

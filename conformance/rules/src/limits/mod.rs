@@ -127,12 +127,6 @@ impl<'h> Explanation<'h> {
         self.never_falls
     }
 
-    /// The first response that the way of counting does not explain, by its number.
-    #[must_use]
-    pub fn first_unexplained(&self) -> Option<&Finding<'h>> {
-        self.findings.iter().min_by_key(|finding| finding.entries[0].exchange.number)
-    }
-
     /// How many successful responses report a window that an earlier one reported as well.
     #[must_use]
     pub fn compared(&self) -> usize {

@@ -149,7 +149,7 @@ pub(super) struct Evaluator<'s, 't, 'h> {
     prior_until: Micros,
     /// Of what slides: the latest Reset that was reported, and the time until which no room was announced; each with its response.
     latest_reset: Option<(Micros, usize)>,
-    /// The same, as it was before each event.
+    /// Of what slides: the latest Reset that was reported before each event, with its response.
     latest_before: Vec<Option<(Micros, usize)>>,
     /// The last report of a count that slides: its bounds on what others used.
     last_rest: Option<LastRest>,

@@ -46,13 +46,14 @@ pub(super) fn of_clock(broken: &Broken<'_, '_>) -> Option<Cause> {
         let (least, most) = (*ahead.iter().min()?, *ahead.iter().max()?);
         // The end of a minute lies up to a minute ahead, so each response bounds by how much it is off.
         let off = most - minute..=least;
-        let is_constant = off.start() - slack <= off.end() + slack && ahead.len() >= SEVERAL && ends.len() >= 2;
+        let off = off.start() - slack..=off.end() + slack;
+        let may_be = |seconds: i64| off.contains(&seconds);
+        let is_constant = !off.is_empty() && ahead.len() >= SEVERAL && ends.len() >= 2;
         let is_other_unit = off.end().abs() > Tolerance::DAY.seconds();
-        if !is_constant || is_other_unit || (off.start() - slack..=off.end() + slack).contains(&0) {
+        if !is_constant || is_other_unit || may_be(0) {
             return None;
         }
-        let may_be = |seconds: i64| (off.start() - slack..=off.end() + slack).contains(&seconds);
-        let hours = (off.start() - slack + hour / 2).div_euclid(hour);
+        let hours = (off.start() + hour / 2).div_euclid(hour);
         let sentence = if hours != 0 && may_be(hours * hour) {
             let direction = if hours > 0 { "ahead" } else { "behind" };
             format!("Reset is {} h {direction}: local time, where Unix time is due", hours.abs())
