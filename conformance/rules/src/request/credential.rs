@@ -67,8 +67,9 @@ fn of_value(value: &str, context: &Context) -> Credential {
         token.len() == key.len() && ends[0] == ends[1] && token[..ends[0]] == key[..ends[1]]
     };
     let resembles = |key: &str| {
-        let alike = token.contains(key) || key.contains(token) || token.eq_ignore_ascii_case(key);
-        !token.is_empty() && (alike || differs_at_the_end(key))
+        // A few characters are in many keys by chance, and in another one they would not be.
+        let is_part = 2 * token.len() > key.len() && key.contains(token);
+        token.contains(key) || is_part || token.eq_ignore_ascii_case(key) || differs_at_the_end(key)
     };
     let inexact = context.keys.iter().any(|key| resembles(key.reveal()));
     Credential::Invalid(if inexact { Defect::Inexact } else { Defect::Unknown })
@@ -91,6 +92,7 @@ mod tests {
         assert_eq!(read("Bearer sk-Key2"), Credential::Invalid(Defect::Inexact));
         assert_eq!(read("Bearer sk-Ke\u{e9}"), Credential::Invalid(Defect::Unknown));
         assert_eq!(read("Bearer other"), Credential::Invalid(Defect::Unknown));
+        assert_eq!(read("Bearer Key"), Credential::Invalid(Defect::Unknown), "a part that may be there by chance");
         assert_eq!(read("Bearer"), Credential::Invalid(Defect::Unknown));
         assert_eq!(read("sk-Key1"), Credential::Invalid(Defect::NotBearer));
         assert_eq!(read("Basic sk-Key1"), Credential::Invalid(Defect::NotBearer));
