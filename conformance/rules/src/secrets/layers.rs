@@ -45,13 +45,22 @@ pub(super) struct Layer {
     pub(super) bytes: Vec<u8>,
     places: Vec<Place>,
     coding: Coding,
+    is_legible: Legible,
     /// Where the legible part begins that the last bytes are of.
     part: usize,
 }
 
+/// Whether a byte may be one of a secret.
+pub(super) type Legible = fn(u8) -> bool;
+
+/// Whether a byte is a character of ASCII that is printed, or a space.
+pub(super) fn is_printed(byte: u8) -> bool {
+    matches!(byte, b' '..=b'~')
+}
+
 impl Layer {
-    fn new(coding: Coding) -> Layer {
-        Layer { bytes: Vec::new(), places: Vec::new(), coding, part: 0 }
+    fn new(coding: Coding, is_legible: Legible) -> Layer {
+        Layer { bytes: Vec::new(), places: Vec::new(), coding, is_legible, part: 0 }
     }
 
     fn push(&mut self, byte: u8, place: Range<usize>, bits: u8) {
@@ -61,7 +70,7 @@ impl Layer {
 
     /// Adds a byte if it is legible; any other ends the part before it.
     fn push_legible(&mut self, byte: u8, place: Range<usize>, bits: u8) {
-        if matches!(byte, b' '..=b'~') {
+        if (self.is_legible)(byte) {
             self.push(byte, place, bits);
         } else {
             self.end_part(place.start);
@@ -109,12 +118,12 @@ impl Layer {
     }
 }
 
-/// Every layer of a text that differs from it.
-pub(super) fn layers(text: &[u8]) -> Vec<Layer> {
+/// Every layer of a text that differs from it, for secrets of legible bytes.
+pub(super) fn layers(text: &[u8], is_legible: Legible) -> Vec<Layer> {
     let mut layers: Vec<Layer> = escapes(text).into_iter().collect();
     let runs = runs(text, LEAST_BASE64, |byte| sextet(byte).is_some());
     if !runs.is_empty() {
-        layers.extend((0..4).map(|shift| base64(text, &runs, shift)));
+        layers.extend((0..4).map(|shift| base64(text, &runs, shift, is_legible)));
     }
     // Hexadecimal digits are characters of base64.
     let inside = |run: &Range<usize>| {
@@ -123,7 +132,7 @@ pub(super) fn layers(text: &[u8]) -> Vec<Layer> {
     };
     let digits: Vec<Range<usize>> = runs.iter().filter(|run| run.len() >= LEAST_HEX).flat_map(inside).collect();
     if !digits.is_empty() {
-        layers.extend((0..2).map(|shift| hex(text, &digits, shift)));
+        layers.extend((0..2).map(|shift| hex(text, &digits, shift, is_legible)));
     }
     layers
 }
@@ -149,7 +158,7 @@ pub(super) fn escapes(text: &[u8]) -> Option<Layer> {
     if !text.iter().any(|byte| matches!(byte, b'%' | b'\\' | b'&')) {
         return None;
     }
-    let mut layer = Layer::new(Coding::Escapes);
+    let mut layer = Layer::new(Coding::Escapes, is_printed);
     let (mut at, mut is_escaped) = (0, false);
     while at < text.len() {
         let (byte, length) = escape(&text[at..]).unwrap_or((text[at], 1));
@@ -289,8 +298,8 @@ fn sextet(byte: u8) -> Option<u8> {
 }
 
 /// What runs of base64 characters encode, if the encoding begins with this character of each.
-fn base64(text: &[u8], runs: &[Range<usize>], shift: usize) -> Layer {
-    let mut layer = Layer::new(Coding::Base64);
+fn base64(text: &[u8], runs: &[Range<usize>], shift: usize, is_legible: Legible) -> Layer {
+    let mut layer = Layer::new(Coding::Base64, is_legible);
     for run in runs {
         let (mut value, mut bits) = (0_u32, 0_u8);
         let start = run.start + shift;
@@ -322,8 +331,8 @@ fn write_sextets(text: &mut [u8], place: Place, byte: u8, is_url_safe: bool) {
 }
 
 /// What runs of hexadecimal digits encode, if the encoding begins with this digit of each.
-fn hex(text: &[u8], runs: &[Range<usize>], shift: usize) -> Layer {
-    let mut layer = Layer::new(Coding::Hex);
+fn hex(text: &[u8], runs: &[Range<usize>], shift: usize, is_legible: Legible) -> Layer {
+    let mut layer = Layer::new(Coding::Hex, is_legible);
     for run in runs {
         for at in (run.start + shift..run.end - 1).step_by(2) {
             let digit = |at: usize| char::from(text[at]).to_digit(16).unwrap_or_default();
@@ -339,7 +348,10 @@ mod tests {
     use super::*;
 
     fn decoded(text: &str) -> Vec<String> {
-        layers(text.as_bytes()).iter().map(|layer| String::from_utf8_lossy(&layer.bytes).into_owned()).collect()
+        layers(text.as_bytes(), is_printed)
+            .iter()
+            .map(|layer| String::from_utf8_lossy(&layer.bytes).into_owned())
+            .collect()
     }
 
     #[test]
@@ -374,7 +386,10 @@ mod tests {
             ("7365637265742d6b6579", "7465637265742d6b6579"),
         ];
         for (text, expected) in cases {
-            let layer = layers(text.as_bytes()).into_iter().find(|layer| layer.bytes.contains(&b's')).expect("an s");
+            let layer = layers(text.as_bytes(), is_printed)
+                .into_iter()
+                .find(|layer| layer.bytes.contains(&b's'))
+                .expect("an s");
             let mut changed = layer.bytes.clone();
             let at = changed.iter().position(|byte| *byte == b's').expect("an s");
             changed[at] = b't';

@@ -15,7 +15,7 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind, Input, MatchKind};
 mod layers;
 mod names;
 
-use layers::{escapes, layers};
+use layers::{Legible, escapes, is_printed, layers};
 pub use names::{is_credential, is_ordinary};
 
 /// A shorter secret is found in its own case and whole only: in another case, it would be an ordinary word.
@@ -189,8 +189,9 @@ impl Redactor {
     fn substitute_in(&self, text: &mut Vec<u8>, depth: usize) {
         // Layers come first: of a key with an escape in it, the text itself shows only a part. What was encoded in one way is read again
         // before the next, because both may share characters.
+        let search = self.search();
         let mut at = 0;
-        while let Some(layer) = if depth > 0 { layers(text).into_iter().nth(at) } else { None } {
+        while let Some(layer) = if depth > 0 { layers(text, search.is_legible).into_iter().nth(at) } else { None } {
             let mut decoded = layer.bytes.clone();
             self.substitute_in(&mut decoded, depth - 1);
             if decoded != layer.bytes && decoded.len() == layer.bytes.len() {
@@ -198,7 +199,6 @@ impl Redactor {
             }
             at += 1;
         }
-        let search = self.search();
         for found in search.find(text, depth == DEPTH) {
             let form = &search.forms[found.form];
             let replacement = self.secrets[form.secret].replacement.as_bytes();
@@ -276,6 +276,7 @@ struct Search {
     automaton: AhoCorasick,
     patterns: Vec<Pattern>,
     forms: Vec<Form>,
+    is_legible: Legible,
 }
 
 /// The text without regard to case, and to whether a plus sign stands for a space.
@@ -323,7 +324,10 @@ impl Search {
             .match_kind(MatchKind::LeftmostLongest)
             .build(&texts)
             .unwrap_or_else(|_| unreachable!("the secrets of a run or a recording are by far fewer than two billion"));
-        Search { automaton, patterns, forms }
+        // The value of a variable may be of several lines, or of letters beyond ASCII.
+        let are_printed = secrets.iter().all(|secret| secret.text.bytes().all(is_printed));
+        let is_legible: Legible = if are_printed { is_printed } else { |_| true };
+        Search { automaton, patterns, forms, is_legible }
     }
 
     /// The secrets in a text as it is, from left to right. None overlap.
@@ -357,7 +361,7 @@ impl Search {
     fn find_decoded(&self, text: &[u8], depth: usize) -> Vec<Found> {
         let mut all = self.find(text, depth == DEPTH);
         if depth > 0 {
-            for layer in layers(text) {
+            for layer in layers(text, self.is_legible) {
                 let inside = self.find_decoded(&layer.bytes, depth - 1);
                 all.extend(inside.into_iter().map(|found| Found { place: layer.place(&found.place), ..found }));
             }

@@ -163,12 +163,24 @@ proptest! {
     ) {
         let (name, echo) = echoes(&key).swap_remove(encoding);
         let shown = redactor(&key).redact(&format!("{before} {echo} {after}"));
-        for read in std::iter::once(shown.clone().into_bytes()).chain(layers(shown.as_bytes()).into_iter().map(|layer| layer.bytes)) {
+        for read in std::iter::once(shown.clone().into_bytes()).chain(layers(shown.as_bytes(), |_| true).into_iter().map(|layer| layer.bytes)) {
             let read = String::from_utf8_lossy(&read).to_ascii_lowercase();
             for part in key.to_ascii_lowercase().as_bytes().windows(PART) {
                 let part = String::from_utf8_lossy(part);
                 prop_assert!(is_ordinary(&part) || !read.contains(&*part), "{name}: {part} of {key} is in {shown}");
             }
+        }
+    }
+}
+
+#[test]
+fn a_secret_of_several_lines_or_beyond_ascii_is_found_in_encodings() {
+    for secret in ["first line\nsecond line", "p\u{e4}ssw\u{f6}rt-4711"] {
+        let mut redactor = Redactor::default();
+        redactor.hide(secret, HIDDEN);
+        let hex: String = secret.bytes().map(lower).collect();
+        for text in [BASE64_STANDARD.encode(secret), hex] {
+            assert!(redactor.finds_in(text.as_bytes()), "{text}");
         }
     }
 }
