@@ -1,7 +1,7 @@
 //! The facts that rules judge by, derived once per trace.
 
 use crate::history::History;
-use crate::limiter::Limiter;
+use crate::limits::Limiter;
 
 /// The facts of one trace.
 #[derive(Debug)]

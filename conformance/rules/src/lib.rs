@@ -1,7 +1,7 @@
 //! The rules of the Animal Store API: what the specification requires, judged from recorded exchanges.
 //!
 //! ```text
-//!  Trace ──▶ History ──▶ Limiter ──▶ rules ──▶ verdicts
+//!  Trace ──▶ History ──▶ limits ──▶ rules ──▶ verdicts
 //! ```
 //!
 //! Everything here is a pure function over a [`trace::Trace`]: nothing sends, sleeps, or reads a clock, a file or the
@@ -11,7 +11,6 @@ pub mod catalogue;
 pub mod facts;
 pub mod fleet;
 pub mod history;
-pub mod limiter;
 pub mod limits;
 pub mod observers;
 pub mod request;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::facts::Facts;
 use crate::history::{Animal, Creation, Entry, History};
-use crate::limiter::{Answer, KeyLimits};
+use crate::limits::{Answer, KeyLimits};
 use crate::request::{Ambiguity, CreateBody, Credential, Operation, Parameter, PetId};
 use crate::rules::answered;
 use crate::tolerance::Tolerance;

@@ -7,7 +7,7 @@ use crate::catalogue::Party;
 use crate::catalogue::plan::PlanLimits;
 use crate::facts::Facts;
 use crate::history::History;
-use crate::limiter::{KeyLimits, Limiter};
+use crate::limits::{KeyLimits, Limiter};
 use crate::rules::{Judgement, Rule, rules, rules_of};
 use crate::trace::exchange::{Exchange, Outcome, Request, Response};
 use crate::trace::keys::ApiKey;

@@ -6,7 +6,7 @@
 use similar::TextDiff;
 
 use crate::history::{Entry, History};
-use crate::limiter::Anonymous;
+use crate::limits::Anonymous;
 use crate::request::{Existence, Operation, PetId, Shape};
 use crate::rules::server::errors::misshapen;
 use crate::trace::json::Json;

@@ -25,7 +25,7 @@ mod tour;
 use crate::options::Options;
 use animal_store_rules::catalogue::scope::Profile;
 use animal_store_rules::history::History;
-use animal_store_rules::limiter::Limiter;
+use animal_store_rules::limits::Limiter;
 use animal_store_rules::trace::exchange::{Exchange, Request};
 use animal_store_rules::trace::rate_limit;
 use needs::Part;

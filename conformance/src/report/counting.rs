@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Report;
 use super::key_alias::KeyAlias;
-use animal_store_rules::limiter::{KeyLimits, Limiter};
+use animal_store_rules::limits::{KeyLimits, Limiter};
 use animal_store_rules::verdict::Status;
 
 /// The way of counting that explains most of what a key was answered.

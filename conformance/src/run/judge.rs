@@ -28,7 +28,7 @@ use animal_store_rules::catalogue::scope::Scope;
 use animal_store_rules::facts::Facts;
 use animal_store_rules::fleet::Fleet;
 use animal_store_rules::history::History;
-use animal_store_rules::limiter::Limiter;
+use animal_store_rules::limits::Limiter;
 use animal_store_rules::trace::answerer;
 use animal_store_rules::trace::knowledge::Extent;
 use animal_store_rules::trace::{Context, LeftOut, Trace};

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::options::Options;
 use animal_store_rules::catalogue::plan::{PLANS, Plan, PlanLimits};
 use animal_store_rules::history::{Entry, History};
-use animal_store_rules::limiter::Limiter;
+use animal_store_rules::limits::Limiter;
 use animal_store_rules::request::CreateBody;
 use animal_store_rules::trace::answerer::{self, Doubt};
 use animal_store_rules::trace::exchange::{Exchange, Outcome};
@@ -101,7 +101,7 @@ pub(super) fn another_plan(limiter: &Limiter<'_>, options: &Options) -> Option<S
 
 /// The limits that answers to the main key report.
 fn limits(limiter: &Limiter<'_>) -> BTreeSet<u64> {
-    let answers = limiter.key(0).into_iter().flat_map(animal_store_rules::limiter::KeyLimits::answers);
+    let answers = limiter.key(0).into_iter().flat_map(animal_store_rules::limits::KeyLimits::answers);
     answers.map(|answer| answer.window.limit).collect()
 }
 

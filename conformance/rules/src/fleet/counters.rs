@@ -6,7 +6,7 @@
 use super::replica_of;
 use crate::facts::Facts;
 use crate::history::{Entry, History};
-use crate::limiter::{Answer, KeyLimits};
+use crate::limits::{Answer, KeyLimits};
 
 /// With which others a replica counts.
 #[derive(Clone, Debug, Eq, PartialEq)]

@@ -4,15 +4,26 @@
 //! fewest contradictions speaks for the server, and what it does not explain is held against the server. Nothing here excuses a
 //! response: a lawful policy that is missing is added to the hypotheses.
 
+mod anonymous;
 mod evidence;
 mod explain;
+mod filters;
 mod hypothesis;
+mod keys;
+mod pacing;
+mod plan;
 mod recovery;
 mod share;
+mod shared;
 mod timeline;
 
+pub use anonymous::Anonymous;
 pub use explain::Kind;
+pub use filters::Costly;
 pub use hypothesis::{Cut, Failures, Figures, Hypothesis, Written};
+pub(crate) use keys::one_after_another;
+pub use keys::{Answer, KeyLimits, Limiter};
+pub use shared::SpentByAnother;
 
 use crate::catalogue::plan::PlanLimits;
 use crate::history::Entry;
@@ -61,6 +72,9 @@ pub struct Explanation<'h> {
     pub findings: Vec<Finding<'h>>,
     /// The refusals that could be judged.
     pub refusals: Vec<&'h Entry<'h>>,
+    /// The refusal that the requests of the run alone explain: the first one, if there was no room for it and nobody else uses the key. Any
+    /// other refusal may be that of a ban.
+    pub earned: Option<&'h Entry<'h>>,
     compared: usize,
     never_falls: Option<[&'h Entry<'h>; 2]>,
     outlasts_a_window: bool,
@@ -111,6 +125,7 @@ impl<'h> Explanation<'h> {
                 .filter(|_| pairs.iter().all(is_flat))
                 .map(|[before, after]| [entry(*after), entry(*before)]),
             refusals: best.evaluation.refusals.iter().map(|at| entry(*at)).collect(),
+            earned: best.evaluation.earned.map(entry),
             hypothesis: best.hypothesis,
             findings,
         }

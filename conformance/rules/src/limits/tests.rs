@@ -2,7 +2,7 @@ use super::*;
 use crate::catalogue::plan::PLANS;
 use crate::catalogue::plan::PlanLimits;
 use crate::history::History;
-use crate::limiter::Limiter;
+use crate::limits::Limiter;
 use crate::trace_builder::TraceBuilder;
 
 /// The best way of counting, and the kinds of what it does not explain.

@@ -62,8 +62,6 @@ pub(super) struct Event<'h> {
     pub(super) is_own: bool,
     /// Whether the refusal may belong to a ban, whose report and end are the service's choice.
     pub(super) may_be_ban: bool,
-    /// Whether its Reset may be the end of a ban that others, or a run before, brought on the key.
-    pub(super) may_report_ban: bool,
     /// How long the response asks to wait.
     pub(super) wait: Option<SignedDuration>,
     /// Whether it asks so in seconds, and not until a date.
@@ -99,7 +97,6 @@ pub(crate) struct Part {
     /// Whether its report may be a copy of an earlier one.
     pub(crate) is_copy: bool,
     pub(crate) may_be_ban: bool,
-    pub(crate) may_report_ban: bool,
     pub(crate) cost: i64,
 }
 
@@ -166,7 +163,6 @@ impl<'h> Timeline<'h> {
                 report: entry.rate.as_ref().filter(|_| is_report).and_then(report),
                 is_own: part.is_certain,
                 may_be_ban: part.may_be_ban,
-                may_report_ban: part.may_report_ban,
                 wait: entry.wait_asked_for(),
                 asks_in_seconds: entry.asks_in_seconds(),
                 dated_at: entry.server_time().map_or(received, micros),

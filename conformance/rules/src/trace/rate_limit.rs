@@ -89,12 +89,6 @@ impl Window {
     pub fn is_same(self, other: Window) -> bool {
         self.limit == other.limit && (self.reset - other.reset).abs() <= Tolerance::ROUNDING.seconds()
     }
-
-    /// Whether a window ends at midnight (UTC), as far as times are rounded.
-    pub(crate) fn ends_at_midnight(self) -> bool {
-        let since = self.reset.rem_euclid(Tolerance::DAY.seconds());
-        since.min(Tolerance::DAY.seconds() - since) <= Tolerance::ROUNDING.seconds()
-    }
 }
 
 impl RateHeaders {

@@ -9,7 +9,7 @@ use jiff::SignedDuration;
 use super::plan::{Probe, Turn};
 use super::session::{Session, Stop, bearing, created_id};
 use animal_store_rules::history::History;
-use animal_store_rules::limiter::{KeyLimits, Limiter};
+use animal_store_rules::limits::{KeyLimits, Limiter};
 use animal_store_rules::tolerance::Tolerance;
 use animal_store_rules::trace::exchange::{Exchange, Request};
 use animal_store_rules::trace::keys::ApiKey;
@@ -305,7 +305,7 @@ fn room(session: &Session<'_>, answers: usize) -> usize {
         return 0;
     };
     let left = limits(session, |key| match key.minute_behind_day() {
-        Some(per_minute) => per_minute.saturating_sub(key.sent_in_minute(window, session.now())),
+        Some(per_minute) => per_minute.saturating_sub(key.sent_in_minute(session.now())),
         None => window.remaining,
     });
     usize::try_from(left).unwrap_or(usize::MAX).min(session.requests_left())

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::{ATTEMPTS, Session, Stop, bearing, credential};
 use crate::http::pacing::{self, Advice};
 use animal_store_rules::history::History;
-use animal_store_rules::limiter::Limiter;
+use animal_store_rules::limits::Limiter;
 use animal_store_rules::tolerance::Tolerance;
 use animal_store_rules::trace::exchange::{Exchange, Request};
 use animal_store_rules::trace::keys::ApiKey;

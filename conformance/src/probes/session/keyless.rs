@@ -3,7 +3,7 @@
 use super::{Session, Stop};
 use crate::http::pacing::{self, Advice};
 use animal_store_rules::history::History;
-use animal_store_rules::limiter::Anonymous;
+use animal_store_rules::limits::Anonymous;
 use animal_store_rules::trace::exchange::{Exchange, Request};
 
 /// How often callers without a key may exhaust an allowance of theirs. The run waits for all but the last of them.

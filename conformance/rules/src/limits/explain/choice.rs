@@ -67,18 +67,32 @@ fn is_likely(shared: &Evaluation, plain: i64) -> bool {
     shared.excess <= if shared.contradictions.is_empty() { 2 * plain } else { plain }
 }
 
+/// Whether the refusals that came early all report that nothing remains of one window: other clients may have used the rest of one window
+/// unseen, but not of several.
+fn may_be_used_up(evaluation: &Evaluation, timeline: &Timeline<'_>) -> bool {
+    let early = || evaluation.contradictions.iter().filter(|found| found.kind == Kind::Early);
+    let report = |found: &Contradiction| timeline.events[found.at].report.filter(|report| report.limit == found.bound);
+    let first = early().next().and_then(report);
+    let is_of_window = |found| {
+        let reports = first.zip(report(found));
+        reports.is_some_and(|(first, report)| report.used >= report.limit && report.is_same(first))
+    };
+    early().all(is_of_window)
+}
+
 /// The first hypothesis of windows with other clients that explains everything. What slides would explain nearly anything with clients that
 /// nothing shows.
 fn unseen_others(
     timeline: &Timeline<'_>,
     plan: Option<(i64, i64)>,
     by_received: &[usize],
+    falls: bool,
     plain: i64,
 ) -> Option<(Hypothesis, Evaluation)> {
     let all = hypotheses(&timeline.figures(plan), timeline.occasions());
     all.into_iter().filter(|hypothesis| hypothesis.cut.is_fixed()).find_map(|hypothesis| {
         let shared = Hypothesis { others: true, ..hypothesis };
-        let found = evaluate(shared, timeline, by_received, true, 0);
+        let found = evaluate(shared, timeline, by_received, falls, 0);
         let is_likely = hypothesis.is_plain() || is_likely(&found, plain);
         (found.contradictions.is_empty() && is_likely).then_some((shared, found))
     })
@@ -157,13 +171,16 @@ pub(in crate::limits) fn explain(timeline: &Timeline<'_>, plan: Option<(i64, i64
     if !best.evaluation.contradictions.iter().all(is_of_refusals)
         && !best.evaluation.contradictions.iter().any(is_of_admission)
         && !shows_no_restoration(off)
-        && let Some((shared, found)) = unseen_others(timeline, plan, &by_received, plain)
+        && let Some((shared, found)) = unseen_others(timeline, plan, &by_received, falls, plain)
     {
         // Of what only other clients explain that nothing shows, the refusals remain: a limiter that refuses early looks the same.
         best.evaluation.contradictions.retain(is_of_refusals);
         if best.evaluation.contradictions.is_empty() {
             best = Best { hypothesis: Some(shared), evaluation: found };
         }
+    }
+    if may_be_used_up(&best.evaluation, timeline) {
+        best.evaluation.contradictions.retain(|found| found.kind != Kind::Early);
     }
     let is_explained = best.evaluation.contradictions.iter().all(|found| found.kind == Kind::Excess);
     if let Some(hypothesis) = best.hypothesis.filter(|best| !is_explained && !best.cut.is_fixed()) {

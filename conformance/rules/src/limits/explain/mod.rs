@@ -71,6 +71,8 @@ pub(super) struct Evaluation {
     pub(super) shows_others_beside_admitted: bool,
     /// The refusals that were judged.
     pub(super) refusals: Vec<usize>,
+    /// The refusal that the requests of the run alone explain.
+    pub(super) earned: Option<usize>,
     /// How many requests of other clients the reports show.
     excess: i64,
 }
@@ -138,6 +140,8 @@ pub(super) struct Evaluator<'s, 't, 'h> {
     pub(super) events: &'t [Event<'h>],
     by_received: &'t [usize],
     pub(super) found: Evaluation,
+    /// Whether the count rises by more than the run sent: other clients use the key, whatever the hypothesis.
+    falls_by_more: bool,
     stop_at: i64,
     /// The rest of the count that each response reports, by its place.
     rests: Vec<Option<Rest>>,
@@ -206,6 +210,7 @@ fn evaluate(
         events: &timeline.events,
         by_received,
         found: Evaluation { shows_others: falls, ..Evaluation::default() },
+        falls_by_more: falls,
         stop_at,
         rests: vec![None; timeline.events.len()],
         others: vec![Others::default(); shares.epochs.len()],

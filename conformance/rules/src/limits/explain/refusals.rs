@@ -38,12 +38,33 @@ impl Evaluator<'_, '_, '_> {
             refusals.push(at);
             if let Some((with, used, limit)) = self.early(at, &later) {
                 self.contradict(Kind::Early, at, with, used, limit);
-            } else if !event.may_report_ban {
+            } else if self.is_earned(at) {
+                self.found.earned = Some(at);
                 self.reset(at);
             }
         }
         refusals.reverse();
         self.found.refusals = refusals;
+    }
+
+    /// Whether a refusal is the first of the key, and the requests of the run alone had used what the response before it said remained. Any
+    /// other one may be that of a ban, which others or a run before may have brought on the key.
+    fn is_earned(&self, at: usize) -> bool {
+        let event = &self.events[at];
+        let is_first = self
+            .events
+            .iter()
+            .filter(|other| other.is_own_refusal())
+            .all(|other| std::ptr::eq(other, event) || event.precedes(other));
+        let mut earlier = self.events[..at].iter().rev().filter(|other| other.precedes(event));
+        let last = earlier.find_map(|before| Some((before, before.report?)));
+        let Some((before, report)) = last.filter(|_| is_first) else { return false };
+        let may_count = |other: &&Event<'_>| other.received > before.sent && other.sent < event.received;
+        let sent = self.events.iter().filter(may_count).map(|other| other.cost).sum::<i64>() - before.cost;
+        let minute = self.hypothesis().figures.minute.filter(|_| self.shares.reports_day(before));
+        let is_exhausted = report.limit - report.used <= sent
+            || minute.is_some_and(|minute| self.shares.in_last_minute(at).0.hi >= minute);
+        is_exhausted && event.dated_at <= report.reset && !self.falls_by_more
     }
 
     /// The later response that shows that a refused request found room in its window, the most that was used, and the limit. What is full

@@ -2,11 +2,10 @@
 
 use super::sampled;
 use crate::facts::Facts;
-use crate::limiter::{Answer, Costly, KeyLimits, SpentByAnother};
+use crate::limits::{Answer, Costly, KeyLimits, SpentByAnother};
 use crate::limits::{Finding, Kind};
 use crate::rules::needs::Needs;
 use crate::rules::{Judgement, Rule};
-use crate::trace::rate_limit::Window;
 
 pub(crate) const RULES: &[Rule] = &[
     Rule::of_keys("quota.enforced", enforced).needing(Needs::LIMITS),
@@ -49,25 +48,11 @@ const NOT_COMPARABLE: &str = "every 429 came after a pause or after another 429,
 
 fn not_early(facts: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
     let explanation = key.explanation();
-    // A refusal that reports that nothing remains may be due to another client that used the rest unseen: in one window, not in several,
-    // nor in those of several keys.
-    let early = |key: &KeyLimits<'_>| key.explanation().of_kinds(&[Kind::Early]).count();
-    let others = facts.limiter.keys().iter().filter(|other| other.index() != key.index());
-    let is_of_one_key = others.map(early).sum::<usize>() == 0;
-    let mut windows = explanation.of_kinds(&[Kind::Early]).map(|finding| {
-        let is_exhausted = |window: &Window| window.remaining == 0 && i64::try_from(window.limit) == Ok(finding.bound);
-        finding.window(0).filter(is_exhausted)
-    });
-    let first = windows.next().flatten();
-    let is_of_one_window =
-        first.is_some_and(|first| windows.all(|window| window.is_some_and(|window| window.is_same(first))));
-    let may_be_by_others = is_of_one_key && is_of_one_window;
     explanation.refusals.iter().for_each(|_| judgement.hold());
     if explanation.refusals.is_empty() && key.refused() > 0 {
         judgement.withheld = Some(NOT_COMPARABLE.to_owned());
     }
-    let found = explanation.of_kinds(&[Kind::Early, Kind::Interrupted]);
-    judgement.fail_all(found.filter(|finding| finding.kind != Kind::Early || !may_be_by_others));
+    judgement.fail_all(explanation.of_kinds(&[Kind::Early, Kind::Interrupted]));
     for SpentByAnother { limited, first, own } in facts.limiter.spent_by_another(key.index()) {
         let found = format!(
             "429 after {own} requests, although {} remained: requests with another key exhausted the rest",

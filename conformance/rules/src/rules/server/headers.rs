@@ -6,12 +6,13 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
+use jiff::Timestamp;
+
 use super::sampled;
 use crate::catalogue::plan::PlanLimits;
 use crate::facts::Facts;
 use crate::history::Entry;
-use crate::limiter::{Answer, Arrival, KeyLimits};
-use crate::limits::{Finding, Kind};
+use crate::limits::{Answer, Finding, KeyLimits, Kind};
 use crate::request::{Credential, Operation};
 use crate::rules::needs::Needs;
 use crate::rules::{Judgement, Rule, answered};
@@ -59,7 +60,8 @@ fn present(entry: &Entry<'_>, judgement: &mut Judgement, name: &str, field: fn(&
 fn limit_figure(&Facts { history, .. }: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
     let named = history.context.plan_limits.filter(|_| key.index() == 0);
     let mut limits = BTreeSet::new();
-    one_limit_for_a_minute(key.answers_outside_bans(), named, judgement);
+    let answers: Vec<Answer<'_>> = key.answers_outside_bans().copied().collect();
+    one_limit_for_a_minute(&answers, named, judgement);
     for &Answer { entry, window } in key.answers() {
         // A ban may go with a limit of its own.
         if !key.may_be_ban(entry) {
@@ -215,12 +217,10 @@ fn within_its_window(facts: &Facts<'_>, entry: &Entry<'_>, judgement: &mut Judge
     let day = Tolerance::DAY.seconds();
     let length = if is_of_minute { Tolerance::MINUTE.seconds() } else { day };
     let slack = Tolerance::CLOCK_SLACK.seconds();
-    let (clock, now, earliest, latest) = match Arrival::of(entry) {
+    let (clock, now, earliest, latest) = match entry.server_time().map(Timestamp::as_second) {
         // The headers may have been written when the request came in, the Date when the answer went out. An answer takes whole seconds
         // and a part of one.
-        Some(arrival) => {
-            ("the response's Date", arrival.latest, arrival.earliest - 1 - slack, arrival.latest + length + slack)
-        }
+        Some(date) => ("the response's Date", date, date - took(entry) - 1 - slack, date + length + slack),
         // Whose clock the times of a sample are from is unknown, and what is withheld may be any time.
         None if facts.history.is_sample() || withholds_time(entry) => return,
         // Without a Date the server's clock is unknown; a day off is still no other unit.
@@ -233,6 +233,12 @@ fn within_its_window(facts: &Facts<'_>, entry: &Entry<'_>, judgement: &mut Judge
     judgement.require(entry, held, "the Unix time in seconds at which the present window ends", || {
         format!("Reset {reset}, {} from {clock} at {now}", distance(reset.saturating_sub(now)))
     });
+}
+
+/// The whole seconds between sending a request and the end of its answer.
+fn took(entry: &Entry<'_>) -> i64 {
+    let exchange = entry.exchange;
+    exchange.received_at.duration_since(exchange.sent_at).saturating_add(exchange.known.precision).as_secs()
 }
 
 fn distance(seconds: i64) -> String {

@@ -1,12 +1,14 @@
 //! What a 429 contains: a `Retry-After` that can be parsed and is correct, and, if there is a body, an Error.
 
+use jiff::SignedDuration;
+
 use super::errors::misshapen;
 use crate::facts::Facts;
 use crate::history::Entry;
-use crate::limiter::{Answer, KeyLimits};
-use crate::limits::Kind;
+use crate::limits::{Answer, KeyLimits, Kind};
 use crate::rules::needs::Needs;
 use crate::rules::{Judgement, Rule};
+use crate::tolerance::Tolerance;
 use crate::trace::exchange::Response;
 use crate::trace::retry_after;
 
@@ -25,17 +27,17 @@ fn has_retry_after(_: &Facts<'_>, entry: &Entry<'_>, judgement: &mut Judgement) 
     }
 }
 
-fn recovers(_: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
+fn recovers(facts: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
     let answers = key.answers();
     for (at, limited) in answers.iter().enumerate().filter(|(_, answer)| answer.entry.is_limited()) {
         let Some(wait) = limited.entry.wait_asked_for() else { continue };
         let is_first = at == 0 || !answers[at - 1].entry.is_limited();
-        if is_first && wait > KeyLimits::longest_first_wait(limited.entry) {
+        if is_first && wait > longest_first_wait(limited.entry) {
             let found = format!("a first 429 that asks for a wait of {} days", wait.as_secs() / 86_400);
             judgement.fail(&[limited.entry], "a Retry-After within the day, the longest window there is", found);
             continue;
         }
-        if let Some(served) = key.served_long_before(at).filter(|_| is_first) {
+        if let Some(served) = served_long_before(facts, &answers[at..]).filter(|_| is_first) {
             let waited = served.entry.exchange.sent_at.duration_since(limited.entry.exchange.received_at);
             let found =
                 format!("it asks for {} s, and {} s later the key was served", wait.as_secs(), waited.as_secs());
@@ -68,6 +70,30 @@ fn recovers(_: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
             judgement.fail(&[refused.entry, first], "the whole limit after the reset has passed", found);
         }
     }
+}
+
+/// The longest wait that a first refusal may ask for: the longest window there is. Where it is not certain, the server's clock is taken
+/// to be less than a day off.
+fn longest_first_wait(limited: &Entry<'_>) -> SignedDuration {
+    let off = if is_wait_certain(limited) { SignedDuration::ZERO } else { Tolerance::DAY.duration() };
+    Tolerance::LONGEST_FIRST_WAIT.duration() + off
+}
+
+/// The first success that comes in the first half of the wait that a first refusal asks for, although that outlasts any minute: neither
+/// a day that is exhausted nor a ban ends so early.
+fn served_long_before<'a, 'h>(facts: &Facts<'_>, answers: &'a [Answer<'h>]) -> Option<&'a Answer<'h>> {
+    let (limited, later) = answers.split_first()?;
+    let wait = limited.entry.wait_asked_for().filter(|_| facts.history.is_run() && is_wait_certain(limited.entry))?;
+    if wait <= Tolerance::LONGEST_MINUTE.duration() + Tolerance::LONGER_WAIT.duration() {
+        return None;
+    }
+    let waited = |next: &Answer<'_>| next.entry.exchange.received_at.duration_since(limited.entry.exchange.sent_at);
+    later.iter().find(|next| next.entry.succeeded() && limited.precedes(next) && waited(next) * 2 < wait)
+}
+
+/// Whether it is certain how long a refusal asks to wait: for a number of seconds, or until a date that its own `Date` goes with.
+fn is_wait_certain(limited: &Entry<'_>) -> bool {
+    limited.asks_in_seconds() || limited.server_time().is_some()
 }
 
 fn error_body(_: &Facts<'_>, entry: &Entry<'_>, judgement: &mut Judgement) {

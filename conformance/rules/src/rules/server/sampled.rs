@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use crate::facts::Facts;
-use crate::limiter::{Answer, KeyLimits, one_after_another};
+use crate::limits::{Answer, KeyLimits, one_after_another};
 use crate::rules::Judgement;
 use crate::tolerance::Tolerance;
 

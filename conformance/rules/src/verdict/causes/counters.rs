@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{Broken, Cause};
 use crate::fleet::Fleet;
 use crate::history::Entry;
-use crate::limiter::{Answer, KeyLimits, one_after_another};
+use crate::limits::{Answer, KeyLimits, one_after_another};
 use crate::tolerance::Tolerance;
 
 /// As many answers as make a series, and as many steps out of order as show that there is more than one.

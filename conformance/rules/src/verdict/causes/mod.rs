@@ -8,6 +8,7 @@ mod cache;
 mod catalogues;
 mod connections;
 mod counters;
+mod limiters;
 mod restored;
 mod units;
 
@@ -49,6 +50,7 @@ pub fn causes(facts: &Facts<'_>, verdicts: &[RequirementVerdict]) -> Vec<Cause> 
         answers::another_refusal,
         answers::limited_with_another_status,
         answers::secondary_limit,
+        limiters::second,
         answers::dropped_over_the_limit,
         catalogues::broken_by_a_creation,
         catalogues::rounded_ids,

@@ -2,7 +2,7 @@
 
 use super::counters::{BROKEN_BY_IT, in_order};
 use super::{Broken, Cause};
-use crate::limiter::Answer;
+use crate::limits::Answer;
 use crate::tolerance::Tolerance;
 
 /// As many steps as make a habit.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{Broken, Cause};
 use crate::history::Entry;
-use crate::limiter::Answer;
+use crate::limits::Answer;
 use crate::tolerance::Tolerance;
 use crate::trace::retry_after::{self, RetryAfter};
 
@@ -40,7 +40,7 @@ pub(super) fn of_clock(broken: &Broken<'_, '_>) -> Option<Cause> {
     let slack = Tolerance::CLOCK_SLACK.seconds();
     let explained = broken.explained(&["headers.reset-time"], |_| true);
     broken.facts.limiter.keys().iter().find_map(|key| {
-        let answers = || key.answers_outside_bans().iter().filter(|answer| !answer.entry.is_limited());
+        let answers = || key.answers_outside_bans().filter(|answer| !answer.entry.is_limited());
         let ahead: Vec<i64> = answers().filter_map(Answer::ahead).collect();
         let ends: BTreeSet<(u64, i64)> = answers().map(|answer| (answer.window.limit, answer.window.reset)).collect();
         let (least, most) = (*ahead.iter().min()?, *ahead.iter().max()?);

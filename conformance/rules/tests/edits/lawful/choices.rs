@@ -1,7 +1,7 @@
 //! Other lawful choices: what the specification leaves open, and headers that nobody asks for.
 
 use animal_store_rules::history::{Entry, History};
-use animal_store_rules::limiter::Limiter;
+use animal_store_rules::limits::Limiter;
 use animal_store_rules::request::{Ambiguity, CreateBody, Credential, Defect, Fault, Operation, Parameter, PetId};
 use animal_store_rules::trace::Trace;
 use fastrand::Rng;

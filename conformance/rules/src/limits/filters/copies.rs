@@ -1,6 +1,6 @@
 //! Copies: answers that were made earlier and served again, as by a cache. Their headers say nothing of the present.
 
-use super::key::{Answer, KeyLimits};
+use super::super::keys::{Answer, KeyLimits};
 use crate::tolerance::Tolerance;
 
 impl KeyLimits<'_> {

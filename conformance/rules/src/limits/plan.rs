@@ -1,6 +1,6 @@
 //! The limits of a plan, and whether headers report its minute or its day.
 
-use super::key::{Answer, KeyLimits};
+use super::keys::{Answer, KeyLimits};
 use crate::catalogue::plan::{PLANS, PlanLimits};
 use crate::history::Entry;
 use crate::tolerance::Tolerance;
@@ -44,18 +44,6 @@ impl KeyLimits<'_> {
         (window.reset - rounding..=window.reset + rounding).any(|reset| far.contains(&(window.limit, reset)))
     }
 
-    /// Whether a window may be that of a day although it ends within a minute: of a plan that is unknown, at midnight, and no minute of
-    /// the same limit was seen to follow it.
-    #[must_use]
-    pub fn may_end_with_the_day(&self, window: Window) -> bool {
-        let rounding = Tolerance::ROUNDING.seconds();
-        let is_next_minute = |answer: &Answer<'_>| {
-            let Window { limit, reset, .. } = answer.window;
-            limit == window.limit && reset > window.reset + rounding && !is_far(answer.entry, answer.window)
-        };
-        window.ends_at_midnight() && self.plan_limits().is_none() && !self.answers().iter().any(is_next_minute)
-    }
-
     fn learn_plan_limits(&self) -> Option<PlanLimits> {
         let plan = |is_like: &dyn Fn(&PlanLimits) -> bool| {
             PLANS.iter().map(|(_, plan_limits)| *plan_limits).find(|plan_limits| is_like(plan_limits))
@@ -92,7 +80,7 @@ fn is_far(entry: &Entry<'_>, window: Window) -> bool {
 mod tests {
     use super::*;
     use crate::history::History;
-    use crate::limiter::Limiter;
+    use crate::limits::Limiter;
     use crate::trace_builder::TraceBuilder;
 
     const FREE: PlanLimits = PLANS[0].1;
@@ -162,31 +150,22 @@ mod tests {
     }
 
     #[test]
-    fn without_a_known_plan_the_last_minute_of_a_day_is_recognised_by_the_windows_reported_before_or_after_it() {
+    fn without_a_known_plan_the_last_minute_of_a_day_is_recognised_by_the_windows_reported_before_it() {
         let last = |builder: TraceBuilder| {
             builder.main_key(|key| {
                 let answer =
                     *key.answers().iter().find(|answer| answer.left() < 60).expect("an answer late in a window");
-                (key.reports_day(answer.entry, answer.window), key.may_end_with_the_day(answer.window))
+                key.reports_day(answer.entry, answer.window)
             })
         };
         let late = |time: &str| TraceBuilder::at(time).window(40).list(200, 5, 7);
-        assert_eq!(last(late("2026-06-01T23:59:20Z")), (false, true));
-        assert_eq!(last(late("2026-06-01T23:58:20Z")), (false, false));
-        let early = TraceBuilder::at("2026-06-01T23:57:20Z").window(160).list(200, 6, 7).wait(120).list(200, 5, 7);
-        assert!(last(early).0, "its end was reported minutes before");
+        assert!(!last(late("2026-06-01T23:59:20Z")));
         let reported_by = |change: fn(TraceBuilder) -> TraceBuilder| {
             let early = change(TraceBuilder::at("2026-06-01T23:57:20Z").window(160));
-            last(early.wait(120).list(200, 5, 7)).0
+            last(early.wait(120).list(200, 5, 7))
         };
+        assert!(reported_by(|builder| builder.list(200, 6, 7)), "its end was reported minutes before");
         assert!(!reported_by(|builder| builder.list(429, 0, 7)), "a ban's");
         assert!(!reported_by(|builder| builder.list(200, 6, 7).dateless()), "by an unknown clock");
-        let rounded = late("2026-06-01T23:59:20Z").wait(5).window(37).list(200, 4, 7);
-        assert_eq!(last(rounded), (false, true), "the end of the same window");
-        let minute = late("2026-06-01T23:59:20Z").wait(50).window(50).list(200, 6, 7);
-        assert_eq!(last(minute), (false, false), "the next one is a minute");
-        let day = late("2026-06-01T23:59:20Z").wait(50).window(86_390).list(200, 6, 7);
-        assert_eq!(last(day), (false, true));
-        assert_eq!(last(late("2026-06-01T23:59:20Z").plan(Some(FREE))), (false, false), "the plan is known");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::key::{Answer, KeyLimits};
+use super::super::keys::{Answer, KeyLimits};
 
 /// An operation whose requests always lower Remaining by more than one.
 #[derive(Clone, Copy, Debug)]
@@ -43,6 +43,38 @@ impl<'h> KeyLimits<'h> {
         let is_one_due = constant.iter().any(|costly| costly.cost == 1);
         constant.into_iter().filter(|costly| is_one_due && costly.cost > 1).collect()
     }
+
+    /// What a successful request costs: more than one only where that is so each time, many times.
+    #[must_use]
+    pub fn cost(&self) -> u64 {
+        const MANY: usize = 10;
+        *self.cost.get_or_init(|| {
+            let alone = self.pairs().filter(|[before, after]| {
+                let single = before.precedes(after) && self.history.sent_between(before.entry, after.entry) == 1;
+                let succeeded = before.entry.succeeded() && after.entry.succeeded();
+                single && succeeded && before.window.is_same(after.window)
+            });
+            let falls: Vec<u64> =
+                alone.map(|[before, after]| before.window.remaining.saturating_sub(after.window.remaining)).collect();
+            match falls.first() {
+                Some(&fall) if falls.len() >= MANY && falls.iter().all(|other| *other == fall) && self.costs(fall) => {
+                    fall.max(1)
+                }
+                _ => 1,
+            }
+        })
+    }
+
+    /// Whether Remaining falls by so much at the least from each answer to the next success that was sent after it, whatever else was
+    /// sent at the same time.
+    fn costs(&self, cost: u64) -> bool {
+        self.answers().iter().enumerate().all(|(at, before)| {
+            let next = self.answers()[at..].iter().find(|after| before.precedes(after) && after.entry.succeeded());
+            // What a failure cost may have been given back, and a refusal may say that nothing remains whatever there was.
+            next.filter(|after| before.entry.succeeded() && before.window.is_same(after.window))
+                .is_none_or(|after| before.window.remaining.saturating_sub(after.window.remaining) >= cost)
+        })
+    }
 }
 
 #[cfg(test)]
@@ -71,5 +103,23 @@ mod tests {
         let mut once = alternating(7, 2, 1);
         once[13].1 -= 1;
         assert_eq!(costs(&once), [0; 0], "once a list cost two: somebody else is about");
+    }
+
+    /// This many successes, each of which lowers Remaining by `cost`.
+    fn costly(times: u64, cost: u64) -> TraceBuilder {
+        (0..times).fold(TraceBuilder::new(), |builder, at| builder.list(200, 100 - at * cost, 100))
+    }
+
+    #[test]
+    fn a_request_costs_more_than_one_where_each_does_many_times() {
+        let cost = |builder: TraceBuilder| builder.main_key(|key| key.cost());
+        assert_eq!(cost(costly(11, 2)), 2);
+        assert_eq!(cost(costly(10, 2)), 1, "nine times are not many");
+        assert_eq!(cost(costly(11, 2).list(200, 77, 100)), 1, "once it was three");
+        assert_eq!(cost(costly(11, 0)), 1, "nothing at all is no cost");
+        let refused = costly(11, 2).list(429, 80, 100).list(200, 79, 100);
+        assert_eq!(cost(costly(11, 2).list(429, 80, 100).list(200, 78, 100)), 2, "a refusal costs nothing");
+        assert_eq!(cost(refused.list(200, 78, 100).together(12..=13)), 1, "of two at once neither can have cost two");
+        assert_eq!(cost(costly(11, 2).list(404, 80, 100).list(200, 78, 100)), 2, "a failure may cost nothing");
     }
 }

@@ -1,11 +1,18 @@
-//! The requests that bear on the count of a key, as the engine of [`crate::limits`] takes them: the filters before it, each a file of
+//! The requests that bear on the count of a key, as the engine of [`super`] takes them: the filters before it, each a file of
 //! this folder, say which reports can be believed, what may belong to a ban, and what a request costs.
 
-use std::collections::{BTreeMap, HashSet};
+mod address;
+mod bans;
+mod copies;
+mod cost;
 
-use super::key::{Answer, KeyLimits};
+pub use cost::Costly;
+
+use std::collections::BTreeMap;
+
+use super::keys::{Answer, KeyLimits, Limiter};
+use super::{Explanation, Part};
 use crate::history::Entry;
-use crate::limits::{Explanation, Part};
 use crate::request::Operation;
 
 impl<'h> KeyLimits<'h> {
@@ -23,34 +30,7 @@ impl<'h> KeyLimits<'h> {
         Explanation::of(&parts, self.plan_limits())
     }
 
-    /// The numbers of the refusals that may belong to a ban: those that another refusal may be the last thing before, and those that are not
-    /// the first of the trace and ask for a longer wait than their window lasts.
-    fn refusals_of_bans(&self, answers: &BTreeMap<usize, &Answer<'_>>) -> HashSet<usize> {
-        let is_own_refusal = |entry: &&Entry<'_>| entry.key() == Some(self.index) && entry.is_limited();
-        let refusals: Vec<&Entry<'_>> = self.history.entries.iter().filter(is_own_refusal).collect();
-        let mut of_bans = HashSet::new();
-        // The refusal so far that was answered last.
-        let mut latest: Option<&Entry<'_>> = None;
-        for (at, &limited) in refusals.iter().enumerate() {
-            let number = limited.exchange.number;
-            let is_alone = latest.is_none_or(|earlier| earlier.precedes(limited))
-                && refusals.get(at + 1).is_none_or(|next| limited.precedes(next));
-            if latest.is_none_or(|earlier| earlier.exchange.received_at < limited.exchange.received_at) {
-                latest = Some(limited);
-            }
-            if is_alone && at == 0 {
-                continue;
-            }
-            let mut earlier = answers.range(..number).rev().map(|(_, answer)| answer.entry);
-            let is_first_of_series =
-                is_alone && earlier.find(|entry| entry.precedes(limited)).is_some_and(|before| !before.is_limited());
-            if !is_first_of_series || answers.get(&number).is_none_or(|answer| self.waits_for_more(answer)) {
-                of_bans.insert(number);
-            }
-        }
-        of_bans
-    }
-
+    /// The requests that bear on the key, in the order of sending.
     fn parts(&self) -> Vec<(&'h Entry<'h>, Part)> {
         let entries = || self.history.entries.iter();
         let answers: BTreeMap<usize, &Answer<'h>> =
@@ -73,7 +53,6 @@ impl<'h> KeyLimits<'h> {
                 is_report: answer.is_some(),
                 is_copy: answer.is_some_and(|answer| self.is_copy(answer)),
                 may_be_ban: of_bans.contains(&entry.exchange.number),
-                may_report_ban: is_own && entry.is_limited() && self.may_be_ban(entry),
                 cost: costs
                     .get(entry.operation.name())
                     .copied()
@@ -82,5 +61,17 @@ impl<'h> KeyLimits<'h> {
             parts.push((entry, part));
         }
         parts
+    }
+}
+
+impl<'h> Limiter<'h> {
+    /// Which single way of counting explains what all keys were answered together, if there are several.
+    pub(super) fn joint_explanation(&self) -> Option<Explanation<'h>> {
+        let [first, _, ..] = self.keys() else { return None };
+        let mut parts: Vec<(&Entry<'h>, Part)> = self.keys().iter().flat_map(KeyLimits::parts).collect();
+        // A request that certainly came with one key may bear on others.
+        parts.sort_by_key(|(entry, part)| (entry.exchange.number, !part.is_certain));
+        parts.dedup_by_key(|(entry, _)| entry.exchange.number);
+        Some(Explanation::of(&parts, first.plan_limits()))
     }
 }

@@ -1,12 +1,13 @@
-//! One key: the responses to it that have readable rate-limit headers, and the facts derived from them, each when it is first
-//! needed.
+//! The limits of each key: the responses to it that have readable rate-limit headers, and how they are explained, each derived from the
+//! history when it is first needed.
 
 use std::cell::OnceCell;
 use std::collections::HashSet;
 
+use super::Explanation;
+use super::anonymous::Anonymous;
 use crate::catalogue::plan::PlanLimits;
 use crate::history::{Entry, History};
-use crate::limits::Explanation;
 use crate::request::Operation;
 use crate::trace::rate_limit::Window;
 
@@ -50,7 +51,61 @@ pub(crate) fn one_after_another<'a, 'h: 'a>(answers: impl IntoIterator<Item = &'
     chain
 }
 
-/// The facts about the limits of one key.
+/// The limits of every key.
+#[derive(Debug)]
+pub struct Limiter<'h> {
+    keys: Vec<KeyLimits<'h>>,
+    anonymous: Anonymous,
+}
+
+impl<'h> Limiter<'h> {
+    /// Sorts the requests of a history by key.
+    #[must_use]
+    pub fn new(history: &'h History<'h>) -> Limiter<'h> {
+        let mut by_key = vec![Vec::new(); history.context.keys.len()];
+        for entry in &history.entries {
+            if let Some(of_key) = entry.key().and_then(|key| by_key.get_mut(key)) {
+                of_key.push(entry);
+            }
+        }
+        Limiter {
+            keys: by_key.iter().enumerate().map(|(key, entries)| KeyLimits::new(history, key, entries)).collect(),
+            anonymous: Anonymous::new(history),
+        }
+    }
+
+    /// The limits of each key.
+    #[must_use]
+    pub fn keys(&self) -> &[KeyLimits<'h>] {
+        &self.keys
+    }
+
+    /// The allowance of callers without a valid key.
+    #[must_use]
+    pub fn anonymous(&self) -> &Anonymous {
+        &self.anonymous
+    }
+
+    /// The limits of the key with this index in the context.
+    #[must_use]
+    pub fn key(&self, index: usize) -> Option<&KeyLimits<'h>> {
+        self.keys.get(index)
+    }
+
+    /// The limits of the key that a request came with, if it was a valid one in the described form.
+    #[must_use]
+    pub fn of(&self, entry: &Entry<'_>) -> Option<&KeyLimits<'h>> {
+        self.key(entry.key()?)
+    }
+
+    /// The limits of a key's plan, as far as they are known.
+    #[must_use]
+    pub fn plan_limits(&self, index: usize) -> Option<PlanLimits> {
+        self.key(index)?.plan_limits()
+    }
+}
+
+/// The limits of one key.
 #[derive(Debug)]
 pub struct KeyLimits<'h> {
     pub(super) history: &'h History<'h>,
@@ -61,15 +116,12 @@ pub struct KeyLimits<'h> {
     pub(super) far_windows: OnceCell<HashSet<(u64, i64)>>,
     pub(super) cost: OnceCell<u64>,
     pub(super) by_address: OnceCell<bool>,
-    pub(super) other_traffic: OnceCell<bool>,
-    pub(super) bans: OnceCell<HashSet<usize>>,
-    pub(super) answers_outside_bans: OnceCell<Vec<Answer<'h>>>,
     pub(super) reported_ends: OnceCell<HashSet<(u64, i64)>>,
     pub(super) explanation: OnceCell<Explanation<'h>>,
 }
 
 impl<'h> KeyLimits<'h> {
-    /// The facts about the key with this index, with which these requests came.
+    /// The limits of the key with this index, with which these requests came.
     pub(super) fn new(history: &'h History<'h>, index: usize, entries: &[&'h Entry<'h>]) -> KeyLimits<'h> {
         let of_operations = entries.iter().copied().filter(|entry| entry.operation != Operation::Elsewhere);
         let answers =
@@ -84,9 +136,6 @@ impl<'h> KeyLimits<'h> {
             far_windows: OnceCell::new(),
             cost: OnceCell::new(),
             by_address: OnceCell::new(),
-            other_traffic: OnceCell::new(),
-            bans: OnceCell::new(),
-            answers_outside_bans: OnceCell::new(),
             reported_ends: OnceCell::new(),
             explanation: OnceCell::new(),
         }

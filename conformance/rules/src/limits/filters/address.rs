@@ -1,27 +1,13 @@
-//! Counting: which requests may be counted against a key.
+//! Callers counted by address: which requests without a valid key may be counted against a key.
 
 use std::collections::HashSet;
 
-use super::key::KeyLimits;
+use super::super::keys::KeyLimits;
 use crate::history::Entry;
 use crate::request::Credential;
-use crate::trace::rate_limit::{RateHeaders, Window};
+use crate::trace::rate_limit::RateHeaders;
 
 impl KeyLimits<'_> {
-    /// Whether a request may be counted against the key in a window: one with the key, one whose credential is ambiguous, and one
-    /// without a key where the same window is reported to it, or nothing while others get the same, since callers may be
-    /// distinguished by their address.
-    #[must_use]
-    pub fn may_count(&self, entry: &Entry<'_>, window: Window) -> bool {
-        let counts_without_key = || match entry.rate.as_ref().and_then(RateHeaders::window) {
-            Some(reported) => reported.is_same(window),
-            None => self.counts_by_address(),
-        };
-        entry.key() == Some(self.index)
-            || entry.credential.is_open()
-            || entry.credential.is_invalid() && counts_without_key()
-    }
-
     /// Whether a request that did not certainly come with the key may be counted against it.
     #[must_use]
     pub(crate) fn may_bear(&self, entry: &Entry<'_>) -> bool {

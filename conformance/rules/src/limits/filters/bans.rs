@@ -1,0 +1,145 @@
+//! Possible bans: the refusals that may be due to a ban, whose headers and end are the service's choice.
+
+use std::collections::{BTreeMap, HashSet};
+
+use jiff::SignedDuration;
+
+use super::super::keys::{Answer, KeyLimits};
+use crate::history::Entry;
+use crate::tolerance::Tolerance;
+
+impl<'h> KeyLimits<'h> {
+    /// Whether a refusal may be that of a ban, whose end may lie anywhere: any except the one that the requests of the run explain. When a
+    /// ban comes, and what else comes in between, is the service's choice. Of a sample any refusal may be one.
+    #[must_use]
+    pub fn may_be_ban(&self, entry: &Entry<'_>) -> bool {
+        let is_earned = || self.explanation().earned.is_some_and(|earned| std::ptr::eq(earned, entry));
+        entry.key() == Some(self.index) && entry.is_limited() && (self.history.is_sample() || !is_earned())
+    }
+
+    /// The answers to the key that report its windows: without those that may be of a ban, and without copies of earlier ones.
+    pub fn answers_outside_bans(&self) -> impl Iterator<Item = &Answer<'h>> {
+        self.answers().iter().filter(|answer| !self.may_be_ban(answer.entry) && !self.is_copy(answer))
+    }
+
+    /// The numbers of the refusals that may belong to a ban: those that another refusal may be the last thing before, and those that are not
+    /// the first of the trace and ask for a longer wait than their window lasts.
+    pub(super) fn refusals_of_bans(&self, answers: &BTreeMap<usize, &Answer<'_>>) -> HashSet<usize> {
+        let is_own_refusal = |entry: &&Entry<'_>| entry.key() == Some(self.index) && entry.is_limited();
+        let refusals: Vec<&Entry<'_>> = self.history.entries.iter().filter(is_own_refusal).collect();
+        let mut of_bans = HashSet::new();
+        // The refusal so far that was answered last.
+        let mut latest: Option<&Entry<'_>> = None;
+        for (at, &limited) in refusals.iter().enumerate() {
+            let number = limited.exchange.number;
+            let is_alone = latest.is_none_or(|earlier| earlier.precedes(limited))
+                && refusals.get(at + 1).is_none_or(|next| limited.precedes(next));
+            if latest.is_none_or(|earlier| earlier.exchange.received_at < limited.exchange.received_at) {
+                latest = Some(limited);
+            }
+            if is_alone && at == 0 {
+                continue;
+            }
+            let mut earlier = answers.range(..number).rev().map(|(_, answer)| answer.entry);
+            let is_first_of_series =
+                is_alone && earlier.find(|entry| entry.precedes(limited)).is_some_and(|before| !before.is_limited());
+            if !is_first_of_series || answers.get(&number).is_none_or(|answer| self.waits_for_more(answer)) {
+                of_bans.insert(number);
+            }
+        }
+        of_bans
+    }
+
+    /// Whether a 429 asks for a wait that outlasts the exhausted window, or ends at midnight: then it may be the day that is exhausted, by
+    /// whomever, while the headers report the minute; or a ban for what somebody else has done.
+    fn waits_for_more(&self, limited: &Answer<'_>) -> bool {
+        let longest = if self.reports_day(limited.entry, limited.window) && limited.window.remaining > 0 {
+            // It is the minute behind the day that is exhausted, or a ban.
+            longest_wait_of_a_minute()
+        } else {
+            SignedDuration::from_secs(limited.left()) + Tolerance::MINUTE.duration()
+        };
+        limited.entry.wait_asked_for().is_some_and(|wait| wait > longest || ends_at_midnight(limited.entry, wait))
+    }
+}
+
+/// How long a refusal for an exhausted minute may ask to wait.
+fn longest_wait_of_a_minute() -> SignedDuration {
+    Tolerance::LONGEST_MINUTE.duration() + Tolerance::LONGER_WAIT.duration()
+}
+
+/// Whether a wait ends with the day of the server's clock, or not much later. Late in the day that is soon. Without a `Date` that clock
+/// may be some seconds off.
+fn ends_at_midnight(limited: &Entry<'_>, wait: SignedDuration) -> bool {
+    let is_dated = limited.server_time().is_some();
+    let slack = if is_dated { Tolerance::CLOCK_SLACK } else { Tolerance::MINUTE }.seconds();
+    let end = limited.answered_at().as_second().saturating_add(wait.as_secs()).saturating_add(slack);
+    end.rem_euclid(Tolerance::DAY.seconds()) <= Tolerance::LONGER_WAIT.seconds() + 2 * slack
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalogue::plan::PlanLimits;
+    use crate::history::History;
+    use crate::limits::Limiter;
+    use crate::trace_builder::TraceBuilder;
+
+    #[test]
+    fn refusals_that_the_run_has_not_earned_may_be_bans() {
+        const NONE: [usize; 0] = [];
+        let possible = |builder: TraceBuilder| {
+            let trace = builder.trace();
+            let history = History::new(&trace);
+            let limiter = Limiter::new(&history);
+            let may_be_ban = |entry: &&Entry<'_>| limiter.of(entry).is_some_and(|key| key.may_be_ban(entry));
+            history.entries.iter().filter(may_be_ban).map(|entry| entry.exchange.number).collect::<Vec<_>>()
+        };
+        let reported = |answers: &[(u16, u64)]| possible(TraceBuilder::new().lists(7, answers));
+        assert_eq!(reported(&[(429, 0), (200, 6)]), [1], "a run before");
+        assert_eq!(reported(&[(200, 2), (429, 0)]), [2], "somebody else");
+        assert_eq!(reported(&[(200, 1), (429, 0)]), NONE, "reported before it was counted");
+        assert_eq!(reported(&[(200, 0), (429, 0), (404, 0), (429, 0)]), [4], "not the first");
+        assert_eq!(reported(&[(200, 6), (200, 2), (200, 1), (200, 0), (429, 0)]), [5], "there is somebody else");
+        let later = |seconds| TraceBuilder::new().list(200, 0, 7).wait(seconds).list(429, 0, 7);
+        assert_eq!(possible(later(59)), NONE);
+        assert_eq!(possible(later(61)), [2], "the window is over");
+        assert_eq!(possible(later(59).dateless()), NONE);
+        assert_eq!(possible(later(61).dateless()), [2]);
+        assert_eq!(possible(TraceBuilder::new().list(429, 0, 7).list(429, 0, 7).together(1..=2)), [1, 2]);
+        assert_eq!(
+            possible(TraceBuilder::new().list(200, 0, 7).key("sk-Other").list(429, 0, 7)),
+            [2],
+            "each key by itself"
+        );
+        assert_eq!(possible(TraceBuilder::new().key("nobody").list(429, 0, 7)), NONE, "no key is no ban");
+    }
+
+    #[test]
+    fn a_minute_that_the_headers_do_not_report_may_be_exhausted_by_the_run_alone() {
+        let mut exhausted = TraceBuilder::new().window(40_000).lists(1_000, &[(200, 900)]);
+        exhausted = (0..60).fold(exhausted, |builder, used| builder.list(200, 899 - used, 1_000));
+        let possible = |builder: TraceBuilder| {
+            let plan_limits = PlanLimits { per_minute: 60, per_day: 1_000 };
+            let refused = builder.list(429, 839, 1_000).plan(Some(plan_limits));
+            refused.main_key(|key| key.answers().len() - key.answers_outside_bans().count())
+        };
+        assert_eq!(possible(exhausted), 0);
+        assert_eq!(possible(TraceBuilder::new().window(40_000).lists(1_000, &[(200, 900), (200, 899)])), 1);
+    }
+
+    #[test]
+    fn a_wait_that_outlasts_the_window_or_ends_with_the_day_is_for_more() {
+        let waits = |builder: TraceBuilder| builder.main_key(|key| key.waits_for_more(&key.answers()[0]));
+        let refused = |time: &str, ahead, seconds: i64| {
+            TraceBuilder::at(time).window(ahead).list(429, 0, 7).retry_after(&seconds.to_string())
+        };
+        let noon = |ahead, seconds| waits(refused("2026-06-01T12:00:00Z", ahead, seconds));
+        assert_eq!((noon(60, 120), noon(60, 121)), (false, true));
+        assert!(!noon(3_600, 90), "before the end of an exhausted day");
+        let late = |seconds| waits(refused("2026-06-01T23:59:00Z", 60, seconds));
+        assert_eq!([57, 58, 67, 68].map(late), [false, true, true, false], "about midnight");
+        let dateless = |seconds| waits(refused("2026-06-01T23:57:00Z", 300, seconds).dateless());
+        assert_eq!([119, 120, 245, 246].map(dateless), [false, true, true, false], "of a clock that is unknown");
+    }
+}

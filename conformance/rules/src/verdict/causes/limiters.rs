@@ -1,0 +1,63 @@
+//! Two limiters, one in front of the other, each with rate-limit headers of its own.
+
+use std::collections::BTreeSet;
+
+use super::{Broken, Cause};
+use crate::history::Entry;
+use crate::trace::rate_limit::Field;
+
+/// Every response of the service has the three headers twice, or refusals report a Limit that no other response reports.
+pub(super) fn second(broken: &Broken<'_, '_>) -> Option<Cause> {
+    let doubled: Vec<&Entry<'_>> = broken.entries().iter().filter(|entry| is_doubled(entry)).collect();
+    if !doubled.is_empty() {
+        let sentence =
+            "X-RateLimit-* headers are there twice: a second limiter, such as a gateway's, adds its own".to_owned();
+        let explained = broken.explained_by(&["headers.", "quota."], is_doubled);
+        return Cause::shown_by("second-limiter", sentence, explained, doubled);
+    }
+    broken.facts.limiter.keys().iter().find_map(|key| {
+        let limits = |is_refusal: bool| -> BTreeSet<u64> {
+            let answers = key.answers().iter().filter(|answer| answer.entry.is_limited() == is_refusal);
+            answers.map(|answer| answer.window.limit).collect()
+        };
+        let (admitted, refused) = (limits(false), limits(true));
+        let (only, None) = (refused.iter().next()?, refused.iter().nth(1)) else { return None };
+        if admitted.is_empty() || admitted.contains(only) {
+            return None;
+        }
+        let usual: Vec<String> = admitted.iter().map(u64::to_string).collect();
+        let sentence = format!(
+            "429 reports a Limit of {only}, every other response {}: does a second limiter in front of the service refuse?",
+            usual.join(" or ")
+        );
+        let is_refusal = |entry: &Entry<'_>| entry.is_limited() && entry.key() == Some(key.index());
+        let explained = broken.explained_by(&["headers.", "quota."], is_refusal);
+        Cause::shown_by("second-limiter", sentence, explained, broken.entries().iter().filter(|entry| is_refusal(entry)))
+    })
+}
+
+/// Whether the response to a request with a key has a rate-limit header more than once.
+fn is_doubled(entry: &Entry<'_>) -> bool {
+    let fields = entry.rate.as_ref().map(|rate| [&rate.limit, &rate.remaining, &rate.reset]);
+    entry.key().is_some() && fields.is_some_and(|fields| fields.contains(&&Field::Repeated))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{ids, shown};
+    use crate::trace_builder::TraceBuilder;
+
+    #[test]
+    fn a_limiter_in_front_with_headers_of_its_own_is_named() {
+        let lists = || TraceBuilder::new().lists(60, &[(200, 9), (200, 8)]);
+        let doubled = lists().header("x-ratelimit-limit", "100").list(200, 6, 60).header("x-ratelimit-limit", "100");
+        assert!(ids(doubled).contains(&"second-limiter"));
+        let refused =
+            |limit| lists().list(429, 0, limit).plan(crate::catalogue::plan::PLANS.first().map(|plan| plan.1));
+        let named = shown(refused(100)).into_iter().find(|(sentence, _)| sentence.contains("second limiter"));
+        let (sentence, explained) = named.expect("a cause");
+        assert!(sentence.starts_with("429 reports a Limit of 100, every other response 60"), "{sentence}");
+        assert!(explained.contains(&"headers.limit-figure"), "{explained:?}");
+        assert!(!ids(refused(60)).contains(&"second-limiter"));
+    }
+}
