@@ -34,7 +34,7 @@ struct Parts {
 }
 
 impl LabLayer {
-    /// What stands around the server of `app`. The mock stands around the variation.
+    /// The layer around the server of `app`. The mock stands around the variation.
     #[must_use]
     pub fn new(app: Arc<App>, lab: Option<Arc<Lab>>, mock: Mock) -> LabLayer {
         LabLayer { parts: Arc::new(Parts { app, lab, mock }), connections: AtomicU64::new(0) }

@@ -26,7 +26,7 @@ pub struct ServeArgs {
     pub lab: LabArgs,
 }
 
-/// Which server it is to be, other than the plain reference.
+/// The options that choose another server than the plain reference.
 #[derive(Clone, Debug, Default, Args)]
 pub struct LabArgs {
     /// Make every lawful choice that is not made by name by this seed
@@ -44,7 +44,7 @@ pub struct LabArgs {
 }
 
 impl LabArgs {
-    /// What is asked for.
+    /// The requested choices and faults.
     #[must_use]
     pub fn wish(&self) -> Wish {
         Wish { lawful: self.lawful, choose: self.choose.clone(), fault: self.fault.clone() }
@@ -125,7 +125,7 @@ pub struct ChallengeArgs {
 /// Where to write a report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReportFile {
-    /// Its form.
+    /// The format of the report.
     pub format: ReportFormat,
     /// The file.
     pub path: PathBuf,

@@ -10,17 +10,17 @@ use crate::rate::Draw;
 type Before = dyn Fn(&mut Request, &ServerState) -> Option<Response> + Send + Sync;
 type After = dyn Fn(&Request, &mut Response, &ServerState) + Send + Sync;
 
-/// What happens to a request before the reference sees it, and to the response afterwards.
+/// Changes a request before the reference sees it, and the response afterwards.
 ///
-/// A layer remembers nothing itself, since several servers can have it: what it remembers, it leaves with the [`ServerState`].
+/// A layer has no state of its own, since several servers can share it: its memory is in the [`ServerState`].
 #[derive(Clone, Default)]
 pub struct Layer {
     pub(super) before: Option<Arc<Before>>,
     pub(super) takes: Duration,
     pub(super) after: Option<Arc<After>>,
-    /// Whether it stands around all layers that do not say so.
+    /// Whether the layer stands around all layers that are not outermost.
     pub(super) outermost: bool,
-    /// The requests that it sees, if not all.
+    /// The requests that the layer sees, if not all.
     pub(super) draw: Option<Draw>,
 }
 
@@ -37,7 +37,7 @@ impl fmt::Debug for Layer {
 }
 
 impl Layer {
-    /// May change the request, or answer in the reference's place.
+    /// Adds a function that may change the request, or answer in place of the reference.
     #[must_use]
     pub fn before(
         mut self,
@@ -47,15 +47,15 @@ impl Layer {
         self
     }
 
-    /// Takes so long over a response, by the machine's clock, so that requests that are sent together are certain to be under
-    /// way together.
+    /// Delays each response by this time of the machine's clock, so that requests that are sent together are certain to be
+    /// concurrent.
     #[must_use]
     pub fn taking(mut self, time: Duration) -> Layer {
         self.takes = time;
         self
     }
 
-    /// Changes the response. The request is the one that came to this layer.
+    /// Adds a function that changes the response. It gets the request as it came to this layer.
     #[must_use]
     pub fn after(mut self, change: impl Fn(&Request, &mut Response, &ServerState) + Send + Sync + 'static) -> Layer {
         self.after = Some(Arc::new(change));

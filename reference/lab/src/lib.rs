@@ -45,7 +45,7 @@ use animal_store_reference::rate_limit::BanPolicy;
 /// How long a window of requests per minute lasts.
 const MINUTE: u32 = 60;
 
-/// What of the reference itself differs in a variation.
+/// The settings in which a variation differs from the plain reference.
 #[derive(Clone, Debug, Default)]
 pub struct Setting {
     /// The path below which the API lives.
@@ -54,11 +54,11 @@ pub struct Setting {
     pub start_at: Option<&'static str>,
     /// Animals that exist from the start, at least.
     pub stock: usize,
-    /// When it bans a key.
+    /// When the server bans a key.
     pub ban: Option<BanPolicy>,
     /// Whether a layer counts requests, so that the reference does not.
     pub counts_in_layer: bool,
-    /// How many seconds a window of requests per minute lasts, if it is not a minute, against the specification.
+    /// The length of a window of requests per minute in seconds, if not 60, which violates the specification.
     pub window: Option<u32>,
 }
 
@@ -72,11 +72,11 @@ impl Setting {
     }
 }
 
-/// A server that is not the plain reference: its setting, and the layers around it, the outermost first.
+/// A variation of the reference: its settings, and the layers around it.
 #[derive(Clone, Debug, Default)]
 pub struct Variation {
-    /// What of the reference itself differs.
+    /// The settings of the reference itself.
     pub setting: Setting,
-    /// What stands around it.
+    /// The layers around the reference, the outermost first.
     pub layers: Vec<Layer>,
 }

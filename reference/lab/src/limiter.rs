@@ -41,14 +41,14 @@ pub enum Failures {
     AreRefunded,
 }
 
-/// What is wrong with a limiter.
+/// A defect of a limiter.
 #[derive(Clone, Copy, Debug)]
 pub enum Flaw {
-    /// It admits so many more, or fewer, than the limit that it reports.
+    /// The limiter admits this number of requests more, or fewer if negative, than the limit that it reports.
     OffBy(i64),
-    /// It counts each operation by itself.
+    /// Each operation has a count of its own.
     PerOperation,
-    /// So many processes count by themselves, and requests go round.
+    /// This number of processes count by themselves, and requests are distributed round robin.
     PerProcess(u64),
     /// Some requests are neither counted nor refused.
     Exempts(fn(&Request) -> bool),
@@ -56,21 +56,21 @@ pub enum Flaw {
     Spares(fn(&Request) -> bool),
     /// The requests of the key that was used first are counted and never refused.
     SparesTheFirstKey,
-    /// It reports a limit and never refuses.
+    /// The limiter reports a limit and never refuses.
     NeverRefuses,
-    /// It answers this status instead of 429.
+    /// A refusal has this status instead of 429.
     Status(u16),
     /// A refused request is carried out all the same.
     CarriesOut,
     /// The count is never set back.
     NeverResets,
-    /// The count is set back after so many seconds, whatever it reports.
+    /// The count is set back after this number of seconds, regardless of the reported reset.
     ResetsAfter(i64),
-    /// The count is set back after so many requests, as when a process is restarted.
+    /// The count is set back after this number of requests, as when a process is restarted.
     ForgetsAfter(u64),
-    /// It refuses for so many seconds more than it reports.
+    /// Refusals go on for this number of seconds after the reported reset.
     RefusesLonger(i64),
-    /// It writes the count back when it answers: of requests at the same time, one is counted.
+    /// The count is written back with the response: of concurrent requests, one is counted.
     Races,
     /// All keys share one count.
     OneCount,
@@ -82,7 +82,7 @@ pub enum Flaw {
     DayEndsWithMinute,
 }
 
-/// How a limiter goes about it.
+/// The way in which a limiter counts, refuses and reports.
 #[derive(Clone, Copy, Debug)]
 pub struct Policy {
     /// Where a minute begins.
@@ -101,15 +101,15 @@ pub struct Policy {
     pub empty: bool,
     /// For how many seconds a second refused request bans the key, if it does.
     pub ban: Option<i64>,
-    /// At which request of the key, and for how many seconds, it is banned for what somebody else has done with it.
+    /// At which request of the key, and for how many seconds, the key is banned because of another client that uses it.
     pub banned: Option<(u64, i64)>,
     /// Whether callers are distinguished by their address, so that requests without a key count against the same limit.
     pub by_address: bool,
-    /// Every so many requests, somebody else sends one with the same key.
+    /// The number of requests after which another client sends one with the same key.
     pub others: Option<u64>,
-    /// Every so many milliseconds, somebody else sends one with the same key.
+    /// The interval, in milliseconds, at which another client sends a request with the same key.
     pub steady: Option<i64>,
-    /// What is wrong with it.
+    /// The defect, if the limiter is not lawful.
     pub flaw: Option<Flaw>,
 }
 
@@ -146,11 +146,11 @@ struct Count {
     /// The present day, counted from 1970.
     day: i64,
     used_today: u64,
-    /// When those that are used came, where there is a log of them.
+    /// The times of the counted requests, for limiters that keep a log.
     log: VecDeque<i64>,
-    /// What the last two minutes count, where the last one still weighs.
+    /// The counts of the last minute and of this one, for limiters in which the last one still weighs.
     minutes: [u64; 2],
-    /// When somebody else sends the next request, in milliseconds.
+    /// When another client sends the next request, in Unix milliseconds.
     next: Option<i64>,
     seen: u64,
     refused: u64,
@@ -170,7 +170,7 @@ struct Reported {
     reset: i64,
 }
 
-/// What requests are counted in together: the number of a key, and a part of its requests.
+/// A group of requests that are counted together: the number of a key, and a part of its requests.
 type Bucket = (i64, u64);
 
 #[derive(Default)]
@@ -209,7 +209,7 @@ impl Policy {
         } else if !self.by_address {
             return None;
         }
-        // Whoever comes without a key comes from the address of the key that was used last.
+        // A request without a key comes from the address of the key that was used last.
         let (caller, limits) = ledger.caller?;
         let part = match self.flaw {
             Some(Flaw::PerOperation) => u64::from(request.is_list()) + 2 * u64::from(request.is_create()),
@@ -231,7 +231,7 @@ impl Policy {
         let exempt = matches!(self.flaw, Some(Flaw::Exempts(which)) if which(request));
         let is_spared = matches!(self.flaw, Some(Flaw::SparesTheFirstKey)) && ledger.first == Some(caller);
         let is_over = self.refuses(count, limits, request, now) && !exempt && !is_spared;
-        // Whoever has no key gets 401 and nothing else, and what is over the limit is not counted.
+        // A request without a valid key always gets 401, and requests over the limit are not counted.
         let (refused, counted) = (is_over && is_known, !is_over && !exempt);
         if counted {
             let others = u64::from(self.others.is_some_and(|every| count.seen.is_multiple_of(every)));
@@ -262,7 +262,7 @@ impl Policy {
         refusal
     }
 
-    /// Whether limit and remaining are those of the day.
+    /// Whether Limit and Remaining describe the day.
     fn shows_day(&self) -> bool {
         self.reports_day || matches!(self.flaw, Some(Flaw::DayEndsWithMinute))
     }
@@ -276,7 +276,7 @@ impl Policy {
         }
     }
 
-    /// Counts what somebody else has sent until now, as far as it is admitted.
+    /// Counts the admitted requests that another client has sent until now.
     fn admit_others(&self, count: &mut Count, limits: Limits, server: &ServerState) {
         let Some(every) = self.steady else { return };
         let now = server.timestamp().as_millisecond();

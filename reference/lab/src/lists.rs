@@ -1,4 +1,4 @@
-//! `animal-lab choices` and `animal-lab faults`: lists what the laboratory offers.
+//! `animal-lab choices` and `animal-lab faults`: the lists of lawful choices and of faults.
 
 use std::fmt::Write;
 

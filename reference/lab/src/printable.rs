@@ -1,4 +1,4 @@
-//! The one gate to terminals and reports: text that acts on nothing and hides nothing, whoever wrote it.
+//! Text that is safe to show on terminals and in reports: it contains no control sequences and no invisible characters.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde::Serialize;
 
 /// Text that may be shown on a terminal, in the log of a continuous integration service, and in a report.
 ///
-/// Nothing but this module makes one.
+/// Only this module creates values of this type.
 #[derive(Clone, Debug, Default, Eq, PartialEq, Serialize)]
 #[serde(transparent)]
 pub(crate) struct Printable(String);
@@ -20,8 +20,8 @@ impl Printable {
 }
 
 impl<T: AsRef<str>> From<T> for Printable {
-    /// Escapes what controls a terminal or a log or misleads a reader: control characters other than line breaks and tabs,
-    /// bidirectional controls, characters without width, and what makes a line a command of GitHub Actions.
+    /// Escapes characters that control a terminal or a log or mislead a reader: control characters other than line breaks and
+    /// tabs, bidirectional controls, characters without width, and the beginnings of commands of GitHub Actions.
     fn from(text: T) -> Printable {
         let mut out = String::with_capacity(text.as_ref().len());
         let mut is_line_start = true;

@@ -21,7 +21,7 @@ impl FromStr for Rate {
         let share = share.ok().filter(|share| *share > 0.0 && *share <= 1.0);
         share
             .map(Rate)
-            .ok_or_else(|| format!("`{text}` is no rate: it must be above 0 and at most 1, such as 0.1 or 10%"))
+            .ok_or_else(|| format!("`{text}` is not a rate: it must be above 0 and at most 1, such as 0.1 or 10%"))
     }
 }
 
@@ -52,7 +52,7 @@ impl Draw {
         Draw { rate, seed, fault: fault.to_owned() }
     }
 
-    /// Whether the request of this number is one of them.
+    /// Whether the fault shows in the request of this number.
     pub(crate) fn has(&self, number: u64) -> bool {
         let numbers = [self.seed.to_be_bytes(), number.to_be_bytes()].concat();
         let digest = Sha256::new().chain_update(numbers).chain_update(&self.fault).finalize();

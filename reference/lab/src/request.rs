@@ -24,7 +24,7 @@ pub struct Request {
     pub headers: HeaderMap,
     /// The body.
     pub body: Vec<u8>,
-    /// Where each part of the body ended, as it came: a chunk, or what one read of the connection got.
+    /// The end of each received part of the body: of a chunk, or of one read from the connection.
     pub chunk_ends: Vec<usize>,
 }
 
@@ -71,7 +71,7 @@ impl Request {
         self.parameter(name)?.parse().ok()
     }
 
-    /// Sets a query parameter, or takes it away.
+    /// Sets a query parameter, or removes it.
     pub fn set_parameter(&mut self, name: &str, value: Option<&str>) {
         let others = self.query.split('&').filter(|pair| !pair.is_empty() && pair.split('=').next() != Some(name));
         let pairs: Vec<String> =
@@ -97,7 +97,7 @@ impl Request {
         self.authorization().strip_prefix("Bearer ")
     }
 
-    /// Presents a key as described.
+    /// Sets `Authorization` to this key with the scheme `Bearer`.
     pub fn authorize(&mut self, key: &str) {
         // A key that no header can carry was never presented in one.
         if let Ok(value) = HeaderValue::from_str(&format!("Bearer {key}")) {

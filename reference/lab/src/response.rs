@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::Request;
 
-/// How a response is sent.
+/// The way in which a response is sent.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Delivery {
     /// Whole, with its length.
@@ -18,11 +18,11 @@ pub enum Delivery {
     Whole,
     /// In chunks, without a length.
     Chunked,
-    /// It breaks off in the middle.
+    /// The response breaks off in the middle.
     Cut,
     /// The connection ends before anything of the body is sent.
     Dropped,
-    /// It is never sent, and the connection stays open.
+    /// The response is never sent, and the connection stays open.
     Never,
 }
 
@@ -35,9 +35,9 @@ pub struct Response {
     pub headers: HeaderMap,
     /// The body.
     pub body: Vec<u8>,
-    /// How it is sent.
+    /// The way in which the response is sent.
     pub delivery: Delivery,
-    /// How long it is held back, by the server's clock.
+    /// How long the response is delayed, by the server's clock.
     pub delay: Duration,
 }
 
@@ -55,7 +55,7 @@ impl Response {
         serde_json::from_slice(&self.body).ok()
     }
 
-    /// Sets the body, and leaves the label as it is.
+    /// Sets the body without changing the media type.
     pub fn set_json(&mut self, value: impl Into<Value>) {
         self.body = value.into().to_string().into_bytes();
     }
@@ -69,7 +69,7 @@ impl Response {
         }
     }
 
-    /// Adds a header field to those of its name. A value that no header can carry is left out.
+    /// Adds a header field beside others of this name. A value that no header can carry is left out.
     #[expect(clippy::needless_pass_by_value, reason = "callers write numbers and text alike")]
     pub fn add(&mut self, name: &'static str, value: impl ToString) {
         if let Ok(value) = HeaderValue::from_str(&value.to_string()) {
@@ -95,18 +95,18 @@ impl Response {
         self.header(name).parse().unwrap_or_default()
     }
 
-    /// Takes a header field away.
+    /// Removes a header field.
     pub fn remove(&mut self, name: &str) {
         self.headers.remove(name);
     }
 
-    /// Becomes an Error with this status; the header fields stay.
+    /// Turns the response into an Error with this status; the header fields stay.
     pub fn refuse(&mut self, status: u16) {
         self.status = status;
         self.set_body("application/json", error_body(status).to_string());
     }
 
-    /// Becomes this status with this JSON; the header fields stay.
+    /// Sets the status and a JSON body; the header fields stay.
     pub fn become_json(&mut self, status: u16, value: impl Into<Value>) {
         self.status = status;
         self.set_body("application/json", value.into().to_string());
@@ -157,7 +157,7 @@ impl Response {
         let body = match self.delivery {
             Delivery::Whole | Delivery::Never => Body::from(self.body.clone()),
             Delivery::Chunked => Body::from_stream(stream::iter(self.body.chunks(7).map(chunk).collect::<Vec<_>>())),
-            // What has been written is sent before the connection ends.
+            // The written bytes are sent before the connection ends.
             Delivery::Cut => Body::from_stream(stream::iter([chunk(&self.body[..self.body.len() / 2])]).chain(
                 stream::once(async move {
                     tokio::task::yield_now().await;

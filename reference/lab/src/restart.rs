@@ -33,11 +33,11 @@ impl Lab {
         Ok(Lab { app, running: RwLock::new(Arc::new(running)) })
     }
 
-    /// Becomes another variation of the same server, which begins anew. Of its setting, what the reference was set up with stays.
+    /// Replaces the variation; the server begins anew. The settings with which the reference was started stay.
     ///
     /// # Errors
     ///
-    /// [`ExtensionError`] as from [`Lab::start`]; it goes on as before.
+    /// [`ExtensionError`] as from [`Lab::start`]; the server then goes on as before.
     pub async fn change(&self, variation: Variation) -> Result<(), ExtensionError> {
         let last = self.running();
         self.replace(&last, running(&self.app, variation, last.pass.clone()).await?);

@@ -25,7 +25,7 @@ use animal_store_reference::routes;
 use animal_store_reference::store::StoreError;
 use animal_store_reference::wire::{NewPet, PetStatus};
 
-/// The longest body that layers see; the reference refuses what is longer than its own bound, which is usually far below.
+/// The longest body that layers see. The reference refuses bodies over its own bound, which is usually far below.
 const MAX_BODY: usize = 2 * 1024 * 1024;
 
 /// A variation at work.
@@ -158,12 +158,12 @@ impl Running {
         })
     }
 
-    /// What the reference answers.
+    /// Returns the response of the reference.
     async fn of_reference(&self, entrance: Router, request: &Request) -> Response {
         let query = if request.query.is_empty() { String::new() } else { format!("?{}", request.query) };
         let uri = format!("{}{}{query}", self.app.base_path(), request.path);
         let inner = HttpRequest::builder().method(request.method.clone()).uri(uri);
-        // Where layers made of the target what none can be, there is nothing to be found.
+        // Layers may have made an impossible target, which nothing is found under.
         let mut not_found = Response::new(404);
         not_found.refuse(404);
         let Ok(mut inner) = inner.body(Body::from(request.body.clone())) else { return not_found };
@@ -193,7 +193,7 @@ impl Running {
     }
 }
 
-/// What the reference answers to a request that stays as it is.
+/// Returns the response of the reference to an unchanged request.
 pub(super) async fn passed_on(entrance: Router, request: HttpRequest) -> HttpResponse {
     let answered: Result<HttpResponse, Infallible> = entrance.oneshot(request).await;
     let Ok(response) = answered;
@@ -253,7 +253,7 @@ mod tests {
         request.body(Body::from(body.to_owned())).expect("a request")
     }
 
-    /// What a server of a seed answers to the same requests, byte for byte.
+    /// The responses of a server of a seed to the same requests, byte for byte.
     async fn answers(seed: u64) -> Vec<String> {
         let (app, lab, key) = lab(Build::new(&lawful(seed, Drawn::Choices)).finish()).await;
         let mut answers = Vec::new();
@@ -317,7 +317,7 @@ mod tests {
         const AT_ONCE: usize = 8;
 
         let faults = crate::faults::faults().into_iter().map(|fault| (fault.name, fault.variation));
-        // Of the choices, those that count something.
+        // Only choices that count something.
         let choices = LIMITS.iter().chain(ANONYMOUS).map(|choice| (choice.name(), Build::new(&[*choice]).finish()));
         let mut variations = faults.chain(choices).peekable();
         while variations.peek().is_some() {

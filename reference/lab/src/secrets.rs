@@ -26,7 +26,7 @@ pub(crate) fn is_secret_name(name: &str) -> bool {
 pub(crate) struct Redactor {
     /// `None` where there is nothing to be found.
     search: Option<AhoCorasick>,
-    /// What stands for a secret, by the number of its pattern.
+    /// The stand-in of each secret, by the number of its pattern.
     stand_ins: Vec<String>,
 }
 
@@ -43,7 +43,7 @@ impl Redactor {
             }
         }
         let (patterns, stand_ins): (Vec<String>, Vec<&str>) = patterns.into_iter().unzip();
-        // It fails only with more patterns than memory has room for.
+        // Building fails only with more patterns than memory has room for.
         let search = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&patterns).ok();
         Redactor {
             search: search.filter(|_| !patterns.is_empty()),
@@ -65,7 +65,7 @@ impl Redactor {
         })
     }
 
-    /// The bytes without the parts that `place` gives for what is found in what they mean.
+    /// Searches the decoded bytes `meaning`, and replaces the part of `bytes` that `place` gives for each match.
     fn replaced(&self, bytes: &[u8], meaning: &[u8], place: impl Fn(Range<usize>) -> Range<usize>) -> Vec<u8> {
         let mut out = Vec::with_capacity(bytes.len());
         let mut done = 0;

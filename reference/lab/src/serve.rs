@@ -44,7 +44,7 @@ fn listen(ControlAddress(address): ControlAddress) -> Result<TcpListener, Failur
         .map_err(|error| Failure::CannotStart(format!("cannot listen on {address} for --control: {error}")))
 }
 
-/// What the program adds to the reference server.
+/// The parts that the program adds to the reference server.
 struct Served {
     wish: Wish,
     vector: Vector,
@@ -81,7 +81,7 @@ impl Extension for Served {
             Some(animals) => stock(&app, animals).await?,
             None => String::new(),
         };
-        // What the laboratory adds to it, it adds again after a reset.
+        // The laboratory adds its own animals again after a reset.
         let catalogue = if self.control.is_some() { app.store().catalogue()? } else { Catalogue::default() };
         let lab = if self.vector.is_plain() && self.control.is_none() {
             None
@@ -107,7 +107,7 @@ impl Extension for Served {
     }
 }
 
-/// Puts the first animals into a catalogue that has none; says what it did.
+/// Puts the first animals into an empty catalogue. Returns a notice for the log.
 async fn stock(app: &App, animals: Vec<NewPet>) -> Result<String, StoreError> {
     let mut has_some = false;
     app.store().newest(None, 1, |_| has_some = true)?;

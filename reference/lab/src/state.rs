@@ -1,4 +1,4 @@
-//! What the layers of one server share.
+//! The state that the layers of one server share.
 
 use std::any::{Any, TypeId};
 use std::collections::{BTreeMap, HashMap};
@@ -12,7 +12,7 @@ use animal_store_reference::app::App;
 use animal_store_reference::auth::Key;
 use animal_store_reference::clock::Clock;
 
-/// What the layers of one server share.
+/// The state that the layers of one server share.
 pub struct ServerState {
     app: Arc<App>,
     window: i64,
@@ -20,7 +20,7 @@ pub struct ServerState {
     own: Mutex<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>,
 }
 
-/// What layers remember.
+/// The memory that the layers share.
 #[derive(Debug, Default)]
 pub struct Memory {
     /// Every animal of the reference, in the order of creation, and when it was created.
@@ -29,7 +29,7 @@ pub struct Memory {
     pub ghosts: Vec<Value>,
     /// Responses to be given again.
     pub cache: HashMap<String, Response>,
-    /// A number, for whatever a layer counts.
+    /// A counter for the use of one layer.
     pub count: u64,
     /// When animals were first read, by their ids.
     pub read: HashMap<i64, Timestamp>,
@@ -57,7 +57,7 @@ impl ServerState {
         self.window
     }
 
-    /// As many seconds as these are where a window is a minute; at least one.
+    /// Scales a duration in seconds from windows of a minute to those of this server; at least one second.
     #[must_use]
     pub fn scaled(&self, seconds: i64) -> i64 {
         (seconds * self.window / i64::from(MINUTE)).max(1)
@@ -81,7 +81,7 @@ impl ServerState {
         self.app.clock()
     }
 
-    /// What layers remember.
+    /// The memory that the layers share.
     pub fn memory(&self) -> MutexGuard<'_, Memory> {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -92,14 +92,14 @@ impl ServerState {
         self.memory().pets.iter().rev().map(|(pet, _)| pet.clone()).collect()
     }
 
-    /// Counts up.
+    /// Increments the counter and returns it.
     pub fn count(&self) -> u64 {
         let mut memory = self.memory();
         memory.count += 1;
         memory.count
     }
 
-    /// What a layer remembers for itself, in a type of its own. It is empty when the server starts.
+    /// The private memory of one layer, found by its type. It is empty when the server starts.
     #[must_use]
     pub fn own<T: Default + Send + Sync + 'static>(&self) -> Arc<T> {
         let mut own = self.own.lock().unwrap_or_else(PoisonError::into_inner);

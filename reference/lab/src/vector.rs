@@ -1,4 +1,4 @@
-//! What a server of the laboratory is made of: lawful choices and faults, chosen by name or by a seed.
+//! The choices and faults of a server of the laboratory, chosen by name or by a seed.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use super::faults::{Fault, faults};
 use super::{Layer, Setting, Variation};
 use crate::rate::Draw;
 
-/// What is asked for.
+/// The requested choices and faults.
 #[derive(Clone, Debug, Default)]
 pub struct Wish {
     /// The seed that makes every choice that is not made by name.
@@ -29,7 +29,7 @@ pub struct Vector {
     pub seed: u64,
 }
 
-/// Why no server can be made of a wish.
+/// The reason why no server can be built from a [`Wish`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum VectorError {
     /// There is no choice of this name.
@@ -48,7 +48,7 @@ pub enum VectorError {
         /// The name that is most like it.
         nearest: Option<String>,
     },
-    /// A fault is asked for with a rate that is none.
+    /// The rate of a fault cannot be parsed.
     #[error("{0}")]
     NoRate(String),
     /// A fault cannot show in a share of the requests only.
@@ -56,17 +56,17 @@ pub enum VectorError {
     Always {
         /// The name of the fault.
         name: String,
-        /// What it decides.
+        /// The subject that the fault decides.
         about: &'static str,
     },
-    /// Two of those that were asked for exclude each other.
+    /// Two requested choices or faults exclude each other.
     #[error("`{first}` and `{second}` exclude each other: both decide {about}")]
     Contradiction {
         /// The name of one.
         first: String,
         /// The name of the other.
         second: String,
-        /// What both decide.
+        /// The subject that both decide.
         about: String,
     },
 }
@@ -78,7 +78,7 @@ fn similar(nearest: Option<&str>) -> String {
 /// Something that only one part of a server can decide, and whether a setting does.
 type Decision = (&'static str, fn(&Setting) -> bool);
 
-/// What only one part of a server can decide.
+/// The subjects that only one part of a server can decide.
 const DECISIONS: [Decision; 4] = [
     ("how requests are counted", |setting| setting.counts_in_layer),
     ("where the API lives", |setting| setting.base_path.is_some()),
@@ -86,26 +86,26 @@ const DECISIONS: [Decision; 4] = [
     ("which animals there are at the start", |setting| setting.stock > 0),
 ];
 
-/// What the ban of a setting decides.
+/// The subject that the ban of a setting decides.
 const BANS: &str = "when keys are banned";
 
-/// What both settings decide.
+/// Returns the subject that both settings decide.
 fn clash(first: &Setting, second: &Setting) -> Option<&'static str> {
     DECISIONS.iter().find(|(_, decides)| decides(first) && decides(second)).map(|(about, _)| *about)
 }
 
-/// What a setting decides that cannot be otherwise for other requests. Animals of the start harm none.
+/// Returns the subject that a setting decides for all requests at once. Animals of the start are no such subject.
 fn decides_for_all(setting: &Setting) -> Option<&'static str> {
     let ban = setting.ban.is_some().then_some(BANS);
     ban.or_else(|| DECISIONS[..3].iter().find(|(_, decides)| decides(setting)).map(|(about, _)| *about))
 }
 
 impl Vector {
-    /// Makes a server of a wish. What a seed chooses gives way to what is asked for by name.
+    /// Builds a server from the requested choices and faults. A choice given by name overrides the choice made by the seed.
     ///
     /// # Errors
     ///
-    /// [`VectorError`] when a name is unknown, or when two of those that are asked for exclude each other.
+    /// [`VectorError`] when a name is unknown, or when two requested choices or faults exclude each other.
     pub fn new(wish: &Wish) -> Result<Vector, VectorError> {
         let known = faults();
         let mut vector = Vector { seed: wish.lawful.unwrap_or_default(), ..Vector::default() };
@@ -134,7 +134,7 @@ impl Vector {
             })?)?;
         }
         for choice in wish.lawful.map(|seed| lawful(seed, Drawn::Choices)).unwrap_or_default() {
-            // Whatever was asked for by name holds.
+            // A choice that was given by name stays.
             let _gives_way = vector.add_choice(choice);
         }
         Ok(vector)
@@ -170,7 +170,7 @@ impl Vector {
         Ok(())
     }
 
-    /// What decides something that the reference is set up with, unless another server decides the same.
+    /// Returns the subject of a start setting of the reference in which another server differs.
     #[must_use]
     pub(crate) fn set_up_differs(&self, other: &Vector) -> Option<&'static str> {
         let (one, other) = (self.variation().setting, other.variation().setting);
@@ -297,7 +297,7 @@ mod tests {
             message(&[], &["quota.not-exceeded.one-late@0.5"]),
             "`quota.not-exceeded.one-late` can have no rate: it decides how requests are counted for all requests"
         );
-        assert!(message(&[], &["list.limit-default.fifty@2"]).contains("`2` is no rate"));
+        assert!(message(&[], &["list.limit-default.fifty@2"]).contains("`2` is not a rate"));
         assert!(message(&[], &["list.limit-default.fifti@0.5"]).contains("`list.limit-default.fifty`"));
     }
 

@@ -21,7 +21,7 @@ const TAIL: usize = 16 * 1024;
 /// How much is kept before that, in which a secret may begin that has its end in the tail.
 const BEFORE_TAIL: usize = 4 * 1024;
 
-/// How long the output of a command is read after it has ended: what it has started may hold it open for ever.
+/// How long the output of a command is read after the command has ended: its child processes may hold the output open.
 const LAST_OUTPUT: Duration = Duration::from_millis(500);
 
 /// The variable that a command finds the key in.
@@ -35,7 +35,7 @@ const MOST_ROUNDS: usize = 20;
 pub(super) enum Ended {
     WithCode(i32),
     BySignal,
-    /// It was killed because its time was up.
+    /// The command was killed because its time was up.
     TooLate,
 }
 
@@ -52,7 +52,7 @@ impl Suite {
         Suite { command: command.to_vec(), line: CommandLine::new(command), timeout }
     }
 
-    /// Its command line.
+    /// The command line of the suite.
     pub(super) fn line(&self) -> &CommandLine {
         &self.line
     }
@@ -64,7 +64,7 @@ impl Suite {
         let mut command = Command::new(&program);
         command.args(parts).env("CHALLENGE_URL", url).env(KEY_VARIABLE, key);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        // A group of its own, so that what the command starts can be ended with it.
+        // A group of its own, so that the child processes of the command can be ended with it.
         command.process_group(0);
         let child = command.spawn().map_err(|error| format!("cannot run {}: {error}", program.display()))?;
         let mut running = Running::new(child, key);
@@ -75,7 +75,7 @@ impl Suite {
         let mut ending = pin!(tokio::time::timeout(self.timeout, running.child.wait()));
         let status = tokio::select! {
             status = &mut ending => {
-                // What comes later is of no interest.
+                // Later output is of no interest.
                 let _ = tokio::time::timeout(LAST_OUTPUT, output).await;
                 status
             }
@@ -91,7 +91,7 @@ impl Suite {
     }
 }
 
-/// A running command. When it is dropped, it is killed with all that it has started, also with what has left its group.
+/// A running command. Dropping it kills the command and all processes that it has started, also those that have left its group.
 struct Running {
     child: Child,
     group: Option<Pid>,
@@ -113,7 +113,7 @@ impl Drop for Running {
             // Usually nothing of it is left.
             let _ = kill_process_group(group, Signal::KILL);
         }
-        // What is killed may have started another process just before.
+        // A process may have started another one just before it was killed.
         for _ in 0..MOST_ROUNDS {
             let left = with_key(&self.key);
             if left.is_empty() {
@@ -222,7 +222,7 @@ mod tests {
         let (ended, output) = shell("sleep 1000 & echo $!; wait", Duration::from_millis(300)).await;
         assert_eq!(ended, Ended::TooLate);
         let started = output.trim().parse().ok().and_then(Pid::from_raw).expect("a process id");
-        // It is gone, or dead and not yet collected by whoever inherited it.
+        // The process is gone, or dead and not yet collected by its new parent.
         let is_dead = || {
             let state = std::fs::read_to_string(format!("/proc/{}/stat", started.as_raw_nonzero())).unwrap_or_default();
             state.is_empty() || state.contains(") Z ")
@@ -234,7 +234,7 @@ mod tests {
 
     #[tokio::test]
     async fn processes_that_have_left_the_group_are_ended_as_well() {
-        // A session of its own, and a double fork that nobody waits for.
+        // A session of its own, and a double fork without a waiting parent.
         let script =
             "setsid sh -c 'sleep 1000 & echo $!; exec sleep 1000' & (setsid sleep 1000 & echo $!) & sleep 0.3; exit 0";
         let (ended, output) = shell(script, LONG).await;

@@ -6,7 +6,7 @@ use super::report::Report;
 use crate::printable::Printable;
 use animal_store_reference::docs::{escape, head};
 
-/// Whatever found a way into the text could not run or be loaded.
+/// Scripts and resources that found a way into the text are neither run nor loaded.
 const POLICY: &str = "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; \
                       img-src data:; base-uri 'none'; form-action 'none'\">\n";
 
@@ -59,7 +59,7 @@ fn requirements(out: &mut String, report: &Report) {
          <th scope=\"col\">Faults noticed</th><th scope=\"col\">Choices refused</th></tr></thead>\n<tbody>\n",
     );
     for row in &report.requirements {
-        // The bar repeats what stands beside it.
+        // The bar repeats the number beside it.
         let _ = writeln!(
             out,
             "<tr><th scope=\"row\"><code>{0}</code></th><td>{2} of {1} <meter max=\"{1}\" value=\"{2}\" aria-hidden=\"true\"></meter>\

@@ -91,7 +91,7 @@ fn cannot_write(report: &ReportFile, error: &std::io::Error) -> Failure {
     Failure::CannotStart(format!("cannot write {}: {error}", report.path.display()))
 }
 
-/// What all trials share.
+/// The settings that all trials share.
 struct Bench {
     suite: Suite,
     plan: Plan,
@@ -139,7 +139,7 @@ async fn challenge(args: &ChallengeArgs, subjects: &mut VecDeque<Subject>) -> Re
                 }
             },
             () = &mut interrupted => {
-                // What is still running is killed as it is dropped.
+                // Trials that are still running are killed as they are dropped.
                 running.shutdown().await;
                 report.interrupted = true;
                 break;

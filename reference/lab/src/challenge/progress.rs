@@ -51,7 +51,7 @@ impl Progress {
         Progress { bar: Some(bar), lines }
     }
 
-    /// A server of this name was tried, and the report has what came of it.
+    /// Shows that the server of this name was tried, and that the report has its result.
     pub(super) fn advance(&mut self, name: &str, report: &Report) {
         match &self.bar {
             Some(bar) => {
@@ -61,7 +61,7 @@ impl Progress {
             None if self.lines.advance(Instant::now()) => {
                 let refused = report.refused_choices().count() + report.refused().count();
                 let (Lines { servers, tried, .. }, missed) = (&self.lines, report.missed().count());
-                // Nothing else can be done when nobody reads it.
+                // Nothing else can be done when standard error is closed.
                 let _ = writeln!(
                     std::io::stderr(),
                     "{tried} of {servers} servers tried: {missed} faults missed, {refused} lawful servers refused"

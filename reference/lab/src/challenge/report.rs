@@ -15,7 +15,7 @@ const SCHEMA: u32 = 1;
 /// How many lines of an output the text shows.
 const LAST_LINES: usize = 5;
 
-/// What a suite said about a server.
+/// The verdict of a suite on a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "verdict", rename_all = "kebab-case")]
 pub(super) enum Verdict {
@@ -26,9 +26,9 @@ pub(super) enum Verdict {
         /// The exit code.
         code: i32,
     },
-    /// It was ended by a signal.
+    /// The suite was ended by a signal.
     Crashed,
-    /// It did not end in time.
+    /// The suite did not end in time.
     TimedOut,
 }
 
@@ -43,7 +43,7 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// A suite and a server.
+/// The result of running the suite against one server.
 #[derive(Clone, Debug)]
 pub(super) struct Trial {
     pub(super) subject: Subject,
@@ -53,7 +53,7 @@ pub(super) struct Trial {
     pub(super) output: Printable,
 }
 
-/// What a challenge has shown.
+/// The results of a challenge.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Report {
     schema_version: u32,
@@ -62,7 +62,7 @@ pub(super) struct Report {
     pub(super) plan: &'static str,
     /// How long a window of requests per minute was, if not a minute, as the specification says.
     pub(super) fast_windows_seconds: Option<u32>,
-    /// Whether it was ended before all servers were tried.
+    /// Whether the challenge was ended before all servers were tried.
     pub(super) interrupted: bool,
     /// How long the suite took for the plain reference.
     pub(super) plain_seconds: f64,
@@ -148,7 +148,7 @@ impl Report {
         }
     }
 
-    /// Adds what one trial has shown.
+    /// Adds the result of one trial.
     pub(super) fn add(&mut self, trial: Trial) {
         let Trial { subject, verdict, took, output } = trial;
         let (accepted, seconds) = (verdict == Verdict::Accepted, seconds(took));
@@ -183,7 +183,7 @@ impl Report {
         }
     }
 
-    /// Brings what was added into the order of the lists, and counts by requirement, in the order of the faults.
+    /// Sorts the results in the order of the lists, and counts by requirement, in the order of the faults.
     pub(super) fn sort(&mut self) {
         self.choices.sort_by_key(|choice| choice.place);
         self.lawful.sort_by_key(|lawful| lawful.seed);
@@ -217,7 +217,7 @@ impl Report {
         self.lawful.iter().filter(|lawful| lawful.verdict != Verdict::Accepted)
     }
 
-    /// What the suite did wrong, if anything.
+    /// A summary of missed faults and refused lawful servers, if there are any.
     pub(super) fn shortcoming(&self) -> Option<String> {
         let (missed, tried) = (self.missed().count(), self.choices.len() + self.lawful.len());
         let refused = self.refused_choices().count() + self.refused().count();

@@ -8,13 +8,12 @@ use crate::vector::{Vector, Wish};
 /// A server that a suite is tried with.
 #[derive(Clone, Debug)]
 pub(super) struct Subject {
-    /// What kind it is of.
     pub(super) kind: Kind,
-    /// What it is made of.
+    /// The choices and faults of the server.
     pub(super) vector: Vector,
 }
 
-/// What kind of server it is.
+/// The kind of a server.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
     /// The reference as it is.
@@ -33,7 +32,7 @@ impl Subject {
         Subject { kind: Kind::Plain, vector: Vector::default() }
     }
 
-    /// What it is called.
+    /// The name of the server.
     pub(super) fn name(&self) -> String {
         match (&self.kind, self.vector.choices.first(), self.vector.faults.first()) {
             (Kind::Lawful(seed), ..) => format!("seed {seed}"),
@@ -44,14 +43,14 @@ impl Subject {
     }
 }
 
-/// Which servers a suite is tried with: those that the patterns name, or all without any.
+/// The selection of servers that a suite is tried with. Without any pattern, all are selected.
 #[derive(Debug, Default)]
 pub(super) struct Chosen<'a> {
-    /// How many servers that make many choices at once.
+    /// The number of servers that make many choices at once.
     pub(super) seeds: u64,
-    /// Of choices, each by itself.
+    /// Patterns of choices that are tried one by one.
     pub(super) choices: &'a [String],
-    /// Of faults.
+    /// Patterns of faults.
     pub(super) faults: &'a [String],
 }
 

@@ -1,4 +1,4 @@
-//! The command line of a test suite, and what is secret in it.
+//! The command line of a test suite, and its secret parts.
 
 use std::ffi::OsString;
 
@@ -16,7 +16,7 @@ pub(super) struct CommandLine {
     secrets: Vec<String>,
 }
 
-/// What the next word of a command line is.
+/// The meaning of the next word of a command line.
 #[derive(Clone, Copy, PartialEq)]
 enum Next {
     Ordinary,
@@ -66,7 +66,7 @@ fn without_secrets(part: &str, next: &mut Next, secrets: &mut Vec<String>) -> St
             shown.push_str(name);
             *next = Next::Ordinary;
             if value.contains(['{', '$']) {
-                // It stands for something else.
+                // The word is a placeholder.
                 shown.push_str(value);
             } else {
                 shown.push_str(HIDDEN);

@@ -1,4 +1,4 @@
-//! Choices about animals: their order, their ids, what is taken for one, and how soon one is seen.
+//! Choices about animals: their order, their ids, the accepted bodies, and the delay until an animal is visible.
 
 use jiff::SignedDuration;
 use serde_json::{Map, Value, json};
@@ -9,7 +9,7 @@ use crate::Layer;
 
 type Members = Map<String, Value>;
 
-/// Changes what a creation sends.
+/// Changes the body of a creation.
 fn sent(edit: impl Fn(&mut Members) + Send + Sync + 'static) -> Layer {
     Layer::default().before(move |request, _| {
         request.edit_object(&edit);

@@ -1,14 +1,14 @@
-//! Choices about callers without a key: what their requests count against, and what the headers report to them.
+//! Choices about callers without a key: the limit that their requests count against, and the rate-limit headers that they get.
 
 use std::sync::{Mutex, PoisonError};
 
 use super::{Build, Choice, other, own};
 use crate::Layer;
 
-/// What callers without a key may send in a minute.
+/// How many requests callers without a key may send in a minute.
 const ALLOWANCE: u64 = 40;
 
-/// What the headers report to a caller without a valid key.
+/// Reports a limit to callers without a valid key.
 fn anonymous(limit: i64) -> Layer {
     Layer::default().after(move |_, response, server| {
         if response.status == 401 {

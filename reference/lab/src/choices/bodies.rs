@@ -1,4 +1,4 @@
-//! Choices about bodies that are hard to read: what one server refuses, another reads.
+//! Choices about ambiguous bodies, which some servers refuse and others read.
 
 use super::{Choice, other, own};
 use crate::{Layer, Request};

@@ -1,4 +1,4 @@
-//! Choices about limits: where a window begins, what counts, what the headers report, and what a refusal asks for.
+//! Choices about limits: the beginning of a window, the counted requests, the rate-limit headers, and the content of a refusal.
 
 use super::{Choice, circumstance, other, own};
 use crate::limiter::{Anchor, Failures};

@@ -1,4 +1,4 @@
-//! Lawful choices: what the reference could do as well, because the specification leaves it open.
+//! Lawful choices: other behaviour that the specification allows.
 //!
 //! A choice belongs to an axis, and a server makes at most one on each. Whatever is chosen on the others, the server is lawful.
 
@@ -34,7 +34,7 @@ pub struct Build {
     view: View,
     /// Layers around all that.
     layers: Vec<Layer>,
-    /// Layers that turn refusals into successes or the other way: the limiter counts what comes of them.
+    /// Layers that turn refusals into successes or the other way; the limiter counts their results.
     inside: Vec<Layer>,
 }
 
@@ -45,9 +45,9 @@ pub enum Maker {
     Reference,
     /// Other servers.
     Others,
-    /// Nobody: it happens to a server, such as the time of day. A seed leaves it out.
+    /// A circumstance that no server chooses, such as the time of day. A seed leaves it out.
     Circumstance,
-    /// What stands between client and server, such as a gateway. A seed leaves it out.
+    /// An intermediary between client and server, such as a gateway. A seed leaves it out.
     Intermediary,
 }
 
@@ -56,7 +56,7 @@ pub enum Maker {
 pub struct Choice {
     axis: &'static str,
     short: &'static str,
-    /// What the server then does, in one sentence.
+    /// The behaviour of the server with this choice, in one sentence.
     pub does: &'static str,
     /// How real servers come to do this.
     pub like: &'static str,
@@ -66,31 +66,31 @@ pub struct Choice {
 }
 
 impl Choice {
-    /// What it is called: the requirement that leaves it open, and a short name. It never changes.
+    /// The name of the choice: the requirement that leaves it open, and a short name. It never changes.
     #[must_use]
     pub fn name(&self) -> String {
         format!("{}.{}", self.requirement(), self.short)
     }
 
-    /// The requirement that leaves it open.
+    /// The requirement that leaves the choice open.
     #[must_use]
     pub fn requirement(&self) -> &'static str {
         self.axis.split('/').next().unwrap_or(self.axis)
     }
 
-    /// What it is about: a server makes at most one choice on each axis. Some requirements have several.
+    /// The axis: a server makes at most one choice on each axis. Some requirements have several axes.
     #[must_use]
     pub fn axis(&self) -> &'static str {
         self.axis
     }
 }
 
-/// What the reference does by itself.
+/// A choice that the reference makes.
 const fn own(axis: &'static str, short: &'static str, does: &'static str) -> Choice {
     Choice { axis, short, does, like: "this reference", maker: Maker::Reference, make: |_| {} }
 }
 
-/// What another server does.
+/// A choice that other servers make.
 const fn other(
     axis: &'static str,
     short: &'static str,
@@ -101,12 +101,12 @@ const fn other(
     Choice { axis, short, does, like, maker: Maker::Others, make }
 }
 
-/// What happens to a server.
+/// A circumstance of a server.
 const fn circumstance(axis: &'static str, short: &'static str, does: &'static str, make: fn(&mut Build)) -> Choice {
     Choice { axis, short, does, like: "any server in use", maker: Maker::Circumstance, make }
 }
 
-/// What stands between client and server does.
+/// The behaviour of an intermediary between client and server.
 const fn between(
     axis: &'static str,
     short: &'static str,
@@ -144,12 +144,12 @@ fn axes() -> Vec<Vec<Choice>> {
     axes
 }
 
-/// What a seed draws from.
+/// The choices that a seed draws from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Drawn {
-    /// What a server chooses.
+    /// Choices of servers only.
     Choices,
-    /// That, and what happens to it.
+    /// Choices of servers, and circumstances.
     ChoicesAndCircumstances,
 }
 

@@ -19,14 +19,14 @@ pub(super) enum Order {
     Random,
 }
 
-/// What becomes of an animal that is available.
+/// The later states of an animal that was created as available.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Course {
-    /// It is sold so long after it was first read.
+    /// The animal is sold this long after it was first read.
     SoldAfterRead(SignedDuration),
-    /// It is sold so long after it was created.
+    /// The animal is sold this long after it was created.
     SoldAfterCreation(SignedDuration),
-    /// It is pending between these ages, and then available again.
+    /// The animal is pending between these ages, and then available again.
     Reserved { from: SignedDuration, until: SignedDuration },
 }
 
@@ -38,13 +38,13 @@ pub(super) struct View {
     pub(super) list_lag: SignedDuration,
     /// How long a fetch does not show a new animal.
     pub(super) get_lag: SignedDuration,
-    /// What becomes of an animal that is available, if anything.
+    /// The later states of an animal that was created as available, if it changes.
     pub(super) course: Option<Course>,
     /// Whether a page has a link to the next one.
     pub(super) links_pages: bool,
     /// Whether a list has the number of all animals that match.
     pub(super) counts_all: bool,
-    /// What ids are multiplied by, modulo 2^64; odd, so that no two become the same. 0 leaves them alone.
+    /// The factor by which ids are multiplied, modulo 2^64; odd, so that ids stay different. 0 leaves ids unchanged.
     pub(super) ids: u64,
     /// Whether refused creations consume ids.
     pub(super) has_gaps: bool,
@@ -86,7 +86,7 @@ impl View {
         })
     }
 
-    /// Lists anew what the reference has listed.
+    /// Replaces the list of the reference.
     fn list(self, request: &Request, response: &mut Response, server: &ServerState) {
         let number_of = |name| request.number_of(name).and_then(|number| usize::try_from(number).ok());
         let (limit, status) = (number_of("limit").unwrap_or(20), request.parameter("status"));
@@ -179,7 +179,7 @@ fn renumbered(factor: u64) -> Layer {
         })
 }
 
-/// The ids of created animals, by those of the reference, and how many creations were refused.
+/// The number of refused creations, and the shown id of each created animal by its id in the reference.
 #[derive(Default)]
 struct Gaps(Mutex<(i64, BTreeMap<i64, i64>)>);
 
@@ -227,7 +227,7 @@ fn times(id: i64, factor: u64) -> i64 {
     id.cast_unsigned().wrapping_mul(factor).cast_signed()
 }
 
-/// What undoes a multiplication modulo 2^64, by Newton's method: each step doubles the bits that are right.
+/// The factor that undoes a multiplication modulo 2^64, by Newton's method: each step doubles the correct bits.
 fn inverse(factor: u64) -> u64 {
     (0..6).fold(factor, |inverse, _| inverse.wrapping_mul(2_u64.wrapping_sub(factor.wrapping_mul(inverse))))
 }

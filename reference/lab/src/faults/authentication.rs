@@ -11,7 +11,7 @@ pub(super) fn faults() -> Vec<Fault> {
     [valid(), missing(), inexact(), elsewhere(), order()].into_iter().flatten().collect()
 }
 
-/// A fault that lets requests in for what it takes for the key.
+/// A fault that admits requests with something that it mistakes for the key.
 fn admitting(
     name: &'static str,
     does: &'static str,

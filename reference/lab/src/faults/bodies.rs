@@ -17,7 +17,7 @@ pub(super) fn faults() -> Vec<Fault> {
     faults.map(smallest).collect()
 }
 
-/// Those that are so frequent that a suite can be expected to find them on a Free key.
+/// Faults that are so frequent that a suite can be expected to find them on a Free key.
 const FREQUENT: [&str; 7] = [
     "create.extended-json.control-characters",
     "create.extended-json.comments",
@@ -109,7 +109,7 @@ fn dialects() -> Vec<Fault> {
     ]
 }
 
-/// Faults that accept other members or values for those that are described.
+/// Faults that accept other members or values than the described ones.
 fn shapes() -> Vec<Fault> {
     vec![
         lenient(

@@ -32,7 +32,7 @@ fn known(connections: &Mutex<HashSet<ConnectionNumber>>) -> MutexGuard<'_, HashS
     connections.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A fault that takes what is left of some bodies for the next request of the connection.
+/// A fault that takes the unread rest of some bodies for the next request of the connection.
 fn leaving_unread(
     short: &'static str,
     does: &'static str,

@@ -284,7 +284,7 @@ pub(super) fn keep(request: &Request, server: &ServerState) {
     }
 }
 
-/// Lists what was kept beside what the reference lists.
+/// Lists the kept animals beside the animals that the reference lists.
 pub(super) fn show_kept(request: &Request, response: &mut Response, server: &ServerState) {
     let limit = request.number_of("limit").and_then(|limit| usize::try_from(limit).ok()).unwrap_or(20);
     let wanted = request.parameter("status");

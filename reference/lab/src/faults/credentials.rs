@@ -11,7 +11,7 @@ pub(super) fn faults() -> Vec<Fault> {
     [tokens(), schemes(), doors()].into_iter().flatten().collect()
 }
 
-/// A fault that lets requests in for what it takes for the key.
+/// A fault that admits requests with something that it mistakes for the key.
 fn admitting(
     short: &'static str,
     does: &'static str,
@@ -364,7 +364,7 @@ fn doors() -> Vec<Fault> {
     ]
 }
 
-/// What a request asks for.
+/// The operation that a request asks for.
 fn target(request: &Request) -> String {
     format!("{}?{}", request.path, request.query)
 }

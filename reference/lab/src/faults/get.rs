@@ -9,7 +9,7 @@ pub(super) fn faults() -> Vec<Fault> {
     [animals(), strangers(), orders()].into_iter().flatten().collect()
 }
 
-/// A fault that answers what no int64 names, or what no animal has, in another way.
+/// A fault that answers requests for a malformed or an unknown id in another way.
 fn missing(
     name: &'static str,
     does: &'static str,

@@ -354,7 +354,7 @@ fn stored() -> Vec<Fault> {
     );
     vec![
         oldest_first(invalid.edit(|request, _| {
-            // What is refused for its status is stored without one, and refused afterwards.
+            // An animal that is refused for its status is stored without one, and refused afterwards.
             let is_unknown = |pet: &serde_json::Map<String, Value>| {
                 let status = pet.get("status").and_then(Value::as_str);
                 status.is_some_and(|status| !["available", "pending", "sold"].contains(&status))

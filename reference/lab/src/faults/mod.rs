@@ -26,22 +26,22 @@ mod storage;
 mod values;
 mod versioning;
 
-/// A way to be broken.
+/// A defect of a broken server.
 #[derive(Clone, Debug)]
 pub struct Fault {
-    /// What it is called: the first requirement that it breaks, and a short name. It never changes.
+    /// The name of the fault: the first requirement that it breaks, and a short name. It never changes.
     pub name: String,
-    /// What the server then does, in one sentence.
+    /// The behaviour of the broken server, in one sentence.
     pub does: &'static str,
     /// How real servers come to do this.
     pub like: &'static str,
     /// The requirements that it breaks.
     pub targets: &'static [&'static str],
-    /// The smallest plan whose limits leave a suite room to show it.
+    /// The smallest plan whose limits leave a suite room to show the fault.
     pub plan: Plan,
-    /// The server that has it.
+    /// The server that has the fault.
     pub variation: Variation,
-    /// The share of the requests that it shows in, if not all.
+    /// The share of the requests in which the fault shows, if not all.
     pub rate: Option<Rate>,
 }
 
@@ -82,7 +82,7 @@ impl Fault {
         self.layer(Layer::default().after(change))
     }
 
-    /// Changes responses by what the layers have made of their requests.
+    /// Changes responses; the function sees the requests as the inner layers have changed them.
     fn after_inner(self, change: impl Fn(&Request, &mut Response) + Send + Sync + 'static) -> Fault {
         self.layer(Layer::default().after(move |request, response, _| change(request, response)))
     }
@@ -105,7 +105,7 @@ impl Fault {
         self
     }
 
-    /// What it takes to show this is more than the limits of smaller plans admit.
+    /// Sets the smallest plan whose limits admit enough requests to show the fault.
     fn on(mut self, plan: Plan) -> Fault {
         self.plan = plan;
         self

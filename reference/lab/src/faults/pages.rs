@@ -7,7 +7,7 @@ use super::{Fault, fault};
 use crate::{Request, Response, ServerState};
 use animal_store_reference::Plan;
 
-/// Lists so many of what the reference holds, newest first, filtered as asked.
+/// Lists this number of the stored animals, newest first, filtered as requested.
 fn relist(request: &Request, response: &mut Response, server: &ServerState, limit: usize) {
     if request.is_list() && matches!(response.status, 200 | 400) {
         let wanted = request.parameter("status");

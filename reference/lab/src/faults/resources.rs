@@ -1,4 +1,4 @@
-//! Resources and their fields: what an animal looks like.
+//! Resources and their fields: the members of an animal.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Add an animal: values and bodies that are not what they should be.
+//! Add an animal: wrong values and bodies.
 
 use serde_json::{Value, json};
 

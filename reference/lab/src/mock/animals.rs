@@ -1,4 +1,4 @@
-//! The animals that a catalogue begins with: generated ones, or those of a file.
+//! The animals that a catalogue begins with: generated, or read from a file.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use animal_store_reference::wire::{NewPet, PetStatus};
 /// More would take a start of minutes.
 const MOST: u32 = 1_000_000;
 
-/// What generated animals are called, before their number.
+/// The names of generated animals, before their number.
 const NAMES: [&str; 24] = [
     "Amber", "Bella", "Clover", "Daisy", "Echo", "Finn", "Ginger", "Hazel", "Iris", "Jasper", "Kiwi", "Luna", "Milo",
     "Nala", "Otto", "Pepper", "Quill", "Rex", "Shadow", "Tilly", "Umbra", "Violet", "Willow", "Ziggy",
@@ -32,30 +32,30 @@ pub enum Animals {
 /// Why a file gives no animals.
 #[derive(Debug, thiserror::Error)]
 pub enum AnimalsError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("cannot read the animals of {}: {error}", path.display())]
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the operating system.
         error: std::io::Error,
     },
-    /// It is no JSON array.
-    #[error("{} is no JSON array of animals: {problem}", path.display())]
+    /// The file is not a JSON array.
+    #[error("{} is not a JSON array of animals: {problem}", path.display())]
     NoArray {
         /// The file.
         path: PathBuf,
-        /// What is wrong, and where.
+        /// The error and its position.
         problem: String,
     },
-    /// An entry is no animal.
-    #[error("entry {number} of {} is no animal: {problem}", path.display())]
+    /// An entry is not a valid animal.
+    #[error("entry {number} of {} is not a valid animal: {problem}", path.display())]
     Entry {
         /// The file.
         path: PathBuf,
         /// The number of the entry, from 1.
         number: usize,
-        /// What is wrong.
+        /// The violated condition.
         problem: String,
     },
 }
@@ -89,7 +89,7 @@ impl Animals {
     ///
     /// # Errors
     ///
-    /// [`AnimalsError`], which names the file, the entry and what is wrong with it.
+    /// [`AnimalsError`], which names the file, the entry and the problem.
     pub fn read(&self) -> Result<Vec<NewPet>, AnimalsError> {
         match self {
             Self::Generated(count) => Ok((1..=u64::from(*count)).map(generate).collect()),
@@ -175,23 +175,23 @@ mod tests {
     #[test]
     fn a_file_that_is_wrong_is_refused_with_the_entry_and_what_is_wrong_with_it() {
         for (text, expected) in [
-            ("", "a.json is no JSON array of animals: EOF while parsing a value at line 1 column 0"),
-            ("{}", "a.json is no JSON array of animals: invalid type: map, expected a sequence at line 1 column 0"),
+            ("", "a.json is not a JSON array of animals: EOF while parsing a value at line 1 column 0"),
+            ("{}", "a.json is not a JSON array of animals: invalid type: map, expected a sequence at line 1 column 0"),
             (
                 r#"[{"name":"x","categoryId":1},{"name":"x"}]"#,
-                "entry 2 of a.json is no animal: missing field `categoryId`",
+                "entry 2 of a.json is not a valid animal: missing field `categoryId`",
             ),
             (
                 r#"[{"name":"x","categoryId":1.5}]"#,
-                "entry 1 of a.json is no animal: categoryId must be an integer within int64",
+                "entry 1 of a.json is not a valid animal: categoryId must be an integer within int64",
             ),
             (
                 r#"[{"name":"x","categoryId":1,"status":"Sold"}]"#,
-                "entry 1 of a.json is no animal: status must be one of available, pending and sold",
+                "entry 1 of a.json is not a valid animal: status must be one of available, pending and sold",
             ),
             (
                 "[7]",
-                "entry 1 of a.json is no animal: invalid type: integer `7`, expected an object with name and categoryId",
+                "entry 1 of a.json is not a valid animal: invalid type: integer `7`, expected an object with name and categoryId",
             ),
         ] {
             let error = parse(Path::new("a.json"), text.as_bytes()).expect_err("it is refused");

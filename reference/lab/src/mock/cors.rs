@@ -15,7 +15,7 @@ use animal_store_reference::respond::{LIMIT, REMAINING, RESET};
 /// How long a browser may remember the answer to a preflight.
 const MAX_AGE: Duration = Duration::from_mins(10);
 
-/// What this server sends that scripts do not see unless it is named.
+/// Header fields of this server that scripts see only if they are exposed by name.
 const EXPOSED: [HeaderName; 12] = [
     LIMIT,
     REMAINING,
@@ -39,7 +39,7 @@ impl FromStr for Origin {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        // What pages in files and in sandboxed frames send.
+        // Pages in files and in sandboxed frames send this origin.
         if text == "*" || text == "null" {
             return Ok(Self(text.to_owned()));
         }

@@ -16,7 +16,7 @@ pub struct DelayRange {
 }
 
 impl fmt::Display for DelayRange {
-    /// Writes what can be read again.
+    /// Writes the form that [`FromStr`] reads.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.from == self.to { self.from.fmt(f) } else { write!(f, "{}..{}", self.from, self.to) }
     }
@@ -25,7 +25,7 @@ impl fmt::Display for DelayRange {
 impl FromStr for DelayRange {
     type Err = String;
 
-    /// Reads `MS` or `MS..MS`, of which both ends are possible.
+    /// Parses `MS` or `MS..MS`; both ends of the range are included.
     fn from_str(text: &str) -> Result<Self, String> {
         let milliseconds = |text: &str| text.parse().ok().filter(|time| *time <= LONGEST);
         let (from, to) = text.split_once("..").unwrap_or((text, text));

@@ -19,14 +19,14 @@ use self::control::Listening;
 use self::cors::Cors;
 use self::delay::Delay;
 
-/// What stands around a whole server.
+/// The parts of a mock that stand around the whole server.
 #[derive(Clone, Default)]
 pub struct Mock {
     /// How long answers of the API take.
     pub delay: Option<Arc<Delay>>,
     /// Which pages may read the answers.
     pub cors: Option<Cors>,
-    /// What a test controls.
+    /// The interface by which a test controls the server.
     pub control: Option<Arc<Listening>>,
 }
 
@@ -43,7 +43,7 @@ impl Mock {
         F: FnMut(Request) -> R,
         R: Future<Output = Response>,
     {
-        // Nothing of this is about what lies outside the API, but for the header fields that browsers ask for.
+        // Outside the API, only the header fields for browsers are added.
         let (control, delay) = (self.control.as_ref().filter(|_| in_api), self.delay.as_ref().filter(|_| in_api));
         let answer = |request| {
             let prepared = control.and_then(|control| control.prepared(&request));
@@ -67,7 +67,7 @@ impl Mock {
                     (Some(prepared), own) => prepared.given(own.map(|own| own.headers().clone())).await,
                     (None, own) => own.unwrap_or_default(),
                 };
-                // A body that nobody reads stays with the client until now.
+                // An unread body stays with the client until now.
                 drop(unread);
                 if let Some(time) = delay.and_then(|delay| delay.next()) {
                     tokio::time::sleep(time).await;

@@ -10,7 +10,7 @@ use crate::mock::delay::DelayRange;
 /// The options of a mock. Without them the server behaves as if this module did not exist.
 #[derive(Clone, Debug, Default, Args)]
 pub struct MockArgs {
-    /// Start with this number of generated animals, or with those of a JSON file: an array of bodies of creations. A catalogue
+    /// Start with this number of generated animals, or with the animals of a JSON file: an array of bodies of creations. A catalogue
     /// that has animals already is left unchanged
     #[arg(long, value_name = "COUNT|FILE", help_heading = "Mock")]
     pub animals: Option<Animals>,

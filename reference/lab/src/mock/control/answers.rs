@@ -66,7 +66,7 @@ pub(super) struct Prepared {
     rate_limit: bool,
 }
 
-/// What is reported of an answer: not its key.
+/// The parts of an answer that are reported: all except its key.
 #[derive(Serialize)]
 pub(super) struct Waiting {
     times: u64,
@@ -80,7 +80,7 @@ impl Wanted {
     ///
     /// # Errors
     ///
-    /// A sentence about what no answer can have.
+    /// A sentence about an impossible property of an answer.
     pub(super) fn prepare(self) -> Result<Prepared, String> {
         if !(1..=MOST_TIMES).contains(&self.times) {
             return Err(format!("times must be 1 to {MOST_TIMES}"));

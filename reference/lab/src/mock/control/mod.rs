@@ -50,27 +50,27 @@ impl FromStr for ControlAddress {
 #[derive(Clone, Debug, Default)]
 struct Snapshot {
     catalogue: Catalogue,
-    /// By the number of the key; nothing for those that are not named.
+    /// The usage of each key, by the number of the key. A key that is absent was not used.
     usage: HashMap<i64, Usage>,
 }
 
-/// What a controlled server consists of.
+/// The parts of a controlled server.
 pub struct Parts {
     /// The application.
     pub app: Arc<App>,
     /// The laboratory, plain or not.
     pub lab: Arc<Lab>,
-    /// What it was made of at the start.
+    /// The choices and faults that were requested at the start.
     pub wish: Wish,
     /// The clock of the application.
     pub clock: TestClock,
-    /// What delays its answers.
+    /// The delay of responses.
     pub delay: Arc<Delay>,
     /// The catalogue as it was before the laboratory was prepared, to which a reset returns.
     pub start: Catalogue,
     /// The base address of the API.
     pub base_url: String,
-    /// The keys that the server has from the start, as far as they are known in full.
+    /// The keys that the server has from the start, except those that are only known as hashes.
     pub keys: Vec<ApiKey>,
 }
 
@@ -81,7 +81,7 @@ pub struct Control {
     snapshots: Mutex<BTreeMap<String, Snapshot>>,
     answers: Answers,
     recording: Arc<Recording>,
-    /// What the laboratory is made of.
+    /// The present choices and faults.
     vector: Mutex<Vector>,
     /// Held while the state is replaced, so that two tests do not mix theirs.
     replacing: tokio::sync::Mutex<()>,
@@ -99,7 +99,7 @@ enum SnapshotError {
 /// Why a server cannot be changed.
 #[derive(Debug)]
 enum ChangeError {
-    /// It was asked for what cannot be; a sentence.
+    /// The request is impossible for the reason in this sentence.
     Refused(String),
     Store(StoreError),
     Failed(ExtensionError),
@@ -110,7 +110,7 @@ impl Control {
     ///
     /// # Errors
     ///
-    /// [`VectorError`] when the laboratory could not be made of what was asked for.
+    /// [`VectorError`] when the requested choices and faults exclude each other or do not exist.
     pub fn new(mut parts: Parts) -> Result<Self, VectorError> {
         let start = Snapshot { catalogue: std::mem::take(&mut parts.start), usage: HashMap::new() };
         Ok(Self {
@@ -144,7 +144,7 @@ impl Control {
     }
 
     /// Returns to the animals of the start and to keys that were never used; forgets prepared answers. Requests are numbered
-    /// and delays drawn as from the start, and faults are those of the start. Returns the number of animals.
+    /// and delays drawn as from the start, and the faults of the start return. Returns the number of animals.
     async fn reset(&self) -> Result<usize, ChangeError> {
         self.set_faults(self.parts.wish.fault.clone()).await?;
         let animals = self.put_back(&self.start).await.map_err(ChangeError::Store)?;
@@ -154,12 +154,12 @@ impl Control {
         Ok(animals)
     }
 
-    /// What the laboratory is made of.
+    /// Returns the present choices and faults.
     fn vector(&self) -> MutexGuard<'_, Vector> {
         self.vector.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Has these faults in place of the present ones; what layers remember is forgotten.
+    /// Replaces the present faults by these. The memory of the layers is cleared.
     async fn set_faults(&self, faults: Vec<String>) -> Result<(), ChangeError> {
         let _alone = self.replacing.lock().await;
         let wish = Wish { fault: faults, ..self.parts.wish.clone() };
@@ -220,7 +220,7 @@ impl Listening {
     ///
     /// # Errors
     ///
-    /// What the system says when the address cannot be used.
+    /// The error of the operating system when the address cannot be used.
     pub fn start(listener: TcpListener, control: Arc<Control>) -> io::Result<Self> {
         let address = listener.local_addr()?;
         let listener = tokio::net::TcpListener::from_std(listener)?;
@@ -233,20 +233,20 @@ impl Listening {
         Ok(Self { control, address, task })
     }
 
-    /// Where it listens, with the port that was really taken.
+    /// The address of the control, with the port that was really taken.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// What others can do, if they can reach it from another machine.
+    /// A warning if the control can be reached from another machine.
     #[must_use]
     pub fn exposure(&self) -> Option<String> {
         let address = self.address;
         (!address.ip().is_loopback()).then(|| {
             format!(
-                "with --control on {address}, whoever reaches it reads requests and replaces animals without a key: only tests \
-                 may reach it"
+                "with --control on {address}, everyone who reaches it reads requests and replaces animals without a key: let \
+                 only tests reach it"
             )
         })
     }

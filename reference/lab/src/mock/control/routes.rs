@@ -90,7 +90,7 @@ fn done(value: &Value) -> Response {
     WrittenJson(printable::json(&value.to_string()).into()).into_response()
 }
 
-/// A refusal of a body. Its message may repeat what a test has written, but no key of it.
+/// Refuses a body. The message may repeat text of the body, but no key.
 fn invalid(control: &Control, message: &str) -> ApiError {
     ApiError::invalid_body(Printable::from(control.recording.without_keys(message)).to_string())
 }

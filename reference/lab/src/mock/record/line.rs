@@ -1,4 +1,4 @@
-//! An exchange as the judge writes it in a trace: a line of JSON. The names of the members are those of the judge.
+//! An exchange as the judge writes it in a trace: a line of JSON. Its members have the names that the judge uses.
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -9,14 +9,14 @@ use crate::printable;
 /// The name and version of the format.
 const FORMAT: &str = "animal-store-trace/2";
 
-/// What a recording says of itself: its first line.
+/// The first line of a recording, which describes the recording.
 #[derive(Serialize)]
 pub(super) struct Head {
     format: &'static str,
     writer: Writer,
     /// The digest of a catalogue of requirements: this program judges by none.
     catalogue: &'static str,
-    /// The recording may have been emptied, and the clock set in the meantime: nothing is promised about what it lacks.
+    /// The extent of a sample: the recording may have been emptied and the clock set, so absent exchanges prove nothing.
     extent: &'static str,
     base_url: String,
     /// The stand-ins of valid keys.

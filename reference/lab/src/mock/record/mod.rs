@@ -1,5 +1,5 @@
-//! The recording of requests and responses, as a trace that the judge can read. It observes bodies as they pass: it delays
-//! nothing, and reads nothing that the server does not read.
+//! The recording of requests and responses, as a trace that the judge can read. Bodies are observed as they pass: the recording
+//! delays nothing, and reads nothing that the server does not read.
 
 mod line;
 mod stand_ins;
@@ -103,7 +103,7 @@ impl Recording {
         StandIns::new(&valid, []).redactor.text(text)
     }
 
-    /// Forgets what was recorded. Stand-ins of valid keys stay the same.
+    /// Discards the recorded exchanges. The stand-ins of valid keys stay the same.
     pub fn clear(&self) {
         let mut kept = self.kept();
         kept.exchanges.clear();
@@ -154,7 +154,7 @@ impl Recording {
     }
 }
 
-/// Which exchanges of a recording are shown: those that match all of this.
+/// A filter of recorded exchanges: an exchange must match every field.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Filter {
@@ -269,7 +269,7 @@ impl Recorded {
     }
 }
 
-/// Header fields as text, without those that `skip` names.
+/// Returns the header fields as text, except the fields that `skip` names.
 fn fields(headers: &HeaderMap, skip: &[&str], stand_ins: &StandIns) -> Vec<(String, String)> {
     let shown = headers.iter().filter(|(name, _)| !skip.contains(&name.as_str()));
     shown
@@ -286,7 +286,7 @@ fn text_of(value: &HeaderValue) -> Cow<'_, str> {
     String::from_utf8_lossy(value.as_bytes())
 }
 
-/// What a request presents that could be a credential.
+/// The values of a request that could be credentials.
 #[derive(Default)]
 struct Presented {
     /// Values that a name or a place says to be credentials.
@@ -333,13 +333,13 @@ fn presented(recorded: &Recorded) -> Presented {
     presented
 }
 
-/// What of a body has passed.
+/// The part of a body that has passed.
 #[derive(Default)]
 struct Seen {
     bytes: Vec<u8>,
-    /// Whether it is longer than what is kept.
+    /// Whether the body is longer than the kept part.
     cut: bool,
-    /// Whether its end has passed.
+    /// Whether the end of the body has passed.
     complete: bool,
 }
 
@@ -364,7 +364,7 @@ impl Exchange {
     pub(super) fn answered(self, response: Response) -> Response {
         let (parts, body) = response.into_parts();
         let received = Arc::<Mutex<Seen>>::default();
-        // A response to HEAD has no content, and nobody asks the body for its end.
+        // A response to HEAD has no content, so its body is never polled to the end.
         seen(&received).complete = body.is_end_stream() || self.method == "HEAD";
         let end = End { exchange: self, answer: Head { status: parts.status, headers: parts.headers.clone() } };
         let mut watched = Watched { body, seen: received, end: Some(end) };
@@ -372,7 +372,7 @@ impl Exchange {
         Response::from_parts(parts, Body::new(watched))
     }
 
-    /// Adds it to the recording.
+    /// Adds the exchange to the recording.
     fn finish(self, answer: Head, received: Seen) {
         let Exchange { recording, number, sent_at, method, path, query, headers, sent } = self;
         let received_at = recording.app.clock().timestamp();
@@ -387,7 +387,7 @@ struct Head {
     headers: HeaderMap,
 }
 
-/// What is done when the body of a response is at its end.
+/// The exchange and the response that are recorded when the body of the response ends.
 struct End {
     exchange: Exchange,
     answer: Head,

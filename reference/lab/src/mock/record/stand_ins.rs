@@ -12,7 +12,7 @@ use crate::secrets::{HIDDEN, Redactor, is_secret_name, unescaped};
 pub(super) struct ValidKeys {
     /// Keys of the start, which may never be presented.
     given: Vec<String>,
-    /// The numbers of those that were presented, in the order in which they were.
+    /// The number of each presented key, in the order of the first presentation.
     numbers: HashMap<String, usize>,
 }
 
@@ -28,7 +28,7 @@ impl ValidKeys {
         self.numbers.entry(key).or_insert(next);
     }
 
-    /// The stand-ins of those that were presented.
+    /// Returns the stand-ins of the presented keys.
     pub(super) fn stand_ins(&self) -> Vec<String> {
         (1..=self.numbers.len()).map(valid).collect()
     }
@@ -38,7 +38,7 @@ fn valid(number: usize) -> String {
     format!("sk-Recorded-Key-{number:04}")
 }
 
-/// What stands for each credential of a trace.
+/// The stand-in of each credential of a trace.
 pub(super) struct StandIns {
     by_credential: HashMap<String, String>,
     /// Replaces all of them in texts.
@@ -46,7 +46,7 @@ pub(super) struct StandIns {
 }
 
 impl StandIns {
-    /// Stand-ins for valid keys, and for what else was presented in this order.
+    /// Makes stand-ins for valid keys, and for other credentials in the order in which they were presented.
     pub(super) fn new(keys: &ValidKeys, credentials: impl IntoIterator<Item = String>) -> StandIns {
         let mut by_credential: HashMap<String, String> =
             keys.numbers.iter().map(|(key, number)| (key.clone(), valid(*number))).collect();
@@ -76,7 +76,7 @@ impl StandIns {
         }
     }
 
-    /// A query with stand-ins for what names announce as credentials, and for known ones.
+    /// Returns a query with stand-ins for known credentials, and for values whose names announce a credential.
     pub(super) fn query(&self, query: &str) -> String {
         let pairs = query.split('&').map(|pair| match pair.split_once('=') {
             Some((name, value)) if !value.is_empty() && is_secret_name(&unescaped(name)) => {
