@@ -69,12 +69,9 @@ enum Command {
     Dist(dist::Options),
     /// Build container images that hold the static programs and nothing else
     Image(image::Options),
-    /// The bare server that `bench` compares with
-    #[command(hide = true)]
-    BenchBare(bench::bare::Options),
-    /// The bare proxy that `bench` compares with
-    #[command(hide = true)]
-    BenchProxy(bench::bare_proxy::Options),
+    /// The bare server and the bare proxy that `bench` compares with
+    #[command(hide = true, subcommand)]
+    BenchBaseline(bench::baseline::Baseline),
 }
 
 fn main() -> ExitCode {
@@ -103,8 +100,7 @@ fn run(command: &Command) -> anyhow::Result<ExitCode> {
         Command::Man(options) => man::run(options),
         Command::Dist(options) => dist::run(options),
         Command::Image(options) => image::run(options),
-        Command::BenchBare(options) => bench::bare::run(options),
-        Command::BenchProxy(options) => bench::bare_proxy::run(options),
+        Command::BenchBaseline(baseline) => baseline.run(),
     }
 }
 

@@ -1,147 +1,95 @@
-//! The rows of recorded traffic: how much longer an exchange takes in a recording that is ten times as long.
+//! Recorded traffic: how much longer the judge takes for an exchange in a recording that is ten times as long.
 
-use std::fmt::Write as _;
+use std::fs::File;
 use std::io::{BufWriter, Write as _};
-use std::path::Path;
 use std::time::Instant;
 
 use animal_store_conformance::recorded::{Terms, judge};
 use animal_store_rules::catalogue::scope::Side;
 use animal_store_rules::trace::Context;
-use animal_store_rules::trace::exchange::{Exchange, Outcome, Request, Response};
-use animal_store_rules::trace::knowledge::{Extent, Knowledge};
+use animal_store_rules::trace::knowledge::Extent;
 use animal_store_rules::trace::recording::{Head, Writer, lines};
-use anyhow::Context as _;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-use super::Session;
-use super::stats::{Bound, Summary};
-use super::table::{Row, Unit};
+use super::{Bench, median};
 
 /// How many exchanges the recordings have.
 const SIZES: [usize; 3] = [1_000, 10_000, 100_000];
-
+/// The parts that grow with the length of a recording.
+const GROWING: [&str; 4] = ["windows", "animals", "refusals", "keys"];
 /// The time of the first exchange: a whole minute.
-const BEGINNING: i64 = 1_780_315_200;
+const BEGINNING: Timestamp = Timestamp::constant(1_780_315_200, 0);
+const REPETITIONS: usize = 3;
 
-/// What an exchange of a recording is, by its number from 0.
-type Nth = fn(usize) -> Recorded;
-
-/// What grows with the length of a recording, and the exchanges that make it grow.
-const GROWING: [(&str, Nth); 4] = [
-    ("windows", |number| Recorded { after: 60_000 * number as i64, ..Recorded::list(number) }),
-    ("animals", |number| Recorded {
-        method: if number.is_multiple_of(2) { "POST" } else { "GET" },
-        path: if number.is_multiple_of(2) { "/pets".to_owned() } else { format!("/pets/{}", number / 2) },
-        status: if number.is_multiple_of(2) { 201 } else { 200 },
-        body: json!({"id": number / 2, "name": format!("Rex {}", number / 2), "categoryId": 1, "status": "sold"}),
-        ..Recorded::list(number)
-    }),
-    ("refusals", |number| Recorded {
-        after: 62_000 * number as i64,
-        status: 429,
-        body: json!({"code": "limited", "message": "Too many requests", "status": 429}),
-        ..Recorded::list(number)
-    }),
-    ("keys", |number| Recorded { key: format!("live-{number}-key"), ..Recorded::list(number) }),
-];
-
-/// What the exchanges of the recordings differ in.
-struct Recorded {
-    /// Milliseconds since the first.
-    after: i64,
-    key: String,
-    method: &'static str,
-    path: String,
-    status: u16,
-    body: Value,
-}
-
-impl Recorded {
-    /// A list of no animals.
-    fn list(number: usize) -> Recorded {
-        Recorded {
-            after: 10 * number as i64,
-            key: "live-key-of-all".to_owned(),
-            method: "GET",
-            path: "/pets".to_owned(),
-            status: 200,
-            body: json!([]),
+/// Measures recordings of each part that grows.
+pub(crate) fn measure(bench: &mut Bench<'_>) -> anyhow::Result<()> {
+    for growing in GROWING {
+        let mut costs = [0.0; SIZES.len()];
+        for (cost, size) in costs.iter_mut().zip(SIZES) {
+            let path = bench.folder.join("recorded.jsonl");
+            let mut file = BufWriter::new(File::create(&path)?);
+            let writer = Writer { name: "bench".to_owned(), version: String::new() };
+            let head = Head::of(&Context::new(Extent::Conversation, "http://127.0.0.1:1/v1"), writer);
+            file.write_all(lines::head_line(&head).as_bytes())?;
+            for number in 0..size {
+                writeln!(file, "{}", exchange(growing, number))?;
+            }
+            file.into_inner()?;
+            let mut times = [0.0; REPETITIONS];
+            for time in &mut times {
+                let start = Instant::now();
+                judge(std::slice::from_ref(&path), &Terms { side: Some(Side::Both), ..Terms::default() })?;
+                *time = start.elapsed().as_secs_f64() * 1_000_000.0 / size as f64;
+            }
+            *cost = median(&times);
         }
+        let [short, middle, long] = costs;
+        let what = format!("judging: an exchange with many {growing}, in a recording that is ten times as long");
+        let note = format!("({short:.0} µs of 1,000, {middle:.0} µs of 10,000, {long:.0} µs of 100,000)");
+        bench.show(&what, &[f64::max(middle / short, long / middle)], 0.0..1.5, &note);
     }
+    Ok(())
+}
 
-    fn exchange(self, number: usize) -> anyhow::Result<Exchange> {
-        let sent_at = Timestamp::from_second(BEGINNING)? + SignedDuration::from_millis(self.after);
-        let mut request = Request::new(self.method, self.path).authorization(format!("Bearer {}", self.key));
-        if self.method == "POST" {
-            let mut sent = self.body.clone();
-            sent.as_object_mut().context("a body without members")?.remove("id");
-            request = request.json(sent.to_string());
+/// An exchange by its number from 0: a list without animals, unless the growing part asks for another one.
+fn exchange(growing: &str, number: usize) -> Value {
+    let (milliseconds, key) = match growing {
+        "windows" => (60_000, 0),
+        "refusals" => (62_000, 0),
+        "keys" => (10, number),
+        _ => (10, 0),
+    };
+    let sent_at = BEGINNING + SignedDuration::from_millis(milliseconds * number as i64);
+    let new = json!({"name": format!("Rex {}", number / 2), "categoryId": 1, "status": "sold"});
+    let mut pet = new.clone();
+    pet["id"] = json!(number / 2);
+    let (method, path, sent, status, body) = match growing {
+        "animals" if number.is_multiple_of(2) => ("POST", "/pets".to_owned(), new.to_string(), 201, pet),
+        "animals" => ("GET", format!("/pets/{}", number / 2), String::new(), 200, pet),
+        "refusals" => {
+            ("GET", "/pets".to_owned(), String::new(), 429, json!({"code": "", "message": "", "status": 429}))
         }
-        let fields = [
-            ("content-type", "application/json".to_owned()),
-            ("date", sent_at.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string()),
-            ("x-ratelimit-limit", "1000000".to_owned()),
-            ("x-ratelimit-remaining", (1_000_000 - number).to_string()),
-            ("x-ratelimit-reset", (sent_at.as_second() / 60 * 60 + 60).to_string()),
-        ];
-        let retry_after = (self.status == 429).then(|| ("retry-after", "61".to_owned()));
-        let headers = fields.into_iter().chain(retry_after).map(|(name, value)| (name.to_owned(), value)).collect();
-        let body = self.body.to_string().into_bytes();
-        Ok(Exchange {
-            number,
-            probe: "".into(),
-            step: String::new(),
-            case: None,
-            request,
-            outcome: Outcome::Response(Response { status: self.status, headers, body, cut: false }),
-            sent_at,
-            received_at: sent_at + SignedDuration::from_millis(2),
-            known: Knowledge::default(),
-        })
+        _ => ("GET", "/pets".to_owned(), String::new(), 200, json!([])),
+    };
+    let mut headers = json!([
+        ["content-type", "application/json"],
+        ["date", sent_at.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string()],
+        ["x-ratelimit-limit", "1000000"],
+        ["x-ratelimit-remaining", (1_000_000 - number).to_string()],
+        ["x-ratelimit-reset", (sent_at.as_second() / 60 * 60 + 60).to_string()],
+        ["retry-after", "61"],
+    ]);
+    if status != 429 {
+        headers.as_array_mut().map(Vec::pop);
     }
-}
-
-/// A row for each of what grows.
-pub(crate) fn judging_rows(session: &Session) -> anyhow::Result<Vec<Row>> {
-    GROWING.into_iter().map(|(what, nth)| row(session.folder.path(), what, nth)).collect()
-}
-
-fn row(folder: &Path, what: &str, nth: Nth) -> anyhow::Result<Row> {
-    let costs = SIZES.iter().map(|size| cost(folder, nth, *size)).collect::<anyhow::Result<Vec<f64>>>()?;
-    let growth: Vec<f64> = costs.windows(2).map(|pair| pair[1] / pair[0]).collect();
-    let largest = growth.iter().copied().fold(0.0, f64::max);
-    let mut note = format!("judge, many {what}: an exchange takes");
-    for (size, cost) in SIZES.iter().zip(&costs) {
-        // Writing to a string cannot fail.
-        let _ = write!(note, " {cost:.0} µs of {size},");
-    }
-    Ok(Row {
-        what: format!("time of an exchange with many {what}, in a recording ten times as long"),
-        measured: None,
-        figure: Summary::of(&growth)
-            .map(|summary| Summary { median: largest, ..summary })
-            .context("nothing was judged")?,
-        unit: Unit::Ratio,
-        bound: Bound::Below(1.5),
-        notes: vec![note.trim_end_matches(',').to_owned()],
+    json!({
+        "sent_at": sent_at.to_string(),
+        "received_at": (sent_at + SignedDuration::from_millis(2)).to_string(),
+        "request": {
+            "method": method, "path": path, "authorization": format!("Bearer live-{key}-key"),
+            "content_type": "application/json", "body": sent,
+        },
+        "response": {"status": status, "headers": headers, "body": body.to_string()},
     })
-}
-
-/// Microseconds for each exchange of a recording with this many.
-fn cost(folder: &Path, nth: Nth, size: usize) -> anyhow::Result<f64> {
-    let path = folder.join("recorded.jsonl");
-    let mut file = BufWriter::new(std::fs::File::create(&path)?);
-    let context = Context::new(Extent::Conversation, "http://127.0.0.1:1/v1");
-    let writer = Writer { name: "bench".to_owned(), version: String::new() };
-    file.write_all(lines::head_line(&Head::of(&context, writer)).as_bytes())?;
-    for number in 0..size {
-        file.write_all(lines::line(&nth(number).exchange(number + 1)?).as_bytes())?;
-    }
-    file.into_inner()?;
-    let terms = Terms { side: Some(Side::Both), ..Terms::default() };
-    let start = Instant::now();
-    judge(&[path], &terms)?;
-    Ok(start.elapsed().as_secs_f64() * 1_000_000.0 / size as f64)
 }

@@ -1,178 +1,130 @@
-//! A load generator that is cheaper than any server it drives: raw HTTP/1.1 over kept-alive connections, one request in
-//! flight on each, everything on one thread. Every response is checked, because the rate of wrong responses means nothing.
+//! Servers as processes of their own, and the load that they are measured with: kept-alive connections with one request in flight on
+//! each, on a single thread. Every response is checked, because the rate of wrong responses means nothing.
 
-use std::net::SocketAddr;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::net::{SocketAddr, TcpListener};
+use std::ops::Range;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, bail, ensure};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use anyhow::{Context, ensure};
+use futures_util::future::try_join_all;
+use http_body_util::{BodyExt, Full};
+use hyper::body::Bytes;
+use hyper::client::conn::http1::handshake;
+use hyper::{Request, Response, header};
+use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
-use tokio::runtime::Runtime;
-use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
 
-use super::message;
+use crate::cargo;
 
-/// What every answer must be.
-#[derive(Debug)]
-pub(crate) enum Expect {
-    /// 200 with exactly this body, one for each request of the script.
-    Bodies(Vec<Vec<u8>>),
-    /// 201 with an `id`, which is kept.
-    Created,
-}
+/// How long a server may take to start, or to answer all requests of a load.
+const PATIENCE: Duration = Duration::from_mins(5);
 
-/// The requests that the connections send, in a circle, each connection from a place of its own.
-#[derive(Debug)]
-pub(crate) struct Script {
-    pub(crate) requests: Vec<Vec<u8>>,
-    pub(crate) expect: Expect,
-}
-
-/// How much is sent: whichever limit is reached first ends the run.
+/// The time that a load has taken.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Extent {
-    pub(crate) connections: usize,
-    pub(crate) requests: u64,
-    pub(crate) duration: Duration,
-}
-
-/// What a run saw.
-#[derive(Debug, Default)]
-pub(crate) struct Outcome {
-    pub(crate) answers: u64,
+pub(crate) struct Spent {
     pub(crate) elapsed: Duration,
-    /// Microseconds of each answer, ascending.
-    pub(crate) latencies: Vec<u32>,
-    /// The ids of what was created.
-    pub(crate) ids: Vec<i64>,
+    /// The processor time of the server; the elapsed time where the system does not report it.
+    pub(crate) processor: Duration,
 }
 
-/// The one thread that the load comes from.
-pub(crate) fn runtime() -> anyhow::Result<Runtime> {
-    tokio::runtime::Builder::new_current_thread().enable_all().build().context("the load generator could not start")
+/// A running server and a key for it. Dropping it ends the process.
+#[derive(Debug)]
+pub(crate) struct Server {
+    child: Child,
+    pub(crate) address: SocketAddr,
+    pub(crate) key: String,
 }
 
-/// Sends the script to a loopback address within the extent.
-pub(crate) async fn send(address: SocketAddr, script: &Arc<Script>, extent: Extent) -> anyhow::Result<Outcome> {
-    ensure!(address.ip().is_loopback(), "the load goes to this machine only, not to {address}");
-    let mut streams = Vec::with_capacity(extent.connections);
-    for _ in 0..extent.connections {
-        let stream = TcpStream::connect(address).await.with_context(|| format!("{address} does not answer"))?;
-        stream.set_nodelay(true)?;
-        streams.push(stream);
-    }
-
-    let sent = Arc::new(AtomicU64::new(0));
-    let start = Instant::now();
-    let mut clients = JoinSet::new();
-    for (number, stream) in streams.into_iter().enumerate() {
-        let client = Client {
-            stream,
-            script: Arc::clone(script),
-            next: number * script.requests.len() / extent.connections,
-            sent: Arc::clone(&sent),
-            limit: extent.requests,
-            end: start + extent.duration,
+impl Server {
+    /// Starts a program of the project on a free port, with one worker thread: the load needs the other core of a small machine.
+    pub(crate) fn start(command: &mut Command, key: &str) -> anyhow::Result<Server> {
+        let address = TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr());
+        let address = address.context("no loopback port is free")?;
+        command.arg(format!("--listen={address}")).envs([("ANIMAL_STORE_LOG", "warn"), ("TOKIO_WORKER_THREADS", "1")]);
+        let child = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn();
+        let child = child.with_context(|| format!("could not start {command:?}"))?;
+        let server = Server { child, address, key: key.to_owned() };
+        let listens = async {
+            while TcpStream::connect(address).await.is_err() {
+                sleep(Duration::from_millis(10)).await;
+            }
+            Ok(server)
         };
-        clients.spawn(client.run());
+        within_patience(listens).with_context(|| format!("{command:?} does not listen on {address}"))
     }
 
-    let patience = extent.duration + Duration::from_secs(30);
-    let mut outcome = Outcome::default();
-    while let Some(client) =
-        tokio::time::timeout(patience, clients.join_next()).await.context("the server left requests unanswered")?
-    {
-        let seen = client.context("a client of the load generator broke")??;
-        outcome.answers += seen.answers;
-        outcome.latencies.extend(seen.latencies);
-        outcome.ids.extend(seen.ids);
+    /// Starts the reference as its users run it: the release binary, a new database file and a key.
+    pub(crate) fn reference(database: &Path) -> anyhow::Result<Server> {
+        let program = cargo::programs_dir()?.join(format!("reference{}", std::env::consts::EXE_SUFFIX));
+        let issue = "keys issue --plan enterprise --rpm 1000000000 --rpd 1000000000 --name bench --db";
+        let issued = Command::new(&program).args(issue.split(' ')).arg(database).output();
+        let issued = issued.with_context(|| format!("could not start {}", program.display()))?;
+        ensure!(issued.status.success(), "no key could be issued: {}", String::from_utf8_lossy(&issued.stderr));
+        let key = String::from_utf8(issued.stdout)?;
+        Server::start(Command::new(&program).args(["serve", "--db"]).arg(database), key.trim())
     }
-    outcome.elapsed = start.elapsed();
-    ensure!(outcome.answers > 0, "no request was answered within {:?}", extent.duration);
-    outcome.latencies.sort_unstable();
-    Ok(outcome)
-}
 
-/// Sends each request once, one after the other; returns the answers in the same order.
-pub(crate) async fn each_once(address: SocketAddr, requests: &[Vec<u8>]) -> anyhow::Result<Vec<message::Answer>> {
-    let mut stream = TcpStream::connect(address).await.with_context(|| format!("{address} does not answer"))?;
-    stream.set_nodelay(true)?;
-    let mut answers = Vec::with_capacity(requests.len());
-    let mut buffer = Vec::new();
-    for request in requests {
-        stream.write_all(request).await?;
-        let frame = read(&mut stream, &mut buffer).await?;
-        answers.push(message::Answer::parse(&buffer, frame)?);
-        buffer.clear();
+    /// Sends numbered requests from several clients: `request` makes the path and the body, and `check` reads the response. Returns
+    /// the results of `check` as well.
+    pub(crate) fn load<T>(
+        &self,
+        clients: usize,
+        numbers: Range<usize>,
+        request: impl Fn(usize) -> (String, String),
+        check: impl Fn(usize, Response<Bytes>) -> anyhow::Result<T>,
+    ) -> anyhow::Result<(Spent, Vec<T>)> {
+        let send = async |client: usize| {
+            let stream = TcpStream::connect(self.address).await?;
+            stream.set_nodelay(true)?;
+            let (mut sender, connection) = handshake(TokioIo::new(stream)).await?;
+            tokio::spawn(connection);
+            let mut results = Vec::new();
+            for number in numbers.clone().skip(client).step_by(clients) {
+                let (path, body) = request(number);
+                let request = Request::builder()
+                    .method(if body.is_empty() { "GET" } else { "POST" })
+                    .uri(path)
+                    .header(header::HOST, "localhost")
+                    .header(header::AUTHORIZATION, format!("Bearer {}", self.key))
+                    .header(header::CONTENT_TYPE, "application/json")
+                    .body(Full::new(Bytes::from(body)))?;
+                sender.ready().await?;
+                let (head, body) = sender.send_request(request).await?.into_parts();
+                let response = Response::from_parts(head, body.collect().await?.to_bytes());
+                results.push(check(number, response)?);
+            }
+            anyhow::Ok(results)
+        };
+        let (start, before) = (Instant::now(), self.processor_time());
+        let results = within_patience(try_join_all((0..clients).map(send))).context("the load broke off")?;
+        let results: Vec<T> = results.into_iter().flatten().collect();
+        let elapsed = start.elapsed();
+        let processor =
+            self.processor_time().zip(before).map_or(elapsed, |(after, before)| after.saturating_sub(before));
+        Ok((Spent { elapsed, processor }, results))
     }
-    Ok(answers)
-}
 
-/// Sends one request; returns its answer.
-pub(crate) async fn once(address: SocketAddr, request: &[u8]) -> anyhow::Result<message::Answer> {
-    let mut answers = each_once(address, &[request.to_vec()]).await?;
-    answers.pop().context("no answer")
-}
-
-/// One connection: a request, its answer, the next.
-struct Client {
-    stream: TcpStream,
-    script: Arc<Script>,
-    next: usize,
-    sent: Arc<AtomicU64>,
-    limit: u64,
-    end: Instant,
-}
-
-impl Client {
-    async fn run(mut self) -> anyhow::Result<Outcome> {
-        let mut outcome = Outcome::default();
-        let mut buffer = Vec::with_capacity(32 * 1024);
-        let mut before = Instant::now();
-        while before < self.end && self.sent.fetch_add(1, Ordering::Relaxed) < self.limit {
-            let number = self.next % self.script.requests.len();
-            self.next = number + 1;
-            self.stream.write_all(&self.script.requests[number]).await.context("the server closed the connection")?;
-            let frame = read(&mut self.stream, &mut buffer).await?;
-            check(&self.script.expect, number, &buffer, frame, &mut outcome)?;
-            buffer.clear();
-            let after = Instant::now();
-            outcome.latencies.push(u32::try_from((after - before).as_micros()).unwrap_or(u32::MAX));
-            outcome.answers += 1;
-            before = after;
-        }
-        Ok(outcome)
+    /// The processor time that all threads of the server have used so far, where the system reports it.
+    fn processor_time(&self) -> Option<Duration> {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).ok()?;
+        // The twelfth and the thirteenth field after the name of the program: user and system time, in hundredths of a second.
+        let fields = stat.rsplit_once(')')?.1.split_whitespace().skip(11).take(2);
+        Some(Duration::from_millis(10 * fields.filter_map(|field| field.parse::<u64>().ok()).sum::<u64>()))
     }
 }
 
-/// Reads until the buffer holds one whole answer.
-async fn read(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> anyhow::Result<message::Frame> {
-    loop {
-        if let Some(frame) = message::frame(buffer)? {
-            return Ok(frame);
-        }
-        ensure!(stream.read_buf(buffer).await? > 0, "the server closed the connection before its answer was complete");
+impl Drop for Server {
+    fn drop(&mut self) {
+        // Both fail only for a process that has ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 
-fn check(
-    expect: &Expect,
-    number: usize,
-    buffer: &[u8],
-    frame: message::Frame,
-    outcome: &mut Outcome,
-) -> anyhow::Result<()> {
-    let body = &buffer[frame.body..frame.end];
-    match expect {
-        Expect::Bodies(bodies) if frame.status == 200 && body == bodies[number] => Ok(()),
-        Expect::Created if frame.status == 201 => {
-            outcome.ids.push(message::id(body).context("a created animal came back without an id")?);
-            Ok(())
-        }
-        Expect::Bodies(_) | Expect::Created => {
-            bail!("an answer is not what was asked for:\n{}", String::from_utf8_lossy(&buffer[..frame.end]))
-        }
-    }
+fn within_patience<T>(future: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async { timeout(PATIENCE, future).await? })
 }

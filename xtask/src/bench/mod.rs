@@ -1,36 +1,21 @@
-//! `cargo xtask bench`: what the reference and the judge cost, as ratios within one run.
+//! `cargo xtask bench`: the cost of the reference and of the judge, as ratios within one run.
 //!
-//! Absolute figures say more about the machine than about the code. So every rate is compared with a baseline of the
-//! same kind, in rounds that alternate between the two; the result is the median of the ratios of the rounds.
+//! Absolute figures say more about the machine than about the code. So each rate is compared with a baseline of the same kind, in
+//! rounds that alternate between the two; the result is the median of the ratios of the rounds.
 
-pub(crate) mod bare;
-pub(crate) mod bare_proxy;
-mod disk;
+pub(crate) mod baseline;
 mod judging;
 mod load;
-mod machine;
-mod message;
-mod proxy;
 mod rates;
-mod reference;
-mod rounds;
-mod server;
-mod stats;
-mod table;
-mod verdict;
 
-use std::path::PathBuf;
-use std::process::ExitCode;
-use std::time::Duration;
+use std::ops::Range;
+use std::path::Path;
+use std::process::{Command, ExitCode, Stdio};
+use std::time::Instant;
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use clap::{Args, ValueEnum};
-use tempfile::TempDir;
-use tokio::runtime::Runtime;
 
-use self::machine::{Cores, Machine};
-use self::rates::Catalogues;
-use self::reference::Reference;
 use crate::cargo;
 
 /// The arguments of `cargo xtask bench`.
@@ -38,156 +23,154 @@ use crate::cargo;
 #[command(after_help = "Examples:
   cargo xtask bench
   cargo xtask bench --only read --rounds 11
-  cargo xtask bench --check --fresh-clone")]
+  cargo xtask bench --check --only verdict,fresh-clone")]
 pub(crate) struct Options {
-    /// Measure these only
-    #[arg(long, value_enum, value_delimiter = ',', value_name = "WHAT")]
+    /// Measure these only [default: everything except fresh-clone]
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "NAME")]
     only: Vec<Part>,
-    /// Also time a fresh clone up to its first verdict (takes minutes)
-    #[arg(long)]
-    fresh_clone: bool,
     /// Exit with 1 when a bound is missed
     #[arg(long)]
     check: bool,
     /// Rounds of each comparison; one more before them warms both sides up and is not counted
-    #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..=99), value_name = "N")]
-    rounds: u32,
-    /// Seconds of each side in a round
-    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..=60), value_name = "N")]
-    seconds: u64,
-    /// Animals of the long catalogue
-    #[arg(long, default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1_000..=10_000_000),
-          value_name = "N")]
-    animals: u64,
-    /// Where the databases lie while they are measured (their disk is the one that is measured) [default: beside the
-    /// compiled programs]
-    #[arg(long, value_name = "FOLDER")]
-    folder: Option<PathBuf>,
+    #[arg(long, default_value_t = 7, value_name = "N")]
+    rounds: usize,
+    /// Animals of the long catalogue, at least 1000
+    #[arg(long, default_value_t = 1_000_000, value_name = "N")]
+    animals: usize,
 }
 
-/// How many clients read at once.
-const READERS: usize = 32;
-
-/// What can be measured by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Part {
-    /// GET of one animal against a bare server
-    Read,
-    /// GET of a filtered list of many animals against few
-    List,
-    /// GET through the judging proxy against a bare proxy
-    Proxy,
-    /// Durable POST against the disk
-    Create,
     /// The judge's functional verdict on the embedded server
     Verdict,
-    /// Recorded traffic, the time of an exchange in longer recordings
+    /// Recorded traffic: the time of an exchange in longer recordings
     Judging,
+    /// GET of one animal, relative to a bare axum server
+    Read,
+    /// GET of a filtered list of many animals, relative to few
+    List,
+    /// GET through the judging proxy, relative to a bare hyper proxy
+    Proxy,
+    /// Durable POST, relative to serial writes to the disk
+    Create,
+    /// A fresh clone up to its first verdict (takes minutes)
+    FreshClone,
 }
 
-/// What the rows share.
-#[derive(Debug)]
-struct Session {
-    programs: PathBuf,
-    folder: TempDir,
-    machine: Machine,
-    runtime: Runtime,
-    rounds: u32,
-    round: Duration,
-}
+type Measure = fn(&mut Bench<'_>) -> anyhow::Result<()>;
 
-/// Measures and prints the table.
+/// Measures, and prints each figure as soon as it is known.
 pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     if cfg!(debug_assertions) {
-        // The load generator and the yardstick must be as optimised as what they measure.
+        // The load generator and the baselines must be as optimised as the server that is measured.
         let mut release = cargo::cargo();
         release.args(["run", "--quiet", "--release", "--locked", "--package", "xtask", "--"]);
         release.args(std::env::args_os().skip(1)).current_dir(std::env::current_dir()?);
         eprintln!("building with optimisation …");
         return cargo::replace_process(release);
     }
-    let mut build = cargo::cargo();
-    build.args(["build", "--quiet", "--release", "--locked", "--package", "animal-store-reference"]);
-    cargo::run(build)?;
-
-    let session = Session::new(options)?;
-    let rows = measure(&session, options)?;
-    let footnotes = [
-        format!(
-            "{} rounds of {} s a side, the sides taking turns of a quarter second, after a round that is not counted; no \
-             round is dropped; a ratio is taken within its round; every answer is compared with what it must be",
-            options.rounds, options.seconds
-        ),
-        session.machine.describe(),
+    seconds(cargo::cargo().args(["build", "--release", "--locked", "--package", "animal-store-reference"]))?;
+    let folder = tempfile::Builder::new().prefix("bench-").tempdir_in(cargo::programs_dir()?)?;
+    let mut bench = Bench { options, folder: folder.path(), missed: false };
+    let measurements: [(&[Part], Measure); 6] = [
+        (&[Part::Verdict], verdict),
+        (&[Part::FreshClone], fresh_clone),
+        (&[Part::Judging], judging::measure),
+        (&[Part::Read, Part::List], rates::reads),
+        (&[Part::Proxy], rates::proxy),
+        (&[Part::Create], rates::create),
     ];
-    println!("{}", table::render(&rows, &footnotes));
-    let missed = rows.iter().filter(|row| !row.holds()).count();
-    Ok(if options.check && missed > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS })
-}
-
-fn measure(session: &Session, options: &Options) -> anyhow::Result<Vec<table::Row>> {
-    let wants = |part| options.only.is_empty() || options.only.contains(&part);
-    let (mut rates, mut creates, mut times) = (Vec::new(), Vec::new(), Vec::new());
-    // The judge and the compiler are to have every core, so they come before this process is bound to one.
-    if wants(Part::Verdict) {
-        eprintln!("timing the judge …");
-        times.push(verdict::verdict_row()?);
-    }
-    if wants(Part::Judging) {
-        eprintln!("judging recordings …");
-        times.extend(judging::judging_rows(session)?);
-    }
-    if options.fresh_clone {
-        times.push(verdict::fresh_clone_row(session)?);
-    }
-    // Neither do creates compare two servers, so here the server has every core and a writer beside its readers.
-    if wants(Part::Create) {
-        eprintln!("creating animals …");
-        creates = rates::create_rows(session)?;
-    }
-    session.machine.pin_load();
-    if wants(Part::Read) || wants(Part::List) {
-        let catalogues = Catalogues::prepare(session, options.animals)?;
-        if wants(Part::Read) {
-            eprintln!("reading animals …");
-            rates.extend(catalogues.read_rows(session)?);
-        }
-        if wants(Part::List) {
-            eprintln!("reading lists …");
-            rates.push(catalogues.list_row(session)?);
+    for (parts, measure) in measurements {
+        if parts.iter().any(|part| bench.wants(*part)) {
+            measure(&mut bench)?;
         }
     }
-    if wants(Part::Proxy) {
-        eprintln!("reading through proxies …");
-        rates.push(proxy::proxy_row(session)?);
-    }
-    rates.extend(creates);
-    rates.extend(times);
-    Ok(rates)
+    Ok(if options.check && bench.missed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-impl Session {
-    fn new(options: &Options) -> anyhow::Result<Session> {
-        let programs = cargo::programs_dir()?;
-        let beside = options.folder.clone().unwrap_or_else(|| programs.clone());
-        let folder = tempfile::Builder::new()
-            .prefix("bench-")
-            .tempdir_in(&beside)
-            .with_context(|| format!("no folder for the databases can be made in {}", beside.display()))?;
-        Ok(Session {
-            programs,
-            folder,
-            machine: Machine::look(),
-            runtime: load::runtime()?,
-            rounds: options.rounds,
-            round: Duration::from_secs(options.seconds),
-        })
+/// `cargo xtask conform --profile functional` on the embedded server, once everything is built.
+fn verdict(bench: &mut Bench<'_>) -> anyhow::Result<()> {
+    let judge = || seconds(cargo::cargo().args(["xtask", "conform", "--profile", "functional"]));
+    judge().context("the run that builds the judge")?;
+    let times: Vec<f64> = (0..5).map(|_| judge()).collect::<anyhow::Result<_>>()?;
+    bench.show("verdict: seconds of cargo xtask conform --profile functional, built", &times, 0.0..2.0, "");
+    Ok(())
+}
+
+/// `git clone` and `cargo xtask conform` in an empty folder, with the crates downloaded before.
+fn fresh_clone(bench: &mut Bench<'_>) -> anyhow::Result<()> {
+    let clone = bench.folder.join("clone");
+    seconds(cargo::cargo().args(["fetch", "--locked"]))?;
+    let mut git = Command::new("git");
+    let cloned = seconds(git.args(["clone", "--no-hardlinks"]).arg(cargo::workspace_root()).arg(&clone))?;
+    let mut conform = cargo::cargo();
+    conform.args(["xtask", "conform"]).current_dir(&clone).env("CARGO_TARGET_DIR", clone.join("target"));
+    let judged = seconds(conform.env("CARGO_BUILD_JOBS", "2"))?;
+    bench.show("fresh-clone: seconds from a clone of HEAD to its verdict", &[cloned + judged], 0.0..240.0, "");
+    Ok(())
+}
+
+/// How many seconds a command runs; an error if it fails.
+fn seconds(command: &mut Command) -> anyhow::Result<f64> {
+    let start = Instant::now();
+    let output = command.stdin(Stdio::null()).output().with_context(|| format!("could not start {command:?}"))?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "{command:?} failed: {}\n{said}", output.status);
+    Ok(start.elapsed().as_secs_f64())
+}
+
+/// The settings of all measurements, and whether one has missed its bound.
+struct Bench<'o> {
+    options: &'o Options,
+    folder: &'o Path,
+    missed: bool,
+}
+
+impl Bench<'_> {
+    fn wants(&self, part: Part) -> bool {
+        self.options.only.contains(&part) || self.options.only.is_empty() && part != Part::FreshClone
     }
 
-    /// A reference server with a database of its own.
-    fn reference(&self, name: &str, cores: Cores) -> anyhow::Result<Reference> {
-        let program = self.programs.join(format!("reference{}", std::env::consts::EXE_SUFFIX));
-        let command = self.machine.command(program.as_os_str(), cores);
-        Reference::start(&program, command, &reference::database(self.folder.path(), name))
+    /// Prints the median of several measurements. The bound is a range from 0 or to infinity.
+    fn show(&mut self, what: &str, values: &[f64], bound: Range<f64>, note: &str) {
+        let (figure, holds) = (median(values), bound.contains(&median(values)));
+        self.missed |= !holds;
+        let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = values.iter().copied().fold(0.0, f64::max);
+        let Range { start, end } = bound;
+        let bound = if end.is_finite() { format!("below {end}") } else { format!("at least {start}") };
+        let verdict = if holds { "holds" } else { "MISSED" };
+        println!("{what}\n    {figure:.2} (median of {least:.2} to {most:.2}), bound: {bound}, {verdict} {note}");
+    }
+}
+
+/// The middle value, or the mean of the two in the middle; not a number when there is none.
+fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    match sorted.len() {
+        0 => f64::NAN,
+        length => f64::midpoint(sorted[(length - 1) / 2], sorted[length / 2]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_decides_whether_a_bound_is_missed() {
+        for (values, bound, missed) in [
+            (&[0.9, 0.1, 0.8][..], 0.8..f64::INFINITY, false),
+            (&[0.7, 0.9, 0.8, 0.6], 0.76..f64::INFINITY, true),
+            (&[1.49], 0.0..1.5, false),
+            (&[1.5], 0.0..1.5, true),
+            (&[], 0.0..1.0, true),
+        ] {
+            let options = Options { only: Vec::new(), check: true, rounds: 1, animals: 1 };
+            let mut bench = Bench { options: &options, folder: Path::new(""), missed: false };
+            bench.show("a figure", values, bound, "");
+            assert_eq!(bench.missed, missed, "{values:?}");
+        }
     }
 }
