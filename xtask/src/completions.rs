@@ -34,7 +34,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Writes a file for each of the programs and shells into a folder; which ones.
+/// Writes a file for each program and shell into a folder. Returns the paths of the files.
 pub(crate) fn write(
     folder: &Path,
     shells: &[Shell],

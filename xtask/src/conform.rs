@@ -13,9 +13,8 @@ use jiff::Timestamp;
 
 use crate::cargo;
 
-/// How long before the end of a minute the embedded server's clock starts, so that nobody waits for most of a minute to
-/// see the key recover. The judge does not know: it goes by the server's `Date`, as it does with every server whose clock
-/// is off.
+/// How long before the end of a minute the embedded server's clock starts, so that the key recovers after a short wait. The judge
+/// goes by the server's `Date`, as with every server whose clock is off.
 const BEFORE_THE_MINUTE: Duration = Duration::from_secs(8);
 
 /// Runs the judge with the arguments that follow `conform` on the command line.
@@ -41,8 +40,8 @@ pub(crate) fn run(args: &[OsString]) -> anyhow::Result<ExitCode> {
     code
 }
 
-/// Becomes the judge with the part that starts containers: it takes as long to compile as all the rest, so that only those
-/// who need it wait for it.
+/// Becomes the judge with the part that starts containers. That part takes as long to compile as all the rest, so it is only compiled
+/// for runs that need it.
 fn judge_image(args: &[OsString]) -> anyhow::Result<ExitCode> {
     let mut command = cargo::cargo();
     command.args(["run", "--quiet", "--package", "animal-store-conformance", "--features", "containers"]);
@@ -90,7 +89,7 @@ fn plan(judged: &JudgedPlan) -> Plan {
     }
 }
 
-/// Today, but late in a minute.
+/// The present time, moved late into its minute.
 fn shortly_before_a_minute() -> anyhow::Result<Timestamp> {
     let now = Timestamp::now().as_second();
     let next_minute = now - now.rem_euclid(60) + 60;

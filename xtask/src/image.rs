@@ -11,7 +11,7 @@ use clap::Args;
 use crate::metadata::Metadata;
 use crate::products::{DIST, JUDGE, LAB, PRODUCTS, Product, Programs};
 
-/// What goes into an image of the reference server, and, with its program in the place of this one, into that of the laboratory.
+/// The Dockerfile of the reference server; that of the laboratory differs in the name of the program.
 ///
 /// The health check is the program's own: the image has no shell and no other program. Keys are issued in the running
 /// container, `docker exec NAME /reference keys issue --plan free`, or given to it in `ANIMAL_STORE_KEYS`.
@@ -27,7 +27,7 @@ ENTRYPOINT ["/reference"]
 CMD ["serve", "--listen", "0.0.0.0:8080"]
 "#;
 
-/// What goes into an image of the judge. Reports can be written to `/reports`.
+/// The Dockerfile of the judge. Reports can be written to `/reports`.
 const OF_JUDGE: &str = r#"FROM scratch
 COPY --chown=65532:65532 . /
 USER 65532:65532
@@ -68,7 +68,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     for product in PRODUCTS {
         let context = tempfile::tempdir().context("no folder for what goes into the image")?;
         std::fs::copy(programs.path(product), context.path().join(product.program))?;
-        // What is built here is static.
+        // The programs that are built here are static.
         let libraries = if options.programs.is_some() { programs.libraries(product)? } else { Vec::new() };
         for library in libraries {
             let copy = context.path().join(library.strip_prefix("/").unwrap_or(&library));

@@ -108,7 +108,7 @@ fn run(command: &Command) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// What follows the subcommand, as it stands: of `test -- --nocapture` the parser above would keep only the latter.
+/// The arguments after the subcommand, unchanged: of `test -- --nocapture` the parser above would keep only the latter.
 fn passed_on(line: impl Iterator<Item = OsString>) -> Vec<OsString> {
     line.skip(2).collect()
 }

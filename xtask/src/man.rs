@@ -1,4 +1,4 @@
-//! `cargo xtask man`: the man pages of `conform` and `reference`.
+//! `cargo xtask man`: the man pages of `conform`, `reference` and `animal-lab`.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -28,7 +28,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Writes a page for each of the programs and each of its commands into a folder.
+/// Writes a page for each program and each of its commands into a folder.
 pub(crate) fn write(folder: &Path, programs: impl IntoIterator<Item = Command>) -> anyhow::Result<()> {
     std::fs::create_dir_all(folder).with_context(|| format!("{} cannot be made", folder.display()))?;
     for program in programs {

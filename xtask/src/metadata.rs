@@ -14,7 +14,6 @@ pub(crate) const FEATURES: &str = "animal-store-conformance/containers";
 /// The part of `cargo metadata` that is used here.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Metadata {
-    /// The workspace's folder.
     pub(crate) workspace_root: PathBuf,
     /// Where cargo builds.
     pub(crate) target_directory: PathBuf,
@@ -26,13 +25,11 @@ pub(crate) struct Metadata {
 #[derive(Debug, Deserialize)]
 pub(crate) struct Package {
     id: String,
-    /// Its name.
     pub(crate) name: String,
-    /// Its version.
     pub(crate) version: String,
-    /// Its licence, as an SPDX expression.
+    /// The licence, as an SPDX expression.
     pub(crate) license: Option<String>,
-    /// Its licence, as a file beside the manifest.
+    /// The file with the licence, relative to the manifest.
     pub(crate) license_file: Option<PathBuf>,
     manifest_path: PathBuf,
     /// Where it comes from; nowhere, for packages of the workspace.
@@ -65,7 +62,7 @@ struct Dependency {
 
 #[derive(Debug, Deserialize)]
 struct Kind {
-    /// Nothing for what ends up in the program; `build` and `dev` for the rest.
+    /// The kind of the dependency: `build` or `dev`; nothing for packages that are linked into the program.
     kind: Option<String>,
 }
 
@@ -86,7 +83,7 @@ impl Metadata {
         member.with_context(|| format!("the workspace has no package {name}"))
     }
 
-    /// What is compiled into the programs of a package, the package itself left out, by name and version.
+    /// The packages that are compiled into the programs of a package, except the package itself, by name and version.
     pub(crate) fn parts_of(&self, package: &Package) -> Vec<&Package> {
         let nodes: HashMap<&str, &Node> = self.resolve.nodes.iter().map(|node| (node.id.as_str(), node)).collect();
         let (mut found, mut open) = (HashSet::new(), vec![package.id.as_str()]);

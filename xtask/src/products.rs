@@ -9,25 +9,19 @@ use anyhow::Context;
 use crate::cargo;
 use crate::metadata::{FEATURES, Metadata};
 
-/// The profile of what is handed to others.
+/// The cargo profile of released programs.
 pub(crate) const DIST: &str = "dist";
 
-/// A product.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Product {
     /// The name of its program.
     pub(crate) program: &'static str,
-    /// Its package.
     pub(crate) package: &'static str,
 }
 
-/// The judge.
 pub(crate) const JUDGE: Product = Product { program: "conform", package: "animal-store-conformance" };
-/// The reference server.
 pub(crate) const REFERENCE: Product = Product { program: "reference", package: "animal-store-reference" };
-/// The laboratory.
 pub(crate) const LAB: Product = Product { program: "animal-lab", package: "animal-store-lab" };
-/// All products.
 pub(crate) const PRODUCTS: [Product; 3] = [JUDGE, REFERENCE, LAB];
 
 /// Built programs.
@@ -58,7 +52,7 @@ impl Programs {
         Ok(Programs { dir: metadata.target_directory.join(&target).join(folder), target })
     }
 
-    /// The programs in a folder, such as those that the tests have built.
+    /// Finds the programs in a folder, for example built by the tests.
     pub(crate) fn built_in(dir: &Path) -> anyhow::Result<Programs> {
         let programs = Programs { dir: dir.to_owned(), target: host()? };
         for product in PRODUCTS {
@@ -79,7 +73,6 @@ impl Programs {
         Ok(paths.map(PathBuf::from).collect())
     }
 
-    /// The folder of the programs.
     pub(crate) fn dir(&self) -> &Path {
         &self.dir
     }
@@ -92,7 +85,7 @@ impl Programs {
 
 /// The compiler's flags: static linking, and neutral names for the folders of this machine, which panic messages report.
 ///
-/// They reach the programs only, not what runs during the build, because cargo is given a `--target`.
+/// The flags apply to the programs only, not to build scripts, because cargo is given a `--target`.
 fn rustflags(metadata: &Metadata) -> anyhow::Result<Vec<OsString>> {
     let mut flags = vec![OsString::from("-Ctarget-feature=+crt-static")];
     let mut remap = |from: &Path, to: &str| {
@@ -125,7 +118,7 @@ fn host() -> anyhow::Result<String> {
     Ok(host.to_owned())
 }
 
-/// What rustc prints for these arguments.
+/// Returns the output of rustc for these arguments.
 fn rustc(args: &[&str]) -> anyhow::Result<String> {
     let program = std::env::var_os("RUSTC").unwrap_or_else(|| OsString::from("rustc"));
     let output = std::process::Command::new(program).args(args).output().context("could not start rustc")?;

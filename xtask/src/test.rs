@@ -37,7 +37,7 @@ pub(crate) struct Options {
 
 /// Runs unit, integration and doc tests of every package, with nothing but cargo.
 ///
-/// `--no-fail-fast`: one failure in the first package must not hide what the others have to say.
+/// With `--no-fail-fast`, so that a failure in the first package does not hide the failures of the others.
 pub(crate) fn run(args: &[OsString]) -> anyhow::Result<ExitCode> {
     if args.is_empty() {
         return run_everything();
@@ -47,10 +47,10 @@ pub(crate) fn run(args: &[OsString]) -> anyhow::Result<ExitCode> {
     Ok(cargo::exit_code(status))
 }
 
-/// How many tests of a program run at a time; whoever sets it is heeded.
+/// The variable that sets how many tests of a program run at a time; a value of the user stays.
 const TEST_THREADS: &str = "RUST_TEST_THREADS";
 
-/// This many tests keep a processor busy.
+/// The number of tests that keep a processor busy.
 const TESTS_PER_PROCESSOR: usize = 2;
 
 const NO_CARGO: &str = "could not start cargo; is it on the path?";

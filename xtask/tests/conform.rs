@@ -52,7 +52,7 @@ fn a_file_whose_servers_wait_to_be_picked_is_not_passed_over() {
     );
 }
 
-/// What no reader can run as it is printed: a placeholder, a program that is not part of the project, or what builds for minutes.
+/// Parts of commands that cannot run as printed: placeholders, programs that are not part of the project, and builds that take minutes.
 #[cfg(unix)]
 const PLACEHOLDERS: [&str; 11] = [
     "…",

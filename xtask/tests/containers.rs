@@ -36,7 +36,7 @@ fn engine_answers() -> bool {
     cfg!(all(target_os = "linux", target_env = "gnu")) && info.is_ok_and(|status| status.success())
 }
 
-/// Images that were built from what is in the tree. Their names are this process's own: others may test on this machine.
+/// Images that were built from the tree. Their names contain the process id, because others may test on this machine.
 struct Site {
     programs: PathBuf,
     judge: String,
@@ -93,7 +93,7 @@ impl Site {
         command
     }
 
-    /// The same, with these arguments for the server in place of the image's.
+    /// Judges the seeded image, whose server gets these arguments in place of the image's.
     fn judge_with(&self, arguments: &[&str], options: &[&str]) -> Output {
         let mut command = self.judge(options);
         command.args(arguments.iter().flat_map(|argument| ["--container-arg", argument]));
@@ -128,7 +128,7 @@ impl Site {
     }
 
     fn an_image_that_never_gets_ready_ends_with_code_3(&self) {
-        // It listens where only its own container can reach it, as so many do.
+        // The server listens where only its own container can reach it.
         let output = self.judge_with(&["serve"], &["--ready-timeout", "2"]);
         let text = both_streams(&output);
         assert_eq!(output.status.code(), Some(3), "{text}");
@@ -229,14 +229,14 @@ fn docker(args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> String {
     succeed(Command::new("docker").args(args))
 }
 
-/// What a command prints, which must succeed.
+/// Runs a command, which must succeed, and returns its output.
 fn succeed(command: &mut Command) -> String {
     let output = command.output().expect("it can be started");
     assert!(output.status.success(), "{command:?}: {}", both_streams(&output));
     String::from_utf8(output.stdout).expect("UTF-8")
 }
 
-/// Both streams of an output.
+/// Standard output and standard error of a process.
 fn both_streams(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout)
 }

@@ -7,7 +7,7 @@ use std::process::Command;
 const NAMES: &[&str] = &["CARGO_BIN_NAME", "CARGO_CRATE_NAME", "CARGO_PRIMARY_PACKAGE"];
 const BEGINNINGS: &[&str] = &["CARGO_MANIFEST_", "CARGO_PKG_", "CARGO_BIN_EXE_"];
 
-/// Lets a command inherit none of it.
+/// Removes the variables from the environment of a command.
 pub(crate) fn forget(command: &mut Command) {
     for (name, _) in env::vars_os() {
         let Some(text) = name.to_str() else { continue };

@@ -1,4 +1,4 @@
-//! What `cargo xtask` starts. `cargo run` shows either the progress of a build together with the command line that it starts, which
+//! The program that `cargo xtask` starts. `cargo run` shows either the progress of a build together with the command line that it starts, which
 //! may contain a key, or nothing at all. This program builds quickly and without output; it lets cargo build the project's own
 //! commands, with visible progress if they have never been built, and runs them with its own arguments.
 
@@ -32,7 +32,7 @@ fn launch() -> io::Result<ExitCode> {
     run(Command::new(program).args(env::args_os().skip(1)))
 }
 
-/// The program of the commands, which cargo puts into the folder of this one.
+/// The path of the program `xtask`, which cargo puts into the folder of this one.
 fn beside(launcher: &Path) -> PathBuf {
     launcher.with_file_name(COMMANDS).with_extension(env::consts::EXE_EXTENSION)
 }

@@ -65,7 +65,7 @@ pub(crate) fn files(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Of what is packed, the one file at the top without an extension and in small letters is a program.
+/// Whether a packed file is the program: the only file at the top in small letters and without an extension.
 fn is_program(path: &Path) -> bool {
     let name = path.to_string_lossy();
     name.bytes().all(|byte| byte.is_ascii_lowercase())

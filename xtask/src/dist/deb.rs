@@ -34,8 +34,8 @@ pub(super) fn make(
     cargo::run(command)
 }
 
-/// Copies the folder to where the assets are looked for: beside the program that was built. Man pages are compressed, as Debian's
-/// policy asks for: cargo-deb does not compress what lies there, because it takes that for built.
+/// Copies the folder beside the built program, where cargo-deb looks for assets. Man pages are compressed, as Debian's policy asks for:
+/// cargo-deb does not compress files there, because it takes them for build results.
 fn stage(folder: &Path, to: &Path) -> anyhow::Result<()> {
     if to.exists() {
         std::fs::remove_dir_all(to).with_context(|| format!("cannot empty {}", to.display()))?;

@@ -11,7 +11,7 @@ use crate::metadata::{Metadata, Package};
 /// How the names of files begin that report a licence, in capitals.
 const BEGINNINGS: &[&str] = &["LICENSE", "LICENCE", "COPYING", "COPYRIGHT", "NOTICE", "UNLICENSE"];
 
-/// What is linked into every program beside packages.
+/// The libraries that are linked into every program beside packages.
 const BESIDE: &str = "\
 Rust's standard library   MIT OR Apache-2.0
 GNU C library (glibc)     LGPL-2.1-or-later; linked statically. To link the program with another version of it, build it
@@ -24,7 +24,7 @@ pub(crate) fn text(metadata: &Metadata, package: &Package) -> anyhow::Result<Str
     let parts: Vec<&Package> = parts.into_iter().filter(|part| part.source.is_some()).collect();
     let mut texts = Texts::default();
     let mut out = format!(
-        "What is compiled into {} {}, and under which licences. Its own is in the file LICENSE.\n\n{BESIDE}\n",
+        "The packages that are compiled into {} {}, with their licences. Its own licence is in the file LICENSE.\n\n{BESIDE}\n",
         package.name, package.version
     );
     let width = parts.iter().map(|part| part.name.len() + part.version.len() + 1).max().unwrap_or(0);
@@ -64,7 +64,7 @@ fn reports_a_licence(path: &Path) -> bool {
     BEGINNINGS.iter().any(|beginning| name.starts_with(beginning))
 }
 
-/// Texts, each once however its lines are broken.
+/// Texts without repetitions; line breaks make no difference.
 #[derive(Debug, Default)]
 struct Texts {
     list: Vec<String>,

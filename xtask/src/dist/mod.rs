@@ -1,6 +1,6 @@
 //! `cargo xtask dist`: the release files, for users without a toolchain.
 //!
-//! For each product a folder and an archive of it: the program, its licence and those of what is compiled into it; a Debian package;
+//! For each product a folder and an archive of it: the program, its licence and the licences of the linked packages; a Debian package;
 //! and the files of a container image, by platform. The same commit and toolchain give the same bytes, wherever and whenever it
 //! runs. Nothing has the same name for another architecture, so that the results of several machines go into one folder.
 
@@ -28,7 +28,7 @@ const STARTS: usize = 21;
 /// The arguments of `cargo xtask dist`.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
-    /// The folder to fill; what it holds is replaced [default: target/products]
+    /// The folder to fill; its content is replaced [default: target/products]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Make no Debian packages, which need cargo-deb: where it is missing, it is installed into the target folder

@@ -1,4 +1,4 @@
-//! The trial of what `cargo xtask dist` has built: the static judge judges the static reference server.
+//! The trial of the programs that `cargo xtask dist` has built: the static judge judges the static reference server.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -44,7 +44,7 @@ struct Server(Child);
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // One that has ended already needs no end.
+        // Both fail only for a process that has ended already.
         let _ended = self.0.kill();
         let _reaped = self.0.wait();
     }

@@ -16,7 +16,7 @@ const NEED_TWO_KEYS: [&str; 2] = ["quota.not-early.one-count-for-all", "quota.en
 struct Outcome {
     fault: usize,
     seed: u64,
-    /// The requirements that the fault breaks, and that were not found broken; or why there is no verdict.
+    /// The requirements that the fault breaks without being caught; or the reason why there is no verdict.
     missed: Vec<String>,
 }
 
@@ -54,7 +54,7 @@ pub(super) fn run(options: &Options, text: &str) -> anyhow::Result<ExitCode> {
     Ok(if missed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// What of a fault one run does not find.
+/// Returns the requirements that a fault breaks and one run does not find broken.
 async fn missed(fault: &Fault, seed: u64, options: &Options) -> anyhow::Result<Vec<String>> {
     let mut run = options.run(fault.plan, seed, &fault.name);
     run.two_keys |= NEED_TWO_KEYS.contains(&fault.name.as_str());

@@ -21,23 +21,21 @@ mod laboratory;
 /// Late in a minute, so that a run sees one end early.
 const START_AT: &str = "2026-06-01T12:00:45Z";
 
-/// How a server is judged.
+/// The settings of a run.
 pub(super) struct Run {
-    /// The plan of the keys.
     pub(super) plan: Plan,
-    /// The seed of the judge.
     pub(super) seed: u64,
-    /// Whether it gets a second key.
+    /// Whether the judge gets a second key.
     pub(super) two_keys: bool,
     /// Whether each request and wait is printed.
     pub(super) verbose: bool,
-    /// When the server's clock starts, whatever the variation says.
+    /// When the server's clock starts, instead of the time that the variation sets.
     pub(super) start_at: Option<String>,
     /// The file to which the trace is written.
     pub(super) record: Option<PathBuf>,
 }
 
-/// Judges a variation strictly; why there is no verdict, if there is none.
+/// Judges a variation strictly. The inner error says why there is no verdict.
 pub(super) async fn judge(run: &Run, mut variation: Variation) -> anyhow::Result<Result<Report, String>> {
     let clock = Clock::stepping();
     let start_at = run.start_at.as_deref().unwrap_or(variation.setting.start_at.unwrap_or(START_AT));
@@ -55,7 +53,7 @@ pub(super) async fn judge(run: &Run, mut variation: Variation) -> anyhow::Result
     options.plan = Some(run.plan.name().parse()?);
     options.strict = true;
     options.seed = run.seed;
-    // A slow server with a ban takes its time, which is none here.
+    // A slow server with a ban takes long, but only on the simulated clock.
     options.max_duration = Duration::from_hours(1);
     let judge = Judge::new(options).clock(clock.clone());
     let begun = clock.now();
@@ -73,7 +71,7 @@ pub(super) async fn judge(run: &Run, mut variation: Variation) -> anyhow::Result
     Ok(Ok(report))
 }
 
-/// Prints what happens in a run, and how long after its beginning.
+/// Prints an event of a run, and the time since its beginning.
 fn print(elapsed: SignedDuration, event: &Event) {
     let at = elapsed.as_secs_f64();
     match event {

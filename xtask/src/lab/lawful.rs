@@ -54,16 +54,16 @@ pub(super) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     Ok(if accused == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// How a run ended that did not find a lawful server to conform.
+/// How a run ended in which a lawful server was not found to conform.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 enum Outcome {
     Accused,
     NoVerdict,
-    /// A key that is banned for longer than the judge waits, for example: nobody is accused.
+    /// No server is accused. For example, a key was banned for longer than the judge waits.
     Incomplete,
 }
 
-/// Such an outcome, and what was found.
+/// A run in which a lawful server was not found to conform.
 struct Problem {
     outcome: Outcome,
     found: String,
@@ -74,7 +74,7 @@ fn plan(seed: u64) -> Plan {
     if seed.is_multiple_of(2) { Plan::Free } else { Plan::Pro }
 }
 
-/// Judges the server of a seed strictly; what is wrong with the verdict, if anything.
+/// Judges the server of a seed strictly. Returns nothing if it conforms.
 async fn judge(seed: u64, choices: &[Choice], terms: &Options) -> anyhow::Result<Option<Problem>> {
     let run = terms.run(plan(seed), seed, "lawful");
     let report = match judging::judge(&run, Build::new(choices).finish()).await? {
@@ -101,7 +101,7 @@ async fn judge(seed: u64, choices: &[Choice], terms: &Options) -> anyhow::Result
     Ok(Some(Problem { outcome, found: found.join("\n    ") }))
 }
 
-/// Choices of these without any of which the verdict is another, and what is wrong with it. Halves are left out before single ones.
+/// Removes choices as long as the outcome stays the same, halves before single ones. Returns the remaining choices and their problem.
 async fn simplest(
     seed: u64,
     choices: Vec<Choice>,

@@ -81,7 +81,7 @@ pub(crate) struct Options {
     verbose: bool,
 }
 
-/// Judges what is asked for.
+/// Judges lawful servers, or faults if they are selected.
 pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     match &options.faults {
         Some(text) => faults::run(options, text),
@@ -90,7 +90,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
 }
 
 impl Options {
-    /// How the run of a seed is judged; `name` is that of the file to which its trace is written.
+    /// The settings for the run of a seed; the name of the trace file begins with `name`.
     fn run(&self, plan: Plan, seed: u64, name: &str) -> Run {
         Run {
             plan,
@@ -102,7 +102,7 @@ impl Options {
         }
     }
 
-    /// Does `work` for each number below `count`, several at a time, until the time is over. The results, in no order.
+    /// Does `work` for each number below `count`, several at a time, until the time is over. Returns the results in no order.
     fn for_each<T: Send + 'static>(
         &self,
         count: u64,

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, ensure};
 
-/// When the clock of a server starts, on the day that the laboratory begins with.
+/// The time at which the clock of a server starts, on the first day of the laboratory.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Start {
     /// At this second of the day.
@@ -13,7 +13,7 @@ pub(super) enum Start {
 
 const NOON: u32 = 12 * 3_600;
 
-/// Reads the value of `--start-at`.
+/// Parses the value of `--start-at`.
 pub(super) fn parse(text: &str) -> anyhow::Result<Start> {
     if text == "seed" {
         return Ok(Start::OfSeed);
