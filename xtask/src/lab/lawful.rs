@@ -5,7 +5,6 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use animal_store_conformance::Verdict;
-use animal_store_conformance::report::RequirementReport;
 use animal_store_lab::choices::{Build, Choice, Drawn, Maker, choices, lawful};
 use animal_store_reference::Plan;
 use animal_store_rules::catalogue::Level;
@@ -84,19 +83,23 @@ async fn judge(seed: u64, choices: &[Choice], terms: &Options) -> anyhow::Result
     if report.verdict == Verdict::Conforms {
         return Ok(None);
     }
-    let unseen = |requirement: &&RequirementReport| {
-        requirement.status == Status::NotExercised && requirement.level == Level::Stated
-    };
-    let broken = report.requirements.iter().filter(|requirement| requirement.failures > 0).map(|requirement| {
+    let mut found = Vec::new();
+    for requirement in report.requirements.iter().filter(|requirement| requirement.failures > 0) {
         let sentence = requirement.evidence.first().map_or("", |evidence| evidence.sentence.as_str());
-        format!("{}: {sentence}", requirement.id)
-    });
-    let unseen = report.requirements.iter().filter(unseen).map(|requirement| {
-        format!("{} not exercised: {}", requirement.id, requirement.reason.as_deref().unwrap_or_default())
-    });
-    let unfinished = (!report.unfinished.is_empty()).then(|| format!("unfinished: {}", report.unfinished.join(", ")));
-    let ended = report.ended_early.as_ref().map(|reason| format!("ended early: {reason}"));
-    let found: Vec<String> = broken.chain(unseen).chain(unfinished).chain(ended).collect();
+        found.push(format!("{}: {sentence}", requirement.id));
+    }
+    for requirement in &report.requirements {
+        if requirement.status == Status::NotExercised && requirement.level == Level::Stated {
+            let reason = requirement.reason.as_deref().unwrap_or_default();
+            found.push(format!("{} not exercised: {reason}", requirement.id));
+        }
+    }
+    if !report.unfinished.is_empty() {
+        found.push(format!("unfinished: {}", report.unfinished.join(", ")));
+    }
+    if let Some(reason) = &report.ended_early {
+        found.push(format!("ended early: {reason}"));
+    }
     let outcome = if report.verdict == Verdict::Incomplete { Outcome::Incomplete } else { Outcome::Accused };
     Ok(Some(Problem { outcome, found: found.join("\n    ") }))
 }
@@ -104,13 +107,12 @@ async fn judge(seed: u64, choices: &[Choice], terms: &Options) -> anyhow::Result
 /// Removes choices as long as the outcome stays the same, halves before single ones. Returns the remaining choices and their problem.
 async fn simplest(
     seed: u64,
-    choices: Vec<Choice>,
-    problem: Problem,
+    mut kept: Vec<Choice>,
+    mut problem: Problem,
     terms: &Options,
 ) -> anyhow::Result<(Vec<Choice>, Problem)> {
     let quietly = Options { verbose: false, record: None, ..terms.clone() };
-    let differs = |choice: &Choice| choice.maker != Maker::Reference;
-    let (mut kept, mut problem): (Vec<Choice>, Problem) = (choices.into_iter().filter(differs).collect(), problem);
+    kept.retain(|choice| choice.maker != Maker::Reference);
     let mut size = kept.len().div_ceil(2);
     loop {
         let mut at = 0;

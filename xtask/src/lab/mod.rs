@@ -108,13 +108,17 @@ impl Options {
         count: u64,
         work: impl Fn(&Runtime, u64) -> anyhow::Result<T> + Send + Sync + 'static,
     ) -> anyhow::Result<Vec<T>> {
-        let at_once = || std::thread::available_parallelism().map_or(2, usize::from);
-        let jobs = if self.verbose { 1 } else { self.jobs.unwrap_or_else(at_once).max(1) };
+        let jobs = match self.jobs {
+            _ if self.verbose => 1,
+            Some(jobs) => jobs.max(1),
+            None => std::thread::available_parallelism().map_or(2, usize::from),
+        };
         let until = Instant::now() + Duration::from_secs(self.max_duration);
         let (next, work) = (Arc::new(AtomicU64::new(0)), Arc::new(work));
-        let worker = || {
+        let mut workers = Vec::new();
+        for _ in 0..jobs {
             let (next, work) = (Arc::clone(&next), Arc::clone(&work));
-            std::thread::spawn(move || {
+            workers.push(std::thread::spawn(move || {
                 let runtime = Builder::new_current_thread().enable_all().build()?;
                 let mut done = Vec::new();
                 while Instant::now() < until {
@@ -125,9 +129,8 @@ impl Options {
                     done.push(work(&runtime, number)?);
                 }
                 anyhow::Ok(done)
-            })
-        };
-        let workers: Vec<_> = (0..jobs).map(|_| worker()).collect();
+            }));
+        }
         let mut all = Vec::new();
         for worker in workers {
             all.extend(worker.join().map_err(|_| anyhow!("a worker panicked"))??);
