@@ -1,8 +1,7 @@
-//! Recorded traffic: how much longer the judge takes for an exchange in a recording that is ten times as long.
+//! Recorded traffic: how much more processor time the judge takes for an exchange in a recording that is ten times as long.
 
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
-use std::time::Instant;
 
 use animal_store_conformance::recorded::{Terms, judge};
 use animal_store_rules::catalogue::scope::Side;
@@ -12,7 +11,8 @@ use animal_store_rules::trace::recording::{Head, Writer, lines};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-use super::{Bench, median};
+use super::Bench;
+use super::load::Stopwatch;
 
 /// How many exchanges the recordings have.
 const SIZES: [usize; 3] = [1_000, 10_000, 100_000];
@@ -20,7 +20,6 @@ const SIZES: [usize; 3] = [1_000, 10_000, 100_000];
 const GROWING: [&str; 4] = ["windows", "animals", "refusals", "keys"];
 /// The time of the first exchange: a whole minute.
 const BEGINNING: Timestamp = Timestamp::constant(1_780_315_200, 0);
-const REPETITIONS: usize = 3;
 
 /// Measures recordings of each part that grows.
 pub(crate) fn measure(bench: &mut Bench<'_>) -> anyhow::Result<()> {
@@ -36,13 +35,12 @@ pub(crate) fn measure(bench: &mut Bench<'_>) -> anyhow::Result<()> {
                 writeln!(file, "{}", exchange(growing, number))?;
             }
             file.into_inner()?;
-            let mut times = [0.0; REPETITIONS];
-            for time in &mut times {
-                let start = Instant::now();
+            let watch = Stopwatch::start("self");
+            // Each size has as much work as the largest one, so that all are measured equally well.
+            for _ in 0..SIZES[2] / size {
                 judge(std::slice::from_ref(&path), &Terms { side: Some(Side::Both), ..Terms::default() })?;
-                *time = start.elapsed().as_secs_f64() * 1_000_000.0 / size as f64;
             }
-            *cost = median(&times);
+            *cost = watch.spent().processor.as_secs_f64() * 1_000_000.0 / SIZES[2] as f64;
         }
         let [short, middle, long] = costs;
         let what = format!("judging: an exchange with many {growing}, in a recording that is ten times as long");

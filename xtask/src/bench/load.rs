@@ -22,12 +22,40 @@ use crate::cargo;
 /// How long a server may take to start, or to answer all requests of a load.
 const PATIENCE: Duration = Duration::from_mins(5);
 
-/// The time that a load has taken.
+/// The time that a process has spent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Spent {
     pub(crate) elapsed: Duration,
-    /// The processor time of the server; the elapsed time where the system does not report it.
+    /// The processor time of all threads; the elapsed time where the system does not report it.
     pub(crate) processor: Duration,
+}
+
+/// Measures the time that a process spends.
+pub(crate) struct Stopwatch {
+    stat: String,
+    start: Instant,
+    before: Option<Duration>,
+}
+
+impl Stopwatch {
+    /// Starts for a process: its number, or `self`.
+    pub(crate) fn start(process: &str) -> Stopwatch {
+        let stat = format!("/proc/{process}/stat");
+        Stopwatch { start: Instant::now(), before: processor_time(&stat), stat }
+    }
+
+    pub(crate) fn spent(&self) -> Spent {
+        let elapsed = self.start.elapsed();
+        let times = processor_time(&self.stat).zip(self.before);
+        Spent { elapsed, processor: times.map_or(elapsed, |(after, before)| after.saturating_sub(before)) }
+    }
+}
+
+fn processor_time(stat: &str) -> Option<Duration> {
+    let stat = std::fs::read_to_string(stat).ok()?;
+    // The twelfth and the thirteenth field after the name of the program: user and system time, in hundredths of a second.
+    let fields = stat.rsplit_once(')')?.1.split_whitespace().skip(11).take(2);
+    Some(Duration::from_millis(10 * fields.filter_map(|field| field.parse::<u64>().ok()).sum::<u64>()))
 }
 
 /// A running server and a key for it. Dropping it ends the process.
@@ -98,21 +126,10 @@ impl Server {
             }
             anyhow::Ok(results)
         };
-        let (start, before) = (Instant::now(), self.processor_time());
+        let watch = Stopwatch::start(&self.child.id().to_string());
         let results = within_patience(try_join_all((0..clients).map(send))).context("the load broke off")?;
         let results: Vec<T> = results.into_iter().flatten().collect();
-        let elapsed = start.elapsed();
-        let processor =
-            self.processor_time().zip(before).map_or(elapsed, |(after, before)| after.saturating_sub(before));
-        Ok((Spent { elapsed, processor }, results))
-    }
-
-    /// The processor time that all threads of the server have used so far, where the system reports it.
-    fn processor_time(&self) -> Option<Duration> {
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).ok()?;
-        // The twelfth and the thirteenth field after the name of the program: user and system time, in hundredths of a second.
-        let fields = stat.rsplit_once(')')?.1.split_whitespace().skip(11).take(2);
-        Some(Duration::from_millis(10 * fields.filter_map(|field| field.parse::<u64>().ok()).sum::<u64>()))
+        Ok((watch.spent(), results))
     }
 }
 
