@@ -1,16 +1,14 @@
-//! Finds the files that are compiled in: at the root of the workspace, else in the package that was made of this crate.
+//! Finds the file that is compiled in: at the root of the workspace, else in the package that was made of this crate.
 //!
-//! `shared/` links to them, and `cargo package` packs what a link leads to. A checkout on Windows may have no links.
+//! `shared/` links to it, and `cargo package` packs what a link leads to. A checkout on Windows may have no links.
 
 use std::path::PathBuf;
 
 fn main() {
     // Read while it runs: checkouts that share a target directory share the compiled script.
     let package = PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
-    for (variable, name) in [("EXAMPLE", "conform.example.toml"), ("CONFIDENCE", "confidence.json")] {
-        let in_workspace = package.join("../fixtures").join(name);
-        let path = if in_workspace.exists() { in_workspace } else { package.join("shared").join(name) };
-        println!("cargo::rustc-env={variable}={}", path.display());
-        println!("cargo::rerun-if-changed={}", path.display());
-    }
+    let in_workspace = package.join("../fixtures/confidence.json");
+    let path = if in_workspace.exists() { in_workspace } else { package.join("shared/confidence.json") };
+    println!("cargo::rustc-env=CONFIDENCE={}", path.display());
+    println!("cargo::rerun-if-changed={}", path.display());
 }

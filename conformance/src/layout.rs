@@ -1,18 +1,20 @@
-//! Text in the columns of a terminal. Widths are counted in columns, not in bytes or characters.
+//! Text in limited space. The widths of a terminal are counted in columns, not in bytes or characters.
 
 use std::borrow::Cow;
 
 use textwrap::{LineEnding, Options, WordSeparator, WordSplitter, WrapAlgorithm};
 use unicode_width::UnicodeWidthChar;
 
-/// How many columns a text takes.
-pub(crate) fn width(text: &str) -> usize {
+/// The number of columns that a text takes in one line of a terminal.
+#[must_use]
+pub fn width(text: &str) -> usize {
     text.chars().map(columns_of).sum()
 }
 
 /// The text in lines of at most this many columns, broken at spaces, and within a word only where it is longer than a line. Its
 /// own line breaks stay.
-pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
+#[must_use]
+pub fn wrap(text: &str, columns: usize) -> Vec<String> {
     // Neither at hyphens nor by the look of the whole paragraph: identifiers stay in one piece, and lines fill up one by one.
     let options = Options::new(columns.max(2))
         .line_ending(LineEnding::LF)
@@ -24,7 +26,8 @@ pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
 }
 
 /// The text in one line of at most this many columns; an ellipsis stands for what is cut off.
-pub(crate) fn cut(text: &str, columns: usize) -> String {
+#[must_use]
+pub fn cut(text: &str, columns: usize) -> String {
     if width(text) <= columns {
         return text.to_owned();
     }
@@ -41,6 +44,15 @@ pub(crate) fn cut(text: &str, columns: usize) -> String {
         kept.push('…');
     }
     kept
+}
+
+/// The text, truncated between characters when it is longer than this many bytes; an ellipsis stands for what is cut off.
+#[must_use]
+pub fn at_most(text: &str, bytes: usize) -> String {
+    if text.len() <= bytes {
+        return text.to_owned();
+    }
+    format!("{}…", &text[..text.floor_char_boundary(bytes)])
 }
 
 fn columns_of(c: char) -> usize {

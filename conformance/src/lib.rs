@@ -53,46 +53,21 @@
 //! and send nothing. So every exchange is judged by every rule that applies to it, which makes a run cheap enough for a Free
 //! key.
 
-// What is printed goes through one gate: `cli::output` prints nothing but what `redaction::printable` has made printable.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+pub mod http;
+pub mod layout;
+pub mod recorded;
+pub mod redaction;
 pub mod report;
 
-// For the programs `conform` and `cargo xtask`, and for tests.
-#[cfg(feature = "cli")]
-#[doc(hidden)]
-pub mod cli;
-#[cfg(feature = "cli")]
-#[doc(hidden)]
-pub mod compare;
-#[cfg(feature = "cli")]
-#[doc(hidden)]
-pub mod diff;
-#[cfg(feature = "cli")]
-#[doc(hidden)]
-pub mod explain;
-#[doc(hidden)]
-pub mod http;
-#[doc(hidden)]
-pub mod probes;
-#[cfg(feature = "cli")]
-#[doc(hidden)]
-pub mod proxy;
-#[doc(hidden)]
-pub mod recorded;
-#[doc(hidden)]
-pub mod run;
-
-#[cfg(feature = "cli")]
-mod container;
 mod events;
-#[cfg(feature = "cli")]
-mod exit_code;
 mod gzip;
 mod interrupt;
-mod layout;
 mod options;
-mod redaction;
+#[expect(unreachable_pub, reason = "the items of the probes are for the whole crate")]
+mod probes;
+mod run;
 
 #[cfg(test)]
 mod schema;
@@ -105,6 +80,9 @@ pub use animal_store_rules::verdict::known_failing::KnownFailing;
 pub use animal_store_rules::verdict::{Status, Verdict};
 pub use events::{Event, Listener};
 pub use interrupt::Interrupt;
-pub use options::{Earlier, Invoked, Options, Resolved, Transport, UnusableOptions};
+pub use options::{Earlier, Invoked, Options, Resolved, Transport, UnusableOptions, normal_base_url};
+pub use probes::session::Stop;
+pub use probes::target::Unusable;
 pub use report::{Digest, Implementation, Report};
-pub use run::judge::{Judge, RunError};
+pub use run::forecast::Forecast;
+pub use run::judge::{Judge, RunError, conclude, context};

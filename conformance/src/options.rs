@@ -223,17 +223,7 @@ impl Options {
     /// The address must be an http or https URL without query and fragment, the key one that a header can carry.
     pub fn new(base_url: &str, api_key: &str) -> Result<Options, UnusableOptions> {
         Ok(Options {
-            transport: Transport {
-                base_url: normal_base_url(base_url)?,
-                replicas: Vec::new(),
-                timeout: Options::TIMEOUT,
-                ca_certificates: Vec::new(),
-                client_certificate: Vec::new(),
-                resolved: Vec::new(),
-                proxy: None,
-                unix_socket: None,
-                headers: Vec::new(),
-            },
+            transport: Transport::new(normal_base_url(base_url)?),
             api_key: ApiKey::new(api_key)?,
             quota_key: None,
             plan: None,
@@ -298,14 +288,34 @@ impl Options {
 }
 
 impl Transport {
+    /// A direct connection to this base URL, which has no trailing slash, with the default timeout.
+    #[must_use]
+    pub fn new(base_url: String) -> Transport {
+        Transport {
+            base_url,
+            replicas: Vec::new(),
+            timeout: Options::TIMEOUT,
+            ca_certificates: Vec::new(),
+            client_certificate: Vec::new(),
+            resolved: Vec::new(),
+            proxy: None,
+            unix_socket: None,
+            headers: Vec::new(),
+        }
+    }
+
     /// The addresses of the service: the base URL, then its replicas.
     pub(crate) fn addresses(&self) -> impl Iterator<Item = &str> {
         std::iter::once(self.base_url.as_str()).chain(self.replicas.iter().map(String::as_str))
     }
 }
 
-/// The base URL without a trailing slash; http or https, with a host, without query and fragment.
-pub(crate) fn normal_base_url(text: &str) -> Result<String, UnusableOptions> {
+/// A base URL without its trailing slash.
+///
+/// # Errors
+///
+/// [`UnusableOptions::BaseUrl`], unless it is http or https, with a host, and without user, password, query and fragment.
+pub fn normal_base_url(text: &str) -> Result<String, UnusableOptions> {
     let wrong = || UnusableOptions::BaseUrl(without_secrets(text));
     let url = reqwest::Url::parse(text).map_err(|_| wrong())?;
     let usable = ["http", "https"].contains(&url.scheme())

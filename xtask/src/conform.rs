@@ -4,8 +4,8 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use animal_store_conform::{self as cli, Invocation};
 use animal_store_conformance::Plan as JudgedPlan;
-use animal_store_conformance::cli::{self, Invocation};
 use animal_store_reference::clock::Clock;
 use animal_store_reference::{Embedded, EmbeddedOptions, Limits, Plan};
 use anyhow::Context;
@@ -44,7 +44,7 @@ pub(crate) fn run(args: &[OsString]) -> anyhow::Result<ExitCode> {
 /// for runs that need it.
 fn judge_image(args: &[OsString]) -> anyhow::Result<ExitCode> {
     let mut command = cargo::cargo();
-    command.args(["run", "--quiet", "--package", "animal-store-conformance", "--features", "containers"]);
+    command.args(["run", "--quiet", "--package", "animal-store-conform", "--features", "containers"]);
     command.args(["--bin", "conform", "--"]).args(args);
     // Paths among the arguments are meant from where the user stands.
     command.current_dir(std::env::current_dir()?);

@@ -23,7 +23,7 @@ mod test;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use animal_store_conformance::cli;
+use animal_store_conform as cli;
 use clap::{Parser, Subcommand};
 
 /// The project's own commands.

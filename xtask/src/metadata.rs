@@ -9,7 +9,7 @@ use serde::Deserialize;
 use crate::cargo;
 
 /// The optional parts that the programs are built with.
-pub(crate) const FEATURES: &str = "animal-store-conformance/containers";
+pub(crate) const FEATURES: &str = "animal-store-conform/containers";
 
 /// The part of `cargo metadata` that is used here.
 #[derive(Debug, Deserialize)]

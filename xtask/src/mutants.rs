@@ -60,7 +60,7 @@ impl Subject {
                 [
                     (REFERENCE, "--lib", &[]),
                     (REFERENCE, "--test=it", &[]),
-                    ("animal-store-conformance", "--test=it", &JUDGEMENTS),
+                    ("animal-store-conform", "--test=it", &JUDGEMENTS),
                 ],
             ),
         }

@@ -19,7 +19,7 @@ pub(crate) struct Product {
     pub(crate) package: &'static str,
 }
 
-pub(crate) const JUDGE: Product = Product { program: "conform", package: "animal-store-conformance" };
+pub(crate) const JUDGE: Product = Product { program: "conform", package: "animal-store-conform" };
 pub(crate) const REFERENCE: Product = Product { program: "reference", package: "animal-store-reference" };
 pub(crate) const LAB: Product = Product { program: "animal-lab", package: "animal-store-lab" };
 pub(crate) const PRODUCTS: [Product; 3] = [JUDGE, REFERENCE, LAB];

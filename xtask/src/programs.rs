@@ -4,5 +4,5 @@ use clap::Command;
 
 /// `conform`, `reference` and `animal-lab`.
 pub(crate) fn programs() -> [Command; 3] {
-    [animal_store_conformance::cli::command(), animal_store_reference::cli::command(), animal_store_lab::cli::command()]
+    [animal_store_conform::command(), animal_store_reference::cli::command(), animal_store_lab::cli::command()]
 }

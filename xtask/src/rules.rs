@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use animal_store_conformance::cli;
+use animal_store_conform as cli;
 
 /// Answers the arguments that follow `rules` on the command line.
 pub(crate) fn run(args: Vec<OsString>) -> ExitCode {

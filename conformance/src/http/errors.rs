@@ -7,7 +7,8 @@ use super::tls::is_about_issuer;
 use animal_store_rules::trace::exchange::FailureKind;
 
 /// The kind of a failure, and a message. The message never contains the URL, which may hold a key.
-pub(crate) fn of(error: &(dyn Error + 'static)) -> (Option<FailureKind>, String) {
+#[must_use]
+pub fn of(error: &(dyn Error + 'static)) -> (Option<FailureKind>, String) {
     let mut chain = vec![error];
     while let Some(next) = chain[chain.len() - 1].source() {
         chain.push(next);
@@ -35,7 +36,8 @@ pub(crate) fn of(error: &(dyn Error + 'static)) -> (Option<FailureKind>, String)
 }
 
 /// Returns true if the cause of an error is that the other side ended the connection.
-pub(crate) fn is_end_of_connection(error: &(dyn Error + 'static)) -> bool {
+#[must_use]
+pub fn is_end_of_connection(error: &(dyn Error + 'static)) -> bool {
     use ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
     let mut cause = Some(error);
     while let Some(error) = cause {
@@ -118,7 +120,8 @@ fn rustls_error<'e>(cause: &'e (dyn Error + 'static)) -> Option<&'e rustls::Erro
 }
 
 /// Why a file cannot be read or written, or another call of the system failed.
-pub(crate) fn of_file(error: &io::Error) -> String {
+#[must_use]
+pub fn of_file(error: &io::Error) -> String {
     match error.kind() {
         ErrorKind::NotFound => "no such file".to_owned(),
         ErrorKind::PermissionDenied => "permission denied".to_owned(),
@@ -144,7 +147,6 @@ mod tests {
         assert_eq!((kind, message.as_str()), (None, "connection refused"));
     }
 
-    #[cfg(feature = "cli")]
     #[test]
     fn a_missing_file_is_named_without_an_error_number() {
         assert_eq!(of_file(&io::Error::from(ErrorKind::NotFound)), "no such file");

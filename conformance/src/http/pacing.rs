@@ -10,13 +10,13 @@ use animal_store_rules::trace::rate_limit::{self, Window};
 use animal_store_rules::trace::retry_after;
 
 /// The longest single wait: a one-minute window, and a `Retry-After` somewhat beyond it.
-pub const LONGEST_WAIT: Duration = Duration::from_secs(90);
+pub(crate) const LONGEST_WAIT: Duration = Duration::from_secs(90);
 
 /// The longest wait for the end of a ban that refused requests may have caused.
-pub const LONGEST_BAN: Duration = Duration::from_secs(330);
+pub(crate) const LONGEST_BAN: Duration = Duration::from_secs(330);
 
 /// The shortest wait after a 429.
-pub const MOMENT: Duration = Duration::from_secs(1);
+pub(crate) const MOMENT: Duration = Duration::from_secs(1);
 
 /// Announced times beyond this are all the same: too long.
 const FAR: SignedDuration = SignedDuration::from_secs(1 << 32);
@@ -29,7 +29,7 @@ const MARGIN: Duration = Tolerance::ANNOUNCED_MARGIN.unsigned();
 
 /// What to do before the next request with the same key. More caution is greater.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub enum Advice {
+pub(crate) enum Advice {
     /// Send it.
     Go,
     /// Wait this long first.
@@ -47,7 +47,7 @@ fn advise(wait: Duration) -> Advice {
 ///
 /// Remaining may be reported before the request is counted, so 1 may be the last as well as 0.
 #[must_use]
-pub fn before_many(exchange: &Exchange, count: usize) -> Advice {
+pub(crate) fn before_many(exchange: &Exchange, count: usize) -> Advice {
     let Some(response) = exchange.response() else { return Advice::Go };
     let Some(window) = rate_limit::read(response).window() else { return Advice::Go };
     // With a limit this small, every batch would wait for a reset.
@@ -61,14 +61,14 @@ pub fn before_many(exchange: &Exchange, count: usize) -> Advice {
 /// How many concurrent requests to send where the last response reports this window, at least one: what remains. A reset that is waited for
 /// may restore one request of many, as where each is counted for a minute of its own.
 #[must_use]
-pub fn room(window: Window) -> usize {
+pub(crate) fn room(window: Window) -> usize {
     usize::try_from(window.remaining.max(1)).unwrap_or(usize::MAX)
 }
 
 /// Whether a response asks its client to come again later: a 429, or the 403 of a second limit in front of the service, whose `Retry-After`
 /// names a time that is not too long. Any 403 is lawful for `GET /store/orders`.
 #[must_use]
-pub fn asks_to_wait(exchange: &Exchange) -> bool {
+pub(crate) fn asks_to_wait(exchange: &Exchange) -> bool {
     let names_a_time = || exchange.response().is_some_and(|response| retry_after::read(response).is_ok());
     let is_short = || !matches!(after_refusal(exchange, 0, 0.0), Advice::TooLong(_));
     match exchange.status() {
@@ -81,7 +81,7 @@ pub fn asks_to_wait(exchange: &Exchange) -> bool {
 /// Reads a refusal: wait as long as `Retry-After` says, by the reading that rules judge it by; else until the reset; else a moment at first,
 /// and then a whole minute, after which any window of a minute is over.
 #[must_use]
-pub fn after_refusal(exchange: &Exchange, attempt: u32, jitter: f64) -> Advice {
+pub(crate) fn after_refusal(exchange: &Exchange, attempt: u32, jitter: f64) -> Advice {
     let backoff = MOMENT.mul_f64(f64::from(2_u32.saturating_pow(attempt.min(6))) * (1.0 + jitter));
     let unannounced = if attempt == 0 { backoff } else { Tolerance::LONGEST_MINUTE.unsigned() };
     advise(
@@ -92,7 +92,7 @@ pub fn after_refusal(exchange: &Exchange, attempt: u32, jitter: f64) -> Advice {
 
 /// How long after a refusal the server lets the key be used again, as it announces: by `Retry-After`, else by the reset.
 #[must_use]
-pub fn announced(refused: &Exchange) -> Option<Duration> {
+pub(crate) fn announced(refused: &Exchange) -> Option<Duration> {
     let response = refused.response()?;
     let asked_for = retry_after::read(response).ok().map(|retry_after| retry_after.wait(answered_at(refused)));
     let reset = || Some(until(rate_limit::read(response).reset.integer()?, refused));
@@ -107,7 +107,7 @@ fn until(time: i64, exchange: &Exchange) -> SignedDuration {
 /// When a response went out, by the clock that its times are read by: its `Date`, unless only the judge's own clock puts the end of the
 /// window within the next minute. Then a gateway wrote `Date`.
 #[must_use]
-pub fn answered_at(exchange: &Exchange) -> Timestamp {
+pub(crate) fn answered_at(exchange: &Exchange) -> Timestamp {
     let dated = exchange.answered_at();
     let is_near = |reset: i64, now: Timestamp| {
         let slack = Tolerance::CLOCK_SLACK.seconds();

@@ -30,7 +30,11 @@ pub enum UnusableTls {
 
 /// The configuration that trusts the certificates of the system, or where there are none those that are compiled in, and further
 /// ones in PEM. `client` is empty, or a certificate chain of the client with its private key in PEM.
-pub(crate) fn configuration(ca_certificates: &[u8], client: &[u8]) -> Result<ClientConfig, UnusableTls> {
+///
+/// # Errors
+///
+/// [`UnusableTls`], if a PEM text has no certificate, or the client certificate and its key do not fit.
+pub fn configuration(ca_certificates: &[u8], client: &[u8]) -> Result<ClientConfig, UnusableTls> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let named = certificates(ca_certificates).ok_or(UnusableTls::Authorities)?;
     if named.is_empty() && !ca_certificates.is_empty() {

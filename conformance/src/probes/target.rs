@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use crate::options::Transport;
 use crate::redaction::Redactor;
-use crate::redaction::printable::printable;
-use crate::redaction::urls::without_secrets;
+use crate::redaction::printable;
+use crate::redaction::without_secrets;
 use animal_store_rules::request::credential_of;
 use animal_store_rules::trace::answerer;
 use animal_store_rules::trace::exchange::{Exchange, Failure, FailureKind, Outcome, Request, Response};

@@ -1,4 +1,4 @@
-//! What the parts of recorded traffic show together: their verdicts, added up, and the report.
+//! The verdicts on the parts of recorded traffic, added up, and the report on all of them.
 
 use std::collections::BTreeMap;
 
@@ -17,12 +17,14 @@ use super::terms::Terms;
 use super::totals::Totals;
 use super::unusable::Unusable;
 use crate::options::Options;
-#[cfg(feature = "cli")]
 use crate::redaction::Redactor;
 use crate::report::{self, Recording, Remarks, Report};
 
-/// Parts of recorded traffic that were judged, and what is to be said of them.
-pub(crate) struct Conclusion {
+/// Judges traffic part by part, in bounded memory, and adds the verdicts up to one report.
+///
+/// [`Conclusion::sample`] makes a trace of the exchanges of a part, [`Conclusion::add`] judges it, and [`Conclusion::report`] ends it all. A
+/// part is no longer than [`PART`](super::PART) and [`PART_EXCHANGES`](super::PART_EXCHANGES), or a small multiple of both.
+pub struct Conclusion {
     terms: Terms,
     /// Fixed with the first part: verdicts on different sides cannot be added up.
     side: Option<Side>,
@@ -36,8 +38,9 @@ pub(crate) struct Conclusion {
 }
 
 impl Conclusion {
-    /// Nothing judged yet.
-    pub(crate) fn new(terms: Terms) -> Conclusion {
+    /// Traffic of which nothing is judged yet, on these terms.
+    #[must_use]
+    pub fn new(terms: Terms) -> Conclusion {
         let side = terms.side;
         // Pseudonyms differ from those of other recordings.
         let mut rng = fastrand::Rng::new();
@@ -63,20 +66,22 @@ impl Conclusion {
         self.side.get_or_insert(side);
     }
 
-    /// What is judged.
-    pub(crate) fn scope(&self) -> Scope {
+    /// The requirements that are judged, and of which side.
+    #[must_use]
+    pub fn scope(&self) -> Scope {
         let scope = self.terms.scope.clone().unwrap_or_default();
         Scope { side: self.side.unwrap_or_default(), ..scope }
     }
 
-    /// The context of traffic of which nothing else is known.
-    pub(crate) fn context(&self, base_url: &str, extent: Extent) -> Context {
+    /// The context of traffic to this address, of which nothing else is known than how much of the traffic it is.
+    #[must_use]
+    pub fn context(&self, base_url: &str, extent: Extent) -> Context {
         let plan_limits = self.terms.plan.as_ref().and_then(Plan::plan_limits);
         Context { plan_limits, category_id: Options::CATEGORY_ID, ..Context::new(extent, base_url) }
     }
 
     /// Adds a note to the report.
-    pub(crate) fn note(&mut self, note: String) {
+    pub fn note(&mut self, note: String) {
         self.notes.push(note);
     }
 
@@ -85,12 +90,12 @@ impl Conclusion {
         self.notes.last().map(String::as_str)
     }
 
-    /// Takes the address of a recording.
+    /// Takes the base URL of a recording, without a trailing slash.
     ///
     /// # Errors
     ///
     /// [`Unusable::Services`], if an earlier recording has another address: what one service does says nothing of another one.
-    pub(crate) fn recorded_at(&mut self, base_url: &str) -> Result<(), Unusable> {
+    pub fn recorded_at(&mut self, base_url: &str) -> Result<(), Unusable> {
         match &self.base_url {
             Some(other) if other != base_url => Err(Unusable::Services(other.clone(), base_url.to_owned())),
             _ => {
@@ -100,9 +105,9 @@ impl Conclusion {
         }
     }
 
-    /// The redactor for every secret of the parts so far.
-    #[cfg(feature = "cli")]
-    pub(crate) fn redactor(&self) -> &Redactor {
+    /// The redactor for every secret that a part has shown so far.
+    #[must_use]
+    pub fn redactor(&self) -> &Redactor {
         self.pseudonyms.redactor()
     }
 
@@ -111,33 +116,35 @@ impl Conclusion {
         self.pseudonyms.read_trace(is_trace);
     }
 
-    /// Makes a sample of exchanges that were recorded with keys.
-    pub(crate) fn sample(&mut self, context: Context, mut exchanges: Vec<Exchange>) -> Trace {
+    /// Makes the trace of a part: its keys become pseudonyms, and exchanges that an intermediary answered are marked.
+    pub fn sample(&mut self, context: Context, mut exchanges: Vec<Exchange>) -> Trace {
         answerer::mark(&mut exchanges);
         sample::trace(context, exchanges, &mut self.pseudonyms)
     }
 
-    /// Judges a part; the verdicts on it.
-    pub(crate) fn add(&mut self, trace: Trace) -> Vec<RequirementVerdict> {
+    /// Judges a part; the verdicts on this part alone.
+    pub fn add(&mut self, trace: Trace) -> Vec<RequirementVerdict> {
         let scope = self.scope();
         let verdicts = verdict::judge_after(&trace, &scope, &mut self.memory);
         self.totals.add(trace, verdicts.clone());
         verdicts
     }
 
-    /// The verdicts on the beginning of a part that is not complete yet.
-    #[cfg(feature = "cli")]
-    pub(crate) fn preview(&self, trace: &Trace) -> Vec<RequirementVerdict> {
+    /// The verdicts on the beginning of a part that is not complete yet. Nothing is added up.
+    #[must_use]
+    pub fn preview(&self, trace: &Trace) -> Vec<RequirementVerdict> {
         verdict::judge_after(trace, &self.scope(), &mut self.memory.clone())
     }
 
-    /// How many exchanges were judged.
-    pub(crate) fn exchanges(&self) -> usize {
+    /// The number of exchanges that were judged.
+    #[must_use]
+    pub fn exchanges(&self) -> usize {
         self.totals.exchanges
     }
 
-    /// The report on all parts.
-    pub(crate) fn report(mut self, rerun_command: String) -> Report {
+    /// The report on all parts. Its rerun command is the given one.
+    #[must_use]
+    pub fn report(mut self, rerun_command: String) -> Report {
         let base_url = self.base_url.take().unwrap_or_default();
         if self.totals.is_thinned() {
             self.notes

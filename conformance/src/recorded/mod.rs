@@ -1,4 +1,7 @@
 //! Recorded traffic: written by a run, and judged without sending anything.
+//!
+//! [`judge`] reads traces and HTTP Archives from files, [`verify`] derives a report again from its trace, and [`Conclusion`] judges traffic
+//! while it is being recorded.
 
 mod conclusion;
 mod judge;
@@ -13,13 +16,11 @@ mod unusable;
 mod utf16;
 mod verify;
 
-#[cfg(feature = "cli")]
-pub(crate) use conclusion::Conclusion;
+pub use conclusion::Conclusion;
 pub use judge::judge;
-#[cfg(feature = "cli")]
-pub(crate) use parts::{LONGEST_PART, PART, PART_EXCHANGES, weight};
+pub use parts::{LONGEST_PART, PART, PART_EXCHANGES, weight};
 pub(crate) use record::head;
-pub use record::record;
+pub use record::{record, writer};
 pub use terms::Terms;
 pub use unusable::Unusable;
 pub use verify::{Unverifiable, Verification, verify};

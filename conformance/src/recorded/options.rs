@@ -70,7 +70,7 @@ impl RunOptions {
             further: owned(&invoked.further),
             environment: options.environment.clone(),
             earlier: options.earlier.clone(),
-            proxy: transport.proxy.as_deref().map(crate::redaction::urls::without_secrets),
+            proxy: transport.proxy.as_deref().map(crate::redaction::without_secrets),
             unix_socket: transport.unix_socket.clone(),
             headers: transport.headers.clone(),
             plan: options.plan.as_ref().map(ToString::to_string),

@@ -18,15 +18,15 @@ use crate::options::Options;
 use crate::report::Report;
 use crate::run::judge::conclude_run;
 
-/// This much of a recording is judged at once, in bytes of memory. A run receives no more than it can judge at once; of a longer recording,
+/// The amount of a recording that is judged at once, in bytes of memory as [`weight`] reckons them. A run receives no more than it can judge at once; of a longer recording,
 /// the parts are samples, and so is each part of a sample.
-pub(crate) const PART: usize = 16 * 1024 * 1024;
+pub const PART: usize = 16 * 1024 * 1024;
 
-/// This many exchanges of a sample are judged at once: the time that rules take grows faster than their number.
-pub(crate) const PART_EXCHANGES: usize = 1_000;
+/// The number of exchanges of a sample that are judged at once: the time that rules take grows faster than their number.
+pub const PART_EXCHANGES: usize = 1_000;
 
-/// A proxy divides what it records where no request is under way, so its parts are up to this many times as large.
-pub(crate) const LONGEST_PART: usize = 4;
+/// The longest part of what a proxy records, in multiples of [`PART`] and [`PART_EXCHANGES`]: it is divided where no request is under way.
+pub const LONGEST_PART: usize = 4;
 
 /// A run that was recorded is judged as a whole up to this size.
 const WHOLE_RUN: usize = 512 * 1024 * 1024;
@@ -173,8 +173,9 @@ impl Run {
     }
 }
 
-/// About how much memory an exchange takes while it is judged.
-pub(crate) fn weight(exchange: &Exchange) -> usize {
+/// The approximate amount of memory that an exchange takes while it is judged, in bytes.
+#[must_use]
+pub fn weight(exchange: &Exchange) -> usize {
     let values = exchange.response().map_or(0, |response| count_values(&response.body).min(MAX_VALUES));
     size(exchange) + 64 * values
 }

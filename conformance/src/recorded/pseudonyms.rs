@@ -8,8 +8,8 @@ use fastrand::Rng;
 
 use crate::http::key_forms::REPLACEMENTS;
 use crate::options::Options;
+use crate::redaction::without_its_value;
 use crate::redaction::{Redactor, VARIABLES, derived_alike, further_secrets, key_forms_of};
-use crate::report::without_its_value;
 use animal_store_rules::trace::Trace;
 use animal_store_rules::trace::exchange::{Exchange, Outcome, Request};
 use animal_store_rules::trace::keys::ApiKey;

@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::options::RunOptions;
 use super::pseudonyms::without_secrets;
 use crate::options::Options;
+use crate::report::TOOL;
 use animal_store_rules::trace::Trace;
 use animal_store_rules::trace::recording::{Head, Writer, lines};
 
@@ -23,11 +24,16 @@ pub(crate) fn head(trace: &Trace, options: &Options, ended_early: Option<&str>, 
     Head { exchanges: Some(trace.exchanges.len()), ..head_of(&without_exchanges, &options, ended_early, took) }
 }
 
+/// The judge as the writer of a trace.
+#[must_use]
+pub fn writer() -> Writer {
+    Writer { name: TOOL.to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() }
+}
+
 /// The same, of a trace and of options that contain pseudonyms.
 fn head_of(trace: &Trace, options: &Options, ended_early: Option<&str>, took: Option<Duration>) -> Head {
-    let writer = Writer { name: env!("CARGO_PKG_NAME").to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() };
     let options = RunOptions::of(options, ended_early.map(str::to_owned), took);
     // Plain data: texts, numbers and lists.
     let options = serde_json::to_value(options).unwrap_or_default();
-    Head { options, exchanges: Some(trace.exchanges.len()), ..Head::of(&trace.context, writer) }
+    Head { options, exchanges: Some(trace.exchanges.len()), ..Head::of(&trace.context, writer()) }
 }

@@ -7,8 +7,7 @@ use animal_store_rules::catalogue::scope::{Scope, Side};
 use animal_store_rules::verdict::known_failing::KnownFailing;
 
 use crate::options::Options;
-use crate::redaction::Redactor;
-use crate::report::shell::word;
+use crate::report::shell_word;
 
 /// What recorded traffic is judged by. What is not given is as in the run that was recorded, if one was.
 #[derive(Clone, Debug, Default)]
@@ -42,19 +41,19 @@ impl Terms {
         }
     }
 
-    /// The command that judges the same files by the same terms.
-    pub(crate) fn rerun_command(&self, files: &[PathBuf]) -> String {
-        let redactor = Redactor::default();
-        let files = files.iter().map(|file| word(&file.display().to_string(), &redactor));
+    /// The `judge` command, for a POSIX shell, that judges these files by these terms.
+    #[must_use]
+    pub fn rerun_command(&self, files: &[PathBuf]) -> String {
+        let files = files.iter().map(|file| shell_word(&file.display().to_string()));
         let command = [self.program.clone(), "judge".to_owned()];
         command.into_iter().chain(files).chain(self.words()).collect::<Vec<_>>().join(" ")
     }
 
-    /// The options that say by what traffic is judged, as words of a command.
-    pub(crate) fn words(&self) -> Vec<String> {
-        let redactor = Redactor::default();
+    /// These terms as options of a command, each word quoted for a POSIX shell: `--side client --strict`.
+    #[must_use]
+    pub fn words(&self) -> Vec<String> {
         let mut words = Vec::new();
-        let mut add = |option: &str, value: String| words.extend([option.to_owned(), word(&value, &redactor)]);
+        let mut add = |option: &str, value: String| words.extend([option.to_owned(), shell_word(&value)]);
         if let Some(base_url) = &self.base_url {
             add("--base-url", base_url.clone());
         }

@@ -1,11 +1,17 @@
-//! The secrets of a run: its keys, and what its options contain beside them.
+//! Text that may be shown: without secrets, and without characters that act on a terminal.
+//!
+//! The secrets of a run are its keys, and what its options contain beside them: [`redactor`] replaces them. [`Printable`] is the one gate to
+//! terminals and reports. The texts of a [`Report`](crate::Report) have passed both.
 //!
 //! [`animal_store_rules::secrets`] finds them in texts, in whatever encoding a candidate may repeat them.
 
-pub(crate) mod printable;
+mod printable;
 pub(crate) mod urls;
 
-pub(crate) use animal_store_rules::secrets::{HIDDEN, Redactor};
+pub use animal_store_rules::secrets::{HIDDEN, Redactor};
+pub use printable::{Printable, printable};
+pub(crate) use printable::{is_plain_ascii, is_printable};
+pub use urls::without_secrets;
 
 use crate::http::key_forms;
 use crate::options::Options;
@@ -15,9 +21,9 @@ use animal_store_rules::trace::Trace;
 /// The variables that hold the keys of a run, in the order of its keys.
 pub(crate) const VARIABLES: [&str; 2] = ["CONFORM_API_KEY", "CONFORM_QUOTA_KEY"];
 
-/// The redactor for the secrets in the options.
+/// The redactor for the secrets in the options. Keys become shell variables, such as `${CONFORM_API_KEY}`, and other secrets [`HIDDEN`].
 #[must_use]
-pub(crate) fn redactor(options: &Options) -> Redactor {
+pub fn redactor(options: &Options) -> Redactor {
     let mut redactor = Redactor::default();
     for (key, variable) in options.keys().zip(VARIABLES) {
         redactor.hide_key(key.reveal(), format!("${{{variable}}}"));
@@ -81,16 +87,6 @@ fn derived(key: &str, token: &str, variable: &str) -> Option<String> {
     })
 }
 
-/// Hides the values of variables whose names indicate a credential.
-#[cfg(feature = "containers")]
-pub(crate) fn hide_credentials(redactor: &mut Redactor, variables: &[(String, String)]) {
-    for (name, value) in variables {
-        if value.len() >= LEAST_SECRET && is_credential(name) {
-            redactor.hide(value, HIDDEN);
-        }
-    }
-}
-
 /// The forms in which the judge sends a key, other than the key itself, each with the POSIX shell expansion of the variable that holds
 /// the key. Of keys of the same shape there are as many, in the same order.
 pub(crate) fn key_forms_of(key: &str, variable: &str) -> Vec<(String, String)> {
@@ -135,6 +131,14 @@ pub(crate) fn derived_alike(key: &str, token: &str, other: &str) -> Option<Strin
     Some(format!("{}{}{}", &other[..alike], &token[alike..=alike], &other[alike + 1..]))
 }
 
+/// A `Set-Cookie` or `Cookie` field without the value of its first cookie, which is a credential: `sid=(hidden); Path=/`.
+#[must_use]
+pub fn without_its_value(cookie: &str) -> String {
+    let (pair, attributes) = cookie.split_at(cookie.find(';').unwrap_or(cookie.len()));
+    let name = pair.split('=').next().unwrap_or_default();
+    format!("{name}={HIDDEN}{attributes}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -166,6 +170,12 @@ mod tests {
         }
         let others = "hunter2, 0123456789abcdef, s3cret-pw, staging-7, me";
         assert_eq!(redactor.redact(others), "(hidden), (hidden), (hidden), staging-7, me");
+    }
+
+    #[test]
+    fn a_cookie_keeps_its_name_and_attributes_only() {
+        assert_eq!(without_its_value("sid=a=b; Path=/; HttpOnly"), "sid=(hidden); Path=/; HttpOnly");
+        assert_eq!(without_its_value("sid"), "sid=(hidden)");
     }
 
     #[test]

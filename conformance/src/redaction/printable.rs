@@ -69,8 +69,9 @@ impl fmt::Display for Printable {
 
 /// The text with everything escaped that could control a terminal or a log, mislead a reader or break an XML document: control
 /// characters other than line breaks and tabs, bidirectional controls, characters without width, noncharacters, and what would make
-/// a line a command of GitHub Actions.
-pub(crate) fn printable(text: &str) -> String {
+/// a line a command of GitHub Actions. An escape is `\u{1b}`.
+#[must_use]
+pub fn printable(text: &str) -> String {
     if is_plain_ascii(text) && !text.contains("::") && !text.contains("##[") {
         return text.to_owned();
     }
@@ -168,7 +169,6 @@ mod tests {
         assert_eq!(Printable::document("::error::a\u{1b}").as_str(), "::error::a\\u{1b}");
     }
 
-    #[cfg(feature = "cli")]
     #[test]
     fn a_line_of_json_means_the_same() {
         let text = serde_json::json!({"name": "sold\u{200b}\u{e0041}"}).to_string();

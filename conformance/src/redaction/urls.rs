@@ -7,8 +7,9 @@ pub(super) fn userinfo(url: &str) -> Option<&str> {
     Some(url.split_once("://").map_or(url, |(_, rest)| rest).rsplit_once('@')?.0)
 }
 
-/// A URL without user and password, and without the values of its query.
-pub(crate) fn without_secrets(url: &str) -> String {
+/// A URL without user and password, and without the values of its query: `http://(hidden)@host/v1?token=(hidden)`.
+#[must_use]
+pub fn without_secrets(url: &str) -> String {
     let (scheme, rest) = url.split_at(url.find("://").map_or(0, |at| at + 3));
     let rest = match rest.rsplit_once('@') {
         Some((_, host)) => format!("{HIDDEN}@{host}"),

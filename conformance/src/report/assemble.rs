@@ -7,9 +7,8 @@ use jiff::Timestamp;
 use super::answerers::Answerers;
 use super::confidence::{self, Confidence};
 use super::counting::Counting;
-use super::findings::at_most;
 use super::fleet;
-use super::identity::{CatalogueVersion, Implementation};
+use super::identity::{CatalogueVersion, Implementation, TOOL};
 use super::model::{
     Choice, Evidence, Intermittent, LikelyCause, Report, RequirementReport, SCHEMA_VERSION, SectionCoverage, Selection,
     Tally, Target, Tool, WindowPoint,
@@ -18,6 +17,7 @@ use super::presentation::Presentation;
 use super::recorded_exchange::RecordedExchange;
 use super::replica::Attribution;
 use super::rerun_command;
+use crate::layout::at_most;
 use crate::options::Options;
 use crate::redaction::Redactor;
 use animal_store_rules::catalogue::scope::Profile;
@@ -77,7 +77,7 @@ fn assemble_with(
     let created = trace.exchanges.iter().filter(|e| e.request.method == "POST" && e.status() == Some(201)).count();
     Report {
         schema_version: SCHEMA_VERSION,
-        tool: Tool { name: env!("CARGO_PKG_NAME").to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() },
+        tool: Tool { name: TOOL.to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() },
         verdict: overall(verdicts, options.strict, trace.context.unfinished.is_empty()),
         specification: catalogue().specification.clone(),
         catalogue: CatalogueVersion { version: catalogue().version.clone(), digest: catalogue().digest().to_owned() },

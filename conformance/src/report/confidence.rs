@@ -42,7 +42,7 @@ impl Confidence {
 
     /// The sentence for reports; none of a report that was written before there were figures.
     #[must_use]
-    pub(super) fn shown(&self) -> Option<String> {
+    pub fn shown(&self) -> Option<String> {
         let Confidence { faults, lawful_servers } = self;
         (*faults > 0).then(|| {
             format!(
@@ -59,9 +59,9 @@ pub(super) fn faults_caught(id: &str) -> Option<usize> {
 }
 
 impl RequirementReport {
-    /// How many of the known faults it catches, as reports show it: `catches 8 faults`.
+    /// The number of known faults that the requirement catches, as reports show it: `catches 8 faults`.
     #[must_use]
-    pub(super) fn confidence(&self) -> Option<String> {
+    pub fn confidence(&self) -> Option<String> {
         self.faults_caught.map(|count| format!("catches {count} fault{}", if count == 1 { "" } else { "s" }))
     }
 }

@@ -8,8 +8,8 @@ use animal_store_rules::verdict::Status;
 /// How the identifiers of requirements begin that bind clients.
 const CLIENTS: &str = "client.";
 
-/// The title of what held although a part of it could not be seen.
-pub(super) const PARTLY_SEEN: &str = "Held, with limited evidence";
+/// The title, in every format, of requirements that held although a part of them could not be seen.
+pub const PARTLY_SEEN: &str = "Held, with limited evidence";
 
 impl Report {
     /// A requirement, if the catalogue of the report has it.
@@ -44,13 +44,14 @@ impl Report {
 
     /// The verdict, and which part of the requirements it is about: `conforms (1 of 70 requirements selected, by --only orders.exists)`.
     #[must_use]
-    pub(super) fn verdict_shown(&self) -> String {
+    pub fn verdict_shown(&self) -> String {
         let part = self.part().map_or_else(String::new, |part| format!(" ({part})"));
         format!("{}{part}", self.verdict.as_str())
     }
 
-    /// Which side was judged, to follow the profile in a line; nothing of a run's only one.
-    pub(super) fn side_judged(&self) -> &'static str {
+    /// The side that was judged, to follow the profile in a line, such as `, side client`. Empty for the server.
+    #[must_use]
+    pub fn side_judged(&self) -> &'static str {
         match self.side {
             Side::Server => "",
             Side::Client => ", side client",
@@ -79,8 +80,8 @@ impl Report {
         }
     }
 
-    /// The requirements that held although a part of them could not be seen, with what that is.
-    pub(super) fn partly_seen(&self) -> impl Iterator<Item = (&str, &str)> {
+    /// The identifiers of the requirements that held although a part of them could not be seen, each with that part.
+    pub fn partly_seen(&self) -> impl Iterator<Item = (&str, &str)> {
         self.requirements.iter().filter_map(|requirement| Some((requirement.id.as_str(), requirement.unseen()?)))
     }
 }

@@ -50,11 +50,3 @@ impl Report {
         self.causes.iter().find(|cause| cause.requirements.iter().any(|explained| explained == id))
     }
 }
-
-/// The text, truncated between characters when it is longer than this many bytes.
-pub(crate) fn at_most(text: &str, bytes: usize) -> String {
-    if text.len() <= bytes {
-        return text.to_owned();
-    }
-    format!("{}…", &text[..text.floor_char_boundary(bytes)])
-}

@@ -69,7 +69,7 @@ impl Replica {
 impl Report {
     /// The part of a URL below the base URL; of a service with several addresses, the whole, which says where a request went.
     #[must_use]
-    pub(crate) fn shown_target<'u>(&self, url: &'u str) -> &'u str {
+    pub fn shown_target<'u>(&self, url: &'u str) -> &'u str {
         if self.replicas.is_empty() { url.strip_prefix(&self.target.base_url).unwrap_or(url) } else { url }
     }
 }

@@ -7,6 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use super::Report;
 
+/// The name of the judge in its reports and traces.
+pub const TOOL: &str = env!("CARGO_PKG_NAME");
+
 /// What was judged, as far as it is known: a base URL says neither who made the server nor which version it is.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -123,21 +126,6 @@ impl fmt::Display for Digest {
     }
 }
 
-/// Where the facts of the specification are described in the words of this project, in its repository.
-#[cfg(feature = "cli")]
-pub(crate) const SPECIFICATION_FILE: &str = ".github/docs/specification.md";
-
-/// The address of that page; none until who publishes the project has put a name into the address of the repository.
-#[cfg(feature = "cli")]
-pub(crate) fn specification_page() -> Option<String> {
-    page_in(env!("CARGO_PKG_REPOSITORY"))
-}
-
-#[cfg(feature = "cli")]
-fn page_in(repository: &str) -> Option<String> {
-    (!repository.contains("YOUR_ORG")).then(|| format!("{repository}/blob/main/{SPECIFICATION_FILE}"))
-}
-
 impl Report {
     /// What was judged and what judged it, as names and values; what is not known is left out.
     #[must_use]
@@ -184,13 +172,5 @@ mod tests {
         let learnt = Implementation { name: Some("pets".to_owned()), version, ..Implementation::default() };
         assert_eq!(given.or(learnt).title().as_deref(), Some("Pets 1.2"));
         assert_eq!(Implementation::default().title(), None);
-    }
-
-    #[cfg(feature = "cli")]
-    #[test]
-    fn reports_link_to_a_page_once_the_project_has_an_address() {
-        assert_eq!(page_in("https://github.com/YOUR_ORG/judge"), None);
-        let page = page_in("https://github.com/acme/judge");
-        assert_eq!(page.as_deref(), Some("https://github.com/acme/judge/blob/main/.github/docs/specification.md"));
     }
 }

@@ -15,7 +15,8 @@ const ABOUT_BODIES: [&str; 2] = ["quota.error-body", "quota.refused-stores-nothi
 
 /// The rate limit as one exchange shows it.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) struct LimitsShown {
+#[non_exhaustive]
+pub struct LimitsShown {
     /// The number of the exchange.
     pub number: usize,
     /// The time of day at which the request was sent, in UTC: `12:00:00.020`.
@@ -29,16 +30,18 @@ pub(super) struct LimitsShown {
 }
 
 impl RequirementReport {
-    /// Whether its findings are in rate-limit headers and times, and not in bodies.
-    pub(super) fn concerns_limits(&self) -> bool {
+    /// Whether the findings of the requirement are in rate-limit headers and times, and not in bodies.
+    #[must_use]
+    pub fn concerns_limits(&self) -> bool {
         let is_of_limits = self.id.starts_with("headers.") || self.id.starts_with("quota.");
         is_of_limits && !ABOUT_BODIES.contains(&self.id.as_str())
     }
 }
 
 impl Evidence {
-    /// What the exchanges show of the rate limit, in the order of sending.
-    pub(super) fn limits_shown(&self, report: &Report) -> Vec<LimitsShown> {
+    /// The rate limit as each exchange of the evidence shows it, in the order of sending.
+    #[must_use]
+    pub fn limits_shown(&self, report: &Report) -> Vec<LimitsShown> {
         let mut shown: Vec<LimitsShown> =
             self.exchanges.iter().map(|exchange| limits_shown(report, exchange)).collect();
         shown.sort_by_key(|shown| shown.number);

@@ -453,7 +453,8 @@ impl Tally {
     }
 
     /// The number of requirements that were selected.
-    pub(crate) fn selected(&self) -> usize {
+    #[must_use]
+    pub fn selected(&self) -> usize {
         self.requirements - self.not_selected
     }
 

@@ -10,8 +10,7 @@ use super::model::{ReportedExchange, ReportedRequest, ReportedResponse};
 use super::recorded_exchange::{RecordedBody, RecordedExchange, RecordedResponse};
 use super::{curl, rerun_command};
 use crate::options::Options;
-use crate::redaction::printable::printable;
-use crate::redaction::{HIDDEN, Redactor, redactor_for};
+use crate::redaction::{Redactor, printable, redactor_for, without_its_value};
 use animal_store_rules::request::{Credential, Defect, credential_of};
 use animal_store_rules::trace::exchange::{Connection, Exchange, Outcome, Request};
 use animal_store_rules::trace::knowledge::Answerer;
@@ -55,8 +54,7 @@ impl<'t> Presentation<'t> {
     }
 
     /// Presents a trace that is not from a run, such as an example, with this redactor.
-    #[cfg(feature = "cli")]
-    pub(crate) fn with_redactor(trace: &'t Trace, redactor: Redactor) -> Presentation<'t> {
+    fn with_redactor(trace: &'t Trace, redactor: Redactor) -> Presentation<'t> {
         Presentation {
             context: &trace.context,
             prose: redactor.for_prose(),
@@ -142,12 +140,12 @@ impl<'t> Presentation<'t> {
                 method: recorded.method,
                 url: recorded.url,
                 headers: recorded.request_headers,
-                body: recorded.request_body.as_ref().map(shown),
+                body: recorded.request_body.as_ref().map(shortened),
             },
             response: recorded.response.map(|response| ReportedResponse {
                 status: response.status,
                 headers: response.headers,
-                body: shown(&response.body),
+                body: shortened(&response.body),
             }),
             failure: recorded.failure,
             curl: self.curl(request),
@@ -228,11 +226,12 @@ pub fn curl_lines(trace: &Trace, options: &Options) -> Vec<String> {
     trace.exchanges.iter().map(|exchange| presentation.curl(&exchange.request)).collect()
 }
 
-/// The value of a cookie is a credential; its name and attributes are not.
-pub(crate) fn without_its_value(cookie: &str) -> String {
-    let (pair, attributes) = cookie.split_at(cookie.find(';').unwrap_or(cookie.len()));
-    let name = pair.split('=').next().unwrap_or_default();
-    format!("{name}={HIDDEN}{attributes}")
+/// The exchanges of a trace that is not from a run, such as an example, as a report shows them: each with the `curl` command that repeats
+/// its request, and with bodies of at most 2,000 characters. The redactor replaces the secrets.
+#[must_use]
+pub fn shown(trace: &Trace, redactor: Redactor) -> Vec<ReportedExchange> {
+    let presentation = Presentation::with_redactor(trace, redactor);
+    trace.exchanges.iter().map(|exchange| presentation.evidence(exchange)).collect()
 }
 
 /// A body for the report.
@@ -253,7 +252,7 @@ fn body(bytes: &[u8], cut: bool, redactor: &Redactor) -> RecordedBody {
 }
 
 /// A body as evidence of a failure, shortened.
-fn shown(body: &RecordedBody) -> String {
+fn shortened(body: &RecordedBody) -> String {
     match body.text.char_indices().nth(MAX_SHOWN) {
         Some((end, _)) => format!("{}… ({} bytes in total)", &body.text[..end], body.size),
         None if body.cut => format!("{}… ({} bytes in total)", body.text, body.size),
@@ -264,12 +263,6 @@ fn shown(body: &RecordedBody) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_cookie_keeps_its_name_and_attributes_only() {
-        assert_eq!(without_its_value("sid=a=b; Path=/; HttpOnly"), "sid=(hidden); Path=/; HttpOnly");
-        assert_eq!(without_its_value("sid"), "sid=(hidden)");
-    }
 
     #[test]
     fn a_body_keeps_its_bytes_where_the_text_differs() {
@@ -285,7 +278,7 @@ mod tests {
     #[test]
     fn a_long_body_is_truncated_between_characters_and_its_size_is_reported() {
         let body = "ë".repeat(3_000);
-        let text = shown(&super::body(body.as_bytes(), false, &Redactor::default()));
+        let text = shortened(&super::body(body.as_bytes(), false, &Redactor::default()));
         assert!(text.ends_with("… (6000 bytes in total)") && text.starts_with("ëë"));
     }
 }

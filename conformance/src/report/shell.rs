@@ -1,9 +1,14 @@
 //! Quoting for any POSIX shell, also an interactive one. Secrets are replaced by the variables that hold them, and commands
 //! contain no terminal control characters.
 
-use crate::redaction::Redactor;
-use crate::redaction::printable::{is_plain_ascii, is_printable};
+use crate::redaction::{Redactor, is_plain_ascii, is_printable};
 use animal_store_rules::secrets::Piece;
+
+/// The text quoted as one word of a command for any POSIX shell, also an interactive one. Whatever could control a terminal is escaped.
+#[must_use]
+pub fn shell_word(text: &str) -> String {
+    word(text, &Redactor::default())
+}
 
 /// The text quoted as one word.
 pub(crate) fn word(text: &str, redactor: &Redactor) -> String {

@@ -1,6 +1,6 @@
 //! A run from its options to its report.
 
 mod broken;
-pub mod judge;
-
+pub(crate) mod forecast;
+pub(crate) mod judge;
 mod notes;

@@ -1,10 +1,11 @@
 //! The steps of the GitHub action, run as a runner runs them, and the examples for other CI systems.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Output;
 
-use animal_store_conformance::{Report, cli};
+use animal_store_conform::command;
+use animal_store_conformance::Report;
 use tempfile::TempDir;
 use tokio::process::Command;
 use yaml_rust2::{Yaml, YamlLoader};
@@ -12,14 +13,7 @@ use yaml_rust2::{Yaml, YamlLoader};
 use crate::candidate::{Candidate, KEY, Nature};
 use crate::command_line::text;
 use crate::faults::Fault;
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace").to_owned()
-}
-
-fn read(name: &str) -> String {
-    std::fs::read_to_string(root().join(name)).expect(name)
-}
+use crate::support::{read, root};
 
 /// A YAML file of the repository.
 fn yaml(name: &str) -> Yaml {
@@ -328,7 +322,7 @@ fn a_red_verdict_keeps_the_cache_and_the_reports_of_the_examples() {
 
 #[test]
 fn the_action_and_the_examples_name_only_options_that_exist() {
-    let definition = cli::command();
+    let definition = command();
     let variables: Vec<&str> = definition.get_arguments().filter_map(|arg| arg.get_env()?.to_str()).collect();
     let options: Vec<&str> = definition.get_arguments().filter_map(clap::Arg::get_long).collect();
     for name in ["action.yml", ".ci/action", "fixtures/ci/gitlab.yml", "fixtures/ci/kubernetes-job.yaml"] {
@@ -350,7 +344,7 @@ fn the_arguments_of_the_kubernetes_job_are_accepted() {
     let job = yaml("fixtures/ci/kubernetes-job.yaml");
     let args = job["spec"]["template"]["spec"]["containers"][0]["args"].as_vec().expect("arguments");
     let line = ["conform"].into_iter().chain(args.iter().filter_map(Yaml::as_str));
-    let matches = cli::command().mut_args(|arg| arg.env(None::<&'static str>)).try_get_matches_from(line);
+    let matches = command().mut_args(|arg| arg.env(None::<&'static str>)).try_get_matches_from(line);
     let matches = matches.expect("arguments of the judge");
     // The report is the log of the pod: it would be lost with the pod's files.
     assert_eq!(matches.get_raw("format").expect("a value").collect::<Vec<_>>(), ["json"]);
@@ -361,7 +355,7 @@ fn the_arguments_of_the_kubernetes_job_are_accepted() {
 
 #[test]
 fn the_inputs_are_named_as_the_options_of_the_judge() {
-    let definition = cli::command();
+    let definition = command();
     for input in inputs().iter().filter(|input| !["html", "args", "binary"].contains(&input.as_str())) {
         let known = definition.get_arguments().any(|arg| arg.get_long() == Some(input));
         assert!(known, "the input {input} has another name than the option");

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use std::ops::Range;
 use std::path::Path;
 
+use animal_store_conform::formats::har;
 use animal_store_conformance::recorded::{Terms, Unusable, judge};
-use animal_store_conformance::report::har;
 use animal_store_lab::Variation;
 use animal_store_lab::choices::{Build, Drawn, lawful};
 use animal_store_lab::faults::{Fault, faults};

@@ -5,8 +5,10 @@ mod chromium;
 
 use std::time::Duration;
 
-use animal_store_conformance::report::{Report, html};
-use animal_store_conformance::{Judge, compare};
+use animal_store_conform::compare;
+use animal_store_conform::formats::html;
+use animal_store_conformance::Judge;
+use animal_store_conformance::report::Report;
 use animal_store_lab::Variation;
 use animal_store_lab::choices::{Build, Drawn, lawful};
 use animal_store_lab::faults::faults;

@@ -225,7 +225,7 @@ async fn clients_in_other_languages_are_judged_as_they_deserve() {
 
 /// Lets a client in another language run; what is wrong with its judgement, if anything.
 async fn problem_with(form: Form, (program, arguments, is_lawful): &Foreign) -> Option<String> {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/clients/programs");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/it/clients/programs");
     let name = format!("{program} {}, {form:?}", arguments.join(" "));
     let running = Running::start(&Store::start(form, 0).await, |settings| {
         settings.terms.side = Some(Side::Client);

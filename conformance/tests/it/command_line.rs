@@ -214,7 +214,7 @@ async fn what_was_not_exercised_gets_exit_code_4() {
 
 #[test]
 fn the_help_is_the_reviewed_one() {
-    let mut definition = animal_store_conformance::cli::command().term_width(100);
+    let mut definition = animal_store_conform::command().term_width(100);
     check("conform-help", &definition.render_long_help().to_string());
     check("conform-help-short", &definition.render_help().to_string());
     // Built, so that the usage lines name the whole command.

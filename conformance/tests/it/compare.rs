@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use animal_store_conformance::compare::{self, Comparison, Input, Outcome};
-use animal_store_conformance::diff;
-use animal_store_conformance::report::{Report, json};
+use animal_store_conform::compare::{self, Comparison, Input, Outcome};
+use animal_store_conform::diff;
+use animal_store_conform::formats::json;
+use animal_store_conformance::report::Report;
 use animal_store_rules::catalogue::Level;
 use animal_store_rules::verdict::{Status, Verdict};
 use base64::Engine;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::Output;
 
-use animal_store_conformance::cli;
+use animal_store_conform::command;
 use tempfile::TempDir;
 use tokio::process::Command;
 
@@ -226,7 +226,7 @@ async fn of_any_two_layers_the_nearer_holds_for_every_option() {
 
 #[test]
 fn every_option_stands_in_the_samples_and_has_a_variable_of_its_name() {
-    let definition = cli::command();
+    let definition = command();
     let on_the_line_only = ["config", "no_config", "show_config"];
     let options = definition.get_arguments().filter(|arg| !on_the_line_only.contains(&arg.get_id().as_str()));
     let mut options: Vec<_> = options.map(|arg| (arg.get_id().as_str(), arg.get_env())).collect();

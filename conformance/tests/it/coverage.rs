@@ -1,9 +1,9 @@
 //! A verdict says what it covers: no output of a run of some requirements is taken for one of all, and nothing holds without evidence.
 
+use animal_store_conform::formats::{FORMATS, json, named};
 use animal_store_conformance::recorded::{Terms, judge};
-use animal_store_conformance::report::formats::{FORMATS, named};
+use animal_store_conformance::report::Report;
 use animal_store_conformance::report::text::{self, Detail};
-use animal_store_conformance::report::{Report, json};
 use animal_store_conformance::{Judge, Profile, Scope, Side, Status, Verdict};
 use axum::Router;
 use axum::body::Body;

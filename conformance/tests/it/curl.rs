@@ -2,9 +2,9 @@
 
 use std::sync::{Arc, Mutex};
 
-use animal_store_conformance::http::client::Client;
+use animal_store_conformance::context;
+use animal_store_conformance::http::Client;
 use animal_store_conformance::report::{Report, curl_lines};
-use animal_store_conformance::run::judge::context;
 use animal_store_conformance::{Judge, Options};
 use animal_store_lab::faults::faults;
 use animal_store_reference::Plan;

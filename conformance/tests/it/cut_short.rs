@@ -1,8 +1,8 @@
 //! A run that could not send everything is never a green one.
 
 use animal_store_conformance::Judge;
-use animal_store_conformance::http::client::Client;
-use animal_store_conformance::http::clock::Clock;
+use animal_store_conformance::http::Client;
+use animal_store_conformance::http::Clock;
 use animal_store_conformance::report::Report;
 use animal_store_lab::faults::faults;
 use animal_store_lab::{Layer, Request as Asked, Response, ServerState, Variation};

@@ -54,7 +54,7 @@ struct Description(Value);
 
 impl Description {
     fn read() -> Description {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/animal-store.openapi.json");
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/animal-store.openapi.json");
         let text = std::fs::read_to_string(path).expect("the description");
         Description(serde_json::from_str(&text).expect("JSON"))
     }

@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use animal_store_conformance::diff;
-use animal_store_conformance::report::{Report, json};
+use animal_store_conform::diff;
+use animal_store_conform::formats::json;
+use animal_store_conformance::report::Report;
 use animal_store_rules::verdict::{Status, Verdict};
 
 use crate::command_line::{conform, text};

@@ -1,10 +1,10 @@
 //! The evidence of findings, in every format: likely causes, kinds of failures, and what exchanges show of the rate limit.
 
+use animal_store_conform::formats::FORMATS;
 use animal_store_conformance::Options;
-use animal_store_conformance::report::formats::FORMATS;
 use animal_store_conformance::report::text::{self, Detail};
 use animal_store_conformance::report::{Report, RequirementReport};
-use animal_store_conformance::run::judge::{conclude, context};
+use animal_store_conformance::{conclude, context};
 use animal_store_rules::trace::Trace;
 use animal_store_rules::trace::exchange::{Exchange, Outcome, Request, Response};
 use animal_store_rules::trace::knowledge::Knowledge;

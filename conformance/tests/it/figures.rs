@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::path::Path;
 
 use animal_store_lab::choices::{Maker, choices};
 use animal_store_lab::faults::faults;
@@ -10,7 +9,7 @@ use animal_store_rules::catalogue::{Level, Party, catalogue};
 
 use serde_json::json;
 
-use crate::support::{check_table, read};
+use crate::support::{check_table, read, root};
 use crate::variants::SEEDS;
 
 /// For every requirement, how many saboteurs of the matrix it catches.
@@ -52,7 +51,7 @@ fn confidence(matrix: &str) -> String {
 /// Compares a file of the repository with a text. It is written where reviewed texts are updated, with `INSTA_UPDATE=always`.
 fn check_file(path: &str, text: &str) {
     if std::env::var("INSTA_UPDATE").is_ok_and(|update| update == "always") {
-        std::fs::write(Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path), text).expect("a writable file");
+        std::fs::write(root().join(path), text).expect("a writable file");
     }
     assert!(read(path) == text, "{path} is stale: run the test again with INSTA_UPDATE=always");
 }

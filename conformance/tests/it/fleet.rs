@@ -6,10 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use animal_store_conformance::probes::target::Unusable;
+use animal_store_conform::formats::{har, html, json, markdown};
+use animal_store_conformance::Unusable;
 use animal_store_conformance::recorded::{Terms, judge as judge_recorded};
 use animal_store_conformance::report::text::Detail;
-use animal_store_conformance::report::{Evidence, Replica, Report, har, html, json, markdown};
+use animal_store_conformance::report::{Evidence, Replica, Report};
 use animal_store_conformance::{Judge, Options, RunError};
 use animal_store_rules::catalogue::scope::Profile;
 use animal_store_rules::trace::exchange::Connection;

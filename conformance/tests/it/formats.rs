@@ -2,7 +2,8 @@
 
 use std::collections::HashSet;
 
-use animal_store_conformance::report::{Report, ctrf, github, har, json, junit, markdown, sarif};
+use animal_store_conform::formats::{ctrf, github, har, json, junit, markdown, sarif};
+use animal_store_conformance::report::Report;
 use animal_store_rules::verdict::Status;
 use quick_junit::{NonSuccessKind, TestCaseStatus};
 use serde_json::Value;

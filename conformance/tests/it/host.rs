@@ -1,6 +1,6 @@
 //! A variation of the reference that is judged, on the clock that the judge goes by.
 
-use animal_store_conformance::http::clock::Clock;
+use animal_store_conformance::http::Clock;
 use animal_store_lab::Variation;
 use animal_store_reference::address::Address;
 use animal_store_reference::rate_limit::BanPolicy;

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use animal_store_conformance::report::{Report, html};
+use animal_store_conform::formats::html;
+use animal_store_conformance::report::Report;
 use animal_store_rules::catalogue::scope::Profile;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;

@@ -5,8 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::architecture::sources;
 
 /// The source folders of the crates.
-const CRATES: [&str; 5] =
-    ["conformance/rules/src", "conformance/src", "reference/src", "reference/lab/src", "xtask/src"];
+const CRATES: [&str; 6] = [
+    "conformance/rules/src",
+    "conformance/src",
+    "conformance/cli/src",
+    "reference/src",
+    "reference/lab/src",
+    "xtask/src",
+];
 
 /// The module of a file, as `report::html`; the empty name is the crate itself.
 fn module(file: &str, folder: &str) -> String {

@@ -1,7 +1,8 @@
 //! The in-toto statement, checked against the rules that the published types define: Statement v1, ResourceDescriptor v1 and the
 //! predicate Test Result v0.1.
 
-use animal_store_conformance::report::{Report, in_toto};
+use animal_store_conform::formats::in_toto;
+use animal_store_conformance::report::Report;
 use animal_store_rules::catalogue::Level;
 use animal_store_rules::verdict::{Status, Verdict};
 use serde_json::Value;

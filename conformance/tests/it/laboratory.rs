@@ -3,7 +3,7 @@
 use std::pin::Pin;
 use std::time::Duration;
 
-use animal_store_conformance::http::clock::Clock;
+use animal_store_conformance::http::Clock;
 use animal_store_reference::clock::{Clock as ServerClock, TimeSource};
 use jiff::{SignedDuration, Timestamp};
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use animal_store_conformance::http::clock::Clock;
+use animal_store_conformance::http::Clock;
 use animal_store_conformance::{Judge, Options};
 use animal_store_lab::Variation;
 use animal_store_reference::Plan;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use animal_store_conformance::Event;
-use animal_store_conformance::probes::target::Unusable;
+use animal_store_conformance::Unusable;
 use animal_store_conformance::report::Report;
 use animal_store_conformance::{Judge, RunError};
 use animal_store_lab::choices::{Build, Choice, choices};

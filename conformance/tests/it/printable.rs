@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use animal_store_conformance::report::json;
+use animal_store_conform::formats::json;
 use serde_json::{Value, json};
 
 use crate::command_line::command;

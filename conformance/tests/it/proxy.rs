@@ -5,10 +5,11 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use animal_store_conformance::http::clock::Clock as JudgeClock;
-use animal_store_conformance::proxy::{Outcome, Proxy, Settings};
+use animal_store_conform::formats::json;
+use animal_store_conform::proxy::{Outcome, Proxy, Settings};
+use animal_store_conformance::http::Clock as JudgeClock;
 use animal_store_conformance::recorded::{Terms, judge};
-use animal_store_conformance::report::{Report, json};
+use animal_store_conformance::report::Report;
 use animal_store_conformance::{Interrupt, Verdict};
 use animal_store_lab::faults::faults;
 use animal_store_reference::clock::Clock;

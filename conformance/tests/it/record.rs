@@ -1,11 +1,11 @@
-//! Records the traces anew: `cargo test -p animal-store-conformance --test it record_the_traces -- --ignored`.
+//! Records the traces anew: `cargo test -p animal-store-conform --test it record_the_traces -- --ignored`.
 
 #[path = "../../rules/tests/edits/recording/format.rs"]
 mod format;
 
 use animal_store_conformance::Judge;
 use animal_store_conformance::Options;
-use animal_store_conformance::http::clock::Clock;
+use animal_store_conformance::http::Clock;
 use animal_store_lab::Variation;
 use animal_store_reference::Plan;
 use animal_store_rules::catalogue::scope::Profile;

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use animal_store_conform::formats::{har, json};
 use animal_store_conformance::recorded::{Terms, judge, verify};
-use animal_store_conformance::report::{Report, har, json};
+use animal_store_conformance::report::Report;
 use animal_store_conformance::{Judge, Verdict};
 use animal_store_rules::catalogue::scope::{Profile, Scope, Side};
 use animal_store_rules::verdict::Status;
@@ -12,6 +13,7 @@ use animal_store_rules::verdict::Status;
 use crate::candidate::{Candidate, KEY, Nature};
 use crate::command_line::{conform, text};
 use crate::options;
+use crate::support::root;
 
 /// A run against the candidate, functional, with its recording.
 async fn run(nature: Nature) -> (Report, String) {
@@ -160,7 +162,7 @@ pub(crate) fn difference_of(report: &Report, recording: &Path) -> (usize, Vec<St
 #[test]
 fn a_report_on_an_archive_verifies_on_the_terms_that_it_states() {
     let folder = tempfile::tempdir().expect("a folder");
-    let archives = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace").join("fixtures/archives");
+    let archives = root().join("fixtures/archives");
     let text = std::fs::read_to_string(archives.join("mitmproxy.har")).expect("a readable file");
     let staging = text.replace("\\\"status\\\":\\\"sold\\\"", "\\\"status\\\":\\\"Sold\\\"");
     let archive = written(folder.path(), "session.har", &staging);
@@ -250,7 +252,7 @@ fn an_archive_of_a_browser_is_judged_as_far_as_it_goes() {
 #[test]
 fn exports_of_other_programs_accuse_nobody_and_show_what_is_broken() {
     let folder = tempfile::tempdir().expect("a folder");
-    let archives = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace").join("fixtures/archives");
+    let archives = root().join("fixtures/archives");
     for (name, requests) in [("mitmproxy.har", 12), ("playwright-chromium.har", 9)] {
         let lawful = judge(&[archives.join(name)], &Terms::default()).expect("a report");
         let broken: Vec<_> = lawful.requirements.iter().filter(|requirement| requirement.failures > 0).collect();
@@ -323,8 +325,7 @@ fn a_file_that_cannot_be_read_to_its_end_is_not_judged() {
 
 /// Recordings of lawful servers by real recorders, and in shapes that exporters give them: `fixtures/archives/lawful`.
 fn lawful_archives() -> Vec<PathBuf> {
-    let folder =
-        Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace").join("fixtures/archives/lawful");
+    let folder = root().join("fixtures/archives/lawful");
     let mut files: Vec<PathBuf> =
         folder.read_dir().expect("a folder").map(|entry| entry.expect("an entry").path()).collect();
     files.sort();

@@ -13,10 +13,11 @@ use serde_json::Value;
 
 use crate::command_line::{command, text};
 use crate::recorded::statuses;
+use crate::support::root;
 
 /// The recording of a session by Playwright.
 fn recording() -> String {
-    let archives = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace").join("fixtures/archives");
+    let archives = root().join("fixtures/archives");
     std::fs::read_to_string(archives.join("playwright-chromium.har")).expect("a readable file")
 }
 

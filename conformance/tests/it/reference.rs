@@ -1,10 +1,9 @@
 //! The reference server conforms, on every plan.
 
-use animal_store_conformance::http::clock::Clock;
-use animal_store_conformance::probes::plan;
+use animal_store_conformance::http::Clock;
 use animal_store_conformance::report::Report;
 use animal_store_conformance::report::text::{self, Detail};
-use animal_store_conformance::{Judge, Options};
+use animal_store_conformance::{Forecast, Judge, Options};
 use animal_store_lab::Variation;
 use animal_store_reference::{Embedded, EmbeddedOptions, Plan};
 use animal_store_rules::catalogue::scope::Profile;
@@ -59,8 +58,7 @@ async fn a_run_sends_no_more_than_its_plan_announces() {
     for (plan, stated) in [(Plan::Free, "free"), (Plan::Pro, "pro"), (Plan::Business, "business")] {
         let mut announced = options("http://127.0.0.1:1/v1", Profile::Full);
         announced.plan = Some(stated.parse().expect("a plan"));
-        let limits = announced.plan.as_ref().and_then(animal_store_conformance::Plan::plan_limits);
-        let announced = plan::plan(&announced, limits, None);
+        let announced = Forecast::of(&announced);
         let report = verdict_on(plan, stated, Profile::Full, "2026-06-01T12:00:45Z").await;
         let without = report.requests - report.requests_with_key;
         assert!(report.requests_with_key <= announced.keyed, "{stated}: {} of {announced:?}", report.requests_with_key);

@@ -1,6 +1,6 @@
 //! What people and machines are shown of one sample run.
 
-use animal_store_conformance::report::formats::FORMATS;
+use animal_store_conform::formats::FORMATS;
 use animal_store_conformance::report::text::Detail;
 use animal_store_conformance::report::{KeyAlias, text};
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use animal_store_conformance::http::clock::Clock;
+use animal_store_conformance::http::Clock;
 use animal_store_lab::faults::faults;
 use animal_store_reference::Plan;
 

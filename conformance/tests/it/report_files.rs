@@ -2,11 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use animal_store_conformance::report::formats::FORMATS;
+use animal_store_conform::formats::FORMATS;
 
 use crate::candidate::{Candidate, KEY, Nature};
 use crate::command_line::{command, conform, text};
 use crate::faults::Fault;
+use crate::support::root;
 
 /// A folder of the test's own, in which nothing stands.
 fn scratch(name: &str) -> PathBuf {
@@ -104,7 +105,7 @@ async fn two_reports_in_one_file_are_refused_before_anything_is_sent() {
 
 #[tokio::test]
 async fn reports_of_real_runs_are_what_the_published_schema_describes() {
-    let schema = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/report.schema.json");
+    let schema = root().join("fixtures/report.schema.json");
     let schema = std::fs::read_to_string(schema).expect("the schema");
     let schema = jsonschema::validator_for(&serde_json::from_str(&schema).expect("JSON")).expect("a schema");
     for (fault, code) in [(None, 0), (Some(Fault::TakesSuffixes), 1)] {

@@ -1,8 +1,8 @@
 //! `rules`: the catalogue for people and machines, and examples that are true of a real server.
 
-use animal_store_conformance::explain;
-use animal_store_conformance::explain::examples;
-use animal_store_conformance::http::client::Client;
+use animal_store_conform::explain;
+use animal_store_conform::explain::examples;
+use animal_store_conformance::http::Client;
 use animal_store_lab::Variation;
 use animal_store_reference::Plan;
 use animal_store_rules::catalogue::scope::Profile;

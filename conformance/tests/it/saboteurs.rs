@@ -3,9 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use animal_store_conform::formats::har;
 use animal_store_conformance::Judge;
 use animal_store_conformance::recorded::{self, Terms};
-use animal_store_conformance::report::{Report, har};
+use animal_store_conformance::report::Report;
 use animal_store_lab::faults::{Fault, faults};
 use animal_store_rules::catalogue::scope::Profile;
 use animal_store_rules::catalogue::{Level, Party, catalogue};

@@ -2,7 +2,7 @@
 
 use animal_store_conformance::Options;
 use animal_store_conformance::report::Report;
-use animal_store_conformance::run::judge::{conclude, context};
+use animal_store_conformance::{conclude, context};
 use animal_store_rules::catalogue::scope::Profile;
 use animal_store_rules::trace::exchange::{Exchange, Failure, FailureKind, Outcome, Request, Response};
 use animal_store_rules::trace::keys::ApiKey;

@@ -4,10 +4,10 @@
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
 
+use animal_store_conform::formats::{FORMATS, json};
 use animal_store_conformance::recorded::{Terms, judge, verify};
-use animal_store_conformance::report::formats::FORMATS;
+use animal_store_conformance::report::Report;
 use animal_store_conformance::report::text::{self, Detail};
-use animal_store_conformance::report::{Report, json};
 use animal_store_conformance::{Event, Judge, Profile};
 use axum::Router;
 use axum::body::Body;

@@ -1,5 +1,5 @@
 //! The judge against hundreds of servers, over HTTP on loopback. Each is a test by itself:
-//! `cargo test -p animal-store-conformance saboteur::headers_limit_none_on_401`
+//! `cargo test -p animal-store-conform saboteur::headers_limit_none_on_401`
 //!
 //! The tests are made of the tables of servers when the program starts, which the standard harness cannot do.
 

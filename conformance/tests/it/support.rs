@@ -65,10 +65,14 @@ pub(crate) fn check(name: &str, text: &str) {
     });
 }
 
+/// The root of the repository.
+pub(crate) fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("the workspace")
+}
+
 /// A file of the repository.
 pub(crate) fn read(path: &str) -> String {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace");
-    std::fs::read_to_string(root.join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+    std::fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
 /// Requires that a page of the repository has a table, or several. If it has not, the rows that are to be changed are named first.

@@ -2,7 +2,7 @@
 //! first seeds; `cargo xtask lab` judges many more.
 
 use animal_store_conformance::Judge;
-use animal_store_conformance::http::clock::Clock;
+use animal_store_conformance::http::Clock;
 use animal_store_lab::choices::{ANONYMOUS, Build, Choice, Drawn, LIMITS, Maker, choices, lawful};
 use animal_store_reference::Plan;
 use animal_store_rules::catalogue::scope::Profile;

@@ -8,7 +8,7 @@ mod check;
 mod table;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use animal_store_lab::Variation;
 use animal_store_lab::choices::{Build, Drawn, Maker, choices, lawful};
@@ -16,6 +16,7 @@ use animal_store_lab::faults::faults;
 use futures_util::StreamExt;
 use serde::{Deserialize, Serialize};
 
+use crate::support::root;
 use check::failure;
 use table::table;
 
@@ -109,7 +110,7 @@ fn written(vectors: &[Vector]) -> String {
 }
 
 fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/vectors/requests")
+    root().join("fixtures/vectors/requests")
 }
 
 /// The vectors of each file, as it contains them.

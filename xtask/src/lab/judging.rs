@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use animal_store_conformance::http::clock::Clock;
+use animal_store_conformance::http::Clock;
 use anyhow::Context;
 
 use animal_store_conformance::{Event, Judge, Options, Report};

@@ -9,7 +9,7 @@ use anstyle::Style;
 
 use self::page::{BOLD, DIM, GREEN, PLAIN, Page, RED, YELLOW};
 use super::{Report, RequirementReport};
-use crate::redaction::printable::Printable;
+use crate::redaction::Printable;
 use animal_store_rules::catalogue::Level;
 use animal_store_rules::verdict::{Status, Verdict};
 

@@ -3,7 +3,7 @@
 use anstyle::{AnsiColor, Style};
 
 use crate::layout::{cut, width, wrap};
-use crate::redaction::printable::Printable;
+use crate::redaction::Printable;
 
 pub(super) const GREEN: Style = AnsiColor::Green.on_default();
 pub(super) const RED: Style = AnsiColor::Red.on_default();

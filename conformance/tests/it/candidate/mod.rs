@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, UNIX_EPOCH};
 
 use animal_store_conformance::Options;
-use animal_store_conformance::http::clock::Clock;
+use animal_store_conformance::http::Clock;
 use animal_store_conformance::report::Report;
 use animal_store_conformance::{Judge, RunError};
 use axum::Router;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io::Read;
 use std::time::Duration;
 
-use animal_store_conformance::http::clock::Clock;
+use animal_store_conformance::http::Clock;
 use animal_store_lab::{LabLayer, Variation};
 use animal_store_reference::address::Address;
 use animal_store_reference::app::AppOptions;

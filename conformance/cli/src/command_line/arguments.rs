@@ -1,0 +1,289 @@
+//! The command-line options. [`super::to_options`] turns them into the options of a run.
+//!
+//! An option is defined once, here: its environment variable and its member of `conform.toml` are named after it, and
+//! [`super::config`] derives the members of the file from [`command`].
+
+use std::path::PathBuf;
+
+use clap::builder::BoolishValueParser;
+use clap::{Arg, ArgAction, CommandFactory, Parser, Subcommand};
+use jiff::Timestamp;
+
+use super::container::ContainerArguments;
+use super::values::{self, Color, HeaderField, Key, Printed, ReportFile};
+use super::{compare, completions, diff, init, judge, man, proxy, rules, verify};
+use animal_store_conformance::report::Digest;
+use animal_store_conformance::{Options, Resolved};
+use animal_store_rules::catalogue::plan::Plan;
+use animal_store_rules::catalogue::scope::Profile;
+
+/// Judge an Animal Store server by the specification
+///
+/// Options can also be set in environment variables and in a file, conform.toml. The command line takes precedence over the
+/// environment, and the environment over the file: --show-config prints the value of each option and its source.
+///
+/// Exit codes: 0 conforms · 1 violates · 2 usage error, or a wrong --plan · 3 could not run · 4 incomplete: nothing failed,
+/// but a stated requirement was not exercised · 130 interrupted: the report covers the requests sent until then
+#[derive(Clone, Debug, Parser)]
+#[command(
+    name = "conform",
+    version,
+    max_term_width = 100,
+    args_conflicts_with_subcommands = true,
+    disable_help_subcommand = true
+)]
+pub(super) struct Arguments {
+    /// Another command than judging.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+
+    /// Base URL of the server, with the version segment: http://localhost:8080/v1
+    #[arg(long, value_name = "URL", env = "CONFORM_BASE_URL", value_parser = values::base_url, help_heading = "Target")]
+    pub base_url: Option<String>,
+
+    /// Further address of the same service, such as another replica of it: the requests are spread over all addresses (repeatable;
+    /// in the variable, one per line)
+    #[arg(long, value_name = "URL", env = "CONFORM_REPLICA", value_parser = values::base_url, value_delimiter = '\n', help_heading = "Target")]
+    pub replica: Vec<String>,
+
+    /// Environment to judge: the table [environments.NAME] of conform.toml, such as production or staging
+    #[arg(long, value_name = "NAME", env = "CONFORM_ENV", help_heading = "Target")]
+    pub env: Option<String>,
+
+    /// Name of the implementation, for the reports [default: of an image, its label org.opencontainers.image.title]
+    #[arg(long, value_name = "NAME", env = "CONFORM_IMPLEMENTATION", help_heading = "Target")]
+    pub implementation: Option<String>,
+
+    /// Version of the implementation, for the reports [default: of an image, its label org.opencontainers.image.version]
+    #[arg(long, value_name = "VERSION", env = "CONFORM_IMPLEMENTATION_VERSION", help_heading = "Target")]
+    pub implementation_version: Option<String>,
+
+    /// Address of its source or documentation, for the reports [default: of an image, its label
+    /// org.opencontainers.image.url or source]
+    #[arg(long, value_name = "URL", env = "CONFORM_IMPLEMENTATION_URL", value_parser = values::web_address, help_heading = "Target")]
+    pub implementation_url: Option<String>,
+
+    /// Digest of what is deployed, such as sha256:… of its image, for the format in-toto [default: that of the image]
+    #[arg(long, value_name = "ALGORITHM:HEX", env = "CONFORM_IMPLEMENTATION_DIGEST", help_heading = "Target")]
+    pub implementation_digest: Option<Digest>,
+
+    /// API key to judge with
+    #[arg(long, value_name = "KEY", env = "CONFORM_API_KEY", help_heading = "Keys")]
+    pub api_key: Option<Key>,
+
+    /// File that contains the API key
+    #[arg(long, value_name = "FILE", env = "CONFORM_API_KEY_FILE", help_heading = "Keys")]
+    pub api_key_file: Option<PathBuf>,
+
+    /// Shell command that prints the API key, such as that of a password manager
+    #[arg(long, value_name = "COMMAND", env = "CONFORM_API_KEY_COMMAND", help_heading = "Keys")]
+    pub api_key_command: Option<String>,
+
+    /// Second API key: the run exhausts both, and takes less time
+    #[arg(long, value_name = "KEY", env = "CONFORM_QUOTA_KEY", help_heading = "Keys")]
+    pub quota_key: Option<Key>,
+
+    /// File that contains the second API key
+    #[arg(long, value_name = "FILE", env = "CONFORM_QUOTA_KEY_FILE", help_heading = "Keys")]
+    pub quota_key_file: Option<PathBuf>,
+
+    /// Shell command that prints the second API key, such as that of a password manager
+    #[arg(long, value_name = "COMMAND", env = "CONFORM_QUOTA_KEY_COMMAND", help_heading = "Keys")]
+    pub quota_key_command: Option<String>,
+
+    /// Plan of the main key: free, pro, business, enterprise or enterprise=RPM,RPD [default: from the response headers]
+    #[arg(long, value_name = "PLAN", env = "CONFORM_PLAN", help_heading = "Keys")]
+    pub plan: Option<Plan>,
+
+    /// How much to judge
+    #[arg(long, value_parser = values::profile(), default_value_t, env = "CONFORM_PROFILE", help_heading = "Scope")]
+    pub profile: Profile,
+
+    /// Judge only the requirements with this ID or ID prefix (repeatable)
+    #[arg(long, value_name = "ID", env = "CONFORM_ONLY", value_parser = values::requirement, value_delimiter = ',', help_heading = "Scope")]
+    pub only: Vec<String>,
+
+    /// Skip the requirements with this ID or ID prefix (repeatable)
+    #[arg(long, value_name = "ID", env = "CONFORM_SKIP", value_parser = values::requirement, value_delimiter = ',', help_heading = "Scope")]
+    pub skip: Vec<String>,
+
+    /// Count a broken inferred requirement as a violation
+    #[arg(long, action = ArgAction::Set, default_value_t, env = "CONFORM_STRICT", help_heading = "Scope")]
+    pub strict: bool,
+
+    /// TOML file that lists requirements known to fail: they are judged, and reported separately
+    #[arg(long, value_name = "FILE", env = "CONFORM_KNOWN_FAILING", help_heading = "Scope")]
+    pub known_failing: Option<PathBuf>,
+
+    /// Seed of the random generator [default: a new one for each run]
+    #[arg(long, value_name = "NUMBER", env = "CONFORM_SEED", help_heading = "Run")]
+    pub seed: Option<u64>,
+
+    /// Number of generated requests [default: depends on the rate limit]
+    #[arg(long, value_name = "NUMBER", env = "CONFORM_CASES", help_heading = "Run")]
+    pub cases: Option<usize>,
+
+    /// Send only the generated request with this number; needs the --seed of the original run
+    #[arg(long, value_name = "NUMBER", env = "CONFORM_REPLAY", help_heading = "Run")]
+    pub replay: Option<usize>,
+
+    /// Maximum number of requests
+    #[arg(long, value_name = "NUMBER", env = "CONFORM_MAX_REQUESTS", default_value_t = Options::MAX_REQUESTS, help_heading = "Run")]
+    pub max_requests: usize,
+
+    /// Maximum duration of the run, in seconds
+    #[arg(long, value_name = "SECONDS", env = "CONFORM_MAX_DURATION", default_value_t = Options::MAX_DURATION.as_secs(), help_heading = "Run")]
+    pub max_duration: u64,
+
+    /// Timeout of a request, in seconds
+    #[arg(long, value_name = "SECONDS", env = "CONFORM_TIMEOUT", default_value_t = Options::TIMEOUT.as_secs(), value_parser = clap::value_parser!(u64).range(1..), help_heading = "Run")]
+    pub timeout: u64,
+
+    /// How long to wait for a server that does not respond yet, in seconds
+    #[arg(long, value_name = "SECONDS", env = "CONFORM_WAIT", default_value_t = Options::WAIT.as_secs(), value_parser = clap::value_parser!(u64).range(..=86_400), help_heading = "Run")]
+    pub wait: u64,
+
+    /// Number of concurrent create requests
+    #[arg(long, value_name = "NUMBER", env = "CONFORM_CONCURRENCY", default_value_t = Options::CONCURRENCY, help_heading = "Run")]
+    pub concurrency: usize,
+
+    /// Category in which animals can be created
+    #[arg(long, value_name = "INT64", env = "CONFORM_CATEGORY_ID", default_value_t = Options::CATEGORY_ID, allow_negative_numbers = true, help_heading = "Run")]
+    pub category_id: i64,
+
+    /// Judge the removal of GET /pets/{petId} as of this date, such as 2030-12-05 [default: the Date header of the
+    /// responses]
+    #[arg(long, value_name = "DATE", env = "CONFORM_ASSUME_DATE", value_parser = values::day, help_heading = "Run")]
+    pub assume_date: Option<Timestamp>,
+
+    /// Print the plan of the run and its cost; send nothing
+    #[arg(long, action = ArgAction::Set, default_value_t, env = "CONFORM_DRY_RUN", help_heading = "Run")]
+    pub dry_run: bool,
+
+    /// The container to judge.
+    #[command(flatten)]
+    pub container: ContainerArguments,
+
+    /// PEM file with certificates to trust in addition to the system's
+    #[arg(long, value_name = "FILE", env = "CONFORM_CA_CERT", help_heading = "Transport")]
+    pub ca_cert: Option<PathBuf>,
+
+    /// PEM file with a client certificate and its private key, for a server that demands one
+    #[arg(long, value_name = "FILE", env = "CONFORM_CLIENT_CERT", help_heading = "Transport")]
+    pub client_cert: Option<PathBuf>,
+
+    /// Connect to ADDR for this host and port of the base URL, such as one backend before a switch of DNS (repeatable; in the
+    /// variable, one per line)
+    #[arg(
+        long,
+        value_name = "HOST:PORT:ADDR",
+        env = "CONFORM_RESOLVE",
+        value_delimiter = '\n',
+        help_heading = "Transport"
+    )]
+    pub resolve: Vec<Resolved>,
+
+    /// Proxy for every request; HTTP_PROXY and similar variables are ignored
+    #[arg(long, value_name = "URL", env = "CONFORM_PROXY", help_heading = "Transport")]
+    pub proxy: Option<String>,
+
+    /// Unix socket to connect to, instead of the host and port of the base URL, which still names the host and the path
+    #[arg(long, value_name = "PATH", env = "CONFORM_UNIX_SOCKET", help_heading = "Transport")]
+    pub unix_socket: Option<PathBuf>,
+
+    /// Header field to send with every request, as `Name: value` (repeatable; in the variable, one per line)
+    #[arg(long, value_name = "FIELD", env = "CONFORM_HEADER", value_delimiter = '\n', help_heading = "Transport")]
+    pub header: Vec<HeaderField>,
+
+    /// Judge what an earlier JSON report calls broken, with its target, options and seed; keys come from where they always do
+    #[arg(long, value_name = "REPORT", env = "CONFORM_RERUN", help_heading = "Repetition")]
+    pub rerun: Option<PathBuf>,
+
+    /// Stop after the part of the run that finds the first violation; the tour comes first, without waiting for a window
+    #[arg(long, action = ArgAction::Set, default_value_t, env = "CONFORM_FAIL_FAST", help_heading = "Repetition")]
+    pub fail_fast: bool,
+
+    /// Write what the run finds broken to a file for --known-failing; reasons are to be filled in
+    #[arg(long, value_name = "FILE", env = "CONFORM_WRITE_KNOWN_FAILING", help_heading = "Repetition")]
+    pub write_known_failing: Option<PathBuf>,
+
+    /// Remove the entries whose requirement holds from the file of --known-failing, after a run that sent everything
+    #[arg(long, action = ArgAction::Set, default_value_t, env = "CONFORM_PRUNE_KNOWN_FAILING", help_heading = "Repetition")]
+    pub prune_known_failing: bool,
+
+    #[arg(long, value_name = "FORMAT=PATH", env = "CONFORM_REPORT", value_delimiter = '\n', help = values::report_help("repeatable; in the variable, one per line"), help_heading = "Output")]
+    pub report: Vec<ReportFile>,
+
+    /// Write the trace of the run to this file, without keys; `conform judge` and `conform verify` read it
+    #[arg(long, value_name = "FILE", env = "CONFORM_RECORD", help_heading = "Output")]
+    pub record: Option<PathBuf>,
+
+    /// Format of the report on standard output
+    #[arg(long, value_parser = values::printed(), default_value = "text", env = "CONFORM_FORMAT", help_heading = "Output")]
+    pub format: Printed,
+
+    /// Print only the verdict and the violations, and no progress
+    #[arg(short, long, action = ArgAction::Set, default_value_t, env = "CONFORM_QUIET", help_heading = "Output")]
+    pub quiet: bool,
+
+    /// Print every requirement, the exchanges of each failure, and each request as it is sent
+    #[arg(short, long, action = ArgAction::Set, default_value_t, env = "CONFORM_VERBOSE", help_heading = "Output")]
+    pub verbose: bool,
+
+    /// When to use colours
+    #[arg(long, value_enum, default_value_t, env = "CONFORM_COLOR", help_heading = "Output")]
+    pub color: Color,
+
+    /// Configuration file [default: conform.toml in the current directory, or in the nearest parent within the repository]
+    #[arg(long, value_name = "PATH", env = "CONFORM_CONFIG", help_heading = "Configuration")]
+    pub config: Option<PathBuf>,
+
+    /// Read no configuration file
+    #[arg(long, help_heading = "Configuration")]
+    pub no_config: bool,
+
+    /// Print the value of each option and its source; send nothing
+    #[arg(long, help_heading = "Configuration")]
+    pub show_config: bool,
+}
+
+/// The commands other than judging.
+#[derive(Clone, Debug, Subcommand)]
+pub(super) enum Command {
+    // The arguments have the documentation, so that `--help` shows all of it.
+    Compare(compare::Arguments),
+    Diff(diff::Arguments),
+    Init(init::Arguments),
+    Judge(judge::Arguments),
+    Proxy(Box<proxy::Arguments>),
+    Rules(rules::Arguments),
+    Completions(completions::Arguments),
+    Man(man::Arguments),
+    Verify(verify::Arguments),
+}
+
+/// The command line's definition, for help, completions and man pages.
+#[must_use]
+pub fn command() -> clap::Command {
+    Arguments::command().mut_args(|arg| {
+        // Help output is often shared, and variables may hold secrets.
+        let arg = arg.hide_env_values(true);
+        if is_switch(&arg) { switch(arg) } else { arg }
+    })
+}
+
+/// Whether an option is a switch, which the environment and the file can set too.
+fn is_switch(arg: &Arg) -> bool {
+    matches!(arg.get_action(), ArgAction::Set) && arg.get_value_parser().type_id() == std::any::TypeId::of::<bool>()
+}
+
+/// `--strict` switches on; `--strict=false` overrides the environment and the file.
+fn switch(arg: Arg) -> Arg {
+    arg.value_name("true|false")
+        .num_args(0..=1)
+        .require_equals(true)
+        .default_missing_value("true")
+        .value_parser(BoolishValueParser::new())
+        .hide_possible_values(true)
+        .hide_default_value(true)
+}

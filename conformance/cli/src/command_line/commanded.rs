@@ -1,0 +1,152 @@
+//! The command that a proxy runs, and everything that it starts: they end with the proxy.
+
+use std::ffi::OsString;
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use tokio::process::{Child, Command};
+
+use animal_store_conformance::Interrupt;
+
+/// How long a command may take to end when the proxy has ended first.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// How long what a command has left behind may take to end when it is asked to.
+#[cfg(unix)]
+const LEFT_GRACE: Duration = Duration::from_millis(500);
+
+/// A command that runs.
+pub(super) struct Commanded {
+    child: Child,
+    group: Group,
+}
+
+impl Commanded {
+    /// Starts a command with a variable. Its standard output is standard error where the report needs standard output alone.
+    pub(super) fn start(
+        command: &[OsString],
+        variable: (&str, &str),
+        is_output_taken: bool,
+    ) -> std::io::Result<Option<Commanded>> {
+        let Some((program, args)) = command.split_first() else { return Ok(None) };
+        let mut command = Command::new(program);
+        command.args(args).env(variable.0, variable.1).kill_on_drop(true);
+        if is_output_taken {
+            command.stdout(Stdio::from(std::io::stderr()));
+        }
+        let is_grouped = Group::prepare(&mut command);
+        let child = command.spawn()?;
+        let group = Group::of(child.id().filter(|_| is_grouped));
+        Ok(Some(Commanded { child, group }))
+    }
+
+    /// The processes of the command.
+    pub(super) fn group(&self) -> Group {
+        self.group
+    }
+
+    /// Waits for the command to end, and ends what it has left behind. When the proxy ends first, the command is given a moment; `is_told`
+    /// says whether it is to be told then.
+    pub(super) async fn wait(mut self, interrupt: &Interrupt, is_told: impl Fn() -> bool) -> Option<ExitStatus> {
+        let ended = tokio::select! {
+            ended = self.child.wait() => Some(ended),
+            () = interrupt.raised() => {
+                if is_told() {
+                    self.group.terminate();
+                }
+                tokio::time::timeout(GRACE, self.child.wait()).await.ok()
+            }
+        };
+        if ended.is_none() {
+            self.group.terminate();
+        }
+        self.group.end().await;
+        match ended {
+            Some(ended) => ended.ok(),
+            None => {
+                let _killed = self.child.start_kill();
+                self.child.wait().await.ok()
+            }
+        }
+    }
+}
+
+/// The process group of a command. One that is started from a terminal stays in the group of the proxy, because only that may read from
+/// the terminal, and gets Ctrl-C from there.
+#[cfg(unix)]
+#[derive(Clone, Copy)]
+pub(super) struct Group(Option<rustix::process::Pid>);
+
+#[cfg(unix)]
+impl Group {
+    fn prepare(command: &mut Command) -> bool {
+        let is_grouped = !std::io::IsTerminal::is_terminal(&std::io::stdin());
+        if is_grouped {
+            command.process_group(0);
+        }
+        is_grouped
+    }
+
+    fn of(leader: Option<u32>) -> Group {
+        Group(leader.and_then(|leader| rustix::process::Pid::from_raw(leader.cast_signed())))
+    }
+
+    /// Asks all processes to end.
+    pub(super) fn terminate(self) {
+        self.signal(rustix::process::Signal::TERM);
+    }
+
+    /// Ends all processes.
+    pub(super) fn kill(self) {
+        self.signal(rustix::process::Signal::KILL);
+    }
+
+    fn signal(self, signal: rustix::process::Signal) {
+        if let Some(leader) = self.0 {
+            // A group without processes is what is wanted.
+            let _ended = rustix::process::kill_process_group(leader, signal);
+        }
+    }
+
+    /// Ends what is left.
+    async fn end(self) {
+        let Some(leader) = self.0 else { return };
+        let is_left = || rustix::process::test_kill_process_group(leader).is_ok();
+        if !is_left() {
+            return;
+        }
+        self.terminate();
+        let gone = async {
+            while is_left() {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        if tokio::time::timeout(LEFT_GRACE, gone).await.is_err() {
+            self.kill();
+        }
+    }
+}
+
+/// Elsewhere, only the command itself is ended.
+#[cfg(not(unix))]
+#[derive(Clone, Copy)]
+pub(super) struct Group;
+
+#[cfg(not(unix))]
+impl Group {
+    fn prepare(_: &mut Command) -> bool {
+        false
+    }
+
+    fn of(_: Option<u32>) -> Group {
+        Group
+    }
+
+    /// Asks all processes to end.
+    pub(super) fn terminate(self) {}
+
+    /// Ends all processes.
+    pub(super) fn kill(self) {}
+
+    async fn end(self) {}
+}

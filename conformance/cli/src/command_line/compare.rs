@@ -1,0 +1,110 @@
+//! `compare`: compares any number of reports.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::ValueEnum;
+
+use super::output::{could_not_run, print, say, usage};
+use super::report_files::replace_file;
+use crate::compare::{self, Comparison, Input};
+use crate::diff::{self, Unusable};
+use crate::exit_code::ExitCode;
+use crate::formats::badge;
+use animal_store_conformance::redaction::{Printable, printable};
+
+/// Compare any number of JSON reports: requirements and choices by implementation
+///
+/// `--report json=FILE` of a run writes such a report, and --implementation names what was judged. The order of the reports does
+/// not matter; of several reports of one implementation, the latest is compared and all are shown over time. Exit codes:
+/// 0 compared · 2 a file cannot be used · 3 the output cannot be written
+#[derive(Clone, Debug, clap::Args)]
+pub(super) struct Arguments {
+    /// The reports
+    #[arg(value_name = "REPORT.json", required = true)]
+    pub reports: Vec<PathBuf>,
+
+    /// Format on standard output
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+
+    /// Write the comparison to a file (repeatable); formats: markdown, html, json
+    #[arg(long, value_name = "FORMAT=PATH")]
+    pub report: Vec<Output>,
+
+    /// Write a badge to a file, for the endpoint of shields.io
+    #[arg(long, value_name = "PATH")]
+    pub badge: Option<PathBuf>,
+}
+
+/// The formats of a comparison.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, ValueEnum)]
+pub(super) enum Format {
+    /// Tables for a wiki or a job summary
+    #[default]
+    Markdown,
+    /// One page without other files
+    Html,
+    /// Everything, for programs
+    Json,
+}
+
+/// A file to write.
+#[derive(Clone, Debug)]
+pub(super) struct Output {
+    format: Format,
+    path: PathBuf,
+}
+
+impl FromStr for Output {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Output, String> {
+        let (name, path) = text
+            .split_once('=')
+            .filter(|(_, path)| !path.is_empty())
+            .ok_or("write FORMAT=PATH, such as html=compare.html")?;
+        Ok(Output { format: Format::from_str(name, false)?, path: PathBuf::from(path) })
+    }
+}
+
+impl Format {
+    fn render(self, comparison: &Comparison) -> Printable {
+        match self {
+            Format::Markdown => Printable::document(&compare::markdown(comparison)),
+            Format::Html => Printable::document(&compare::html(comparison)),
+            Format::Json => Printable::json(&compare::json(comparison)),
+        }
+    }
+}
+
+impl Arguments {
+    /// Prints and writes the comparison; the exit code.
+    pub(super) fn run(&self) -> ExitCode {
+        let inputs = match self.read() {
+            Ok(inputs) => inputs,
+            Err(error) => return usage(&error),
+        };
+        let comparison = compare::compare(inputs);
+        if comparison.catalogues.len() > 1 {
+            say("note: the reports were judged by different catalogues of requirements");
+        }
+        let badge = self.badge.iter().map(|path| (path, Printable::json(&badge::of(&comparison.verdicts()))));
+        let files = self.report.iter().map(|output| (&output.path, output.format.render(&comparison)));
+        for (path, text) in files.chain(badge) {
+            if let Err(problem) = replace_file(path, &text) {
+                return could_not_run(&format!("cannot write {}: {problem}", path.display()));
+            }
+        }
+        // Who writes files reads those.
+        let quiet = !self.report.is_empty() || self.badge.is_some();
+        let text = if quiet { Printable::default() } else { self.format.render(&comparison) };
+        print(text, ExitCode::Success)
+    }
+
+    fn read(&self) -> Result<Vec<Input>, Unusable> {
+        let read =
+            |path: &PathBuf| Ok(Input { file: printable(&path.display().to_string()), report: diff::read(path)? });
+        self.reports.iter().map(read).collect()
+    }
+}

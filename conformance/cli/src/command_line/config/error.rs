@@ -1,0 +1,134 @@
+//! Configuration errors.
+
+use std::io::ErrorKind;
+
+use super::file::nearest;
+use crate::command_line::key_source::NoKey;
+use crate::command_line::usage_error::UsageError;
+use animal_store_conformance::http::errors::of_file;
+use animal_store_rules::toml_error::TomlError;
+use animal_store_rules::trace::keys::UnusableKey;
+
+/// Why a configuration cannot be used. Nothing was sent.
+#[derive(Debug, thiserror::Error)]
+pub(in crate::command_line) enum ConfigError {
+    /// The file cannot be read.
+    #[error("cannot read the configuration file {path}: {}{}", of_file(.source), hint(.path, .source))]
+    Unreadable {
+        /// The file.
+        path: String,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The file is not valid.
+    #[error("{path}, {source}")]
+    Invalid {
+        /// The file.
+        path: String,
+        /// Where and how.
+        source: TomlError,
+    },
+    /// An environment is selected, and there is no file.
+    #[error(
+        "--env {0} needs a configuration file, and there is no conform.toml in this directory or its parents within the \
+         repository. Name one with --config PATH, or write one with `conform init`"
+    )]
+    NoFile(String),
+    /// The file does not define this environment.
+    #[error("{path} has no environment {name}{}", choice(.name, .known))]
+    UnknownEnvironment {
+        /// The file.
+        path: String,
+        /// The requested environment.
+        name: String,
+        /// The environments of the file.
+        known: Vec<String>,
+    },
+    /// Neither the environment nor another source names a target.
+    #[error(
+        "the environment {name} of {path} has no base_url: add base_url = \"https://…/v1\" to [environments.{name}]"
+    )]
+    NoTarget {
+        /// The file.
+        path: String,
+        /// The environment.
+        name: String,
+    },
+    /// The file has environments, and none is selected.
+    #[error(
+        "no environment of {path} is selected. Select one with --env: {}; or ignore the file with --no-config",
+        .known.join(", ")
+    )]
+    WhichEnvironment {
+        /// The file.
+        path: String,
+        /// The environments of the file.
+        known: Vec<String>,
+    },
+    /// An environment variable has an invalid value.
+    #[error("environment variable {variable}: {problem}")]
+    Variable {
+        /// The variable.
+        variable: String,
+        /// Why the value is invalid.
+        problem: String,
+    },
+    /// A variable that the file names is not set.
+    #[error("{place}: {member} names the environment variable {variable}, which is not set: set it to the key")]
+    NoVariable {
+        /// Where the file names it.
+        place: String,
+        /// The member that names it.
+        member: String,
+        /// The variable.
+        variable: String,
+    },
+    /// The value of a variable that the file names is not a valid key.
+    #[error("{place}: {member} names the environment variable {variable}: {source}")]
+    Key {
+        /// Where the file names it.
+        place: String,
+        /// The member that names it.
+        member: String,
+        /// The variable.
+        variable: String,
+        /// What is wrong with the key.
+        source: UnusableKey,
+    },
+    /// The report of an earlier run cannot be used.
+    #[error(transparent)]
+    Rerun(Box<UsageError>),
+    /// A file or a command gives no key.
+    #[error("--{option}: {source}\n  Nothing was sent.")]
+    NoKey {
+        /// The option that names it.
+        option: String,
+        /// Why there is none.
+        source: NoKey,
+    },
+    /// Two mutually exclusive options are set in the same place.
+    #[error("{one} and {other} are mutually exclusive ({origin}): set only one of them")]
+    Exclusive {
+        /// The one.
+        one: &'static str,
+        /// The other.
+        other: &'static str,
+        /// Where they are set.
+        origin: String,
+    },
+}
+
+/// How to create a missing file.
+fn hint(path: &str, error: &std::io::Error) -> String {
+    if error.kind() == ErrorKind::NotFound { format!(". Write one with `conform init {path}`") } else { String::new() }
+}
+
+/// The environments of the file, and the most similar name.
+fn choice(name: &str, known: &[String]) -> String {
+    if known.is_empty() {
+        return format!(": it defines none. Add a table [environments.{name}]");
+    }
+    let meant = nearest(name, known.iter().map(String::as_str));
+    let meant = meant.map_or_else(String::new, |meant| format!(": did you mean {meant}?"));
+    format!("{meant} (defined: {})", known.join(", "))
+}

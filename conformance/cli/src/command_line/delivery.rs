@@ -1,0 +1,35 @@
+//! Where a report is written: to standard output, and to the requested files.
+
+use super::output::{print, say};
+use super::report_files::ReportFiles;
+use super::values::Printed;
+use crate::exit_code::ExitCode;
+use animal_store_conformance::report::text::Detail;
+use animal_store_conformance::report::{self, Report};
+
+/// Prints a report and writes the report files; the exit code.
+pub(super) fn deliver(report: &Report, format: Printed, detail: Detail, files: &ReportFiles<'_>) -> ExitCode {
+    let text = match format {
+        Printed::Text => report::text::render_with_files(report, detail, columns(), &files.names()),
+        Printed::Report(format) => format.render(report),
+    };
+    // What is asked for on standard output stands there alone.
+    let code = if files.use_standard_output() {
+        say(text.without_end());
+        report.verdict.into()
+    } else {
+        print(text, report.verdict.into())
+    };
+    let missing = files.write(report);
+    missing.iter().for_each(|problem| say(format!("error: {problem}")));
+    if missing.is_empty() { code } else { ExitCode::CouldNotRun }
+}
+
+/// The width that `COLUMNS` names, else that of the terminal, up to what is easy to read. Where standard output is no terminal, lines
+/// are not wrapped: a file or another program has no width.
+fn columns() -> usize {
+    const WIDEST: usize = 100;
+    let named = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).filter(|columns| *columns > 0);
+    let size = || terminal_size::terminal_size_of(std::io::stdout());
+    named.or_else(|| size().map(|(width, _)| usize::from(width.0).min(WIDEST))).unwrap_or(usize::MAX)
+}

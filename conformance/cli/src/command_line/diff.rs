@@ -1,0 +1,48 @@
+//! `diff`: compares two reports.
+
+use std::path::PathBuf;
+
+use crate::command_line::output::{print, usage};
+use crate::command_line::values::OutputFormat;
+use crate::diff::{self, Difference, Unusable};
+use crate::exit_code::ExitCode;
+use animal_store_conformance::redaction::Printable;
+
+/// Compare two JSON reports
+///
+/// `--report json=FILE` writes such a report. Exit codes: 0 no regression · 1 regression: a requirement that held is broken, a
+/// stated requirement can no longer be judged, or the verdict is worse · 2 a file cannot be used
+#[derive(Clone, Debug, clap::Args)]
+pub(super) struct Arguments {
+    /// The baseline, such as yesterday's report or that of production
+    #[arg(value_name = "A.json")]
+    pub before: PathBuf,
+
+    /// The report to compare with it, such as today's or that of staging
+    #[arg(value_name = "B.json")]
+    pub after: PathBuf,
+
+    /// Output format
+    #[arg(long, value_enum)]
+    pub format: Option<OutputFormat>,
+}
+
+impl Arguments {
+    /// Prints the differences; the exit code.
+    pub(super) fn run(&self) -> ExitCode {
+        match self.difference() {
+            Ok(difference) => {
+                let text = match self.format.unwrap_or_default() {
+                    OutputFormat::Text => diff::render(&difference),
+                    OutputFormat::Json => Printable::json(&diff::json(&difference)),
+                };
+                print(text, if difference.regression { ExitCode::Violation } else { ExitCode::Success })
+            }
+            Err(error) => usage(&error),
+        }
+    }
+
+    fn difference(&self) -> Result<Difference, Unusable> {
+        Ok(diff::compare(&diff::read(&self.before)?, &diff::read(&self.after)?))
+    }
+}

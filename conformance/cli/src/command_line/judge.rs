@@ -1,0 +1,57 @@
+//! `judge`: judges recorded traffic.
+
+use std::path::PathBuf;
+
+use super::delivery::deliver;
+use super::output::{could_not_run, usage};
+use super::report_files::ReportFiles;
+use super::traffic::TrafficArguments;
+use super::values;
+use crate::exit_code::ExitCode;
+use animal_store_conformance::recorded;
+use animal_store_rules::catalogue::scope::Side;
+
+/// Judge recorded traffic, without sending a request
+///
+/// A trace of `conform --record FILE` gets the verdicts of its run. Of other traffic, such as an HTTP Archive (HAR 1.2) of a browser or
+/// a proxy, only what the recording shows is judged: what it leaves out is not exercised.
+///
+/// Exit codes: 0 conforms · 1 violates · 2 a file cannot be read, nothing was judged · 3 a report could not be written ·
+/// 4 incomplete: nothing failed, but a stated requirement was not exercised
+#[derive(Clone, Debug, clap::Args)]
+pub(super) struct Arguments {
+    /// Traces and HTTP Archives; `-` is standard input
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+
+    /// Base URL of the service, where an archive has requests to several
+    #[arg(long, value_name = "URL", value_parser = values::base_url)]
+    pub base_url: Option<String>,
+
+    /// Which side to judge [default: the server, or what the proxy judged that recorded the trace]
+    #[arg(long, value_parser = values::side(), env = "CONFORM_SIDE")]
+    pub side: Option<Side>,
+
+    /// What to judge of it, and how to report it.
+    #[command(flatten)]
+    pub traffic: TrafficArguments,
+}
+
+impl Arguments {
+    /// Judges, prints the report and writes the report files; the exit code.
+    pub(super) fn run(&self, program: String) -> ExitCode {
+        self.traffic.color.apply();
+        let terms = match self.traffic.terms(self.base_url.clone(), self.side, program) {
+            Ok(terms) => terms,
+            Err(error) => return usage(&error),
+        };
+        let files = match ReportFiles::check(&self.traffic.report) {
+            Ok(files) => files,
+            Err(error) => return could_not_run(&error),
+        };
+        match recorded::judge(&self.files, &terms) {
+            Ok(report) => deliver(&report, self.traffic.format, self.traffic.detail(), &files),
+            Err(error) => usage(&error),
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! `man`: the man pages.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use clap::Command;
+
+use super::output::{could_not_run, print};
+use crate::exit_code::ExitCode;
+use animal_store_conformance::redaction::Printable;
+
+/// Print the man page, or write a page for each command
+///
+/// To read it: `conform man | man -l -`
+#[derive(Clone, Debug, clap::Args)]
+pub(super) struct Arguments {
+    /// Directory to write the page of each command to, such as ~/.local/share/man/man1; it is created if necessary
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+}
+
+impl Arguments {
+    /// Prints the page of this command line, or writes all; the exit code.
+    pub(super) fn run(&self, definition: Command) -> ExitCode {
+        match &self.out {
+            None => match page(definition) {
+                Ok(page) => print(Printable::document(&page), ExitCode::Success),
+                Err(error) => could_not_run(&error),
+            },
+            Some(folder) => match write(definition, folder) {
+                Ok(()) => ExitCode::Success,
+                Err(error) => could_not_run(&format!("cannot write man pages to {}: {error}", folder.display())),
+            },
+        }
+    }
+}
+
+/// The page of the program, in roff.
+fn page(definition: Command) -> io::Result<String> {
+    let mut page = Vec::new();
+    clap_mangen::Man::new(definition).render(&mut page)?;
+    Ok(String::from_utf8_lossy(&page).into_owned())
+}
+
+/// Writes a page for the program and for each command.
+fn write(definition: Command, folder: &Path) -> io::Result<()> {
+    std::fs::create_dir_all(folder)?;
+    clap_mangen::generate_to(definition, folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::arguments::command;
+    use super::*;
+
+    #[test]
+    fn the_page_describes_options_with_their_variables() {
+        let page = page(command()).expect("a page");
+        assert!(page.contains("SYNOPSIS") && page.contains("base\\-url") && page.contains("CONFORM_API_KEY"), "{page}");
+    }
+
+    #[test]
+    fn every_command_has_a_page() {
+        let folder = tempfile::tempdir().expect("a folder");
+        write(command(), &folder.path().join("man1")).expect("pages");
+        for command in command().get_subcommands() {
+            let page = folder.path().join(format!("man1/conform-{}.1", command.get_name()));
+            assert!(page.exists(), "{}", page.display());
+        }
+    }
+}

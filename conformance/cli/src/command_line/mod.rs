@@ -1,0 +1,37 @@
+//! The command line, the same for `conform` and `cargo xtask conform`.
+
+mod arguments;
+mod commanded;
+mod compare;
+mod completions;
+mod config;
+mod container;
+mod delivery;
+mod diff;
+mod dry_run;
+#[cfg_attr(not(feature = "containers"), path = "no_image_run.rs")]
+mod image_run;
+mod init;
+mod judge;
+mod key_source;
+mod known_failing;
+mod man;
+mod output;
+mod parse;
+mod progress;
+mod proxy;
+mod report_files;
+mod rerun;
+mod rules;
+mod run;
+mod selection;
+mod signals;
+mod to_options;
+mod traffic;
+mod usage_error;
+mod values;
+mod verify;
+
+pub use arguments::command;
+pub use parse::parse;
+pub use run::{Embedded, Invocation};

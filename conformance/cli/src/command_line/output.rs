@@ -1,0 +1,38 @@
+//! What commands print, and the exit code that goes with it.
+//!
+//! Everything that is printed is a [`Printable`]: an error message may quote a file, an address or a server.
+
+use std::fmt::Display;
+use std::io::Write;
+
+use crate::exit_code::ExitCode;
+use animal_store_conformance::redaction::Printable;
+
+/// Prints a usage or configuration error; the exit code.
+pub(super) fn usage(error: &dyn Display) -> ExitCode {
+    say(format!("error: {error}"));
+    ExitCode::Usage
+}
+
+/// Prints why a run could not take place; the exit code.
+pub(super) fn could_not_run(error: &dyn Display) -> ExitCode {
+    say(format!("error: {error}"));
+    ExitCode::CouldNotRun
+}
+
+/// Prints on standard output; the given exit code, unless that fails. A reader that closed the pipe is no failure.
+#[expect(clippy::disallowed_methods, reason = "this is the gate")]
+pub(super) fn print(text: impl Into<Printable>, code: ExitCode) -> ExitCode {
+    match write!(anstream::stdout(), "{}", text.into()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            could_not_run(&format!("cannot write to standard output: {error}"))
+        }
+        _ => code,
+    }
+}
+
+/// Prints a line on standard error; failures are ignored, because there is nowhere to report them.
+#[expect(clippy::disallowed_methods, reason = "this is the gate")]
+pub(crate) fn say(text: impl Into<Printable>) {
+    let _nowhere_to_report = writeln!(anstream::stderr(), "{}", text.into());
+}

@@ -1,0 +1,122 @@
+//! From a command line to an invocation.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::FromArgMatches;
+use clap::error::{ContextKind, ContextValue};
+
+use super::arguments::{Arguments, Command, command};
+use super::config::{self, Configuration};
+use super::init::NotWritten;
+use super::output::{could_not_run, print, say, usage};
+use super::run::Invocation;
+use super::usage_error::UsageError;
+use super::values::Printed;
+use crate::exit_code::ExitCode;
+use animal_store_conformance::redaction::HIDDEN;
+use animal_store_conformance::redaction::without_secrets;
+use animal_store_conformance::redaction::{Printable, printable};
+
+/// Reads a command line, program name first, with the environment and the configuration file.
+///
+/// # Errors
+///
+/// The exit code, when there is nothing to judge: the command line requests help, another command or the configuration, or is
+/// invalid. The output has been printed.
+pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Invocation, ExitCode> {
+    let line: Vec<OsString> = args.into_iter().collect();
+    let definition = command().mut_args(|arg| arg.env(None::<&'static str>));
+    let typed = definition.clone().try_get_matches_from(&line).map_err(clap_exit)?;
+    let arguments = Arguments::from_arg_matches(&typed).map_err(clap_exit)?;
+    if let Some(command) = &arguments.command {
+        return Err(run(command, program(&line)));
+    }
+    // A directory that was deleted contains no file.
+    let folder = std::env::current_dir().unwrap_or_else(|_| PathBuf::new());
+    let configuration = Configuration::new(&definition, &typed, &folder).map_err(|error| usage(&error))?;
+    let complete = definition.clone().try_get_matches_from(configuration.complete(&line)).map_err(clap_exit)?;
+    let mut arguments = Arguments::from_arg_matches(&complete).map_err(clap_exit)?;
+    if !arguments.quiet {
+        configuration.unknown_variables().iter().for_each(|note| say(format!("note: {note}")));
+    }
+    if arguments.show_config {
+        let as_json = matches!(arguments.format, Printed::Report(format) if format.name == "json");
+        return Err(print(configuration.show(&definition, &complete, as_json), ExitCode::Success));
+    }
+    configuration.finish(&mut arguments).map_err(|error| usage(&error))?;
+    if arguments.base_url.is_none() && !arguments.replica.is_empty() {
+        return Err(usage(&UsageError::ReplicaWithoutTarget));
+    }
+    if arguments.base_url.is_none() && arguments.unix_socket.is_some() {
+        return Err(usage(&UsageError::SocketWithoutTarget));
+    }
+    let has_target = arguments.base_url.is_some() || arguments.container.image.is_some();
+    if !has_target && config::KEYS.iter().flatten().any(|key| configuration.is_typed(key)) {
+        return Err(usage(&UsageError::KeyWithoutTarget));
+    }
+    if !arguments.quiet {
+        configuration.notes().iter().for_each(|note| say(format!("note: {note}")));
+    }
+    // From here on, whichever source it has.
+    arguments.env = configuration.environment().cloned();
+    Ok(Invocation::new(program(&line), arguments))
+}
+
+/// The name that the program was called by.
+fn program(line: &[OsString]) -> String {
+    line.first().map_or_else(String::new, |program| program.to_string_lossy().into_owned())
+}
+
+/// Runs a command other than judging a server.
+fn run(command: &Command, program: String) -> ExitCode {
+    match command {
+        Command::Compare(compare) => compare.run(),
+        Command::Completions(completions) => {
+            print(Printable::document(&completions.output(super::arguments::command())), ExitCode::Success)
+        }
+        Command::Diff(diff) => diff.run(),
+        Command::Init(init) => match init.write(&config::schema(&super::arguments::command())) {
+            Ok(text) => print(&text, ExitCode::Success),
+            Err(error @ NotWritten::Exists(_)) => usage(&error),
+            Err(error) => could_not_run(&error),
+        },
+        Command::Man(man) => man.run(super::arguments::command()),
+        Command::Judge(judge) => judge.run(program),
+        Command::Proxy(proxy) => proxy.run(program),
+        Command::Verify(verify) => verify.run(),
+        Command::Rules(rules) => match rules.output() {
+            Ok(text) => print(text, ExitCode::Success),
+            Err(error) => usage(&error),
+        },
+    }
+}
+
+fn clap_exit(mut error: clap::Error) -> ExitCode {
+    // For clap, help and version are errors that go to standard output.
+    if !error.use_stderr() {
+        return print(Printable::styled(&error.render().ansi().to_string()), ExitCode::Success);
+    }
+    let stray = [ContextKind::InvalidSubcommand, ContextKind::InvalidArg].into_iter().find_map(|kind| error.get(kind));
+    if let Some(ContextValue::String(text)) = stray
+        && ["http://", "https://"].iter().any(|scheme| text.starts_with(scheme))
+    {
+        return usage(&UsageError::StrayAddress(without_secrets(text)));
+    }
+    if let Some(ContextValue::String(value)) = error.get(ContextKind::InvalidValue) {
+        let argument = error.get(ContextKind::InvalidArg).map(ToString::to_string).unwrap_or_default();
+        let shown = if HIDDEN_VALUES.iter().any(|option| argument.starts_with(option)) {
+            HIDDEN.to_owned()
+        } else if value.contains("://") || value.contains('@') {
+            without_secrets(value)
+        } else {
+            value.clone()
+        };
+        error.insert(ContextKind::InvalidValue, ContextValue::String(printable(&shown)));
+    }
+    say(Printable::styled(&error.render().ansi().to_string()).without_end());
+    ExitCode::Usage
+}
+
+/// The options whose values are secrets, or contain some.
+const HIDDEN_VALUES: [&str; 4] = ["--api-key", "--quota-key", "--header", "--container-env"];

@@ -1,0 +1,252 @@
+//! `proxy`: passes traffic on to a server, and judges it.
+
+use std::ffi::OsString;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use futures_util::future::OptionFuture;
+
+use super::commanded::{Commanded, Group};
+use super::delivery::deliver;
+use super::output::{could_not_run, say, usage};
+use super::report_files::ReportFiles;
+use super::signals::Signals;
+use super::traffic::TrafficArguments;
+use super::usage_error::UsageError;
+use super::values::{self, Printed};
+use crate::exit_code::ExitCode;
+use crate::proxy::{Outcome, Proxy, Settings};
+use animal_store_conformance::Interrupt;
+use animal_store_conformance::http::Clock;
+use animal_store_conformance::recorded::Terms;
+use animal_store_conformance::report::shell_word;
+use animal_store_rules::catalogue::scope::Side;
+
+/// The variable in which the command finds the base URL to use.
+const URL: &str = "CONFORM_PROXY_URL";
+
+/// Pass traffic on to a server, and judge it
+///
+/// Clients use the base URL that the proxy prints, or COMMAND finds in the variable CONFORM_PROXY_URL. Requests and responses are passed
+/// on unchanged and judged meanwhile: the server, its clients, or both. Each new finding gets a line on standard error, unless --quiet. The
+/// proxy ends with COMMAND, with Ctrl-C or at a limit. Others may use the same keys, so of limits only what their requests could not
+/// change is judged, and a requirement that the traffic does not show is not exercised.
+///
+/// Exit codes: 0 conforms · 1 violates · 2 usage error · 3 no request was answered, COMMAND failed although nothing was violated, or a
+/// report could not be written · 4 incomplete: nothing failed, but a stated requirement of servers, or everything, was not exercised.
+/// With --side client, what the client had no occasion to do is no gap.
+#[derive(Clone, Debug, clap::Args)]
+pub(super) struct Arguments {
+    /// Base URL of the server, with the version segment
+    #[arg(long, value_name = "URL", value_parser = values::base_url)]
+    pub to: String,
+
+    /// Address to listen on; port 0 is a free one
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0")]
+    pub listen: SocketAddr,
+
+    /// A command to run; the proxy ends with it
+    #[arg(value_name = "COMMAND", last = true)]
+    pub command: Vec<OsString>,
+
+    /// Which side to judge
+    #[arg(long, value_parser = values::side(), env = "CONFORM_SIDE", default_value = "both")]
+    pub side: Side,
+
+    /// Write the traffic to the service to this file, without keys; `conform judge` reads it
+    #[arg(long, value_name = "FILE")]
+    pub record: Option<PathBuf>,
+
+    /// End after this number of requests
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
+    pub max_requests: Option<u32>,
+
+    /// End after this number of seconds
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
+    pub max_duration: Option<u64>,
+
+    /// How long the server may take to accept a connection, and to begin a response, in seconds
+    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = clap::value_parser!(u64).range(1..))]
+    pub timeout: u64,
+
+    /// PEM file with certificates to trust in addition to the system's
+    #[arg(long, value_name = "FILE")]
+    pub ca_cert: Option<PathBuf>,
+
+    /// What to judge of it, and how to report it.
+    #[command(flatten)]
+    pub traffic: TrafficArguments,
+}
+
+impl Arguments {
+    /// Passes traffic on, prints the report and writes the report files; the exit code.
+    pub(super) fn run(&self, program: String) -> ExitCode {
+        let runtime = match tokio::runtime::Runtime::new() {
+            Ok(runtime) => runtime,
+            Err(error) => return could_not_run(&format!("cannot start the asynchronous runtime: {error}")),
+        };
+        let code = runtime.block_on(self.proxy(program));
+        // Connections that changed their protocol may still be open.
+        runtime.shutdown_background();
+        code
+    }
+
+    async fn proxy(&self, program: String) -> ExitCode {
+        self.traffic.color.apply();
+        let (terms, ca_certificates) = match self
+            .traffic
+            .terms(None, Some(self.side), program)
+            .and_then(|terms| Ok((terms, self.certificates()?)))
+        {
+            Ok(usable) => usable,
+            Err(error) => return usage(&error),
+        };
+        let files = ReportFiles::check(&self.traffic.report).and_then(|files| files.with_trace(self.record.as_deref()));
+        let files = match files {
+            Ok(files) => files,
+            Err(error) => return could_not_run(&error),
+        };
+        let mut trace = match files.open_trace() {
+            Ok(trace) => trace,
+            Err(problem) => return could_not_run(&problem),
+        };
+        let quiet = self.traffic.quiet;
+        let settings = Settings {
+            to: self.to.clone(),
+            ca_certificates,
+            timeout: Duration::from_secs(self.timeout),
+            max_requests: self.max_requests.map(|requests| requests as usize),
+            rerun_command: self.rerun_command(&terms),
+            terms,
+            record: trace.as_mut().and_then(|trace| trace.writer()),
+            on_finding: Box::new(move |line| {
+                if !quiet {
+                    say(format!("finding: {line}"));
+                }
+            }),
+            on_notice: Box::new(move |line| {
+                if !quiet {
+                    say(line);
+                }
+            }),
+            clock: Clock::system(),
+        };
+        let proxy = match Proxy::listen(self.listen, settings).await {
+            Ok(proxy) => proxy,
+            Err(error) => return usage(&error),
+        };
+        let base_url = proxy.base_url();
+        say(format!("proxy: {base_url} passes requests on to {}", self.to));
+        if !self.listen.ip().is_loopback() {
+            say(format!(
+                "warning: whoever reaches this machine can send requests through {}; without --listen, only this machine can",
+                self.listen
+            ));
+        }
+        let is_output_taken = files.use_standard_output() || !matches!(self.traffic.format, Printed::Text);
+        let child = match Commanded::start(&self.command, (URL, &base_url), is_output_taken) {
+            Ok(child) => child,
+            Err(error) => {
+                let program = self.command.first().map(|program| program.display().to_string()).unwrap_or_default();
+                return usage(&std::io::Error::new(error.kind(), format!("cannot run {program}: {error}")));
+            }
+        };
+        let (outcome, status, signal) = self.until_ended(proxy, child).await;
+        let unwritten = outcome.unwritten.map(|error| format!("cannot write the trace: {error}"));
+        let unwritten = unwritten.or_else(|| trace.and_then(|trace| trace.finish().err()));
+        let Some(mut report) = outcome.report else {
+            files.remove_earlier(None);
+            return could_not_run(&format!(
+                "no request to {} went through the proxy, so nothing was judged\n  Let clients use {base_url}, which COMMAND \
+                 finds in {URL}.",
+                self.to
+            ));
+        };
+        report.notes.extend(status.map(|status| format!("the command ended with {}", described(status))));
+        if let Some(reason) = outcome.unreached {
+            report.notes.push(reason.clone());
+            deliver(&report, self.traffic.format, self.traffic.detail(), &files);
+            return could_not_run(&format!("{}: {reason}", self.to));
+        }
+        let code = deliver(&report, self.traffic.format, self.traffic.detail(), &files);
+        match (unwritten, signal, status) {
+            (Some(problem), ..) => could_not_run(&problem),
+            // It ended a command that was to run to its end.
+            (_, Some(signal), Some(_)) => signal,
+            (_, _, Some(status)) if !status.success() && code != ExitCode::Violation => {
+                could_not_run(&format!("the command ended with {}", described(status)))
+            }
+            _ => code,
+        }
+    }
+
+    /// Runs the proxy to its end, which is that of the command, a signal or a limit. How the command ended, and the exit code of the
+    /// signal.
+    async fn until_ended(
+        &self,
+        proxy: Proxy,
+        child: Option<Commanded>,
+    ) -> (Outcome, Option<ExitStatus>, Option<ExitCode>) {
+        let interrupt = Interrupt::default();
+        let group = child.as_ref().map(Commanded::group);
+        let signals =
+            Signals::watch(interrupt.clone(), || say("interrupted: the traffic until now is judged"), async move {
+                group.into_iter().for_each(Group::kill);
+            });
+        let proxying = async {
+            let outcome = proxy.run(&interrupt).await;
+            interrupt.raise();
+            outcome
+        };
+        let commanded = OptionFuture::from(child.map(|child| async {
+            let status = child.wait(&interrupt, || signals.code().is_some()).await;
+            interrupt.raise();
+            status
+        }));
+        let limit = self.max_duration.map(Duration::from_secs);
+        let timed = OptionFuture::from(limit.map(|limit| {
+            let interrupt = &interrupt;
+            async move {
+                tokio::select! {
+                    () = tokio::time::sleep(limit) => interrupt.raise(),
+                    () = interrupt.raised() => {}
+                }
+            }
+        }));
+        let (outcome, status, _) = tokio::join!(proxying, commanded, timed);
+        (outcome, status.flatten(), signals.code())
+    }
+
+    fn certificates(&self) -> Result<Vec<u8>, UsageError> {
+        let Some(path) = &self.ca_cert else { return Ok(Vec::new()) };
+        std::fs::read(path).map_err(|source| UsageError::Certificates {
+            option: "--ca-cert",
+            path: path.display().to_string(),
+            source,
+        })
+    }
+
+    /// The command that judges the same again: the recorded traffic, or else the same traffic once more. The keys that COMMAND sends are
+    /// replaced when they are known.
+    fn rerun_command(&self, terms: &Terms) -> String {
+        if let Some(file) = self.record.as_ref().filter(|file| file.as_os_str() != "-") {
+            return terms.rerun_command(std::slice::from_ref(file));
+        }
+        let mut words = vec![terms.program.clone(), "proxy".to_owned(), "--to".to_owned(), shell_word(&self.to)];
+        words.extend(terms.words());
+        if let Some(path) = &self.ca_cert {
+            words.extend(["--ca-cert".to_owned(), shell_word(&path.display().to_string())]);
+        }
+        if !self.command.is_empty() {
+            words.push("--".to_owned());
+            words.extend(self.command.iter().map(|part| shell_word(&part.to_string_lossy())));
+        }
+        words.join(" ")
+    }
+}
+
+fn described(status: ExitStatus) -> String {
+    status.code().map_or_else(|| "a signal".to_owned(), |code| format!("exit code {code}"))
+}

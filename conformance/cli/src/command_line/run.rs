@@ -1,0 +1,258 @@
+//! From arguments to an exit code.
+
+use std::panic::{AssertUnwindSafe, resume_unwind};
+use std::sync::Arc;
+
+use futures_util::FutureExt;
+use futures_util::future::OptionFuture;
+
+use super::arguments::Arguments;
+use super::delivery::deliver;
+use super::image_run::ImageRun;
+use super::output::{could_not_run, print, say, usage};
+use super::progress::{Progress, Verbosity};
+use super::report_files::ReportFiles;
+use super::signals::Signals;
+use super::usage_error::UsageError;
+use super::values::Printed;
+use super::{dry_run, known_failing};
+use crate::exit_code::ExitCode;
+use animal_store_conformance::Interrupt;
+use animal_store_conformance::Options;
+use animal_store_conformance::Stop;
+use animal_store_conformance::Unusable;
+use animal_store_conformance::report::Report;
+use animal_store_conformance::report::text::Detail;
+use animal_store_conformance::{Judge, RunError};
+use animal_store_rules::catalogue::plan::Plan;
+use animal_store_rules::catalogue::scope::Profile;
+use animal_store_rules::verdict::known_failing::KnownFailing;
+
+/// The server to judge when no target is named.
+#[derive(Clone, Debug)]
+pub struct Embedded {
+    /// Its base address.
+    pub base_url: String,
+    /// A key for it.
+    pub api_key: String,
+    /// The plan of the key.
+    pub plan: Plan,
+    /// Its name and its version.
+    pub implementation: (String, String),
+}
+
+/// A parsed command line.
+#[derive(Debug)]
+pub struct Invocation {
+    program: String,
+    arguments: Arguments,
+    embedded: bool,
+}
+
+impl Invocation {
+    /// The invocation of `program` with these arguments.
+    pub(super) fn new(program: String, arguments: Arguments) -> Invocation {
+        Invocation { program, arguments, embedded: false }
+    }
+
+    /// Whether the command line names a target.
+    #[must_use]
+    pub fn has_target(&self) -> bool {
+        self.arguments.base_url.is_some() || self.judges_an_image()
+    }
+
+    /// Whether the target is a container image to start, which needs the feature `containers`.
+    #[must_use]
+    pub fn judges_an_image(&self) -> bool {
+        self.arguments.container.image.is_some()
+    }
+
+    /// The profile.
+    #[must_use]
+    pub fn profile(&self) -> Profile {
+        self.arguments.profile
+    }
+
+    /// The plan, if one is named.
+    #[must_use]
+    pub fn plan(&self) -> Option<&Plan> {
+        self.arguments.plan.as_ref()
+    }
+
+    /// Judges this server.
+    #[must_use]
+    pub fn with_target(mut self, embedded: Embedded) -> Invocation {
+        let (name, version) = embedded.implementation;
+        self.arguments.implementation.get_or_insert(name);
+        self.arguments.implementation_version.get_or_insert(version);
+        self.arguments.base_url = Some(embedded.base_url);
+        self.arguments.api_key = Some(embedded.api_key.into());
+        self.arguments.quota_key = None;
+        self.arguments.plan = Some(embedded.plan);
+        self.embedded = true;
+        self
+    }
+
+    /// Runs the judge, prints the output and writes the report files; the exit code.
+    pub async fn run(mut self) -> ExitCode {
+        self.arguments.color.apply();
+        let image = match self.arguments.container.image() {
+            Ok(image) => image,
+            Err(error) => return usage(&error),
+        };
+        if let Some(image) = &image {
+            // A placeholder: the port is known once the container runs.
+            self.arguments.base_url = Some(format!("http://127.0.0.1{}", image.path));
+        }
+        let mut options = match self.arguments.options() {
+            Ok(options) => options,
+            Err(error) => return usage(&error),
+        };
+        options.invoked.program.clone_from(&self.program);
+        options.invoked.embedded = self.embedded;
+        options.invoked.container = self.arguments.container.to_options();
+        if self.arguments.dry_run {
+            let target = image.map_or_else(|| dry_run::target(&options), |image| format!("image {}", image.name));
+            let as_json = matches!(self.arguments.format, Printed::Report(format) if format.name == "json");
+            let plan = if as_json { dry_run::as_json(&options, &target) } else { dry_run::describe(&options, &target) };
+            return print(&plan, ExitCode::Success);
+        }
+        if image.is_none() && options.implementation.digest.is_none() && self.writes("in-toto") {
+            return usage(&UsageError::NoSubject);
+        }
+        // Before anything is sent: a report that cannot be written is not worth a key's requests.
+        let trace = self.arguments.record.as_deref();
+        let files = match ReportFiles::check(&self.arguments.report).and_then(|files| files.with_trace(trace)) {
+            Ok(files) => files,
+            Err(error) => return could_not_run(&error),
+        };
+        let Some(image) = image else { return Box::pin(self.judge(options, &files, None)).await };
+        let image_run = match ImageRun::prepare(&options, image).await {
+            Ok(image_run) => image_run,
+            Err(code) => return code,
+        };
+        let removal = image_run.removal();
+        // The container is removed also when the judge panics.
+        let ended = AssertUnwindSafe(Box::pin(self.judge(options, &files, Some(image_run)))).catch_unwind().await;
+        removal.await;
+        ended.unwrap_or_else(|panic| resume_unwind(panic))
+    }
+
+    /// Judges with these options. The container of an image run is started first, and its address judged.
+    async fn judge(&self, mut options: Options, files: &ReportFiles<'_>, mut image_run: Option<ImageRun>) -> ExitCode {
+        let (progress, interrupt) = (Arc::new(Progress::begin(self.verbosity())), Interrupt::default());
+        let (at_signal, listener) = (Arc::clone(&progress), Arc::clone(&progress));
+        let removal = image_run.as_ref().map(ImageRun::removal);
+        let last = async { OptionFuture::from(removal).await.unwrap_or_default() };
+        let signals = Signals::watch(interrupt.clone(), move || at_signal.interrupted(), last);
+        let unless_interrupted = |code: ExitCode| signals.code().unwrap_or(code);
+        if let Some(image_run) = &mut image_run {
+            match image_run.start(&interrupt).await {
+                Ok(Some(base_url)) => options.transport.base_url = base_url,
+                Ok(None) => return unless_interrupted(ExitCode::CouldNotRun),
+                Err(error) => {
+                    progress.end();
+                    return could_not_run(&error);
+                }
+            }
+        }
+        let listed = options.known_failing.clone();
+        let judge = Judge::new(options).listener(move |event| listener.show(event)).interrupted_by(interrupt);
+        let outcome = if files.want_trace() {
+            judge.run_and_record().await.map(|(report, trace)| (report, files.write_trace(&trace)))
+        } else {
+            judge.run().await.map(|report| (report, None))
+        };
+        progress.end();
+        unless_interrupted(match outcome {
+            Ok((mut report, unwritten)) => {
+                if let Some(image_run) = &image_run {
+                    image_run.add_to(&mut report).await;
+                }
+                let code = self.deliver(&report, &listed, files);
+                match unwritten {
+                    None => code,
+                    Some(problem) => could_not_run(&problem),
+                }
+            }
+            Err(error) => {
+                // A report on an earlier run must not be taken for one on this.
+                files.remove_earlier(self.arguments.rerun.as_deref());
+                let is_usage = matches!(
+                    error,
+                    RunError::Client(_)
+                        | RunError::NothingSelected
+                        | RunError::AnotherPlan(_)
+                        | RunError::Stopped(Stop::NoSuchCase { .. })
+                );
+                let code = if is_usage { usage(&error) } else { could_not_run(&error) };
+                if let RunError::Unusable(Unusable::NothingThere { .. } | Unusable::Unresolved { .. }) = error {
+                    ignored_proxy().into_iter().for_each(say);
+                }
+                if let Some(image_run) = &image_run {
+                    say(image_run.log_tail().await);
+                }
+                code
+            }
+        })
+    }
+
+    /// Whether a report of this format is written or printed.
+    fn writes(&self, format: &str) -> bool {
+        let printed = matches!(self.arguments.format, Printed::Report(printed) if printed.name == format);
+        printed || self.arguments.report.iter().any(|file| file.format.name == format)
+    }
+
+    /// How much is shown while the run goes on.
+    fn verbosity(&self) -> Verbosity {
+        match self.arguments.format {
+            _ if self.arguments.quiet => Verbosity::Silent,
+            _ if self.arguments.verbose => Verbosity::Exchanges,
+            Printed::Text => Verbosity::Probes,
+            // Standard output is for a program: nothing but the report, also where both streams go to one place.
+            Printed::Report(_) => Verbosity::LiveOnly,
+        }
+    }
+
+    fn deliver(&self, report: &Report, listed: &KnownFailing, files: &ReportFiles<'_>) -> ExitCode {
+        let detail = match (self.arguments.quiet, self.arguments.verbose) {
+            (true, _) => Detail::Quiet,
+            (_, true) => Detail::Verbose,
+            _ => Detail::Normal,
+        };
+        let code = deliver(report, self.arguments.format, detail, files);
+        match self.note_known_failures(report, listed) {
+            Ok(()) => code,
+            Err(problem) => could_not_run(&problem),
+        }
+    }
+
+    /// Writes and prunes the files of known failures, as far as asked for.
+    fn note_known_failures(&self, report: &Report, listed: &KnownFailing) -> Result<(), known_failing::Unusable> {
+        if let Some(path) = &self.arguments.write_known_failing {
+            known_failing::write(path, report, listed)?;
+        }
+        let Some(path) = self.arguments.known_failing.as_deref().filter(|_| self.arguments.prune_known_failing) else {
+            return Ok(());
+        };
+        // What was not sent may be what fails.
+        if report.ended_early.is_some() || self.arguments.replay.is_some() {
+            say(format!("{} stays as it is: the run did not send everything", path.display()));
+            return Ok(());
+        }
+        let removed = known_failing::prune(path, report, listed)?;
+        say(match removed[..] {
+            [] => format!("{} stays as it is: no entry holds", path.display()),
+            _ => format!("removed from {}, because they hold: {}", path.display(), removed.join(", ")),
+        });
+        Ok(())
+    }
+}
+
+/// The note on a variable that names a proxy for other programs, where the server cannot be reached without one.
+fn ignored_proxy() -> Option<String> {
+    const VARIABLES: [&str; 3] = ["HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY"];
+    let is_set = |name: &String| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    let variable = VARIABLES.into_iter().flat_map(|name| [name.to_owned(), name.to_lowercase()]).find(is_set)?;
+    Some(format!("  The proxy of {variable} is not used: if it is needed, name it with --proxy URL."))
+}

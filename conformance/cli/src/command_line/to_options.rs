@@ -1,0 +1,201 @@
+//! From arguments to the options of a run.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::arguments::Arguments;
+use super::rerun::Rerun;
+use super::selection::{known_failing, scope_of};
+use super::usage_error::UsageError;
+use animal_store_conformance::{Options, UnusableOptions};
+use animal_store_rules::catalogue::scope::Scope;
+use animal_store_rules::trace::keys::ApiKey;
+use animal_store_rules::verdict::known_failing::KnownFailing;
+
+impl Arguments {
+    /// The options of a run.
+    pub(super) fn options(&self) -> Result<Options, UsageError> {
+        let base_url = self.base_url.as_deref().ok_or(UsageError::NoTarget)?;
+        let api_key = self.api_key.as_ref().ok_or(UsageError::NoKey)?;
+        let mut options = Options::new(base_url, api_key.reveal()).map_err(|error| match error {
+            UnusableOptions::Key(source) => UsageError::Key { option: "--api-key", source },
+            error => UsageError::BaseUrl(error),
+        })?;
+        for replica in &self.replica {
+            options.add_replica(replica).map_err(UsageError::Replica)?;
+        }
+        for resolved in &self.resolve {
+            options.resolve(resolved).map_err(UsageError::Resolve)?;
+        }
+        let quota_key = self.quota_key.as_ref().map(|key| ApiKey::new(key.reveal())).transpose();
+        options.quota_key = quota_key.map_err(|source| UsageError::Key { option: "--quota-key", source })?;
+        if options.quota_key.as_ref() == Some(&options.api_key) {
+            return Err(UsageError::OneKey);
+        }
+        options.plan = self.plan.clone();
+        let earlier = self.rerun.as_deref().map(Rerun::read).transpose()?;
+        let (profile, skip) = (self.profile, self.skip.clone());
+        let only = earlier.as_ref().map_or_else(|| self.only.clone(), |rerun| rerun.earlier.broken.clone());
+        options.scope = scope_of(Scope { profile, only, skip, ..Scope::default() })?;
+        options.strict = self.strict;
+        options.fail_fast = self.fail_fast;
+        options.known_failing = self.known_failing()?;
+        let read = |option, path: &Option<PathBuf>| match path {
+            None => Ok(Vec::new()),
+            Some(path) => std::fs::read(path).map_err(|source| UsageError::Certificates {
+                option,
+                path: path.display().to_string(),
+                source,
+            }),
+        };
+        options.transport.ca_certificates = read("--ca-cert", &self.ca_cert)?;
+        options.transport.client_certificate = read("--client-cert", &self.client_cert)?;
+        options.environment = self.env.clone();
+        options.implementation.name = self.implementation.clone();
+        options.implementation.version = self.implementation_version.clone();
+        options.implementation.url = self.implementation_url.clone();
+        options.implementation.digest = self.implementation_digest.clone();
+        options.invoked.further = self.further();
+        options.invoked.ca_cert = self.ca_cert.clone();
+        options.invoked.known_failing = self.known_failing.clone();
+        options.transport.proxy = self.proxy.clone();
+        options.transport.unix_socket = self.unix_socket.clone();
+        options.transport.headers = self.header.iter().map(|field| (field.name.clone(), field.value.clone())).collect();
+        options.transport.timeout = Duration::from_secs(self.timeout);
+        options.wait = Duration::from_secs(self.wait);
+        options.max_duration = Duration::from_secs(self.max_duration);
+        options.max_requests = self.max_requests;
+        options.category_id = self.category_id;
+        options.concurrency = self.concurrency;
+        options.assumed_date = self.assume_date;
+        options.cases = self.cases;
+        options.replay = self.replay;
+        options.earlier = earlier.map(|rerun| rerun.earlier);
+        match self.seed {
+            Some(seed) => options.seed = seed,
+            None if self.replay.is_some() => return Err(UsageError::ReplayWithoutSeed),
+            None => {}
+        }
+        Ok(options)
+    }
+
+    /// The options that a rerun repeats as they were given.
+    fn further(&self) -> Vec<(&'static str, String)> {
+        let file = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
+        let once = [
+            ("--api-key-file", file(&self.api_key_file)),
+            ("--api-key-command", self.api_key_command.clone()),
+            ("--quota-key-file", file(&self.quota_key_file)),
+            ("--quota-key-command", self.quota_key_command.clone()),
+            ("--client-cert", file(&self.client_cert)),
+        ];
+        let resolved = self.resolve.iter().map(|resolved| ("--resolve", resolved.to_string()));
+        once.into_iter().filter_map(|(option, value)| Some((option, value?))).chain(resolved).collect()
+    }
+
+    fn known_failing(&self) -> Result<KnownFailing, UsageError> {
+        if self.prune_known_failing && self.known_failing.is_none() {
+            return Err(UsageError::NothingToPrune);
+        }
+        self.known_failing.as_deref().map_or_else(|| Ok(KnownFailing::default()), known_failing)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use animal_store_conformance::{conclude, context};
+    use animal_store_rules::catalogue::scope::Profile;
+    use animal_store_rules::trace::Trace;
+    use clap::FromArgMatches;
+
+    use super::super::arguments::command;
+    use super::*;
+
+    fn options(args: &[&str]) -> Result<Options, UsageError> {
+        let required = ["conform", "--base-url", "http://h:1/v1/", "--api-key", "sk-1"];
+        let matches = command().try_get_matches_from(required.iter().chain(args)).unwrap();
+        Arguments::from_arg_matches(&matches).unwrap().options()
+    }
+
+    #[test]
+    fn a_scope_without_requirements_is_rejected() {
+        let args = ["--only", "quota.enforced", "--profile", "functional"];
+        assert!(matches!(options(&args), Err(UsageError::NothingSelected)));
+        assert!(options(&["--only", "auth", "--skip", "auth.challenge"]).is_ok());
+    }
+
+    #[test]
+    fn replay_requires_the_seed() {
+        assert!(matches!(options(&["--replay", "3"]), Err(UsageError::ReplayWithoutSeed)));
+        let options = options(&["--replay", "3", "--seed", "7"]).unwrap();
+        assert_eq!((options.replay, options.seed), (Some(3), 7));
+    }
+
+    /// Options that all differ from their defaults.
+    fn unusual() -> Options {
+        let mut options = Options::new("http://h/v1", "sk-main-4711").unwrap();
+        options.quota_key = ApiKey::new("sk-quota-4711").ok();
+        options.plan = "enterprise=600,50000".parse().ok();
+        options.add_replica("http://h:2/v1").unwrap();
+        options.implementation.name = Some("Pets".to_owned());
+        options.implementation.version = Some("1.2".to_owned());
+        options.implementation.url = Some("https://example.com/pets".to_owned());
+        options.implementation.digest = format!("sha256:{}", "0f".repeat(32)).parse().ok();
+        options.scope.profile = Profile::Functional;
+        options.scope.only = vec!["list".to_owned()];
+        options.scope.skip = vec!["list.order".to_owned()];
+        options.strict = true;
+        options.invoked.known_failing = Some("known failing.toml".into());
+        options.invoked.ca_cert = Some("ca.pem".into());
+        options.invoked.further = [
+            ("--quota-key-command", "pass show 'quota key'"),
+            ("--client-cert", "client.pem"),
+            ("--resolve", "h:80:192.0.2.7"),
+        ]
+        .map(|(option, value)| (option, value.to_owned()))
+        .to_vec();
+        (options.seed, options.max_requests, options.concurrency, options.category_id) = (7, 99, 3, -5);
+        (options.cases, options.replay) = (Some(4), Some(2));
+        (options.max_duration, options.wait) = (Duration::from_mins(1), Duration::from_secs(5));
+        options.assumed_date = "2030-12-05T00:00:00Z".parse().ok();
+        options.transport.timeout = Duration::from_secs(3);
+        options.transport.proxy = Some("http://me:secret@proxy:3128".to_owned());
+        options.transport.unix_socket = Some("/run/api.sock".into());
+        options.transport.headers = vec![("X-Tenant".to_owned(), "a b".to_owned())];
+        options
+    }
+
+    #[test]
+    fn the_command_contains_every_option_that_affects_the_run() {
+        let options = unusual();
+        let trace = Trace { context: context(&options), exchanges: Vec::new() };
+        let command_line = conclude(&trace, &options, None).rerun_command;
+        let shapes = ["Target", "Keys", "Scope", "Run", "Transport"];
+        // The first prevents a run, the second stands for other options, the third replaces the base URL, and a key comes from
+        // one place.
+        let needless = ["dry-run", "env", "image", "api-key-file", "api-key-command", "quota-key", "quota-key-file"];
+        for argument in command().get_arguments() {
+            let (Some(long), Some(heading)) = (argument.get_long(), argument.get_help_heading()) else { continue };
+            if shapes.contains(&heading) && !needless.contains(&long) {
+                assert!(
+                    command_line.contains(&format!(" --{long} ")) || command_line.ends_with(long),
+                    "--{long} is missing: {command_line}"
+                );
+            }
+        }
+        assert!(!command_line.contains("4711") && !command_line.contains("secret"), "{command_line}");
+        assert!(
+            command_line.contains("--known-failing 'known failing.toml'")
+                && command_line.contains("--header 'X-Tenant: (hidden)'")
+        );
+    }
+
+    #[test]
+    fn a_switch_can_be_set_to_false() {
+        assert!(options(&["--strict"]).unwrap().strict);
+        assert!(!options(&["--strict=false"]).unwrap().strict);
+        let matches = command().try_get_matches_from(["conform", "-v", "--quiet=no"]).unwrap();
+        let arguments = Arguments::from_arg_matches(&matches).unwrap();
+        assert_eq!((arguments.verbose, arguments.quiet), (true, false));
+    }
+}

@@ -1,0 +1,91 @@
+//! The options of the commands that judge traffic which they do not send: `judge` and `proxy`.
+
+use std::path::PathBuf;
+
+use super::selection::{known_failing, scope_of};
+use super::usage_error::UsageError;
+use super::values::{self, Color, Printed, ReportFile};
+use animal_store_conformance::recorded::Terms;
+use animal_store_conformance::report::text::Detail;
+use animal_store_rules::catalogue::plan::Plan;
+use animal_store_rules::catalogue::scope::{Profile, Scope, Side};
+
+/// What to judge of the traffic, and how to report it.
+#[derive(Clone, Debug, clap::Args)]
+pub(super) struct TrafficArguments {
+    /// Plan of the keys: free, pro, business, enterprise or enterprise=RPM,RPD
+    #[arg(long, value_name = "PLAN")]
+    pub plan: Option<Plan>,
+
+    /// Judge only the requirements with this ID or ID prefix (repeatable)
+    #[arg(long, value_name = "ID", value_parser = values::requirement, value_delimiter = ',')]
+    pub only: Vec<String>,
+
+    /// Skip the requirements with this ID or ID prefix (repeatable)
+    #[arg(long, value_name = "ID", value_parser = values::requirement, value_delimiter = ',')]
+    pub skip: Vec<String>,
+
+    /// Count a broken inferred requirement as a violation
+    #[arg(long)]
+    pub strict: bool,
+
+    /// TOML file that lists requirements known to fail
+    #[arg(long, value_name = "FILE")]
+    pub known_failing: Option<PathBuf>,
+
+    #[arg(long, value_name = "FORMAT=PATH", help = values::report_help("repeatable"))]
+    pub report: Vec<ReportFile>,
+
+    /// Format of the report on standard output
+    #[arg(long, value_parser = values::printed(), default_value = "text")]
+    pub format: Printed,
+
+    /// Print only the verdict and the violations
+    #[arg(short, long)]
+    pub quiet: bool,
+
+    /// Print every requirement, and the exchanges of each failure
+    #[arg(short, long, conflicts_with = "quiet")]
+    pub verbose: bool,
+
+    /// When to use colours
+    #[arg(long, value_enum, default_value_t)]
+    pub color: Color,
+}
+
+impl TrafficArguments {
+    /// What the traffic is judged by. Where no side is given, the traffic may say which it is.
+    pub(super) fn terms(
+        &self,
+        base_url: Option<String>,
+        side: Option<Side>,
+        program: String,
+    ) -> Result<Terms, UsageError> {
+        let selects = !self.only.is_empty() || !self.skip.is_empty();
+        let scope = Scope {
+            profile: Profile::Full,
+            only: self.only.clone(),
+            skip: self.skip.clone(),
+            side: side.unwrap_or(Side::Both),
+        };
+        let known = self.known_failing.as_ref();
+        Ok(Terms {
+            base_url,
+            plan: self.plan.clone(),
+            side: side.or_else(|| (selects && !scope.selects_any_of(Side::Server)).then_some(Side::Client)),
+            scope: selects.then(|| scope_of(scope)).transpose()?,
+            strict: self.strict.then_some(true),
+            known_failing: known.map(|path| known_failing(path).map(|list| (list, path.clone()))).transpose()?,
+            program,
+        })
+    }
+
+    /// How much the report on standard output says.
+    pub(super) fn detail(&self) -> Detail {
+        match (self.quiet, self.verbose) {
+            (true, _) => Detail::Quiet,
+            (_, true) => Detail::Verbose,
+            _ => Detail::Normal,
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! Types of option values.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::ValueEnum;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+
+use crate::formats::{self, FORMATS, Format};
+use animal_store_conformance::{UnusableOptions, normal_base_url};
+use animal_store_rules::catalogue::catalogue;
+use animal_store_rules::catalogue::scope::{Profile, Side};
+
+/// An output format.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, ValueEnum)]
+pub(super) enum OutputFormat {
+    /// Text for a terminal
+    #[default]
+    Text,
+    /// JSON
+    Json,
+}
+
+/// When to use colours.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, ValueEnum)]
+pub(super) enum Color {
+    /// On a terminal, unless NO_COLOR is set
+    #[default]
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+impl Color {
+    /// Uses colours as chosen from now on.
+    pub(super) fn apply(self) {
+        match self {
+            Color::Auto => {}
+            Color::Always => anstream::ColorChoice::Always.write_global(),
+            Color::Never => anstream::ColorChoice::Never.write_global(),
+        }
+    }
+}
+
+/// Reads a profile by its name.
+pub(super) fn profile() -> impl TypedValueParser<Value = Profile> {
+    let value = |profile: Profile| {
+        PossibleValue::new(profile.as_str()).help(match profile {
+            Profile::Full => "Everything: creates animals and exhausts a key",
+            Profile::Functional => "Creates animals, but exhausts no key",
+            Profile::ReadOnly => "Creates no animals and exhausts no key",
+        })
+    };
+    PossibleValuesParser::new(Profile::ALL.map(value)).try_map(|name| name.parse::<Profile>())
+}
+
+/// Reads a side by its name.
+pub(super) fn side() -> impl TypedValueParser<Value = Side> {
+    let value = |side: Side| {
+        PossibleValue::new(side.as_str()).help(match side {
+            Side::Server => "What the server does with requests",
+            Side::Client => "What its clients do: waiting after a 429, backoff, the place of the key",
+            Side::Both => "Both",
+        })
+    };
+    PossibleValuesParser::new(Side::ALL.map(value)).try_map(|name| name.parse::<Side>())
+}
+
+/// A key. `Debug` does not show it.
+#[derive(Clone, Eq, PartialEq)]
+pub(super) struct Key(String);
+
+impl Key {
+    /// The key itself.
+    pub(super) fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<String> for Key {
+    fn from(text: String) -> Key {
+        Key(text)
+    }
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Key(…)")
+    }
+}
+
+/// A header field to send.
+#[derive(Clone, Debug)]
+pub(super) struct HeaderField {
+    pub name: String,
+    pub value: String,
+}
+
+impl FromStr for HeaderField {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<HeaderField, String> {
+        let (name, value) = text.split_once(':').ok_or("a header field must have the form `Name: value`")?;
+        let (name, value) = (name.trim(), value.trim());
+        if reqwest::header::HeaderName::from_bytes(name.as_bytes()).is_err() {
+            return Err(format!("`{name}` is not a valid header field name"));
+        }
+        if reqwest::header::HeaderValue::from_str(value).is_err() {
+            return Err("the value contains characters that are not allowed in a header field".to_owned());
+        }
+        if name.eq_ignore_ascii_case("authorization") {
+            return Err("Authorization is set by the judge: give the key with --api-key".to_owned());
+        }
+        Ok(HeaderField { name: name.to_owned(), value: value.to_owned() })
+    }
+}
+
+/// The output on standard output after a run.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Printed {
+    /// The report as text.
+    Text,
+    /// The report in another format.
+    Report(&'static Format),
+}
+
+/// Parses [`Printed`].
+pub(super) fn printed() -> impl TypedValueParser<Value = Printed> {
+    let formats = FORMATS.iter().map(|format| PossibleValue::new(format.name).help(format.about));
+    let text = PossibleValue::new("text").help("Text for a terminal");
+    PossibleValuesParser::new(std::iter::once(text).chain(formats))
+        .map(|name| formats::named(&name).map_or(Printed::Text, Printed::Report))
+}
+
+/// The help of `--report`.
+pub(super) fn report_help(several: &str) -> String {
+    format!("Write a report to a file ({several}); formats: {}", formats::names())
+}
+
+/// A report file to write.
+#[derive(Clone, Debug)]
+pub(super) struct ReportFile {
+    /// The format.
+    pub format: &'static Format,
+    /// The file.
+    pub path: PathBuf,
+}
+
+impl fmt::Display for ReportFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={}", self.format.name, self.path.display())
+    }
+}
+
+impl FromStr for ReportFile {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<ReportFile, String> {
+        let (name, path) =
+            text.split_once('=').ok_or("a report must have the form FORMAT=PATH, such as json=report.json")?;
+        let format = formats::named(name)
+            .ok_or_else(|| format!("`{name}` is not a report format; formats: {}", formats::names()))?;
+        if path.is_empty() {
+            return Err(format!("the path is missing: write {name}=report.{name}"));
+        }
+        Ok(ReportFile { format, path: PathBuf::from(path) })
+    }
+}
+
+/// A base URL, without a trailing slash.
+pub(super) fn base_url(text: &str) -> Result<String, UnusableOptions> {
+    normal_base_url(text)
+}
+
+/// An http or https address.
+pub(super) fn web_address(text: &str) -> Result<String, String> {
+    match reqwest::Url::parse(text) {
+        Ok(url) if ["http", "https"].contains(&url.scheme()) => Ok(text.to_owned()),
+        _ => Err("an address must begin with https:// or http://".to_owned()),
+    }
+}
+
+/// The ID of a requirement, or a prefix of one.
+pub(super) fn requirement(text: &str) -> Result<String, String> {
+    let text = text.trim();
+    if catalogue().knows(text) {
+        return Ok(text.to_owned());
+    }
+    Err(format!("no requirement has this ID or ID prefix{}", catalogue().did_you_mean(text)))
+}
+
+/// The start, in UTC, of a date such as 2030-12-05.
+pub(super) fn day(text: &str) -> Result<Timestamp, String> {
+    let date: Date = text.parse().map_err(|_| "a date must have the form YYYY-MM-DD, such as 2030-12-05".to_owned())?;
+    date.to_zoned(TimeZone::UTC).map(|zoned| zoned.timestamp()).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn authorization_cannot_be_set_as_a_header_option() {
+        assert!("Authorization: Bearer x".parse::<HeaderField>().is_err());
+        assert!("X-Tenant: a".parse::<HeaderField>().is_ok());
+    }
+}

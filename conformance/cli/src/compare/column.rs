@@ -1,0 +1,106 @@
+//! Which implementations there are, what they are called, and which of their reports is shown.
+
+use serde::Serialize;
+
+use super::Input;
+use animal_store_conformance::report::{CatalogueVersion, Implementation, Report};
+use animal_store_rules::catalogue::Level;
+use animal_store_rules::catalogue::scope::Profile;
+use animal_store_rules::verdict::Verdict;
+
+/// An implementation, by its latest report.
+#[derive(Clone, Debug, Serialize)]
+pub struct Column {
+    /// What it is called: its name and version, else its image, else its base URL.
+    pub title: String,
+    /// What is known of it.
+    pub implementation: Implementation,
+    /// The base URL that was judged.
+    pub base_url: String,
+    /// The image that was started for the run, if one was.
+    pub image: Option<String>,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Which part of the requirements the verdict is about, unless it is about all of them.
+    pub part: Option<String>,
+    /// The profile.
+    pub profile: Profile,
+    /// Whether a broken inferred requirement is a violation.
+    pub strict: bool,
+    /// How many selected stated requirements held.
+    pub held: usize,
+    /// How many stated requirements were selected.
+    pub stated: usize,
+    /// When the run began, RFC 3339 in UTC.
+    pub started_at: Option<String>,
+    /// The judge's version.
+    pub judge: String,
+    /// The catalogue that it was judged by, as an index into the catalogues of the comparison.
+    pub catalogue: usize,
+    /// The command that repeats the run.
+    pub rerun_command: String,
+    /// The file of the report.
+    pub file: String,
+}
+
+/// What identifies an implementation: who it is, which version, and where.
+#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub(super) struct Key {
+    /// Its name, else its image, else its base URL.
+    pub name: String,
+    version: Option<String>,
+    place: Option<String>,
+}
+
+pub(super) fn key(report: &Report) -> Key {
+    let (target, implementation) = (&report.target, &report.target.implementation);
+    let name = implementation.name.clone().or_else(|| target.image.clone());
+    // The port of a container, and of a server that was started for the run, means nothing.
+    let nameless = name.is_none();
+    let place =
+        (!nameless && target.image.is_none() && !is_loopback(&target.base_url)).then(|| target.base_url.clone());
+    Key { name: name.unwrap_or_else(|| target.base_url.clone()), version: implementation.version.clone(), place }
+}
+
+fn is_loopback(base_url: &str) -> bool {
+    ["://127.", "://localhost", "://[::1]"].iter().any(|host| base_url.contains(host))
+}
+
+/// The latest report of each implementation. The reports are sorted by key and time.
+pub(super) fn latest(inputs: &[Input]) -> Vec<&Input> {
+    inputs.chunk_by(|a, b| key(&a.report) == key(&b.report)).filter_map(<[Input]>::last).collect()
+}
+
+pub(super) fn columns(latest: &[&Input], catalogues: &[CatalogueVersion]) -> Vec<Column> {
+    let titles: Vec<String> = latest.iter().map(|input| title(&input.report)).collect();
+    let ambiguous = |title: &String| titles.iter().filter(|other| *other == title).count() > 1;
+    let columns = latest.iter().zip(&titles).map(|(input, title)| {
+        let report = &input.report;
+        let at = if ambiguous(title) { format!(" at {}", report.target.base_url) } else { String::new() };
+        let stated = report.total(Level::Stated);
+        Column {
+            title: format!("{title}{at}"),
+            implementation: report.target.implementation.clone(),
+            base_url: report.target.base_url.clone(),
+            image: report.target.image.clone(),
+            verdict: report.verdict,
+            part: report.part(),
+            profile: report.profile,
+            strict: report.strict,
+            held: stated.pass,
+            stated: stated.selected(),
+            started_at: report.started_at.clone(),
+            judge: report.tool.version.clone(),
+            catalogue: catalogues.iter().position(|catalogue| *catalogue == report.catalogue).unwrap_or_default(),
+            rerun_command: report.rerun_command.clone(),
+            file: input.file.clone(),
+        }
+    });
+    columns.collect()
+}
+
+fn title(report: &Report) -> String {
+    let target = &report.target;
+    let title = target.implementation.title().or_else(|| target.image.clone());
+    title.unwrap_or_else(|| target.base_url.clone())
+}

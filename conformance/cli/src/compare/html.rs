@@ -1,0 +1,124 @@
+//! The comparison as one self-contained HTML file. What the candidates sent is text: askama escapes every value.
+
+use askama::Template;
+
+use super::{Cell, Column, Comparison, Outcome, Pair, Row, Run};
+use crate::formats::html::{self, labels};
+use animal_store_rules::verdict::Verdict;
+
+/// What this page adds to the style of the report.
+const STYLE: &str = include_str!("../../templates/compare/style.css");
+const SCRIPT: &str = include_str!("../../templates/compare/script.js");
+
+/// The digests of the two, for the Content-Security-Policy; a test verifies them.
+const STYLE_DIGEST: &str = "sha256-Gy75HFpPcVT4L+phq+kRWLkJTwZGrn7Jv4renBj9swY=";
+const SCRIPT_DIGEST: &str = "sha256-ICTxogoQr8qWWFdboPOb2nxdD2gy0UzoC5h5Wpm1Zm8=";
+
+/// What all reasons together may take of the page, in bytes: fifty reports stay below two megabytes.
+const REASONS: usize = 900_000;
+
+/// The bounds of what one reason and its command may take.
+const SHORTEST: usize = 160;
+const LONGEST: usize = 2_000;
+
+/// The whole page.
+#[must_use]
+pub fn render(comparison: &Comparison) -> String {
+    // Every value is a string or a number, and writing to a String cannot fail.
+    Page::new(comparison).render().unwrap_or_default()
+}
+
+#[derive(Template)]
+#[template(path = "compare/page.html", escape = "html")]
+struct Page<'c> {
+    comparison: &'c Comparison,
+    policy: String,
+    styles: [&'static str; 2],
+    script: &'static str,
+    reasons: Vec<Reason<'c>>,
+    /// For each implementation, the number of differences from each: none where they were not compared.
+    distances: Vec<Vec<Option<&'c Pair>>>,
+}
+
+/// Why a cell is what it is.
+struct Reason<'c> {
+    column: usize,
+    row: &'c Row,
+    outcome: Outcome,
+    text: String,
+    curl: Option<&'c str>,
+}
+
+impl<'c> Page<'c> {
+    fn new(comparison: &'c Comparison) -> Page<'c> {
+        Page {
+            comparison,
+            policy: html::policy(&[html::STYLE_DIGEST, STYLE_DIGEST], SCRIPT_DIGEST),
+            styles: [html::STYLE, STYLE],
+            script: SCRIPT,
+            reasons: reasons(comparison),
+            distances: distances(comparison),
+        }
+    }
+}
+
+fn reasons(comparison: &Comparison) -> Vec<Reason<'_>> {
+    let found: Vec<(usize, &Row, &Cell, &str)> = comparison
+        .requirements
+        .iter()
+        .flat_map(|row| {
+            let cells = row.cells.iter().enumerate();
+            cells.filter_map(move |(column, cell)| Some((column, row, cell, cell.reason.as_deref()?)))
+        })
+        .collect();
+    let room = (REASONS / found.len().max(1)).clamp(SHORTEST, LONGEST);
+    found
+        .into_iter()
+        .map(|(column, row, cell, reason)| {
+            let text = animal_store_conformance::layout::at_most(reason, room);
+            // A command that is cut would not run.
+            let curl = cell.curl.as_deref().filter(|curl| curl.len() + text.len() <= room);
+            Reason { column, row, outcome: cell.outcome, text, curl }
+        })
+        .collect()
+}
+
+fn distances(comparison: &Comparison) -> Vec<Vec<Option<&Pair>>> {
+    let count = comparison.implementations.len();
+    let mut distances = vec![vec![None; count]; count];
+    for pair in &comparison.differences {
+        distances[pair.one][pair.other] = Some(pair);
+        distances[pair.other][pair.one] = Some(pair);
+    }
+    distances
+}
+
+impl Outcome {
+    /// The class of its elements, which those of the report have too.
+    fn class(self) -> &'static str {
+        match self {
+            Outcome::Violated | Outcome::StaleKnownFailing => "broken",
+            Outcome::Warning => "warning",
+            Outcome::KnownFailing => "known",
+            Outcome::NotExercised | Outcome::NotJudged => "unjudged",
+            Outcome::Held => "held",
+        }
+    }
+}
+
+impl Column {
+    fn time(&self) -> String {
+        time(self.started_at.as_deref())
+    }
+}
+
+impl Run {
+    fn time(&self) -> String {
+        time(self.started_at.as_deref())
+    }
+}
+
+/// The time of a run, for people.
+fn time(started_at: Option<&str>) -> String {
+    started_at.map_or_else(|| "nothing was sent".to_owned(), labels::date_and_time)
+}

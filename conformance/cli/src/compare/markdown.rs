@@ -1,0 +1,139 @@
+//! The comparison as GitHub-flavoured Markdown: for a page of a wiki, or a job summary.
+
+use std::fmt::Write;
+
+use super::{Comparison, Outcome};
+use crate::formats::markdown::{code, text};
+
+/// A reason that is longer, in bytes, is cut.
+const LONGEST: usize = 300;
+
+/// The comparison for a page.
+#[must_use]
+pub fn render(comparison: &Comparison) -> String {
+    let mut out = String::new();
+    // Writing to a String cannot fail.
+    let _infallible = write(&mut out, comparison);
+    out
+}
+
+fn write(out: &mut String, comparison: &Comparison) -> std::fmt::Result {
+    writeln!(out, "# Animal Store API: implementations compared\n")?;
+    implementations(out, comparison)?;
+    requirements(out, comparison)?;
+    choices(out, comparison)?;
+    differences(out, comparison)?;
+    trends(out, comparison)
+}
+
+/// The columns of the tables are numbered, because names are long.
+fn implementations(out: &mut String, comparison: &Comparison) -> std::fmt::Result {
+    writeln!(out, "| | implementation | verdict | stated requirements held | profile | judged at | catalogue |")?;
+    writeln!(out, "|---|---|---|---|---|---|---|")?;
+    for (index, column) in comparison.implementations.iter().enumerate() {
+        let strict = if column.strict { ", strict" } else { "" };
+        let catalogue = &comparison.catalogues[column.catalogue];
+        writeln!(
+            out,
+            "| {} | {} | {} | {} of {} | {}{strict} | {} | {} {} |",
+            index + 1,
+            text(&column.title),
+            text(&column.part.as_ref().map_or_else(
+                || column.verdict.as_str().to_owned(),
+                |part| format!("{} ({part})", column.verdict.as_str())
+            )),
+            column.held,
+            column.stated,
+            column.profile.as_str(),
+            text(column.started_at.as_deref().unwrap_or("nothing was sent")),
+            text(&catalogue.version),
+            text(catalogue.short()),
+        )?;
+    }
+    if comparison.catalogues.len() > 1 {
+        let count = comparison.catalogues.len();
+        writeln!(
+            out,
+            "\n> The reports were judged by {count} different catalogues: the same requirement may mean different things."
+        )?;
+    }
+    Ok(())
+}
+
+fn head(out: &mut String, comparison: &Comparison, first: &str) -> std::fmt::Result {
+    let count = comparison.implementations.len();
+    let numbers: String = (1..=count).map(|number| format!(" {number} |")).collect();
+    writeln!(out, "| {first} |{numbers}\n|---|{}", "---|".repeat(count))
+}
+
+fn requirements(out: &mut String, comparison: &Comparison) -> std::fmt::Result {
+    writeln!(out, "\n## Requirements\n")?;
+    head(out, comparison, "requirement")?;
+    for row in &comparison.requirements {
+        let cells: String = row.cells.iter().map(|cell| format!(" {} |", cell.outcome.sign())).collect();
+        writeln!(out, "| `{}` |{cells}", row.id)?;
+    }
+    let legend = Outcome::ALL.map(|outcome| format!("{} {}", outcome.sign(), outcome.word()));
+    writeln!(out, "\n{}", legend.join(" · "))?;
+    let broken = comparison.requirements.iter().flat_map(|row| {
+        let cells = row.cells.iter().enumerate();
+        cells.filter_map(move |(index, cell)| Some((row, index, cell.reason.as_deref()?)))
+    });
+    let broken: Vec<_> = broken.collect();
+    if broken.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n<details><summary>Reasons</summary>\n")?;
+    for (row, index, reason) in broken {
+        let reason = animal_store_conformance::layout::at_most(reason, LONGEST);
+        writeln!(out, "- `{}`, {}: {}", row.id, index + 1, code(&reason))?;
+    }
+    writeln!(out, "\n</details>")
+}
+
+fn choices(out: &mut String, comparison: &Comparison) -> std::fmt::Result {
+    writeln!(out, "\n## Choices that the specification leaves open\n")?;
+    head(out, comparison, "choice")?;
+    for row in &comparison.choices {
+        let cells = row.observed.iter().map(|choice| choice.as_deref().map_or_else(|| "–".to_owned(), code));
+        let cells: String = cells.map(|cell| format!(" {cell} |")).collect();
+        writeln!(out, "| {} |{cells}", text(&row.title))?;
+    }
+    Ok(())
+}
+
+fn differences(out: &mut String, comparison: &Comparison) -> std::fmt::Result {
+    if comparison.differences.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n## Who differs from whom\n\n| | requirements | choices |\n|---|---|---|")?;
+    for pair in &comparison.differences {
+        let list = |ids: &[String]| ids.iter().map(|id| format!("`{id}`")).collect::<Vec<_>>().join(", ");
+        let (requirements, choices) = (list(&pair.requirements), list(&pair.choices));
+        writeln!(out, "| {} and {} | {requirements} | {choices} |", pair.one + 1, pair.other + 1)?;
+    }
+    Ok(())
+}
+
+fn trends(out: &mut String, comparison: &Comparison) -> std::fmt::Result {
+    for trend in &comparison.trends {
+        writeln!(out, "\n## {} over time\n", text(&trend.name))?;
+        writeln!(out, "| judged at | version | verdict | stated requirements held | worse | better |")?;
+        writeln!(out, "|---|---|---|---|---|---|")?;
+        for run in &trend.runs {
+            let list = |ids: &[String]| ids.iter().map(|id| format!("`{id}`")).collect::<Vec<_>>().join(", ");
+            writeln!(
+                out,
+                "| {} | {} | {} | {} of {} | {} | {} |",
+                text(run.started_at.as_deref().unwrap_or("nothing was sent")),
+                text(run.version.as_deref().unwrap_or_default()),
+                run.verdict.as_str(),
+                run.held,
+                run.stated,
+                list(&run.worse),
+                list(&run.better),
+            )?;
+        }
+    }
+    Ok(())
+}

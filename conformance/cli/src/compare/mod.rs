@@ -1,0 +1,289 @@
+//! Comparison of any number of reports: requirements and choices by implementation, and who differs from whom.
+//!
+//! There are no scores: implementations differ in what they do, and a number would hide it. The result does not depend on the order
+//! of the reports. What differs between two of them is what [`crate::diff`] says.
+
+mod column;
+mod html;
+mod markdown;
+mod trend;
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+pub use column::Column;
+pub use html::render as html;
+pub use markdown::render as markdown;
+pub use trend::{Run, Trend};
+
+use crate::diff;
+use animal_store_conformance::report::{CatalogueVersion, Report, RequirementReport};
+use animal_store_rules::catalogue::Level;
+use animal_store_rules::verdict::{Status, Verdict};
+
+/// A report, and the file that it is from.
+#[derive(Clone, Debug)]
+pub struct Input {
+    /// The file, as it was named.
+    pub file: String,
+    /// Its content.
+    pub report: Report,
+}
+
+/// The reports, compared.
+#[derive(Clone, Debug, Serialize)]
+pub struct Comparison {
+    /// The implementations, each with its latest report, by name.
+    pub implementations: Vec<Column>,
+    /// The catalogues that the reports were judged by, each once. With more than one, requirements of the same identifier may
+    /// have been judged differently.
+    pub catalogues: Vec<CatalogueVersion>,
+    /// The requirements that can be broken and that a run judged, in the order of the specification.
+    pub requirements: Vec<Row>,
+    /// What the implementations chose where the specification leaves it open.
+    pub choices: Vec<ChoiceRow>,
+    /// Every pair of implementations that differs.
+    pub differences: Vec<Pair>,
+    /// The implementations of which there is more than one report.
+    pub trends: Vec<Trend>,
+}
+
+/// A requirement, and what became of it in each implementation.
+#[derive(Clone, Debug, Serialize)]
+pub struct Row {
+    /// Its identifier.
+    pub id: String,
+    /// Its title.
+    pub title: String,
+    /// Its level.
+    pub level: Level,
+    /// The section of the specification that it is from.
+    pub section: String,
+    /// Whether the implementations that were judged by it differ.
+    pub differs: bool,
+    /// A cell for each implementation.
+    pub cells: Vec<Cell>,
+}
+
+/// What became of a requirement in an implementation.
+#[derive(Clone, Debug, Serialize)]
+pub struct Cell {
+    /// The outcome.
+    pub outcome: Outcome,
+    /// What was expected and what was found, or why it was not exercised.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The command that repeats the decisive request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub curl: Option<String>,
+}
+
+/// The outcomes, the worst first.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// It is broken, and that is a violation.
+    Violated,
+    /// It is listed as known to fail, but it holds or its entry has expired.
+    StaleKnownFailing,
+    /// It is broken, and that is a warning.
+    Warning,
+    /// It is broken as known.
+    KnownFailing,
+    /// The run did not show it.
+    NotExercised,
+    /// It held.
+    Held,
+    /// It was not selected, or the catalogue of the report does not have it.
+    NotJudged,
+}
+
+impl Outcome {
+    /// All outcomes.
+    pub const ALL: [Outcome; 7] = [
+        Outcome::Violated,
+        Outcome::StaleKnownFailing,
+        Outcome::Warning,
+        Outcome::KnownFailing,
+        Outcome::NotExercised,
+        Outcome::Held,
+        Outcome::NotJudged,
+    ];
+
+    /// The outcome in words.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Outcome::Violated => "violated",
+            Outcome::StaleKnownFailing => "stale known failure",
+            Outcome::Warning => "warning",
+            Outcome::KnownFailing => "known to fail",
+            Outcome::NotExercised => "not exercised",
+            Outcome::Held => "held",
+            Outcome::NotJudged => "not judged",
+        }
+    }
+
+    /// A character for it.
+    #[must_use]
+    pub fn sign(self) -> char {
+        match self {
+            Outcome::Violated | Outcome::StaleKnownFailing => '✗',
+            Outcome::Warning => '!',
+            Outcome::KnownFailing => '~',
+            Outcome::NotExercised => '?',
+            Outcome::Held => '✓',
+            Outcome::NotJudged => '–',
+        }
+    }
+
+    fn of(requirement: Option<&RequirementReport>) -> Outcome {
+        match requirement.filter(|requirement| requirement.selected) {
+            None => Outcome::NotJudged,
+            Some(requirement) => match requirement.status {
+                Status::Pass => Outcome::Held,
+                Status::Fail if requirement.violation => Outcome::Violated,
+                Status::Fail => Outcome::Warning,
+                Status::KnownFailing => Outcome::KnownFailing,
+                Status::StaleKnownFailing => Outcome::StaleKnownFailing,
+                Status::NotExercised | Status::Observed => Outcome::NotExercised,
+            },
+        }
+    }
+}
+
+/// A gap of the specification, and what each implementation chose.
+#[derive(Clone, Debug, Serialize)]
+pub struct ChoiceRow {
+    /// The identifier of the open requirement.
+    pub id: String,
+    /// Its title.
+    pub title: String,
+    /// Whether two implementations chose differently.
+    pub differs: bool,
+    /// The choice of each implementation, if its report shows one.
+    pub observed: Vec<Option<String>>,
+}
+
+/// Two implementations that differ.
+#[derive(Clone, Debug, Serialize)]
+pub struct Pair {
+    /// The first, as an index into the implementations.
+    pub one: usize,
+    /// The second.
+    pub other: usize,
+    /// The requirements whose status differs.
+    pub requirements: Vec<String>,
+    /// The choices that differ.
+    pub choices: Vec<String>,
+}
+
+impl Comparison {
+    /// The verdict on each implementation, and which part of the requirements it is about, unless it is about all.
+    #[must_use]
+    pub fn verdicts(&self) -> Vec<(Verdict, Option<String>)> {
+        self.implementations.iter().map(|column| (column.verdict, column.part.clone())).collect()
+    }
+}
+
+/// Compares reports, of which there is at least one.
+#[must_use]
+pub fn compare(mut inputs: Vec<Input>) -> Comparison {
+    inputs.sort_by_cached_key(|input| (column::key(&input.report), time_of(&input.report), input.file.clone()));
+    let trends = trend::trends(&inputs);
+    let latest = column::latest(&inputs);
+    let mut catalogues: Vec<CatalogueVersion> = inputs.iter().map(|input| input.report.catalogue.clone()).collect();
+    catalogues.sort_by(|a, b| (&a.version, &a.digest).cmp(&(&b.version, &b.digest)));
+    catalogues.dedup();
+    let reports: Vec<&Report> = latest.iter().map(|input| &input.report).collect();
+    let rows = ids(&reports);
+    Comparison {
+        implementations: column::columns(&latest, &catalogues),
+        requirements: rows.iter().filter_map(|id| row(&reports, id)).collect(),
+        choices: rows.iter().filter_map(|id| choice(&reports, id)).collect(),
+        differences: pairs(&reports),
+        catalogues,
+        trends,
+    }
+}
+
+/// The comparison as JSON, indented, with a line break at its end.
+#[must_use]
+pub fn json(comparison: &Comparison) -> String {
+    crate::formats::json::pretty(comparison)
+}
+
+/// When the run began; a run that sent nothing comes first.
+fn time_of(report: &Report) -> Option<Timestamp> {
+    report.started_at.as_ref().and_then(|time| time.parse().ok())
+}
+
+/// The identifiers of all reports, each once. What only some of them have follows what it follows there.
+fn ids(reports: &[&Report]) -> Vec<String> {
+    let mut ids: Vec<String> = Vec::new();
+    for report in reports {
+        let mut place = 0;
+        for requirement in &report.requirements {
+            match ids.iter().position(|id| *id == requirement.id) {
+                Some(known) => place = known + 1,
+                None => {
+                    ids.insert(place, requirement.id.clone());
+                    place += 1;
+                }
+            }
+        }
+    }
+    ids
+}
+
+fn row(reports: &[&Report], id: &str) -> Option<Row> {
+    let any = reports.iter().find_map(|report| report.requirement(id)).filter(|found| found.level != Level::Open)?;
+    let cells: Vec<Cell> = reports.iter().map(|report| cell(report.requirement(id))).collect();
+    let mut judged = cells.iter().map(|cell| cell.outcome).filter(|outcome| *outcome != Outcome::NotJudged);
+    // What no run judged, such as what the specification asks of clients, is no row.
+    let first = judged.next()?;
+    let differs = judged.any(|outcome| outcome != first);
+    let (title, section) = (any.title.clone(), any.section.clone());
+    Some(Row { id: id.to_owned(), title, level: any.level, section, differs, cells })
+}
+
+fn cell(requirement: Option<&RequirementReport>) -> Cell {
+    let outcome = Outcome::of(requirement);
+    let found = requirement.filter(|_| !matches!(outcome, Outcome::Held | Outcome::NotJudged));
+    let evidence = found.and_then(|requirement| requirement.evidence.first());
+    let reason = evidence.map(|evidence| evidence.sentence.clone());
+    let decisive = evidence.and_then(|evidence| evidence.exchanges.first());
+    Cell {
+        outcome,
+        reason: reason.or_else(|| found.and_then(|requirement| requirement.reason.clone())),
+        curl: decisive.map(|exchange| exchange.curl.clone()),
+    }
+}
+
+fn choice(reports: &[&Report], id: &str) -> Option<ChoiceRow> {
+    let observed_in = |report: &Report| report.gap_profile.iter().find(|choice| choice.id == id).cloned();
+    let found: Vec<_> = reports.iter().map(|report| observed_in(report)).collect();
+    let title = found.iter().flatten().next()?.title.clone();
+    let observed: Vec<Option<String>> = found.into_iter().map(|choice| choice?.observed).collect();
+    let mut known = observed.iter().flatten();
+    let first = known.next();
+    let differs = known.any(|choice| Some(choice) != first);
+    Some(ChoiceRow { id: id.to_owned(), title, differs, observed })
+}
+
+fn pairs(reports: &[&Report]) -> Vec<Pair> {
+    let mut pairs = Vec::new();
+    for (one, before) in reports.iter().enumerate() {
+        for (other, after) in reports.iter().enumerate().skip(one + 1) {
+            let difference = diff::compare(before, after);
+            if difference.requirements.is_empty() && difference.choices.is_empty() {
+                continue;
+            }
+            let mut requirements: Vec<String> = difference.requirements.into_iter().map(|change| change.id).collect();
+            requirements.sort();
+            let choices = difference.choices.into_iter().map(|change| change.id).collect();
+            pairs.push(Pair { one, other, requirements, choices });
+        }
+    }
+    pairs
+}

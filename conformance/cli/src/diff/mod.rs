@@ -1,0 +1,211 @@
+//! Comparison of two reports: changes in the statuses of requirements and in the candidate's choices.
+//!
+//! A regression fails a pipeline. It is a requirement that held and is now broken, or that was selected and can no longer be
+//! judged; a run with a smaller scope is no regression.
+
+use serde::Serialize;
+
+use animal_store_conformance::report::{Report, RequirementReport};
+use animal_store_rules::catalogue::Level;
+use animal_store_rules::catalogue::scope::Profile;
+use animal_store_rules::verdict::{Status, Verdict};
+
+mod read;
+mod text;
+
+pub use read::{Unusable, read};
+pub use text::render;
+
+/// The differences between two reports, of which the first is the baseline.
+#[derive(Clone, Debug, Serialize)]
+pub struct Difference {
+    /// The first report.
+    pub before: Side,
+    /// The second report.
+    pub after: Side,
+    /// Whether something got worse.
+    pub regression: bool,
+    /// Every requirement whose status differs, regressions first.
+    pub requirements: Vec<Change>,
+    /// Every choice that both observed and that differs.
+    pub choices: Vec<ChoiceChange>,
+}
+
+/// One of the two reports.
+#[derive(Clone, Debug, Serialize)]
+pub struct Side {
+    /// The base URL that was judged.
+    pub base_url: String,
+    /// The time of the first request, RFC 3339 in UTC.
+    pub started_at: Option<String>,
+    /// The profile.
+    pub profile: Profile,
+    /// The verdict.
+    pub verdict: Verdict,
+}
+
+/// A requirement whose status changed.
+#[derive(Clone, Debug, Serialize)]
+pub struct Change {
+    /// Its identifier.
+    pub id: String,
+    /// Its title.
+    pub title: String,
+    /// Its level.
+    pub level: Level,
+    /// What kind of change it is.
+    pub kind: Kind,
+    /// Its status in the first report; none when it was not selected.
+    pub before: Option<Status>,
+    /// Its status in the second report; none when it was not selected.
+    pub after: Option<Status>,
+    /// The defect, or why it was not exercised.
+    pub reason: Option<String>,
+}
+
+/// The kind of a change, in the order of the output.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// It is broken and was not, or it is stated and can no longer be judged.
+    Worse,
+    /// Any other change: it was not selected, for example.
+    Changed,
+    /// It holds now and did not before.
+    Better,
+}
+
+/// A choice that both reports observed and that differs.
+#[derive(Clone, Debug, Serialize)]
+pub struct ChoiceChange {
+    /// The identifier of the open requirement.
+    pub id: String,
+    /// Its title.
+    pub title: String,
+    /// The choice in the first report.
+    pub before: String,
+    /// The choice in the second report.
+    pub after: String,
+}
+
+/// Compares two reports.
+#[must_use]
+pub fn compare(before: &Report, after: &Report) -> Difference {
+    let mut requirements: Vec<Change> = ids(before, after).filter_map(|id| change(before, after, id)).collect();
+    // Broken requirements come before those that were not exercised.
+    requirements.sort_by_key(|change| (change.kind, change.after == Some(Status::NotExercised)));
+    let worse = requirements.iter().any(|change| change.kind == Kind::Worse);
+    Difference {
+        before: side(before),
+        after: side(after),
+        regression: worse || rank(after.verdict) > rank(before.verdict),
+        requirements,
+        choices: choices(before, after),
+    }
+}
+
+/// The difference as JSON, indented, with a line break at its end.
+#[must_use]
+pub fn json(difference: &Difference) -> String {
+    crate::formats::json::pretty(difference)
+}
+
+/// The identifiers of both reports, each once, in the order of the specification.
+fn ids<'r>(before: &'r Report, after: &'r Report) -> impl Iterator<Item = &'r str> {
+    let removed = before.requirements.iter().filter(|r| after.requirement(&r.id).is_none());
+    after.requirements.iter().chain(removed).map(|requirement| requirement.id.as_str())
+}
+
+fn change(before: &Report, after: &Report, id: &str) -> Option<Change> {
+    let (before, after) = (before.requirement(id), after.requirement(id));
+    let either = after.or(before)?;
+    let status = |found: Option<&RequirementReport>| match found.filter(|r| r.selected)? {
+        // So earlier reports say that a known failure holds.
+        r if r.status == Status::StaleKnownFailing && r.failures == 0 => Some(Status::Pass),
+        r => Some(r.status),
+    };
+    let (was, is) = (status(before), status(after));
+    if was == is || either.level == Level::Open {
+        return None;
+    }
+    let evidence = after.and_then(|requirement| requirement.evidence.first());
+    let reason = evidence
+        .map(|evidence| evidence.sentence.clone())
+        .or_else(|| after.and_then(|requirement| requirement.reason.clone()));
+    let violates = after.is_some_and(|requirement| requirement.violation);
+    Some(Change {
+        id: either.id.clone(),
+        title: either.title.clone(),
+        level: either.level,
+        kind: kind(either.level, was, is, violates),
+        before: was,
+        after: is,
+        reason: reason.filter(|_| is != Some(Status::Pass)),
+    })
+}
+
+fn kind(level: Level, was: Option<Status>, is: Option<Status>, violates: bool) -> Kind {
+    let broken = |status| matches!(status, Some(Status::Fail | Status::KnownFailing));
+    match is {
+        Some(Status::Pass) => Kind::Better,
+        Some(Status::StaleKnownFailing) if was == Some(Status::Pass) => Kind::Worse,
+        _ if broken(is) && (was == Some(Status::Pass) || violates) => Kind::Worse,
+        Some(Status::NotExercised) if level == Level::Stated && was == Some(Status::Pass) => Kind::Worse,
+        _ => Kind::Changed,
+    }
+}
+
+fn choices(before: &Report, after: &Report) -> Vec<ChoiceChange> {
+    let changed = after.gap_profile.iter().filter_map(|choice| {
+        let was = before.gap_profile.iter().find(|other| other.id == choice.id)?;
+        // A choice that was not observed has not changed.
+        let (before, after) = was.observed.clone().zip(choice.observed.clone())?;
+        (before != after).then(|| ChoiceChange { id: choice.id.clone(), title: choice.title.clone(), before, after })
+    });
+    changed.collect()
+}
+
+fn side(report: &Report) -> Side {
+    Side {
+        base_url: report.target.base_url.clone(),
+        started_at: report.started_at.clone(),
+        profile: report.profile,
+        verdict: report.verdict,
+    }
+}
+
+/// The order of verdicts, best first.
+fn rank(verdict: Verdict) -> u8 {
+    match verdict {
+        Verdict::Conforms => 0,
+        Verdict::Incomplete => 1,
+        Verdict::Violates => 2,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_regression_is_a_requirement_that_no_longer_holds() {
+        use Status::{Fail, KnownFailing, NotExercised, Pass, StaleKnownFailing};
+        let stated = |was, is, violates| kind(Level::Stated, was, is, violates);
+        for was in [Some(Pass), Some(NotExercised), Some(KnownFailing), None] {
+            assert_eq!(stated(was, Some(Fail), true), Kind::Worse, "{was:?}");
+        }
+        assert_eq!(stated(Some(Pass), Some(KnownFailing), false), Kind::Worse);
+        assert_eq!(stated(Some(Fail), Some(KnownFailing), false), Kind::Changed);
+        assert_eq!(stated(Some(KnownFailing), Some(StaleKnownFailing), true), Kind::Changed, "it has expired");
+        assert_eq!(stated(Some(Pass), Some(StaleKnownFailing), true), Kind::Worse);
+        assert_eq!(stated(Some(KnownFailing), Some(Pass), false), Kind::Better);
+        assert_eq!(stated(Some(Pass), Some(NotExercised), false), Kind::Worse);
+        assert_eq!(stated(Some(Fail), Some(NotExercised), false), Kind::Changed);
+        assert_eq!(stated(Some(Pass), None, false), Kind::Changed, "a run with a smaller scope");
+        assert_eq!(stated(Some(Fail), Some(Pass), false), Kind::Better);
+        let inferred = |was, is| kind(Level::Inferred, was, is, false);
+        assert_eq!(inferred(Some(Pass), Some(Fail)), Kind::Worse, "what held is broken");
+        assert_eq!(inferred(Some(NotExercised), Some(Fail)), Kind::Changed);
+        assert_eq!(inferred(Some(Pass), Some(NotExercised)), Kind::Changed);
+    }
+}

@@ -1,0 +1,126 @@
+//! The differences as text for a terminal: regressions first, no line longer than 80 columns.
+
+use std::fmt::Write;
+
+use anstyle::{AnsiColor, Style};
+
+use super::{Change, Difference, Kind, Side};
+use animal_store_conformance::layout;
+use animal_store_conformance::redaction::{Printable, printable};
+use animal_store_rules::verdict::Status;
+
+const GREEN: Style = AnsiColor::Green.on_default();
+const RED: Style = AnsiColor::Red.on_default();
+const YELLOW: Style = AnsiColor::Yellow.on_default();
+const DIM: Style = Style::new().dimmed();
+const BOLD: Style = Style::new().bold();
+
+/// No line is longer than this.
+const WIDTH: usize = 80;
+
+/// The difference with ANSI colours; a stream that is no terminal strips them.
+#[must_use]
+pub fn render(difference: &Difference) -> Printable {
+    let mut out = String::new();
+    // Writing to a String cannot fail.
+    let _infallible = write(&mut out, difference);
+    Printable::styled(&out)
+}
+
+fn write(out: &mut String, difference: &Difference) -> std::fmt::Result {
+    side(out, "A", &difference.before)?;
+    side(out, "B", &difference.after)?;
+    let id_width = difference.requirements.iter().map(|change| change.id.len()).max().unwrap_or(0);
+    for (kind, title, mark, style) in [
+        (Kind::Worse, "Worse", "✗", RED),
+        (Kind::Changed, "Changed", "·", YELLOW),
+        (Kind::Better, "Better", "✓", GREEN),
+    ] {
+        let changes: Vec<&Change> = difference.requirements.iter().filter(|change| change.kind == kind).collect();
+        if changes.is_empty() {
+            continue;
+        }
+        writeln!(out, "\n{style}{title}{style:#}")?;
+        for change in changes {
+            let (was, is) = (word(change.before), word(change.after));
+            writeln!(out, "  {style}{mark}{style:#} {:id_width$}  {was} → {is}", change.id)?;
+            let reason = change.reason.as_deref().unwrap_or(&change.title);
+            writeln!(out, "      {DIM}{}{DIM:#}", line(reason, 6))?;
+        }
+    }
+    choices(out, difference)?;
+    summary(out, difference)
+}
+
+fn side(out: &mut String, name: &str, side: &Side) -> std::fmt::Result {
+    let about = format!(
+        "{} · {} · profile {}",
+        side.verdict.as_str(),
+        side.started_at.as_deref().map_or("nothing sent", |time| time.get(..19).unwrap_or(time)),
+        side.profile.as_str()
+    );
+    writeln!(out, "{BOLD}{name}{BOLD:#}  {}\n   {DIM}{}{DIM:#}", line(&side.base_url, 3), line(&about, 3))
+}
+
+fn choices(out: &mut String, difference: &Difference) -> std::fmt::Result {
+    if difference.choices.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n{BOLD}Different choices{BOLD:#} {DIM}(the specification leaves them open){DIM:#}")?;
+    for choice in &difference.choices {
+        writeln!(out, "  · {}  {DIM}{}{DIM:#}", choice.id, line(&choice.title, 6 + choice.id.len()))?;
+        for (name, observed) in [("A", &choice.before), ("B", &choice.after)] {
+            let mut name = name;
+            for part in lines(observed, 9) {
+                writeln!(out, "      {name}  {part}")?;
+                name = " ";
+            }
+        }
+    }
+    Ok(())
+}
+
+fn summary(out: &mut String, difference: &Difference) -> std::fmt::Result {
+    let count = |kind: Kind| difference.requirements.iter().filter(|change| change.kind == kind).count();
+    let (word, style) = if difference.regression { ("REGRESSION", RED) } else { ("NO REGRESSION", GREEN) };
+    writeln!(
+        out,
+        "\n{style}{word}{style:#}  {} worse, {} better, {} changed; {} different choices",
+        count(Kind::Worse),
+        count(Kind::Better),
+        count(Kind::Changed),
+        difference.choices.len()
+    )
+}
+
+fn word(status: Option<Status>) -> &'static str {
+    match status {
+        None => "not selected",
+        Some(Status::Pass) => "held",
+        Some(Status::Fail) => "broken",
+        Some(Status::KnownFailing) => "known to fail",
+        Some(Status::StaleKnownFailing) => "expired known failure",
+        Some(Status::NotExercised) => "not exercised",
+        Some(Status::Observed) => "open",
+    }
+}
+
+/// The whole text in as many lines as it needs, broken between words; a longer word is cut.
+fn lines(text: &str, used: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in printable(text).split_whitespace().map(|word| line(word, used)) {
+        let last = lines.len() - 1;
+        if !lines[last].is_empty() && layout::width(&lines[last]) + 1 + layout::width(&word) > WIDTH - used {
+            lines.push(word);
+        } else {
+            let space = if lines[last].is_empty() { "" } else { " " };
+            lines[last].push_str(&format!("{space}{word}"));
+        }
+    }
+    lines
+}
+
+/// The text cut to the rest of a line, and made printable: the file may contain anything.
+fn line(text: &str, used: usize) -> String {
+    layout::cut(&printable(text).replace(['\n', '\t'], " "), WIDTH.saturating_sub(used))
+}

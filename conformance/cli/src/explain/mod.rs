@@ -1,0 +1,176 @@
+//! The catalogue as text and JSON: a list of requirements, or one requirement with its explanation.
+
+pub mod examples;
+
+use std::fmt::Write;
+
+use anstyle::Style;
+use serde::Serialize;
+
+use animal_store_conformance::redaction::Printable;
+use animal_store_conformance::report::{ReportedExchange, shown};
+use animal_store_rules::catalogue::{Level, Party, Requirement, catalogue};
+
+const DIM: Style = Style::new().dimmed();
+const BOLD: Style = Style::new().bold();
+
+/// No line of running text is longer than this.
+const WIDTH: usize = 96;
+
+/// The explanation of a requirement.
+#[derive(Clone, Debug, Serialize)]
+pub struct Explanation {
+    /// Its entry in the catalogue.
+    #[serde(flatten)]
+    pub requirement: &'static Requirement,
+    /// The statements of the specification that it covers, restated.
+    pub statements: Vec<&'static str>,
+    /// Requests and lawful answers; none if it cannot be observed over HTTP.
+    pub example: Vec<ReportedExchange>,
+}
+
+/// Explains a requirement.
+#[must_use]
+pub fn explain(requirement: &'static Requirement) -> Explanation {
+    let trace = examples::trace(&requirement.id);
+    Explanation {
+        requirement,
+        statements: catalogue().statements_behind(&requirement.id).map(|statement| statement.gist.as_str()).collect(),
+        example: shown(&trace, examples::redactor()),
+    }
+}
+
+/// A document as JSON, with a trailing line break.
+#[must_use]
+pub fn json(document: &impl Serialize) -> String {
+    crate::formats::json::pretty(document)
+}
+
+/// The requirements by section, a line each, with ANSI styles.
+#[must_use]
+pub fn list(requirements: &[&Requirement]) -> Printable {
+    let mut out = String::new();
+    // Writing to a String cannot fail.
+    let _infallible = write_list(&mut out, requirements);
+    Printable::styled(&out)
+}
+
+fn write_list(out: &mut String, requirements: &[&Requirement]) -> std::fmt::Result {
+    let width = requirements.iter().map(|requirement| requirement.id.len()).max().unwrap_or(0);
+    let mut section = "";
+    for requirement in requirements {
+        let heading = match requirement.party {
+            Party::Server => &requirement.section,
+            Party::Client => "What is asked of clients, judged in recorded traffic only",
+        };
+        if heading != section {
+            let blank = if section.is_empty() { "" } else { "\n" };
+            section = heading;
+            writeln!(out, "{blank}{BOLD}{section}{BOLD:#}")?;
+        }
+        let level = requirement.level.as_str();
+        writeln!(out, "  {:width$}  {DIM}{level:8}{DIM:#}  {}", requirement.id, requirement.title)?;
+    }
+    let count = |level| requirements.iter().filter(|requirement| requirement.level == level).count();
+    let (stated, inferred, open) = (count(Level::Stated), count(Level::Inferred), count(Level::Open));
+    writeln!(out, "\n{DIM}{stated} stated, {inferred} inferred, {open} open{DIM:#}")
+}
+
+/// An explanation as text, with ANSI styles.
+#[must_use]
+pub fn text(explanation: &Explanation) -> Printable {
+    let mut out = String::new();
+    // Writing to a String cannot fail.
+    let _infallible = write_text(&mut out, explanation);
+    Printable::styled(&out)
+}
+
+fn write_text(out: &mut String, explanation: &Explanation) -> std::fmt::Result {
+    let requirement = explanation.requirement;
+    writeln!(out, "{BOLD}{}{BOLD:#}  {}", requirement.id, requirement.title)?;
+    writeln!(out, "{DIM}{}: {}{DIM:#}\n", requirement.level.as_str(), meaning(requirement.level))?;
+    paragraph(out, &requirement.text)?;
+    if requirement.party == Party::Client {
+        paragraph(out, "It binds clients, so a run does not judge it: recorded traffic shows it.")?;
+    }
+    let section = &requirement.section;
+    writeln!(out, "\n{BOLD}Section \"{section}\" of the specification{BOLD:#}")?;
+    explanation.statements.iter().try_for_each(|gist| paragraph(out, &format!("· {gist}")))?;
+    let parts = [
+        ("Follows from", &requirement.from),
+        ("Violations", &requirement.breaks),
+        (choice_title(requirement.party), &requirement.choice),
+        ("Reason", &requirement.why),
+    ];
+    for (title, text) in parts {
+        if let Some(text) = text {
+            writeln!(out, "\n{BOLD}{title}{BOLD:#}")?;
+            paragraph(out, text)?;
+        }
+    }
+    if explanation.example.is_empty() {
+        return writeln!(out, "\n{DIM}It cannot be observed over HTTP.{DIM:#}");
+    }
+    let title = if requirement.level == Level::Open { "Example, as the reference server responds" } else { "Example" };
+    writeln!(out, "\n{BOLD}{title}{BOLD:#}")?;
+    explanation.example.iter().try_for_each(|exchange| example(out, exchange))
+}
+
+fn choice_title(party: Party) -> &'static str {
+    match party {
+        Party::Server => "Choice of the reference server",
+        Party::Client => "Choice of a server",
+    }
+}
+
+fn meaning(level: Level) -> &'static str {
+    match level {
+        Level::Stated => "stated in the specification; breaking it is a violation",
+        Level::Inferred => {
+            "follows from the specification and HTTP; breaking it is a warning, with --strict a violation"
+        }
+        Level::Open => "left open by the specification; the choice is recorded and cannot fail",
+    }
+}
+
+fn example(out: &mut String, exchange: &ReportedExchange) -> std::fmt::Result {
+    writeln!(out, "  $ {}", exchange.curl)?;
+    if let Some(response) = &exchange.response {
+        let reason = hyper::StatusCode::from_u16(response.status).ok().and_then(|status| status.canonical_reason());
+        writeln!(out, "  {DIM}HTTP/1.1 {} {}{DIM:#}", response.status, reason.unwrap_or_default())?;
+        for (name, value) in &response.headers {
+            writeln!(out, "  {DIM}{name}: {value}{DIM:#}")?;
+        }
+        writeln!(out, "\n  {}\n", response.body)?;
+    }
+    Ok(())
+}
+
+/// Running text, indented and broken between words.
+fn paragraph(out: &mut String, text: &str) -> std::fmt::Result {
+    let mut column = 0;
+    for word in text.split_whitespace() {
+        let length = word.chars().count() + 1;
+        let space = match column {
+            0 => "  ",
+            _ if column + length > WIDTH => "\n  ",
+            _ => " ",
+        };
+        write!(out, "{space}{word}")?;
+        column = if space == " " { column + length } else { 1 + length };
+    }
+    out.write_char('\n')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn running_text_is_broken_between_words() {
+        let mut out = String::new();
+        paragraph(&mut out, &"word ".repeat(30)).unwrap();
+        assert!(out.lines().all(|line| line.starts_with("  word") && line.len() <= WIDTH), "{out}");
+        assert_eq!(out.split_whitespace().count(), 30);
+    }
+}

@@ -1,0 +1,38 @@
+//! The report as one self-contained HTML file: it needs no network, no other file, and no JavaScript to be read.
+//!
+//! What the candidate sent is text: askama escapes every value of a template, and no value is in a script or a style. The
+//! Content-Security-Policy of the page is a second line of defence.
+
+mod body;
+pub(crate) mod labels;
+mod requests;
+mod timeline;
+mod view;
+
+use askama::Template;
+
+use animal_store_conformance::report::Report;
+use view::Page;
+
+/// The style, and its digest in the Content-Security-Policy. The page of a comparison has it too.
+pub(crate) const STYLE: &str = include_str!("../../../templates/report/style.css");
+const SCRIPT: &str = include_str!("../../../templates/report/script.js");
+
+/// The SHA-256 digests of the style and of the script in base64, which a test verifies.
+pub(crate) const STYLE_DIGEST: &str = "sha256-WXxOLTD6cYJjZfl2rDn3Ip7vXK6GaYrrObUyCz1w4U4=";
+const SCRIPT_DIGEST: &str = "sha256-5EXnhtWXBgALgmbPG3WgEEYp/OxtsodqI9KOEvXQ3Qw=";
+
+/// The Content-Security-Policy of a page: nothing may be loaded, and the only styles and scripts are those with these digests.
+pub(crate) fn policy(styles: &[&str], script: &str) -> String {
+    let styles: String = styles.iter().map(|digest| format!(" '{digest}'")).collect();
+    format!(
+        "default-src 'none'; style-src{styles}; script-src '{script}'; img-src data:; base-uri 'none'; form-action 'none'"
+    )
+}
+
+/// The whole page.
+#[must_use]
+pub fn render(report: &Report) -> String {
+    // Every value is a string or a number, and writing to a String cannot fail.
+    Page::new(report).render().unwrap_or_default()
+}

@@ -1,0 +1,70 @@
+//! The table of all requests.
+
+use jiff::Timestamp;
+
+use animal_store_conformance::report::{RecordedExchange, Report};
+
+/// The maximum number of requests listed; the HAR report contains all.
+const MAX_LISTED: usize = 300;
+
+/// The maximum number of characters of a request body.
+const MAX_SENT: usize = 96;
+
+/// The requests of the run.
+pub(super) struct Requests<'r> {
+    /// The first of them.
+    pub(super) listed: Vec<Line<'r>>,
+    /// The number of requests not listed.
+    pub(super) further: usize,
+}
+
+/// A request in a line.
+pub(super) struct Line<'r> {
+    /// The exchange.
+    pub(super) exchange: &'r RecordedExchange,
+    /// The URL relative to the base URL.
+    pub(super) target: &'r str,
+    /// When it was sent, relative to the first one.
+    pub(super) after: String,
+    /// The response time in milliseconds.
+    pub(super) took: String,
+    /// The status, or that there was no response.
+    pub(super) outcome: String,
+    /// The beginning of its body.
+    pub(super) sent: Option<String>,
+}
+
+/// The requests of a report. A report that was read from a file contains none.
+pub(super) fn listed(report: &Report) -> Requests<'_> {
+    let start = report.exchanges.first().and_then(sent_at);
+    Requests {
+        listed: report.exchanges.iter().take(MAX_LISTED).map(|exchange| line(report, start, exchange)).collect(),
+        further: report.exchanges.len().saturating_sub(MAX_LISTED),
+    }
+}
+
+fn line<'r>(report: &Report, start: Option<Timestamp>, exchange: &'r RecordedExchange) -> Line<'r> {
+    let RecordedExchange { url, request_body, response, .. } = exchange;
+    let since = start.zip(sent_at(exchange)).map(|(start, sent)| sent.duration_since(start).as_secs_f64());
+    #[expect(clippy::cast_precision_loss, reason = "one digit after the point is shown")]
+    let took = format!("{:.1}", exchange.elapsed_us as f64 / 1000.0);
+    Line {
+        exchange,
+        target: report.shown_target(url),
+        after: since.map(|since| format!("{since:.3} s")).unwrap_or_default(),
+        took,
+        outcome: response.as_ref().map_or_else(|| "no response".to_owned(), |response| response.status.to_string()),
+        sent: request_body.as_ref().filter(|body| !body.text.is_empty()).map(|body| beginning(&body.text)),
+    }
+}
+
+fn sent_at(exchange: &RecordedExchange) -> Option<Timestamp> {
+    exchange.sent_at.parse().ok()
+}
+
+fn beginning(text: &str) -> String {
+    match text.char_indices().nth(MAX_SENT) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}

@@ -1,0 +1,391 @@
+//! The data of the page, in its order. Everything is read from the report; nothing is judged.
+
+use std::collections::BTreeMap;
+
+use askama::Template;
+
+use super::super::specification;
+use super::labels::{self, date_and_time, seconds, times};
+use super::requests::{self, Requests};
+use super::timeline::{self, Chart};
+use super::{SCRIPT, SCRIPT_DIGEST, STYLE, STYLE_DIGEST, body};
+use animal_store_conformance::report::{Choice, Evidence, LimitsShown, Report, ReportedExchange, RequirementReport};
+use animal_store_rules::catalogue::Level;
+use animal_store_rules::catalogue::scope::Side;
+use animal_store_rules::verdict::{Status, Verdict};
+
+/// The levels, in the order of their weight.
+const LEVELS: [Level; 3] = [Level::Stated, Level::Inferred, Level::Open];
+
+/// The whole page.
+#[derive(Template)]
+#[template(path = "report/page.html", whitespace = "minimize")]
+pub(super) struct Page<'r> {
+    report: &'r Report,
+    policy: String,
+    /// The page about the specification: its address, if the project has one, and its file.
+    specification: (Option<String>, &'static str),
+    styles: [&'static str; 1],
+    script: &'static str,
+    verdict: String,
+    sentence: String,
+    facts: Vec<(&'static str, String)>,
+    bars: Vec<Bar>,
+    causes: Vec<CausedBy<'r>>,
+    findings: Vec<&'r RequirementReport>,
+    sections: Vec<Section<'r>>,
+    marks: Vec<(Mark, usize)>,
+    levels: Vec<(Level, usize)>,
+    charts: Vec<Chart>,
+    requests: Requests<'r>,
+}
+
+impl<'r> Page<'r> {
+    /// The page of a report.
+    pub(super) fn new(report: &'r Report) -> Page<'r> {
+        let all = &report.requirements;
+        let marks = Mark::ALL.map(|mark| (mark, all.iter().filter(|r| Mark::of(r) == mark).count()));
+        let levels = LEVELS.map(|level| (level, all.iter().filter(|r| r.level == level).count()));
+        let mut findings = report.to_fix();
+        let causes = caused(report, &mut findings);
+        Page {
+            report,
+            specification: (specification::page(), specification::FILE),
+            policy: super::policy(&[STYLE_DIGEST], SCRIPT_DIGEST),
+            styles: [STYLE],
+            script: SCRIPT,
+            verdict: {
+                let word = match report.verdict {
+                    Verdict::Conforms => "Conforms",
+                    Verdict::Violates => "Violates",
+                    Verdict::Incomplete => "Incomplete",
+                };
+                report.verdict_shown().replacen(report.verdict.as_str(), word, 1)
+            },
+            sentence: sentence(report),
+            facts: facts(report),
+            bars: LEVELS.into_iter().filter_map(|level| Bar::new(report, level)).collect(),
+            causes,
+            findings,
+            sections: sections(report),
+            marks: marks.into_iter().filter(|(_, count)| *count > 0).collect(),
+            levels: levels.into_iter().filter(|(_, count)| *count > 0).collect(),
+            charts: timeline::charts(&report.timeline),
+            requests: requests::listed(report),
+        }
+    }
+}
+
+impl Page<'_> {
+    /// The choices that were not observed.
+    fn unseen(&self) -> Vec<&Choice> {
+        self.report.gap_profile.iter().filter(|choice| choice.observed.is_none()).collect()
+    }
+}
+
+/// The result of a requirement, as the page marks it: by a shape and a word, and by a colour that repeats them.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Mark {
+    /// It was broken, which is a violation.
+    Broken,
+    /// It was broken, which is a warning.
+    Warning,
+    /// It was broken, as known.
+    Known,
+    /// It was not exercised.
+    Unjudged,
+    /// It held.
+    Held,
+    /// It is open.
+    Choice,
+    /// It was not selected.
+    LeftOut,
+}
+
+impl Mark {
+    const ALL: [Mark; 7] =
+        [Mark::Broken, Mark::Warning, Mark::Known, Mark::Unjudged, Mark::Held, Mark::Choice, Mark::LeftOut];
+
+    /// The mark of a requirement.
+    pub(super) fn of(requirement: &RequirementReport) -> Mark {
+        match requirement.status {
+            _ if !requirement.selected => Mark::LeftOut,
+            Status::Fail | Status::StaleKnownFailing if requirement.violation => Mark::Broken,
+            Status::Fail | Status::StaleKnownFailing => Mark::Warning,
+            Status::KnownFailing => Mark::Known,
+            Status::NotExercised => Mark::Unjudged,
+            Status::Pass => Mark::Held,
+            Status::Observed => Mark::Choice,
+        }
+    }
+
+    /// Its name in the page's markup.
+    pub(super) fn slug(self) -> &'static str {
+        match self {
+            Mark::Broken => "broken",
+            Mark::Warning => "warning",
+            Mark::Known => "known",
+            Mark::Unjudged => "unjudged",
+            Mark::Held => "held",
+            Mark::Choice => "choice",
+            Mark::LeftOut => "left-out",
+        }
+    }
+
+    /// Its name for people.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Mark::Broken => "Broken",
+            Mark::Warning => "Warning",
+            Mark::Known => "Known to fail",
+            Mark::Unjudged => "Not exercised",
+            Mark::Held => "Held",
+            Mark::Choice => "Open choice",
+            Mark::LeftOut => "Not selected",
+        }
+    }
+
+    /// Whether the details are open initially.
+    fn is_open(self) -> bool {
+        matches!(self, Mark::Broken | Mark::Warning)
+    }
+}
+
+/// A section of the specification and its requirements.
+pub(super) struct Section<'r> {
+    name: &'r str,
+    /// Its fragment in the page's address.
+    slug: String,
+    rows: Vec<Row<'r>>,
+    /// A summary of its results.
+    tally: String,
+}
+
+/// A requirement with its mark.
+pub(super) struct Row<'r> {
+    requirement: &'r RequirementReport,
+    mark: Mark,
+    /// A summary of its result.
+    outcome: String,
+    proofs: Vec<Proof<'r>>,
+}
+
+/// The findings that have a likely cause in common.
+pub(super) struct CausedBy<'r> {
+    sentence: &'r str,
+    findings: Vec<&'r RequirementReport>,
+}
+
+/// Takes the findings that a likely cause explains out of the others.
+fn caused<'r>(report: &'r Report, findings: &mut Vec<&'r RequirementReport>) -> Vec<CausedBy<'r>> {
+    let mut take = |ids: &[String]| findings.extract_if(.., |finding| ids.contains(&finding.id)).collect::<Vec<_>>();
+    let causes = report.causes.iter();
+    let causes = causes.map(|cause| CausedBy { sentence: &cause.sentence, findings: take(&cause.requirements) });
+    causes.filter(|cause| !cause.findings.is_empty()).collect()
+}
+
+/// Failures of a requirement of one kind, and the exchanges that show an example.
+pub(super) struct Proof<'r> {
+    evidence: &'r Evidence,
+    /// What the exchanges show of the rate limit, where the finding is about that.
+    limits: Vec<LimitsShown>,
+    exchanges: Vec<Shown<'r>>,
+}
+
+/// An exchange at one place of the page.
+pub(super) struct Shown<'r> {
+    exchange: &'r ReportedExchange,
+    /// The requirement under which it is shown in full already; then this place links to it.
+    under: Option<&'r str>,
+    /// Whether other places link to this one.
+    is_first: bool,
+    /// Whether it is open initially.
+    is_open: bool,
+}
+
+fn sections(report: &Report) -> Vec<Section<'_>> {
+    let mut sections: Vec<Section> = Vec::new();
+    let mut shown = BTreeMap::new();
+    for requirement in &report.requirements {
+        let mark = Mark::of(requirement);
+        let proofs = proofs(report, requirement, &mut shown);
+        let row = Row { requirement, mark, outcome: outcome(requirement, mark), proofs };
+        match sections.last_mut().filter(|section| section.name == requirement.section) {
+            Some(section) => section.rows.push(row),
+            None => sections.push(Section {
+                name: &requirement.section,
+                slug: slug(&requirement.section),
+                rows: vec![row],
+                tally: String::new(),
+            }),
+        }
+    }
+    for section in &mut sections {
+        section.tally = tally(&section.rows);
+    }
+    sections
+}
+
+/// The evidence of a requirement. The first exchange of all is shown in full in any case, the others once on the page:
+/// `shown` maps their numbers to the requirement.
+fn proofs<'r>(
+    report: &Report,
+    requirement: &'r RequirementReport,
+    shown: &mut BTreeMap<usize, &'r str>,
+) -> Vec<Proof<'r>> {
+    // The table of the limits says it all, and a body of such an exchange nothing.
+    let mut is_open = !requirement.concerns_limits();
+    let mut place = |exchange: &'r ReportedExchange| {
+        let before = shown.get(&exchange.number).copied();
+        shown.entry(exchange.number).or_insert(&requirement.id);
+        let under = before.filter(|_| !is_open);
+        Shown { exchange, under, is_first: before.is_none(), is_open: std::mem::take(&mut is_open) }
+    };
+    let limits =
+        |evidence: &Evidence| if requirement.concerns_limits() { evidence.limits_shown(report) } else { Vec::new() };
+    let proof = |evidence: &'r Evidence| Proof {
+        evidence,
+        limits: limits(evidence),
+        exchanges: evidence.exchanges.iter().map(&mut place).collect(),
+    };
+    requirement.evidence.iter().map(proof).collect()
+}
+
+fn slug(name: &str) -> String {
+    let words: Vec<&str> = name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    format!("section-{}", words.join("-").to_ascii_lowercase())
+}
+
+/// Of the selected requirements: how many are broken, else how many of those that can be judged held.
+fn tally(rows: &[Row]) -> String {
+    let count = |mark: Mark| rows.iter().filter(|row| row.mark == mark).count();
+    let judgeable = rows.iter().filter(|row| !matches!(row.mark, Mark::Choice | Mark::LeftOut)).count();
+    match (count(Mark::Broken) + count(Mark::Warning), judgeable) {
+        (0, 0) if count(Mark::Choice) > 0 => "open".to_owned(),
+        (0, 0) => "not selected".to_owned(),
+        (0, all) => format!("{} of {all} held", count(Mark::Held)),
+        (broken, all) => format!("{broken} of {all} broken"),
+    }
+}
+
+fn outcome(requirement: &RequirementReport, mark: Mark) -> String {
+    let RequirementReport { failures, judged, .. } = requirement;
+    let share = match judged.max(failures) {
+        1 => "once".to_owned(),
+        all => format!("{failures} of {all} times"),
+    };
+    match mark {
+        Mark::Broken | Mark::Warning if requirement.status == Status::StaleKnownFailing => {
+            format!("expired known failure, broken {share}")
+        }
+        Mark::Known if *failures == 0 => "hidden by a known failure".to_owned(),
+        Mark::Broken | Mark::Warning => format!("broken {share}"),
+        Mark::Known => format!("known to fail, {share}"),
+        Mark::Unjudged => "not exercised".to_owned(),
+        Mark::Held => format!("held {}", times(*judged)),
+        Mark::Choice if requirement.observed.is_some() => "choice recorded".to_owned(),
+        Mark::Choice => "not observed".to_owned(),
+        Mark::LeftOut => "not selected".to_owned(),
+    }
+}
+
+/// The results of the selected requirements of a level, drawn as a bar.
+pub(super) struct Bar {
+    level: Level,
+    total: usize,
+    parts: Vec<Part>,
+}
+
+/// A part of a bar. Place and width are in thousandths of the bar.
+pub(super) struct Part {
+    mark: Mark,
+    /// The name of the result.
+    word: &'static str,
+    count: usize,
+    x: usize,
+    width: usize,
+}
+
+impl Bar {
+    fn new(report: &Report, level: Level) -> Option<Bar> {
+        let of_level: Vec<&RequirementReport> =
+            report.requirements.iter().filter(|r| r.level == level && r.selected).collect();
+        let seen = of_level.iter().filter(|r| r.observed.is_some()).count();
+        let total = of_level.len();
+        let counts: Vec<(Mark, &'static str, usize)> = if level == Level::Open {
+            vec![(Mark::Choice, "recorded", seen), (Mark::Unjudged, "not observed", total - seen)]
+        } else {
+            [
+                (Mark::Held, "held"),
+                (Mark::Broken, "broken"),
+                (Mark::Warning, "warning"),
+                (Mark::Known, "known to fail"),
+                (Mark::Unjudged, "not exercised"),
+            ]
+            .map(|(mark, word)| (mark, word, of_level.iter().filter(|r| Mark::of(r) == mark).count()))
+            .to_vec()
+        };
+        let mut before = 0;
+        let parts = counts.into_iter().filter(|(_, _, count)| *count > 0).map(|(mark, word, count)| {
+            let x = before * 1000 / total;
+            before += count;
+            Part { mark, word, count, x, width: before * 1000 / total - x }
+        });
+        let parts: Vec<Part> = parts.collect();
+        (total > 0).then_some(Bar { level, total, parts })
+    }
+}
+
+fn sentence(report: &Report) -> String {
+    let selected = |r: &&RequirementReport| r.selected && r.level == Level::Stated;
+    let stated = report.requirements.iter().filter(selected).count();
+    let all = report.requirements.iter().filter(|r| r.level == Level::Stated).count();
+    let unjudged = report.requirements.iter().filter(selected).filter(|r| r.status == Status::NotExercised).count();
+    let violations = report.requirements.iter().filter(|r| r.violation).count();
+    let of_stated = |count: usize| format!("{count} of {stated} stated {}", plural(stated, "requirement"));
+    match report.verdict {
+        Verdict::Conforms if stated == 0 => "No stated requirement was selected, and no other is violated.".to_owned(),
+        Verdict::Conforms if stated < all => {
+            format!("All {stated} selected of the {all} stated requirements were exercised and held.")
+        }
+        Verdict::Conforms => format!("All {stated} stated requirements were exercised and held."),
+        Verdict::Incomplete if unjudged == 0 => {
+            format!("Nothing is violated, but the run did not send everything: {}.", report.unfinished.join(", "))
+        }
+        Verdict::Incomplete => {
+            format!("No requirement is violated, but {} not exercised.", of_stated(unjudged))
+        }
+        Verdict::Violates if unjudged > 0 => format!(
+            "{violations} {} violated, and {} not exercised.",
+            if violations == 1 { "requirement is" } else { "requirements are" },
+            of_stated(unjudged)
+        ),
+        Verdict::Violates => {
+            format!("{violations} {} violated.", if violations == 1 { "requirement is" } else { "requirements are" })
+        }
+    }
+}
+
+fn plural(count: usize, word: &str) -> String {
+    if count == 1 { word.to_owned() } else { format!("{word}s") }
+}
+
+fn facts(report: &Report) -> Vec<(&'static str, String)> {
+    #[expect(clippy::cast_precision_loss, reason = "one digit after the point is shown")]
+    let duration = seconds(report.duration_ms as f64 / 1000.0);
+    let mut facts = vec![
+        ("Requests", report.requests.to_string()),
+        ("Refused with 429", report.refused.to_string()),
+        ("Animals created", report.created.to_string()),
+        ("Duration", duration),
+        ("Profile", report.profile.as_str().to_owned()),
+    ];
+    if report.side != Side::Server {
+        facts.push(("Side judged", report.side.as_str().to_owned()));
+    }
+    facts.extend(report.target.plan.iter().map(|plan| ("Plan", plan.clone())));
+    facts.push(("Seed", report.seed.to_string()));
+    facts.push(("Strict", if report.strict { "yes" } else { "no" }.to_owned()));
+    facts.extend(report.started_at.iter().map(|time| ("Started", date_and_time(time))));
+    facts
+}

@@ -1,0 +1,20 @@
+//! The program `conform` as a library, for `cargo xtask conform` and for the tests of the judge.
+//!
+//! What it does is described by `conform --help`; its options, its exit codes and its report formats are a promise, the items here are
+//! none. To judge a server from your own tests, use [`animal_store_conformance`].
+
+// What is printed goes through one gate: `command_line::output` prints nothing but what `redaction::printable` has made printable.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
+pub mod compare;
+pub mod diff;
+pub mod explain;
+pub mod formats;
+pub mod proxy;
+
+mod command_line;
+mod container;
+mod exit_code;
+
+pub use command_line::{Embedded, Invocation, command, parse};
+pub use exit_code::ExitCode;

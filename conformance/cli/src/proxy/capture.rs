@@ -1,0 +1,245 @@
+//! Turns the messages that pass through the proxy into exchanges that rules judge.
+
+use hyper::Method;
+use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderName};
+use hyper::http::{request, response};
+
+use super::budget::Reserved;
+use super::fields::Fields;
+use super::hop;
+use super::tee::Copied;
+use super::traffic::Ticket;
+use animal_store_rules::trace::exchange::{Body, Exchange, Failure, Outcome, Request, Response};
+use animal_store_rules::trace::knowledge::{Answerer, Carrier, Fact, Knowledge};
+use animal_store_rules::trace::recording::sample::is_read;
+use jiff::{SignedDuration, Timestamp};
+
+/// A request that has passed: what is kept of it, its body apart.
+pub(super) struct Asked {
+    method: Method,
+    path: String,
+    query: Option<String>,
+    fields: Fields,
+    carrier: Carrier,
+    /// Whether it was sent to a path outside the service: only the places of its keys are judged.
+    pub(super) is_outside: bool,
+    is_coded: bool,
+    reserved: Reserved,
+    pub(super) ticket: Ticket,
+}
+
+/// What is kept of a response, its body apart.
+pub(super) struct Head {
+    status: u16,
+    fields: Fields,
+    is_coded: bool,
+}
+
+/// The outcome of a request.
+enum Answer {
+    /// A response with its body, if a whole copy of it was kept.
+    Response(Head, Option<Vec<u8>>),
+    /// No response from the server: something between client and server answered instead, or lost the response.
+    None(Failure),
+}
+
+/// Both messages as they passed, and the memory that they take until they are judged.
+pub(super) struct Captured {
+    asked: Asked,
+    /// The body of the request, if a whole copy of it was kept.
+    sent: Option<Vec<u8>>,
+    answer: Answer,
+    received_at: Timestamp,
+    pub(super) reserved: Reserved,
+}
+
+/// Path and query below the path of the service; none of a request to another path.
+pub(super) fn below<'t>(target: &'t str, base_path: &str) -> Option<(&'t str, Option<&'t str>)> {
+    let (path, query) = match target.split_once('?') {
+        Some((path, query)) => (path, Some(query)),
+        None => (target, None),
+    };
+    match path.strip_prefix(base_path)? {
+        "" => Some(("/", query)),
+        path if path.starts_with('/') => Some((path, query)),
+        _ => None,
+    }
+}
+
+impl Asked {
+    /// What is kept of a request; none where there is no memory for it.
+    pub(super) fn new(
+        parts: &request::Parts,
+        base_path: &str,
+        carrier: Carrier,
+        mut reserved: Reserved,
+        begin: impl FnOnce() -> Ticket,
+    ) -> Option<Asked> {
+        let target = parts.uri.path_and_query().map_or("/", |target| target.as_str());
+        let is_kept = |name: &HeaderName| *name == CONTENT_TYPE || is_read(name.as_str());
+        if !reserved.grow(target.len() + Fields::size(&parts.headers, is_kept)) {
+            return None;
+        }
+        let (path, query, is_outside) = match below(target, base_path) {
+            Some((path, query)) => (path.to_owned(), query, false),
+            None => {
+                let (path, query) = target.split_once('?').map_or((target, None), |(path, query)| (path, Some(query)));
+                (format!("{}{path}", "/..".repeat(base_path.matches('/').count())), query, true)
+            }
+        };
+        Some(Asked {
+            method: parts.method.clone(),
+            path,
+            query: query.map(str::to_owned),
+            fields: Fields::of(&parts.headers, is_kept),
+            carrier,
+            is_outside,
+            is_coded: hop::is_coded(&parts.headers),
+            reserved,
+            ticket: begin(),
+        })
+    }
+
+    /// Reserves memory for the head of the response; returns whether there was some.
+    pub(super) fn grow(&mut self, parts: &response::Parts) -> bool {
+        self.reserved.grow(Fields::size(&parts.headers, |_| true))
+    }
+
+    /// Notes how many other connections are open at the end of the exchange. One that was about to be closed when the request arrived
+    /// is no longer there.
+    pub(super) fn ends_beside(&mut self, others: u32) {
+        self.carrier.others = self.carrier.others.min(others);
+    }
+
+    /// The exchange with the response of the server.
+    pub(super) fn answered(self, head: Head, sent: Option<Copied>, received: Copied, at: Timestamp) -> Captured {
+        let (body, reserved) = received.into_parts();
+        self.concluded(Answer::Response(head, body), sent, at, reserved)
+    }
+
+    /// The exchange without one.
+    pub(super) fn unserved(self, failure: Failure, sent: Option<Copied>, at: Timestamp, none: Reserved) -> Captured {
+        self.concluded(Answer::None(failure), sent, at, none)
+    }
+
+    fn concluded(
+        mut self,
+        answer: Answer,
+        sent: Option<Copied>,
+        received_at: Timestamp,
+        mut reserved: Reserved,
+    ) -> Captured {
+        let sent = sent.and_then(|copied| {
+            let (body, memory) = copied.into_parts();
+            reserved.absorb(memory);
+            body
+        });
+        reserved.absorb(self.reserved.take());
+        Captured { asked: self, sent, answer, received_at, reserved }
+    }
+}
+
+impl Head {
+    pub(super) fn new(parts: &response::Parts) -> Head {
+        let is_coded = hop::is_coded(&parts.headers);
+        Head { status: parts.status.as_u16(), fields: Fields::of(&parts.headers, |_| true), is_coded }
+    }
+}
+
+impl Captured {
+    pub(super) fn ticket(&self) -> Ticket {
+        self.asked.ticket
+    }
+
+    /// The exchange, and what is known of it.
+    pub(super) fn into_exchange(self) -> Exchange {
+        let Captured { asked, sent, answer, received_at, .. } = self;
+        let mut known =
+            Knowledge { precision: SignedDuration::ZERO, carrier: Some(asked.carrier), ..Knowledge::default() };
+        known.answerer = if asked.is_outside { Answerer::Nobody } else { Answerer::Service };
+        let sent_at = asked.ticket.sent_at;
+        let request = asked.request(sent, &mut known);
+        let outcome = match answer {
+            Answer::Response(head, body) => Outcome::Response(head.response(body, &mut known)),
+            Answer::None(failure) => {
+                known.answerer = Answerer::Nobody;
+                Outcome::Failed(failure)
+            }
+        };
+        Exchange {
+            number: 0,
+            probe: "".into(),
+            step: String::new(),
+            case: None,
+            request,
+            outcome,
+            sent_at,
+            received_at,
+            known,
+        }
+    }
+}
+
+impl Asked {
+    fn request(self, body: Option<Vec<u8>>, known: &mut Knowledge) -> Request {
+        let mut request = Request::new(self.method.as_str(), self.path);
+        request.query = self.query;
+        let (mut credentials, mut content_types) = (Vec::new(), Vec::new());
+        for (name, value) in self.fields.texts() {
+            if name == AUTHORIZATION.as_str() {
+                credentials.push(value);
+            } else if name == CONTENT_TYPE.as_str() {
+                content_types.push(value);
+            } else {
+                request.headers.push((name, value));
+            }
+        }
+        match <[String; 1]>::try_from(credentials) {
+            Ok([value]) if value.is_ascii() => request.authorization = Some(value),
+            Err(none) if none.is_empty() => {}
+            // Which of several counts, nobody knows. Each is a secret.
+            several => {
+                known.withheld.insert(Fact::Credential);
+                let values = several.map_or_else(|values| values, Vec::from);
+                request.headers.extend(values.into_iter().map(|value| (AUTHORIZATION.to_string(), value)));
+            }
+        }
+        match (body.filter(|_| !self.is_coded), content_types.into_iter().next()) {
+            (Some(bytes), _) if bytes.is_empty() => {}
+            (Some(bytes), Some(content_type)) => request.body = Some(Body { content_type, bytes }),
+            _ => known.withheld.insert(Fact::RequestBody),
+        }
+        request
+    }
+}
+
+impl Head {
+    fn response(self, body: Option<Vec<u8>>, known: &mut Knowledge) -> Response {
+        let mut headers: Vec<(String, String)> = self.fields.texts().collect();
+        for (_, value) in headers.iter_mut().filter(|(name, _)| name == "set-cookie") {
+            *value = animal_store_conformance::redaction::without_its_value(value);
+        }
+        let mut response = Response { status: self.status, headers, body: Vec::new(), cut: false };
+        match body {
+            // What is in a content coding, or a transfer coding other than chunks, is not decoded here.
+            Some(body) if response.content_coding().is_none() && !self.is_coded => response.body = body,
+            _ => known.withheld.insert(Fact::ResponseBody),
+        }
+        response
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_sent_below_the_path_of_the_service_is_judged() {
+        assert_eq!(below("/v1/pets?limit=5", "/v1"), Some(("/pets", Some("limit=5"))));
+        assert_eq!(below("/v1", "/v1"), Some(("/", None)));
+        assert_eq!(below("/pets", ""), Some(("/pets", None)));
+        for elsewhere in ["/v10/pets", "/", "/metrics", "*"] {
+            assert_eq!(below(elsewhere, "/v1"), None, "{elsewhere}");
+        }
+    }
+}

@@ -1,0 +1,371 @@
+//! Passes requests on to the server and responses back, on a connection to the server for each connection of a client.
+
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use http_body_util::{Either, Full};
+use hyper::body::{Body, Bytes, Incoming};
+use hyper::client::conn::http1::SendRequest;
+use hyper::header::{CONTENT_TYPE, HeaderValue};
+use hyper::http::request::Parts;
+use hyper::http::response;
+use hyper::http::uri::Authority;
+use hyper::upgrade::OnUpgrade;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::TokioIo;
+
+use super::arrival::{Connections, Open, Watched};
+use super::capture::{Asked, Head};
+use super::failure::broken;
+use super::hop::{self, Refusal};
+use super::session::Log;
+use super::tee::{Copied, End, Finish, Tee, Upload};
+use super::upstream::Upstream;
+use animal_store_conformance::Interrupt;
+use animal_store_rules::trace::exchange::{Failure, FailureKind};
+
+/// How the base URL of a service ends.
+const VERSION: &str = "/v1";
+
+/// The body of an answer: the server's, or the proxy's own.
+type Answer = Either<Tee, Full<Bytes>>;
+
+/// What all connections share.
+pub(super) struct Forwarder {
+    upstream: Upstream,
+    log: Log,
+    max_requests: usize,
+    requests: AtomicUsize,
+    elsewhere: AtomicUsize,
+    unserved: AtomicUsize,
+    exhausted: Interrupt,
+    connections: Arc<Connections>,
+    /// The address that clients reach.
+    address: SocketAddr,
+    /// How many responses there were, and how many of them said that there is nothing at the path.
+    answered: AtomicUsize,
+    absent: AtomicUsize,
+    /// Why the server could not be asked, the first time.
+    failure: OnceLock<Failure>,
+    on_notice: Box<dyn Fn(&str) + Send + Sync>,
+}
+
+impl Forwarder {
+    pub(super) fn new(
+        upstream: Upstream,
+        log: Log,
+        address: SocketAddr,
+        max_requests: Option<usize>,
+        on_notice: Box<dyn Fn(&str) + Send + Sync>,
+    ) -> Forwarder {
+        Forwarder {
+            upstream,
+            log,
+            max_requests: max_requests.unwrap_or(usize::MAX),
+            requests: AtomicUsize::new(0),
+            elsewhere: AtomicUsize::new(0),
+            unserved: AtomicUsize::new(0),
+            exhausted: Interrupt::default(),
+            connections: Arc::default(),
+            address,
+            answered: AtomicUsize::new(0),
+            absent: AtomicUsize::new(0),
+            failure: OnceLock::new(),
+            on_notice,
+        }
+    }
+
+    /// Whether an authority is that of the server, or one under which clients reach the proxy.
+    fn is_own(&self, authority: &Authority) -> bool {
+        let is_servers =
+            self.upstream.authority().to_str().is_ok_and(|own| authority.as_str().eq_ignore_ascii_case(own));
+        is_servers || authority.port_u16() == Some(self.address.port())
+    }
+
+    /// Says something at once, beside the report.
+    pub(super) fn notice(&self, sentence: &str) {
+        (self.on_notice)(sentence);
+    }
+
+    /// Notes that the server could not be asked; says so the first time.
+    fn fail(&self, failure: &Failure) {
+        if self.failure.set(failure.clone()).is_ok() {
+            self.notice(&format!("warning: a request to the server got no response: {}", failure.detail));
+        }
+    }
+
+    /// Notes a response.
+    fn note(&self, status: StatusCode) {
+        self.answered.fetch_add(1, Ordering::Relaxed);
+        if status == StatusCode::NOT_FOUND {
+            self.absent.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Why the traffic shows nothing of the service, if it does not: the server was not reached, or is not at this base URL.
+    pub(super) fn unreached(&self) -> Option<String> {
+        let (answered, absent) = (self.answered.load(Ordering::Relaxed), self.absent.load(Ordering::Relaxed));
+        match self.failure.get() {
+            Some(failure) if answered == 0 => Some(format!("no request was answered: {}", failure.detail)),
+            _ if answered > 0 && absent == answered && !self.base_path().ends_with(VERSION) => Some(format!(
+                "the server answers every request with 404\n  The base URL ends with the version segment: does --to lack {VERSION}?"
+            )),
+            _ => None,
+        }
+    }
+
+    pub(super) fn base_path(&self) -> &str {
+        self.upstream.base_path()
+    }
+
+    /// Returns when the last request has come that the limit allows.
+    pub(super) async fn exhausted(&self) {
+        self.exhausted.raised().await;
+    }
+
+    /// What is to be said of the traffic beside the verdicts.
+    pub(super) fn notes(&self) -> Vec<String> {
+        let counted = |counter: &AtomicUsize, what: &str| {
+            let count = counter.load(Ordering::Relaxed);
+            (count > 0).then(|| format!("{count} of {} requests {what}", self.requests.load(Ordering::Relaxed)))
+        };
+        let elsewhere = format!("were passed on to paths outside {}, unjudged", self.base_path());
+        let unserved = "got no complete response from the server (unreachable, connection broken, or the client disconnected); \
+                        no finding is based on them";
+        [counted(&self.elsewhere, &elsewhere), counted(&self.unserved, unserved)].into_iter().flatten().collect()
+    }
+}
+
+/// A connection of a client, and that to the server which belongs to it.
+pub(super) struct Connection {
+    forwarder: Arc<Forwarder>,
+    open: Open,
+    /// Kept from one request to the next.
+    server: Mutex<Option<SendRequest<Tee>>>,
+}
+
+impl Connection {
+    pub(super) fn new(forwarder: Arc<Forwarder>) -> Connection {
+        let open = Connections::open(&forwarder.connections);
+        Connection { forwarder, open, server: Mutex::new(None) }
+    }
+
+    pub(super) fn forwarder(&self) -> Arc<Forwarder> {
+        Arc::clone(&self.forwarder)
+    }
+
+    /// The stream of this connection, watched.
+    pub(super) fn watch<S>(&self, stream: S) -> Watched<S> {
+        self.open.watch(stream, self.forwarder.log.traffic())
+    }
+
+    /// Passes a request on; the answer.
+    pub(super) async fn forward(&self, mut request: Request<Incoming>) -> Response<Answer> {
+        let forwarder = &self.forwarder;
+        let number = forwarder.requests.fetch_add(1, Ordering::Relaxed) + 1;
+        if number >= forwarder.max_requests {
+            forwarder.exhausted.raise();
+        }
+        if number > forwarder.max_requests {
+            return own(StatusCode::SERVICE_UNAVAILABLE, "the limit of requests is reached");
+        }
+        let to_client = hyper::upgrade::on(&mut request);
+        let (mut parts, body) = request.into_parts();
+        let mut pending = Pending::new(forwarder, &parts, &self.open);
+        let is_own = |authority: &Authority| forwarder.is_own(authority);
+        let is_upgrade = match hop::to_server(&mut parts, forwarder.upstream.authority(), is_own) {
+            Ok(is_upgrade) => is_upgrade,
+            Err(Refusal { status, sentence }) => {
+                pending.forget();
+                return own(status, &sentence);
+            }
+        };
+        let upload = pending.upload.clone();
+        let body = Tee::upload(body, forwarder.log.copy(), &upload);
+        let answered = tokio::select! {
+            answered = self.send(Request::from_parts(parts, body)) => answered,
+            () = upload.is_late(forwarder.upstream.timeout) => {
+                Err(Failure { kind: FailureKind::Timeout, detail: "no answer within the timeout".to_owned() })
+            }
+        };
+        match answered {
+            Ok((response, server)) => self.answer(response, server, pending, is_upgrade.then_some(to_client)),
+            Err(_) if upload.is_broken() => {
+                let sentence = "the body of the request broke off, or is not valid HTTP";
+                pending.unserved(Failure { kind: FailureKind::Broken, detail: sentence.to_owned() });
+                own(StatusCode::BAD_REQUEST, sentence)
+            }
+            Err(failure) => {
+                let late = failure.kind == FailureKind::Timeout;
+                let status = if late { StatusCode::GATEWAY_TIMEOUT } else { StatusCode::BAD_GATEWAY };
+                let answer = own(status, &failure.detail);
+                forwarder.fail(&failure);
+                pending.unserved(failure);
+                answer
+            }
+        }
+    }
+
+    /// Sends a request on the connection that is kept, or on a new one.
+    async fn send(&self, mut request: Request<Tee>) -> Result<(Response<Incoming>, SendRequest<Tee>), Failure> {
+        let kept = self.server.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(mut server) = kept.filter(|server| !server.is_closed())
+            && server.ready().await.is_ok()
+        {
+            let again = repeatable(&request);
+            match server.try_send_request(request).await {
+                Ok(response) => return Ok((response, server)),
+                // The server has closed the connection, as it may at any time: the next is tried, as a client would.
+                Err(mut error) => match error.take_message().or(again) {
+                    Some(unsent) => request = unsent,
+                    None => return Err(broken(error.error())),
+                },
+            }
+        }
+        let mut server = self.forwarder.upstream.connect().await?;
+        let response = server.send_request(request).await.map_err(|error| broken(&error))?;
+        Ok((response, server))
+    }
+
+    /// Passes a response back.
+    fn answer(
+        &self,
+        mut response: Response<Incoming>,
+        server: SendRequest<Tee>,
+        mut pending: Pending,
+        to_client: Option<OnUpgrade>,
+    ) -> Response<Answer> {
+        let to_server = hyper::upgrade::on(&mut response);
+        let (mut parts, body) = response.into_parts();
+        hop::to_client(parts.status, &mut parts.headers);
+        if let (StatusCode::SWITCHING_PROTOCOLS, Some(to_client)) = (parts.status, to_client) {
+            pending.forget();
+            tokio::spawn(tunnel(to_client, to_server));
+            return Response::from_parts(parts, Either::Left(Tee::uncopied(body)));
+        }
+        *self.server.lock().unwrap_or_else(PoisonError::into_inner) = Some(server);
+        self.forwarder.note(parts.status);
+        if !pending.is_judged(&parts) {
+            return Response::from_parts(parts, Either::Left(Tee::uncopied(body)));
+        }
+        let head = Head::new(&parts);
+        let copied = self.forwarder.log.copy();
+        let finish: Finish = Box::new(move |copied, end| pending.finish(head, copied, end));
+        Response::from_parts(parts, Either::Left(Tee::new(body, copied, finish)))
+    }
+}
+
+/// A request whose exchange is not complete yet. Wherever it is dropped, the client is gone.
+struct Pending {
+    forwarder: Arc<Forwarder>,
+    /// None of a request that is not judged.
+    asked: Option<Asked>,
+    upload: Upload,
+}
+
+impl Pending {
+    fn new(forwarder: &Arc<Forwarder>, parts: &Parts, open: &Open) -> Pending {
+        let log = &forwarder.log;
+        let begin = || log.begin(open.arrived());
+        let asked = Asked::new(parts, forwarder.base_path(), open.carrier(), log.reserve(), begin);
+        match &asked {
+            Some(asked) if asked.is_outside => drop(forwarder.elsewhere.fetch_add(1, Ordering::Relaxed)),
+            Some(_) => {}
+            None => forwarder.log.lose(),
+        }
+        Pending { forwarder: Arc::clone(forwarder), asked, upload: Upload::new() }
+    }
+
+    /// It is not judged.
+    fn forget(&mut self) {
+        if let Some(asked) = self.asked.take() {
+            self.forwarder.log.forget(asked.ticket);
+        }
+    }
+
+    /// Whether the response is judged, which has begun. Of a request to a path outside the service, only the request is.
+    fn is_judged(&mut self, response: &response::Parts) -> bool {
+        if self.asked.as_ref().is_some_and(|asked| asked.is_outside) {
+            self.hand_in(Failure { kind: FailureKind::Broken, detail: "a path outside the service".to_owned() });
+        } else if self.asked.as_mut().is_some_and(|asked| !asked.grow(response)) {
+            self.forget();
+            self.forwarder.log.lose();
+        }
+        self.asked.is_some()
+    }
+
+    /// The body of the response has ended.
+    fn finish(&mut self, head: Head, copied: Copied, end: &End) {
+        match end {
+            End::Whole => {
+                if let Some(mut asked) = self.asked.take() {
+                    asked.ends_beside(self.forwarder.connections.others());
+                    let log = &self.forwarder.log;
+                    log.take(asked.answered(head, self.upload.take(), copied, log.now()));
+                }
+            }
+            End::Broken(failure) => self.unserved(failure.clone()),
+            End::Unread => self.gone(),
+        }
+    }
+
+    /// The server did not answer it.
+    fn unserved(&mut self, failure: Failure) {
+        if self.asked.as_ref().is_some_and(|asked| !asked.is_outside) {
+            self.forwarder.unserved.fetch_add(1, Ordering::Relaxed);
+        }
+        self.hand_in(failure);
+    }
+
+    /// Hands it in without a response.
+    fn hand_in(&mut self, failure: Failure) {
+        if let Some(mut asked) = self.asked.take() {
+            asked.ends_beside(self.forwarder.connections.others());
+            let log = &self.forwarder.log;
+            log.take(asked.unserved(failure, self.upload.take(), log.now(), log.reserve()));
+        }
+    }
+
+    fn gone(&mut self) {
+        self.unserved(Failure { kind: FailureKind::Broken, detail: "the client closed the connection".to_owned() });
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        self.gone();
+    }
+}
+
+/// The same request, if it may be sent twice and has no body.
+fn repeatable(request: &Request<Tee>) -> Option<Request<Tee>> {
+    let is_safe = [Method::GET, Method::HEAD, Method::OPTIONS, Method::TRACE].contains(request.method());
+    if !is_safe || !request.body().is_end_stream() {
+        return None;
+    }
+    let mut again = Request::new(Tee::empty());
+    again.method_mut().clone_from(request.method());
+    again.uri_mut().clone_from(request.uri());
+    again.headers_mut().clone_from(request.headers());
+    again.extensions_mut().clone_from(request.extensions());
+    Some(again)
+}
+
+/// Passes on what both sides send after they have changed the protocol.
+async fn tunnel(to_client: OnUpgrade, to_server: OnUpgrade) {
+    if let Ok((client, server)) = tokio::try_join!(to_client, to_server) {
+        let (mut client, mut server) = (TokioIo::new(client), TokioIo::new(server));
+        // Whoever breaks it off ends it for both.
+        let _ended = tokio::io::copy_bidirectional(&mut client, &mut server).await;
+    }
+}
+
+/// An answer of the proxy itself.
+fn own(status: StatusCode, sentence: &str) -> Response<Answer> {
+    let text = format!("conform proxy: {sentence}\n");
+    let mut response = Response::new(Either::Right(Full::new(Bytes::from(text))));
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    response
+}

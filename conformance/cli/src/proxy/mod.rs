@@ -1,0 +1,194 @@
+//! A reverse proxy that passes traffic on unchanged and judges it: both sides, while it runs.
+//!
+//! ```text
+//!  client ─▶ forward ─▶ upstream        bodies stream both ways; of each, a copy up to a bound is kept
+//!               │
+//!            capture ─▶ session         a thread judges the exchanges, in parts where no request is under way
+//! ```
+//!
+//! The proxy sees everything that its clients send, but others may use the same keys: the extent of the trace is a conversation. Where the
+//! server gives no response (it is down, or the connection broke), the client gets 502 or 504, and no finding is based on that.
+
+mod arrival;
+mod budget;
+mod capture;
+mod failure;
+mod fields;
+mod forward;
+mod hop;
+mod part;
+mod session;
+mod tee;
+mod traffic;
+mod upstream;
+
+use std::io::Write;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpListener;
+use tokio::task::JoinSet;
+
+use self::forward::{Connection, Forwarder};
+use self::session::Session;
+pub use self::upstream::UnusableUpstream;
+use self::upstream::Upstream;
+use animal_store_conformance::Interrupt;
+use animal_store_conformance::http::Clock;
+use animal_store_conformance::http::errors::of_file;
+use animal_store_conformance::recorded::Terms;
+use animal_store_conformance::report::Report;
+
+/// How long requests that are under way at the end may still take.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// What a proxy is asked for.
+pub struct Settings {
+    /// The base URL of the server, without a trailing slash.
+    pub to: String,
+    /// PEM certificates to trust in addition to the system's.
+    pub ca_certificates: Vec<u8>,
+    /// How long the server may take to connect, and to begin an answer.
+    pub timeout: Duration,
+    /// After this many requests the proxy ends.
+    pub max_requests: Option<usize>,
+    /// What is judged.
+    pub terms: Terms,
+    /// The command that judges the same again.
+    pub rerun_command: String,
+    /// Where the trace is written to.
+    pub record: Option<Box<dyn Write + Send>>,
+    /// What is done with the line for each new finding.
+    pub on_finding: Box<dyn Fn(&str) + Send>,
+    /// What is done with a line on what clients or the server do that cannot be judged.
+    pub on_notice: Box<dyn Fn(&str) + Send + Sync>,
+    /// The clock.
+    pub clock: Clock,
+}
+
+/// Why no proxy can be started.
+#[derive(Debug, thiserror::Error)]
+pub enum Unstartable {
+    /// The address cannot be listened on.
+    #[error("cannot listen on {0}: {problem}", problem = of_file(.1))]
+    Listen(SocketAddr, std::io::Error),
+    /// The server cannot be reached with these settings.
+    #[error(transparent)]
+    Upstream(#[from] UnusableUpstream),
+    /// The thread that judges cannot be started.
+    #[error("cannot start a thread: {}", of_file(.0))]
+    Thread(std::io::Error),
+}
+
+/// What went through a proxy.
+pub struct Outcome {
+    /// Why the traffic shows nothing of the service, if it does not.
+    pub unreached: Option<String>,
+    /// The report; none if no request to the service went through.
+    pub report: Option<Report>,
+    /// Why the trace could not be written, if it could not.
+    pub unwritten: Option<std::io::Error>,
+}
+
+/// A proxy that listens.
+pub struct Proxy {
+    listener: TcpListener,
+    address: SocketAddr,
+    forwarder: Arc<Forwarder>,
+    session: Session,
+}
+
+impl Proxy {
+    /// Listens on an address.
+    ///
+    /// # Errors
+    ///
+    /// [`Unstartable`], when it cannot.
+    pub async fn listen(address: SocketAddr, mut settings: Settings) -> Result<Proxy, Unstartable> {
+        let unusable = |error| Unstartable::Listen(address, error);
+        let listener = TcpListener::bind(address).await.map_err(unusable)?;
+        let address = listener.local_addr().map_err(unusable)?;
+        let upstream = Upstream::new(&settings.to, &settings.ca_certificates, settings.timeout)?;
+        let max_requests = settings.max_requests;
+        let on_notice = std::mem::replace(&mut settings.on_notice, Box::new(|_| {}));
+        let (session, log) = Session::start(settings).map_err(Unstartable::Thread)?;
+        let forwarder = Arc::new(Forwarder::new(upstream, log, address, max_requests, on_notice));
+        Ok(Proxy { listener, address, forwarder, session })
+    }
+
+    /// The base URL that clients on this machine use.
+    #[must_use]
+    pub fn base_url(&self) -> String {
+        let mut address = self.address;
+        match address.ip() {
+            IpAddr::V4(ip) if ip.is_unspecified() => address.set_ip(Ipv4Addr::LOCALHOST.into()),
+            IpAddr::V6(ip) if ip.is_unspecified() => address.set_ip(Ipv6Addr::LOCALHOST.into()),
+            _ => {}
+        }
+        format!("http://{address}{}", self.forwarder.base_path())
+    }
+
+    /// Passes requests on until the interrupt is raised or the limit is reached, and judges them.
+    pub async fn run(self, interrupt: &Interrupt) -> Outcome {
+        let mut connections = JoinSet::new();
+        let stop = Interrupt::default();
+        loop {
+            tokio::select! {
+                accepted = self.listener.accept() => match accepted {
+                    Ok((stream, _)) => {
+                        let _without_delay = stream.set_nodelay(true);
+                        let connection = Connection::new(Arc::clone(&self.forwarder));
+                        connections.spawn(serve(stream, connection, stop.clone()));
+                    }
+                    // Too many open files, for example: the connections that are open go on.
+                    Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
+                },
+                Some(_) = connections.join_next() => {}
+                () = self.forwarder.exhausted() => break,
+                () = interrupt.raised() => break,
+            }
+        }
+        drop(self.listener);
+        stop.raise();
+        let ended = async { while connections.join_next().await.is_some() {} };
+        if tokio::time::timeout(GRACE, ended).await.is_err() {
+            connections.shutdown().await;
+        }
+        let (notes, unreached) = (self.forwarder.notes(), self.forwarder.unreached());
+        drop(self.forwarder);
+        Outcome { unreached, ..self.session.end(notes).await }
+    }
+}
+
+/// Serves one connection of a client, until either side closes it, or after its last answer once this stops.
+async fn serve(stream: impl AsyncStream, connection: Connection, stop: Interrupt) {
+    let (stream, told) = (connection.watch(stream), connection.forwarder());
+    let connection = Arc::new(connection);
+    let service = service_fn(move |request| {
+        let connection = Arc::clone(&connection);
+        async move { Ok::<_, std::convert::Infallible>(connection.forward(request).await) }
+    });
+    let mut builder = hyper::server::conn::http1::Builder::new();
+    builder.preserve_header_case(true).auto_date_header(false).header_read_timeout(None);
+    let mut serving = std::pin::pin!(builder.serve_connection(TokioIo::new(stream), service).with_upgrades());
+    tokio::select! {
+        // A client that goes away is no matter of the proxy.
+        ended = serving.as_mut() => {
+            if ended.is_err_and(|error| error.is_parse() && error.to_string().contains("HTTP2")) {
+                told.notice("warning: a client spoke HTTP/2 without asking; the proxy understands HTTP/1.1 only");
+            }
+        }
+        () = stop.raised() => {
+            serving.as_mut().graceful_shutdown();
+            let _ended = serving.await;
+        }
+    }
+}
+
+/// A connection.
+trait AsyncStream: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin + Send + 'static {}
+
+impl<T: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin + Send + 'static> AsyncStream for T {}

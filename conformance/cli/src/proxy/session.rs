@@ -1,0 +1,385 @@
+//! Judges what goes through the proxy, on a thread of its own, in parts of bounded size.
+
+use std::collections::HashSet;
+use std::io::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use animal_store_rules::catalogue::Level;
+use animal_store_rules::trace::Trace;
+use animal_store_rules::trace::exchange::Exchange;
+use animal_store_rules::trace::knowledge::Extent;
+use animal_store_rules::trace::recording::{Head, lines};
+use animal_store_rules::verdict::RequirementVerdict;
+use animal_store_rules::verdict::findings::{Finding, kind};
+use jiff::Timestamp;
+
+use super::budget::{Budget, Reserved};
+use super::capture::Captured;
+use super::part::divided;
+use super::tee::Copied;
+use super::traffic::{Ticket, Traffic};
+use super::{Outcome, Settings};
+use animal_store_conformance::layout::at_most;
+use animal_store_conformance::recorded::{Conclusion, LONGEST_PART, PART, PART_EXCHANGES, weight, writer};
+use animal_store_conformance::redaction::{Printable, printable};
+
+/// The approximate size of an exchange without its bodies.
+const BESIDE_BODIES: usize = 2048;
+
+/// The interval at which new exchanges are looked at. It is longer where looking takes more than a tenth of it.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// How long exchanges are gathered before they are taken: waking this thread for each of them would take time of the traffic.
+const GATHER: Duration = Duration::from_millis(20);
+
+/// This many kinds of findings of a requirement get a line while the proxy runs.
+const MAX_LINES: usize = 5;
+
+/// The maximum length of such a line.
+const MAX_LINE: usize = 400;
+
+/// The nice value of the thread that judges.
+#[cfg(target_os = "linux")]
+const LEAST_PRIORITY: i32 = 19;
+
+/// Where connections hand in what they have seen.
+#[derive(Clone)]
+pub(super) struct Log {
+    traffic: Arc<Traffic>,
+    budget: Budget,
+    queue: Sender<Captured>,
+    lost: Arc<AtomicUsize>,
+}
+
+impl Log {
+    pub(super) fn now(&self) -> Timestamp {
+        self.traffic.now()
+    }
+
+    /// The requests that are under way, and their clock.
+    pub(super) fn traffic(&self) -> Arc<Traffic> {
+        Arc::clone(&self.traffic)
+    }
+
+    /// A request is under way, which arrived at this time.
+    pub(super) fn begin(&self, arrived: Timestamp) -> Ticket {
+        self.traffic.begin(arrived)
+    }
+
+    /// Room for a copy.
+    pub(super) fn copy(&self) -> Copied {
+        Copied::new(&self.budget)
+    }
+
+    pub(super) fn reserve(&self) -> Reserved {
+        self.budget.reserve()
+    }
+
+    /// A request is no longer of interest.
+    pub(super) fn forget(&self, ticket: Ticket) {
+        self.traffic.end(ticket);
+    }
+
+    /// A request is passed on unjudged, because there is no memory for a copy.
+    pub(super) fn lose(&self) {
+        self.lost.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// An exchange is complete.
+    pub(super) fn take(&self, mut captured: Captured) {
+        let ticket = captured.ticket();
+        let has_room = captured.reserved.grow(BESIDE_BODIES);
+        if !has_room || self.queue.send(captured).is_err() {
+            self.lose();
+        }
+        // Only now, so that whoever finds that it is no longer under way finds it in the queue.
+        self.traffic.end(ticket);
+    }
+}
+
+/// The thread that judges.
+pub(super) struct Session {
+    thread: JoinHandle<(Conclusion, Option<std::io::Error>, Vec<String>, String)>,
+    /// Whether nothing more is expected, even if somebody still has a log.
+    is_closing: Arc<AtomicBool>,
+}
+
+impl Session {
+    /// Starts to judge what is handed to the log.
+    pub(super) fn start(settings: Settings) -> std::io::Result<(Session, Log)> {
+        let Settings { to: base_url, terms, rerun_command, record, on_finding, clock, .. } = settings;
+        let traffic = Arc::new(Traffic::new(clock));
+        let (queue, received) = channel();
+        let lost = Arc::new(AtomicUsize::new(0));
+        let is_closing = Arc::new(AtomicBool::new(false));
+        let log = Log { traffic: Arc::clone(&traffic), budget: Budget::default(), queue, lost: Arc::clone(&lost) };
+        let mut conclusion = Conclusion::new(terms);
+        conclusion.recorded_at(&base_url).unwrap_or_else(|_| unreachable!("the first address"));
+        let mut judge = Judge {
+            base_url,
+            conclusion,
+            traffic,
+            lost,
+            is_closing: Arc::clone(&is_closing),
+            pending: Vec::new(),
+            bytes: 0,
+            divisible: (PART_EXCHANGES, PART),
+            looked_at: 0,
+            extent: Extent::Conversation,
+            parts: 0,
+            samples: 0,
+            total_lost: 0,
+            record: Recorder { to: record, error: None },
+            shown: HashSet::new(),
+            on_finding,
+        };
+        let thread = std::thread::Builder::new().name("judge".to_owned()).spawn(move || {
+            go_last();
+            judge.record_head();
+            judge.run(&received);
+            let notes = judge.notes();
+            // The command that sent the requests may contain their keys.
+            let rerun_command = judge.conclusion.redactor().redact(&rerun_command);
+            (judge.conclusion, judge.record.error, notes, rerun_command)
+        })?;
+        Ok((Session { thread, is_closing }, log))
+    }
+
+    /// Judges what is left.
+    pub(super) async fn end(self, notes: Vec<String>) -> Outcome {
+        let Session { thread, is_closing } = self;
+        is_closing.store(true, Ordering::SeqCst);
+        let joined = tokio::task::spawn_blocking(move || thread.join()).await;
+        let (mut conclusion, unwritten, of_judge, rerun_command) = match joined {
+            Ok(Ok(ended)) => ended,
+            // A panic of the thread, or of this one.
+            Ok(Err(panic)) => std::panic::resume_unwind(panic),
+            Err(error) => std::panic::resume_unwind(error.into_panic()),
+        };
+        let report = (conclusion.exchanges() > 0).then(|| {
+            notes.into_iter().chain(of_judge).for_each(|note| conclusion.note(note));
+            conclusion.report(rerun_command)
+        });
+        Outcome { unreached: None, report, unwritten }
+    }
+}
+
+/// Gives passing on traffic priority over judging. Exchanges for which there is no memory then are not judged, but counted.
+#[cfg(target_os = "linux")]
+fn go_last() {
+    // Where that is not allowed, the thread has the priority of all others.
+    let _ = rustix::process::setpriority_process(Some(rustix::thread::gettid()), LEAST_PRIORITY);
+}
+
+/// Elsewhere, the priority of a single thread is not for every program to set.
+#[cfg(not(target_os = "linux"))]
+fn go_last() {}
+
+/// The trace that is written.
+struct Recorder {
+    to: Option<Box<dyn Write + Send>>,
+    error: Option<std::io::Error>,
+}
+
+impl Recorder {
+    /// Writes a text, which is made only if there is a trace to write.
+    fn write(&mut self, text: impl FnOnce() -> String) {
+        if let Some(to) = &mut self.to
+            && let Err(error) = to.write_all(Printable::json(&text()).as_str().as_bytes()).and_then(|()| to.flush())
+        {
+            (self.to, self.error) = (None, Some(error));
+        }
+    }
+}
+
+/// What is judged, and what has been.
+struct Judge {
+    base_url: String,
+    conclusion: Conclusion,
+    traffic: Arc<Traffic>,
+    /// Exchanges for which there was no memory since the last look.
+    lost: Arc<AtomicUsize>,
+    is_closing: Arc<AtomicBool>,
+    /// The exchanges of the present part, in the order of sending.
+    pending: Vec<Exchange>,
+    bytes: usize,
+    /// From how many exchanges, or bytes, on it is worth looking for a place to divide them again.
+    divisible: (usize, usize),
+    /// How many of them were judged before the part is complete.
+    looked_at: usize,
+    extent: Extent,
+    parts: usize,
+    samples: usize,
+    total_lost: usize,
+    record: Recorder,
+    /// The findings that got a line.
+    shown: HashSet<(&'static str, String)>,
+    on_finding: Box<dyn Fn(&str) + Send>,
+}
+
+impl Judge {
+    fn run(&mut self, received: &Receiver<Captured>) {
+        let mut next_look = Instant::now() + LOOK;
+        loop {
+            let wait = next_look.saturating_duration_since(Instant::now());
+            let first = match received.recv_timeout(wait) {
+                Ok(captured) => Some(captured),
+                Err(RecvTimeoutError::Timeout) if self.is_closing.load(Ordering::SeqCst) => break,
+                Err(RecvTimeoutError::Timeout) => None,
+                Err(RecvTimeoutError::Disconnected) => break,
+            };
+            if first.is_some() {
+                std::thread::sleep(GATHER);
+            }
+            // Before the queue is emptied: what is complete by then is in it.
+            let horizon = self.traffic.horizon();
+            let taken = first.into_iter().chain(received.try_iter()).map(Captured::into_exchange);
+            // No more at a time than can be judged at a time.
+            let taken: Vec<Exchange> = taken.take(PART_EXCHANGES).collect();
+            let is_whole = taken.len() < PART_EXCHANGES;
+            taken.into_iter().for_each(|exchange| self.insert(exchange));
+            self.count_lost();
+            // Where more are in the queue, some of them may have been sent before the horizon.
+            let horizon = if is_whole { horizon } else { Timestamp::MIN };
+            while self.is_divisible() && self.divide(horizon) {}
+            if Instant::now() >= next_look {
+                let begun = Instant::now();
+                self.look(horizon);
+                next_look = Instant::now() + LOOK.max(begun.elapsed() * 10);
+            }
+        }
+        self.count_lost();
+        self.judge(self.pending.len());
+    }
+
+    /// Takes an exchange at its place.
+    fn insert(&mut self, exchange: Exchange) {
+        self.bytes += weight(&exchange);
+        let at = self.pending.partition_point(|other| other.sent_at <= exchange.sent_at);
+        self.looked_at = self.looked_at.min(at);
+        self.pending.insert(at, exchange);
+    }
+
+    fn count_lost(&mut self) {
+        let lost = self.lost.swap(0, Ordering::SeqCst);
+        if lost > 0 {
+            self.total_lost += lost;
+            self.extent = Extent::Sample;
+        }
+    }
+
+    fn exceeds(&self, parts: usize) -> bool {
+        self.bytes > parts * PART || self.pending.len() >= parts * PART_EXCHANGES
+    }
+
+    fn is_divisible(&self) -> bool {
+        self.pending.len() >= self.divisible.0 || self.bytes >= self.divisible.1
+    }
+
+    /// Judges a part, if there is a place to divide what is there; whether there was one.
+    fn divide(&mut self, horizon: Timestamp) -> bool {
+        let (at, is_calm) = divided(&self.pending, horizon);
+        if at > 0 && (is_calm || self.exceeds(2)) {
+            self.judge(at);
+            true
+        } else if self.exceeds(LONGEST_PART - 1) {
+            // Requests were under way all the time. What is before this place, and what is after it, lacks some of the other.
+            self.extent = Extent::Sample;
+            self.judge(self.pending.len());
+            self.extent = Extent::Sample;
+            true
+        } else {
+            // Looking takes time with each exchange that is there, so it is not done for each that comes.
+            self.divisible = (self.pending.len() + PART_EXCHANGES / 8, self.bytes + PART / 8);
+            false
+        }
+    }
+
+    /// Judges the first exchanges as a part.
+    fn judge(&mut self, count: usize) {
+        if count == 0 {
+            return;
+        }
+        let rest = self.pending.split_off(count);
+        let mut part = std::mem::replace(&mut self.pending, rest);
+        self.bytes = self.pending.iter().map(weight).sum();
+        self.looked_at = 0;
+        self.divisible = (PART_EXCHANGES, PART);
+        part[0].known.begins = Some(self.extent);
+        self.parts += 1;
+        self.samples += usize::from(self.extent == Extent::Sample);
+        let context = self.conclusion.context(&self.base_url, self.extent);
+        self.extent = Extent::Conversation;
+        let trace = self.conclusion.sample(context, part);
+        self.record.write(|| trace.exchanges.iter().map(lines::line).collect());
+        let verdicts = self.conclusion.add(trace);
+        for (verdict, finding) in verdicts.iter().flat_map(of_finding) {
+            self.show(verdict, finding);
+        }
+    }
+
+    /// Judges what is complete of the present part, to show what is new.
+    fn look(&mut self, horizon: Timestamp) {
+        let (count, _) = divided(&self.pending, horizon);
+        if count <= self.looked_at {
+            return;
+        }
+        self.looked_at = count;
+        let context = self.conclusion.context(&self.base_url, self.extent);
+        let trace: Trace = self.conclusion.sample(context, self.pending[..count].to_vec());
+        let verdicts = self.conclusion.preview(&trace);
+        for (verdict, finding) in verdicts.iter().flat_map(of_finding) {
+            self.show(verdict, finding);
+        }
+    }
+
+    /// A line for a finding, unless it got one.
+    fn show(&mut self, verdict: &RequirementVerdict, finding: &Finding) {
+        // It lives as long as the catalogue.
+        let id: &'static str = &verdict.requirement.id;
+        let lines = self.shown.iter().filter(|(shown, _)| *shown == id).count();
+        if lines < MAX_LINES && self.shown.insert((id, kind(&finding.example))) {
+            let level = if verdict.requirement.level == Level::Inferred { " (inferred)" } else { "" };
+            let example = &finding.example;
+            let sentence = format!("{id}{level}: expected {}; found {}", example.expected, example.found);
+            (self.on_finding)(&at_most(&printable(&sentence).replace('\n', " "), MAX_LINE));
+        }
+    }
+
+    fn record_head(&mut self) {
+        let context = self.conclusion.context(&self.base_url, Extent::Conversation);
+        let options = serde_json::json!({"side": self.conclusion.scope().side.as_str()});
+        self.record.write(|| lines::head_line(&Head { options, ..Head::of(&context, writer()) }));
+    }
+
+    /// What was not judged because the traffic was divided.
+    fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.parts > 1 {
+            notes.push(format!(
+                "judged in {} separate parts; what shows of the server only across two parts is not judged",
+                self.parts
+            ));
+        }
+        if self.samples > 0 {
+            notes.push(format!(
+                "{} parts lack requests that were under way at their ends or for which there was no memory; what needs all of \
+                 them is not judged there",
+                self.samples
+            ));
+        }
+        if self.total_lost > 0 {
+            notes.push(format!("{} requests were passed on unjudged, because there was no memory", self.total_lost));
+        }
+        notes
+    }
+}
+
+/// The findings of a requirement that was asked for.
+fn of_finding(verdict: &RequirementVerdict) -> impl Iterator<Item = (&RequirementVerdict, &Finding)> {
+    verdict.findings.iter().filter(|_| verdict.selected).map(move |finding| (verdict, finding))
+}

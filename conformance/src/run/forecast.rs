@@ -1,0 +1,74 @@
+//! The cost of a run, known before anything is sent.
+
+use crate::options::Options;
+use crate::probes::plan::{self, Probe, Turn};
+use animal_store_rules::catalogue::plan::Plan;
+
+/// The probes of a run and their cost, known before anything is sent. Without a plan in the options, the key is taken for a Free one.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Forecast {
+    /// The name of each probe, and the requests that it sends, in a few words. Preflight, which comes first, is not among them.
+    pub probes: Vec<(&'static str, String)>,
+    /// The maximum number of requests.
+    pub requests: usize,
+    /// The maximum number of those with a key.
+    pub keyed: usize,
+    /// The maximum number of those without a valid key.
+    pub keyless: usize,
+    /// The maximum number of one-minute windows.
+    pub windows: usize,
+    /// The maximum number of animals that the run creates.
+    pub animals: usize,
+    /// Whether [`Options::max_requests`] ends the run before everything is sent.
+    pub is_cut: bool,
+}
+
+impl Forecast {
+    /// The forecast for a run with these options.
+    #[must_use]
+    pub fn of(options: &Options) -> Forecast {
+        let plan_limits = options.plan.as_ref().and_then(Plan::plan_limits);
+        let plan = plan::plan(options, plan_limits, None);
+        Forecast {
+            probes: plan.probes.iter().map(|probe| described(*probe, options)).collect(),
+            requests: plan.requests,
+            keyed: plan.keyed,
+            keyless: plan.keyless,
+            windows: plan.windows,
+            animals: plan.animals,
+            is_cut: plan.is_cut,
+        }
+    }
+}
+
+fn described(probe: Probe, options: &Options) -> (&'static str, String) {
+    match probe {
+        Probe::Tour => {
+            let (keyed, keyless) = plan::of_tour(&options.scope);
+            ("tour", format!("up to {keyed} requests with the key, {keyless} without"))
+        }
+        Probe::NearMisses => {
+            ("near misses", format!("{} requests, each with one defect", plan::near_misses(&options.scope)))
+        }
+        Probe::Credentials => ("credentials", format!("{} requests without a valid key", plan::CREDENTIALS)),
+        Probe::FurtherBodies => {
+            ("bodies", format!("up to {} creations that lenient servers misread", plan::FURTHER_BODIES))
+        }
+        Probe::FullPage => {
+            ("full page", format!("up to {} requests: more animals than a list may show", plan::FULL_PAGE))
+        }
+        Probe::Properties(case) if options.replay.is_some() => ("properties", format!("generated request {case} only")),
+        Probe::Properties(cases) => ("properties", format!("{cases} generated requests; more to simplify failures")),
+        Probe::Sequence(steps) => ("sequence", format!("{steps} create, list and get requests")),
+        Probe::Quota(turn) => {
+            let which = match turn {
+                _ if options.quota_key.is_none() => "the key",
+                Turn::First => "the main key",
+                Turn::Second => "the quota key",
+            };
+            let then = if turn == Turn::First { " and waits for its reset" } else { "" };
+            ("quota", format!("exhausts the window of {which}{then}"))
+        }
+    }
+}
