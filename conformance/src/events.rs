@@ -1,6 +1,9 @@
 //! Events of a run: the only way from the run to those who watch it.
 
+use std::fmt;
 use std::time::Duration;
+
+use animal_store_rules::trace::exchange::FailureKind;
 
 /// Something that happened, or is about to.
 #[derive(Clone, Debug)]
@@ -35,13 +38,15 @@ pub enum Event {
     Aside(&'static str),
     /// An exchange is complete.
     Exchange {
-        /// The number of the exchange.
+        /// The number of the exchange, from 1.
         number: usize,
-        /// Method and target, keys redacted.
-        request: String,
-        /// The status, or the error.
-        outcome: String,
-        /// The requests that remain in the budget.
+        /// The method of the request.
+        method: String,
+        /// Path and query of the request, without keys. Of a service with several addresses, the address is in front.
+        target: String,
+        /// The response, or its absence.
+        answer: Answer,
+        /// The number of requests that remain in the budget.
         left: usize,
     },
     /// The run waits.
@@ -51,6 +56,30 @@ pub enum Event {
         /// For what.
         reason: &'static str,
     },
+}
+
+/// The end of an exchange. As text, it is the status code or the message.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum Answer {
+    /// The status code of the response.
+    Status(u16),
+    /// There was no usable response.
+    Failed {
+        /// The kind of the failure.
+        kind: FailureKind,
+        /// The message of the client, without keys.
+        message: String,
+    },
+}
+
+impl fmt::Display for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Answer::Status(status) => status.fmt(f),
+            Answer::Failed { message, .. } => message.fmt(f),
+        }
+    }
 }
 
 /// Receives the events. It is called from the task of the run, so it should return at once.

@@ -26,8 +26,8 @@
 //!     });
 //!
 //!     let judge = Judge::new(options).interrupted_by(interrupt).listener(|event| {
-//!         if let Event::Exchange { number, request, outcome, .. } = event {
-//!             eprintln!("{number}: {request}: {outcome}");
+//!         if let Event::Exchange { number, method, target, answer, .. } = event {
+//!             eprintln!("{number}: {method} {target}: {answer}");
 //!         }
 //!     });
 //!     let report = judge.run().await?;
@@ -75,10 +75,11 @@ mod schema;
 pub use animal_store_rules::catalogue::Level;
 pub use animal_store_rules::catalogue::plan::Plan;
 pub use animal_store_rules::catalogue::scope::{Profile, Scope, Side};
+pub use animal_store_rules::trace::exchange::FailureKind;
 pub use animal_store_rules::trace::keys::ApiKey;
 pub use animal_store_rules::verdict::known_failing::KnownFailing;
 pub use animal_store_rules::verdict::{Status, Verdict};
-pub use events::{Event, Listener};
+pub use events::{Answer, Event, Listener};
 pub use interrupt::Interrupt;
 pub use options::{Earlier, Invoked, Options, Resolved, Transport, UnusableOptions, normal_base_url};
 pub use probes::session::Stop;

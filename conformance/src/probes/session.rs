@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 use super::pace::Pace;
 use super::target::{self, Unusable};
-use crate::events::{Event, Listener};
+use crate::events::{Answer, Event, Listener};
 use crate::http::client::Client;
 use crate::http::clock::Clock;
 use crate::http::pacing::{self, Advice};
@@ -362,24 +362,24 @@ impl<'r> Session<'r> {
 
     fn record(&mut self, request: Request, outcome: Outcome, sent_at: Timestamp, received_at: Timestamp) {
         let number = self.trace.exchanges.len() + 1;
-        let described = match &outcome {
+        let answer = match &outcome {
             Outcome::Response(response) => {
                 // The raw body and the parsed one.
                 self.memory += 2 * response.body.len() + VALUE * count_values(&response.body).min(MAX_VALUES);
-                response.status.to_string()
+                Answer::Status(response.status)
             }
             Outcome::Failed(failure) => {
                 self.silences += usize::from(failure.kind == FailureKind::Timeout);
-                failure.detail.clone()
+                Answer::Failed { kind: failure.kind, message: self.redactor.redact(&failure.detail) }
             }
         };
         let left = self.budget.requests.saturating_sub(number);
-        let redactor = &self.redactor;
         let address = if self.spread.is_some() { self.trace.context.address_of(&request) } else { "" };
         (self.listener)(&Event::Exchange {
             number,
-            request: target_shown(redactor, address, &request),
-            outcome: redactor.redact(&described),
+            method: request.method.clone(),
+            target: target_shown(&self.redactor, address, &request),
+            answer,
             left,
         });
         let (probe, step, case) = (self.probe.into(), self.step.clone(), self.case);
@@ -453,9 +453,9 @@ impl<'r> Session<'r> {
     }
 }
 
-/// Method, address and target, keys redacted.
+/// Address and target of a request, keys redacted.
 fn target_shown(redactor: &Redactor, address: &str, request: &Request) -> String {
-    let own = redactor.for_prose().redact(&format!("{} {address}{}", request.method, request.path));
+    let own = redactor.for_prose().redact(&format!("{address}{}", request.path));
     request.query.as_ref().map_or_else(|| own.clone(), |query| format!("{own}?{}", redactor.redact(query)))
 }
 

@@ -117,8 +117,8 @@ async fn whatever_a_server_repeats_of_the_key_is_in_no_report_and_in_no_trace() 
         let seen = Arc::new(Mutex::new(String::new()));
         let shown = Arc::clone(&seen);
         let judge_it = Judge::new(options).listener(move |event| {
-            if let Event::Exchange { request, outcome, .. } = event {
-                shown.lock().expect("no panic").push_str(&format!("{request} {outcome}\n"));
+            if let Event::Exchange { target, answer, .. } = event {
+                shown.lock().expect("no panic").push_str(&format!("{target} {answer}\n"));
             }
         });
         let (report, trace) = judge_it.run_and_record().await.expect("a report");

@@ -76,7 +76,9 @@ fn print(elapsed: SignedDuration, event: &Event) {
     let at = elapsed.as_secs_f64();
     match event {
         Event::Probe(name) | Event::Aside(name) => println!("{name}"),
-        Event::Exchange { number, request, outcome, .. } => println!("{at:8.2}  #{number} {request}: {outcome}"),
+        Event::Exchange { number, method, target, answer, .. } => {
+            println!("{at:8.2}  #{number} {method} {target}: {answer}");
+        }
         Event::Waiting { time, reason } => println!("{at:8.2}  waits {:.1} s for {reason}", time.as_secs_f64()),
         _ => {}
     }

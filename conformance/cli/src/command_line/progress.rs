@@ -122,8 +122,9 @@ impl Progress {
 
     /// The line for an event, if it gets one.
     fn line_for(&self, event: &Event, state: &State) -> Option<String> {
-        if let (Event::Exchange { number, request, outcome, .. }, Verbosity::Exchanges) = (event, self.verbosity) {
-            return Some(format!("{number:>4} {outcome} {request}"));
+        if let (Event::Exchange { number, method, target, answer, .. }, Verbosity::Exchanges) = (event, self.verbosity)
+        {
+            return Some(format!("{number:>4} {answer} {method} {target}"));
         }
         let line = match event {
             // Shown as they are found, above a status line too.
@@ -265,7 +266,14 @@ impl State {
 
 #[cfg(test)]
 mod tests {
+    use animal_store_conformance::Answer;
+
     use super::*;
+
+    fn exchange(number: usize, left: usize) -> Event {
+        let (method, target) = ("GET".to_owned(), "/pets".to_owned());
+        Event::Exchange { number, method, target, answer: Answer::Status(429), left }
+    }
 
     /// The state of a run that waits in its last probe, and when that wait began.
     fn waiting() -> (State, Instant) {
@@ -275,7 +283,7 @@ mod tests {
             Event::Planned { probes: 2, requests: 141 },
             Event::Probe("tour"),
             Event::Probe("quota"),
-            Event::Exchange { number: 79, request: "GET /pets".into(), outcome: "429".into(), left: 2_421 },
+            exchange(79, 2_421),
             Event::Waiting { time: Duration::from_secs(63), reason: "Retry-After" },
         ] {
             state.update(&event, now);
@@ -294,8 +302,7 @@ mod tests {
         assert_eq!(at(&state, 3.5), format!("{place} · waiting 1:00 {reason} · {counts}"));
         assert_eq!(at(&state, 62.9), format!("{place} · waiting 0:01 {reason} · {counts}"));
         assert_eq!(at(&state, 63.0), format!("{place} · {counts}"));
-        let next = Event::Exchange { number: 80, request: String::new(), outcome: String::new(), left: 2_420 };
-        state.update(&next, now);
+        state.update(&exchange(80, 2_420), now);
         assert_eq!(at(&state, 1.0), format!("{place} · 80/141 requests, budget 2420"));
     }
 
@@ -320,8 +327,7 @@ mod tests {
     fn what_comes_on_top_of_the_plan_is_neither_counted_as_a_step_nor_held_against_the_bound() {
         let (mut state, now) = waiting();
         state.update(&Event::Aside("second look"), now);
-        let sent = Event::Exchange { number: 159, request: String::new(), outcome: String::new(), left: 2_341 };
-        state.update(&sent, now);
+        state.update(&exchange(159, 2_341), now);
         assert_eq!(state.text(now, 200), "second look · 159 requests, budget 2341");
         assert_eq!(state.probe_line(), "second look: 159 requests sent");
     }
