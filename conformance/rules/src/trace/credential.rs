@@ -40,6 +40,7 @@ impl Credential {
 
 /// In which way a valid key is lacking.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
 pub enum Defect {
     /// There is no credential at all.
     Absent,

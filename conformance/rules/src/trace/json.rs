@@ -56,6 +56,7 @@ pub enum Json {
 
 /// Why a text is not usable JSON.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum NotJson {
     /// The text breaks the grammar of RFC 8259.
     #[error("not JSON: {0}")]

@@ -96,6 +96,7 @@ impl fmt::Debug for Keys {
 
 /// What is wrong with a key that no header can carry.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum UnusableKey {
     /// Nothing is there.
     #[error("the key is empty\n  Is the variable set that it comes from?")]

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 /// A fact of an exchange that a recording may withhold.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Fact {
     /// With which key the request came, if with any, and whether that was a valid one.
     Credential,
@@ -110,6 +111,7 @@ impl fmt::Debug for FactSet {
 /// How much of what was sent a trace contains. Each contains more than the one before.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Extent {
     /// Some requests of some clients. What came before, between and after them is unknown.
     Sample,
@@ -165,6 +167,7 @@ pub struct Carrier {
 /// A part of a request in which a key is out of place.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum KeyPlace {
     /// The query.
     Query,

@@ -14,6 +14,7 @@ const FAR: i64 = 1 << 40;
 
 /// A `Retry-After` that can be read.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
 pub enum RetryAfter {
     /// Whole seconds.
     Seconds(u64),

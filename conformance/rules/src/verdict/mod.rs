@@ -1,6 +1,7 @@
 //! From judgements to verdicts.
 
 pub mod attribution;
+#[doc(hidden)]
 pub mod causes;
 pub mod findings;
 pub mod known_failing;
@@ -112,12 +113,14 @@ pub fn judge(trace: &Trace, scope: &Scope) -> Vec<RequirementVerdict> {
 }
 
 /// [`judge`], for a part of a recording: its clients remember earlier parts, and remember this one as well then.
+#[doc(hidden)]
 #[must_use]
 pub fn judge_after(trace: &Trace, scope: &Scope, memory: &mut Memory) -> Vec<RequirementVerdict> {
     verdicts(&Facts::new(&History::new(trace)), scope, memory)
 }
 
 /// [`judge`], for a trace that has been made ready.
+#[doc(hidden)]
 #[must_use]
 pub fn judge_facts(facts: &Facts<'_>, scope: &Scope) -> Vec<RequirementVerdict> {
     verdicts(facts, scope, &mut Memory::default())

@@ -20,6 +20,7 @@ const MAX_LINE: usize = 128 * 1024 * 1024;
 
 /// Why recorded traffic cannot be read.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum Unreadable {
     /// The stream failed.
     #[error(transparent)]

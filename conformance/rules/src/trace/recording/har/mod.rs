@@ -33,6 +33,7 @@ pub const HEAD: &str = "_conform";
 
 /// Why an entry of an archive is left out.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+#[non_exhaustive]
 pub enum LeftOut {
     /// It was sent to another host, or to another path of the host.
     Elsewhere,
