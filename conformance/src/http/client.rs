@@ -26,6 +26,7 @@ use animal_store_rules::trace::exchange::{
 
 /// An error in building the client.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ClientError {
     /// The certificates cannot be used.
     #[error(transparent)]

@@ -12,6 +12,7 @@ use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, Error, RootC
 
 /// Certificates that cannot be used.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum UnusableTls {
     /// The CA file contains no usable certificate.
     #[error(

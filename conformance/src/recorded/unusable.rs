@@ -5,6 +5,7 @@ use animal_store_rules::trace::recording::Unreadable;
 
 /// Why recorded traffic cannot be judged.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum Unusable {
     /// A file cannot be opened.
     #[error("{0}: {problem}\n  Name a file that exists and can be read, or `-` for standard input.", problem = of_file(.1))]

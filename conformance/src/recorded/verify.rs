@@ -27,6 +27,7 @@ const OF_CONTAINERS: [&str; 2] = ["/candidate_log", "/target/image"];
 
 /// What a report says that its recording does not.
 #[derive(Debug, Default)]
+#[non_exhaustive]
 pub struct Verification {
     /// The reasons why the report may differ although it was not changed: another version wrote it, or the recording.
     pub reasons: Vec<String>,
@@ -42,6 +43,7 @@ pub struct Verification {
 
 /// Why a report cannot be verified.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum Unverifiable {
     /// The report cannot be read.
     #[error("{path}: {source}", path = .0.display(), source = of_file(.1))]

@@ -46,7 +46,7 @@ impl Arguments {
 
 /// A verification as text for the screen.
 fn described(verification: &Verification) -> String {
-    let Verification { reasons, differences, count, not_compared, exchanges } = verification;
+    let Verification { reasons, differences, count, not_compared, exchanges, .. } = verification;
     let mut text: String = reasons.iter().map(|reason| format!("note: {reason}\n")).collect();
     if *count == 0 {
         let noun = if *exchanges == 1 { "exchange" } else { "exchanges" };
