@@ -52,6 +52,12 @@
 //! Probes decide which requests to send and judge nothing. Rules, in [`animal_store_rules`], are pure functions over the trace
 //! and send nothing. So every exchange is judged by every rule that applies to it, which makes a run cheap enough for a Free
 //! key.
+//!
+//! # Modules
+//!
+//! [`recorded`] judges traffic that was recorded, by a run or by another program, and [`report`] has the parts of a [`Report`]. The others
+//! are for programs around the judge, such as `conform`: [`redaction`] makes text printable, [`layout`] fits it into columns, and [`http`]
+//! has the HTTP client and the clock of a run.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 

@@ -1,5 +1,5 @@
-//! Network access: [`client`] is the only owner of HTTP clients, [`pacing`] computes when to send the next request, [`clock`] is
-//! the clock of a run.
+//! Network access: [`Client`] is the only owner of HTTP clients, `pacing` computes when to send the next request, and [`Clock`] is the
+//! clock of a run.
 
 pub mod errors;
 pub mod tls;
