@@ -80,116 +80,155 @@ fn may_be_used_up(evaluation: &Evaluation, timeline: &Timeline<'_>) -> bool {
     early().all(is_of_window)
 }
 
-/// The first hypothesis of windows with other clients that explains everything. What slides would explain nearly anything with clients that
-/// nothing shows.
-fn unseen_others(
-    timeline: &Timeline<'_>,
-    plan: Option<(i64, i64)>,
-    by_received: &[usize],
+/// The search for the hypothesis that speaks for the server.
+struct Search<'t, 'h> {
+    timeline: &'t Timeline<'h>,
+    hypotheses: Vec<Hypothesis>,
+    by_received: Vec<usize>,
+    /// Whether the reported count rises by more than the run sent.
     falls: bool,
+    /// The figures whose counts a plain way of counting explains without other clients.
+    counted: HashSet<Figures>,
+    /// How much speaks against the best plain way of counting.
     plain: i64,
-) -> Option<(Hypothesis, Evaluation)> {
-    let all = hypotheses(&timeline.figures(plan), timeline.occasions());
-    all.into_iter().filter(|hypothesis| hypothesis.cut.is_fixed()).find_map(|hypothesis| {
-        let shared = Hypothesis { others: true, ..hypothesis };
-        let found = evaluate(shared, timeline, by_received, falls, 0);
-        let is_likely = hypothesis.is_plain() || is_likely(&found, plain);
-        (found.contradictions.is_empty() && is_likely).then_some((shared, found))
-    })
+    best: Best,
 }
 
 /// The hypothesis with the fewest contradictions.
 pub(in crate::limits) fn explain(timeline: &Timeline<'_>, plan: Option<(i64, i64)>) -> Best {
     let mut by_received: Vec<usize> = (0..timeline.events.len()).collect();
     by_received.sort_by_key(|at| timeline.events[*at].received);
-    let falls = falls_by_more(timeline, &by_received);
-    // The figures whose counts a plain way of counting explains without other clients, and how much speaks against the best plain one.
-    let mut counted: HashSet<Figures> = HashSet::new();
-    let mut plain = FAR;
-    let mut best = Best { hypothesis: None, evaluation: Evaluation::default() };
-    let is_whole = |event: &Event<'_>| event.report.is_none_or(|report| report.reset.rem_euclid(MINUTE) == 0);
-    let all_whole = timeline.events.iter().all(is_whole);
-    let is_dated = timeline.events.iter().all(|event| event.entry.server_time().is_some());
-    for hypothesis in hypotheses(&timeline.figures(plan), timeline.occasions()) {
-        // Where each Reset is the end of a minute, the two counters that slide are one. Without the server's clock nothing shows where
-        // the minutes of the second one begin.
-        if hypothesis.cut == Cut::WeightedNext && (all_whole || !is_dated) {
-            continue;
+    let mut search = Search {
+        timeline,
+        hypotheses: hypotheses(&timeline.figures(plan), timeline.occasions()),
+        falls: falls_by_more(timeline, &by_received),
+        by_received,
+        counted: HashSet::new(),
+        plain: FAR,
+        best: Best { hypothesis: None, evaluation: Evaluation::default() },
+    };
+    search.drop_what_nothing_tells_apart();
+    for hypothesis in search.hypotheses.clone() {
+        if search.ask(hypothesis) {
+            break;
         }
-        let most = best.hypothesis.map_or(FAR, |_| weight(&best.evaluation, timeline));
+    }
+    search.ask_others_that_nothing_shows();
+    if may_be_used_up(&search.best.evaluation, timeline) {
+        search.best.evaluation.contradictions.retain(|found| found.kind != Kind::Early);
+    }
+    search.name_a_reset_that_moves();
+    search.best
+}
+
+impl Search<'_, '_> {
+    /// Where each Reset is the end of a minute, the two counters that slide are one. Without the server's clock nothing shows where the
+    /// minutes of the second one begin.
+    fn drop_what_nothing_tells_apart(&mut self) {
+        let events = &self.timeline.events;
+        let is_whole = |event: &Event<'_>| event.report.is_none_or(|report| report.reset.rem_euclid(MINUTE) == 0);
+        let is_dated = events.iter().all(|event| event.entry.server_time().is_some());
+        if !is_dated || events.iter().all(is_whole) {
+            self.hypotheses.retain(|hypothesis| hypothesis.cut != Cut::WeightedNext);
+        }
+    }
+
+    fn evaluate(&self, hypothesis: Hypothesis, stop_at: i64) -> Evaluation {
+        evaluate(hypothesis, self.timeline, &self.by_received, self.falls, stop_at)
+    }
+
+    /// Compares a hypothesis with the best so far, with other clients where something shows them. Returns true if it explains everything.
+    fn ask(&mut self, hypothesis: Hypothesis) -> bool {
+        let most = self.best.hypothesis.map_or(FAR, |_| weight(&self.best.evaluation, self.timeline));
         let is_plain = hypothesis.is_plain();
-        let stop_at = if is_plain { FAR } else { most };
-        let mut candidate = (hypothesis, evaluate(hypothesis, timeline, &by_received, falls, stop_at));
-        let contradictions = &candidate.1.contradictions;
-        let is_of_counts = |found: &Contradiction| matches!(found.kind, Kind::Excess | Kind::NotCounted | Kind::Rises);
+        let mut candidate = (hypothesis, self.evaluate(hypothesis, if is_plain { FAR } else { most }));
         if is_plain {
-            plain = plain.min(weight(&candidate.1, timeline));
-            if !contradictions.iter().any(is_of_counts) {
-                counted.insert(hypothesis.figures);
+            self.plain = self.plain.min(weight(&candidate.1, self.timeline));
+            let is_of_counts =
+                |found: &Contradiction| matches!(found.kind, Kind::Excess | Kind::NotCounted | Kind::Rises);
+            if !candidate.1.contradictions.iter().any(is_of_counts) {
+                self.counted.insert(hypothesis.figures);
             }
         }
-        // An excess that is the failures of the run shows that failures count, and nobody else.
-        let is_by_others = |found: &Contradiction| matches!(found.kind, Kind::Excess | Kind::NotRestored);
-        // Those that the count of a day shows may have exhausted the minute that is hidden behind it.
-        let is_hidden = |found: &Contradiction| {
-            let figures = hypothesis.figures;
-            let report = timeline.events[found.at].report.filter(|report| figures.day == Some(report.limit));
-            found.kind == Kind::Early && figures.minute != figures.day && report.is_some_and(|day| day.used < day.limit)
-        };
-        let is_excess_alone = contradictions.iter().any(is_by_others)
-            && contradictions.iter().all(|found| is_by_others(found) || is_hidden(found))
-            && !shows_no_restoration(contradictions.iter().map(|found| (found.kind, found.found - found.bound)))
-            && !counted.contains(&hypothesis.figures);
-        if candidate.1.shows_others && !contradictions.is_empty() || is_excess_alone {
+        if self.may_have_others(hypothesis, &candidate.1) {
             let shared = Hypothesis { others: true, ..hypothesis };
-            let found = evaluate(shared, timeline, &by_received, falls, most);
-            let is_shown = falls && hypothesis.cut == Cut::Log && found.contradictions.is_empty();
-            if is_plain || is_shown || is_likely(&found, plain) {
+            let found = self.evaluate(shared, most);
+            let is_shown = self.falls && hypothesis.cut == Cut::Log && found.contradictions.is_empty();
+            if is_plain || is_shown || is_likely(&found, self.plain) {
                 candidate = (shared, found);
             }
         }
-        let count = weight(&candidate.1, timeline);
+        let count = weight(&candidate.1, self.timeline);
         // Where nothing explains everything, a plain way of counting is left for one that explains more than twice as much.
-        let least = if count > 0 && !is_plain && best.hypothesis.is_some_and(|best| best.is_plain()) {
-            2 * count
-        } else {
-            count
+        let is_plain_left = count > 0 && !is_plain && self.best.hypothesis.is_some_and(|best| best.is_plain());
+        let least = if is_plain_left { 2 * count } else { count };
+        if self.best.hypothesis.is_some() && least >= most {
+            return false;
+        }
+        self.best = Best { hypothesis: Some(candidate.0), evaluation: candidate.1 };
+        count == 0
+    }
+
+    /// Whether other clients may explain what a hypothesis does not. An excess that is the failures of the run shows that failures count, and
+    /// nobody else.
+    fn may_have_others(&self, hypothesis: Hypothesis, found: &Evaluation) -> bool {
+        let contradictions = &found.contradictions;
+        if found.shows_others && !contradictions.is_empty() {
+            return true;
+        }
+        let is_by_others = |found: &Contradiction| matches!(found.kind, Kind::Excess | Kind::NotRestored);
+        // Other clients that the count of a day shows may have exhausted the minute that is hidden behind it.
+        let is_hidden = |found: &Contradiction| {
+            let figures = hypothesis.figures;
+            let report = self.timeline.events[found.at].report.filter(|report| figures.day == Some(report.limit));
+            found.kind == Kind::Early && figures.minute != figures.day && report.is_some_and(|day| day.used < day.limit)
         };
-        if best.hypothesis.is_none() || least < most {
-            best = Best { hypothesis: Some(candidate.0), evaluation: candidate.1 };
-            if count == 0 {
-                break;
-            }
+        contradictions.iter().any(is_by_others)
+            && contradictions.iter().all(|found| is_by_others(found) || is_hidden(found))
+            && !shows_no_restoration(contradictions.iter().map(|found| (found.kind, found.found - found.bound)))
+            && !self.counted.contains(&hypothesis.figures)
+    }
+
+    /// Believes in other clients that nothing shows where they explain everything but refusals: a limiter that refuses early looks the same,
+    /// so that the refusals remain. Other clients use requests up, and make room for none.
+    fn ask_others_that_nothing_shows(&mut self) {
+        let is_of_refusals = |found: &Contradiction| matches!(found.kind, Kind::Early | Kind::StillLimited);
+        let is_of_admission = |found: &Contradiction| {
+            matches!(found.kind, Kind::Reopened | Kind::OverAdmitted | Kind::Burst | Kind::OtherStatus)
+        };
+        let contradictions = &self.best.evaluation.contradictions;
+        if contradictions.iter().all(is_of_refusals)
+            || contradictions.iter().any(is_of_admission)
+            || shows_no_restoration(contradictions.iter().map(|found| (found.kind, found.found - found.bound)))
+        {
+            return;
+        }
+        let Some(best) = self.unseen_others() else { return };
+        self.best.evaluation.contradictions.retain(is_of_refusals);
+        if self.best.evaluation.contradictions.is_empty() {
+            self.best = best;
         }
     }
-    let is_of_refusals = |found: &Contradiction| matches!(found.kind, Kind::Early | Kind::StillLimited);
-    let off = best.evaluation.contradictions.iter().map(|found| (found.kind, found.found - found.bound));
-    // Other clients use requests up, and make room for none.
-    let is_of_admission = |found: &Contradiction| {
-        matches!(found.kind, Kind::Reopened | Kind::OverAdmitted | Kind::Burst | Kind::OtherStatus)
-    };
-    if !best.evaluation.contradictions.iter().all(is_of_refusals)
-        && !best.evaluation.contradictions.iter().any(is_of_admission)
-        && !shows_no_restoration(off)
-        && let Some((shared, found)) = unseen_others(timeline, plan, &by_received, falls, plain)
-    {
-        // Of what only other clients explain that nothing shows, the refusals remain: a limiter that refuses early looks the same.
-        best.evaluation.contradictions.retain(is_of_refusals);
-        if best.evaluation.contradictions.is_empty() {
-            best = Best { hypothesis: Some(shared), evaluation: found };
-        }
+
+    /// The first hypothesis of windows with other clients that explains everything. What slides would explain nearly anything with clients
+    /// that nothing shows.
+    fn unseen_others(&self) -> Option<Best> {
+        let fixed = self.hypotheses.iter().filter(|hypothesis| hypothesis.cut.is_fixed());
+        fixed.copied().find_map(|hypothesis| {
+            let shared = Hypothesis { others: true, ..hypothesis };
+            let evaluation = self.evaluate(shared, 0);
+            let is_likely = hypothesis.is_plain() || is_likely(&evaluation, self.plain);
+            (evaluation.contradictions.is_empty() && is_likely).then_some(Best { hypothesis: Some(shared), evaluation })
+        })
     }
-    if may_be_used_up(&best.evaluation, timeline) {
-        best.evaluation.contradictions.retain(|found| found.kind != Kind::Early);
+
+    /// Adds the first Reset that moves to what speaks against a count that slides: either the counts are wrong for a Reset that moves, or the
+    /// Reset is for the counts.
+    fn name_a_reset_that_moves(&mut self) {
+        let is_explained = self.best.evaluation.contradictions.iter().all(|found| found.kind == Kind::Excess);
+        let Some(sliding) = self.best.hypothesis.filter(|best| !is_explained && !best.cut.is_fixed()) else { return };
+        let fixed = self.evaluate(Hypothesis { cut: Cut::First, others: false, ..sliding }, FAR);
+        let moves = fixed.contradictions.into_iter().find(|found| found.kind == Kind::ResetMoves);
+        self.best.evaluation.contradictions.extend(moves);
     }
-    let is_explained = best.evaluation.contradictions.iter().all(|found| found.kind == Kind::Excess);
-    if let Some(hypothesis) = best.hypothesis.filter(|best| !is_explained && !best.cut.is_fixed()) {
-        // Either the counts are wrong for a Reset that moves, or the Reset is for the counts.
-        let fixed = Hypothesis { cut: Cut::First, others: false, ..hypothesis };
-        let evaluation = evaluate(fixed, timeline, &by_received, falls, FAR);
-        best.evaluation
-            .contradictions
-            .extend(evaluation.contradictions.into_iter().find(|found| found.kind == Kind::ResetMoves));
-    }
-    best
 }
