@@ -54,7 +54,7 @@ fn a_file_whose_servers_wait_to_be_picked_is_not_passed_over() {
 
 /// Parts of commands that cannot run as printed: placeholders, programs that are not part of the project, and builds that take minutes.
 #[cfg(unix)]
-const PLACEHOLDERS: [&str; 11] = [
+const PLACEHOLDERS: [&str; 12] = [
     "…",
     "YOUR_ORG",
     "example.com",
@@ -63,6 +63,7 @@ const PLACEHOLDERS: [&str; 11] = [
     "reports/*.json",
     "A.json",
     "./run-client-tests",
+    "st run ",
     "docker ",
     "--image ",
     "cargo install",
