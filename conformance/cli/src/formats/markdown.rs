@@ -50,12 +50,12 @@ fn write(out: &mut String, report: &Report) -> std::fmt::Result {
     }
     report.notes.iter().try_for_each(|note| writeln!(out, "\n> Note: {}", text(note)))?;
 
-    partly_seen(out, report)?;
     causes(out, report)?;
     let is_known = |r: &RequirementReport| r.selected && r.status == Status::KnownFailing;
     details(out, report, "Violations", |requirement| requirement.violation)?;
     details(out, report, "Warnings", RequirementReport::is_warning)?;
     details(out, report, "Known to fail", is_known)?;
+    partly_seen(out, report)?;
     gaps(out, report)?;
     counting(out, report)?;
     replicas(out, report)?;

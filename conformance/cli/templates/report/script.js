@@ -25,7 +25,11 @@
       element.hidden = !matches;
       count += matches;
     }
-    for (const group of groups) group.hidden = !group.querySelector(".requirement:not([hidden])");
+    const filters = status.size + level.size + words.length > 0;
+    for (const group of groups) {
+      group.hidden = !group.querySelector(".requirement:not([hidden])");
+      if (filters) group.querySelector("details").open = true;
+    }
     nothing.hidden = count > 0;
     shown.textContent = `${count} of ${requirements.length} shown`;
   };
@@ -42,7 +46,7 @@
   };
 
   const toggle = (open) => {
-    for (const { element } of requirements) if (!element.hidden) element.open = open;
+    for (const details of all(".group > details, .requirement")) if (!details.closest("[hidden]")) details.open = open;
   };
 
   form.addEventListener("input", apply);
@@ -58,7 +62,7 @@
     if (link && link.hash === location.hash) follow();
   });
   addEventListener("beforeprint", () => {
-    for (const details of all(".requirement.broken, .requirement.warning")) details.open = true;
+    for (const details of all(".group > details, .requirement.broken, .requirement.warning")) details.open = true;
   });
 
   for (const button of all(".copy")) {

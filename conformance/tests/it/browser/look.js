@@ -36,6 +36,11 @@ const faintTexts = () => {
 };
 
 const finish = async () => {
+  const small = all(".cells a, .matrix td a, button, .chip").filter((element) => {
+    const { width, height } = element.getBoundingClientRect();
+    return element.checkVisibility() && (width < 24 || height < 24) && !element.matches(".copy");
+  });
+  is("targets are large enough", small.length, 0);
   all("details").forEach((details) => { details.open = true; });
   await settled();
   lines.push(`ok ${innerWidth} pixels wide`);
@@ -49,11 +54,6 @@ const finish = async () => {
 
   // Nothing sticks out, at this width.
   is("the page does not scroll sideways", document.documentElement.scrollWidth <= innerWidth, true);
-  const small = all(".map a.cell, .matrix td a, button, .chip").filter((element) => {
-    const { width, height } = element.getBoundingClientRect();
-    return element.checkVisibility() && (width < 24 || height < 24) && !element.matches(".copy");
-  });
-  is("targets are large enough", small.length, 0);
   is("every text can be read", faintTexts(), "");
   is("nothing was loaded", performance.getEntriesByType("resource").length, 0);
   is("no picture got in", document.images.length, 0);

@@ -19,8 +19,8 @@ pub(crate) const STYLE: &str = include_str!("../../../templates/report/style.css
 const SCRIPT: &str = include_str!("../../../templates/report/script.js");
 
 /// The SHA-256 digests of the style and of the script in base64, which a test verifies.
-pub(crate) const STYLE_DIGEST: &str = "sha256-WXxOLTD6cYJjZfl2rDn3Ip7vXK6GaYrrObUyCz1w4U4=";
-const SCRIPT_DIGEST: &str = "sha256-5EXnhtWXBgALgmbPG3WgEEYp/OxtsodqI9KOEvXQ3Qw=";
+pub(crate) const STYLE_DIGEST: &str = "sha256-229x/x66gqsUelWMvrHblaKokeBSBM7YiePzReUYQgg=";
+const SCRIPT_DIGEST: &str = "sha256-1ghvJzG5CpFAu105+Lx0Zk+25JtnPB8+n0XwkPrjOIQ=";
 
 /// The Content-Security-Policy of a page: nothing may be loaded, and the only styles and scripts are those with these digests.
 pub(crate) fn policy(styles: &[&str], script: &str) -> String {

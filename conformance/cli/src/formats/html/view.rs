@@ -27,7 +27,7 @@ pub(super) struct Page<'r> {
     specification: (Option<String>, &'static str),
     styles: [&'static str; 1],
     script: &'static str,
-    verdict: String,
+    verdict: &'static str,
     sentence: String,
     facts: Vec<(&'static str, String)>,
     bars: Vec<Bar>,
@@ -54,13 +54,10 @@ impl<'r> Page<'r> {
             policy: super::policy(&[STYLE_DIGEST], SCRIPT_DIGEST),
             styles: [STYLE],
             script: SCRIPT,
-            verdict: {
-                let word = match report.verdict {
-                    Verdict::Conforms => "Conforms",
-                    Verdict::Violates => "Violates",
-                    Verdict::Incomplete => "Incomplete",
-                };
-                report.verdict_shown().replacen(report.verdict.as_str(), word, 1)
+            verdict: match report.verdict {
+                Verdict::Conforms => "Conforms",
+                Verdict::Violates => "Violates",
+                Verdict::Incomplete => "Incomplete",
             },
             sentence: sentence(report),
             facts: facts(report),
@@ -143,11 +140,6 @@ impl Mark {
             Mark::Choice => "Open choice",
             Mark::LeftOut => "Not selected",
         }
-    }
-
-    /// Whether the details are open initially.
-    fn is_open(self) -> bool {
-        matches!(self, Mark::Broken | Mark::Warning)
     }
 }
 
