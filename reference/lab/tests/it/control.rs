@@ -260,7 +260,7 @@ fn faults_come_and_go_at_run_time_and_a_reset_returns_to_those_of_the_start() {
     for (body, part) in [
         (r#"["list.limit-default.fifti"]"#, "there is `list.limit-default.fifty`"),
         (r#"["versioning.path.no-version"]"#, "where the API lives, which stays"),
-        (r#"["list.limit-default.fifty@7"]"#, "`7` is no rate"),
+        (r#"["list.limit-default.fifty@7"]"#, "`7` is not a rate"),
         (r#"{"name":"list"}"#, "invalid type"),
     ] {
         let refused = mock.ask("PUT", "/faults", body);
