@@ -63,7 +63,7 @@ const PLACEHOLDERS: [&str; 12] = [
     "reports/*.json",
     "A.json",
     "./run-client-tests",
-    "st run ",
+    "st --config-file ",
     "docker ",
     "--image ",
     "cargo install",
