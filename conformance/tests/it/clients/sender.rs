@@ -1,6 +1,6 @@
 //! How clients send: one task or several, with connections that are kept, shared or new.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, SystemTime};
 
 use reqwest::{Client, StatusCode};
@@ -100,15 +100,17 @@ pub(super) async fn gated(senders: Vec<Sender>, think: Duration, each: usize) {
     }
 }
 
-/// Sends without a pause on so many connections.
+/// Sends without a pause on so many connections, for this time after the first refusal.
 pub(super) async fn hammered(base_url: String, connections: usize, time: Duration) {
-    let end = Instant::now() + time;
+    let refused = Arc::new(OnceLock::new());
     let tasks: Vec<_> = (0..connections)
         .map(|_| {
-            let sender = Sender::new(&base_url, true);
+            let (sender, refused) = (Sender::new(&base_url, true), Arc::clone(&refused));
             tokio::spawn(async move {
-                while Instant::now() < end {
-                    sender.list().await;
+                while refused.get().is_none_or(|first: &Instant| first.elapsed() < time) {
+                    if sender.list().await.is_some() {
+                        refused.get_or_init(Instant::now);
+                    }
                     tokio::time::sleep(Duration::from_millis(2)).await;
                 }
             })
