@@ -83,7 +83,7 @@ mod tests {
     use crate::trace::exchange::Request;
     use crate::trace_builder::TraceBuilder;
 
-    /// What the facts about the main key say at the time of the last answer, of a plan with these limits.
+    /// The answer of the limits of the main key to a question, at the time of the last response, on a plan with these limits.
     fn at_the_end<R>(
         builder: TraceBuilder,
         plan_limits: Option<PlanLimits>,

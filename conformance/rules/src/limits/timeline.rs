@@ -92,7 +92,7 @@ impl Event<'_> {
 pub(crate) struct Part {
     /// Whether the request certainly came with the key.
     pub(crate) is_certain: bool,
-    /// Whether its report is that of the key, and was not made for somebody else.
+    /// Whether its report is that of the key, and not of another client.
     pub(crate) is_report: bool,
     /// Whether its report may be a copy of an earlier one.
     pub(crate) is_copy: bool,

@@ -50,8 +50,8 @@ impl<'h> KeyLimits<'h> {
         of_bans
     }
 
-    /// Whether a 429 asks for a wait that outlasts the exhausted window, or ends at midnight: then it may be the day that is exhausted, by
-    /// whomever, while the headers report the minute; or a ban for what somebody else has done.
+    /// Whether a 429 asks for a wait that outlasts the exhausted window, or ends at midnight. Then the day may be exhausted, while the
+    /// headers report the minute, or other clients may have brought a ban on the key.
     fn waits_for_more(&self, limited: &Answer<'_>) -> bool {
         let longest = if self.reports_day(limited.entry, limited.window) && limited.window.remaining > 0 {
             // It is the minute behind the day that is exhausted, or a ban.

@@ -44,7 +44,7 @@ impl<'h> KeyLimits<'h> {
         constant.into_iter().filter(|costly| is_one_due && costly.cost > 1).collect()
     }
 
-    /// What a successful request costs: more than one only where that is so each time, many times.
+    /// The cost of a successful request: more than one only where Remaining falls by that number each time, many times.
     #[must_use]
     pub fn cost(&self) -> u64 {
         const MANY: usize = 10;
