@@ -20,7 +20,7 @@ pub(crate) const RULES: &[Rule] = &[
 fn valid_key(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     for entry in history.entries.iter().filter(|entry| entry.key().is_some() && entry.operation != Operation::Elsewhere)
     {
-        // Another refusal shows neither that the key was accepted nor that it was not.
+        // Another refusal does not show whether the key was accepted.
         if entry.succeeded() || entry.status() == Some(401) {
             let expected = "any status but 401 for a valid key";
             judgement.require(entry, entry.succeeded(), expected, || answered(entry));
@@ -28,16 +28,16 @@ fn valid_key(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     }
 }
 
-/// Requests to an operation whose credential has this defect. `sound` selects those that are otherwise valid, or those that are not.
-fn invalid<'d>(history: &'d History<'_>, defect: Defect, sound: bool) -> impl Iterator<Item = &'d Entry<'d>> {
+/// The requests to an operation whose credential has this defect, and which are valid otherwise.
+fn with_defect<'d>(history: &'d History<'_>, defect: Defect) -> impl Iterator<Item = &'d Entry<'d>> {
     history.entries.iter().filter(move |entry| {
         entry.credential == Credential::Invalid(defect)
             && entry.operation != Operation::Elsewhere
-            && entry.operation.is_certainly_valid() == sound
+            && entry.operation.is_certainly_valid()
     })
 }
 
-/// Requires 401. A caller without a key whose own allowance is exhausted shows nothing of it.
+/// Requires 401. A 429 that the exhausted allowance of callers without a key explains is not judged.
 fn require_refusal<'c>(
     Facts { history, limiter }: &Facts<'_>,
     entries: impl Iterator<Item = &'c Entry<'c>>,
@@ -49,14 +49,14 @@ fn require_refusal<'c>(
         .for_each(|entry| judgement.require_lawful(history, entry, credential));
 }
 
-/// Of those that were not refused for the rate. A limiter that runs before authentication is one defect, which
-/// `auth.before-all-else` names: what these requests would have got otherwise does not show.
-fn let_through<'c>(entries: impl Iterator<Item = &'c Entry<'c>>) -> impl Iterator<Item = &'c Entry<'c>> {
+/// The requests whose response is not 429. A limiter that runs before authentication is one defect, which `auth.before-all-else`
+/// reports; it hides the status code that these requests would get.
+fn without_429<'c>(entries: impl Iterator<Item = &'c Entry<'c>>) -> impl Iterator<Item = &'c Entry<'c>> {
     entries.filter(|entry| entry.status() != Some(429))
 }
 
 fn missing_key(facts: &Facts<'_>, judgement: &mut Judgement) {
-    let entries = let_through(invalid(facts.history, Defect::Absent, true));
+    let entries = without_429(with_defect(facts.history, Defect::Absent));
     require_refusal(facts, entries, judgement, "a request without a key");
     for entry in facts.history.entries.iter().filter(|entry| entry.credential.is_invalid()) {
         if let Some(id) = own_animal_elsewhere(facts.history, entry) {
@@ -66,8 +66,8 @@ fn missing_key(facts: &Facts<'_>, judgement: &mut Judgement) {
     }
 }
 
-/// The id of an animal of this run that is shown outside the four operations, such as at `/pets/`. Nothing is stated about other paths,
-/// but what shows the animals of the service there is one of its operations.
+/// The id of an animal of this run that a response at another path than the four operations shows, such as `/pets/`. The
+/// specification says nothing about other paths, but a path that shows the animals of the service is one of its operations.
 fn own_animal_elsewhere(history: &History<'_>, entry: &Entry<'_>) -> Option<i64> {
     if entry.operation != Operation::Elsewhere || !entry.succeeded() {
         return None;
@@ -84,31 +84,31 @@ fn own_animal_elsewhere(history: &History<'_>, entry: &Entry<'_>) -> Option<i64>
 }
 
 fn invalid_key(facts: &Facts<'_>, judgement: &mut Judgement) {
-    let entries = let_through(invalid(facts.history, Defect::Unknown, true));
+    let entries = without_429(with_defect(facts.history, Defect::Unknown));
     require_refusal(facts, entries, judgement, "a key that nobody issued");
 }
 
 fn exact_key(facts: &Facts<'_>, judgement: &mut Judgement) {
-    let entries = let_through(invalid(facts.history, Defect::Inexact, true));
+    let entries = without_429(with_defect(facts.history, Defect::Inexact));
     require_refusal(facts, entries, judgement, "a key that is not exactly a valid one");
 }
 
 fn bearer_header(facts: &Facts<'_>, judgement: &mut Judgement) {
-    // A key in the query makes the query itself unusual, so soundness is not asked for here.
+    // A key in the query makes the query itself unusual, so the request need not be valid otherwise.
     let entries = facts.history.entries.iter().filter(|entry| {
         let defect = matches!(entry.credential, Credential::Invalid(Defect::NotBearer | Defect::Repeated));
         defect && entry.operation != Operation::Elsewhere
     });
     require_refusal(
         facts,
-        let_through(entries),
+        without_429(entries),
         judgement,
         "a key that does not come as a bearer token in the Authorization header",
     );
-    let is_in_query = |entry: &Entry<'_>| {
+    let tries_the_query = facts.history.entries.iter().any(|entry| {
         entry.credential == Credential::Invalid(Defect::NotBearer) && entry.exchange.request.query.is_some()
-    };
-    if facts.history.context.extent == Extent::Run && !facts.history.entries.iter().any(is_in_query) {
+    });
+    if facts.history.context.extent == Extent::Run && !tries_the_query {
         judgement.unseen = Some("not tried: the key in the query, which access logs would show".to_owned());
     }
 }
@@ -116,7 +116,7 @@ fn bearer_header(facts: &Facts<'_>, judgement: &mut Judgement) {
 fn before_all_else(facts: &Facts<'_>, judgement: &mut Judgement) {
     let entries = facts.history.entries.iter().filter(|entry| {
         let Credential::Invalid(defect) = entry.credential else { return false };
-        // The rate is something else that may be wrong, also with requests that are sound.
+        // An exceeded limit is another defect, also of a request that is valid otherwise.
         let is_sound = matches!(defect, Defect::NotBearer | Defect::Repeated) || entry.operation.is_certainly_valid();
         entry.operation != Operation::Elsewhere && (!is_sound || entry.status() == Some(429))
     });

@@ -34,7 +34,7 @@ pub(crate) const RULES: &[Rule] = &[
     Rule::new("create.extended-json", extended_json).needing(Needs::REQUEST),
 ];
 
-/// Creations with a valid key that were not refused for the rate.
+/// The creations with a valid key that were answered, and not with 429.
 fn admitted<'d>(history: &'d History<'_>) -> impl Iterator<Item = (&'d Entry<'d>, &'d CreateBody)> {
     history.creates().filter(|(entry, _)| entry.is_admitted())
 }
@@ -61,11 +61,10 @@ fn echo(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     }
 }
 
-/// What is not as it was sent.
+/// The members of an animal that differ from the request that created it, in words.
 fn alteration(animal: Animal<'_>, sent: &Draft) -> Option<String> {
-    let is_named = |name: &str| animal.name().is_some_and(|shown| is_same_name(name, shown));
     let altered = [
-        ("name", sent.name.as_deref().is_some_and(|name| !is_named(name))),
+        ("name", sent.name.as_deref().is_some_and(|name| animal.name().is_none_or(|shown| !is_same_name(name, shown)))),
         ("categoryId", sent.category_id.is_some_and(|category| animal.category_id() != Some(category))),
         ("status", sent.status.is_some() && animal.status() != sent.status.as_deref()),
     ];
@@ -77,7 +76,7 @@ fn alteration(animal: Animal<'_>, sent: &Draft) -> Option<String> {
     differences(altered, |member| animal.shown(member), as_sent)
 }
 
-/// Whether a name is shown as it was sent. An unusual one may be trimmed and brought to normalisation form C.
+/// Returns true if a name is shown as it was sent. An unusual name may be trimmed and brought to normalisation form C.
 fn is_same_name(sent: &str, shown: &str) -> bool {
     sent == shown || !is_plain_name(sent) && normalised(sent) == normalised(shown)
 }
@@ -87,7 +86,7 @@ pub(super) fn normalised(name: &str) -> String {
     name.trim_matches(is_trimmed).nfc().collect()
 }
 
-/// What one language or another trims: white space, control characters, and characters that take no room.
+/// Returns true for a character that some language trims: white space, a control character, or one without width.
 fn is_trimmed(char: char) -> bool {
     char.is_whitespace() || char.is_control() || matches!(char, '\u{180e}' | '\u{200b}' | '\u{feff}')
 }
@@ -99,7 +98,7 @@ fn assigned_id(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
         let expected = "an id that the service assigned";
         match animal.id() {
             None => judgement.fail(&[entry], expected, "an id that is missing or not an int64"),
-            Some(id) if asked == Some(id) && !is_telling(history, id) => {}
+            Some(id) if asked == Some(id) && !is_unlikely_by_chance(history, id) => {}
             Some(id) if asked == Some(id) => {
                 judgement.fail(&[entry], expected, format!("the id {id} that the client sent"));
             }
@@ -108,9 +107,9 @@ fn assigned_id(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     }
 }
 
-/// Whether the service would hardly have assigned this identifier, which a client sent, of its own choice. Those that the judge sends are
-/// unlikely; those of other clients may be the next in a sequence by chance.
-fn is_telling(history: &History<'_>, id: i64) -> bool {
+/// Returns true if the service is unlikely to have assigned by chance the id that the client sent. The judge sends unlikely ids; a
+/// small id from another client may be the next in a sequence.
+fn is_unlikely_by_chance(history: &History<'_>, id: i64) -> bool {
     history.is_run() || id.unsigned_abs() >= NEAR_ZERO
 }
 
@@ -122,7 +121,7 @@ fn refused(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement, fault:
     }
 }
 
-/// The value of the member that is at fault, as JSON.
+/// The invalid value in the request body, as JSON. A missing member or body has none.
 fn value_at_fault(entry: &Entry<'_>, fault: Fault) -> Option<String> {
     let json = Json::parse(&entry.exchange.request.body.as_ref()?.bytes).ok()?;
     match fault {
@@ -158,7 +157,7 @@ fn malformed_json(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement)
 
 fn extended_json(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     for (entry, _) in admitted(history).filter(|(_, body)| **body == CreateBody::Extended) {
-        // Any other success, and a failure, is for `create.malformed-json`.
+        // `create.malformed-json` judges every other status code.
         if matches!(entry.status(), Some(201 | 400..=499)) {
             let expected = "any 4xx for a body that is JSON only to a reader that extends the grammar";
             judgement.require(entry, entry.status() != Some(201), expected, || answered(entry));

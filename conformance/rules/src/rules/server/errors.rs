@@ -15,8 +15,9 @@ pub(crate) const RULES: &[Rule] = &[
     Rule::new("errors.elsewhere", elsewhere).needing(Needs::BODY),
 ];
 
-/// Whether an answer is an error that the specification describes, 429 apart: one with a status of its tables, or another refusal of
-/// a body, such as 413, if it says anything. A malformed request may be refused by an edge, whose errors are its own.
+/// Returns true if the specification describes the response as an error other than 429: a status code of its tables, or another
+/// refusal of a creation, such as 413, with a body. A malformed request is excluded: it may be refused by an edge, whose errors are
+/// its own.
 fn is_described(entry: &Entry<'_>) -> bool {
     match (&entry.operation, entry.status()) {
         (Operation::Elsewhere, _) | (_, Some(429)) => false,
@@ -31,7 +32,7 @@ fn described<'d>(history: &'d History<'_>) -> impl Iterator<Item = &'d Entry<'d>
     history.entries.iter().filter(|entry| is_described(entry))
 }
 
-/// What keeps a body from being an Error, apart from the value of `status`.
+/// The defects that keep a body from being an Error, in words. A wrong value of `status` is none of them.
 pub(crate) fn misshapen(entry: &Entry<'_>) -> Option<String> {
     if let Some(coding) = false_coding(entry) {
         return Some(coding);
@@ -55,7 +56,7 @@ pub(crate) fn misshapen(entry: &Entry<'_>) -> Option<String> {
         Some(value) => Some(format!("status is {}", value.kind())),
         None => Some("no status".to_owned()),
     };
-    // All at once, so that one look at the answer is enough.
+    // All defects at once, so that one look at the response is enough.
     let problems: Vec<String> = text.chain(status).collect();
     (!problems.is_empty()).then(|| problems.join(", "))
 }
@@ -104,11 +105,11 @@ fn elsewhere(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
         if is_described(entry) || is_limited || is_malformed || !is_error || entry.json.is_none() {
             continue;
         }
-        let status = || {
+        let wrong_status = || {
             let (http, member) = (entry.status()?, entry.value()?.get("status")?.as_int64()?);
             (member != i64::from(http)).then(|| format!("status {member} in the body"))
         };
-        match misshapen(entry).or_else(status) {
+        match misshapen(entry).or_else(wrong_status) {
             None => judgement.hold(),
             Some(problem) => judgement.fail(&[entry], SHAPE, format!("{}: {problem}", answered(entry))),
         }

@@ -16,13 +16,14 @@ pub(crate) const RULES: &[Rule] = &[
     Rule::of_keys("quota.every-operation", every_operation).needing(Needs::LIMITS),
 ];
 
-/// Whether a request was admitted after a refusal in the window of the limit that it exceeds.
+/// Returns true if the key was refused earlier in the window whose limit the admitted request exceeds.
 fn is_after_a_refusal(key: &KeyLimits<'_>, finding: &Finding<'_>) -> bool {
     let Some(window) = finding.window(0).filter(|window| i64::try_from(window.limit) == Ok(finding.bound)) else {
         return false;
     };
-    let refused = |answer: &&Answer<'_>| answer.entry.is_limited() && answer.entry.precedes(finding.entries[0]);
-    key.answers().iter().filter(refused).any(|answer| answer.window.is_same(window))
+    key.answers().iter().any(|Answer { entry, window: refused_in }| {
+        entry.is_limited() && entry.precedes(finding.entries[0]) && refused_in.is_same(window)
+    })
 }
 
 fn enforced(_: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
@@ -42,7 +43,7 @@ fn not_exceeded(_: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
     judgement.fail_all(key.explanation().of_kinds(&[Kind::OverAdmitted, Kind::Burst]));
 }
 
-/// Why no refusal of a run shows whether it came early.
+/// Note of `quota.not-early` for a run in which no refusal can be compared with the requests before it.
 const NOT_COMPARABLE: &str = "every 429 came after a pause or after another 429, or requested a longer wait than its window lasts, as \
     under a ban: what remained before them is unknown";
 
@@ -70,7 +71,7 @@ fn every_operation(_: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement
     }
     let explanation = key.explanation();
     (0..explanation.compared()).for_each(|_| judgement.hold());
-    // Where nothing ever falls, `headers.remaining-falls` says so once.
+    // `headers.remaining-falls` reports a Remaining that never falls.
     if explanation.never_falls().is_none() {
         judgement.fail_all(explanation.of_kinds(&[Kind::NotCounted]));
     }

@@ -15,7 +15,7 @@ pub(crate) const RULES: &[Rule] = &[
     Rule::new("get.malformed-id", malformed_id).needing(Needs::ANIMALS),
 ];
 
-/// Gets with a valid key that were not refused for the rate.
+/// The fetches with a valid key that were answered, and not with 429.
 fn admitted<'d>(history: &'d History<'_>) -> impl Iterator<Item = (&'d Entry<'d>, PetId)> {
     history.gets().filter(|(entry, _)| entry.is_admitted())
 }
@@ -38,7 +38,7 @@ fn success(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
         } else if status == 200 || history.era(entry) != Era::Before {
             judgement.hold();
         }
-        // What else is lawful is that it cannot be read yet, which shows nothing.
+        // The other lawful response is 404 for an animal that need not be readable yet. It shows nothing.
     }
 }
 
@@ -61,7 +61,7 @@ fn not_found(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
         let (PetId::Int64(id), Some(status)) = (id, entry.status()) else { continue };
         let expectation = history.expectation(entry);
         if history.is_shown_elsewhere(id, entry) {
-            // Whether it was there yet is unknown if no answer before shows it. There is no third answer all the same.
+            // If no earlier response shows the animal, it may not have existed yet: 200 and 404 are lawful, and nothing else.
             if history.known(id, entry).is_none() && !expectation.admits(status) {
                 judgement.fail(&[entry], format!("the animal {id}, or 404 before it is there"), answered(entry));
             }
@@ -71,7 +71,7 @@ fn not_found(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
         if expectation.refuses_with(status) {
             judgement.hold();
         } else if status != 200 || entry.animals_with(id).next().is_none() {
-            // That an id is a text is what `pet.int64` says.
+            // `pet.int64` reports an id that is a string.
             if status != 200 || !shows_as_text(entry, id) {
                 judgement.fail(&[entry], expected, answered(entry));
             }
@@ -85,7 +85,7 @@ fn not_found(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     }
 }
 
-/// Whether an answer is the animal whose id is a text with these digits.
+/// Returns true if the response is an animal with this id as a string.
 fn shows_as_text(entry: &Entry<'_>, id: i64) -> bool {
     let animal = entry.animals().into_iter().next();
     animal.is_some_and(|animal| matches!(animal.0.get("id"), Some(Json::String(text)) if *text == id.to_string()))

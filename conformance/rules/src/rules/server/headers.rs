@@ -1,8 +1,8 @@
 //! Rate limit headers: on every response of an operation, and correct.
 //!
-//! Two responses are compared only if the first was complete before the second request was sent, so that nothing depends on
-//! the order of concurrent requests. Refused requests may count or not, and other traffic may use the same key: Remaining
-//! may therefore fall faster than the judge's own requests explain, never slower.
+//! Two responses are compared only if the first was complete before the second request was sent, so that nothing depends on the
+//! order of concurrent requests. Refused requests may count or not, and other traffic may use the same key: Remaining may fall
+//! faster than the judge's own requests explain, never slower.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -40,7 +40,8 @@ pub(crate) const RULES: &[Rule] = &[
     Rule::new("headers.reset-time", reset_time).needing(Needs::HEADERS),
 ];
 
-/// Answers of operations, whatever their status. A malformed request may be refused by an edge, which has no headers of the service.
+/// Returns true if the response answers an operation, with any status code. A malformed request is excluded: it may be refused by
+/// an edge, which has no header fields of the service.
 fn of_operation(entry: &Entry<'_>) -> bool {
     entry.operation != Operation::Elsewhere && entry.rate.is_some() && !entry.credential.is_malformed()
 }
@@ -85,8 +86,8 @@ fn limit_figure(&Facts { history, .. }: &Facts<'_>, key: &KeyLimits<'_>, judgeme
     }
 }
 
-/// A limit that was reported with two ends of windows, each within the minute, is that of a minute: no day ends twice in a run. There
-/// is one such limit, and it is not the day's of the plan that was named.
+/// Requires one Limit for the minute, which is not the Limit for the day of the named plan. A Limit belongs to the minute if it is
+/// reported with two window ends, each within a minute: no day ends twice in a run.
 fn one_limit_for_a_minute(answers: &[Answer<'_>], named: Option<PlanLimits>, judgement: &mut Judgement) {
     let mut ends: BTreeMap<u64, i64> = BTreeMap::new();
     let mut of_minutes: BTreeMap<u64, &Entry<'_>> = BTreeMap::new();
@@ -100,7 +101,7 @@ fn one_limit_for_a_minute(answers: &[Answer<'_>], named: Option<PlanLimits>, jud
     }
     if let Some(PlanLimits { per_minute, per_day }) = named
         && let Some(entry) = of_minutes.get(&per_day)
-        // Where more remain than a minute admits, it is the end that is wrong.
+        // If Remaining exceeds the limit of a minute, Reset is wrong, and not Limit.
         && answers.iter().all(|answer| answer.window.remaining < per_minute)
         && per_minute != per_day
     {
@@ -126,11 +127,11 @@ fn remaining_falls(_: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement
     let explanation = key.explanation();
     let uncounted = explanation.of_kinds(&[Kind::NotCounted, Kind::Rises]).next();
     if let Some(pair) = explanation.never_falls().filter(|_| uncounted.is_some()) {
-        let remaining = pair[0].rate.as_ref().and_then(RateHeaders::window).map_or(0, |window| window.remaining);
+        let remaining = reported_remaining(pair[0]).unwrap_or(0);
         let found = format!("{} successful requests in one window, and still {remaining}", explanation.compared() + 1);
         judgement.fail(&pair, "a Remaining that falls with every successful request", found);
     } else {
-        // That single requests cost nothing is what `quota.every-operation` says, which names the operation.
+        // `quota.every-operation` reports single requests that are not counted, and names the operation.
         (0..explanation.compared()).for_each(|_| judgement.hold());
     }
 }
@@ -138,29 +139,29 @@ fn remaining_falls(_: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement
 fn remaining_never_rises(_: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
     let explanation = key.explanation();
     (0..explanation.compared()).for_each(|_| judgement.hold());
-    // Where it stays what it is, `headers.remaining-falls` says so once.
-    let remaining =
-        |entry: &Entry<'_>| entry.rate.as_ref().and_then(RateHeaders::window).map(|window| window.remaining);
-    if explanation.never_falls().is_none_or(|[after, before]| remaining(after) != remaining(before)) {
+    // `headers.remaining-falls` reports a Remaining that never changes.
+    let pair = explanation.never_falls();
+    if pair.is_none_or(|[after, before]| reported_remaining(after) != reported_remaining(before)) {
         judgement.fail_all(explanation.of_kinds(&[Kind::Rises]));
     }
 }
 
-/// Why no exchange shows whether the end of a window is fixed.
+fn reported_remaining(entry: &Entry<'_>) -> Option<u64> {
+    entry.rate.as_ref().and_then(RateHeaders::window).map(|window| window.remaining)
+}
+
+/// Note of `headers.reset-time` for a run in which no exchange shows whether the end of a window is fixed.
 const MAY_BE_DRAINING: &str = "each Reset is a minute after the newest request, as with a log of the last minute; only requests at \
     short intervals over more than a minute would show whether it is one";
 
 fn reset_time(facts: &Facts<'_>, judgement: &mut Judgement) {
-    let entries = facts.history.entries.iter().filter(|entry| of_operation(entry));
-    let is_of_ban = |entry: &Entry<'_>| {
-        entry.credential == Credential::Banned || facts.limiter.of(entry).is_some_and(|key| key.may_be_ban(entry))
-    };
-    // Of a sample, what an unknown key gets may be a ban as well.
-    let is_unknown = |entry: &Entry<'_>| entry.credential == Credential::Withheld;
-    for entry in entries.filter(|entry| !is_of_ban(entry) && !is_unknown(entry)) {
-        within_its_window(facts, entry, judgement);
+    for entry in facts.history.entries.iter().filter(|entry| of_operation(entry)) {
+        // In a sample, the response to an unknown key may be that of a ban as well.
+        if !may_be_of_ban(facts, entry) && entry.credential != Credential::Withheld {
+            within_its_window(facts, entry, judgement);
+        }
     }
-    // What one answer says to another holds if nothing is missing between them, and if it is known how far they are apart.
+    // Responses are compared only if no request is missing between them and their times are known.
     if facts.history.is_sample() || facts.history.entries.iter().any(withholds_time) {
         return;
     }
@@ -171,11 +172,10 @@ fn reset_time(facts: &Facts<'_>, judgement: &mut Judgement) {
             let found = format!("nothing was restored: {} used in a window that began with none", finding.found);
             judgement.fail(&finding.entries, "a limit that resets as announced", found);
         }
-        let is_said = |finding: &Finding<'_>| outside.contains(&finding.entries[0].exchange.number);
-        let is_by_ban = |finding: &Finding<'_>| finding.entries.iter().any(|entry| is_of_ban(entry));
         let (days, windows): (Vec<&Finding<'_>>, Vec<_>) = explanation
             .of_kinds(&[Kind::ResetOff, Kind::ResetMoves])
-            .filter(|finding| !is_said(finding) && !is_by_ban(finding))
+            .filter(|finding| !outside.contains(&finding.entries[0].exchange.number))
+            .filter(|finding| !finding.entries.iter().any(|entry| may_be_of_ban(facts, entry)))
             .partition(|finding| finding.is_new_end() && explanation.is_of_day(finding));
         judgement.fail_all(windows.into_iter());
         if let Some(finding) = short_day(key, &days) {
@@ -188,26 +188,34 @@ fn reset_time(facts: &Facts<'_>, judgement: &mut Judgement) {
     }
 }
 
-/// An end of the day that came too soon and restored nothing, if no other such end restored anything: the requests of yesterday leave a log
-/// of the last day one by one.
-fn short_day<'f, 'h>(key: &KeyLimits<'h>, ends: &[&'f Finding<'h>]) -> Option<&'f Finding<'h>> {
-    let restores_nothing = |finding: &&Finding<'h>| {
-        let [later, earlier] = [0, 1].map(|place| finding.window(place));
-        let fell = earlier.zip(later).and_then(|(earlier, later)| earlier.remaining.checked_sub(later.remaining));
-        let (later, earlier) = (finding.entries[0], finding.entries[1]);
-        let since = key.answers().iter().filter(|answer| earlier.precedes(answer.entry) && answer.entry.succeeded());
-        let successes = since.filter(|answer| answer.entry.exchange.number <= later.exchange.number).count();
-        fell.is_some_and(|fell| fell >= (successes as u64).max(1))
-    };
-    ends.first().copied().filter(|_| ends.iter().all(restores_nothing))
+/// Returns true if a response may be that of a ban, which may report a Reset of its own.
+fn may_be_of_ban(facts: &Facts<'_>, entry: &Entry<'_>) -> bool {
+    entry.credential == Credential::Banned || facts.limiter.of(entry).is_some_and(|key| key.may_be_ban(entry))
 }
 
-/// Whether it is unknown when exactly this was sent and answered.
+/// The first end of a day that came too early, if none of these ends restored anything. Where one did, the service may keep a log of the
+/// last day, which the requests of yesterday leave one by one.
+fn short_day<'f, 'h>(key: &KeyLimits<'h>, ends: &[&'f Finding<'h>]) -> Option<&'f Finding<'h>> {
+    ends.first().copied().filter(|_| ends.iter().all(|finding| restores_nothing(key, finding)))
+}
+
+/// Returns true if Remaining fell between the two responses of a finding, by at least the number of successes since the earlier one.
+fn restores_nothing(key: &KeyLimits<'_>, finding: &Finding<'_>) -> bool {
+    let (Some(after), Some(before)) = (finding.window(0), finding.window(1)) else { return false };
+    let Some(fell) = before.remaining.checked_sub(after.remaining) else { return false };
+    let (later, earlier) = (finding.entries[0], finding.entries[1]);
+    let since = key.answers().iter().filter(|answer| earlier.precedes(answer.entry) && answer.entry.succeeded());
+    let successes = since.filter(|answer| answer.entry.exchange.number <= later.exchange.number).count();
+    fell >= (successes as u64).max(1)
+}
+
+/// Returns true if the recording withholds the times of the exchange.
 fn withholds_time(entry: &Entry<'_>) -> bool {
     entry.exchange.known.withheld.contains(Fact::Times)
 }
 
-/// A Reset lies in the window that its Limit is of: between the time of the answer and a minute or a day later.
+/// Requires a Reset between the time of the response and the latest possible end of its window: a minute later for the Limit of a
+/// minute, otherwise a day later.
 fn within_its_window(facts: &Facts<'_>, entry: &Entry<'_>, judgement: &mut Judgement) {
     let Some((rate, reset)) = entry.rate.as_ref().and_then(|rate| Some((rate, rate.reset.integer()?))) else { return };
     let plan_limits = facts.limiter.of(entry).and_then(|key| key.certain_plan_limits());
@@ -218,12 +226,12 @@ fn within_its_window(facts: &Facts<'_>, entry: &Entry<'_>, judgement: &mut Judge
     let length = if is_of_minute { Tolerance::MINUTE.seconds() } else { day };
     let slack = Tolerance::CLOCK_SLACK.seconds();
     let (clock, now, earliest, latest) = match entry.server_time().map(Timestamp::as_second) {
-        // The headers may have been written when the request came in, the Date when the answer went out. An answer takes whole seconds
-        // and a part of one.
+        // The header fields may be written when the request arrives, and Date when the response leaves. One second more makes up
+        // for the part that the whole seconds of the duration leave out.
         Some(date) => ("the response's Date", date, date - took(entry) - 1 - slack, date + length + slack),
-        // Whose clock the times of a sample are from is unknown, and what is withheld may be any time.
+        // It is unknown which clock the times of a sample are from. A withheld time may be any.
         None if facts.history.is_sample() || withholds_time(entry) => return,
-        // Without a Date the server's clock is unknown; a day off is still no other unit.
+        // Without a Date the server's clock is unknown. A slack of a day still exposes a Reset in another unit.
         None => {
             let now = entry.exchange.received_at.as_second();
             ("the judge's clock, as there is no Date,", now, now - day, now + 2 * day)
@@ -235,7 +243,7 @@ fn within_its_window(facts: &Facts<'_>, entry: &Entry<'_>, judgement: &mut Judge
     });
 }
 
-/// The whole seconds between sending a request and the end of its answer.
+/// The whole seconds between sending a request and the end of its response.
 fn took(entry: &Entry<'_>) -> i64 {
     let exchange = entry.exchange;
     exchange.received_at.duration_since(exchange.sent_at).saturating_add(exchange.known.precision).as_secs()

@@ -25,12 +25,12 @@ pub(crate) const RULES: &[Rule] = &[
     Rule::new("list.bad-parameters", bad_parameters).needing(Needs::CREDENTIAL),
 ];
 
-/// Lists with a valid key that were not refused for the rate.
+/// The list requests with a valid key that were answered, and not with 429.
 fn admitted<'d>(history: &'d History<'_>) -> impl Iterator<Item = (&'d Entry<'d>, &'d ListQuery)> {
     history.lists().filter(|(entry, _)| entry.is_admitted())
 }
 
-/// Lists that were answered with 200 and an array.
+/// The list requests that got 200 and a JSON array, each with the animals in it.
 fn arrays<'d>(history: &'d History<'_>) -> impl Iterator<Item = (&'d Entry<'d>, &'d ListQuery, Vec<Animal<'d>>)> {
     history
         .lists()
@@ -42,7 +42,7 @@ fn success(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     for (entry, _) in admitted(history).filter(|(_, query)| query.is_lawful()) {
         judgement.require_lawful(history, entry, "a valid list request");
     }
-    // A key under `bearer` may be accepted or refused, and is no reason to fail otherwise.
+    // A credential in another form, such as a key after `bearer`, may be accepted or refused, but is no reason for another error.
     let ambiguous = history.lists().filter(|(entry, query)| entry.credential.is_open() && query.is_lawful());
     for (entry, _) in ambiguous.filter(|(entry, _)| !matches!(entry.status(), None | Some(429))) {
         judgement.require_lawful(
@@ -147,33 +147,45 @@ fn status_filter(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) 
     }
 }
 
-/// The ids of animals that a list with this query must show, unless the limit leaves no room.
+/// The ids of the animals that a list with this query must show, unless its limit leaves no room for them.
 fn expected_among(history: &History<'_>, entry: &Entry<'_>, query: &ListQuery) -> HashSet<i64> {
-    let matches = |animal: Animal<'_>| match &query.status {
+    let is_filtered = query.status != Parameter::Absent;
+    // In recorded traffic a status may have changed and changed back unseen.
+    let own_only = is_filtered && (history.others_change || !history.is_run());
+    let mut expected = HashSet::new();
+    for id in history.ids() {
+        if own_only && !history.is_own(id) || !history.is_settled(id, entry) {
+            continue;
+        }
+        let Some((_, first)) = history.known(id, entry) else { continue };
+        // A status that was not supplied may be filled in after the creation.
+        let has_matched = matches_filter(query, first)
+            || first.status().is_none()
+                && history.seen_before(id, entry, |shown| matches_filter(query, shown)).is_some();
+        if has_matched && (!is_filtered || still_matches(history, entry, query, id)) {
+            expected.insert(id);
+        }
+    }
+    expected
+}
+
+/// Returns true if the `status` parameter of a query selects the animal.
+fn matches_filter(query: &ListQuery, animal: Animal<'_>) -> bool {
+    match &query.status {
         Parameter::Absent => true,
         Parameter::Lawful(status) => animal.status() == Some(status),
         Parameter::Ambiguous(_) | Parameter::Repeated => false,
-    };
-    // In recorded traffic a status may have changed and changed back unseen.
-    let own_only = query.status != Parameter::Absent && (history.others_change || !history.is_run());
-    let is_by_status = query.status != Parameter::Absent;
-    // A status that was not supplied may be filled in after the creation.
-    let is_filled_in =
-        |id, first: Animal<'_>| first.status().is_none() && history.seen_before(id, entry, matches).is_some();
-    // An animal may have changed in between, and changed back, unless it is seen with its status right before or soon after.
-    let has_its_status = |id| {
-        let is_recent = history.is_seen_shortly_before(id, entry, matches);
-        match history.next_sighting(id, entry) {
-            Some((is_soon, animal)) => is_soon && matches(animal) && (is_recent || !history.own_change()),
-            None => is_recent && !history.own_change(),
-        }
-    };
-    history
-        .ids()
-        .filter(|&id| (!own_only || history.is_own(id)) && history.is_settled(id, entry))
-        .filter(|&id| history.known(id, entry).is_some_and(|(_, animal)| matches(animal) || is_filled_in(id, animal)))
-        .filter(|&id| !is_by_status || has_its_status(id))
-        .collect()
+    }
+}
+
+/// Returns true if the filter certainly selects the animal when the list is answered: it is seen with that status right before or soon
+/// after. Otherwise its status may have changed, and changed back.
+fn still_matches(history: &History<'_>, entry: &Entry<'_>, query: &ListQuery, id: i64) -> bool {
+    let matched_before = history.is_seen_shortly_before(id, entry, |shown| matches_filter(query, shown));
+    match history.next_sighting(id, entry) {
+        Some((is_soon, next)) => is_soon && matches_filter(query, next) && (matched_before || !history.own_change()),
+        None => matched_before && !history.own_change(),
+    }
 }
 
 fn complete(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
@@ -221,7 +233,7 @@ fn agrees(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     }
 }
 
-/// The names that only this run can have sent: how often it did, and the ids that creations and lists show them under.
+/// The names that only this run can have sent, each with the creations that sent it and the ids that responses show it under.
 struct OwnNames<'d>(HashMap<&'d str, (Vec<&'d Entry<'d>>, HashSet<i64>)>);
 
 impl<'d> OwnNames<'d> {
@@ -242,14 +254,14 @@ impl<'d> OwnNames<'d> {
         OwnNames(names)
     }
 
-    /// The last creation with the name of an animal, if this is one animal more than there were creations.
+    /// The last creation with the name of an animal, if more animals with that name are shown than were created.
     fn more_than_sent(&mut self, animal: Animal<'_>) -> Option<&'d Entry<'d>> {
         let (sent, ids) = self.0.get_mut(animal.name()?)?;
         (ids.insert(animal.id()?) && ids.len() > sent.len()).then(|| sent.last().copied()).flatten()
     }
 }
 
-/// Requires that an animal is the one that earlier answers showed under its id.
+/// Requires that an animal agrees with earlier responses that show its id.
 pub(crate) fn compare_with_known(
     history: &History<'_>,
     entry: &Entry<'_>,
@@ -257,12 +269,12 @@ pub(crate) fn compare_with_known(
     judgement: &mut Judgement,
 ) {
     let Some((id, (first, known))) = animal.id().and_then(|id| Some((id, history.known(id, entry)?))) else { return };
-    // A default may be filled in later than the creation. How an animal changes is not given: one of this run's may have another
-    // status once it was read as created, and somebody else's may be pending now and sold the next moment. Its name and category are
-    // held against an answer only if a later one shows them as they were.
+    // The specification does not say how an animal changes. An animal of this run may have another status once it was read as
+    // created, and a default may be filled in later than the creation. An animal of another client may change its status at any
+    // time; its name and category count only if a later response shows them as they were.
     let is_own = history.is_made_by(first);
-    let is_alike = |other: Animal<'_>| other.name() == known.name() && other.category_id() == known.category_id();
-    if !is_own && !is_alike(animal) && !history.is_seen_after(id, entry, is_alike) {
+    let is_unchanged = |other: Animal<'_>| other.name() == known.name() && other.category_id() == known.category_id();
+    if !is_own && !is_unchanged(animal) && !history.is_seen_after(id, entry, is_unchanged) {
         return;
     }
     let may_change =
@@ -272,7 +284,7 @@ pub(crate) fn compare_with_known(
         ("categoryId", animal.category_id() != known.category_id()),
         ("status", !may_change && animal.status() != known.status()),
     ];
-    // One that was filled in stays: each animal has a status.
+    // A status that was filled in stays: each animal has one.
     if is_own
         && known.status().is_none()
         && animal.status().is_none()
@@ -288,7 +300,7 @@ pub(crate) fn compare_with_known(
     }
 }
 
-/// The members that differ, each as it is shown and as it should be, if any does.
+/// The members that differ, each with its shown and its due value, in words; none if all agree.
 pub(crate) fn differences(
     members: [(&'static str, bool); 3],
     shown: impl Fn(&str) -> String,

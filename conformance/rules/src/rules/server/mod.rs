@@ -1,4 +1,4 @@
-//! What the specification requires of servers, one file for each of its sections.
+//! Rules about servers, one file for each section of the specification.
 
 pub(crate) mod authentication;
 pub(crate) mod create;

@@ -9,11 +9,10 @@ pub(crate) const RULES: &[Rule] = &[Rule::new("orders.exists", exists).needing(N
 
 fn exists(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     let orders = history.entries.iter().filter(|entry| entry.operation == Operation::Orders);
-    // Whoever refuses everything shows nothing of an operation: something has to be accepted with this key.
-    let is_accepted = |key: Option<usize>| history.entries.iter().any(|entry| entry.succeeded() && entry.key() == key);
     for entry in orders.filter(|entry| entry.is_admitted()) {
         let is_lawful = entry.status().is_some_and(|status| history.expectation(entry).admits(status));
-        if !is_lawful || is_accepted(entry.key()) {
+        // A service that refuses every request shows nothing about this operation: another request with the key must succeed.
+        if !is_lawful || history.entries.iter().any(|other| other.succeeded() && other.key() == entry.key()) {
             judgement.require_lawful(history, entry, "an operation that exists");
         }
     }

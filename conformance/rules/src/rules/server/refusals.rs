@@ -1,4 +1,4 @@
-//! What a 429 contains: a `Retry-After` that can be parsed and is correct, and, if there is a body, an Error.
+//! Content of a 429: a `Retry-After` that can be parsed and is correct, and, if there is a body, an Error.
 
 use jiff::SignedDuration;
 
@@ -29,15 +29,15 @@ fn has_retry_after(_: &Facts<'_>, entry: &Entry<'_>, judgement: &mut Judgement) 
 
 fn recovers(facts: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
     let answers = key.answers();
-    for (at, limited) in answers.iter().enumerate().filter(|(_, answer)| answer.entry.is_limited()) {
+    for (index, limited) in answers.iter().enumerate().filter(|(_, answer)| answer.entry.is_limited()) {
         let Some(wait) = limited.entry.wait_asked_for() else { continue };
-        let is_first = at == 0 || !answers[at - 1].entry.is_limited();
+        let is_first = index == 0 || !answers[index - 1].entry.is_limited();
         if is_first && wait > longest_first_wait(limited.entry) {
             let found = format!("a first 429 that asks for a wait of {} days", wait.as_secs() / 86_400);
             judgement.fail(&[limited.entry], "a Retry-After within the day, the longest window there is", found);
             continue;
         }
-        if let Some(served) = served_long_before(facts, &answers[at..]).filter(|_| is_first) {
+        if let Some(served) = served_long_before(facts, &answers[index..]).filter(|_| is_first) {
             let waited = served.entry.exchange.sent_at.duration_since(limited.entry.exchange.received_at);
             let found =
                 format!("it asks for {} s, and {} s later the key was served", wait.as_secs(), waited.as_secs());
@@ -48,8 +48,8 @@ fn recovers(facts: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
             );
             continue;
         }
-        // What is decided is the first request after the last 429 of a series.
-        let Some(next) = answers.get(at + 1).filter(|next| !next.entry.is_limited()) else { continue };
+        // Only the request after the last 429 of a series shows whether the key recovers.
+        let Some(next) = answers.get(index + 1).filter(|next| !next.entry.is_limited()) else { continue };
         if next.entry.exchange.sent_at.duration_since(limited.entry.exchange.received_at) >= wait {
             judgement.hold();
         }
@@ -61,9 +61,9 @@ fn recovers(facts: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
     // A refusal in a window whose Reset has restored nothing: the key was refused although the announced time had passed.
     for finding in key.explanation().not_restored() {
         let first = finding.entries[0];
-        let is_of_window = |answer: &&Answer<'_>| finding.window(0).is_some_and(|window| window.is_same(answer.window));
+        let Some(window) = finding.window(0) else { continue };
         let mut refused = answers.iter().filter(|answer| answer.entry.is_limited() && first.precedes(answer.entry));
-        if let Some(refused) = refused.find(is_of_window) {
+        if let Some(refused) = refused.find(|answer| window.is_same(answer.window)) {
             let left_over = finding.found - finding.bound;
             let found =
                 format!("429 in a window that began with {left_over} used, as many as the one before ended with");
@@ -72,26 +72,28 @@ fn recovers(facts: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
     }
 }
 
-/// The longest wait that a first refusal may ask for: the longest window there is. Where it is not certain, the server's clock is taken
-/// to be less than a day off.
+/// The longest wait that a first refusal may ask for: the longest window. If the wait is not certain, a day is added, because the
+/// server's clock may be off.
 fn longest_first_wait(limited: &Entry<'_>) -> SignedDuration {
     let off = if is_wait_certain(limited) { SignedDuration::ZERO } else { Tolerance::DAY.duration() };
     Tolerance::LONGEST_FIRST_WAIT.duration() + off
 }
 
-/// The first success that comes in the first half of the wait that a first refusal asks for, although that outlasts any minute: neither
-/// a day that is exhausted nor a ban ends so early.
+/// The first success in the first half of the wait that a first refusal asks for, if that wait is longer than a minute. Neither an
+/// exhausted day nor a ban ends so early.
 fn served_long_before<'a, 'h>(facts: &Facts<'_>, answers: &'a [Answer<'h>]) -> Option<&'a Answer<'h>> {
     let (limited, later) = answers.split_first()?;
     let wait = limited.entry.wait_asked_for().filter(|_| facts.history.is_run() && is_wait_certain(limited.entry))?;
     if wait <= Tolerance::LONGEST_MINUTE.duration() + Tolerance::LONGER_WAIT.duration() {
         return None;
     }
-    let waited = |next: &Answer<'_>| next.entry.exchange.received_at.duration_since(limited.entry.exchange.sent_at);
-    later.iter().find(|next| next.entry.succeeded() && limited.precedes(next) && waited(next) * 2 < wait)
+    later.iter().find(|next| {
+        let waited = next.entry.exchange.received_at.duration_since(limited.entry.exchange.sent_at);
+        next.entry.succeeded() && limited.precedes(next) && waited * 2 < wait
+    })
 }
 
-/// Whether it is certain how long a refusal asks to wait: for a number of seconds, or until a date that its own `Date` goes with.
+/// Returns true if the wait that a refusal asks for is certain: a number of seconds, or a date beside a `Date` of the response.
 fn is_wait_certain(limited: &Entry<'_>) -> bool {
     limited.asks_in_seconds() || limited.server_time().is_some()
 }

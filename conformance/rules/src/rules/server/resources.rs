@@ -25,7 +25,7 @@ fn members(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
                     (_, Some(value @ (Json::Number(_) | Json::String(_)))) => Some(format!("{name} is {value}")),
                     (_, Some(value)) => Some(format!("{name} is {}", value.kind())),
                 });
-            // All at once, so that one look at the answer is enough.
+            // All defects at once, so that one look at the response is enough.
             let problems: Vec<String> = problems.collect();
             let expected = "an animal with a string name and integers id and categoryId";
             judgement.require(entry, problems.is_empty(), expected, || match animal.0 {
@@ -74,7 +74,7 @@ fn unique_id(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
         let entry = &history.entries[creation.entry];
         let expected = "an id that no other animal has";
         if let Some(owner) = owners.insert(creation.id, creation.entry) {
-            // In recorded traffic the first may be gone by then, and how an animal goes is not given.
+            // In recorded traffic the first animal may be gone by then: the specification says nothing about removal.
             let owner_entry = &history.entries[owner];
             if history.is_sample() && owner_entry.precedes(entry) {
                 continue;

@@ -1,8 +1,8 @@
-//! Limits in a sample: what requests show whose predecessors and neighbours are missing.
+//! Limits judged from a sample: any request may be missing from the trace.
 //!
-//! A missing request can only add to a count. So a sample contradicts a limit where the successes that it does contain are too many, or
-//! used nothing. All counts are of one window with one end, of answers that the server dated well before that end: whatever the way of
-//! counting is, none of their requests has left the window by then.
+//! A missing request can only add to a count. A sample therefore contradicts a limit if its successes are too many, or if they used
+//! nothing. Every count covers one window with one end, and responses that the server dated well before that end: in every way of
+//! counting, their requests are still in the window.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -11,24 +11,23 @@ use crate::limits::{Answer, KeyLimits, one_after_another};
 use crate::rules::Judgement;
 use crate::tolerance::Tolerance;
 
-/// The fewest successes that show a Remaining which never falls.
-const MANY: usize = 10;
+/// The least number of successes that shows a Remaining which never falls.
+const MIN_SUCCESSES: usize = 10;
 
-/// The successes of a key in each window, by its Limit and its end. Answers that are alike byte for byte count once, and those that a cache
-/// has kept do not count.
+/// The successes of a key in each window, by its Limit and its Reset. Identical responses count once, and responses from a cache do
+/// not count.
 ///
-/// A request may have been counted in the window before the one that its answer reports. Therefore each window begins with an answer that
-/// was complete before the requests of the others were sent.
+/// A request may have been counted in the window before the one that its response reports. Each window therefore begins with a
+/// response that was complete before the other requests were sent.
 fn windows<'k, 'h>(key: &'k KeyLimits<'h>) -> BTreeMap<(u64, i64), Vec<&'k Answer<'h>>> {
     let mut windows: BTreeMap<(u64, i64), Vec<&Answer<'_>>> = BTreeMap::new();
     let mut seen = HashSet::new();
-    let is_well_within = |answer: &&Answer<'_>| {
-        let longest = Tolerance::DAY.seconds() + Tolerance::CLOCK_SLACK.seconds();
-        answer.ahead().is_some_and(|ahead| ahead > Tolerance::CLOCK_SLACK.seconds() && ahead <= longest)
-    };
-    let succeeded = key.answers().iter().filter(|answer| answer.entry.succeeded() && answer.window.limit > 0);
-    for answer in succeeded.filter(is_well_within) {
-        let Some(response) = answer.entry.exchange.response() else { continue };
+    let slack = Tolerance::CLOCK_SLACK.seconds();
+    for answer in key.answers().iter().filter(|answer| answer.entry.succeeded() && answer.window.limit > 0) {
+        let (Some(ahead), Some(response)) = (answer.ahead(), answer.entry.exchange.response()) else { continue };
+        if ahead <= slack || ahead > Tolerance::DAY.seconds() + slack {
+            continue;
+        }
         let is_kept = response.values("age").any(|age| age.trim() != "0");
         if is_kept || !seen.insert((&response.headers, &response.body)) {
             continue;
@@ -41,7 +40,7 @@ fn windows<'k, 'h>(key: &'k KeyLimits<'h>) -> BTreeMap<(u64, i64), Vec<&'k Answe
     windows
 }
 
-/// No window has more successes than its limit. The first of them may have been counted in the window before.
+/// Requires that no window has more successes than its limit. The first of them may have been counted in the window before.
 pub(super) fn not_exceeded(_: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
     for ((limit, reset), admitted) in windows(key) {
         let certain = admitted.len() as u64 - 1;
@@ -53,8 +52,8 @@ pub(super) fn not_exceeded(_: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut J
     }
 }
 
-/// Remaining is not the same after so many successes, one after the other, that nothing can have restored as many meanwhile: a counter that slides between two
-/// windows restores its limit within a minute.
+/// Requires that Remaining changes over a series of successes that is too long to be restored meanwhile. A counter that slides
+/// between two windows restores its limit within a minute.
 pub(super) fn remaining_falls(_: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
     for ((limit, reset), admitted) in windows(key) {
         let admitted = one_after_another(admitted);
@@ -65,14 +64,14 @@ pub(super) fn remaining_falls(_: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mu
         let longest = u64::try_from(to - from).unwrap_or_default() + Tolerance::CLOCK_SLACK.unsigned().as_secs();
         let restored = limit.saturating_mul(longest).div_ceil(Tolerance::MINUTE.unsigned().as_secs());
         let is_constant = admitted.iter().all(|answer| answer.window.remaining == remaining) && remaining > 0;
-        if is_constant && to > from && admitted.len() >= MANY && admitted.len() as u64 > restored + 1 {
+        if is_constant && to > from && admitted.len() >= MIN_SUCCESSES && admitted.len() as u64 > restored + 1 {
             let found = format!("{remaining} after each of {} before the reset at {reset}", admitted.len());
             judgement.fail(&[last.entry, first.entry], "a Remaining that falls with every successful request", found);
         }
     }
 }
 
-/// Each Limit is a figure of the plan that was named.
+/// Requires that each Limit is a figure of the named plan.
 pub(super) fn limit_figure(facts: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
     let Some(plan) = facts.history.context.plan_limits else { return };
     for answer in key.answers().iter().filter(|answer| answer.entry.succeeded()) {

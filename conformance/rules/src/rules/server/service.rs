@@ -1,4 +1,4 @@
-//! What the service does: it responds, in JSON.
+//! The service responds, in JSON.
 
 use crate::facts::Facts;
 use crate::history::Entry;
@@ -13,10 +13,11 @@ pub(crate) const RULES: &[Rule] =
 
 fn complete_answer(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     let expected = "a complete HTTP response within the timeout";
-    let had_to_answer = |entry: &&Entry<'_>| entry.exchange.known.answerer == Answerer::Service;
-    // An edge may close the connection of a malformed request.
-    let well_formed = history.entries.iter().filter(|entry| !entry.credential.is_malformed());
-    for entry in well_formed.filter(had_to_answer) {
+    for entry in history.entries.iter().filter(|entry| entry.exchange.known.answerer == Answerer::Service) {
+        // An edge may close the connection of a malformed request.
+        if entry.credential.is_malformed() {
+            continue;
+        }
         match &entry.exchange.outcome {
             Outcome::Response(response) => judgement.require(entry, !response.cut, expected, || {
                 format!("a body that goes on after {} MiB", MAX_BODY / 1024 / 1024)
@@ -39,7 +40,7 @@ fn complete_answer(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement
     }
 }
 
-/// Whether the specification describes the body of this answer as JSON and not as an Error.
+/// Returns true if the specification describes the body of the response as JSON, and not as an Error.
 fn is_described_success(entry: &Entry<'_>) -> bool {
     matches!(
         (&entry.operation, entry.status()),
@@ -47,9 +48,9 @@ fn is_described_success(entry: &Entry<'_>) -> bool {
     )
 }
 
-/// What is wrong with `Content-Encoding`, where it names a coding that the body is not in: whoever decodes it gets nothing.
+/// The coding in `Content-Encoding` of a body that is not encoded, in words. A client that decodes such a body gets nothing.
 pub(crate) fn false_coding(entry: &Entry<'_>) -> Option<String> {
-    // A value that the recording leaves out is no coding.
+    // A withheld value, such as `[redacted]`, names no coding.
     let is_known = !entry.exchange.known.withheld.contains(Fact::ResponseHeaders);
     let coding = entry.response()?.content_coding().filter(|_| is_known)?;
     matches!(entry.json, Some(Ok(_))).then(|| format!("Content-Encoding: {coding}, and a body that is not encoded"))
@@ -68,7 +69,7 @@ fn json(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
         }
         match (&entry.json, media_type.as_deref()) {
             (Some(Ok(_)), Some("application/json")) => judgement.hold(),
-            // What the judge left unread of a long body makes it end too early.
+            // The judge reads only the beginning of a long body, which then ends too early.
             (Some(Err(_)), Some("application/json")) if entry.response().is_some_and(|response| response.cut) => {}
             (Some(Err(error)), _) => judgement.fail(&[entry], "a JSON body", format!("{}: {error}", answered(entry))),
             (None, _) => judgement.fail(&[entry], "a JSON body", format!("{} with an empty body", answered(entry))),

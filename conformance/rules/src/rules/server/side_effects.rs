@@ -15,7 +15,7 @@ pub(crate) const RULES: &[Rule] = &[
         stores_nothing(d, j, "400", |c| is_creation(c) && c.status() == Some(400));
     })
     .needing(Needs::BODIES.of_run()),
-    // Whatever the status, and at whatever path: without a valid key nothing may be created. A lawful status is another rule's concern.
+    // Without a valid key nothing may be created, at any path and with any status code. Other rules judge the status code.
     Rule::new("auth.refused-stores-nothing", |d, j| {
         stores_nothing(d, j, "no valid key", |c| c.credential.is_invalid());
     })
@@ -58,7 +58,7 @@ fn stores_nothing(
                 format!("no trace of an animal whose creation was refused ({why})"),
                 format!("the animal {name:?} exists"),
             ),
-            None if is_looked_for_after(history, refused) => judgement.hold(),
+            None if is_followed_by_a_read(history, refused) => judgement.hold(),
             None => {}
         }
     }
@@ -80,10 +80,9 @@ fn name_in(entry: &Entry<'_>) -> Option<String> {
     }
 }
 
-/// Whether animals were shown after a request. Where nothing was shown, nothing was seen to hold either; an empty list is a
-/// showing.
-fn is_looked_for_after(history: &History<'_>, refused: &Entry<'_>) -> bool {
-    // From the end: where anything was shown afterwards, it is likely to be there.
+/// Returns true if a later response shows animals, or an empty list. Otherwise no response could have shown the animal.
+fn is_followed_by_a_read(history: &History<'_>, refused: &Entry<'_>) -> bool {
+    // The search begins at the end, where a later read is most likely.
     history.entries.iter().rev().filter(|entry| refused.precedes(entry)).any(|entry| {
         !entry.animals().is_empty() || matches!(entry.operation, Operation::List(_)) && entry.status() == Some(200)
     })

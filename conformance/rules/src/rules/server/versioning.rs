@@ -28,14 +28,14 @@ fn path(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
 }
 
 fn lifetime(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
-    // Where other fetches succeed, an animal that is not found says nothing of the operation: `get.success` names it.
+    // If other fetches succeed, a 404 says nothing about the operation: `get.success` reports it.
     let works = history.gets().any(|(entry, _)| entry.key().is_some() && entry.status() == Some(200));
     for (entry, id) in history.gets().filter(|(entry, _)| entry.key().is_some()) {
         let PetId::Int64(id) = id else { continue };
         match (history.era(entry), entry.status()) {
             (_, None | Some(429)) => {}
             (Era::Before, Some(200)) | (Era::OnTheDay, _) => judgement.hold(),
-            // Gone, and not merely not yet readable.
+            // The animal is gone, rather than not readable yet.
             (Era::Before, Some(status @ (404 | 410))) if history.known(id, entry).is_some() => {
                 if status == 410 || !works && history.is_settled(id, entry) {
                     judgement.fail(&[entry], "200 for an existing animal before 5 December 2030", answered(entry));
@@ -59,7 +59,7 @@ fn sunset(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     }
 }
 
-/// Whether an instant lies on 5 December 2030 in UTC, or is the first moment of that day somewhere east of it.
+/// Returns true if an instant lies on 5 December 2030, in UTC or in a time zone east of it.
 fn names_the_day(instant: Timestamp) -> bool {
     let hours = instant.duration_since(REMOVAL).as_secs_f64() / 3600.0;
     (-14.0..24.0).contains(&hours)
@@ -75,7 +75,7 @@ fn deprecation_header(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgem
     }
 }
 
-/// Whether a text is an Item of Structured Fields (RFC 9651) that is a Date, with any parameters.
+/// Returns true if a text is an Item of Structured Fields (RFC 9651) that is a Date, with any parameters.
 fn is_date(text: &str) -> bool {
     Parser::new(text).parse_item_with_visitor(IsDate).unwrap_or(false)
 }
