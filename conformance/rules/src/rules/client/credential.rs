@@ -1,4 +1,4 @@
-//! The key travels in the `Authorization` header.
+//! The API key belongs in the `Authorization` header field.
 
 use std::collections::HashSet;
 

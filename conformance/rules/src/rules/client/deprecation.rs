@@ -11,7 +11,7 @@ use crate::trace::knowledge::Fact;
 
 pub(crate) const RULES: &[Rule] = &[Rule::of_clients("client.removed-operation", removed_operation)];
 
-/// The first response to each key that says that the operation is gone.
+/// The first 410 that each key got for the removed operation.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Removed(HashMap<Option<Key>, Sender>);
 
@@ -26,7 +26,7 @@ fn removed_operation(clients: &Clients<'_>, memory: &mut Memory, judgement: &mut
                 format!("{} called the operation again", described(entry)),
             ),
             _ => {
-                // Before the day of removal, 410 is about the animal that was asked for.
+                // Before the day of removal, a 410 is about the requested animal.
                 let is_dated = !entry.exchange.known.withheld.contains(Fact::ResponseHeaders);
                 if entry.status() == Some(410) && is_dated && clients.history.era(entry) != Era::Before {
                     gone.entry(sender.key).or_insert(*sender);

@@ -10,14 +10,14 @@ use crate::trace::knowledge::Fact;
 
 pub(crate) const RULES: &[Rule] = &[Rule::of_clients("client.exact-ids", exact_ids)];
 
-/// No more identifiers of a key than this are remembered.
+/// The largest number of identifiers that are remembered for each key.
 const MAX_IDS: usize = 100_000;
 
-/// A number up to this may be an identifier from elsewhere, such as the 999 of a test for animals that do not exist. It is not where it
-/// is what is left of an identifier that the client was given at creation, or where there are two of them.
+/// The largest number that may be an identifier from elsewhere, such as the 999 of a test for animals that do not exist. Such a
+/// number counts only if it is left of an identifier that a creation returned, or if several of them were requested.
 const SMALL: u64 = u16::MAX as u64;
 
-/// A number up to this is what tests for animals that do not exist ask for, whatever was created before.
+/// The largest number that tests for animals that do not exist ask for even after a creation.
 const TINY: u64 = 3;
 
 /// The identifiers that responses showed to each key.
@@ -28,15 +28,15 @@ pub(super) struct Identifiers(HashMap<Option<Key>, Shown>);
 #[derive(Clone, Debug, Default)]
 struct Shown {
     ids: HashSet<i64>,
-    /// What each becomes in a client that cannot hold it, with the response that showed it first.
+    /// The forms of the identifiers in clients that cannot hold them, each with the response that showed the identifier first.
     altered: HashMap<i64, Altered>,
-    /// What each is as a double.
+    /// The identifiers by the bits of their double.
     doubles: HashMap<u64, Altered>,
-    /// The small numbers that were asked for and are what is left of different identifiers.
+    /// The identifiers of which a small altered form was requested.
     small: BTreeSet<i64>,
 }
 
-/// An identifier that a client lost digits of.
+/// An identifier, and the way in which a client loses digits of it.
 #[derive(Clone, Copy, Debug)]
 struct Altered {
     id: i64,
@@ -51,7 +51,7 @@ fn exact_ids(clients: &Clients<'_>, memory: &mut Memory, judgement: &mut Judgeme
         if let Operation::Get(id) = entry.operation {
             let text = entry.exchange.request.path.strip_prefix("/pets/").unwrap_or_default();
             match shown.taken_for(id, text) {
-                // Whoever asks for an id that would have been altered has kept it.
+                // A client that asks for an id which a double or 32 bits cannot hold has kept it.
                 None if matches!(id, PetId::Int64(id) if shown.ids.contains(&id) && !alterations(id).is_empty()) => {
                     judgement.hold();
                 }
@@ -59,7 +59,7 @@ fn exact_ids(clients: &Clients<'_>, memory: &mut Memory, judgement: &mut Judgeme
                 Some(altered)
                     if matches!(entry.status(), Some(400 | 404 | 422))
                         && altered.source.until(sender).is_positive()
-                        && shown.is_telling(id, &altered) =>
+                        && shown.shows_lost_digits(id, &altered) =>
                 {
                     judgement.fail(
                         &clients.evidence(entry, &[&altered.source]),
@@ -90,7 +90,7 @@ impl Shown {
         self.doubles.entry(double(id).to_bits()).or_insert(Altered { id, how, source: *source, is_created });
     }
 
-    /// The identifier that a client asks for with one that no response has shown, if it has lost digits of it.
+    /// The known identifier that a client asked for with lost digits, if the requested one is not known itself.
     fn taken_for(&self, id: PetId, text: &str) -> Option<Altered> {
         match id {
             PetId::Int64(id) if self.ids.contains(&id) => None,
@@ -105,8 +105,8 @@ impl Shown {
         }
     }
 
-    /// Whether the request shows that digits were lost, rather than an identifier from elsewhere.
-    fn is_telling(&mut self, asked: PetId, altered: &Altered) -> bool {
+    /// Returns true if the request shows that digits were lost, rather than an identifier from elsewhere.
+    fn shows_lost_digits(&mut self, asked: PetId, altered: &Altered) -> bool {
         let number = match asked {
             PetId::Int64(id) => id.unsigned_abs(),
             _ => altered.id.unsigned_abs(),
@@ -116,7 +116,7 @@ impl Shown {
             return true;
         }
         self.small.insert(altered.id);
-        // Tests ask for `1.0` and `2.0`, too.
+        // Tests also ask for `1.0` and `2.0`.
         self.small.len() >= if is_cut { 2 } else { 3 }
     }
 }
@@ -126,7 +126,7 @@ fn double(id: i64) -> f64 {
     id as f64
 }
 
-/// What becomes of an id in a client that cannot hold it; empty if every client can.
+/// The forms of an id in clients that cannot hold it, with the way in which it was altered; empty if every client can hold it.
 fn alterations(id: i64) -> Vec<(i64, &'static str)> {
     let rounded = double(id);
     #[expect(clippy::cast_possible_truncation, reason = "this is what such a client does")]

@@ -1,12 +1,13 @@
-//! What a client knew when it sent a request.
+//! The knowledge of a client: the responses that it knew when it sent a request.
 //!
-//! A client is everything that sends with one key: a set of connections. A connection knows a response when it has been delivered to it.
-//! The other connections know it [`Tolerance::CLIENT_SLACK`] later, because a fast server answers while other requests of the same client
-//! are on their way to it, so that ten requests at once look like ten in a row.
+//! A client is everything that sends with one key: a set of connections. A connection knows a response when it has been delivered
+//! to it. The other connections know it [`Tolerance::CLIENT_SLACK`] later, because a fast server answers while other requests of
+//! the same client are on their way to it, so that ten requests at once look like ten in a row.
 //!
-//! One connection is not always one task. Where a client has several connections open, a pool may give one to the next task before the
-//! task that received a response on it has looked at that: there, the same connection knows after [`Tolerance::HANDOVER`]. Where no other
-//! connection was open, nothing else could have been under way, apart from a task that was about to connect.
+//! One connection is not always one task. If a client has several connections open, a pool may give a connection to the next task
+//! before the task that received a response on it has looked at that response. The connection then knows the response after
+//! [`Tolerance::HANDOVER`]. If no other connection was open, no other request can have been under way, apart from a task that was
+//! about to connect.
 
 use std::collections::HashMap;
 
@@ -16,34 +17,36 @@ use crate::history::Entry;
 use crate::tolerance::Tolerance;
 use crate::trace::knowledge::Carrier;
 
-/// The third request after a response, each by itself on a new connection, comes from the task that received it, if so many requests
-/// were sent by themselves, one after the other: several tasks have two connections open now and then, and are not all about to connect
-/// at the same moment.
+/// The distance of two requests in a row, and the place of the later one, from which on the later request comes from the task that
+/// received the earlier response. Each request of a row is sent while no other connection is open. Several tasks have two
+/// connections open now and then, and are not all about to connect at the same moment.
 const IN_A_ROW: (u64, u64) = (3, 20);
 
-/// A client that sends one request after the other may use two connections in turn, because a pool opens another one where the first is
-/// not free yet. The third request after a response, on the same two connections and without any two at the same time, comes from the
-/// task that received it: two tasks send one request more at most, and not even three do so now and then.
+/// The distance of two requests in a turn from which on the later one comes from the task that received the earlier response. The
+/// requests of a turn use two connections at most, one after the other: a pool opens a second one if the first is not free yet.
+/// Several tasks send at most one further request in this order.
 const IN_TURN: u64 = 3;
 
 /// The number of a key, in the order in which keys were first sent.
 pub(super) type Key = usize;
 
-/// Who sent a request, when, and on which connection.
+/// The key, the connection and the times of a request.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sender {
-    /// The key that it was sent with, valid or not; none where there was none, or where the recording does not show it.
+    /// The key that was sent, valid or not; none if there was none, or if the recording withholds it.
     pub(super) key: Option<Key>,
     pub(super) sent_at: Timestamp,
     pub(super) received_at: Timestamp,
-    /// By how much either time may be off.
+    /// The largest error of either time.
     pub(super) precision: SignedDuration,
     pub(super) carrier: Option<Carrier>,
     /// The part of the recording that has the exchange, and its number there.
     pub(super) place: (u64, usize),
-    /// The requests of a key that were sent by themselves, one after the other, are numbered; the number of the row, and in it.
+    /// The number of the row, and the place of the request in it. The requests of a row are sent with one key, each while no other
+    /// connection is open, and after the response to the one before.
     row: (u64, u64),
-    /// The same for requests on at most two connections, of which no two were under way at the same time.
+    /// The number of the turn, and the place of the request in it. A turn is like a row, but its requests use at most two
+    /// connections, which may both be open.
     turn: (u64, u64),
 }
 
@@ -118,31 +121,32 @@ impl Keys {
     }
 }
 
-/// The token of an `Authorization` value, if that is one of a bearer. The case of the scheme does not matter.
+/// The token of an `Authorization` value whose scheme is `Bearer`, in upper or lower case.
 fn token(authorization: Option<&str>) -> Option<&str> {
     let (scheme, token) = authorization?.split_once(' ')?;
     Some(token.trim()).filter(|token| scheme.eq_ignore_ascii_case("bearer") && !token.is_empty())
 }
 
 impl Sender {
-    /// Whether no other connection of a client was open.
+    /// Returns true if no other connection of a client was open.
     pub(super) fn is_alone(&self) -> bool {
         self.carrier.is_some_and(|carrier| carrier.others == 0)
     }
 
-    /// Whether both requests were sent on one connection.
+    /// Returns true if both requests were sent on one connection.
     pub(super) fn shares_connection(&self, other: &Sender) -> bool {
         let connections = self.carrier.zip(other.carrier);
-        connections.is_some_and(|(one, other)| one.connection == other.connection)
+        connections.is_some_and(|(own, other)| own.connection == other.connection)
     }
 
-    /// The least time that lay between the response to this request and a later one; negative where that was sent before.
+    /// The least time between the response to this request and a later request; negative if the later one was sent before the
+    /// response.
     pub(super) fn until(&self, later: &Sender) -> SignedDuration {
         let between = later.sent_at.duration_since(self.received_at);
         between.saturating_sub(self.precision.max(later.precision))
     }
 
-    /// Whether the client knew the response to this request when it sent a later one.
+    /// Returns true if the client knew the response to this request when it sent a later one.
     pub(super) fn is_known_to(&self, later: &Sender) -> bool {
         let passed = self.until(later);
         if passed.is_negative() {

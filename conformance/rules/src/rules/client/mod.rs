@@ -1,8 +1,8 @@
-//! What the specification demands of clients: a file for each subject.
+//! Rules about clients, one file for each subject.
 //!
-//! A client is judged by the requests that it sends, given the responses that it knew by then ([`knowing`]). What clients know lasts
-//! longer than a part of a recording, so every rule keeps a [`Memory`] from one part to the next, and takes the exchanges one after the
-//! other: its time grows with their number.
+//! A client is judged by the requests that it sends, given the responses that it knew by then ([`knowing`]). This knowledge lasts
+//! longer than one part of a recording, so every rule keeps a [`Memory`] from one part to the next. Rules take the exchanges one
+//! after the other: their time grows with the number of exchanges.
 
 mod backoff;
 mod credential;
@@ -18,13 +18,13 @@ use crate::trace::exchange::Exchange;
 use crate::trace::knowledge::Extent;
 use knowing::{Keys, Sender};
 
-/// The rules of this side.
+/// The rules about clients.
 pub(crate) fn rules() -> Vec<Rule> {
     [waiting::RULES, backoff::RULES, credential::RULES, refused_requests::RULES, identifiers::RULES, deprecation::RULES]
         .concat()
 }
 
-/// What clients know, and the judge of them, from earlier parts of a recording.
+/// The knowledge of clients, and the state of the rules about them, from earlier parts of a recording.
 #[derive(Clone, Debug, Default)]
 pub struct Memory {
     keys: Keys,
@@ -38,9 +38,9 @@ pub struct Memory {
 /// A part of a recording, with the sender of each request.
 pub(crate) struct Clients<'h> {
     history: &'h History<'h>,
-    /// In the order of the entries.
+    /// The sender of each entry, in order.
     senders: Vec<Sender>,
-    /// The number of the part.
+    /// The number of the part in its recording, from 1.
     part: u64,
 }
 
@@ -59,17 +59,19 @@ impl<'h> Clients<'h> {
         self.history.entries.iter().zip(&self.senders)
     }
 
-    /// The exchanges that show a failure, the decisive one first: another one that is in an earlier part can only be described.
+    /// The exchanges that show a failure, the decisive one first. Exchanges of earlier parts of the recording are left out.
     fn evidence(&self, decisive: &'h Entry<'h>, others: &[&Sender]) -> Vec<&'h Entry<'h>> {
         let others = others.iter().filter(|sender| sender.place.0 == self.part);
         let others = others.filter_map(|sender| self.history.entries.get(sender.place.1.checked_sub(1)?));
         std::iter::once(decisive).chain(others).collect()
     }
 
-    /// Whether the recording shows when a client did not send: it has all requests of its clients, or a recorder saw their connections.
+    /// Returns true if the recording shows the times at which a client did not send: it has all requests of its clients, or a
+    /// recorder saw their connections.
     fn shows_pauses(&self) -> bool {
-        let has_carrier = |entry: &Entry<'_>| entry.exchange.known.carrier.is_some();
-        self.history.context.extent >= Extent::Conversation || self.history.entries.iter().any(has_carrier)
+        let Clients { history, .. } = self;
+        history.context.extent >= Extent::Conversation
+            || history.entries.iter().any(|entry| entry.exchange.known.carrier.is_some())
     }
 }
 

@@ -1,8 +1,8 @@
 //! Requests that were refused as invalid and are sent again with the same defect: the client ignored the refusal.
 //!
-//! A bad request may be sent once, in a test or by mistake. Only one that is certainly bad counts, and only after a refusal that says
-//! so. Requests are compared by their defect: a body without `categoryId` lacks it whatever else it has. Where all else is equal, the
-//! second request counts; where other values differ, as in the cases of a test, the fourth.
+//! A bad request may be sent once, in a test or by mistake. Only a certainly bad request counts, and only after a refusal that says
+//! so. Requests are compared by their defect: a body without `categoryId` lacks it whatever else it has. If all else is equal, the
+//! second request is a failure; if other values differ, as in the cases of a test, the fourth is.
 //!
 //! A test suite that runs again is a new beginning, which shows in a pause or in the same requests once more.
 
@@ -29,19 +29,19 @@ pub(crate) const RULES: &[Rule] = &[
     }),
 ];
 
-/// The refusals of one kind of defect, with other values each, after which one more is held against the client.
+/// The number of refusals of one defect, each with other values, after which a further request with the defect is a failure.
 const CASES: usize = 3;
 
-/// A client that sends nothing for this long may be another run of it.
+/// A pause after which the requests may belong to another run of the client.
 const PAUSE: SignedDuration = SignedDuration::from_secs(10);
 
-/// This many requests before two like ones are compared.
+/// The number of requests before two like ones that are compared.
 const SEQUENCE: usize = 8;
 
-/// At least this many different requests make a sequence.
+/// The least number of different requests that make a sequence.
 const LEAST_SEQUENCE: usize = 3;
 
-/// No more defects of a key than this are remembered.
+/// The largest number of defects that are remembered for each key.
 const MAX_DEFECTS: usize = 10_000;
 
 /// The bad requests that were refused.
@@ -51,7 +51,7 @@ pub(super) struct Refused {
     queries: HashMap<Option<Key>, Session>,
 }
 
-/// What one client sent since its latest beginning.
+/// The requests of one client since its latest beginning.
 #[derive(Clone, Debug, Default)]
 struct Session {
     latest: Option<Timestamp>,
@@ -65,7 +65,7 @@ struct Session {
 struct Defect {
     first: Sender,
     refusals: usize,
-    /// By the request as a whole: the refusal, and the kinds of the requests before it.
+    /// The refusal of each request, by the hash of the whole request, with the kinds of the requests before it.
     requests: HashMap<u64, (Sender, Vec<u64>)>,
 }
 
@@ -104,7 +104,7 @@ fn learns(
 }
 
 impl Session {
-    /// Forgets everything where the client begins anew.
+    /// Forgets all requests if the client begins anew.
     fn begin(&mut self, sender: &Sender) {
         if self.latest.is_some_and(|latest| sender.sent_at.duration_since(latest) >= PAUSE) {
             *self = Session::default();
@@ -112,7 +112,7 @@ impl Session {
         self.latest = self.latest.max(Some(sender.received_at));
     }
 
-    /// An earlier refusal that the client disregards with a request, and whether that was the same request.
+    /// The earlier refusal that a request disregards, and whether that refusal was of the same request.
     fn earlier(&self, defect: u64, request: u64, sender: &Sender) -> Option<(Sender, bool)> {
         let defect = self.defects.get(&defect)?;
         if let Some((refused, before)) = defect.requests.get(&request) {
@@ -121,7 +121,7 @@ impl Session {
         (defect.refusals >= CASES && defect.first.is_known_to(sender)).then_some((defect.first, false))
     }
 
-    /// Whether the same requests came before the present one.
+    /// Returns true if the requests before an earlier one were sent again before the present one.
     fn repeats(&self, before: &[u64]) -> bool {
         let mut different = before.to_vec();
         different.sort_unstable();
@@ -149,17 +149,19 @@ impl Session {
     }
 }
 
-/// What is certainly wrong with a body, in words that follow "with". The cases of a test are different defects: they differ in the value
-/// that is wrong, or in what stands in place of a member that is missing.
+/// The certain defect of a body, in words that follow "with". The cases of a test are different defects: they differ in the wrong
+/// value, or in the members that stand in place of a missing one.
 fn body_defect(entry: &Entry<'_>) -> Option<String> {
     if entry.exchange.known.withheld.contains(Fact::RequestBody) {
         return None;
     }
     let body = entry.exchange.request.body.as_ref();
-    let text = || body.map_or_else(String::new, |body| String::from_utf8_lossy(&body.bytes).into_owned());
     match &entry.operation {
-        Operation::Create(CreateBody::Malformed) => Some(format!("{:?}, which is not JSON", cut(&text()))),
-        // Only the server can tell that it does not take this one.
+        Operation::Create(CreateBody::Malformed) => {
+            let text = body.map_or_else(String::new, |body| String::from_utf8_lossy(&body.bytes).into_owned());
+            Some(format!("{:?}, which is not JSON", cut(&text)))
+        }
+        // Only a 415 shows that the server does not accept this media type.
         Operation::Create(CreateBody::OtherMedia) if entry.status() == Some(415) => {
             Some(format!("the media type {:?}", body.map_or("", |body| body.content_type.as_str())))
         }
@@ -203,7 +205,7 @@ fn fault_in_words(fault: Fault, json: Option<&Json>) -> String {
     }
 }
 
-/// A text that may be long, with what distinguishes it from others.
+/// The text, or its first 40 characters with a hash that distinguishes it from others.
 fn cut(text: &str) -> String {
     const MOST: usize = 40;
     if text.chars().count() <= MOST {
@@ -215,16 +217,13 @@ fn cut(text: &str) -> String {
 
 fn query_defect(entry: &Entry<'_>) -> Option<String> {
     let Operation::List(query) = &entry.operation else { return None };
-    let wrong = |name: &str, value: &str| format!("{name}={value}");
-    let limit = match &query.limit {
-        Parameter::Ambiguous(text) => Some(wrong("limit", text)),
-        _ => None,
-    };
-    let status = match &query.status {
-        Parameter::Ambiguous(text) => Some(wrong("status", text)),
-        _ => None,
-    };
-    let defects: Vec<String> = limit.into_iter().chain(status).collect();
+    let mut defects: Vec<String> = Vec::new();
+    if let Parameter::Ambiguous(text) = &query.limit {
+        defects.push(format!("limit={text}"));
+    }
+    if let Parameter::Ambiguous(text) = &query.status {
+        defects.push(format!("status={text}"));
+    }
     (!defects.is_empty()).then(|| defects.join("&"))
 }
 
@@ -234,7 +233,8 @@ fn hash(value: &impl Hash) -> u64 {
     hasher.finish()
 }
 
-/// A hash of what a request says: credentials, other header fields, the order of members and white space apart.
+/// A hash of the method, path, query and body of a request, which does not depend on the order of parameters and members or on
+/// white space.
 fn hash_of(request: &Request) -> u64 {
     let mut pairs: Vec<&str> = request.query.as_deref().unwrap_or("").split('&').collect();
     pairs.sort_unstable();
@@ -245,7 +245,7 @@ fn hash_of(request: &Request) -> u64 {
     hash(&(&request.method, &request.path, pairs, body))
 }
 
-/// JSON with its members in order.
+/// The text of a JSON value with the members of each object in order.
 fn canonical(json: &Json) -> String {
     match json {
         Json::Object(members) => {

@@ -1,13 +1,14 @@
 //! Waiting as long as `Retry-After` says.
 //!
-//! A date can be read in one way only, so sending before it has passed breaks what the specification states. That a number means
-//! seconds is inferred from RFC 9110 §10.2.3, because the specification leaves the unit open.
+//! A date can be read in one way only, so a request before that date breaks a stated requirement. A number is read as seconds,
+//! which is inferred from RFC 9110 §10.2.3: the specification leaves the unit open.
 //!
-//! A refusal is a gate: until its time has come, whatever knows of it sends nothing with the key. A gate is open earlier
+//! A refusal is a gate: until its time has come, no connection that knows the refusal sends a request with the key. A gate opens
+//! earlier
 //!
-//! * where other refusals to the same burst ask for less: tasks that were refused together may each go by their own answer,
-//! * where a request that was sent after the refusal was admitted,
-//! * on a connection whose own latest answer was a refusal that asks for no more.
+//! * if another refusal of the same burst asks for less: tasks that were refused together may each follow their own response,
+//! * if a request that was sent after the refusal was admitted,
+//! * on a connection whose own latest response was a refusal that asks for no more.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -30,7 +31,7 @@ pub(crate) const RULES: &[Rule] = &[
     }),
 ];
 
-/// Connections whose gates are over are forgotten when there are more than this many.
+/// The number of connections of a key above which those whose gates are over are forgotten.
 const MAX_CONNECTIONS: usize = 1_000;
 
 /// The gates of both forms of `Retry-After`.
@@ -48,7 +49,7 @@ struct Gate {
     until: Timestamp,
 }
 
-/// What the connections that send with one key know of its refusals.
+/// The refusals of one key, as far as the connections that send with it know them.
 #[derive(Clone, Debug, Default)]
 struct Gates {
     /// Refusals that not every connection knows yet, in the order of their receipt.
@@ -56,18 +57,18 @@ struct Gates {
     /// The gate that every connection knows.
     known: Option<Gate>,
     connections: HashMap<u64, Connection>,
-    /// When the latest of the requests was sent that were admitted.
+    /// The time at which the latest admitted request was sent.
     admitted: Option<Timestamp>,
-    /// Whether a request was too early for the gates that are there.
+    /// Whether a request was too early for one of the present gates.
     is_broken: bool,
 }
 
-/// What one connection knows.
+/// The refusals that one connection received.
 #[derive(Clone, Copy, Debug, Default)]
 struct Connection {
-    /// The earliest gate that it received and that is still shut.
+    /// The first received gate that is still shut.
     gate: Option<Gate>,
-    /// The time that its latest response asks to wait for, if that was a refusal.
+    /// The time until which the latest response asks to wait, if it was a refusal.
     asked: Option<Timestamp>,
 }
 
@@ -89,37 +90,43 @@ fn waits(
     let (mut is_met, mut is_hidden) = (false, false);
     let exchanges: Vec<(&Entry<'_>, &Sender)> = clients.exchanges().collect();
     let mut receipts: Vec<usize> = (0..exchanges.len()).collect();
-    receipts.sort_by_key(|at| (exchanges[*at].1.received_at, *at));
+    receipts.sort_by_key(|index| (exchanges[*index].1.received_at, *index));
     let asked = asked_together(&exchanges, &receipts);
     let mut receipts = receipts.into_iter().peekable();
     let shows_pauses = clients.shows_pauses();
-    let mut receive = |keys: &mut HashMap<Key, Gates>, at: usize| {
-        let (entry, sender) = exchanges[at];
+    let mut receive = |keys: &mut HashMap<Key, Gates>, index: usize| {
+        let (entry, sender) = exchanges[index];
         is_hidden |= entry.status() == Some(429) && (sender.key.is_none() || !shows_pauses);
         if let Some(key) = sender.key.filter(|_| shows_pauses) {
-            is_met |= keys.entry(key).or_default().receive(entry, sender, asked[at], is_of_form);
+            is_met |= keys.entry(key).or_default().receive(entry, sender, asked[index], is_of_form);
         }
     };
     for (present, &(entry, sender)) in exchanges.iter().enumerate() {
-        while let Some(at) = receipts.next_if(|at| *at < present && exchanges[*at].1.received_at <= sender.sent_at) {
-            receive(keys, at);
+        while let Some(index) =
+            receipts.next_if(|index| *index < present && exchanges[*index].1.received_at <= sender.sent_at)
+        {
+            receive(keys, index);
         }
         let Some(gates) = sender.key.and_then(|key| keys.get_mut(&key)) else { continue };
         if let Some(gate) = gates.broken_by(sender) {
             gates.is_broken = true;
             judgement.fail(
                 &clients.evidence(entry, &[&gate.sender]),
-                format!("no request with this key until the time of {} has come", words(gate.form)),
-                found(entry, sender, &gate),
+                format!("no request with this key until the time of {} has come", header_line(gate.form)),
+                describe_early(entry, sender, &gate),
             );
         } else if gates.pass(sender.sent_at) {
             judgement.hold();
         }
     }
-    receipts.for_each(|at| receive(keys, at));
+    receipts.for_each(|index| receive(keys, index));
     // A client that gave up has waited, if the recording goes on for long enough to show it.
     if let Some(end) = exchanges.last().map(|(_, last)| last.sent_at) {
-        keys.values_mut().filter_map(|gates| gates.pass(end).then_some(())).for_each(|()| judgement.hold());
+        for gates in keys.values_mut() {
+            if gates.pass(end) {
+                judgement.hold();
+            }
+        }
     }
     if judgement.judged == 0 {
         judgement.withheld = is_hidden.then(|| {
@@ -136,23 +143,23 @@ fn waits(
     }
 }
 
-/// The time that each exchange asks to wait for: the earliest of those that were received with the same key within the slack before and
-/// after it. Requests that were sent together may be taken up again each by its own answer.
+/// The time until which each exchange asks to wait: the earliest one of the refusals that the same key received within the slack
+/// before or after it. Tasks whose requests were sent together may each follow their own response.
 fn asked_together(exchanges: &[(&Entry<'_>, &Sender)], receipts: &[usize]) -> Vec<Option<Timestamp>> {
     let slack = Tolerance::CLIENT_SLACK.duration();
     let mut of_keys: HashMap<Key, Vec<(usize, Timestamp, Timestamp)>> = HashMap::new();
-    for &at in receipts {
-        let (entry, sender) = exchanges[at];
+    for &index in receipts {
+        let (entry, sender) = exchanges[index];
         if let Some((key, until)) = sender.key.zip(until(entry)) {
-            of_keys.entry(key).or_default().push((at, sender.received_at, until));
+            of_keys.entry(key).or_default().push((index, sender.received_at, until));
         }
     }
     let mut asked = vec![None; exchanges.len()];
     for refusals in of_keys.into_values() {
-        // The refusals of the window around the present one that ask for less than all later ones.
+        // The refusals within the slack of the present one that ask for less than all later ones: the front asks for least.
         let mut window: VecDeque<(Timestamp, Timestamp)> = VecDeque::new();
         let mut later = refusals.iter().peekable();
-        for &(at, received_at, _) in &refusals {
+        for &(index, received_at, _) in &refusals {
             while let Some(&(_, received_at, until)) = later.next_if(|(_, other, _)| *other <= received_at + slack) {
                 while window.back().is_some_and(|(_, other)| *other >= until) {
                     window.pop_back();
@@ -162,13 +169,13 @@ fn asked_together(exchanges: &[(&Entry<'_>, &Sender)], receipts: &[usize]) -> Ve
             while window.front().is_some_and(|(other, _)| *other + slack < received_at) {
                 window.pop_front();
             }
-            asked[at] = window.front().map(|(_, until)| *until);
+            asked[index] = window.front().map(|(_, until)| *until);
         }
     }
     asked
 }
 
-fn found(entry: &Entry<'_>, sender: &Sender, gate: &Gate) -> String {
+fn describe_early(entry: &Entry<'_>, sender: &Sender, gate: &Gate) -> String {
     let after = sender.sent_at.duration_since(gate.sender.received_at).as_secs_f64();
     let early = gate.until.duration_since(sender.sent_at).as_secs_f64();
     let place = match (gate.sender.shares_connection(sender), gate.sender.carrier) {
@@ -180,7 +187,8 @@ fn found(entry: &Entry<'_>, sender: &Sender, gate: &Gate) -> String {
 }
 
 impl Gates {
-    /// Notes a response, which asks for no request until a time. Whether it is a refusal of the form that is judged.
+    /// Notes a response, which asks for no request until a time. Returns true if it is a refusal with a `Retry-After` of the judged
+    /// form.
     fn receive(
         &mut self,
         entry: &Entry<'_>,
@@ -199,7 +207,7 @@ impl Gates {
             }
             let connection = self.connections.entry(carrier.connection).or_default();
             connection.asked = until(entry);
-            // The first of several that are shut is the one that has been known for longest.
+            // Of several shut gates, the connection has known the first one for longest.
             let is_shut = connection.gate.is_some_and(|gate| gate.until > sender.received_at);
             connection.gate = if is_shut { connection.gate } else { gate.or(connection.gate) };
         }
@@ -207,7 +215,7 @@ impl Gates {
         gate.is_some()
     }
 
-    /// The gate that a request is too early for.
+    /// The gate for which a request is too early.
     fn broken_by(&mut self, request: &Sender) -> Option<Gate> {
         let slack = Tolerance::CLIENT_SLACK.duration();
         while let Some(gate) = self.recent.front().filter(|gate| gate.sender.until(request) >= slack).copied() {
@@ -226,14 +234,15 @@ impl Gates {
         gates.find(|gate| gate.sender.is_known_to(request) && self.is_shut(gate, request))
     }
 
-    /// Whether a gate is shut when a request is sent, give or take the slack.
+    /// Returns true if a gate is shut when a request is sent, with allowance for the slack and the precision of the times.
     fn is_shut(&self, gate: &Gate, request: &Sender) -> bool {
         let slack = Tolerance::CLIENT_SLACK.duration().saturating_add(gate.sender.precision.max(request.precision));
         let is_reopened = self.admitted.is_some_and(|sent_at| sent_at >= gate.sender.received_at);
         !is_reopened && gate.until.duration_since(request.sent_at) > slack
     }
 
-    /// Forgets the gates whose time has come. Whether there were some, and no request was too early for them.
+    /// Forgets the gates when the time of all of them has come. Returns true if there were gates and no request was too early for
+    /// them.
     fn pass(&mut self, now: Timestamp) -> bool {
         let slack = Tolerance::CLIENT_SLACK.duration();
         let is_over = |gate: &Gate| gate.until <= now + slack;
@@ -246,15 +255,15 @@ impl Gates {
     }
 }
 
-/// `Retry-After` of a refusal for the rate, if it can be read.
+/// The `Retry-After` of a 429, if it can be read.
 fn form(entry: &Entry<'_>) -> Option<RetryAfter> {
     let is_shown = !entry.exchange.known.withheld.contains(Fact::ResponseHeaders);
     let response = entry.response().filter(|response| response.status == 429 && is_shown)?;
     retry_after::read(response).ok()
 }
 
-/// The time that one refusal asks to wait for, by the clock of the trace. A date may be taken by the client's own clock or by the
-/// server's `Date`: the earlier of the two counts.
+/// The time until which a refusal asks to wait, by the clock of the trace. A client may compare a date with its own clock or with
+/// the server's `Date`: the earlier time counts.
 pub(super) fn until(entry: &Entry<'_>) -> Option<Timestamp> {
     let received = entry.exchange.received_at;
     let form = form(entry)?;
@@ -268,7 +277,7 @@ pub(super) fn until(entry: &Entry<'_>) -> Option<Timestamp> {
     }
 }
 
-fn words(form: RetryAfter) -> String {
+fn header_line(form: RetryAfter) -> String {
     match form {
         RetryAfter::Seconds(seconds) => format!("Retry-After: {seconds}"),
         RetryAfter::Date(date) => {

@@ -3,13 +3,13 @@
 //! Jitter hides the growth from one wait to the next, so single waits prove nothing. A client is accused only of waits that lawful
 //! policies hardly ever produce, whatever their base, factor, cap and jitter are:
 //!
-//! * [`SHORT_WAITS`] waits in a row that are none,
-//! * waits that are nearly the same from the first refusal on: with full jitter below a constant bound they are that alike with the
+//! * [`SHORT_WAITS`] waits in a row below [`Tolerance::SHORTEST_WAIT`],
+//! * waits that are nearly the same from the first refusal on: full jitter below a constant bound draws them that alike with the
 //!   probability of [`Waits::is_even`], and policies whose bound grows draw them alike less often,
-//! * [`FALLING_WAITS`] waits of which none is longer than the first.
+//! * more than [`FALLING_WAITS`] waits, none of them longer than the first.
 //!
-//! The table of policies in the tests says how often each is accused. Where a client waits for as long as `Retry-After` says, the rest
-//! of the wait is its own choice, and constant for many.
+//! The table of policies in the tests says how often each is accused. If a client waits as long as `Retry-After` says, the rest of
+//! the wait is its own choice, and constant for many clients.
 
 use std::collections::HashMap;
 
@@ -24,22 +24,22 @@ use crate::trace::knowledge::Fact;
 
 pub(crate) const RULES: &[Rule] = &[Rule::of_clients("client.backoff", backoff)];
 
-/// So many waits in a row below [`Tolerance::SHORTEST_WAIT`]: with full jitter, a base of 50 ms and a factor of 1.2, of a million runs
-/// one has as many.
+/// The number of waits in a row below [`Tolerance::SHORTEST_WAIT`] that is a failure. With full jitter, a base of 50 ms and a
+/// factor of 1.2, one run in a million has as many.
 const SHORT_WAITS: usize = 13;
 
-/// After so many waits none of which is longer than the first: with full jitter, a factor of 1.2 and a cap at twice the base, of a
-/// million runs one has as many.
+/// The largest number of waits that may all be no longer than the first. With full jitter, a factor of 1.2 and a cap at twice the
+/// base, one run in a million has as many.
 const FALLING_WAITS: usize = 20;
 
-/// The least number of waits whose evenness says something. A floor below the waits makes four alike in documented examples.
+/// The least number of waits that may be too even. A floor below the waits makes four alike in documented examples.
 const EVEN_WAITS: usize = 5;
 
-/// A run of lawful waits is this even less often.
+/// The probability below which even waits are a failure.
 const UNLIKELY: f64 = 1e-5;
 
-/// A client with several connections sends so many requests in a row on one of them, each after a refusal and a wait that is none, and
-/// for so long: no number of tasks that back off does that.
+/// The number of refusals in a row on one of several connections, without waits between them, and the least time that they take. No
+/// number of tasks that back off sends so many requests.
 const STORM: (usize, SignedDuration) = (200, SignedDuration::from_secs(2));
 
 /// The waits of clients over the refusals of each key.
@@ -49,23 +49,23 @@ pub(super) struct Backoff(HashMap<Key, Refusals>);
 /// The latest refusals of a key.
 #[derive(Clone, Debug, Default)]
 struct Refusals {
-    /// The latest exchange, and what its refusal dictates; none before the first.
+    /// The latest exchange and what it means for the next request; none before the first.
     last: Option<(Sender, Last)>,
-    /// The run of refusals that goes on.
+    /// The present run of refusals.
     run: Option<Run>,
     /// Whether the waits of an earlier run grew: then the client backs off.
     grew: bool,
-    /// How many refusals in a row the client waited for as it was told.
+    /// The number of refusals in a row after which the client waited as `Retry-After` says.
     obeyed: usize,
     storms: HashMap<u64, Storm>,
 }
 
-/// What an exchange says to the client about the next one.
+/// The meaning of an exchange for the next request of the client.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Last {
-    /// A response that nobody sends the request again for.
+    /// A response after which a client does not send the request again.
     Final,
-    /// A refusal, and how long its `Retry-After` asks to wait.
+    /// A refusal, and the wait that its `Retry-After` asks for.
     Refused(SignedDuration),
     /// No response, or one after which the request may be sent again.
     Other,
@@ -75,14 +75,14 @@ enum Last {
 #[derive(Clone, Debug, Default)]
 struct Run {
     waits: Waits,
-    /// Whether it is known to begin with the first refusal. A client may have come to its cap before a recording begins, or after other
-    /// failures: then waits that are alike, or fall, say nothing.
+    /// Whether the run is known to begin with the first refusal. Before a recording begins, or after other failures, a client may
+    /// have come to its cap: then even or falling waits show nothing.
     is_whole: bool,
     senders: Vec<Sender>,
     is_accused: bool,
 }
 
-/// Refusals in a row on one connection, with waits between them that are none.
+/// Refusals in a row on one connection, without waits between them.
 #[derive(Clone, Copy, Debug)]
 struct Storm {
     first: Sender,
@@ -90,20 +90,20 @@ struct Storm {
     count: usize,
 }
 
-/// The waits of a run, in seconds, as far as they are judged.
+/// The judged waits of a run, in seconds.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Waits {
     first: f64,
-    /// The shortest of the others.
+    /// The shortest wait after the first.
     later: f64,
     least: f64,
     most: f64,
     count: usize,
-    /// How many of the latest ones are none.
+    /// The number of latest waits in a row below [`Tolerance::SHORTEST_WAIT`].
     short: usize,
 }
 
-/// What lawful policies hardly ever do.
+/// A pattern of waits that lawful policies hardly ever produce.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Unlikely {
     None,
@@ -112,7 +112,7 @@ pub(super) enum Unlikely {
 }
 
 impl Waits {
-    /// Adds a wait; what the waits show then.
+    /// Adds a wait. Returns the unlikely pattern that the waits have then, if any.
     pub(super) fn add(&mut self, wait: f64) -> Option<Unlikely> {
         let shortest = Tolerance::SHORTEST_WAIT.duration().as_secs_f64();
         if self.count == 0 {
@@ -134,9 +134,9 @@ impl Waits {
         }
     }
 
-    /// Whether the waits are more alike than any jitter makes them: drawn evenly between a half and the whole of a bound, as equal jitter
-    /// does, they lie this close together with less than the probability [`UNLIKELY`]. Where all others are longer than the first, they
-    /// grew, if only to a cap.
+    /// Returns true if the waits are more alike than any jitter makes them. Waits that are drawn evenly between a half and the
+    /// whole of a bound, as equal jitter does, lie this close together with a probability below [`UNLIKELY`]. Waits that are all
+    /// longer than the first grew, if only to a cap.
     fn is_even(&self) -> bool {
         if self.later > self.first * 1.05 {
             return false;
@@ -146,7 +146,7 @@ impl Waits {
         self.count >= EVEN_WAITS && (2.25 * spread).powi(others) < UNLIKELY
     }
 
-    /// Whether a later wait is clearly longer than the first.
+    /// Returns true if a later wait is clearly longer than the first.
     fn grow(&self) -> bool {
         self.most > 1.5 * self.first.max(Tolerance::SHORTEST_WAIT.duration().as_secs_f64())
     }
@@ -171,12 +171,12 @@ impl Refusals {
         self.see_storm(clients, entry, sender, judgement);
         let (is_first, waited) = match &self.last {
             None => (false, None),
-            Some((last, _)) if !is_next(last, sender) => (false, None),
+            Some((last, _)) if !is_same_task(last, sender) => (false, None),
             Some((_, Last::Final)) => (true, None),
             Some((_, Last::Other)) => (false, None),
             Some((last, Last::Refused(dictated))) => {
                 let waited = sender.sent_at.duration_since(last.received_at);
-                // What is beyond a wait that was dictated is not the whole of what the client chose.
+                // If the client waits as long as it is told, only a part of the wait is its own choice.
                 let is_chosen = !dictated.is_positive() || waited + Tolerance::CLIENT_SLACK.duration() < *dictated;
                 (false, is_chosen.then_some(waited.as_secs_f64()))
             }
@@ -190,15 +190,15 @@ impl Refusals {
         if let (Some(waited), Some(run)) = (waited.filter(|_| is_refused), &mut self.run) {
             run.senders.push(*sender);
             let unlikely = run.waits.add(waited);
-            let says_something = |found: &Unlikely| *found == Unlikely::None || run.is_whole && !self.grew;
-            let unlikely = unlikely.filter(says_something);
+            let is_conclusive = run.is_whole && !self.grew;
+            let unlikely = unlikely.filter(|pattern| *pattern == Unlikely::None || is_conclusive);
             if let Some(unlikely) = unlikely.filter(|_| !run.is_accused) {
                 run.is_accused = true;
                 let latest: Vec<&Sender> = run.senders.iter().rev().skip(1).take(5).rev().collect();
                 judgement.fail(
                     &clients.evidence(entry, &latest),
                     "waits that grow from one refusal to the next",
-                    run.found(unlikely, entry),
+                    run.describe(unlikely, entry),
                 );
             }
             if run.senders.len() > 2 * SHORT_WAITS {
@@ -218,7 +218,7 @@ impl Refusals {
         self.last = Some((*sender, last));
     }
 
-    /// Looks for a connection that goes on and on without a wait, although the client has several.
+    /// Notes an exchange of a client with several connections. A connection that goes on for long without a wait is a failure.
     fn see_storm(&mut self, clients: &Clients<'_>, entry: &Entry<'_>, sender: &Sender, judgement: &mut Judgement) {
         let Some(carrier) = sender.carrier.filter(|carrier| carrier.others > 0) else { return };
         if !matches!(last_of(entry), Last::Refused(dictated) if !dictated.is_positive()) {
@@ -246,9 +246,9 @@ impl Refusals {
     }
 }
 
-/// Whether the sender of a request is the task that received the latest response: it was alone, or at least on the same connection, and
-/// nobody waited there for the connection to become free.
-fn is_next(last: &Sender, sender: &Sender) -> bool {
+/// Returns true if the sender of a request is the task that received the latest response: no other connection was open, or the
+/// connection is the same and no other task had been waiting for it.
+fn is_same_task(last: &Sender, sender: &Sender) -> bool {
     let waited = last.until(sender);
     let is_alone = last.is_alone() && sender.is_alone();
     let is_unhurried = last.shares_connection(sender) && waited >= Tolerance::HANDOVER.duration();
@@ -257,7 +257,7 @@ fn is_next(last: &Sender, sender: &Sender) -> bool {
 
 fn last_of(entry: &Entry<'_>) -> Last {
     match entry.status() {
-        // What it dictates is not known.
+        // The wait that the refusal dictates is unknown.
         Some(429) if entry.exchange.known.withheld.contains(Fact::ResponseHeaders) => Last::Other,
         Some(429) => {
             let dictated = waiting::until(entry).map(|until| until.duration_since(entry.exchange.received_at));
@@ -269,7 +269,7 @@ fn last_of(entry: &Entry<'_>) -> Last {
 }
 
 impl Run {
-    fn found(&self, unlikely: Unlikely, entry: &Entry<'_>) -> String {
+    fn describe(&self, unlikely: Unlikely, entry: &Entry<'_>) -> String {
         let Waits { first, least, most, count, .. } = self.waits;
         let refusals = count + 1;
         let waits = match unlikely {
