@@ -20,15 +20,16 @@ pub struct Share {
     pub alike: usize,
 }
 
-/// The requests that are like that of a failure.
+/// The requests that are similar to that of a failure.
 pub(crate) struct Alike {
     pub(crate) share: Share,
-    /// Whether one after it does not show the failure.
+    /// Whether a later similar request does not show the failure.
     pub(crate) held_later: bool,
 }
 
 impl Alike {
-    /// Given the numbers of all exchanges that show a failure of the rule.
+    /// Finds the requests that are similar to that of a failure. `broken` has the numbers of all exchanges that show a failure of
+    /// the rule.
     pub(crate) fn to(history: &History<'_>, broken: &BTreeSet<usize>, failure: &Failure) -> Option<Alike> {
         let &[number] = failure.exchanges.as_slice() else { return None };
         let likeness = Likeness::of(history, decisive(history, failure)?);
@@ -39,7 +40,7 @@ impl Alike {
         Some(Alike { share: Share { broken: broken_ones, alike: alike.len() }, held_later })
     }
 
-    /// Whether only a few of many show the failure.
+    /// Returns true if a third or less of enough similar requests show the failure.
     pub(crate) fn is_rare(&self) -> bool {
         let Share { broken, alike } = self.share;
         alike >= MIN_ALIKE && 3 * broken <= alike && broken > 0
@@ -56,8 +57,8 @@ pub(crate) fn decisive_numbers(failures: &[Failure]) -> BTreeSet<usize> {
     failures.iter().filter(|failure| failure.exchanges.len() == 1).map(|failure| failure.exchanges[0]).collect()
 }
 
-/// The lists and fetches that broke a rule which nearly all like requests kept, where no like one was sent later: sent once more, they
-/// show whether it breaks from some moment on or now and then.
+/// The lists and fetches that broke a rule which nearly all similar requests kept, if no similar request was sent later. Sent once
+/// more, they show whether the rule breaks now and then or from some moment on.
 #[must_use]
 pub fn undecided(trace: &Trace) -> BTreeSet<usize> {
     let history = History::new(trace);
@@ -67,30 +68,33 @@ pub fn undecided(trace: &Trace) -> BTreeSet<usize> {
 
 fn undecided_of(history: &History<'_>, failures: &[Failure]) -> Vec<usize> {
     let numbers = decisive_numbers(failures);
-    // More than a few of all requests are not a few of those alike.
+    // A rule that more than a third of all requests break does not break rarely.
     if 3 * numbers.len() > history.entries.len() {
         return Vec::new();
     }
-    let is_undecided = |failure: &&Failure| {
+    let mut reads: Vec<usize> = Vec::new();
+    for failure in failures {
         let is_read = decisive(history, failure).is_some_and(|entry| entry.exchange.request.method == "GET");
-        let alike = Alike::to(history, &numbers, failure).filter(|_| is_read);
-        alike.is_some_and(|alike| alike.is_rare() && !alike.held_later)
-    };
-    failures.iter().filter(is_undecided).filter_map(|failure| failure.exchanges.first().copied()).collect()
+        let Some(alike) = Alike::to(history, &numbers, failure).filter(|_| is_read) else { continue };
+        if alike.is_rare() && !alike.held_later {
+            reads.extend(failure.exchanges.first());
+        }
+    }
+    reads
 }
 
-/// What two requests have in common that any server has to treat alike.
+/// The properties of a request by which any server has to treat it like others that share them.
 #[derive(Eq, PartialEq)]
 pub(crate) struct Likeness {
     method: String,
-    what: String,
+    target: String,
     credential: String,
 }
 
 impl Likeness {
     pub(crate) fn of(history: &History<'_>, entry: &Entry<'_>) -> Likeness {
         let request = &entry.exchange.request;
-        let what = match &entry.operation {
+        let target = match &entry.operation {
             Operation::Get(PetId::Int64(id)) => {
                 format!("an animal, known: {}", history.known(*id, entry).is_some())
             }
@@ -100,7 +104,7 @@ impl Likeness {
             }
             _ => request.target(),
         };
-        Likeness { method: request.method.clone(), what, credential: format!("{:?}", entry.credential) }
+        Likeness { method: request.method.clone(), target, credential: format!("{:?}", entry.credential) }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Judges what is known: each rule sees only those exchanges of which everything that it needs is known.
+//! Judging of traces that withhold facts: each rule sees only the exchanges that show every fact it needs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,19 +7,20 @@ use crate::catalogue::Party;
 use crate::facts::Facts;
 use crate::history::History;
 use crate::trace::exchange::Exchange;
-use crate::trace::knowledge::{Answerer, Extent, Fact, FactSet};
+use crate::trace::knowledge::{Answerer, Extent, FactSet};
 use crate::trace::{Context, Trace};
 
-/// Judges by these rules a trace before which nothing was recorded.
+/// Judges a trace that has no earlier part by these rules.
 #[must_use]
 pub fn judge(rules: &[Rule], facts: &Facts<'_>) -> BTreeMap<&'static str, Judgement> {
     judge_after(rules, facts, &mut Memory::default())
 }
 
-/// Judges by these rules a part of a recording, given what its clients remember of earlier parts; they remember this one as well then.
+/// Judges a part of a recording by these rules. `memory` has the knowledge of clients from earlier parts, and gains that of this
+/// part.
 ///
-/// Keys may have scopes, of which the specification says nothing: what one key sees is not compared with what another one sees, unless
-/// the judge chose both.
+/// Keys may have scopes, about which the specification says nothing: animals shown to one key are not compared with those shown to
+/// another one, unless the judge chose both keys.
 #[must_use]
 pub fn judge_after(rules: &[Rule], facts: &Facts<'_>, memory: &mut Memory) -> BTreeMap<&'static str, Judgement> {
     let (servers, clients): (Vec<Rule>, Vec<Rule>) = rules.iter().partition(|rule| rule.party == Party::Server);
@@ -36,12 +37,12 @@ pub fn judge_after(rules: &[Rule], facts: &Facts<'_>, memory: &mut Memory) -> BT
     judgements
 }
 
-/// What the server did not answer says nothing of it, and what it answered besides is a sample.
+/// Judges the exchanges that the service answered. If other exchanges are left out, the rest of the trace is a sample.
 fn judge_servers(rules: &[Rule], facts: &Facts<'_>) -> BTreeMap<&'static str, Judgement> {
     let history = facts.history;
     let exchanges = history.entries.iter().map(|entry| entry.exchange);
     let served: Vec<&Exchange> = exchanges.filter(|exchange| exchange.known.answerer == Answerer::Service).collect();
-    // The judge repeats what the service did not answer. Such a request may have been counted all the same.
+    // The judge repeats requests that the service did not answer. They may have been counted all the same.
     if history.is_run() || served.len() == history.entries.len() {
         return judge_by_key(rules, facts);
     }
@@ -51,7 +52,7 @@ fn judge_servers(rules: &[Rule], facts: &Facts<'_>) -> BTreeMap<&'static str, Ju
     judgements.into_iter().map(|(id, judgement)| (id, part.numbered(judgement))).collect()
 }
 
-/// Judges by these rules what was sent with each key, unless the judge chose the keys.
+/// Judges the exchanges of each key separately, unless the trace has all requests of its keys.
 fn judge_by_key(rules: &[Rule], facts: &Facts<'_>) -> BTreeMap<&'static str, Judgement> {
     let history = facts.history;
     let mut by_key: BTreeMap<Option<usize>, Vec<&Exchange>> = BTreeMap::new();
@@ -77,7 +78,7 @@ fn judge_by_key(rules: &[Rule], facts: &Facts<'_>) -> BTreeMap<&'static str, Jud
     judgements
 }
 
-/// Judges by these rules, by each what it may see.
+/// Judges by each rule the exchanges that withhold no fact it needs.
 fn judge_part(rules: &[Rule], facts: &Facts<'_>) -> BTreeMap<&'static str, Judgement> {
     let history = facts.history;
     let withheld = history.entries.iter().map(|entry| entry.exchange.known.withheld);
@@ -92,7 +93,7 @@ fn judge_part(rules: &[Rule], facts: &Facts<'_>) -> BTreeMap<&'static str, Judge
         }
         let exchanges = history.entries.iter().map(|entry| entry.exchange);
         let known = exchanges.filter(|exchange| exchange.known.withheld.intersection(missing).is_empty());
-        // What is missing may have been anything, so what is left is a sample.
+        // A withheld fact may have been anything, so the other exchanges are a sample.
         let part = Part::of(history.context, Extent::Sample, known);
         let seen = History::new(&part.trace);
         let facts = Facts::new(&seen);
@@ -105,7 +106,7 @@ fn judge_part(rules: &[Rule], facts: &Facts<'_>) -> BTreeMap<&'static str, Judge
     judgements
 }
 
-/// Judges by a rule that needs no fact that is withheld.
+/// Judges by one rule a trace that withholds no fact the rule needs.
 fn judge_known(rule: &Rule, facts: &Facts<'_>) -> Judgement {
     let extent = facts.history.context.extent;
     if extent >= rule.needs.extent {
@@ -123,13 +124,14 @@ fn judge_known(rule: &Rule, facts: &Facts<'_>) -> Judgement {
     Judgement { withheld: Some(withheld.to_owned()), ..rule.judge_sample(facts) }
 }
 
-/// What is withheld, and how often.
+/// The withheld facts in words, each with the number of exchanges that withhold it.
 fn describe(history: &History<'_>, missing: FactSet) -> String {
-    let count =
-        |fact: Fact| history.entries.iter().filter(|entry| entry.exchange.known.withheld.contains(fact)).count();
     let all = history.entries.len();
-    let facts: Vec<String> =
-        missing.iter().map(|fact| format!("{} of {} of {all} exchanges", fact.as_str(), count(fact))).collect();
+    let mut facts: Vec<String> = Vec::new();
+    for fact in missing.iter() {
+        let count = history.entries.iter().filter(|entry| entry.exchange.known.withheld.contains(fact)).count();
+        facts.push(format!("{} of {count} of {all} exchanges", fact.as_str()));
+    }
     format!("the recording withholds {}", facts.join(" and "))
 }
 
@@ -141,10 +143,10 @@ fn merge(judgement: &mut Judgement, other: Judgement) {
     judgement.unseen = judgement.unseen.take().or(other.unseen).filter(|_| judgement.judged == 0);
 }
 
-/// Some exchanges of a trace, numbered anew.
+/// A part of a trace, with its exchanges numbered anew.
 struct Part {
     trace: Trace,
-    /// The number in the trace of each.
+    /// The number of each exchange in the whole trace.
     numbers: Vec<usize>,
 }
 

@@ -35,36 +35,36 @@ use server::{
 pub struct Rule {
     /// The identifier of a stated or inferred requirement.
     pub id: &'static str,
-    /// What it applies to, and how it judges that.
+    /// The part of a trace that the rule applies to, with the function that judges it.
     applies: Applies,
-    /// Whether it asks if what was created must be seen yet: reads may lag.
+    /// Whether the rule asks for created animals in reads, which may lag.
     pub is_excused_by_lag: bool,
-    /// What has to be known for it to judge.
+    /// The facts and the extent of a trace that the rule needs.
     needs: Needs,
     /// The function that finds contradictions in a sample, if the rule needs more than a sample to hold.
     of_samples: Option<OfKey>,
-    /// Whom it judges.
+    /// The party that the rule judges.
     party: Party,
 }
 
-/// Judges what was sent with a key.
+/// A function that judges the exchanges of one key.
 type OfKey = fn(&Facts<'_>, &KeyLimits<'_>, &mut Judgement);
 
-/// What a rule applies to, with the function that judges it.
+/// The part of a trace that a rule applies to, with the function that judges it.
 #[derive(Clone, Copy, Debug)]
 enum Applies {
     /// The trace as a whole.
     Trace(fn(&Facts<'_>, &mut Judgement)),
     /// Each key by itself.
     Keys(OfKey),
-    /// Each exchange that the condition picks.
+    /// Each exchange that meets the condition.
     Entries(fn(&Entry<'_>) -> bool, fn(&Facts<'_>, &Entry<'_>, &mut Judgement)),
-    /// What the clients sent, given what they knew by then.
+    /// The requests of clients, given the responses that they knew.
     Clients(fn(&Clients<'_>, &mut Memory, &mut Judgement)),
 }
 
 impl Rule {
-    /// A rule about servers that needs nothing but statuses.
+    /// A rule about servers that needs no fact beyond the status code.
     const fn applying(id: &'static str, applies: Applies) -> Rule {
         Rule { id, applies, is_excused_by_lag: false, needs: Needs::NOTHING, of_samples: None, party: Party::Server }
     }
@@ -79,7 +79,7 @@ impl Rule {
         Rule::applying(id, Applies::Keys(judge))
     }
 
-    /// A rule that looks at each exchange that a condition picks.
+    /// A rule that looks at each exchange that meets a condition.
     pub(crate) const fn of_entries(
         id: &'static str,
         condition: fn(&Entry<'_>) -> bool,
@@ -88,28 +88,28 @@ impl Rule {
         Rule::applying(id, Applies::Entries(condition, judge))
     }
 
-    /// The same rule, which holds nothing against a read that may lag.
+    /// Marks a rule that asks for created animals in reads: it holds nothing against a read that may lag.
     pub(crate) const fn excused_by_lag(self) -> Rule {
         Rule { is_excused_by_lag: true, ..self }
     }
 
-    /// The same rule, which judges only what is known so far.
+    /// Limits a rule to exchanges that show these facts, in traces of this extent.
     pub(crate) const fn needing(self, needs: Needs) -> Rule {
         Rule { needs, ..self }
     }
 
-    /// This rule with a function for samples, which cannot show that it holds, but may contradict it: the function notes nothing but failures.
+    /// Adds a function for samples to a rule. A sample cannot show that the rule holds, but may contradict it: the function notes
+    /// only failures.
     pub(crate) const fn contradicted_in_samples_by(self, judge: OfKey) -> Rule {
         Rule { of_samples: Some(judge), ..self }
     }
 
-    /// A rule about what clients send, given what they knew by then.
+    /// A rule about the requests of clients, given the responses that they knew.
     pub(crate) const fn of_clients(id: &'static str, judge: fn(&Clients<'_>, &mut Memory, &mut Judgement)) -> Rule {
         Rule { party: Party::Client, ..Rule::applying(id, Applies::Clients(judge)) }
     }
 
-    /// Judges a trace of which everything is known that the rule needs, and before which nothing was recorded. [`judge_after`] looks
-    /// after that.
+    /// Judges a trace that shows every fact the rule needs and has no earlier part. [`judge_after`] prepares such traces.
     #[must_use]
     pub fn judge(&self, facts: &Facts<'_>) -> Judgement {
         let mut judgement = Judgement::default();
@@ -128,12 +128,12 @@ impl Rule {
         judgement
     }
 
-    /// The facts that the rule needs of a trace of this extent. What contradicts a limit in a sample needs no exact times.
+    /// The facts that the rule needs of a trace of this extent. A failure in a sample needs no exact times.
     fn needed_facts(&self, extent: Extent) -> FactSet {
         if self.of_samples.is_some() && extent < self.needs.extent { Needs::OF_SAMPLES } else { self.needs.facts }
     }
 
-    /// Judges a sample, although the rule needs more, as far as a sample may contradict it.
+    /// Judges a sample, which is smaller than the rule needs, by the function for samples.
     fn judge_sample(&self, facts: &Facts<'_>) -> Judgement {
         let mut judgement = Judgement::default();
         if let Some(judge) = self.of_samples {
@@ -181,7 +181,7 @@ pub fn broken(trace: &Trace) -> BTreeSet<&'static str> {
     judgements.into_iter().filter(|(_, judgement)| !judgement.failures.is_empty()).map(|(id, _)| id).collect()
 }
 
-/// The reads that break a rule only if what was created had to be seen at once: a moment later they are worth a second look.
+/// The reads that break a rule only if created animals must be visible at once. They are worth a second look a moment later.
 #[must_use]
 pub fn premature(trace: &Trace) -> BTreeSet<usize> {
     let reads = |history: &History<'_>| -> BTreeSet<usize> {
@@ -193,18 +193,18 @@ pub fn premature(trace: &Trace) -> BTreeSet<usize> {
     &reads(&History::impatient(trace)) - &reads(&History::new(trace))
 }
 
-/// What a rule found.
+/// The findings of a rule.
 #[derive(Debug, Default)]
 pub struct Judgement {
-    /// How many times the rule was applied.
+    /// The number of times that the rule was applied.
     pub judged: usize,
-    /// Where it did not hold.
+    /// The places where the rule did not hold.
     pub failures: Vec<Failure>,
-    /// The numbers of the exchanges that it was applied to, as far as it looks at single ones.
+    /// The numbers of the exchanges that the rule was applied to, as far as it looks at single exchanges.
     pub exchanges: BTreeSet<usize>,
-    /// What the recording withholds of that which the rule needs, if anything.
+    /// The facts that the rule needs and the recording does not contain, in words.
     pub withheld: Option<String>,
-    /// What the trace could not show: although the rule was applied and held, or so that it could not be applied.
+    /// The behaviour that the trace could not show, in words. The rule was applied with limited evidence, or not at all.
     pub unseen: Option<String>,
 }
 
@@ -213,11 +213,11 @@ pub struct Judgement {
 pub struct Failure {
     /// The numbers of the exchanges concerned, the decisive one first.
     pub exchanges: Vec<usize>,
-    /// What had to be.
+    /// The requirement for these exchanges, in words.
     pub expected: String,
-    /// What was.
+    /// The observed behaviour, in words.
     pub found: String,
-    /// The part of the request that it is about, as it was sent, where one can be named: `"12345"` as a `categoryId`.
+    /// The part of the request that the failure is about, as it was sent, if one can be named: `"12345"` as a `categoryId`.
     pub subject: Option<String>,
 }
 
@@ -239,21 +239,22 @@ impl Judgement {
         });
     }
 
-    /// Notes what no way of counting explains.
+    /// Notes the findings that no way of counting explains.
     pub(crate) fn fail_all<'f, 'h: 'f>(&mut self, findings: impl Iterator<Item = &'f Finding<'h>>) {
         for finding in findings {
             self.fail(&finding.entries, finding.expected(), finding.found());
         }
     }
 
-    /// Notes whether an answer is one that the request's expectation admits. What got no answer is judged elsewhere.
+    /// Notes whether the status code of a response is one that the expectation of its request admits. `service.complete-answer`
+    /// judges a request without a response.
     pub(crate) fn require_lawful(&mut self, history: &History<'_>, entry: &Entry<'_>, request: &str) {
         let Some(status) = entry.status() else { return };
         let expectation = history.expectation(entry);
         self.require(entry, expectation.admits(status), format!("{expectation} for {request}"), || answered(entry));
     }
 
-    /// The same, and names the part of the request that it is about if it did not hold.
+    /// Notes whether a response is lawful, and on failure the part of the request that the failure is about.
     pub(crate) fn require_lawful_of(
         &mut self,
         history: &History<'_>,

@@ -1,40 +1,40 @@
-//! What a rule needs to know, declared next to the rule.
+//! Needs of a rule: the facts and the extent that a trace must have, declared next to the rule.
 //!
-//! Facts are parts of an exchange: the rule does not see exchanges that withhold any fact that it needs. So a rule that needs only facts
+//! Facts are parts of an exchange: a rule does not see exchanges that withhold a fact that it needs. A rule that needs only facts
 //! must be right whatever else was sent: it fails because of what a recording contains, never because of what it lacks. A rule that
-//! depends on the absence of requests, or on what only the judge knows of its own requests, needs an extent as well.
+//! depends on the absence of requests, or on facts that only the judge knows about its own requests, needs an extent as well.
 
 use crate::trace::knowledge::{Extent, Fact, FactSet};
 
-/// What has to be known for a rule to judge.
+/// The facts and the extent that a trace must have for a rule to judge it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Needs {
-    /// The facts of each exchange.
+    /// The facts that each exchange must show.
     pub(crate) facts: FactSet,
-    /// How much of what was sent.
+    /// The least extent of the trace.
     pub(crate) extent: Extent,
 }
 
 impl Needs {
-    /// The status, and what was asked for.
+    /// The facts that no recording withholds: the status code and the requested operation.
     pub(crate) const NOTHING: Needs = Needs::of(&[]);
     /// The header fields of a response.
     pub(crate) const HEADERS: Needs = Needs::of(&[Fact::ResponseHeaders]);
     /// The body of a response.
     pub(crate) const BODY: Needs = Needs::of(&[Fact::ResponseBody]);
-    /// A whole response.
+    /// The whole response: header fields and body.
     pub(crate) const RESPONSE: Needs = Needs::of(&[Fact::ResponseHeaders, Fact::ResponseBody]);
-    /// The credential, and with it the status.
+    /// The credential of the request, which the status code depends on.
     pub(crate) const CREDENTIAL: Needs = Needs::of(&[Fact::Credential]);
-    /// The answer to a credential.
+    /// The credential of the request and the body of the response.
     pub(crate) const ANSWER: Needs = Needs::of(&[Fact::Credential, Fact::ResponseBody]);
-    /// A whole request.
+    /// The whole request: credential and body.
     pub(crate) const REQUEST: Needs = Needs::of(&[Fact::Credential, Fact::RequestBody]);
-    /// Both bodies.
+    /// The bodies of request and response.
     pub(crate) const BODIES: Needs = Needs::of(&[Fact::RequestBody, Fact::ResponseBody]);
-    /// What becomes of the animals: whole answers, with the key, because keys may have different scopes.
+    /// The animals that a key shows: the whole response, and the credential, because keys may have different scopes.
     pub(crate) const ANIMALS: Needs = Needs::of(&[Fact::Credential, Fact::ResponseHeaders, Fact::ResponseBody]);
-    /// The whole account of a key: every request, and the header fields and times of every response.
+    /// The complete use of a key: every request, and the header fields and times of every response.
     pub(crate) const LIMITS: Needs =
         Needs { facts: FactSet::of(&[Fact::Credential, Fact::ResponseHeaders, Fact::Times]), extent: Extent::Complete };
 
@@ -45,7 +45,7 @@ impl Needs {
         Needs { facts: FactSet::of(facts), extent: Extent::Sample }
     }
 
-    /// The same, of requests that the judge chose.
+    /// Limits the needs to active runs: the judge must have sent every request itself.
     pub(crate) const fn of_run(self) -> Needs {
         Needs { extent: Extent::Run, ..self }
     }
