@@ -8,7 +8,7 @@ use crate::limits::Limiter;
 pub struct Facts<'h> {
     /// Every exchange with the classification of its request, and what the exchanges together show.
     pub history: &'h History<'h>,
-    /// What the rate-limit headers of each key show.
+    /// The limits of each key, as the rate-limit header fields show them.
     pub limiter: Limiter<'h>,
 }
 

@@ -1,4 +1,4 @@
-//! Observers: what the candidate chose where the specification leaves a choice. None of them can fail a candidate.
+//! Observers: the choices of the candidate where the specification leaves one. An observer cannot fail a candidate.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ use crate::trace::retry_after::{self, RetryAfter};
 pub struct Observer {
     /// The identifier of an open requirement.
     pub id: &'static str,
-    /// What the candidate chose, as far as the trace shows it.
+    /// The choice of the candidate in words, as far as the trace shows it.
     pub observe: fn(&Facts<'_>) -> Option<String>,
 }
 
@@ -64,7 +64,7 @@ const OBSERVERS: &[Observer] = &[
     Observer { id: "client.deprecated-operation", observe: deprecated_operation },
 ];
 
-/// The distinct items, joined; nothing if there are none.
+/// The distinct items, joined; none if there are no items.
 fn distinct(items: impl Iterator<Item = String>) -> Option<String> {
     let items: BTreeSet<String> = items.collect();
     (!items.is_empty()).then(|| items.into_iter().collect::<Vec<_>>().join("; "))
@@ -81,7 +81,7 @@ fn ambiguous(&Facts { history, .. }: &Facts<'_>, ambiguity: Ambiguity, what: &st
     )
 }
 
-/// The status of an answer to a valid key, if not 429.
+/// The status code of a response to a valid key, unless it is 429.
 fn keyed_status(entry: &Entry<'_>) -> Option<u16> {
     entry.status().filter(|_| entry.is_admitted())
 }
@@ -131,7 +131,7 @@ fn limit_out_of_range(&Facts { history, .. }: &Facts<'_>) -> Option<String> {
     }))
 }
 
-/// How many animals an answer shows, in words.
+/// The number of animals in a response, in words.
 fn counted(entry: &Entry<'_>) -> String {
     match entry.animals().len() {
         1 => "1 animal".to_owned(),
@@ -148,7 +148,7 @@ fn unknown_status(&Facts { history, .. }: &Facts<'_>) -> Option<String> {
 }
 
 fn order(&Facts { history, .. }: &Facts<'_>) -> Option<String> {
-    // By the order of creation, as far as this run made the animals, and one after the other.
+    // Only animals that this run created count, one after the other: their order of creation is known.
     let (mut rising, mut falling) = (0, 0);
     for (entry, _) in history.lists() {
         let creation = |animal: &Animal<'_>| Some(&history.entries[history.creation(animal.id()?)?.entry]);
@@ -219,7 +219,7 @@ fn scheme_case(&Facts { history, .. }: &Facts<'_>) -> Option<String> {
     }))
 }
 
-/// Whether the credential is as described but for the case of its scheme.
+/// Returns true if the credential differs from the described form only in the case of its scheme.
 fn is_of_another_case(entry: &Entry<'_>) -> bool {
     let authorization = entry.exchange.request.authorization.as_deref();
     let parts = authorization.and_then(|value| value.split_once(' '));
@@ -242,7 +242,7 @@ fn transitions(&Facts { history, .. }: &Facts<'_>) -> Option<String> {
     distinct(changes)
 }
 
-/// The answers to the main key.
+/// The responses to the main key that report a window.
 fn answers<'f>(facts: &'f Facts<'_>) -> &'f [Answer<'f>] {
     facts.limiter.key(0).map_or(&[][..], KeyLimits::answers)
 }
@@ -258,16 +258,17 @@ fn window(facts: &Facts<'_>) -> Option<String> {
 }
 
 fn refused_count(facts: &Facts<'_>) -> Option<String> {
-    // After an error, a success: both used one up, or only the success did.
+    // The pattern is success, error, success: Remaining falls by two if the error counts, otherwise by one.
     distinct(answers(facts).windows(3).filter_map(|three| {
         let [first, error, last] = [three[0], three[1], three[2]];
         let (before, after) = (first.window, last.window);
-        let same_window = before.is_same(after);
         let failed = matches!(error.entry.status(), Some(400 | 404));
-        let fits = first.entry.succeeded() && failed && last.entry.succeeded();
+        if !before.is_same(after) || !first.entry.succeeded() || !failed || !last.entry.succeeded() {
+            return None;
+        }
         match before.remaining.checked_sub(after.remaining) {
-            Some(1) if fits && same_window => Some("failed requests do not count".to_owned()),
-            Some(2) if fits && same_window => Some("failed requests count".to_owned()),
+            Some(1) => Some("failed requests do not count".to_owned()),
+            Some(2) => Some("failed requests count".to_owned()),
             _ => None,
         }
     }))
@@ -315,7 +316,7 @@ fn deprecation_signals(&Facts { history, .. }: &Facts<'_>) -> Option<String> {
     Some(distinct(signals).unwrap_or_else(|| "none".to_owned()))
 }
 
-/// How often the client called `GET /pets/{petId}`.
+/// The number of calls of `GET /pets/{petId}` by the client, in words.
 fn deprecated_operation(facts: &Facts<'_>) -> Option<String> {
     let calls = facts.history.gets().count();
     (calls > 0).then(|| format!("{calls} of {} requests", facts.history.entries.len()))

@@ -18,49 +18,51 @@ impl Tolerance {
     /// The longer of the two windows that plans name.
     pub const DAY: Tolerance = Tolerance::of_secs(86_400);
 
-    /// `Date` and Reset are whole seconds, and a `Date` may be stamped a moment before or after the other headers.
+    /// The slack for whole seconds: `Date` and Reset have no fraction, and a `Date` may be stamped a moment before or after the
+    /// other header fields.
     pub const CLOCK_SLACK: Tolerance = Tolerance::of_secs(2);
 
-    /// A server that derives the end of a window from what is left of it may round now up and now down: two ends this close to each
-    /// other are one. No two windows end so close to each other.
+    /// The largest difference of two Resets of one window. A server that derives the end of a window from what is left of it may
+    /// round now up and now down. No two windows end so close to each other.
     pub const ROUNDING: Tolerance = Tolerance::of_secs(2);
 
-    /// The furthest ahead that the end of a minute lies, by clocks of whole seconds. A Reset beyond it is that of a day.
+    /// The longest time from a response to the end of its minute, by clocks of whole seconds. A Reset beyond it is that of a day.
     pub const LONGEST_MINUTE: Tolerance = Tolerance::MINUTE.plus(Tolerance::CLOCK_SLACK);
 
-    /// In a pause longer than this, other traffic on the key would leave no trace in the run's own answers.
+    /// The longest pause in which other traffic on the key leaves a trace in the run's own responses.
     pub const UNSEEN: Tolerance = Tolerance::of_secs(1);
 
-    /// How long a request is certain to stay in a log of the last minute.
+    /// The time for which a request certainly stays in a log of the last minute.
     pub const KEPT: Tolerance = Tolerance::MINUTE.minus(Tolerance::CLOCK_SLACK);
 
-    /// After this long a request is certain to have dropped out of a log of the last minute, where the log has whole seconds.
+    /// The time after which a request has certainly left a log of the last minute, if the log has whole seconds.
     pub const NO_LONGER_KEPT: Tolerance = Tolerance::of_secs(61);
 
     /// The longest that the first 429 of a window can ask for: the rest of a day, and a minute for clocks that disagree.
     pub const LONGEST_FIRST_WAIT: Tolerance = Tolerance::DAY.plus(Tolerance::MINUTE);
 
-    /// Beyond an announced time, which is in whole seconds: whoever waits for it asks again a second later.
+    /// The margin after an announced time, which is in whole seconds, before the next request is sent.
     pub const ANNOUNCED_MARGIN: Tolerance = Tolerance::of_secs(1);
 
-    /// By how much a `Retry-After` may ask for a longer wait than needed.
+    /// The largest difference between the wait that a `Retry-After` asks for and the wait that is needed.
     pub const LONGER_WAIT: Tolerance = Tolerance::of_secs(5);
 
-    /// Reads may lag a write by a moment. This is the moment: past it, what was created must be seen.
+    /// The longest time for which reads may lag behind a write. After it, a created animal must be visible.
     pub const READ_LAG: Tolerance = Tolerance::of_secs(5);
 
-    /// The least time for which an animal has a status that somebody gives it. One that comes and goes in less differs between reads.
+    /// The least time for which an animal keeps a status that a client gives it. A shorter change is taken for a difference between
+    /// reads.
     pub const SHORTEST_STATUS: Tolerance = Tolerance::of_secs(3);
 
-    /// A client may send so much before the time that `Retry-After` gives: for the wire, and for clocks of whole seconds. A response on
-    /// one of its connections is known on its others after as long: requests may have been on their way out meanwhile.
+    /// The time by which a client may send before a `Retry-After` ends: for the wire, and for clocks of whole seconds. A response
+    /// on one of its connections is known on the others after as long: requests may have been on their way out meanwhile.
     pub const CLIENT_SLACK: Tolerance = Tolerance::of_secs(1);
 
-    /// A client with several connections may give one to another of its tasks before the task that received a response on it has
-    /// told the others. After this long it has.
+    /// The time after which a task that received a response has told the other tasks of its client. Before, a client with several
+    /// connections may give the connection to another task.
     pub const HANDOVER: Tolerance = Tolerance(SignedDuration::from_millis(250));
 
-    /// A wait shorter than this is none: threads are scheduled, and networks delay, by as much.
+    /// The shortest wait that counts as one: schedulers and networks delay requests by as much.
     pub const SHORTEST_WAIT: Tolerance = Tolerance(SignedDuration::from_millis(50));
 
     const fn of_secs(seconds: i64) -> Tolerance {
@@ -75,7 +77,7 @@ impl Tolerance {
         Tolerance::of_secs(self.seconds() - other.seconds())
     }
 
-    /// To compare times with.
+    /// The signed duration, to compare times with.
     #[must_use]
     pub const fn duration(self) -> SignedDuration {
         self.0
@@ -87,7 +89,7 @@ impl Tolerance {
         self.0.as_secs()
     }
 
-    /// To wait for.
+    /// The unsigned duration, to wait for.
     #[must_use]
     pub const fn unsigned(self) -> Duration {
         self.0.unsigned_abs()

@@ -1,4 +1,4 @@
-//! What is wrong with a TOML file, and where.
+//! Mistakes in TOML files, with their place.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ pub struct TomlError {
     pub line: usize,
     /// The column in characters, from 1.
     pub column: usize,
-    /// What is wrong there.
+    /// The mistake in words.
     pub problem: String,
 }
 
@@ -27,11 +27,11 @@ impl TomlError {
         }
     }
 
-    /// What the parser says of the text.
+    /// The mistake that the TOML parser reports.
     #[must_use]
     pub fn toml(text: &str, error: &toml::de::Error) -> TomlError {
-        // The parser names the second line of a problem for a hint; one line is enough here. Its own rendering is left
-        // aside: it repeats the line of the file, which may hold what nobody should see.
+        // The parser gives a hint in a second line, which is joined to the first. Its own rendering is not used: it repeats the
+        // line of the file, which may contain a secret.
         TomlError::at(text, error.span().unwrap_or(0..0), error.message().replace('\n', ", "))
     }
 }

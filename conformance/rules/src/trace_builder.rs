@@ -15,15 +15,15 @@ use crate::trace::knowledge::{Carrier, Knowledge};
 use crate::trace::rate_limit::{LIMIT, REMAINING, RESET};
 use crate::trace::{Context, Trace};
 
-/// How long an answer takes.
+/// The time from each request to its response.
 const ANSWERED_IN: SignedDuration = SignedDuration::from_millis(10);
 
-/// A trace that is being made. It begins at noon, in a minute whose end is 60 s off. It knows the keys `sk-Key1` and `sk-Other`.
+/// A trace for a test. It begins at noon, in a minute whose end is 60 s off, and knows the keys `sk-Key1` and `sk-Other`.
 pub(crate) struct TraceBuilder {
     trace: Trace,
     now: Timestamp,
     key: &'static str,
-    /// The Unix time that answers report as the end of their window.
+    /// The Unix time that responses report as the end of their window.
     reset: i64,
 }
 
@@ -32,7 +32,7 @@ impl TraceBuilder {
         TraceBuilder::at("2026-06-01T12:00:00Z")
     }
 
-    /// One that begins at another time.
+    /// A trace that begins at another time.
     pub(crate) fn at(time: &str) -> TraceBuilder {
         let now: Timestamp = time.parse().expect("a time");
         let mut context = Context::for_test();
@@ -41,13 +41,13 @@ impl TraceBuilder {
         TraceBuilder { trace, now, key: "sk-Key1", reset: now.as_second() + 60 }
     }
 
-    /// The service has this many addresses.
+    /// Gives the service this many addresses.
     pub(crate) fn fleet(mut self, addresses: usize) -> TraceBuilder {
         self.trace.context.replicas = (1..addresses).map(|at| format!("http://127.0.0.1:{}/v1", at + 1)).collect();
         self
     }
 
-    /// The last request was sent to the replica in this place.
+    /// Sends the last request to the replica in this place.
     pub(crate) fn replica(self, replica: usize) -> TraceBuilder {
         self.change_last(|exchange| exchange.request.replica = Some(replica))
     }
@@ -64,59 +64,59 @@ impl TraceBuilder {
         self
     }
 
-    /// From here on answers report a window that ends this many seconds from now.
+    /// Lets later responses report a window that ends this many seconds from now.
     pub(crate) fn window(mut self, seconds: i64) -> TraceBuilder {
         self.reset = self.now.as_second() + seconds;
         self
     }
 
-    /// From here on requests come with this key.
+    /// Sends later requests with this key.
     pub(crate) fn key(mut self, key: &'static str) -> TraceBuilder {
         self.key = key;
         self
     }
 
-    /// A list is asked for, and answered with a status, a limit and what remains of it.
+    /// Adds a list request, answered with a status code, Remaining and Limit.
     pub(crate) fn list(self, status: u16, remaining: u64, limit: u64) -> TraceBuilder {
         let body = if status == 200 { "[]" } else { "" };
         self.ask(Request::new("GET", "/pets"), status, body.to_owned()).with_rate_limit(remaining, limit)
     }
 
-    /// So do several, one after the other, all with this limit.
+    /// Adds list requests, one after the other, answered with these status codes and Remaining, and one Limit.
     pub(crate) fn lists(self, limit: u64, answers: &[(u16, u64)]) -> TraceBuilder {
         answers.iter().fold(self, |builder, (status, remaining)| builder.list(*status, *remaining, limit))
     }
 
-    /// Something is asked for that is no operation, and answered without headers.
+    /// Adds a request that is no operation, answered without rate-limit header fields.
     pub(crate) fn elsewhere(self) -> TraceBuilder {
         self.ask(Request::new("GET", "/elsewhere"), 404, String::new())
     }
 
-    /// An animal is created and gets this id.
+    /// Adds a creation, answered with an animal of this id.
     pub(crate) fn create(self, id: i64) -> TraceBuilder {
         let sent = json!({"name": "Rex 1", "categoryId": 1, "status": "sold"});
         let request = Request::new("POST", "/pets").json(sent.to_string());
         self.ask(request, 201, animal(id, "sold"))
     }
 
-    /// An animal is asked for, and shown with this status; or there is none.
+    /// Adds a fetch, answered with an animal of this status, or with 404.
     pub(crate) fn get(self, id: i64, shown: Option<&str>) -> TraceBuilder {
         let status = if shown.is_some() { 200 } else { 404 };
         self.fetch(id, status, shown.map(|status| animal(id, status)).unwrap_or_default())
     }
 
-    /// An animal is asked for, and the answer has this status and body.
+    /// Adds a fetch, answered with this status code and body.
     pub(crate) fn fetch(self, id: i64, status: u16, body: String) -> TraceBuilder {
         self.ask(Request::new("GET", format!("/pets/{id}")), status, body)
     }
 
-    /// Its creation is refused with a status.
+    /// Adds a creation, refused with a status code.
     pub(crate) fn refused_create(self, status: u16) -> TraceBuilder {
         let sent = json!({"name": "Rex 1", "categoryId": 1, "status": "sold"});
         self.ask(Request::new("POST", "/pets").json(sent.to_string()), status, String::new())
     }
 
-    /// Something is asked for with the key, and answered without rate-limit headers.
+    /// Adds a request with the key, answered without rate-limit header fields.
     pub(crate) fn ask(mut self, request: Request, status: u16, body: String) -> TraceBuilder {
         let date = httpdate::fmt_http_date(std::time::SystemTime::from(self.now));
         let headers = vec![("date".to_owned(), date)];
@@ -136,7 +136,7 @@ impl TraceBuilder {
         self
     }
 
-    /// The last answer.
+    /// The last response.
     fn last(&mut self) -> &mut Response {
         match self.trace.exchanges.last_mut().map(|exchange| &mut exchange.outcome) {
             Some(Outcome::Response(response)) => response,
@@ -144,7 +144,7 @@ impl TraceBuilder {
         }
     }
 
-    /// Gives the last answer rate-limit headers.
+    /// Gives the last response rate-limit header fields.
     pub(crate) fn with_rate_limit(mut self, remaining: u64, limit: u64) -> TraceBuilder {
         let reset = self.reset;
         let reported = [(LIMIT, limit.to_string()), (REMAINING, remaining.to_string()), (RESET, reset.to_string())];
@@ -152,25 +152,25 @@ impl TraceBuilder {
         self
     }
 
-    /// Gives the last answer a `Retry-After`.
+    /// Gives the last response a `Retry-After`.
     pub(crate) fn retry_after(self, text: &str) -> TraceBuilder {
         self.header("retry-after", text)
     }
 
-    /// Gives the last answer a further header.
+    /// Gives the last response a further header field.
     pub(crate) fn header(mut self, name: &str, value: &str) -> TraceBuilder {
         self.last().headers.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    /// Lets the last request have been under way for this many seconds.
+    /// Sends the last request this many seconds earlier.
     pub(crate) fn slow(mut self, seconds: i64) -> TraceBuilder {
         let last = self.trace.exchanges.last_mut().expect("an exchange");
         last.sent_at -= SignedDuration::from_secs(seconds);
         self
     }
 
-    /// Gives the last answer a `Date` that is off by this many seconds.
+    /// Gives the last response a `Date` that is off by this many seconds.
     pub(crate) fn dated(mut self, seconds: i64) -> TraceBuilder {
         let date = self.now - ANSWERED_IN + SignedDuration::from_secs(seconds);
         let text = httpdate::fmt_http_date(std::time::SystemTime::from(date));
@@ -178,13 +178,13 @@ impl TraceBuilder {
         self.header("date", &text)
     }
 
-    /// Takes the `Date` from the last answer.
+    /// Takes the `Date` from the last response.
     pub(crate) fn dateless(mut self) -> TraceBuilder {
         self.last().headers.retain(|(name, _)| name != "date");
         self
     }
 
-    /// Takes the rate-limit headers from the last answer.
+    /// Takes the rate-limit header fields from the last response.
     pub(crate) fn without_rate_limit(mut self) -> TraceBuilder {
         self.last().headers.retain(|(name, _)| ![LIMIT, REMAINING, RESET].contains(&name.as_str()));
         self
@@ -205,7 +205,7 @@ impl TraceBuilder {
         self
     }
 
-    /// The user names the limits of the plan.
+    /// Names the limits of the plan, as a user may.
     pub(crate) fn plan(mut self, plan_limits: Option<PlanLimits>) -> TraceBuilder {
         self.trace.context.plan_limits = plan_limits;
         self
@@ -215,21 +215,21 @@ impl TraceBuilder {
         self.trace
     }
 
-    /// What the facts about the limits of the main key say.
+    /// Asks for a fact about the limits of the main key.
     pub(crate) fn main_key<R>(self, ask: impl FnOnce(&KeyLimits<'_>) -> R) -> R {
         let history = History::new(&self.trace);
         let limiter = Limiter::new(&history);
         ask(&limiter.keys()[0])
     }
 
-    /// What the rule for a requirement makes of the trace.
+    /// The judgement of the rule for a requirement.
     pub(crate) fn judged_by(self, id: &str) -> Judgement {
         let rule = rules().into_iter().find(|rule| rule.id == id).expect("a rule for the requirement");
         let history = History::new(&self.trace);
         rule.judge(&Facts::new(&history))
     }
 
-    /// What the rule for a requirement holds against the trace: the numbers of the exchanges concerned.
+    /// The exchanges of each failure of the rule for a requirement, by number.
     pub(crate) fn failures_of(self, id: &str) -> Vec<Vec<usize>> {
         self.judged_by(id).failures.into_iter().map(|failure| failure.exchanges).collect()
     }
@@ -242,20 +242,20 @@ impl TraceBuilder {
         rules_of(Party::Client).into_iter().filter(broken).map(|rule| rule.id).collect()
     }
 
-    /// How many times the rule for a requirement of clients was applied to the trace.
+    /// The number of times that the rule for a requirement of clients was applied to the trace.
     pub(crate) fn client_judged(self, id: &str) -> usize {
         let rule = rules_of(Party::Client).into_iter().find(|rule| rule.id == id).expect("a rule for the requirement");
         rule.judge(&Facts::new(&History::new(&self.trace))).judged
     }
 
-    /// What a rule makes of the trace.
+    /// The judgement of a rule.
     pub(crate) fn judged(self, rule: fn(&Facts<'_>, &mut Judgement)) -> Judgement {
         let mut judgement = Judgement::default();
         rule(&Facts::new(&History::new(&self.trace)), &mut judgement);
         judgement
     }
 
-    /// What a rule holds against the trace: the numbers of the exchanges concerned.
+    /// The exchanges of each failure of a rule, by number.
     pub(crate) fn failing(self, rule: fn(&Facts<'_>, &mut Judgement)) -> Vec<Vec<usize>> {
         self.judged(rule).failures.into_iter().map(|failure| failure.exchanges).collect()
     }

@@ -1,7 +1,7 @@
-//! The transcript of the tour: the response to each step, written so that every lawful server has the same one.
+//! The transcript of the tour: the response to each step, written so that every lawful server has the same transcript.
 //!
-//! It contains no names, ids, codes, messages and times. Where several responses are lawful, it has the set of them instead of the
-//! one that was chosen. An unlawful response is written as it is, so a comparison with the committed transcript shows it.
+//! It contains no names, ids, codes, messages and times. If several responses are lawful, it has their set instead of the chosen
+//! one. An unlawful response is written as it is, so a comparison with the committed transcript shows it.
 
 use similar::TextDiff;
 
@@ -16,14 +16,15 @@ use crate::trace::rate_limit::Field;
 /// The committed transcript, as insta keeps it.
 const COMMITTED: &str = include_str!(env!("TOUR"));
 
-/// The steps of a trace, each with what it got.
+/// The steps of a trace, each with its response.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Transcript {
     lines: Vec<(String, String)>,
 }
 
 impl Transcript {
-    /// Reads the steps of a history. A step that was repeated stands once, with its last lawful answer or its first other one.
+    /// Reads the steps of a history. A repeated step stands once, with its first unlawful response, otherwise with its last lawful
+    /// one.
     #[must_use]
     pub fn new(history: &History<'_>) -> Transcript {
         let (mut lines, anonymous): (Vec<(String, String)>, _) = (Vec::new(), Anonymous::new(history));
@@ -45,14 +46,14 @@ impl Transcript {
         Transcript { lines }
     }
 
-    /// The transcript as text: a step and its answer a line.
+    /// The transcript as text: a line for each step and its response.
     #[must_use]
     pub fn text(&self) -> String {
         let width = self.lines.iter().map(|(step, _)| step.chars().count()).max().unwrap_or(0);
         self.lines.iter().map(|(step, answer)| format!("{step:width$}  {answer}\n")).collect()
     }
 
-    /// How it differs from the committed transcript, as a unified diff of the steps that were taken; nothing if it does not.
+    /// The difference from the committed transcript as a unified diff of the steps that were taken, if there is one.
     #[must_use]
     pub fn difference(&self) -> Option<String> {
         let committed = COMMITTED.splitn(3, "---\n").nth(2).unwrap_or_default();
@@ -60,7 +61,7 @@ impl Transcript {
         for (step, answer) in &self.lines {
             let lawful =
                 committed.lines().find_map(|line| line.strip_prefix(step.as_str())?.strip_prefix("  ")).map(str::trim);
-            // What is lawful may depend on the ids that a server assigns, and on the date: then it differs, and nothing is wrong.
+            // The set of lawful responses may depend on assigned ids and on the date: then the sets differ, and nothing is wrong.
             let found_here = lawful.filter(|_| !answer.starts_with(UNLAWFUL)).unwrap_or(answer);
             expected.push_str(&format!("{step}  {}\n", lawful.unwrap_or("(not in the committed transcript)")));
             found.push_str(&format!("{step}  {found_here}\n"));
@@ -75,13 +76,13 @@ impl Transcript {
     }
 }
 
-/// What an answer that is not lawful begins with.
+/// The mark before an unlawful response.
 const UNLAWFUL: &str = "✗ ";
 
-/// The set of lawful answers if the answer is one of them, else the answer.
+/// The set of lawful responses if the response is in it, otherwise the response.
 fn answer(history: &History<'_>, entry: &Entry<'_>) -> String {
     let expectation = match entry.operation {
-        // A read that lags is left out above, so that what is known to exist has been read.
+        // A read that lags is left out above, so the response must show an animal that is known.
         Operation::Get(PetId::Int64(id)) if history.known(id, entry).is_some() => {
             history.expectation(entry).given(id, Existence::Certain)
         }
@@ -94,7 +95,7 @@ fn answer(history: &History<'_>, entry: &Entry<'_>) -> String {
     }
 }
 
-/// What the body of an answer is.
+/// The schema of the body of a response.
 fn shape(entry: &Entry<'_>) -> Shape {
     match entry.value() {
         _ if misshapen(entry).is_none() => Shape::Error,
@@ -108,7 +109,7 @@ fn shape(entry: &Entry<'_>) -> Shape {
     }
 }
 
-/// The answer, without anything that differs from run to run.
+/// The response in words, without anything that differs from run to run.
 fn shown(entry: &Entry<'_>) -> String {
     let Some(status) = entry.status() else { return "no answer".to_owned() };
     let body = match &entry.json {
@@ -122,7 +123,7 @@ fn shown(entry: &Entry<'_>) -> String {
     format!("{status} {body}")
 }
 
-/// The rate-limit headers that an answer of an operation lacks.
+/// The rate-limit header fields that the response of an operation lacks, in words.
 fn missing_headers(entry: &Entry<'_>) -> Option<String> {
     let is_due = entry.operation != Operation::Elsewhere && !entry.credential.is_malformed();
     let rate = entry.rate.as_ref().filter(|_| is_due)?;
