@@ -11,7 +11,7 @@ use crate::trace::Trace;
 /// At least this many similar requests have to be known before a failure of one of them is called intermittent.
 const MIN_ALIKE: usize = 4;
 
-/// How many of a number of similar requests show a failure.
+/// The number of similar requests that show a failure.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Share {
     /// The requests that show it.

@@ -184,13 +184,15 @@ pub fn broken(trace: &Trace) -> BTreeSet<&'static str> {
 /// The reads that break a rule only if created animals must be visible at once. They are worth a second look a moment later.
 #[must_use]
 pub fn premature(trace: &Trace) -> BTreeSet<usize> {
-    let reads = |history: &History<'_>| -> BTreeSet<usize> {
-        let facts = Facts::new(history);
-        let rules = rules().into_iter().filter(|rule| rule.is_excused_by_lag);
-        let failures = rules.flat_map(|rule| rule.judge(&facts).failures);
-        failures.filter_map(|failure| failure.exchanges.first().copied()).collect()
-    };
-    &reads(&History::impatient(trace)) - &reads(&History::new(trace))
+    &failing_reads(&History::impatient(trace)) - &failing_reads(&History::new(trace))
+}
+
+/// The reads that break a rule which asks for created animals.
+fn failing_reads(history: &History<'_>) -> BTreeSet<usize> {
+    let facts = Facts::new(history);
+    let rules = rules().into_iter().filter(|rule| rule.is_excused_by_lag);
+    let failures = rules.flat_map(|rule| rule.judge(&facts).failures);
+    failures.filter_map(|failure| failure.exchanges.first().copied()).collect()
 }
 
 /// The findings of a rule.

@@ -32,7 +32,7 @@ struct Shown {
     altered: HashMap<i64, Altered>,
     /// The identifiers by the bits of their double.
     doubles: HashMap<u64, Altered>,
-    /// The identifiers of which a small altered form was requested.
+    /// The identifiers whose small altered form was requested.
     small: BTreeSet<i64>,
 }
 
