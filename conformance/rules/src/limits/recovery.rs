@@ -30,7 +30,7 @@ impl Evaluator<'_, '_, '_> {
                 }
             }
         }
-        let is_shared = self.found.shows_others_beside_admitted || is_served || refused_again.len() < MANY;
+        let is_shared = self.evaluation.shows_others_beside_admitted || is_served || refused_again.len() < MANY;
         let may_be_by_others = self.hypothesis().others && is_shared;
         for (before, at) in refused_again {
             if may_be_by_others && self.is_restored(before, at) {

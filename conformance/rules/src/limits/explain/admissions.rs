@@ -1,11 +1,12 @@
 //! Admissions: whether there was room for the requests that were admitted.
 
 use super::super::hypothesis::{Cut, Failures, Written};
-use super::super::timeline::{Event, MINUTE, Outcome, SECOND};
+use super::super::timeline::{MINUTE, Outcome, SECOND};
 use super::{Bound, Evaluator, Kind};
 
 impl Evaluator<'_, '_, '_> {
-    /// The refusal that exhausted the window of a request which got another answer, and reports no room either: nothing can have made room.
+    /// The refusal that exhausted the minute of a request which got another answer. Where every request is counted for good and nobody else
+    /// uses the key, no policy makes room again.
     fn reopened(&self, at: usize) -> Option<usize> {
         let event = &self.events[at];
         let hypothesis = self.hypothesis();
@@ -23,42 +24,42 @@ impl Evaluator<'_, '_, '_> {
         self.others[epoch].exhausted
     }
 
-    /// Whether a response that was complete before this request reports the end of the same window, and that nothing remains in it.
+    /// Returns true if the last admitted request of the same window left nothing remaining.
     fn is_after_the_last(&self, at: usize) -> bool {
         let event = &self.events[at];
-        let is_last = |other: &Event<'_>| {
-            let is_same = other.report.zip(event.report).is_some_and(|(one, two)| one.is_same(two));
-            is_same && other.precedes(event) && other.is_admitted()
-        };
-        (0..at).rev().find(|other| is_last(&self.events[*other])).is_some_and(|last| self.is_capped(last))
+        let last = (0..at).rev().find(|other| {
+            let before = &self.events[*other];
+            self.report_one_window(*other, at) && before.precedes(event) && before.is_admitted()
+        });
+        last.is_some_and(|last| self.is_capped(last))
     }
 
-    /// Whether the Reset of a log shows that the oldest request that counts is one of the run.
+    /// Returns true if the Reset of a log shows that the oldest request that counts is one of the run.
     pub(super) fn is_oldest_of_the_run(&self, at: usize) -> bool {
         let event = &self.events[at];
         let Some(report) = event.report.filter(|_| self.hypothesis().cut == Cut::Log && !event.may_be_ban) else {
             return false;
         };
-        // Where nothing counts, the Reset may be anything.
-        let is_later = |first: &Event<'_>| report.reset - MINUTE - SECOND > first.arrival.0;
-        report.used > 0 && event.outcome != Outcome::Refused && self.events.first().is_some_and(is_later)
+        // If no request counts, the Reset may be anything.
+        let begun = report.reset - MINUTE - SECOND;
+        report.used > 0
+            && event.outcome != Outcome::Refused
+            && self.events.first().is_some_and(|first| begun > first.arrival.0)
     }
 
-    /// Of header fields that are written before a request is counted: whether a success reports that nothing remained for it, which neither
-    /// other clients nor failures that are given back explain.
+    /// Returns true if a success reports that nothing remained for it, where header fields are written before a request is counted. Neither
+    /// other clients nor failures that are given back explain that.
     fn shows_no_room(&self, at: usize) -> bool {
-        let event = &self.events[at];
-        let is_before = self.hypothesis().written == Written::Before && !self.hypothesis().others;
-        let is_success = event.outcome == Outcome::Succeeded;
-        let is_given_back = || {
-            let mut epochs = self.shares.reported[at].into_iter();
-            epochs.any(|epoch| self.shares.refundable(at, epoch) > 0)
-        };
-        is_before && is_success && self.is_capped(at) && !is_given_back()
+        let hypothesis = self.hypothesis();
+        hypothesis.written == Written::Before
+            && !hypothesis.others
+            && self.events[at].outcome == Outcome::Succeeded
+            && self.is_capped(at)
+            && self.shares.reported[at].is_none_or(|epoch| self.shares.refundable(at, epoch) <= 0)
     }
 
-    /// Whether more successes in a row report that nothing remains than can have been restored to a counter that slides: its last minute
-    /// loses weight evenly. Returns the first of them.
+    /// Returns the first of the successes in a row that report that nothing remains, if there are more of them than a sliding counter can
+    /// have restored meanwhile: the weight of its last minute decays evenly.
     fn outruns_decay(&mut self, at: usize) -> Option<usize> {
         let event = &self.events[at];
         if !matches!(self.hypothesis().cut, Cut::Weighted | Cut::WeightedNext) || self.shares.reports_day(event) {
@@ -78,13 +79,13 @@ impl Evaluator<'_, '_, '_> {
         (count > report.limit.saturating_mul(elapsed) / MINUTE + 1).then_some(first)
     }
 
-    /// Whether there was room for a request that was admitted. A full window answers 429, and nothing else.
+    /// Checks that there was room for a request that was admitted, or that got another status than 429.
     pub(super) fn admission(&mut self, at: usize) {
         let event = &self.events[at];
         let operation = &event.entry.operation;
+        let reported_limit = event.report.map_or(0, |report| report.limit);
         if let Some(with) = self.reopened(at) {
-            let limit = event.report.map_or(0, |report| report.limit);
-            self.contradict(Kind::Reopened, at, Some(with), limit, limit);
+            self.contradict(Kind::Reopened, at, Some(with), reported_limit, reported_limit);
             return;
         }
         let is_owed = operation.name() == "GET /pets" && operation.is_certainly_valid();
@@ -97,13 +98,11 @@ impl Evaluator<'_, '_, '_> {
         }
         let kind = if is_otherwise { Kind::OtherStatus } else { Kind::OverAdmitted };
         if self.shows_no_room(at) {
-            let limit = event.report.map_or(0, |report| report.limit);
-            self.contradict(kind, at, self.before(at), limit + 1, limit);
+            self.contradict(kind, at, self.before(at), reported_limit + 1, reported_limit);
             return;
         }
         if let Some(first) = self.outruns_decay(at) {
-            let limit = event.report.map_or(0, |report| report.limit);
-            self.contradict(kind, at, Some(first), limit + 1, limit);
+            self.contradict(kind, at, Some(first), reported_limit + 1, reported_limit);
             return;
         }
         let figures = self.hypothesis().figures;
@@ -139,7 +138,7 @@ impl Evaluator<'_, '_, '_> {
                 continue;
             };
             let used = before.lo + least.value.max(0);
-            // What reports that nothing remains, and comes after a response that does so too, is no last request of a window.
+            // If the response before reports nothing remaining too, this request is not the last one that the window admits.
             let is_after_the_last = is_otherwise && self.is_after_the_last(at);
             if used >= limit || is_after_the_last {
                 let with = least.at.or(last).or_else(|| self.before(at));

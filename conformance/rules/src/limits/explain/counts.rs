@@ -1,4 +1,4 @@
-//! Counts: whether what a response reports of a count agrees with the requests of the run.
+//! Counts: whether the number of requests that a response reports used agrees with the requests of the run.
 
 use super::super::hypothesis::Cut;
 use super::super::share::Rest;
@@ -7,11 +7,12 @@ use super::{Evaluator, FAR, FEW, Kind, MUCH};
 use crate::tolerance::Tolerance;
 
 impl Evaluator<'_, '_, '_> {
-    /// Whether an event's report is that of a fixed window.
+    /// Returns true if an event reports a fixed window.
     pub(super) fn is_fixed(&self, event: &Event<'_>) -> bool {
         self.hypothesis().cut.is_fixed() || self.shares.reports_day(event)
     }
 
+    /// Compares the report of an event with the hypothesis.
     pub(super) fn reports(&mut self, at: usize) {
         let event = &self.events[at];
         let Some(report) = event.report else { return };
@@ -20,11 +21,11 @@ impl Evaluator<'_, '_, '_> {
             self.contradict(Kind::Figure, at, None, report.limit, 0);
             return;
         }
-        // A status that says nothing of counting may come from anywhere, and a refusal may say that nothing remains whatever there was.
-        let is_refused = event.outcome == Outcome::Refused;
+        // A response with an unknown outcome may come from anywhere.
         if event.outcome == Outcome::Unknown {
             return;
         }
+        let is_refused = event.outcome == Outcome::Refused;
         if !self.is_fixed(event) {
             self.in_sliding_minute(at, report.used, is_refused);
         } else if let Some(epoch) = self.shares.reported[at] {
@@ -37,43 +38,52 @@ impl Evaluator<'_, '_, '_> {
         }
     }
 
-    /// The last event that was complete before this one was sent.
+    /// The last request whose exchange was complete before this one was sent.
     pub(super) fn before(&self, at: usize) -> Option<usize> {
         (0..at).rev().find(|other| self.events[*other].precedes(&self.events[at]))
     }
 
-    /// Less is reported used than there must be: Remaining has risen, or a request was not counted.
+    /// Returns true if both events report the same window.
+    pub(super) fn report_one_window(&self, one: usize, other: usize) -> bool {
+        self.events[one].report.zip(self.events[other].report).is_some_and(|(one, other)| one.is_same(other))
+    }
+
+    /// Returns true if an earlier response of the same window reports more used. The report of a possible ban does not count.
+    fn reported_more_before(&self, earlier: usize, at: usize) -> bool {
+        let [before, after] = [&self.events[earlier], &self.events[at]];
+        self.report_one_window(earlier, at)
+            && before.precedes(after)
+            && before.report.zip(after.report).is_some_and(|(before, after)| before.used > after.used)
+            && !before.may_be_ban
+    }
+
+    /// Records that a response reports fewer requests used than there must be: Remaining has risen, or a request was not counted.
     fn too_little(&mut self, at: usize, with: Option<usize>, used: i64, least: i64) {
-        let event = &self.events[at];
-        let is_of_window = |other: &usize| {
-            let (Some(one), Some(report)) = (self.events[*other].report, event.report) else { return false };
-            one.is_same(report)
-                && self.events[*other].precedes(event)
-                && one.used > report.used
-                && !self.events[*other].may_be_ban
-        };
-        let higher = with.filter(is_of_window).or_else(|| (0..at).rev().take(FEW).find(is_of_window));
-        // Where time has passed, requests were restored that the run's own have used again.
+        let higher = with
+            .filter(|other| self.reported_more_before(*other, at))
+            .or_else(|| (0..at).rev().take(FEW).find(|other| self.reported_more_before(*other, at)));
+        // After a pause, the run may have used requests again that were restored meanwhile.
         let restored = with.filter(|other| {
-            let (Some(one), Some(report)) = (self.events[*other].report, event.report) else { return false };
-            one.is_same(report) && event.sent - self.events[*other].received > Tolerance::UNSEEN.seconds() * SECOND
+            let pause = self.events[at].sent - self.events[*other].received;
+            self.report_one_window(*other, at) && pause > Tolerance::UNSEEN.seconds() * SECOND
         });
         match higher.or(restored) {
-            Some(_) => self.contradict(Kind::Rises, at, higher.or(restored), used, least),
+            Some(with) => self.contradict(Kind::Rises, at, Some(with), used, least),
             None => self.contradict(Kind::NotCounted, at, with.or_else(|| self.before(at)), used, least),
         }
     }
 
-    /// The rest of the count does not fall in a fixed window; and if nobody else uses the key, it does not rise.
+    /// Checks that the rest of the count does not fall in a fixed window and, if nobody else uses the key, does not rise.
     fn in_fixed_window(&mut self, at: usize, epoch: usize, used: i64, is_refused: bool) {
         let reported = used;
+        // The requests that contradictions have named already are added, so that each is named once.
         let lacks = self.others[epoch].least.value - self.shares.rest(at, epoch, reported).most;
         let uncounted = lacks.clamp(0, self.others[epoch].uncounted);
         self.others[epoch].uncounted = uncounted;
         let used = reported + uncounted;
         let rest = self.shares.rest(at, epoch, used);
         let most = if self.is_capped(at) { FAR } else { rest.most };
-        // A refusal may say that nothing remains whatever there was.
+        // A refusal may report that nothing remains, whatever the count is.
         let says_least = !is_refused || !self.is_capped(at);
         self.rests[at] = Some(Rest {
             least: if says_least { rest.least } else { -FAR },
@@ -113,7 +123,7 @@ impl Evaluator<'_, '_, '_> {
         }
         let base = if is_fresh { 0 } else { FAR };
         if used > own + others.unsettled.value.min(base) {
-            // Of two reports, one has its own request or lacks that of the other.
+            // One of two reports may include its own request, or lack that of the other.
             let since = every - self.events[at].cost;
             let by_others = used > (every + base).min(since + others.unsettled_of_all);
             self.shows_others(at, by_others);
@@ -123,9 +133,9 @@ impl Evaluator<'_, '_, '_> {
         }
     }
 
-    /// A response that reports no window that runs: none that certainly counts a request may.
+    /// Checks a response whose Reset is that of no running window. The requests that certainly count must be in its count.
     fn without_window(&mut self, at: usize, used: i64) {
-        let is_counted = if self.shares.knows_minutes() {
+        let counted = if self.shares.knows_minutes() {
             let mut minutes = self.shares.minutes_of(at);
             match (minutes.next(), minutes.next()) {
                 (Some(only), None) if only.is_certain => self.shares.in_epoch(at, only.epoch).0.lo,
@@ -134,16 +144,17 @@ impl Evaluator<'_, '_, '_> {
         } else {
             self.shares.in_last_minute(at).0.lo
         };
-        if used < is_counted {
-            self.too_little(at, None, used, is_counted);
+        if used < counted {
+            self.too_little(at, None, used, counted);
         }
     }
 
+    /// Returns true if an event reports that nothing remains.
     pub(super) fn is_capped(&self, at: usize) -> bool {
         self.events[at].report.is_some_and(|report| report.used >= report.limit)
     }
 
-    /// Whether the count at the beginning of a minute is that of the end of the one before, with any of the requests since.
+    /// Returns true if the count at the beginning of a minute is the count at the end of the minute before, with any of the requests since.
     fn goes_on(&self, epoch: usize, used: i64, every: i64, own: i64) -> bool {
         let before = self.shares.minute_before(epoch).filter(|before| {
             let apart = self.shares.epochs[epoch].begin() - self.shares.epochs[*before].end;
@@ -153,8 +164,8 @@ impl Evaluator<'_, '_, '_> {
         last.is_some_and(|(_, last)| last >= MUCH && (used - every.max(own)..=used).contains(&last))
     }
 
-    /// Compares the reported count of a minute that slides with the requests of the run. The rest was used by other clients, or before the
-    /// run, which such a minute forgets within two minutes.
+    /// Compares the reported count of a sliding minute with the requests of the run. The rest was used by other clients, or before the
+    /// run. A sliding minute forgets the requests before the run within two minutes.
     fn in_sliding_minute(&mut self, at: usize, used: i64, is_refused: bool) {
         let (before, itself, every) = self.shares.sliding(at);
         let own = before.and(itself);
@@ -184,12 +195,11 @@ impl Evaluator<'_, '_, '_> {
         if excess == 0 {
             return;
         }
-        // A count that only goes on from the one before has not dropped anything.
-        let tells = |other: &usize| {
+        let last = (0..at).rev().find(|other| {
             let other = &self.events[*other];
             other.precedes(event) && other.is_admitted() && other.report.is_some() && !other.may_be_ban
-        };
-        let last = (0..at).rev().find(tells);
+        });
+        // A count that only goes on from the last one has dropped no request.
         let goes_on = last
             .and_then(|last| self.events[last].report)
             .is_some_and(|last| last.used >= MUCH && last.used < used && used <= last.used + every);

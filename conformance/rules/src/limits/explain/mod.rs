@@ -1,8 +1,14 @@
-//! The explanation: which ways of counting explain what a key was answered, and what contradicts the best of them.
+//! The explanation: the way of counting that explains the responses to a key best, and the contradictions to it.
 //!
-//! The part of a reported count that the run's own requests leave over was used by others. In a fixed window that part never falls, and
-//! where nobody else uses the key it is constant. Nearly every constraint follows from the two bounds on it that each response gives:
-//! `used - own.hi` at least and `used - own.lo` at most.
+//! The rest of a reported count, beyond the requests of the run, was used by other clients. In a fixed window the rest never falls, and it
+//! is constant if nobody else uses the key. Nearly every constraint follows from the two bounds on the rest that each response gives: at
+//! least `used - own.hi`, and at most `used - own.lo`.
+//!
+//! | request | own requests in the window | used, as reported | rest | conclusion |
+//! |---|---|---|---|---|
+//! | 1 | 1 | 1 | 0 | no other client so far |
+//! | 2 | 2 | 5 | 3 | other clients used 3 |
+//! | 3 | 3 | 5 | 2 | the rest falls: a contradiction |
 
 mod admissions;
 mod choice;
@@ -19,44 +25,44 @@ use super::timeline::{Event, MINUTE, Micros, Outcome, SECOND, Timeline};
 /// The kinds of contradictions between a way of counting and a trace.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum Kind {
-    /// A Limit that is neither figure.
+    /// A Limit is neither figure of the hypothesis.
     Figure,
-    /// More of the run's own requests were complete than the response reports used.
+    /// A response reports fewer requests used than certainly count.
     NotCounted,
-    /// Less is reported used than before, in one window.
+    /// A response reports fewer requests used than an earlier response of its window.
     Rises,
-    /// More is reported used than the run's own requests explain, and nobody else uses the key.
+    /// A response reports more requests used than the run sent, although nobody else uses the key.
     Excess,
-    /// The count went on from where it was, although its Reset had passed.
+    /// A count goes on from where it was, although its Reset has passed.
     NotRestored,
-    /// A request was admitted that found no room.
+    /// A request was admitted although there was no room for it.
     OverAdmitted,
-    /// More requests were admitted within a minute than the two windows that it touches admit.
+    /// More requests were admitted within a minute than the two windows that the minute touches admit.
     Burst,
-    /// A request was admitted after the refusal of another one, in a window without remaining requests.
+    /// A request was admitted after a refusal in the same window, although nothing remains in it.
     Reopened,
-    /// A request that found no room got another status than 429.
+    /// A request for which there was no room got another status than 429.
     OtherStatus,
-    /// A request was refused that found room.
+    /// A request was refused although there was room for it.
     Early,
     /// A request was refused between two responses of one window that both show room.
     Interrupted,
     /// A request was refused after the wait that the refusal before it asked for.
     StillLimited,
-    /// A Reset that is not the end that the way of counting predicts.
+    /// A Reset is not the end that the way of counting predicts.
     ResetOff,
-    /// A Reset that has moved while its window ran.
+    /// A Reset has moved while its window ran.
     ResetMoves,
 }
 
-/// A place where a hypothesis does not explain what was answered.
+/// A response that a hypothesis does not explain.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Contradiction {
     pub(super) kind: Kind,
-    /// The event that contradicts, and the one that it is compared with, if there is one.
+    /// The event of the response, and the event that it is compared with, if any.
     pub(super) at: usize,
     pub(super) with: Option<usize>,
-    /// The reported number or Unix time, and its bound: the least, the most, or the limit.
+    /// The number of requests or Unix time that the response shows, and the least or the most that the hypothesis allows.
     pub(super) found: i64,
     pub(super) bound: i64,
 }
@@ -65,50 +71,51 @@ pub(super) struct Contradiction {
 #[derive(Debug, Default)]
 pub(super) struct Evaluation {
     pub(super) contradictions: Vec<Contradiction>,
-    /// Whether something shows that other clients use the key, whatever the requests of the run cost.
+    /// Whether responses show that other clients use the key, whatever the requests of the run cost.
     shows_others: bool,
-    /// Whether responses to admitted requests show it.
+    /// Whether responses to admitted requests show that other clients use the key.
     pub(super) shows_others_beside_admitted: bool,
     /// The refusals that were judged.
     pub(super) refusals: Vec<usize>,
     /// The refusal that the requests of the run alone explain.
     pub(super) earned: Option<usize>,
-    /// How many requests of other clients the reports show.
+    /// The number of requests of other clients that the reports show.
     excess: i64,
 }
 
-/// So many responses before one are looked through for a higher count.
+/// The number of earlier responses that are searched for a higher count.
 const FEW: usize = 64;
 
-/// More than any count.
+/// A number above any count.
 const FAR: i64 = i64::MAX / 4;
 
-/// A count that goes on from less than this may do so by chance.
+/// The least count that is unlikely to be found again after a Reset by chance.
 const MUCH: i64 = 2;
 
-/// Bounds on what others used in a window.
+/// A bound on the use of a window by other clients, and the response that shows it.
 #[derive(Clone, Copy, Debug)]
 struct Bound {
     value: i64,
     at: Option<usize>,
 }
 
-/// Everything about one fixed window that later responses of it are compared with.
+/// The use of one fixed window by other clients, as the complete responses show it to later ones.
 #[derive(Clone, Copy, Debug)]
 struct Others {
-    /// The rest of the count is at least this much, by a response that was complete.
+    /// The least rest of the count.
     least: Bound,
     /// The smallest reported count beyond the requests that were complete by then. The second number assumes that each of them was counted.
     unsettled: Bound,
     unsettled_of_all: i64,
-    /// The last response that reports the count of this window.
+    /// The response that reports the highest count, and that count. Of equal counts, the one that was complete last.
     last: Option<(usize, i64)>,
     /// Whether the count of the window before goes on in this one.
     goes_on: bool,
-    /// A refusal which reports that nothing remains.
+    /// The first refusal that reports that nothing remains of a minute.
     exhausted: Option<usize>,
-    /// How many requests the reports lack that contradictions have named already, and by how much they exceed those of the run.
+    /// The number of requests that the reports lack and contradictions have named already.
     uncounted: i64,
+    /// The number by which the last report exceeds the requests of the run.
     excess: i64,
 }
 
@@ -127,7 +134,7 @@ impl Default for Others {
     }
 }
 
-/// The bounds that a response puts on the use of others in a count that slides.
+/// The bounds that a response puts on the use of a sliding count by other clients.
 #[derive(Clone, Copy, Debug)]
 struct LastRest {
     at: usize,
@@ -135,37 +142,41 @@ struct LastRest {
     most: i64,
 }
 
+/// The evaluation of one hypothesis in progress. The fields from `prior` to `last_ones` are about counts that slide.
 pub(super) struct Evaluator<'s, 't, 'h> {
     pub(super) shares: &'s Shares<'t, 'h>,
     pub(super) events: &'t [Event<'h>],
     by_received: &'t [usize],
-    pub(super) found: Evaluation,
-    /// Whether the count rises by more than the run sent: other clients use the key, whatever the hypothesis.
+    pub(super) evaluation: Evaluation,
+    /// Whether Remaining falls by more than the run sent, so that other clients use the key under any hypothesis.
     falls_by_more: bool,
+    /// The weight against the best hypothesis so far.
     stop_at: i64,
-    /// The rest of the count that each response reports, by its place.
+    /// The rest of the count that each response reports, by event.
     rests: Vec<Option<Rest>>,
+    /// The use by other clients, by window.
     others: Vec<Others>,
-    /// Of each refusal, what had been reported of its window by then.
+    /// The window of each refusal, and its smallest unsettled count when the refused request was sent.
     seen_before: Vec<Option<(usize, Bound)>>,
-    /// Of what slides: the most that was used before the run, and until when it may still count.
+    /// The most that was used before the run, and the time until which it may still count.
     prior: i64,
     prior_until: Micros,
-    /// Of what slides: the latest Reset that was reported, and the time until which no room was announced; each with its response.
+    /// The latest Reset that was reported, with its response.
     latest_reset: Option<(Micros, usize)>,
-    /// Of what slides: the latest Reset that was reported before each event, with its response.
+    /// The latest Reset that was reported before each event, with its response.
     latest_before: Vec<Option<(Micros, usize)>>,
-    /// The last report of a count that slides: its bounds on what others used.
+    /// The bounds of the last report on the use by other clients.
     last_rest: Option<LastRest>,
+    /// The latest time until which a success announced that there is no room, with its response.
     full_until: Option<(Micros, usize)>,
-    /// Of what slides: by how much the last report exceeds the requests of the run.
+    /// The number by which the last report exceeds the requests of the run.
     excess: i64,
-    /// Of a counter that slides: the first of the successes in a row that report that nothing remains, and how many there are.
+    /// The first of the successes in a row that report that nothing remains, and their number.
     last_ones: Option<(usize, i64)>,
     arrivals: Arrivals,
 }
 
-/// Arrivals in the order of their earliest time, each with the latest time of all up to it.
+/// The arrivals of requests in the order of their earliest time, each with the latest time of all up to it.
 #[derive(Debug)]
 struct Arrivals {
     earliest: Vec<Micros>,
@@ -176,25 +187,24 @@ impl Arrivals {
     fn new<'e>(events: impl Iterator<Item = &'e Event<'e>>) -> Arrivals {
         let mut all: Vec<(Micros, Micros)> = events.map(|event| event.arrival).collect();
         all.sort_unstable();
+        let mut arrivals = Arrivals { earliest: Vec::new(), latest: Vec::new() };
         let mut latest = Micros::MIN;
-        let (earliest, latest) = all
-            .into_iter()
-            .map(|(from, to)| {
-                latest = latest.max(to);
-                (from, latest)
-            })
-            .unzip();
-        Arrivals { earliest, latest }
+        for (from, to) in all {
+            latest = latest.max(to);
+            arrivals.earliest.push(from);
+            arrivals.latest.push(latest);
+        }
+        arrivals
     }
 
-    /// Whether some request may have arrived between two times.
+    /// Returns true if some request may have arrived between two times.
     fn has(&self, from: Micros, to: Micros) -> bool {
         let count = self.earliest.partition_point(|at| *at <= to);
         count.checked_sub(1).is_some_and(|last| self.latest[last] >= from)
     }
 }
 
-/// Evaluates a hypothesis, as far as it has no more contradictions than the best so far.
+/// Evaluates a hypothesis. The evaluation ends early if it has more contradictions than `stop_at`.
 fn evaluate(
     hypothesis: Hypothesis,
     timeline: &Timeline<'_>,
@@ -203,13 +213,14 @@ fn evaluate(
     stop_at: i64,
 ) -> Evaluation {
     let shares = Shares::new(hypothesis, &timeline.events, by_received);
-    // What is not counted may begin a window, or be the newest of a log when headers are written.
-    let is_taken_in = matches!(hypothesis.cut, Cut::First | Cut::Drain);
-    let counted = |event: &&Event<'_>| shares.counted(event).hi > 0 || is_taken_in;
+    // A request that is not counted may begin a window, or be the newest of a log when headers are written.
+    let uncounted_may_open = matches!(hypothesis.cut, Cut::First | Cut::Drain);
+    let may_open = timeline.events.iter().filter(|event| uncounted_may_open || shares.counted(event).hi > 0);
+    let forgets_within = if hypothesis.cut.is_on_grid() { 2 * MINUTE } else { MINUTE + SECOND };
     let mut evaluator = Evaluator {
         events: &timeline.events,
         by_received,
-        found: Evaluation { shows_others: falls, ..Evaluation::default() },
+        evaluation: Evaluation { shows_others: falls, ..Evaluation::default() },
         falls_by_more: falls,
         stop_at,
         rests: vec![None; timeline.events.len()],
@@ -222,17 +233,14 @@ fn evaluate(
         full_until: None,
         excess: 0,
         last_ones: None,
-        prior_until: timeline
-            .events
-            .first()
-            .map_or(0, |first| first.received + if hypothesis.cut.is_on_grid() { 2 * MINUTE } else { MINUTE + SECOND }),
-        arrivals: Arrivals::new(timeline.events.iter().filter(counted)),
+        prior_until: timeline.events.first().map_or(0, |first| first.received + forgets_within),
+        arrivals: Arrivals::new(may_open),
         shares: &shares,
     };
     evaluator.forward();
     evaluator.refusals();
     evaluator.recovery();
-    evaluator.found
+    evaluator.evaluation
 }
 
 impl Evaluator<'_, '_, '_> {
@@ -241,34 +249,35 @@ impl Evaluator<'_, '_, '_> {
     }
 
     pub(super) fn contradict(&mut self, kind: Kind, at: usize, with: Option<usize>, found: i64, bound: i64) {
-        self.found.contradictions.push(Contradiction { kind, at, with, found, bound });
+        self.evaluation.contradictions.push(Contradiction { kind, at, with, found, bound });
     }
 
-    /// So many more are reported than the requests of the run explain, and the reports before: other clients use the key, or the hypothesis
-    /// is wrong.
+    /// Records that a report exceeds the requests of the run and the reports before by some requests. Either other clients use the key, or
+    /// the hypothesis is wrong.
     fn exceeds(&mut self, at: usize, with: Option<usize>, used: i64, more: i64) {
         let more = more.max(0);
-        self.found.excess += more;
+        self.evaluation.excess += more;
         if more > 0 && !self.hypothesis().others {
             self.contradict(Kind::Excess, at, with, used, used - more);
         }
     }
 
-    /// Takes in whether the response at this place shows that other clients use the key.
+    /// Records whether a response shows that other clients use the key.
     fn shows_others(&mut self, at: usize, is_shown: bool) {
-        self.found.shows_others |= is_shown;
-        self.found.shows_others_beside_admitted |= is_shown && self.events[at].is_admitted();
+        self.evaluation.shows_others |= is_shown;
+        self.evaluation.shows_others_beside_admitted |= is_shown && self.events[at].is_admitted();
     }
 
-    /// Whether the hypothesis has more contradictions than the best so far, other than those that other clients would explain.
+    /// Returns true if there are more contradictions than the best hypothesis so far weighs, not counting those that other clients would
+    /// explain. Each contradiction weighs at least 1.
     fn is_stopped(&self) -> bool {
-        let found = &self.found.contradictions;
-        // Each weighs one at the least.
-        let is_over = |count: usize| i64::try_from(count).is_ok_and(|count| count > self.stop_at);
-        is_over(found.len()) && is_over(found.iter().filter(|found| found.kind != Kind::Excess).count())
+        let contradictions = &self.evaluation.contradictions;
+        // The length is compared first, so that the contradictions are rarely counted.
+        contradictions.len() as i64 > self.stop_at
+            && contradictions.iter().filter(|found| found.kind != Kind::Excess).count() as i64 > self.stop_at
     }
 
-    /// Looks at each event in the order of sending, with what was complete before it.
+    /// Visits each event in the order of sending, after the responses that were complete before it was sent.
     fn forward(&mut self) {
         let mut complete = self.by_received.iter().copied().peekable();
         for at in 0..self.events.len() {
@@ -294,7 +303,7 @@ impl Evaluator<'_, '_, '_> {
         }
     }
 
-    /// Takes in what a response says of the rest of a count, once it is complete.
+    /// Records the bounds that a response puts on the rest of its count, once the response is complete.
     fn complete(&mut self, at: usize) {
         let Some(rest) = self.rests[at] else { return };
         let Some(epoch) = self.shares.reported[at].filter(|_| self.is_fixed(&self.events[at])) else {
@@ -302,7 +311,7 @@ impl Evaluator<'_, '_, '_> {
             if rest.least > -FAR && self.events[at].outcome == Outcome::Succeeded {
                 self.last_rest = Some(LastRest { at, least: rest.least, most: rest.most });
             }
-            self.complete_of_what_slides(at);
+            self.complete_sliding(at);
             return;
         };
         let used = self.events[at].report.map_or(0, |report| report.used);
@@ -324,14 +333,14 @@ impl Evaluator<'_, '_, '_> {
         }
     }
 
-    /// The most of what others used that can have been restored between two reports.
+    /// The most requests of other clients that can have been restored between two reports.
     fn restored_at_most(&self, last: LastRest, at: usize) -> i64 {
         let (before, event) = (&self.events[last.at], &self.events[at]);
         let Some((earlier, later)) = before.report.zip(event.report) else { return FAR };
         match self.hypothesis().cut {
-            // What drops out of a log is its oldest, at the Reset.
+            // The oldest request drops out of a log at the Reset, and no other one before it.
             Cut::Log if earlier.limit == later.limit && event.answer.1 < earlier.reset - 2 * SECOND => 0,
-            // What the last minute weighs decays evenly. Some servers calculate in whole seconds.
+            // The weight of the minute before decays evenly. Some servers calculate in whole seconds.
             Cut::Weighted | Cut::WeightedNext if earlier.limit == later.limit => {
                 let elapsed = event.received - before.sent + SECOND;
                 let written = self.shares.written(before).1;
@@ -346,8 +355,9 @@ impl Evaluator<'_, '_, '_> {
         }
     }
 
-    /// Takes in the Reset of what slides, where that is the next restoration: it never falls, and what is full has no room before it.
-    fn complete_of_what_slides(&mut self, at: usize) {
+    /// Records the Reset of a count that slides, if it announces the next restoration. Such a Reset never falls, and a full count has no
+    /// room before it.
+    fn complete_sliding(&mut self, at: usize) {
         let event = &self.events[at];
         let Some(report) = event.report.filter(|report| report.used > 0) else { return };
         if !matches!(self.hypothesis().cut, Cut::Log | Cut::WeightedNext) || event.outcome != Outcome::Succeeded {

@@ -3,14 +3,15 @@
 use super::super::hypothesis::{Cut, Written};
 use super::super::share::Rest;
 use super::super::timeline::{DAY, Event, MINUTE, Micros, Outcome, SECOND};
-use super::{Bound, Evaluator, FAR, Kind};
+use super::{Evaluator, FAR, Kind};
 use crate::tolerance::Tolerance;
 use jiff::SignedDuration;
 
 impl Evaluator<'_, '_, '_> {
-    /// Whether there was no room for the requests that were refused. What others used before a refusal is at most what they used
-    /// before any later response, and if nobody else uses the key, before any other.
+    /// Checks that there was no room for the requests that were refused. Other clients used at most as much before a refusal as before any
+    /// later response. If no other clients use the key, that holds of any response.
     pub(super) fn refusals(&mut self) {
+        // For each window, the lowest upper bound on the rest by a later response, and that response.
         let mut later: Vec<Option<(i64, usize)>> = vec![None; self.others.len()];
         let mut refusals: Vec<usize> = Vec::new();
         let mut sent_later = (0..self.events.len()).rev().peekable();
@@ -39,36 +40,37 @@ impl Evaluator<'_, '_, '_> {
             if let Some((with, used, limit)) = self.early(at, &later) {
                 self.contradict(Kind::Early, at, with, used, limit);
             } else if self.is_earned(at) {
-                self.found.earned = Some(at);
+                self.evaluation.earned = Some(at);
                 self.reset(at);
             }
         }
         refusals.reverse();
-        self.found.refusals = refusals;
+        self.evaluation.refusals = refusals;
     }
 
-    /// Whether a refusal is the first of the key, and the requests of the run alone had used what the response before it said remained. Any
-    /// other one may be that of a ban, which others or a run before may have brought on the key.
+    /// Returns true if a refusal is the first of the key, and the requests of the run alone had used the rest that the response before it
+    /// reported. Any other refusal may belong to a ban, which other clients or an earlier run may have caused.
     fn is_earned(&self, at: usize) -> bool {
         let event = &self.events[at];
-        let is_first = self
-            .events
-            .iter()
-            .filter(|other| other.is_own_refusal())
-            .all(|other| std::ptr::eq(other, event) || event.precedes(other));
+        let mut refused = self.events.iter().filter(|other| other.is_own_refusal());
+        if !refused.all(|other| std::ptr::eq(other, event) || event.precedes(other)) {
+            return false;
+        }
         let mut earlier = self.events[..at].iter().rev().filter(|other| other.precedes(event));
         let last = earlier.find_map(|before| Some((before, before.report?)));
-        let Some((before, report)) = last.filter(|_| is_first) else { return false };
-        let may_count = |other: &&Event<'_>| other.received > before.sent && other.sent < event.received;
-        let sent = self.events.iter().filter(may_count).map(|other| other.cost).sum::<i64>() - before.cost;
+        let Some((before, report)) = last else { return false };
+        let mut sent = -before.cost;
+        for other in self.events.iter().filter(|other| other.received > before.sent && other.sent < event.received) {
+            sent += other.cost;
+        }
         let minute = self.hypothesis().figures.minute.filter(|_| self.shares.reports_day(before));
         let is_exhausted = report.limit - report.used <= sent
             || minute.is_some_and(|minute| self.shares.in_last_minute(at).0.hi >= minute);
         is_exhausted && event.dated_at <= report.reset && !self.falls_by_more
     }
 
-    /// The later response that shows that a refused request found room in its window, the most that was used, and the limit. What is full
-    /// stays full, so that no ban explains it: one follows refusals for a window without room.
+    /// The later response that shows that there was room for a refused request, with the most that was used, and the limit. No ban explains
+    /// such a refusal: a ban follows refusals in a window without room, and a full window stays full.
     fn interrupted(&self, at: usize, later: &[Option<(i64, usize)>]) -> Option<(usize, i64, i64)> {
         let event = &self.events[at];
         let limit = self.hypothesis().figures.minute?;
@@ -76,9 +78,7 @@ impl Evaluator<'_, '_, '_> {
             return None;
         }
         let mut best: Option<(usize, i64, i64)> = None;
-        let mut is_any = false;
         for member in self.shares.minutes_of(at) {
-            is_any = true;
             let (most, with) = later[member.epoch]?;
             let used = most.saturating_add(self.shares.before_at_most(at, member.epoch));
             if used >= limit {
@@ -86,17 +86,17 @@ impl Evaluator<'_, '_, '_> {
             }
             best = best.filter(|(_, before, _)| *before > used).or(Some((with, used, limit)));
         }
-        best.filter(|_| is_any && (self.hypothesis().written != Written::OnAnswer || self.is_decided_in_its_window(at)))
+        best.filter(|_| self.hypothesis().written != Written::OnAnswer || self.is_decided_in_its_window(at))
     }
 
-    /// Of header fields that are written when the response goes out: whether the request certainly came in the window that is reported.
+    /// Returns true if a request certainly came in the window that is reported, where header fields are written when the response goes out.
     fn is_decided_in_its_window(&self, at: usize) -> bool {
         let event = &self.events[at];
         let before = self.shares.minutes_of(at).next().and_then(|member| self.shares.minute_before(member.epoch));
         before.is_none_or(|before| event.arrival.0 >= self.shares.epochs[before].end + SECOND)
     }
 
-    /// The response that shows that a refused request found room, the most that was used, and the limit.
+    /// The response that shows that there was room for a refused request, with the most that was used, and the limit.
     fn early(&self, at: usize, later: &[Option<(i64, usize)>]) -> Option<(Option<usize>, i64, i64)> {
         let event = &self.events[at];
         let hypothesis = self.hypothesis();
@@ -112,7 +112,7 @@ impl Evaluator<'_, '_, '_> {
         }
         let mut members: Vec<usize> = self.shares.minutes_of(at).map(|member| member.epoch).collect();
         if members.is_empty() {
-            // A minute that nothing reports: at most the requests of the last minute count.
+            // If no response reports the minute, at most the requests of the last minute count.
             let used = self.shares.in_last_minute(at).0.hi;
             let is_unopened = hypothesis.cut == Cut::First && event.report.is_some();
             return (!hypothesis.others && (used < limit || is_unopened) && self.shares.knows_minutes()).then_some((
@@ -139,62 +139,48 @@ impl Evaluator<'_, '_, '_> {
         best
     }
 
-    /// How much may have been used before the run, where minutes slide.
+    /// The most that may have been used before the run, where minutes slide.
     fn prior_at(&self, at: usize) -> i64 {
         if self.events[at].sent >= self.prior_until {
             return 0;
         }
-        // Nothing that was reported before this request leaves room for more.
+        // A report before this request bounds the use before the run.
         let reported = self.before(at).is_some_and(|before| self.rests[before].is_some());
         if reported { self.prior.max(0) } else { FAR }
     }
 
-    /// The most that was used of a window when a request was refused, and the response that shows it. `None` if nothing bounds what others
-    /// used.
+    /// The most that was used of a window when a request was refused, and the response that shows it. `None` if no response bounds the
+    /// use by other clients.
     fn most_used(&self, at: usize, epoch: usize, later: &[Option<(i64, usize)>]) -> Option<(Option<usize>, i64)> {
-        let own = self.shares.in_epoch(at, epoch).0.hi;
-        let others = self.others_before(at, epoch);
-        // By a response that came later, and by the refusal's own report.
-        let later = later[epoch].map(|(most, with)| (most.saturating_add(self.shares.before_at_most(at, epoch)), with));
-        let mut found: Option<(Option<usize>, i64)> = later.map(|(used, with)| (Some(with), used));
-        let reported =
-            self.events[at].report.filter(|_| self.shares.reported[at] == Some(epoch) && !self.is_capped(at));
-        let mut take = |with: Option<usize>, used: i64| {
-            if found.is_none_or(|(_, most)| used < most) {
-                found = Some((with, used));
-            }
-        };
-        if let Some(report) = reported {
-            // What is given back while the response is under way was there when the request was dealt with.
-            take(self.before(at), report.used + self.shares.refundable(at, epoch));
+        let mut bounds: Vec<(Option<usize>, i64)> = Vec::new();
+        if let Some((most, with)) = later[epoch] {
+            bounds.push((Some(with), most.saturating_add(self.shares.before_at_most(at, epoch))));
+        }
+        if let Some(report) = self.events[at].report
+            && self.shares.reported[at] == Some(epoch)
+            && !self.is_capped(at)
+        {
+            // Requests that are given back while the response is under way still counted when the request was dealt with.
+            bounds.push((self.before(at), report.used + self.shares.refundable(at, epoch)));
         }
         if !self.hypothesis().others {
-            if others.0.value < FAR {
-                take(others.0.at, others.0.value.saturating_add(own));
+            let own = self.shares.in_epoch(at, epoch).0.hi;
+            let seen = self.seen_before[at].filter(|(of, _)| *of == epoch).map(|(_, bound)| bound);
+            if let Some(bound) = seen.filter(|bound| bound.value < FAR) {
+                bounds.push((bound.at, bound.value.saturating_add(own)));
             }
             let window = &self.shares.epochs[epoch];
             let is_fresh = !window.is_day && self.events.first().is_some_and(|first| first.arrival.1 < window.begin());
-            if is_fresh && !others.1 {
-                take(others.0.at.or_else(|| self.before(at)), own);
+            if is_fresh && !self.others[epoch].goes_on {
+                bounds.push((seen.and_then(|bound| bound.at).or_else(|| self.before(at)), own));
             }
         }
-        found
+        // Of equal bounds, the first one counts.
+        bounds.into_iter().min_by_key(|(_, used)| *used)
     }
 
-    /// The least that was reported beyond the requests that were complete by then, by a response that was complete before this request was
-    /// sent; and whether the window goes on from the one before.
-    fn others_before(&self, at: usize, epoch: usize) -> (Bound, bool) {
-        let goes_on = self.others[epoch].goes_on;
-        (
-            self.seen_before[at]
-                .filter(|(of, _)| *of == epoch)
-                .map_or(Bound { value: FAR, at: None }, |(_, bound)| bound),
-            goes_on,
-        )
-    }
-
-    /// Whether a refusal asks for a wait that outlasts any minute, or ends with a day, and nothing was admitted before its end: then a day
-    /// that no header shows may be exhausted, or the key may be banned for what others did with it.
+    /// Returns true if a refusal asks for a wait that outlasts any minute, or ends with a day, and no request was admitted before its
+    /// end. A day that no header field shows may be exhausted, or the key may be banned for requests of other clients.
     fn may_be_for_longer(&self, at: usize) -> bool {
         let event = &self.events[at];
         let Some(wait) = event.wait else { return false };
@@ -210,7 +196,7 @@ impl Evaluator<'_, '_, '_> {
         is_long && !is_served && wait > SignedDuration::ZERO
     }
 
-    /// Whether the minute behind a reported day may be exhausted.
+    /// Returns true if the minute behind a reported day may be exhausted.
     fn may_hide_a_full_minute(&self, at: usize) -> bool {
         let Some(minute) = self.hypothesis().figures.minute else { return true };
         if self.hypothesis().others {

@@ -1,12 +1,12 @@
-//! Resets: whether a Reset is the end that the hypothesis predicts.
+//! Resets: whether the Reset of a response is the end that the hypothesis predicts.
 
 use super::super::hypothesis::Cut;
-use super::super::timeline::{DAY, Event, MINUTE, Micros, Outcome, SECOND};
-use super::{Evaluator, FAR, Kind, Others};
+use super::super::timeline::{DAY, MINUTE, Micros, Outcome, SECOND};
+use super::{Evaluator, FAR, Kind};
 use crate::tolerance::Tolerance;
 
 impl Evaluator<'_, '_, '_> {
-    /// Whether a Reset is the end that the hypothesis predicts.
+    /// Checks that the Reset of a response is the end that the hypothesis predicts.
     pub(super) fn reset(&mut self, at: usize) {
         let event = &self.events[at];
         let Some(report) = event.report else { return };
@@ -29,7 +29,7 @@ impl Evaluator<'_, '_, '_> {
             }
             return;
         }
-        // The bounds of the time at which the minute that is reported began, or the request came that is reported.
+        // The bounds of the time at which the reported minute began, or at which the request came whose end is reported.
         let begun = (report.reset - MINUTE - SECOND, report.reset - MINUTE + SECOND);
         let is_empty = report.used == 0 && begun.0 <= to && begun.1 >= from;
         if is_empty {
@@ -55,27 +55,31 @@ impl Evaluator<'_, '_, '_> {
         }
     }
 
-    /// A day that has been reported and ends less than a day before or after another one.
+    /// Another day that has been reported and ends less than a day before or after this one.
     fn day_within_a_day_of(&self, day: usize) -> Option<usize> {
         let least = DAY - Tolerance::LONGEST_MINUTE.seconds() * SECOND;
-        let epochs = self.shares.epochs.iter().enumerate();
-        let mut reported = epochs.filter(|(other, _)| *other != day && self.others[*other].last.is_some());
-        let is_close = |end: Micros| (self.shares.epochs[day].end - end).abs() < least;
-        reported.find(|(_, epoch)| epoch.is_day && is_close(epoch.end)).map(|(other, _)| other)
+        (0..self.shares.epochs.len()).find(|other| {
+            let epoch = &self.shares.epochs[*other];
+            let distance = (self.shares.epochs[day].end - epoch.end).abs();
+            *other != day && epoch.is_day && distance < least && self.others[*other].last.is_some()
+        })
     }
 
+    /// Checks the Reset of a minute that its first request opened. No minute begins before the one before has ended, and a request of the
+    /// run opened it, unless other clients use the key.
     fn reset_of_first(&mut self, at: usize, begun: (Micros, Micros)) {
         let reset = self.events[at].report.map_or(0, |report| report.reset) / SECOND;
         let Some(epoch) = self.shares.reported[at] else {
-            // What opens no window reports the one that runs.
-            let runs = |(epoch, others): (usize, &Others)| {
-                let (with, _) = others.last?;
-                let end = self.shares.epochs[epoch].end;
-                (!self.shares.epochs[epoch].is_day && end - 2 * SECOND > self.events[at].answer.1)
-                    .then_some((with, end))
-            };
-            if let Some((with, end)) = self.others.iter().enumerate().find_map(runs) {
-                self.contradict(Kind::ResetMoves, at, Some(with), reset, end / SECOND);
+            // A request that opens no minute reports the one that runs.
+            let running = (0..self.others.len()).find(|epoch| {
+                let minute = &self.shares.epochs[*epoch];
+                !minute.is_day
+                    && minute.end - 2 * SECOND > self.events[at].answer.1
+                    && self.others[*epoch].last.is_some()
+            });
+            if let Some(epoch) = running {
+                let (with, end) = (self.others[epoch].last.map(|(at, _)| at), self.shares.epochs[epoch].end);
+                self.contradict(Kind::ResetMoves, at, with, reset, end / SECOND);
             }
             return;
         };
@@ -92,22 +96,33 @@ impl Evaluator<'_, '_, '_> {
         }
     }
 
-    /// The next request of the minute before is restored when its weight has fallen by one; where none weighs, and at the latest, at the
-    /// end of the minute.
+    /// Checks that a Reset is the time of the next restoration: when the weight of the minute before has fallen by one request. If no
+    /// request weighs, and at the latest, the next restoration is at the end of the minute.
     fn reset_of_next(&mut self, at: usize, reset: Micros, (from, to): (Micros, Micros)) {
         let others = self.hypothesis().others;
-        let is_possible = |epoch: usize| {
-            let (weighing, end) = (self.shares.weighing(at, epoch), self.shares.epochs[epoch].end);
+        let mut is_in_a_minute = false;
+        for member in self.shares.minutes_of(at) {
+            is_in_a_minute = true;
+            let (weighing, end) = (self.shares.weighing(at, member.epoch), self.shares.epochs[member.epoch].end);
             let next = if others { end } else { to + MINUTE / weighing.lo.max(1) };
-            (reset - end).abs() <= SECOND
+            if (reset - end).abs() <= SECOND
                 || (others || weighing.hi > 0) && reset + SECOND > from && reset <= next.min(end) + SECOND
-        };
-        let minutes: Vec<usize> = self.shares.minutes_of(at).map(|member| member.epoch).collect();
-        if !minutes.is_empty() && !minutes.into_iter().any(is_possible) {
+            {
+                return;
+            }
+        }
+        if is_in_a_minute {
             self.contradict(Kind::ResetOff, at, None, reset / SECOND, to / SECOND);
         }
     }
 
+    /// Returns true if a request is certain to count.
+    fn is_certain_to_count(&self, at: usize) -> bool {
+        self.shares.counted(&self.events[at]).lo > 0
+    }
+
+    /// Checks that a Reset is a minute after the oldest request in a log ([`Cut::Log`]) or the newest one ([`Cut::Drain`]). That request is
+    /// one of the run, unless requests of other clients or from before the run may be in the log.
     fn reset_of_log(&mut self, at: usize, begun: (Micros, Micros)) {
         let event = &self.events[at];
         let reset = event.report.map_or(0, |report| report.reset) / SECOND;
@@ -115,17 +130,18 @@ impl Evaluator<'_, '_, '_> {
         let is_drain = self.hypothesis().cut == Cut::Drain;
         let of_own = self.arrivals.has(begun.0, begun.1);
         let may_be_of_others = self.hypothesis().others || is_early && self.prior > 0 && self.prior < FAR / 2;
-        let kept = Tolerance::KEPT.seconds() * SECOND;
-        let certain = |other: &Event<'_>| self.shares.counted(other).lo > 0;
         let wrong = if is_drain {
-            // Nothing newer counts.
+            // No newer request counts.
             let mut earlier = (0..at).rev().filter(|other| self.events[*other].precedes(event));
-            earlier.find(|other| certain(&self.events[*other])).filter(|other| self.events[*other].arrival.0 > begun.1)
+            let newest = earlier.find(|other| self.is_certain_to_count(*other));
+            newest.filter(|newest| self.events[*newest].arrival.0 > begun.1)
         } else {
-            // Nothing older counts.
-            let first = self.events.partition_point(|other| other.sent <= event.received - kept);
+            // No older request counts.
+            let kept_since = event.received - Tolerance::KEPT.seconds() * SECOND;
+            let first = self.events.partition_point(|other| other.sent <= kept_since);
             let mut kept = (first..at).filter(|other| self.events[*other].precedes(event));
-            kept.find(|other| certain(&self.events[*other])).filter(|other| self.events[*other].arrival.1 < begun.0)
+            let oldest = kept.find(|other| self.is_certain_to_count(*other));
+            oldest.filter(|oldest| self.events[*oldest].arrival.1 < begun.0)
         };
         if wrong.is_some() || !of_own && !may_be_of_others {
             self.contradict(Kind::ResetOff, at, wrong, reset, begun.0 / SECOND);
