@@ -1,4 +1,4 @@
-//! Callers counted by address: which requests without a valid key may be counted against a key.
+//! Callers counted by address: the requests without a valid key that may be counted against a key.
 
 use std::collections::HashSet;
 
@@ -8,25 +8,26 @@ use crate::request::Credential;
 use crate::trace::rate_limit::RateHeaders;
 
 impl KeyLimits<'_> {
-    /// Whether a request that did not certainly come with the key may be counted against it.
+    /// Returns true if a request that did not certainly come with the key may be counted against it. A request without a valid key may be
+    /// if its response reports a window of the key, or reports none while another response to such a request does.
     #[must_use]
     pub(crate) fn may_bear(&self, entry: &Entry<'_>) -> bool {
-        let may_be_by_address = || match entry.rate.as_ref().and_then(RateHeaders::window) {
+        if !entry.credential.is_invalid() {
+            return entry.credential.is_open() || entry.credential == Credential::Banned;
+        }
+        match entry.rate.as_ref().and_then(RateHeaders::window) {
             Some(reported) => self.reported_ends().contains(&(reported.limit, reported.reset)),
             None => self.counts_by_address(),
-        };
-        entry.credential.is_open()
-            || entry.credential == Credential::Banned
-            || entry.credential.is_invalid() && may_be_by_address()
+        }
     }
 
-    /// The windows that the responses to the key report.
+    /// The Limit and the Reset of each window that the responses to the key report.
     fn reported_ends(&self) -> &HashSet<(u64, i64)> {
         self.reported_ends
             .get_or_init(|| self.answers().iter().map(|answer| (answer.window.limit, answer.window.reset)).collect())
     }
 
-    /// Whether a window of the key was reported to a request without a key.
+    /// Returns true if some response to a request without a valid key reports a window of the key.
     fn counts_by_address(&self) -> bool {
         *self.by_address.get_or_init(|| {
             let without_key = self.history.entries.iter().filter(|entry| entry.credential.is_invalid());

@@ -1,4 +1,4 @@
-//! Possible bans: the refusals that may be due to a ban, whose headers and end are the service's choice.
+//! Possible bans: the refusals that may be due to a ban, whose header fields and end are the service's choice.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -9,26 +9,29 @@ use crate::history::Entry;
 use crate::tolerance::Tolerance;
 
 impl<'h> KeyLimits<'h> {
-    /// Whether a refusal may be that of a ban, whose end may lie anywhere: any except the one that the requests of the run explain. When a
-    /// ban comes, and what else comes in between, is the service's choice. Of a sample any refusal may be one.
+    /// Returns true if a refusal may belong to a ban, whose end may lie anywhere: any refusal except the one that the requests of the run
+    /// explain, and in a sample any refusal. The service chooses when a ban begins, and which responses come in between.
     #[must_use]
     pub fn may_be_ban(&self, entry: &Entry<'_>) -> bool {
-        let is_earned = || self.explanation().earned.is_some_and(|earned| std::ptr::eq(earned, entry));
-        entry.key() == Some(self.index) && entry.is_limited() && (self.history.is_sample() || !is_earned())
+        if entry.key() != Some(self.index) || !entry.is_limited() {
+            return false;
+        }
+        self.history.is_sample() || self.explanation().earned.is_none_or(|earned| !std::ptr::eq(earned, entry))
     }
 
-    /// The answers to the key that report its windows: without those that may be of a ban, and without copies of earlier ones.
+    /// The answers to the key that report its windows: without refusals that may belong to a ban, and without copies.
     pub fn answers_outside_bans(&self) -> impl Iterator<Item = &Answer<'h>> {
         self.answers().iter().filter(|answer| !self.may_be_ban(answer.entry) && !self.is_copy(answer))
     }
 
-    /// The numbers of the refusals that may belong to a ban: those that another refusal may be the last thing before, and those that are not
-    /// the first of the trace and ask for a longer wait than their window lasts.
+    /// The numbers of the refusals that may belong to a ban: every refusal except the first of a series, and that one too if it overlaps
+    /// another refusal, has no readable header fields, or asks for a longer wait than its window lasts. The first refusal of the trace is
+    /// left out unless it overlaps another one.
     pub(super) fn refusals_of_bans(&self, answers: &BTreeMap<usize, &Answer<'_>>) -> HashSet<usize> {
-        let is_own_refusal = |entry: &&Entry<'_>| entry.key() == Some(self.index) && entry.is_limited();
-        let refusals: Vec<&Entry<'_>> = self.history.entries.iter().filter(is_own_refusal).collect();
+        let refusals: Vec<&Entry<'_>> =
+            self.history.entries.iter().filter(|entry| entry.key() == Some(self.index) && entry.is_limited()).collect();
         let mut of_bans = HashSet::new();
-        // The refusal so far that was answered last.
+        // The refusal that was answered last so far.
         let mut latest: Option<&Entry<'_>> = None;
         for (at, &limited) in refusals.iter().enumerate() {
             let number = limited.exchange.number;
@@ -50,11 +53,11 @@ impl<'h> KeyLimits<'h> {
         of_bans
     }
 
-    /// Whether a 429 asks for a wait that outlasts the exhausted window, or ends at midnight. Then the day may be exhausted, while the
-    /// headers report the minute, or other clients may have brought a ban on the key.
+    /// Returns true if a 429 asks for a wait that outlasts the exhausted window, or ends at midnight. The day may be exhausted while the
+    /// header fields report the minute, or other clients may have caused a ban of the key.
     fn waits_for_more(&self, limited: &Answer<'_>) -> bool {
         let longest = if self.reports_day(limited.entry, limited.window) && limited.window.remaining > 0 {
-            // It is the minute behind the day that is exhausted, or a ban.
+            // The minute behind the day is exhausted, or the key is banned.
             longest_wait_of_a_minute()
         } else {
             SignedDuration::from_secs(limited.left()) + Tolerance::MINUTE.duration()
@@ -63,13 +66,13 @@ impl<'h> KeyLimits<'h> {
     }
 }
 
-/// How long a refusal for an exhausted minute may ask to wait.
+/// The longest wait that a refusal for an exhausted minute may ask for.
 fn longest_wait_of_a_minute() -> SignedDuration {
     Tolerance::LONGEST_MINUTE.duration() + Tolerance::LONGER_WAIT.duration()
 }
 
-/// Whether a wait ends with the day of the server's clock, or not much later. Late in the day that is soon. Without a `Date` that clock
-/// may be some seconds off.
+/// Returns true if a wait ends with the day of the server's clock, or a few seconds later. Without a `Date` that clock is taken to be up
+/// to a minute off.
 fn ends_at_midnight(limited: &Entry<'_>, wait: SignedDuration) -> bool {
     let is_dated = limited.server_time().is_some();
     let slack = if is_dated { Tolerance::CLOCK_SLACK } else { Tolerance::MINUTE }.seconds();

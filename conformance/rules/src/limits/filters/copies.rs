@@ -1,43 +1,58 @@
-//! Copies: answers that were made earlier and served again, as by a cache. Their headers say nothing of the present.
+//! Copies: answers that were made earlier and served again, for example by a cache. Their header fields say nothing about the present.
 
 use super::super::keys::{Answer, KeyLimits};
 use crate::tolerance::Tolerance;
 
-impl KeyLimits<'_> {
-    /// Whether an answer is a copy of an earlier one: it was made before an answer that was complete before its request was sent; or it
-    /// repeats the headers of an earlier answer to the same request, though answers in between show less of that window, or a later one.
+impl<'h> KeyLimits<'h> {
+    /// Returns true if an answer is a copy of an earlier one.
     #[must_use]
     pub fn is_copy(&self, answer: &Answer<'_>) -> bool {
-        let earlier = || self.answers().iter().rev().filter(|other| other.precedes(answer));
-        let is_old = answer.entry.server_time().is_some_and(|made| {
-            let slack = Tolerance::CLOCK_SLACK.duration();
-            earlier().take(FEW).filter_map(|other| other.entry.server_time()).any(|before| before > made + slack)
-        });
-        // Looked for first, because hardly any answer repeats another one, and comparing times takes long.
-        let number = answer.entry.exchange.number;
-        let repeats = |other: &Answer<'_>| {
-            other.entry.exchange.number < number && other.window == answer.window && is_like(other, answer)
-        };
-        let is_repeated = || {
-            let mut has_gone_on = false;
-            earlier().take_while(|other| other.window.limit == answer.window.limit).any(|other| {
-                let is_same = other.window.is_same(answer.window);
-                let is_lower = is_same && other.window.remaining < answer.window.remaining;
-                has_gone_on |= is_lower || !is_same && other.window.reset > answer.window.reset;
-                has_gone_on && repeats(other)
-            })
-        };
-        is_old || self.answers().iter().any(repeats) && is_repeated()
+        self.is_outdated(answer) || self.is_repeated_late(answer)
+    }
+
+    /// Returns true if an answer was made before another one that was complete before its request was sent.
+    fn is_outdated(&self, answer: &Answer<'_>) -> bool {
+        let Some(made) = answer.entry.server_time() else { return false };
+        let slack = Tolerance::CLOCK_SLACK.duration();
+        let mut dates = self.complete_before(answer).take(FEW).filter_map(|other| other.entry.server_time());
+        dates.any(|date| date > made + slack)
+    }
+
+    /// Returns true if an answer repeats an earlier one, although answers in between report less of that window, or a later one.
+    fn is_repeated_late(&self, answer: &Answer<'_>) -> bool {
+        // Checked first, because hardly any answer repeats another one, and comparing times takes long.
+        if !self.answers().iter().any(|other| repeats(answer, other)) {
+            return false;
+        }
+        let mut has_gone_on = false;
+        for other in self.complete_before(answer).take_while(|other| other.window.limit == answer.window.limit) {
+            let is_same = other.window.is_same(answer.window);
+            let is_lower = is_same && other.window.remaining < answer.window.remaining;
+            has_gone_on |= is_lower || !is_same && other.window.reset > answer.window.reset;
+            if has_gone_on && repeats(answer, other) {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// The answers that were complete before the request of another one was sent, the latest first.
+    fn complete_before<'a>(&'a self, answer: &'a Answer<'_>) -> impl Iterator<Item = &'a Answer<'h>> {
+        self.answers().iter().rev().filter(move |other| other.precedes(answer))
     }
 }
 
-/// A copy is older than one of the last few answers.
+/// The number of the last answers that are searched for one that is newer than a copy.
 const FEW: usize = 8;
 
-/// Whether two successful answers are to the same request.
-fn is_like(one: &Answer<'_>, other: &Answer<'_>) -> bool {
-    let [a, b] = [one, other].map(|answer| &answer.entry.exchange.request);
-    a.method == "GET" && a.method == b.method && a.path == b.path && a.query == b.query && one.entry.succeeded()
+/// Returns true if an answer to a GET reports the same window as an earlier success to the same request.
+fn repeats(answer: &Answer<'_>, earlier: &Answer<'_>) -> bool {
+    let [request, before] = [answer, earlier].map(|answer| &answer.entry.exchange.request);
+    earlier.entry.exchange.number < answer.entry.exchange.number
+        && earlier.window == answer.window
+        && request.method == "GET"
+        && (&request.method, &request.path, &request.query) == (&before.method, &before.path, &before.query)
+        && earlier.entry.succeeded()
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The cost of a request: by how much it lowers Remaining, for each operation.
+//! The cost of a request: the number by which it lowers Remaining, for each operation.
 
 use std::collections::BTreeMap;
 
@@ -7,55 +7,48 @@ use super::super::keys::{Answer, KeyLimits};
 /// An operation whose requests always lower Remaining by more than one.
 #[derive(Clone, Copy, Debug)]
 pub struct Costly<'h> {
-    /// By how much each of its requests lowers Remaining.
+    /// The number by which each of its requests lowers Remaining.
     pub cost: u64,
-    /// How often that was seen.
+    /// The number of pairs of answers that show this cost.
     pub times: usize,
-    /// The last time: the answer before, and its own.
+    /// The last pair of answers that shows this cost. The second one answers the operation.
     pub seen: [Answer<'h>; 2],
 }
 
 impl<'h> KeyLimits<'h> {
+    /// The pairs of successive successes of one window, where the second request is the only one that can have been counted in between.
+    fn pairs_of_single_requests(&self) -> impl Iterator<Item = [Answer<'h>; 2]> {
+        self.pairs().filter(move |[before, after]| {
+            before.precedes(after)
+                && self.history.sent_between(before.entry, after.entry) == 1
+                && before.entry.succeeded()
+                && after.entry.succeeded()
+                && before.window.is_same(after.window)
+        })
+    }
+
     /// The operations whose requests all lower Remaining by the same number above one, while those of another operation lower it by
     /// one. Other traffic on the key would not be limited to certain operations.
     #[must_use]
     pub fn costly_operations(&self) -> Vec<Costly<'h>> {
-        const MANY: usize = 5;
         let mut seen: BTreeMap<&str, Vec<[Answer<'h>; 2]>> = BTreeMap::new();
-        for [before, after] in self.pairs() {
-            let is_alone = before.precedes(&after) && self.history.sent_between(before.entry, after.entry) == 1;
-            let both_succeeded = before.entry.succeeded() && after.entry.succeeded();
-            if is_alone && both_succeeded && before.window.is_same(after.window) {
-                seen.entry(after.entry.operation.name()).or_default().push([before, after]);
-            }
+        for [before, after] in self.pairs_of_single_requests() {
+            seen.entry(after.entry.operation.name()).or_default().push([before, after]);
         }
-        let constant = |pairs: &Vec<[Answer<'h>; 2]>| {
-            let fall = |[before, after]: &[Answer<'_>; 2]| before.window.remaining.checked_sub(after.window.remaining);
-            let last = pairs.last().filter(|_| pairs.len() >= MANY)?;
-            let cost = fall(last)?;
-            pairs.iter().all(|pair| fall(pair) == Some(cost)).then_some(Costly {
-                cost,
-                times: pairs.len(),
-                seen: *last,
-            })
-        };
-        let constant: Vec<Costly<'h>> = seen.values().filter_map(constant).collect();
-        let is_one_due = constant.iter().any(|costly| costly.cost == 1);
-        constant.into_iter().filter(|costly| is_one_due && costly.cost > 1).collect()
+        let constant: Vec<Costly<'h>> = seen.values().filter_map(|pairs| constant_cost(pairs)).collect();
+        let some_cost_one = constant.iter().any(|costly| costly.cost == 1);
+        constant.into_iter().filter(|costly| some_cost_one && costly.cost > 1).collect()
     }
 
-    /// The cost of a successful request: more than one only where Remaining falls by that number each time, many times.
+    /// The cost of a successful request. It is above 1 only if Remaining falls by that number each time, at least ten times.
     #[must_use]
     pub fn cost(&self) -> u64 {
         const MANY: usize = 10;
         *self.cost.get_or_init(|| {
-            let alone = self.pairs().filter(|[before, after]| {
-                let single = before.precedes(after) && self.history.sent_between(before.entry, after.entry) == 1;
-                let succeeded = before.entry.succeeded() && after.entry.succeeded();
-                single && succeeded && before.window.is_same(after.window)
-            });
-            let falls: Vec<u64> =
-                alone.map(|[before, after]| before.window.remaining.saturating_sub(after.window.remaining)).collect();
+            let falls: Vec<u64> = self
+                .pairs_of_single_requests()
+                .map(|[before, after]| before.window.remaining.saturating_sub(after.window.remaining))
+                .collect();
             match falls.first() {
                 Some(&fall) if falls.len() >= MANY && falls.iter().all(|other| *other == fall) && self.costs(fall) => {
                     fall.max(1)
@@ -65,16 +58,26 @@ impl<'h> KeyLimits<'h> {
         })
     }
 
-    /// Whether Remaining falls by so much at the least from each answer to the next success that was sent after it, whatever else was
-    /// sent at the same time.
+    /// Returns true if Remaining falls by at least this cost from each success to the next success that was sent after it, whatever other
+    /// requests were sent at the same time.
     fn costs(&self, cost: u64) -> bool {
         self.answers().iter().enumerate().all(|(at, before)| {
             let next = self.answers()[at..].iter().find(|after| before.precedes(after) && after.entry.succeeded());
-            // What a failure cost may have been given back, and a refusal may say that nothing remains whatever there was.
+            // The cost of a failure may be given back, and a refusal may report that nothing remains, whatever the count is.
             next.filter(|after| before.entry.succeeded() && before.window.is_same(after.window))
                 .is_none_or(|after| before.window.remaining.saturating_sub(after.window.remaining) >= cost)
         })
     }
+}
+
+/// The cost of an operation, if Remaining falls by the same number in each of these pairs of answers, and there are at least five.
+fn constant_cost<'h>(pairs: &[[Answer<'h>; 2]]) -> Option<Costly<'h>> {
+    const MANY: usize = 5;
+    let last = pairs.last().filter(|_| pairs.len() >= MANY)?;
+    let cost = last[0].window.remaining.checked_sub(last[1].window.remaining)?;
+    let is_constant =
+        pairs.iter().all(|[before, after]| before.window.remaining.checked_sub(after.window.remaining) == Some(cost));
+    is_constant.then_some(Costly { cost, times: pairs.len(), seen: *last })
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! The requests that bear on the count of a key, as the engine of [`super`] takes them: the filters before it, each a file of
-//! this folder, say which reports can be believed, what may belong to a ban, and what a request costs.
+//! Filters: the requests that bear on the count of a key, prepared for the engine of [`super`]. Each file of this folder is one filter: it
+//! tells which requests may count, which reports are copies, which refusals may belong to a ban, or what a request costs.
 
 mod address;
 mod bans;
@@ -16,23 +16,22 @@ use crate::history::Entry;
 use crate::request::Operation;
 
 impl<'h> KeyLimits<'h> {
-    /// Which way of counting explains what the key was answered.
+    /// The best explanation of the responses to the key.
     #[must_use]
     pub fn explanation(&self) -> &Explanation<'h> {
         self.explanation.get_or_init(|| Explanation::of(&self.parts(), self.plan_limits()))
     }
 
-    /// [`KeyLimits::explanation`] of some of the requests.
+    /// The best explanation of the responses to some of the requests.
     #[must_use]
-    pub fn explanation_of(&self, is_part: impl Fn(&Entry<'_>) -> bool) -> Explanation<'h> {
+    pub fn explanation_of(&self, is_included: impl Fn(&Entry<'_>) -> bool) -> Explanation<'h> {
         let mut parts = self.parts();
-        parts.retain(|(entry, _)| is_part(entry));
+        parts.retain(|(entry, _)| is_included(entry));
         Explanation::of(&parts, self.plan_limits())
     }
 
     /// The requests that bear on the key, in the order of sending.
     fn parts(&self) -> Vec<(&'h Entry<'h>, Part)> {
-        let entries = || self.history.entries.iter();
         let answers: BTreeMap<usize, &Answer<'h>> =
             self.answers().iter().map(|answer| (answer.entry.exchange.number, answer)).collect();
         let of_bans = self.refusals_of_bans(&answers);
@@ -42,7 +41,7 @@ impl<'h> KeyLimits<'h> {
             .map(|costly| (costly.seen[1].entry.operation.name(), i64::try_from(costly.cost).unwrap_or(1)))
             .collect();
         let mut parts: Vec<(&'h Entry<'h>, Part)> = Vec::new();
-        for entry in entries() {
+        for entry in &self.history.entries {
             let is_own = entry.key() == Some(self.index);
             if !is_own && !self.may_bear(entry) {
                 continue;
@@ -65,7 +64,7 @@ impl<'h> KeyLimits<'h> {
 }
 
 impl<'h> Limiter<'h> {
-    /// Which single way of counting explains what all keys were answered together, if there are several.
+    /// The best explanation of the responses to all keys together, if there are several keys.
     pub(super) fn joint_explanation(&self) -> Option<Explanation<'h>> {
         let [first, _, ..] = self.keys() else { return None };
         let mut parts: Vec<(&Entry<'h>, Part)> = self.keys().iter().flat_map(KeyLimits::parts).collect();
