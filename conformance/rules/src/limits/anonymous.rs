@@ -1,25 +1,25 @@
 //! The allowance of callers without a valid key: a service may count their requests too, and refuse those beyond a limit.
 //!
-//! The specification asks for 401 whenever a key is missing or invalid, so a 429 is excused only where the answers to such callers
-//! have counted an allowance of their own down to nothing, or where others are seen to consume it together with the judge.
+//! The specification asks for 401 whenever a key is missing or invalid. A 429 is excused only if the responses to such callers have
+//! counted an allowance of their own down to nothing, or if other clients are seen to use it together with the judge.
 
 use std::collections::HashSet;
 
 use crate::history::{Entry, History};
 use crate::trace::rate_limit::{RateHeaders, Window};
 
-/// What the answers to callers without a valid key show of an allowance.
+/// The allowance of callers without a valid key, as far as the responses to them show it.
 #[derive(Debug, Default)]
 pub struct Anonymous {
     /// The numbers of the refused exchanges that the allowance explains.
     explained: HashSet<usize>,
 }
 
-/// This many requests with a key between two answers to callers without one show whether both are counted together.
+/// The least number of requests with a key, between two answers to callers without one, that shows whether both are counted together.
 const CONCLUSIVE: u64 = 3;
 
 impl Anonymous {
-    /// Reads a history.
+    /// Finds the refusals of callers without a valid key that an exhausted allowance explains.
     #[must_use]
     pub fn new(history: &History<'_>) -> Anonymous {
         let callers: Vec<&Entry<'_>> =
@@ -29,54 +29,53 @@ impl Anonymous {
         }
         let mut explained = HashSet::new();
         for (at, entry) in callers.iter().enumerate().filter(|(_, entry)| entry.status() == Some(429)) {
-            // Of a service with several addresses, all may count such callers together, or each by itself.
-            let replica = |entry: &Entry<'_>| entry.exchange.request.replica;
-            let at_the_same: Vec<&Entry<'_>> =
-                callers[..at].iter().copied().filter(|other| replica(other) == replica(entry)).collect();
-            let is_explained = |callers: &[&Entry<'_>]| is_exhausted(callers) || is_exhausted_by_others(callers, entry);
-            if is_explained(&callers[..at]) || is_explained(&at_the_same) {
+            // Several replicas may count such callers together, or each by itself.
+            let replica = entry.exchange.request.replica;
+            let earlier = callers[..at].iter().copied();
+            let of_replica: Vec<&Entry<'_>> =
+                earlier.filter(|other| other.exchange.request.replica == replica).collect();
+            if is_explained(&callers[..at], entry) || is_explained(&of_replica, entry) {
                 explained.insert(entry.exchange.number);
             }
         }
         Anonymous { explained }
     }
 
-    /// Whether this is a refusal of a caller without a key whose allowance was exhausted.
+    /// Returns true if an entry is the refusal of a caller without a valid key, and the allowance was exhausted.
     #[must_use]
     pub fn explains(&self, entry: &Entry<'_>) -> bool {
         self.explained.contains(&entry.exchange.number)
     }
 }
 
-/// Whether the answers to these callers have counted an allowance down to nothing.
+/// Returns true if the allowance was exhausted when a caller was refused, given the earlier callers.
+fn is_explained(callers: &[&Entry<'_>], refused: &Entry<'_>) -> bool {
+    is_exhausted(callers) || is_exhausted_by_others(callers, refused)
+}
+
+/// Returns true if the answers to these callers have counted an allowance down to nothing.
 fn is_exhausted(callers: &[&Entry<'_>]) -> bool {
     let admitted = callers.iter().rev().filter(|other| other.status() != Some(429));
-    // What is refused for another reason may have been answered before anything was counted, with figures of its own.
-    let counted = |entry: &Entry<'_>| window(entry).filter(|_| entry.status() == Some(401));
-    let mut reported = admitted.enumerate().filter_map(|(since, entry)| Some((since as u64, counted(entry)?)));
-    reported.next().is_some_and(|(since, last)| {
-        let before: Vec<Window> =
-            reported.map(|(_, window)| window).take_while(|window| window.limit == last.limit).collect();
-        is_last(last, &before, since)
-    })
+    let mut reported = admitted.enumerate().filter_map(|(since, entry)| Some((since as u64, allowance(entry)?)));
+    let Some((since, last)) = reported.next() else { return false };
+    let before: Vec<Window> =
+        reported.map(|(_, window)| window).take_while(|window| window.limit == last.limit).collect();
+    is_last(last, &before, since)
 }
 
-/// Whether a refusal reports that nothing remains of the allowance that the last answer to these callers reported, and others are seen to
-/// use it: between two answers it fell by more than the one request that was sent.
+/// Returns true if a refusal reports that nothing remains of the last reported allowance, and other clients are seen to use it: between two
+/// answers it fell by more than the one request that was sent.
 fn is_exhausted_by_others(callers: &[&Entry<'_>], refused: &Entry<'_>) -> bool {
-    let last = callers.iter().rev().filter(|entry| entry.status() == Some(401)).find_map(|entry| window(entry));
-    let is_empty = |last: Window| window(refused).is_some_and(|now| now.remaining == 0 && now.is_same(last));
-    // Were the requests in between counted, it would have fallen by all of them.
-    let is_of_others = |(fell, between): (u64, u64)| fell > 1 && (between == 0 || fell < between + 1);
-    last.is_some_and(is_empty) && falls(callers).any(is_of_others)
+    let Some(last) = callers.iter().rev().find_map(|entry| allowance(entry)) else { return false };
+    let is_empty = window(refused).is_some_and(|now| now.remaining == 0 && now.is_same(last));
+    // If requests with a key were counted as well, Remaining would have fallen by all requests in between.
+    is_empty && falls(callers).any(|(fell, between)| fell > 1 && (between == 0 || fell < between + 1))
 }
 
-/// By how much each two answers that follow each other show less to remain in one window, and how many requests, which all have a key,
-/// were sent between the two.
+/// The falls of Remaining between successive answers of one window, each with the number of requests in between, which all have a key.
 fn falls(callers: &[&Entry<'_>]) -> impl Iterator<Item = (u64, u64)> {
     callers.windows(2).filter_map(|pair| {
-        let [first, second] = [pair[0], pair[1]].map(|entry| window(entry).filter(|_| entry.status() == Some(401)));
-        let (first, second) = (first?, second?);
+        let (first, second) = (allowance(pair[0])?, allowance(pair[1])?);
         let between = pair[1].exchange.number.saturating_sub(pair[0].exchange.number + 1) as u64;
         let fell = first.remaining.checked_sub(second.remaining)?;
         (pair[0].precedes(pair[1]) && first.is_same(second)).then_some((fell, between))
@@ -87,9 +86,14 @@ fn window(entry: &Entry<'_>) -> Option<Window> {
     entry.rate.as_ref().and_then(RateHeaders::window)
 }
 
-/// Whether an answer was the last of an allowance that falls, given those before, the latest first. Remaining may be reported before the
-/// request is counted; `since` further requests, such as those to no operation, may have been counted without a report; and a sliding
-/// limit may have restored as many as were used.
+/// The window that a 401 reports. A response with another status may have been made before the request was counted, with other figures.
+fn allowance(entry: &Entry<'_>) -> Option<Window> {
+    window(entry).filter(|_| entry.status() == Some(401))
+}
+
+/// Returns true if a report was the last one of an allowance that falls, given the reports before it, the latest first. Remaining may be
+/// reported before the request is counted. `since` further requests, such as those to no operation, may have been counted without a report.
+/// A sliding limit may have restored as many requests as were used.
 fn is_last(last: Window, before: &[Window], since: u64) -> bool {
     let earlier = before.iter().map(|window| window.remaining);
     let later = std::iter::once(last.remaining).chain(earlier.clone());
@@ -97,8 +101,9 @@ fn is_last(last: Window, before: &[Window], since: u64) -> bool {
     last.remaining <= 1 + since && (falls || last.limit == 1)
 }
 
-/// Whether requests with a key lower what is reported to callers without one: then the allowance is not theirs. Others may lower it by as
-/// much by chance, but not between all answers, and are seen to where no request with a key is in between.
+/// Returns true if requests with a key lower the Remaining of callers without one, so that the allowance is not that of such callers
+/// alone. Other clients may lower it by the same number by chance, but not between all answers. They show where no request with a key is
+/// in between.
 fn shares_the_keys_count(callers: &[&Entry<'_>]) -> bool {
     let conclusive: Vec<(u64, u64)> = falls(callers).filter(|(_, between)| *between >= CONCLUSIVE).collect();
     conclusive.iter().any(|(fell, between)| *fell == between + 1)

@@ -1,11 +1,11 @@
-//! Evidence: each contradiction in words, generated from the exchanges and the numbers that it carries.
+//! Evidence: each contradiction in words, generated from its exchanges and its numbers.
 
 use super::{Finding, Kind};
 use crate::history::answered;
 use crate::trace::rate_limit::Window;
 
 impl Finding<'_> {
-    /// The requirement that the contradiction breaks, in words: "at most 60 requests in one window".
+    /// The requirement that is broken, in words: "at most 60 requests in one window".
     #[must_use]
     pub fn expected(&self) -> String {
         match self.kind {
@@ -28,7 +28,7 @@ impl Finding<'_> {
         }
     }
 
-    /// The response that breaks it, in words.
+    /// The response that breaks the requirement, in words: "429 after 31 s". Empty if the finding has no exchange.
     #[must_use]
     pub fn found(&self) -> String {
         let Some(first) = self.entries.first() else { return String::new() };
@@ -74,10 +74,12 @@ impl Finding<'_> {
         }
     }
 
+    /// Remaining, for a number of used requests.
     fn remaining(&self, used: i64) -> i64 {
         self.shown().map_or(0, |window| window.limit as i64 - used).max(0)
     }
 
+    /// The Reset of the first reported window, as a Unix time.
     fn reset(&self) -> i64 {
         self.shown().map_or(0, |window| window.reset)
     }

@@ -1,69 +1,70 @@
-//! Hypotheses: complete ways of counting. A lawful policy is a variant of [`Cut`] or a value of another field, and stands nowhere else.
+//! Hypotheses: complete ways of counting. A lawful policy is a variant of [`Cut`] or a value of another field, and is defined nowhere else.
 
 use std::fmt;
 
-/// How minutes are cut, and what Reset announces.
+/// The way in which minutes are cut, and the time that Reset announces.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Cut {
     /// Fixed windows that follow each other on a grid, such as the minutes of the clock. Reset is the end of the window.
     Clock,
-    /// Fixed windows, each opened by the first request after the one before. Reset is the end of the window.
+    /// Fixed windows, each opened by the first request after the end of the window before. Reset is the end of the window.
     First,
-    /// A log: each request counts for a minute. Reset is when the oldest request no longer counts.
+    /// A log: each request counts for a minute. Reset is the time at which the oldest request no longer counts.
     Log,
-    /// The same log. Reset is when the newest request no longer counts.
+    /// A log: each request counts for a minute. Reset is the time at which the newest request no longer counts.
     Drain,
     /// A counter that slides between two windows on the grid: the requests of the last window count by the part of it that still lies
     /// in the last minute. Reset is the end of the window.
     Weighted,
-    /// The same counter on the minutes of the clock. Reset is when the next request is restored.
+    /// A counter that slides like [`Cut::Weighted`] between the minutes of the clock. Reset is the time at which the next request is
+    /// restored.
     WeightedNext,
 }
 
 impl Cut {
-    /// Every way to cut minutes, the commonest first.
+    /// Every way to cut minutes, the most common one first.
     pub const ALL: [Cut; 6] = [Cut::Clock, Cut::First, Cut::Log, Cut::Weighted, Cut::Drain, Cut::WeightedNext];
 
-    /// Whether the minutes are windows that begin with an empty count.
+    /// Returns true if minutes are windows that begin with an empty count.
     #[must_use]
     pub fn is_fixed(self) -> bool {
         matches!(self, Cut::Clock | Cut::First)
     }
 
-    /// Whether the windows follow each other on a grid.
+    /// Returns true if windows follow each other on a grid.
     #[must_use]
     pub fn is_on_grid(self) -> bool {
         matches!(self, Cut::Clock | Cut::Weighted | Cut::WeightedNext)
     }
 }
 
-/// When the header fields of a response are written.
+/// The time at which the header fields of a response are written.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Written {
-    /// On arrival, after the request was counted.
+    /// When the request arrives, after it was counted.
     After,
-    /// On arrival, before the request is counted.
+    /// When the request arrives, before it is counted.
     Before,
     /// When the response goes out.
     OnAnswer,
 }
 
-/// What a failed request costs.
+/// The cost of failed requests.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Failures {
-    /// As much as any other.
+    /// A failed request costs as much as any other.
     Count,
-    /// Nothing.
+    /// A failed request costs nothing.
     Free,
-    /// It is counted, and given back when the response has been written.
+    /// A failed request is counted, and given back when the response has been written.
     Refunded,
-    /// Nothing if the request was malformed (400), as much as any other if it asked for something that does not exist (404).
+    /// A malformed request (400) costs nothing. A request for something that does not exist (404) costs as much as any other.
     MalformedFree,
-    /// As much as any other if the request was malformed, nothing if it asked for something that does not exist.
+    /// A request for something that does not exist (404) costs nothing. A malformed request (400) costs as much as any other.
     MissingFree,
 }
 
-/// The figures that the header fields report. `None` is a figure that is unknown.
+/// The figures that the header fields report. `None` means that a figure is unknown.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct Figures {
     /// Requests per minute.
@@ -75,13 +76,13 @@ pub struct Figures {
 /// A complete way of counting.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct Hypothesis {
-    /// The limits.
+    /// The limits per minute and per day.
     pub figures: Figures,
-    /// How minutes are cut.
+    /// The way in which minutes are cut, with the meaning of Reset.
     pub cut: Cut,
-    /// When the header fields are written.
+    /// The time at which the header fields are written.
     pub written: Written,
-    /// What failed requests cost.
+    /// The cost of failed requests.
     pub failures: Failures,
     /// Whether refused requests are counted.
     pub counts_refusals: bool,
@@ -90,24 +91,24 @@ pub struct Hypothesis {
 }
 
 impl Hypothesis {
-    /// Whether each request counts in a window that begins with an empty count.
+    /// Returns true if failures count, in windows that begin with an empty count.
     pub(super) fn is_plain(&self) -> bool {
         self.failures == Failures::Count && self.cut.is_fixed()
     }
 }
 
-/// What of a history makes some hypotheses worth asking.
+/// The features of a history that distinguish some hypotheses from others.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Occasions {
-    /// Some request was malformed.
+    /// Whether some request was malformed.
     pub(super) malformed: bool,
-    /// Some request asked for something that does not exist.
+    /// Whether some request asked for something that does not exist.
     pub(super) missing: bool,
-    /// Some request was refused.
+    /// Whether some request was refused.
     pub(super) refused: bool,
 }
 
-/// Every hypothesis that a history can distinguish, the simplest first, without other clients.
+/// Every hypothesis that a history can distinguish, without other clients. The plain ones come first.
 pub(super) fn hypotheses(figures: &[Figures], occasions: Occasions) -> Vec<Hypothesis> {
     let failures: &[Failures] = match (occasions.malformed, occasions.missing) {
         (false, false) => &[Failures::Count],
@@ -134,7 +135,7 @@ pub(super) fn hypotheses(figures: &[Figures], occasions: Occasions) -> Vec<Hypot
 }
 
 impl fmt::Display for Hypothesis {
-    /// The way of counting in words: `60 per minute, in windows on the clock; counted before the response; failures count`.
+    /// Writes the way of counting in words, for example `60 per minute, in windows at fixed times; …; failures count`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let figures = [(self.figures.minute, "minute"), (self.figures.day, "day")];
         let figures: Vec<String> =

@@ -1,4 +1,4 @@
-//! The limits of each key: the responses to it that have readable rate-limit headers, and how they are explained, each derived from the
+//! The limits of each key: the responses with readable rate-limit header fields, and their explanation. Each fact is derived from the
 //! history when it is first needed.
 
 use std::cell::OnceCell;
@@ -14,33 +14,33 @@ use crate::trace::rate_limit::Window;
 /// An answer of an operation to a valid key, with the window that its headers report.
 #[derive(Clone, Copy, Debug)]
 pub struct Answer<'h> {
-    /// The exchange.
+    /// The exchange of the answer.
     pub entry: &'h Entry<'h>,
-    /// What its three headers say.
+    /// The window that the three header fields report.
     pub window: Window,
 }
 
 impl Answer<'_> {
-    /// Whether this exchange was complete before the other request was sent.
+    /// Returns true if this exchange was complete before the other request was sent.
     #[must_use]
     pub fn precedes(&self, other: &Answer<'_>) -> bool {
         self.entry.precedes(other.entry)
     }
 
-    /// How far ahead the Reset lies, in seconds by the server's clock, if that is known.
+    /// The time until Reset in seconds by the server's clock, or `None` without a `Date`.
     #[must_use]
     pub fn ahead(&self) -> Option<i64> {
         Some(self.window.reset - self.entry.server_time()?.as_second())
     }
 
-    /// How many seconds are left of the window when the answer goes out: by the server's clock, else by the judge's.
+    /// The time until Reset in seconds when the answer goes out: by the server's clock, else by the judge's.
     #[must_use]
     pub fn left(&self) -> i64 {
         self.window.reset - self.entry.answered_at().as_second()
     }
 }
 
-/// The answers that came one after the other: each was complete before the request of the next was sent.
+/// The first of these answers, and each further one whose request was sent after the answer selected before was complete.
 pub(crate) fn one_after_another<'a, 'h: 'a>(answers: impl IntoIterator<Item = &'a Answer<'h>>) -> Vec<Answer<'h>> {
     let mut chain: Vec<Answer<'h>> = Vec::new();
     for answer in answers {
@@ -51,7 +51,7 @@ pub(crate) fn one_after_another<'a, 'h: 'a>(answers: impl IntoIterator<Item = &'
     chain
 }
 
-/// The limits of every key.
+/// The limits of every key of a trace, and of callers without a valid key.
 #[derive(Debug)]
 pub struct Limiter<'h> {
     keys: Vec<KeyLimits<'h>>,
@@ -59,7 +59,7 @@ pub struct Limiter<'h> {
 }
 
 impl<'h> Limiter<'h> {
-    /// Sorts the requests of a history by key.
+    /// Divides the requests of a history by key.
     #[must_use]
     pub fn new(history: &'h History<'h>) -> Limiter<'h> {
         let mut by_key = vec![Vec::new(); history.context.keys.len()];
@@ -74,7 +74,7 @@ impl<'h> Limiter<'h> {
         }
     }
 
-    /// The limits of each key.
+    /// The limits of each key, in the order of the context.
     #[must_use]
     pub fn keys(&self) -> &[KeyLimits<'h>] {
         &self.keys
@@ -92,7 +92,7 @@ impl<'h> Limiter<'h> {
         self.keys.get(index)
     }
 
-    /// The limits of the key that a request came with, if it was a valid one in the described form.
+    /// The limits of the key that a request came with, if it was a valid key in the described form.
     #[must_use]
     pub fn of(&self, entry: &Entry<'_>) -> Option<&KeyLimits<'h>> {
         self.key(entry.key()?)
@@ -105,7 +105,7 @@ impl<'h> Limiter<'h> {
     }
 }
 
-/// The limits of one key.
+/// The limits of one key: its answers, and the facts that are derived from them when they are first needed.
 #[derive(Debug)]
 pub struct KeyLimits<'h> {
     pub(super) history: &'h History<'h>,
@@ -113,6 +113,7 @@ pub struct KeyLimits<'h> {
     answers: Vec<Answer<'h>>,
     refused: usize,
     pub(super) plan_limits: OnceCell<Option<PlanLimits>>,
+    /// The Limit and the Reset of each window whose end was reported further ahead than a minute.
     pub(super) far_windows: OnceCell<HashSet<(u64, i64)>>,
     pub(super) cost: OnceCell<u64>,
     pub(super) by_address: OnceCell<bool>,
@@ -124,14 +125,12 @@ impl<'h> KeyLimits<'h> {
     /// The limits of the key with this index, with which these requests came.
     pub(super) fn new(history: &'h History<'h>, index: usize, entries: &[&'h Entry<'h>]) -> KeyLimits<'h> {
         let of_operations = entries.iter().copied().filter(|entry| entry.operation != Operation::Elsewhere);
-        let answers =
-            of_operations.clone().filter_map(|entry| Some(Answer { entry, window: entry.rate.as_ref()?.window()? }));
-        let refused = of_operations.clone().filter(|entry| entry.is_limited()).count();
+        let reported = |entry: &'h Entry<'h>| Some(Answer { entry, window: entry.rate.as_ref()?.window()? });
         KeyLimits {
             history,
             index,
-            answers: answers.collect(),
-            refused,
+            answers: of_operations.clone().filter_map(reported).collect(),
+            refused: of_operations.filter(|entry| entry.is_limited()).count(),
             plan_limits: OnceCell::new(),
             far_windows: OnceCell::new(),
             cost: OnceCell::new(),
@@ -147,19 +146,19 @@ impl<'h> KeyLimits<'h> {
         self.index
     }
 
-    /// The answers of operations to the key whose headers can be read, in the order of sending.
+    /// The answers of operations to the key with readable rate-limit header fields, in the order of sending.
     #[must_use]
     pub fn answers(&self) -> &[Answer<'h>] {
         &self.answers
     }
 
-    /// How many requests of operations were refused for the rate, whatever headers say about it.
+    /// The number of requests of operations that were refused for the rate, with or without readable header fields.
     #[must_use]
     pub fn refused(&self) -> usize {
         self.refused
     }
 
-    /// Each answer with the next one.
+    /// The pairs of successive answers, in the order of sending.
     pub fn pairs(&self) -> impl Iterator<Item = [Answer<'h>; 2]> {
         self.answers.windows(2).map(|pair| [pair[0], pair[1]])
     }

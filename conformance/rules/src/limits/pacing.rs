@@ -1,14 +1,13 @@
-//! Pacing: how much of a key's minute is left, and how long it lasts, as probes ask.
+//! Pacing: the rest of a key's minute and its end, by which probes pace their requests.
 
 use jiff::{SignedDuration, Timestamp};
 
 use super::Kind;
 use super::keys::{Answer, KeyLimits};
-use crate::history::Entry;
 use crate::request::Operation;
 use crate::tolerance::Tolerance;
 
-impl<'h> KeyLimits<'h> {
+impl KeyLimits<'_> {
     /// The limit of the minute, where the last answer reports the day and the plan is known.
     #[must_use]
     pub fn minute_behind_day(&self) -> Option<u64> {
@@ -17,17 +16,15 @@ impl<'h> KeyLimits<'h> {
         Some(plan_limits.per_minute)
     }
 
-    /// How many requests of this run may count against the minute that ends now.
+    /// The number of requests of this run that may count against the minute that ends now.
     #[must_use]
     pub fn sent_in_minute(&self, now: Timestamp) -> u64 {
-        let may_count = |entry: &&Entry<'_>| {
-            let age = now.duration_since(entry.exchange.sent_at);
-            age <= Tolerance::LONGEST_MINUTE.duration() && (entry.key() == Some(self.index()) || self.may_bear(entry))
-        };
-        self.history.entries.iter().filter(may_count).count() as u64
+        let longest = Tolerance::LONGEST_MINUTE.duration();
+        let recent = self.history.entries.iter().filter(|entry| now.duration_since(entry.exchange.sent_at) <= longest);
+        recent.filter(|entry| entry.key() == Some(self.index()) || self.may_bear(entry)).count() as u64
     }
 
-    /// How long the window of the last answer still lasts, if its headers report an end within a minute.
+    /// The time until the window of the last answer ends, if its Reset lies within a minute.
     #[must_use]
     pub fn minute_left(&self, now: Timestamp) -> Option<SignedDuration> {
         let last = self.answers().last()?;
@@ -39,8 +36,8 @@ impl<'h> KeyLimits<'h> {
         (!left.is_negative()).then_some(left)
     }
 
-    /// How long after a 429 its window is over: at the reset, unless the headers report a day that is not exhausted, in which case it
-    /// is the minute that is.
+    /// The time from a 429 to the end of its window: until Reset. If the header fields report a day that is not exhausted, the minute is
+    /// exhausted, and the time is a minute.
     #[must_use]
     pub fn window_ends_in(&self, limited: &Answer<'_>) -> SignedDuration {
         if self.reports_day(limited.entry, limited.window) && limited.window.remaining > 0 {
@@ -49,28 +46,33 @@ impl<'h> KeyLimits<'h> {
         SignedDuration::from_secs(limited.left())
     }
 
-    /// Whether the window of the last answer, or the minute that ends now, has admitted more than its limit, so that there is nothing left
-    /// to wait for. A minute touches two windows at most.
+    /// Returns true if the window of the last answer, or the minute that ends now, has admitted more than its limit, so that a probe need
+    /// not wait for a refusal. A minute touches two windows at most.
     #[must_use]
     pub fn is_over_admitted(&self, now: Timestamp) -> bool {
-        let Some(last) = self.answers().last() else { return self.admits_two_minutes_at_once(now) };
-        let of_window = |answer: &&Answer<'h>| answer.entry.succeeded() && answer.window.is_same(last.window);
-        let is_over = self.answers().iter().filter(of_window).count() as u64 > last.window.limit;
-        let mut findings = self.explanation().of_kinds(&[Kind::OverAdmitted]);
-        let is_present = |window: super::Window| window.is_same(last.window);
-        is_over && findings.any(|finding| finding.window(0).is_some_and(is_present))
-            || self.admits_two_minutes_at_once(now)
+        self.is_last_window_over_admitted() || self.admits_two_minutes_at_once(now)
     }
 
+    /// Returns true if more requests succeeded in the window of the last answer than its limit, and the explanation holds that against it.
+    fn is_last_window_over_admitted(&self) -> bool {
+        let Some(last) = self.answers().last() else { return false };
+        let in_window = self.answers().iter().filter(|answer| answer.window.is_same(last.window));
+        in_window.filter(|answer| answer.entry.succeeded()).count() as u64 > last.window.limit
+            && self
+                .explanation()
+                .of_kinds(&[Kind::OverAdmitted])
+                .any(|finding| finding.window(0).is_some_and(|window| window.is_same(last.window)))
+    }
+
+    /// Returns true if more requests of operations succeeded within the last minute than two minutes of the plan admit.
     fn admits_two_minutes_at_once(&self, now: Timestamp) -> bool {
         let Some(plan_limits) = self.plan_limits() else { return false };
-        let is_recent_success = |entry: &&Entry<'_>| {
-            entry.key() == Some(self.index())
-                && entry.operation != Operation::Elsewhere
-                && entry.succeeded()
-                && now.duration_since(entry.exchange.sent_at) < Tolerance::MINUTE.duration()
-        };
-        self.history.entries.iter().filter(is_recent_success).count() as u64 > 2 * plan_limits.per_minute
+        let mut successes = 0;
+        for entry in self.history.entries.iter().filter(|entry| entry.key() == Some(self.index())) {
+            let is_recent = now.duration_since(entry.exchange.sent_at) < Tolerance::MINUTE.duration();
+            successes += u64::from(is_recent && entry.operation != Operation::Elsewhere && entry.succeeded());
+        }
+        successes > 2 * plan_limits.per_minute
     }
 }
 

@@ -7,7 +7,7 @@ use crate::tolerance::Tolerance;
 use crate::trace::rate_limit::Window;
 
 impl KeyLimits<'_> {
-    /// The limits of the key's plan: named by the user for the main key, else learnt from what the headers said.
+    /// The limits of the key's plan: named by the user for the main key, else learnt from the reported limits.
     #[must_use]
     pub fn plan_limits(&self) -> Option<PlanLimits> {
         *self.plan_limits.get_or_init(|| {
@@ -16,13 +16,13 @@ impl KeyLimits<'_> {
         })
     }
 
-    /// The limits of the key's plan, where no answer that is missing from a sample can contradict them.
+    /// The limits of the key's plan, if no answer that a sample lacks can contradict them.
     #[must_use]
     pub fn certain_plan_limits(&self) -> Option<PlanLimits> {
         if self.history.is_sample() { self.history.context.plan_limits } else { self.plan_limits() }
     }
 
-    /// Whether the headers of an answer report the day and not the minute: by the plan, else by how far off the reset is.
+    /// Returns true if the header fields of an answer report the day and not the minute: by the plan, else by the distance of Reset.
     #[must_use]
     pub fn reports_day(&self, entry: &Entry<'_>, window: Window) -> bool {
         match self.plan_limits() {
@@ -31,12 +31,14 @@ impl KeyLimits<'_> {
         }
     }
 
-    /// Whether the end of a window was reported when it lay further ahead than the end of a minute can.
+    /// Returns true if some answer reported the end of a window when it lay further ahead than the end of a minute can.
     fn was_far(&self, window: Window) -> bool {
         let far = self.far_windows.get_or_init(|| {
-            let is_of_no_ban =
-                |answer: &&Answer<'_>| !answer.entry.is_limited() && answer.entry.server_time().is_some();
-            let answers = self.answers().iter().filter(is_of_no_ban);
+            // A refusal may report the end of a ban, and without a `Date` the distance is uncertain.
+            let answers = self
+                .answers()
+                .iter()
+                .filter(|answer| !answer.entry.is_limited() && answer.entry.server_time().is_some());
             let far = answers.filter(|answer| is_far(answer.entry, answer.window));
             far.map(|answer| (answer.window.limit, answer.window.reset)).collect()
         });
@@ -44,34 +46,27 @@ impl KeyLimits<'_> {
         (window.reset - rounding..=window.reset + rounding).any(|reset| far.contains(&(window.limit, reset)))
     }
 
+    /// The limits of the plan that a reported limit identifies, if every other reported limit is one of its figures.
     fn learn_plan_limits(&self) -> Option<PlanLimits> {
-        let plan = |is_like: &dyn Fn(&PlanLimits) -> bool| {
-            PLANS.iter().map(|(_, plan_limits)| *plan_limits).find(|plan_limits| is_like(plan_limits))
-        };
-        // An Enterprise plan may have the figure of another one in another place. A ban may go with a limit of its own.
-        let limits = || {
-            let answered = self.answers().iter().filter(|answer| answer.entry.status() != Some(429));
-            answered.map(|answer| answer.window.limit)
-        };
-        let has_all = |plan_limits: &PlanLimits| {
-            limits().all(|limit| [plan_limits.per_minute, plan_limits.per_day].contains(&limit))
-        };
-        let learnt = self.answers().iter().find_map(|answer| {
-            let limit = answer.window.limit;
-            // Near its end, a day looks like a minute. Elsewhere in the run it does not.
-            let of_that_limit = self.answers().iter().filter(|other| other.window.limit == limit);
-            let furthest = of_that_limit.filter_map(Answer::ahead).max()?;
-            match (plan(&|of| of.per_minute == limit), plan(&|of| of.per_day == limit)) {
-                // 1,000 is a minute of one plan and a day of another: how far off the reset is shows which.
-                (_, Some(of_day)) if furthest > Tolerance::LONGEST_MINUTE.seconds() => Some(of_day),
-                (of_minute, _) => of_minute,
-            }
-        });
-        learnt.filter(has_all)
+        let learnt = self.answers().iter().find_map(|answer| self.plan_with(answer.window.limit))?;
+        // An Enterprise plan may have the figure of another plan as its other figure. A ban may go with a limit of its own.
+        let mut answered = self.answers().iter().filter(|answer| answer.entry.status() != Some(429));
+        answered.all(|answer| [learnt.per_minute, learnt.per_day].contains(&answer.window.limit)).then_some(learnt)
+    }
+
+    /// The limits of the plan that has this limit. 1,000 is the minute of one plan and the day of another: the distance of Reset decides.
+    fn plan_with(&self, limit: u64) -> Option<PlanLimits> {
+        // Near its end, a day looks like a minute. Elsewhere in the run it does not.
+        let of_limit = self.answers().iter().filter(|answer| answer.window.limit == limit);
+        let furthest = of_limit.filter_map(Answer::ahead).max()?;
+        let by_day = PLANS.iter().find(|(_, plan_limits)| plan_limits.per_day == limit);
+        let by_minute = PLANS.iter().find(|(_, plan_limits)| plan_limits.per_minute == limit);
+        let plan = by_day.filter(|_| furthest > Tolerance::LONGEST_MINUTE.seconds()).or(by_minute);
+        plan.map(|(_, plan_limits)| *plan_limits)
     }
 }
 
-/// Whether a window ends later than a minute can.
+/// Returns true if a window ends later than a minute can.
 fn is_far(entry: &Entry<'_>, window: Window) -> bool {
     window.reset - entry.answered_at().as_second() > Tolerance::LONGEST_MINUTE.seconds()
 }

@@ -1,20 +1,20 @@
-//! Recovery: whether a key that waited as a refusal asked for is refused again.
+//! Recovery: whether a key is refused again after the wait that a refusal asked for.
 
 use super::explain::{Evaluator, Kind};
-use super::timeline::{Event, MINUTE, Micros, Outcome, SECOND};
+use super::timeline::{MINUTE, Micros, Outcome, SECOND};
 use crate::history::bans::REPEATED;
 use crate::tolerance::Tolerance;
 
-/// So many refusals after whole waits, and nothing else after one, are not due to other clients that no admitted request has met.
+/// The least number of refusals after whole waits that other clients do not explain, if no request was admitted after such a wait.
 const MANY: usize = 3;
 
 const SLACK: Micros = Tolerance::CLOCK_SLACK.seconds() * SECOND;
 
 impl Evaluator<'_, '_, '_> {
-    /// Looks at each refusal that follows another one, after the wait and the Reset that the first one announced.
+    /// Checks each refusal that follows another one after the wait and the Reset that the first one announced.
     ///
-    /// What the first one announces is true whatever is counted, unless requests in between used what was restored: those of the run, or
-    /// where other clients use the key, theirs. They do not use it up each time.
+    /// The announcement holds for every way of counting, unless requests in between used up the restored ones. These are requests of the
+    /// run, or of other clients if they use the key. Other clients do not use up everything each time.
     pub(super) fn recovery(&mut self) {
         let mut refused_again: Vec<(usize, usize)> = Vec::new();
         let mut is_served = false;
@@ -42,7 +42,7 @@ impl Evaluator<'_, '_, '_> {
         }
     }
 
-    /// Whether a request was sent when the wait that a refusal asks for, and its Reset, had passed.
+    /// Returns true if a request was sent when the wait that a refusal asks for, and its Reset, had passed.
     fn has_waited(&self, before: usize, at: usize) -> bool {
         let (refused, event) = (&self.events[before], &self.events[at]);
         let (Some(wait), Some(report)) = (refused.wait, refused.report) else { return false };
@@ -50,9 +50,9 @@ impl Evaluator<'_, '_, '_> {
         let is_behind_day = is_day && report.used < report.limit;
         let ends_in = match (refused.is_dated, is_behind_day) {
             (true, false) => report.reset - refused.dated_at,
-            // Behind a day that is not exhausted it is the minute that is.
+            // The minute behind a day that is not exhausted is exhausted.
             (true, true) => MINUTE,
-            // The server's clock is unknown, and with it how far off a date is. No minute lasts longer than one.
+            // The server's clock is unknown, and with it the distance of a date. A minute ends after a minute at the latest.
             (false, _) if refused.asks_in_seconds && (!is_day || is_behind_day) => MINUTE,
             (false, _) => return false,
         };
@@ -60,23 +60,25 @@ impl Evaluator<'_, '_, '_> {
         refused.outcome == Outcome::Refused && waited >= ends_in.max(wait.as_micros() as Micros) + SLACK
     }
 
-    /// Whether anything was restored between two refusals that other clients may have used: of the same window, nothing was.
+    /// Returns true if requests may have been restored between two refusals, which other clients may have used. Within one window none are.
     fn is_restored(&self, before: usize, at: usize) -> bool {
         let Some((earlier, later)) = self.events[before].report.zip(self.events[at].report) else { return true };
         let is_behind_day = self.shares.reports_day(&self.events[before]) && earlier.used < earlier.limit;
         is_behind_day || later.reset > earlier.reset + SLACK
     }
 
-    /// Whether a request of the run may have used what was restored.
+    /// Returns true if another request of the run may have used the restored requests between two refusals.
     fn is_used_meanwhile(&self, before: usize, at: usize) -> bool {
         let (refused, event) = (&self.events[before], &self.events[at]);
-        let is_between = |other: &Event<'_>| other.received > refused.received && other.sent < event.received;
         let from = self.events.partition_point(|other| other.sent < refused.sent);
-        let mut others = self.events[from..].iter().filter(|other| !std::ptr::eq(*other, event) && is_between(other));
-        others.any(|other| other.outcome != Outcome::Refused && self.shares.counted(other).hi > 0)
+        self.events[from..].iter().any(|other| {
+            let is_between = other.received > refused.received && other.sent < event.received;
+            let is_other = !std::ptr::eq(other, event) && other.outcome != Outcome::Refused;
+            is_between && is_other && self.shares.counted(other).hi > 0
+        })
     }
 
-    /// Whether a refusal may have begun a ban that it does not report yet: it was repeated, and came before it was time.
+    /// Returns true if a refusal may have begun a ban that it does not report yet: it was repeated, and its request was sent too early.
     fn may_have_begun_a_ban(&self, at: usize) -> bool {
         let refusals: Vec<usize> = (0..=at).filter(|other| self.events[*other].is_own_refusal()).collect();
         let [.., before, _] = refusals[..] else { return false };

@@ -1,4 +1,4 @@
-//! Shares: how much of the run's own requests is in the count that a response reports, under one hypothesis.
+//! Shares: the part of the run's own requests that is in the count that a response reports, under one hypothesis.
 
 use std::collections::BTreeMap;
 
@@ -6,25 +6,25 @@ use super::hypothesis::{Cut, Failures, Hypothesis, Written};
 use super::timeline::{DAY, Event, MINUTE, Micros, Outcome, SECOND};
 use crate::tolerance::Tolerance;
 
-/// How far the end of a window may be from where its report says: times are whole seconds.
+/// The furthest that the end of a window may be from its reported end, because reported times are whole seconds.
 const ROUNDING: Micros = SECOND;
 
-/// Two ends this close to each other are those of one window.
+/// The furthest that two reported ends of one window may be apart.
 const SAME_END: Micros = Tolerance::ROUNDING.seconds() * SECOND;
 
-/// How long a request certainly stays in a log of the last minute.
+/// The shortest time for which a request stays in a log of the last minute.
 const KEPT: Micros = Tolerance::KEPT.seconds() * SECOND;
 
-/// How long a request may stay in a log of the last minute.
+/// The longest time for which a request stays in a log of the last minute.
 const NO_LONGER_KEPT: Micros = Tolerance::NO_LONGER_KEPT.seconds() * SECOND;
 
-/// How long after its response a failed request may still be in the count from which it is given back.
+/// The longest time after its response for which a failed request may still be in the count from which it is given back.
 const REFUND_LAG: Micros = SECOND;
 
-/// No more requests than this are under way at the same time.
+/// The most requests that are under way at the same time.
 const AT_ONCE: usize = 256;
 
-/// The part of requests that is in a count: at least and at most.
+/// The amount that requests add to a count, at least (`lo`) and at most (`hi`).
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(super) struct Share {
     pub(super) lo: i64,
@@ -32,12 +32,17 @@ pub(super) struct Share {
 }
 
 impl Share {
-    pub(super) fn and(self, other: Share) -> Share {
+    pub(super) fn plus(self, other: Share) -> Share {
         Share { lo: self.lo + other.lo, hi: self.hi + other.hi }
+    }
+
+    /// The bounds that hold if one of two shares is right.
+    fn either(self, other: Share) -> Share {
+        Share { lo: self.lo.min(other.lo), hi: self.hi.max(other.hi) }
     }
 }
 
-/// Amounts by time, summed up from the beginning.
+/// Prefix sums of amounts, ordered by time.
 #[derive(Debug, Default)]
 struct Sums {
     times: Vec<Micros>,
@@ -45,7 +50,7 @@ struct Sums {
 }
 
 impl Sums {
-    /// Adds an amount. Times do not fall.
+    /// Adds an amount at a time that is not before the last one.
     fn push(&mut self, time: Micros, amount: i64) {
         if amount != 0 {
             let total = self.totals.last().copied().unwrap_or(0) + amount;
@@ -54,13 +59,15 @@ impl Sums {
         }
     }
 
-    fn of(mut amounts: Vec<(Micros, i64)>) -> Sums {
+    /// Sums up amounts in any order of time.
+    fn from_unsorted(mut amounts: Vec<(Micros, i64)>) -> Sums {
         amounts.sort_unstable_by_key(|(time, _)| *time);
         let mut sums = Sums::default();
         amounts.into_iter().for_each(|(time, amount)| sums.push(time, amount));
         sums
     }
 
+    /// The sum of the first amounts.
     fn total(&self, count: usize) -> i64 {
         count.checked_sub(1).map_or(0, |last| self.totals[last])
     }
@@ -76,40 +83,40 @@ impl Sums {
     }
 }
 
-/// The sums of a set of requests.
+/// The sums of a set of requests. "Completed" is the time at which the response was complete.
 #[derive(Debug, Default)]
 struct Counts {
-    /// What certainly counts, by the time at which the response was complete.
+    /// The amount that certainly counts, by the time completed.
     certain: Sums,
-    /// What may count, by the time of sending.
+    /// The amount that may count, by the time of sending.
     possible: Sums,
-    /// What may have counted and certainly does not any more, by the time since when.
+    /// The amount that may have counted and certainly no longer does, by the time from which that is certain.
     gone: Sums,
-    /// What certainly counts once it has come, by the time of sending.
+    /// The amount that certainly counts, by the time of sending.
     certain_sent: Sums,
-    /// What may count, by the time at which the response was complete.
+    /// The amount that may count and is not given back, by the time completed.
     settled: Sums,
-    /// What may count and is given back, by the time of sending.
+    /// The amount that may count and is given back, by the time of sending.
     refundable: Sums,
-    /// Every request of the run, whatever it costs, by the time of sending, and by the time at which the response was complete.
+    /// The cost of every request of the run, whether it counts or not, by the time of sending and by the time completed.
     every: Sums,
     every_settled: Sums,
 }
 
 impl Counts {
-    /// What counts when a request is dealt with, without the request itself.
+    /// The count when a request is dealt with, without the request itself.
     fn before(&self, event: &Event<'_>, own: Share) -> Share {
         let hi = self.possible.before(event.received) - own.hi - self.gone.up_to(event.sent);
         Share { lo: self.certain.up_to(event.sent), hi: hi.max(0) }
     }
 }
 
-/// What a response says of the rest of a window's count, which the requests that certainly count leave over.
+/// The bounds that a response puts on the rest of a count: the part beyond the requests of the run that certainly count.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rest {
-    /// The rest when any later response is written is no less than this.
+    /// The least rest at the time of any later response.
     pub(super) least: i64,
-    /// The rest when the request was dealt with is no more than this.
+    /// The most rest at the time when the request was dealt with.
     pub(super) most: i64,
     /// The reported count beyond the requests that were complete before this one was sent. The second number assumes that each of them
     /// was counted.
@@ -131,10 +138,12 @@ impl Epoch {
     }
 }
 
-/// Where a request stands in a window.
+/// A window in which a request may be counted.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Member {
+    /// The index of the window among the epochs.
     pub(super) epoch: usize,
+    /// Whether the request falls into this window, and into no other one of its length.
     pub(super) is_certain: bool,
 }
 
@@ -143,25 +152,35 @@ pub(super) struct Member {
 pub(super) struct Shares<'t, 'h> {
     pub(super) hypothesis: Hypothesis,
     pub(super) events: &'t [Event<'h>],
+    /// The fixed windows, minutes and days.
     pub(super) epochs: Vec<Epoch>,
-    /// The minutes and the days, each in order, as places among the epochs.
+    /// The indices of the minutes and of the days among the epochs, each by their ends.
     minutes: Vec<usize>,
     days: Vec<usize>,
-    /// The grid on which minutes end, if the reports show it: the place of each minute by its number.
+    /// The offset of the grid on which minutes end, if the reports show it.
     grid: Option<Micros>,
+    /// The index of each minute on the grid, by its number.
     by_number: BTreeMap<i64, usize>,
     /// The window that each event reports.
     pub(super) reported: Vec<Option<usize>>,
-    /// Whether the end that an event reports is no end of the hypothesis.
+    /// Whether the end that each event reports is no end of the hypothesis.
     pub(super) is_off: Vec<bool>,
+    /// The windows in which each event may be counted.
     members: Vec<Vec<Member>>,
-    /// Of all events together, for what slides.
+    /// The sums of all events, for counts that slide.
     sliding: Counts,
-    /// What certainly counts, by the time of sending.
+    /// The amount that certainly counts, by the time of sending.
     certain_by_sent: Sums,
-    /// What no longer counts in a minute before the last one.
+    /// The amount that no longer counts in the last two minutes, by the time from which that is certain.
     gone_before: Sums,
+    /// The cost of every request that is no longer in the last minute, by the time from which that is certain.
     every_gone: Sums,
+}
+
+/// The number of the minute on the grid that ends this long after the offset of the grid, if one ends there within rounding.
+fn minute_number(end: Micros) -> Option<i64> {
+    let number = (end + MINUTE / 2).div_euclid(MINUTE);
+    ((end - number * MINUTE).abs() <= ROUNDING).then_some(number)
 }
 
 impl<'t, 'h> Shares<'t, 'h> {
@@ -195,7 +214,7 @@ impl<'t, 'h> Shares<'t, 'h> {
         shares
     }
 
-    /// Whether a report is that of the day.
+    /// Returns true if an event reports the day.
     pub(super) fn reports_day(&self, event: &Event<'_>) -> bool {
         let figures = self.hypothesis.figures;
         let Some(report) = event.report else { return false };
@@ -205,34 +224,36 @@ impl<'t, 'h> Shares<'t, 'h> {
         figures.day == Some(report.limit)
     }
 
-    /// Whether a report is that of the minute.
+    /// Returns true if an event reports the minute.
     pub(super) fn reports_minute(&self, event: &Event<'_>) -> bool {
-        let is_of_figure = |report: super::timeline::Report| self.hypothesis.figures.minute == Some(report.limit);
-        event.report.is_some_and(is_of_figure) && !self.reports_day(event)
+        event.report.is_some_and(|report| self.hypothesis.figures.minute == Some(report.limit))
+            && !self.reports_day(event)
     }
 
+    /// Finds the days that events report. The report of a possible ban may say anything.
     fn find_days(&mut self) {
-        let is_of_day = |at: &usize| !self.events[*at].may_be_ban && self.reports_day(&self.events[*at]);
-        let of_days: Vec<usize> = (0..self.events.len()).filter(is_of_day).collect();
-        self.days = self.cluster(&of_days, true);
+        let of_days: Vec<usize> = (0..self.events.len())
+            .filter(|at| !self.events[*at].may_be_ban && self.reports_day(&self.events[*at]))
+            .collect();
+        self.days = self.add_windows(&of_days, true);
         self.assign(&of_days, true);
     }
 
-    /// The windows whose ends these events report. Ends close to each other are one.
-    fn cluster(&mut self, events: &[usize], is_day: bool) -> Vec<usize> {
+    /// Adds the windows whose ends these events report, and returns their indices. Ends close to each other are one.
+    fn add_windows(&mut self, events: &[usize], is_day: bool) -> Vec<usize> {
         let mut ends: Vec<Micros> = events.iter().filter_map(|at| Some(self.events[*at].report?.reset)).collect();
         ends.sort_unstable();
-        let mut found: Vec<usize> = Vec::new();
+        let mut windows: Vec<usize> = Vec::new();
         for end in ends {
-            let is_new = found.last().is_none_or(|last| end - self.epochs[*last].end > SAME_END);
-            if is_new {
-                found.push(self.epochs.len());
+            if windows.last().is_none_or(|last| end - self.epochs[*last].end > SAME_END) {
+                windows.push(self.epochs.len());
                 self.epochs.push(Epoch { is_day, end, counts: Counts::default() });
             }
         }
-        found
+        windows
     }
 
+    /// Assigns to each of these events the window whose end it reports.
     fn assign(&mut self, events: &[usize], is_day: bool) {
         let ends: Vec<(Micros, usize)> = {
             let places = if is_day { &self.days } else { &self.minutes };
@@ -246,12 +267,14 @@ impl<'t, 'h> Shares<'t, 'h> {
         }
     }
 
-    /// The events whose reports are of a minute. Those of a ban may say anything.
+    /// The events that report a minute. The report of a possible ban may say anything.
     fn of_minutes(&self) -> Vec<usize> {
-        let is_of_minute = |at: &usize| !self.events[*at].may_be_ban && self.reports_minute(&self.events[*at]);
-        (0..self.events.len()).filter(is_of_minute).collect()
+        (0..self.events.len())
+            .filter(|at| !self.events[*at].may_be_ban && self.reports_minute(&self.events[*at]))
+            .collect()
     }
 
+    /// Finds the minutes on the grid that the first report shows: those that events report, and those in which requests may have come.
     fn find_minutes_on_grid(&mut self) {
         let of_minutes = self.of_minutes();
         let first = of_minutes.iter().find(|at| self.events[**at].outcome != Outcome::Refused).or(of_minutes.first());
@@ -264,18 +287,14 @@ impl<'t, 'h> Shares<'t, 'h> {
         for event in self.events {
             let [from, to] = [event.arrival.0 - ROUNDING, event.answer.1 + ROUNDING]
                 .map(|time| (time - phase).div_euclid(MINUTE) + 1);
-            // Bounds of a clock that nobody saw span some minutes; more would mean that times are unknown.
+            // The bounds of an unknown clock span a few minutes. More than that would mean that times are unknown.
             numbers.extend(from..=to.min(from + 5));
         }
-        let is_by_reset = self.hypothesis.cut != Cut::WeightedNext;
-        let number_of = |reset: Micros| {
-            let number = (reset - phase + MINUTE / 2).div_euclid(MINUTE);
-            ((reset - phase - number * MINUTE).abs() <= ROUNDING).then_some(number)
-        };
         let mut reported: Vec<(usize, Option<i64>)> = Vec::new();
-        if is_by_reset {
+        // The Reset of `WeightedNext` is not the end of a minute.
+        if self.hypothesis.cut != Cut::WeightedNext {
             for at in of_minutes {
-                let number = self.events[at].report.and_then(|report| number_of(report.reset));
+                let number = self.events[at].report.and_then(|report| minute_number(report.reset - phase));
                 numbers.extend(number);
                 reported.push((at, number));
             }
@@ -293,27 +312,27 @@ impl<'t, 'h> Shares<'t, 'h> {
         }
     }
 
-    /// Where nothing is counted, no window runs, and the reported end is that of one which would begin now.
+    /// Finds the minutes that requests opened. A response that reports none used, or only requests that may be given back, shows no minute:
+    /// it reports the end of a window that would begin now.
     fn find_minutes_from_requests(&mut self) {
         let of_minutes = self.of_minutes();
-        let opens = |at: &&usize| {
-            let event = &self.events[**at];
+        let mut opening: Vec<usize> = Vec::new();
+        for &at in &of_minutes {
+            let event = &self.events[at];
             let used = event.report.map_or(0, |report| report.used);
-            let is_given_back = self.hypothesis.failures == Failures::Refunded
-                && matches!(event.outcome, Outcome::Malformed | Outcome::Missing)
-                && used <= self.under_way(**at);
-            let counts = used > 0;
-            event.outcome != Outcome::Refused && counts && !is_given_back
-        };
-        let opening: Vec<usize> = of_minutes.iter().filter(opens).copied().collect();
-        self.minutes = self.cluster(&opening, false);
+            let may_all_be_given_back = self.is_given_back(event) && used <= self.under_way(at);
+            if event.outcome != Outcome::Refused && used > 0 && !may_all_be_given_back {
+                opening.push(at);
+            }
+        }
+        self.minutes = self.add_windows(&opening, false);
         self.assign(&of_minutes, false);
         for at in opening {
             self.is_off[at] = self.reported[at].is_none();
         }
     }
 
-    /// How many requests were under way when one was, itself included.
+    /// The number of requests that were under way at the same time as this one, itself included.
     fn under_way(&self, at: usize) -> i64 {
         let event = &self.events[at];
         let sent_before =
@@ -322,8 +341,8 @@ impl<'t, 'h> Shares<'t, 'h> {
         (sent_before + sent_after) as i64
     }
 
-    /// Of header fields that are written when the response goes out: whether a response that was complete before a request was sent
-    /// reported the same window, so that the request came within it.
+    /// For each request, whether an earlier complete response reported the same window, so that the request certainly came within it. Only
+    /// header fields that are written when the response goes out need this.
     fn confirmed(&self, by_received: &[usize]) -> Vec<bool> {
         let mut confirmed = vec![false; self.events.len()];
         if self.hypothesis.written != Written::OnAnswer {
@@ -342,8 +361,8 @@ impl<'t, 'h> Shares<'t, 'h> {
         confirmed
     }
 
-    /// For each request, the latest ends of a minute and of a day that responses had reported before it was sent: it comes in no earlier
-    /// window.
+    /// For each request, the latest ends of a minute and of a day that responses had reported before it was sent. The request falls into no
+    /// earlier window.
     fn reached(&self, by_received: &[usize]) -> Vec<[Micros; 2]> {
         let mut complete = by_received.iter().copied().peekable();
         let mut latest = [Micros::MIN; 2];
@@ -366,8 +385,7 @@ impl<'t, 'h> Shares<'t, 'h> {
         let mut members = Vec::new();
         for is_day in [false, true] {
             let places = if is_day { &self.days } else { &self.minutes };
-            let is_reported = |epoch: &usize| self.epochs[*epoch].is_day == is_day && !event.may_be_ban;
-            let reported = self.reported[at].filter(is_reported);
+            let reported = self.reported[at].filter(|epoch| self.epochs[*epoch].is_day == is_day && !event.may_be_ban);
             if let Some(epoch) = reported
                 && self.hypothesis.written != Written::OnAnswer
             {
@@ -377,14 +395,14 @@ impl<'t, 'h> Shares<'t, 'h> {
             let (from, to) = event.arrival;
             let first = places.partition_point(|place| self.epochs[*place].end + ROUNDING <= from);
             for &epoch in &places[first..] {
-                let found = &self.epochs[epoch];
-                if found.end < reached[usize::from(is_day)] {
+                let window = &self.epochs[epoch];
+                if window.end < reached[usize::from(is_day)] {
                     continue;
                 }
-                if found.begin() - ROUNDING > to || reported.is_some_and(|last| self.epochs[last].end < found.end) {
+                if window.begin() - ROUNDING > to || reported.is_some_and(|last| self.epochs[last].end < window.end) {
                     break;
                 }
-                let is_inside = from >= found.begin() + ROUNDING && to < found.end - ROUNDING;
+                let is_inside = from >= window.begin() + ROUNDING && to < window.end - ROUNDING;
                 let is_confirmed = reported == Some(epoch) && confirmed[at];
                 if is_confirmed {
                     members.retain(|member: &Member| self.epochs[member.epoch].is_day != is_day);
@@ -395,7 +413,7 @@ impl<'t, 'h> Shares<'t, 'h> {
         members
     }
 
-    /// How much of a request is counted at all, once it was dealt with.
+    /// The amount that a request adds to the count once it has been dealt with.
     pub(super) fn counted(&self, event: &Event<'_>) -> Share {
         let (lo, hi) = match (event.outcome, self.hypothesis.failures) {
             (Outcome::Succeeded, _) | (Outcome::Malformed | Outcome::Missing, Failures::Count) => (1, 1),
@@ -412,14 +430,17 @@ impl<'t, 'h> Shares<'t, 'h> {
         Share { lo: lo * event.cost, hi: hi * event.cost }
     }
 
+    /// Returns true if a request failed and failures are given back.
     fn is_given_back(&self, event: &Event<'_>) -> bool {
         self.hypothesis.failures == Failures::Refunded && matches!(event.outcome, Outcome::Malformed | Outcome::Missing)
     }
 
+    /// Sums up the amounts of all events, for each window and for counts that slide.
     fn sum(&mut self, by_received: &[usize]) {
         let events = self.events;
         for (at, event) in events.iter().enumerate() {
             let counted = self.counted(event);
+            let is_given_back = self.is_given_back(event);
             for member in &self.members[at] {
                 let counts = &mut self.epochs[member.epoch].counts;
                 counts.possible.push(event.sent, counted.hi);
@@ -427,9 +448,7 @@ impl<'t, 'h> Shares<'t, 'h> {
                 if member.is_certain {
                     counts.certain_sent.push(event.sent, counted.lo);
                 }
-                if self.hypothesis.failures == Failures::Refunded
-                    && matches!(event.outcome, Outcome::Malformed | Outcome::Missing)
-                {
+                if is_given_back {
                     counts.refundable.push(event.sent, counted.hi);
                 }
             }
@@ -454,14 +473,20 @@ impl<'t, 'h> Shares<'t, 'h> {
             }
             self.sliding.certain.push(event.received, counted.lo);
         }
-        let gone = |kept: Micros| {
-            let when = |event: &Event<'_>| {
-                event.received + if self.is_given_back(event) { REFUND_LAG.min(kept) } else { kept }
-            };
-            Sums::of(events.iter().map(|event| (when(event), self.counted(event).hi)).collect())
-        };
-        (self.sliding.gone, self.gone_before) = (gone(NO_LONGER_KEPT), gone(NO_LONGER_KEPT + MINUTE));
-        self.every_gone = Sums::of(events.iter().map(|event| (event.received + NO_LONGER_KEPT, event.cost)).collect());
+        self.sliding.gone = self.gone_after(NO_LONGER_KEPT);
+        self.gone_before = self.gone_after(NO_LONGER_KEPT + MINUTE);
+        let every_gone = events.iter().map(|event| (event.received + NO_LONGER_KEPT, event.cost));
+        self.every_gone = Sums::from_unsorted(every_gone.collect());
+    }
+
+    /// The amount that no longer counts, where requests count for this time after their responses, by the time from which that is certain.
+    fn gone_after(&self, kept: Micros) -> Sums {
+        let mut amounts = Vec::with_capacity(self.events.len());
+        for event in self.events {
+            let counts_for = if self.is_given_back(event) { REFUND_LAG.min(kept) } else { kept };
+            amounts.push((event.received + counts_for, self.counted(event).hi));
+        }
+        Sums::from_unsorted(amounts)
     }
 
     /// The windows that a request may be counted in.
@@ -474,7 +499,7 @@ impl<'t, 'h> Shares<'t, 'h> {
         self.members[at].iter().copied().filter(|member| !self.epochs[member.epoch].is_day)
     }
 
-    /// Whether the ends of the minutes are known.
+    /// Returns true if the reports or the grid show fixed minutes.
     pub(super) fn knows_minutes(&self) -> bool {
         !self.minutes.is_empty()
     }
@@ -490,7 +515,7 @@ impl<'t, 'h> Shares<'t, 'h> {
         if self.hypothesis.written == Written::OnAnswer { (event.arrival.0, event.answer.1) } else { event.arrival }
     }
 
-    /// How much of itself a response reports.
+    /// The amount of its own request that a response reports.
     fn itself(&self, at: usize) -> Share {
         let event = &self.events[at];
         let counted = self.counted(event);
@@ -501,7 +526,8 @@ impl<'t, 'h> Shares<'t, 'h> {
         }
     }
 
-    /// What counts in a window when a request is dealt with: without the request itself, and what its response reports of itself.
+    /// The count of a window when a request is dealt with, without the request itself; and the amount of its own request that the response
+    /// reports.
     pub(super) fn in_epoch(&self, at: usize, epoch: usize) -> (Share, Share) {
         let event = &self.events[at];
         let member = self.members[at].iter().find(|member| member.epoch == epoch);
@@ -515,7 +541,7 @@ impl<'t, 'h> Shares<'t, 'h> {
         (before, itself)
     }
 
-    /// What a response says of the rest of its window's count: all but what certainly counts.
+    /// The bounds that a response puts on the rest of its window's count, if it reports this number used.
     pub(super) fn rest(&self, at: usize, epoch: usize, used: i64) -> Rest {
         let (event, counts) = (&self.events[at], &self.epochs[epoch].counts);
         let (before, itself) = self.in_epoch(at, epoch);
@@ -528,40 +554,42 @@ impl<'t, 'h> Shares<'t, 'h> {
         }
     }
 
+    /// The amount of its own that a request certainly adds to a window.
     fn certain_of_itself(&self, at: usize, epoch: usize) -> i64 {
         let is_certain = self.members[at].iter().any(|member| member.epoch == epoch && member.is_certain);
         if is_certain { self.counted(&self.events[at]).lo } else { 0 }
     }
 
-    /// What certainly counts of the requests that were sent before a response was complete.
+    /// The amount that certainly counts of the requests that were sent before a response was complete.
     fn certain_by(&self, at: usize, epoch: usize) -> i64 {
         self.epochs[epoch].counts.certain_sent.before(self.events[at].received)
     }
 
-    /// What may be given back of the requests that were sent before a response was complete.
+    /// The amount that may still be given back of the requests that were sent before a response was complete.
     pub(super) fn refundable(&self, at: usize, epoch: usize) -> i64 {
         let (event, counts) = (&self.events[at], &self.epochs[epoch].counts);
         (counts.refundable.before(event.received) - counts.gone.up_to(event.sent)).max(0)
     }
 
-    /// The most that certainly counts, and is given back, of the requests that may have been dealt with before this one.
+    /// The most that the requests of the run which certainly count, or are given back, can have added before this one was dealt with.
     pub(super) fn before_at_most(&self, at: usize, epoch: usize) -> i64 {
         self.certain_by(at, epoch) - self.certain_of_itself(at, epoch) + self.refundable(at, epoch)
     }
 
-    /// The most requests of the minute before, and the least, that weigh in the minute of an event.
+    /// The amount of the minute before that weighs in the minute of an event.
     pub(super) fn weighing(&self, at: usize, epoch: usize) -> Share {
-        let Some(before) = self.number_before(epoch) else { return Share::default() };
+        let Some(before) = self.minute_before_on_grid(epoch) else { return Share::default() };
         let (event, counts) = (&self.events[at], &self.epochs[before].counts);
         Share { lo: counts.certain.up_to(event.sent), hi: counts.possible.before(event.received) }
     }
 
-    /// How many requests of the run came in a window by then, whatever they cost, the request itself among them.
+    /// The cost of all requests that may be in a window and were sent before a response was complete, its own request included.
     pub(super) fn every_in_epoch(&self, at: usize, epoch: usize) -> i64 {
         self.epochs[epoch].counts.every.before(self.events[at].received)
     }
 
-    /// What counts in the last minute when a request is dealt with.
+    /// The count of the last minute when a request is dealt with, without the request itself; and the amount of its own request that the
+    /// response reports.
     pub(super) fn in_last_minute(&self, at: usize) -> (Share, Share) {
         let event = &self.events[at];
         let counted = self.counted(event);
@@ -570,29 +598,28 @@ impl<'t, 'h> Shares<'t, 'h> {
         (Share { lo: lo.max(0), hi: hi.max(0) }, self.itself(at))
     }
 
-    /// How much certainly was counted within the minute that ends with a response, by the judge's clock.
+    /// The amount that was certainly counted within the minute that ends with a response, by the judge's clock.
     pub(super) fn within_a_minute(&self, at: usize) -> i64 {
         let event = &self.events[at];
         self.sliding.certain.up_to(event.received) - self.certain_by_sent.up_to(event.received - MINUTE)
     }
 
-    /// How many requests of the run came in the last minute, whatever they cost, the request itself among them.
+    /// The cost of all requests that may be in the last minute and were sent before a response was complete, its own request included.
     pub(super) fn every_in_last_minute(&self, at: usize) -> i64 {
         let event = &self.events[at];
         self.sliding.every.before(event.received) - self.every_gone.up_to(event.sent)
     }
 
-    /// The most that counts in the last two minutes.
+    /// The most that counts in the last two minutes when a request is dealt with, without the request itself.
     pub(super) fn in_last_two_minutes(&self, at: usize) -> i64 {
         let event = &self.events[at];
         let counted = self.counted(event);
         self.sliding.possible.before(event.received) - counted.hi - self.gone_before.up_to(event.sent)
     }
 
-    /// What the requests of the minute before weigh, in the minute that an event reports; and how much they would weigh if every request
-    /// had been counted.
+    /// The weight of the minute before in the minute that an event reports; and its most if every request had been counted.
     fn weight(&self, at: usize, epoch: usize) -> (Share, i64) {
-        let Some(before) = self.number_before(epoch) else { return (Share::default(), 0) };
+        let Some(before) = self.minute_before_on_grid(epoch) else { return (Share::default(), 0) };
         let event = &self.events[at];
         let (end, counts) = (self.epochs[epoch].end, &self.epochs[before].counts);
         let past = Share {
@@ -600,45 +627,41 @@ impl<'t, 'h> Shares<'t, 'h> {
             hi: counts.possible.before(event.received) - counts.gone.up_to(event.sent),
         };
         let (from, to) = self.written(event);
-        // Some servers calculate in whole seconds.
-        let part = |time: Micros| (end - time).clamp(0, MINUTE);
-        let most = |count: i64| (count * part(from - SECOND) + MINUTE - 1) / MINUTE;
-        let share = Share { lo: past.lo * part(to + SECOND) / MINUTE, hi: most(past.hi) };
-        (share, most(counts.every.before(event.received)))
+        // The time that is left of the minute, at most and at least. Some servers calculate in whole seconds.
+        let [most_left, least_left] = [from - SECOND, to + SECOND].map(|time| (end - time).clamp(0, MINUTE));
+        let weight_at_most = |count: i64| (count * most_left + MINUTE - 1) / MINUTE;
+        let share = Share { lo: past.lo * least_left / MINUTE, hi: weight_at_most(past.hi) };
+        (share, weight_at_most(counts.every.before(event.received)))
     }
 
-    fn number_before(&self, epoch: usize) -> Option<usize> {
+    /// The minute before another one on the grid.
+    fn minute_before_on_grid(&self, epoch: usize) -> Option<usize> {
         let number = (self.epochs[epoch].end - self.grid?).div_euclid(MINUTE);
         self.by_number.get(&(number - 1)).copied()
     }
 
-    /// What counts of the minute when a request is dealt with, where minutes slide; and every request of the run.
+    /// The count of a sliding minute when a request is dealt with, without the request itself; the amount of its own request that the
+    /// response reports; and the count if every request of the run had been counted.
     pub(super) fn sliding(&self, at: usize) -> (Share, Share, i64) {
         if matches!(self.hypothesis.cut, Cut::Log | Cut::Drain) {
             let (before, itself) = self.in_last_minute(at);
             return (before, itself, self.every_in_last_minute(at));
         }
-        let mut found: Option<(Share, Share, i64)> = None;
-        let reported = self.reported[at].into_iter();
-        let candidates: Vec<usize> = if self.reported[at].is_some() {
-            reported.collect()
-        } else {
-            self.minutes_of(at).map(|member| member.epoch).collect()
+        let candidates: Vec<usize> = match self.reported[at] {
+            Some(epoch) => vec![epoch],
+            None => self.minutes_of(at).map(|member| member.epoch).collect(),
         };
+        let mut widest: Option<(Share, Share, i64)> = None;
         for epoch in candidates {
             let (before, itself) = self.in_epoch(at, epoch);
             let (weight, every) = self.weight(at, epoch);
-            let (before, every) = (before.and(weight), every + self.every_in_epoch(at, epoch));
-            found = Some(match found {
+            let (before, every) = (before.plus(weight), every + self.every_in_epoch(at, epoch));
+            widest = Some(match widest {
                 None => (before, itself, every),
-                Some((b, i, e)) => (
-                    Share { lo: b.lo.min(before.lo), hi: b.hi.max(before.hi) },
-                    Share { lo: i.lo.min(itself.lo), hi: i.hi.max(itself.hi) },
-                    e.max(every),
-                ),
+                Some((count, own, most)) => (count.either(before), own.either(itself), most.max(every)),
             });
         }
-        found.unwrap_or_else(|| {
+        widest.unwrap_or_else(|| {
             let every = self.every_in_last_minute(at);
             (Share { lo: 0, hi: self.in_last_two_minutes(at) }, Share { lo: 0, hi: self.itself(at).hi }, every)
         })

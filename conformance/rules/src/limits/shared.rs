@@ -1,16 +1,16 @@
-//! Keys that share a counter: whether the requests of one key use what remains for another.
+//! Keys that share a counter: whether the requests of one key use up the remaining requests of another.
 
 use super::keys::{Answer, KeyLimits, Limiter};
 use crate::history::Entry;
 
-/// A refusal of a key whose own requests leave room, because another key has used what was left.
+/// A refusal of a key whose own requests leave room, because another key has used up the rest.
 #[derive(Clone, Copy, Debug)]
 pub struct SpentByAnother<'h> {
-    /// The refusal.
+    /// The exchange of the refusal.
     pub limited: &'h Entry<'h>,
     /// The first answer of its window.
     pub first: Answer<'h>,
-    /// How many requests were sent with this key since.
+    /// The number of requests that were sent with this key since the first answer.
     pub own: u64,
 }
 
@@ -21,51 +21,52 @@ impl<'h> Limiter<'h> {
         let Some(key) = self.key(index).filter(|key| key.refused() > 0 && self.counts_keys_together()) else {
             return Vec::new();
         };
-        let limited = key.answers().iter().filter(|answer| answer.entry.is_limited());
-        let spent = limited.filter_map(|limited| {
-            let earlier = key.answers().iter().filter(|answer| answer.precedes(limited));
-            let first = *earlier.clone().find(|answer| answer.window.is_same(limited.window))?;
-            let is_first = !earlier.clone().any(|answer| answer.entry.is_limited());
+        let mut spent = Vec::new();
+        for limited in key.answers().iter().filter(|answer| answer.entry.is_limited()) {
+            let earlier: Vec<&Answer<'h>> = key.answers().iter().filter(|answer| answer.precedes(limited)).collect();
+            let Some(&&first) = earlier.iter().find(|answer| answer.window.is_same(limited.window)) else { continue };
             let own = key.sent_since(&first, limited);
-            // Reported before counting, the last admitted request shows 1.
-            (is_first && first.window.remaining > own + 1).then_some(SpentByAnother {
-                limited: limited.entry,
-                first,
-                own,
-            })
-        });
-        spent.collect()
+            let is_first_refusal = !earlier.iter().any(|answer| answer.entry.is_limited());
+            // If Remaining is reported before counting, it is 1 for the last admitted request.
+            if is_first_refusal && first.window.remaining > own + 1 {
+                spent.push(SpentByAnother { limited: limited.entry, first, own });
+            }
+        }
+        spent
     }
 
-    /// Whether one count explains the responses to all keys without other clients, where several requests of one key follow those of another,
-    /// and some key by itself is explained by other clients only.
+    /// Returns true if one count explains the responses to all keys without other clients, where several requests of one key follow those
+    /// of another, and some key by itself is explained by other clients only.
     fn counts_keys_together(&self) -> bool {
         const SEVERAL: usize = 3;
         let mut answers: Vec<(usize, &Answer<'h>)> =
             self.keys().iter().flat_map(|key| key.answers().iter().map(|answer| (key.index(), answer))).collect();
         answers.sort_by_key(|(_, answer)| answer.entry.exchange.number);
-        let is_across = |pair: &&[(usize, &Answer<'_>)]| {
+        let mut across_keys = 0;
+        for pair in answers.windows(2) {
             let [(one, before), (other, after)] = [pair[0], pair[1]];
-            one != other && before.window.is_same(after.window) && !after.entry.is_limited()
-        };
-        answers.windows(2).filter(is_across).count() >= SEVERAL
+            let is_across = one != other && before.window.is_same(after.window) && !after.entry.is_limited();
+            across_keys += usize::from(is_across);
+        }
+        across_keys >= SEVERAL
             && self.keys().iter().any(|key| key.explanation().others())
             && self.joint_explanation().is_some_and(|joint| joint.findings.is_empty() && !joint.others())
     }
 }
 
 impl KeyLimits<'_> {
-    /// How many requests with this key may have been counted after an answer, and before a refusal.
+    /// The number of requests with this key that may have been counted after an answer, and before a refusal.
     fn sent_since(&self, first: &Answer<'_>, limited: &Answer<'_>) -> u64 {
-        let between = |entry: &&Entry<'_>| {
-            let is_own = entry.key().is_none_or(|key| key == self.index) && !entry.credential.is_invalid();
-            is_own
-                && !entry.precedes(first.entry)
-                && !std::ptr::eq(*entry, first.entry)
-                && !limited.entry.precedes(entry)
-        };
-        // The refusal itself is among them.
-        self.history.entries.iter().filter(between).count().saturating_sub(1) as u64
+        let may_be_own = self
+            .history
+            .entries
+            .iter()
+            .filter(|entry| entry.key().is_none_or(|key| key == self.index) && !entry.credential.is_invalid());
+        let between = may_be_own.filter(|entry| {
+            !entry.precedes(first.entry) && !std::ptr::eq(*entry, first.entry) && !limited.entry.precedes(entry)
+        });
+        // The refused request itself is among them.
+        between.count().saturating_sub(1) as u64
     }
 }
 

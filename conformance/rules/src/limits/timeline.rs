@@ -1,4 +1,5 @@
-//! The timeline of a key: its requests as events with bounds on when the server saw them, and what each response reports.
+//! The timeline of a key: its requests as events, with bounds on the times at which the server saw them, and with the reports of the
+//! responses.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -14,22 +15,22 @@ pub(super) const SECOND: Micros = 1_000_000;
 pub(super) const MINUTE: Micros = 60 * SECOND;
 pub(super) const DAY: Micros = 86_400 * SECOND;
 
-/// How a request was dealt with.
+/// The outcome of a request, as far as its cost may depend on it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Outcome {
-    /// It succeeded.
+    /// The request succeeded (2xx, 3xx).
     Succeeded,
-    /// It was malformed, or could not be processed.
+    /// The request was malformed, or could not be processed (4xx).
     Malformed,
-    /// It asked for something that does not exist.
+    /// The request asked for something that does not exist (404, 410).
     Missing,
-    /// It was refused for the rate.
+    /// The request was refused for the rate (429).
     Refused,
-    /// It got another answer, or none: whether it was counted is unknown.
+    /// The request got another response or none, so that it is unknown whether it was counted.
     Unknown,
 }
 
-/// What the three header fields of a response say.
+/// The values of the three header fields of a response. `used` is Limit minus Remaining.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Report {
     pub(super) limit: i64,
@@ -38,65 +39,69 @@ pub(super) struct Report {
 }
 
 impl Report {
-    /// Whether both are of one window.
+    /// Returns true if both reports are of one window.
     pub(super) fn is_same(self, other: Report) -> bool {
         self.limit == other.limit && (self.reset - other.reset).abs() <= Tolerance::ROUNDING.seconds() * SECOND
     }
 }
 
-/// A request of the run, as far as it bears on a count.
+/// A request of the run that bears on a count, with its response.
 #[derive(Debug)]
 pub(super) struct Event<'h> {
     pub(super) entry: &'h Entry<'h>,
-    /// By the judge's clock.
+    /// The times of sending and of the complete response, by the judge's clock.
     pub(super) sent: Micros,
     pub(super) received: Micros,
-    /// Bounds on its arrival and on its response by the server's clock.
+    /// The bounds on the times of the arrival and of the response, by the server's clock.
     pub(super) arrival: (Micros, Micros),
     pub(super) answer: (Micros, Micros),
     pub(super) outcome: Outcome,
-    /// How much it lowers a count.
+    /// The number by which the request lowers Remaining if it is counted.
     pub(super) cost: i64,
     pub(super) report: Option<Report>,
     /// Whether the request certainly came with the key.
     pub(super) is_own: bool,
     /// Whether the refusal may belong to a ban, whose report and end are the service's choice.
     pub(super) may_be_ban: bool,
-    /// How long the response asks to wait.
+    /// The wait that the response asks for.
     pub(super) wait: Option<SignedDuration>,
-    /// Whether it asks so in seconds, and not until a date.
+    /// Whether `Retry-After` is a number of seconds, and not a date.
     pub(super) asks_in_seconds: bool,
-    /// When the response was made: by its `Date`, else by the judge's clock.
+    /// The time of the response: by its `Date`, else by the judge's clock.
     pub(super) dated_at: Micros,
+    /// Whether the response has a `Date`.
     pub(super) is_dated: bool,
 }
 
 impl Event<'_> {
-    /// Whether this exchange was complete before the other request was sent.
+    /// Returns true if this exchange was complete before the other request was sent.
     pub(super) fn precedes(&self, other: &Event<'_>) -> bool {
         self.received <= other.sent
     }
 
+    /// Returns true if a request that certainly came with the key was refused.
     pub(super) fn is_own_refusal(&self) -> bool {
         self.is_own && self.outcome == Outcome::Refused
     }
 
-    /// Whether the server let the request pass its limit.
+    /// Returns true if the server let the request pass its limit.
     pub(super) fn is_admitted(&self) -> bool {
         matches!(self.outcome, Outcome::Succeeded | Outcome::Malformed | Outcome::Missing)
     }
 }
 
-/// How a request bears on a key: what the filters before the engine say of it.
+/// The results of the filters for a request that bears on the count of a key.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Part {
     /// Whether the request certainly came with the key.
-    pub(crate) is_certain: bool,
-    /// Whether its report is that of the key, and not of another client.
+    pub(crate) is_own: bool,
+    /// Whether the response reports a window of the key, and not of another client.
     pub(crate) is_report: bool,
-    /// Whether its report may be a copy of an earlier one.
+    /// Whether the response may be a copy of an earlier one.
     pub(crate) is_copy: bool,
+    /// Whether the refusal may belong to a ban.
     pub(crate) may_be_ban: bool,
+    /// The number by which the request lowers Remaining if it is counted.
     pub(crate) cost: i64,
 }
 
@@ -110,7 +115,7 @@ fn micros(time: Timestamp) -> Micros {
     time.as_microsecond()
 }
 
-/// The bounds on how far the server's clock is ahead of the judge's.
+/// The least and the most by which the server's clock is ahead of the judge's.
 fn clock_offset<'h>(entries: impl Iterator<Item = &'h Entry<'h>>) -> (Micros, Micros) {
     let slack = Tolerance::CLOCK_SLACK.seconds() * SECOND;
     let (mut least, mut most) = (Micros::MIN, Micros::MAX);
@@ -121,19 +126,19 @@ fn clock_offset<'h>(entries: impl Iterator<Item = &'h Entry<'h>>) -> (Micros, Mi
         most = most.min(micros(date) + SECOND - micros(entry.exchange.sent_at) + precision + slack);
     }
     match (least, most) {
-        // Without a Date the server's clock is unknown.
+        // Without a `Date` the server's clock is unknown.
         (Micros::MIN, _) => (-UNKNOWN_CLOCK, UNKNOWN_CLOCK),
-        // Of two clocks, one is further ahead than the other at the most.
+        // Bounds that exclude each other are those of two clocks, and either may apply.
         (least, most) if least > most => (most - SECOND - 2 * slack, least + SECOND + 2 * slack),
         bounds => bounds,
     }
 }
 
-/// How far a clock may be off that no Date shows.
+/// The furthest that a server's clock is taken to be off when no `Date` shows it.
 const UNKNOWN_CLOCK: Micros = 90 * SECOND;
 
 impl<'h> Timeline<'h> {
-    /// The timeline of these requests, of which the responses with some numbers report nothing of their own.
+    /// The timeline of these requests. The reports of the responses with the `ignored` numbers are left out.
     pub(super) fn new(parts: &[(&'h Entry<'h>, Part)], ignored: &[usize]) -> Timeline<'h> {
         let slack = Tolerance::CLOCK_SLACK.seconds() * SECOND;
         let (least, most) = clock_offset(parts.iter().map(|(entry, _)| *entry));
@@ -143,25 +148,24 @@ impl<'h> Timeline<'h> {
             let precision = (exchange.known.precision.as_micros() as Micros).min(DAY);
             let sent = micros(exchange.sent_at);
             let received = (micros(exchange.received_at) + precision).max(sent + 1);
-            let (mut arrival, mut answer) =
-                ((sent - precision + least, received + most), (sent - precision + least, received + most));
+            let mut arrival = (sent - precision + least, received + most);
+            let mut answer = arrival;
             if let Some(date) = entry.server_time() {
                 let (from, to) = (micros(date) - slack, micros(date) + SECOND + slack);
                 arrival = (arrival.0.max(from - (received - sent)), arrival.1.min(to));
                 answer = (answer.0.max(from), answer.1.min(to));
             }
             let is_report = part.is_report && !ignored.contains(&exchange.number);
-            let certain = if part.is_certain { outcome(entry) } else { Outcome::Unknown };
             events.push(Event {
                 entry,
                 sent,
                 received,
                 arrival: (arrival.0, arrival.1.max(arrival.0)),
                 answer: (answer.0, answer.1.max(answer.0)),
-                outcome: certain,
+                outcome: if part.is_own { outcome(entry) } else { Outcome::Unknown },
                 cost: part.cost,
                 report: entry.rate.as_ref().filter(|_| is_report).and_then(report),
-                is_own: part.is_certain,
+                is_own: part.is_own,
                 may_be_ban: part.may_be_ban,
                 wait: entry.wait_asked_for(),
                 asks_in_seconds: entry.asks_in_seconds(),
@@ -173,68 +177,84 @@ impl<'h> Timeline<'h> {
         Timeline { events }
     }
 
-    /// Each success with the next one, where both report the same window and the first was complete before the second was sent.
+    /// The pairs of successive successes that report the same window, where the first was complete before the second was sent.
     pub(super) fn successive(&self) -> Vec<[usize; 2]> {
-        let is_success =
-            |at: &usize| self.events[*at].outcome == Outcome::Succeeded && self.events[*at].report.is_some();
-        let successes: Vec<usize> = (0..self.events.len()).filter(is_success).collect();
-        let pairs = successes.windows(2).map(|pair| [pair[0], pair[1]]);
-        let is_of_window = |[before, after]: &[usize; 2]| {
-            let [before, after] = [before, after].map(|at| &self.events[*at]);
-            before.precedes(after) && before.report.zip(after.report).is_some_and(|(one, two)| one.is_same(two))
-        };
-        pairs.filter(is_of_window).collect()
+        let mut pairs = Vec::new();
+        let mut last: Option<(usize, Report)> = None;
+        for (at, event) in self.events.iter().enumerate() {
+            let Some(report) = event.report.filter(|_| event.outcome == Outcome::Succeeded) else { continue };
+            let Some((before, earlier)) = last.replace((at, report)) else { continue };
+            if self.events[before].precedes(event) && earlier.is_same(report) {
+                pairs.push([before, at]);
+            }
+        }
+        pairs
     }
 
-    /// Whether successes follow each other, each with some others right before it, for longer than any minute: a window that ends
-    /// meanwhile forgets requests that a log still keeps.
+    /// Returns true if the second event reports no more used than the first, although something remains.
+    pub(super) fn is_flat(&self, pair: [usize; 2]) -> bool {
+        let [before, after] = pair.map(|at| self.events[at].report);
+        before.zip(after).is_some_and(|(before, after)| after.used <= before.used && after.used < after.limit)
+    }
+
+    /// Returns true if successes follow each other for longer than any minute, each with some earlier ones within the minute before it. A
+    /// window that ends meanwhile forgets requests that a log still keeps.
     pub(super) fn outlasts_a_window(&self) -> bool {
-        /// Of a window that has just begun, none of them is counted, and a response may report its own request or not.
+        /// A window that has just begun counts none of them, and a response may report its own request or not.
         const RECENT: usize = 3;
         let kept = Tolerance::KEPT.seconds() * SECOND;
-        let is_success = |event: &&Event<'_>| event.outcome == Outcome::Succeeded && event.report.is_some();
-        let successes: Vec<&Event<'_>> = self.events.iter().filter(is_success).collect();
-        let mut chain: Option<&Event<'_>> = None;
-        successes.iter().enumerate().any(|(at, event)| {
-            let first = successes[..at].partition_point(|earlier| event.received - earlier.sent > kept);
-            let recent = successes[first..at].iter().filter(|earlier| earlier.precedes(event)).take(RECENT).count();
-            chain = if recent < RECENT { None } else { chain.or(Some(event)) };
-            chain.is_some_and(|first| event.sent - first.received > Tolerance::LONGEST_MINUTE.seconds() * SECOND)
-        })
+        let longest = Tolerance::LONGEST_MINUTE.seconds() * SECOND;
+        let mut successes: Vec<&Event<'_>> = Vec::new();
+        // The first of the successes without a pause.
+        let mut first: Option<&Event<'_>> = None;
+        for event in self.events.iter().filter(|event| event.outcome == Outcome::Succeeded && event.report.is_some()) {
+            let kept_from = successes.partition_point(|earlier| event.received - earlier.sent > kept);
+            let recent = successes[kept_from..].iter().filter(|earlier| earlier.precedes(event)).take(RECENT).count();
+            first = if recent < RECENT { None } else { first.or(Some(event)) };
+            if first.is_some_and(|first| event.sent - first.received > longest) {
+                return true;
+            }
+            successes.push(event);
+        }
+        false
     }
 
-    /// Which distinctions between hypotheses the events have occasion for.
+    /// The features of the events that distinguish some hypotheses.
     pub(super) fn occasions(&self) -> Occasions {
         let any = |outcome| self.events.iter().any(|event| event.outcome == outcome);
         Occasions { malformed: any(Outcome::Malformed), missing: any(Outcome::Missing), refused: any(Outcome::Refused) }
     }
 
-    /// The figures that the reports may be of, given those of the plan if they are known.
+    /// The figures that the reports may be about, given the figures of the plan if they are known.
     pub(super) fn figures(&self, plan: Option<(i64, i64)>) -> Vec<Figures> {
         if let Some((minute, day)) = plan {
             return vec![Figures { minute: Some(minute), day: Some(day) }];
         }
-        let reports = self.events.iter().filter(|event| !event.may_be_ban);
-        let reports: Vec<(&Event<'_>, Report)> = reports.filter_map(|event| Some((event, event.report?))).collect();
-        let mut limits: Vec<i64> = reports.iter().map(|(_, report)| report.limit).collect();
+        // A day is recognised by an end that lies further ahead than the end of a minute can, or that is at midnight.
+        let longest = Tolerance::LONGEST_MINUTE.seconds() * SECOND;
+        let (mut is_far, mut is_midnight) = (false, false);
+        let mut limits: Vec<i64> = Vec::new();
+        for event in self.events.iter().filter(|event| !event.may_be_ban) {
+            let Some(report) = event.report else { continue };
+            is_far |= report.reset - event.answer.1 > longest;
+            is_midnight |= report.reset.rem_euclid(DAY) <= SECOND;
+            limits.push(report.limit);
+        }
         limits.sort_unstable();
         limits.dedup();
-        // The end of a day is seen while it lies further ahead than that of a minute, or comes at midnight.
-        let longest = Tolerance::LONGEST_MINUTE.seconds() * SECOND;
-        let is_far = reports.iter().any(|(event, report)| report.reset - event.answer.1 > longest);
-        let is_midnight = reports.iter().any(|(_, report)| report.reset.rem_euclid(DAY) <= SECOND);
         match limits[..] {
             [] => vec![Figures { minute: None, day: None }],
-            [one] if is_far => vec![Figures { minute: None, day: Some(one) }],
-            [one] if !is_midnight => vec![Figures { minute: Some(one), day: None }],
-            [one] => {
-                vec![Figures { minute: Some(one), day: None }, Figures { minute: None, day: Some(one) }]
+            [limit] if is_far => vec![Figures { minute: None, day: Some(limit) }],
+            [limit] if !is_midnight => vec![Figures { minute: Some(limit), day: None }],
+            [limit] => {
+                vec![Figures { minute: Some(limit), day: None }, Figures { minute: None, day: Some(limit) }]
             }
             [minute, day, ..] => vec![Figures { minute: Some(minute), day: Some(day) }],
         }
     }
 }
 
+/// The outcome of a request by the status of its response.
 fn outcome(entry: &Entry<'_>) -> Outcome {
     match entry.status() {
         Some(200..=399) => Outcome::Succeeded,
@@ -246,9 +266,10 @@ fn outcome(entry: &Entry<'_>) -> Outcome {
     }
 }
 
-/// Figures and times further off than this are brought back to it, so that sums of a few never overflow.
+/// The largest figure or time that is kept. Larger ones are reduced to it, so that sums of a few never overflow.
 const FAR: i64 = i64::MAX / 8;
 
+/// The values of the three header fields, if all of them can be read and Limit is above 0.
 fn report(rate: &RateHeaders) -> Option<Report> {
     let window = rate.window()?;
     let [limit, remaining] =

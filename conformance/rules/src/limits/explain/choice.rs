@@ -35,7 +35,7 @@ fn falls_by_more(timeline: &Timeline<'_>, by_received: &[usize]) -> bool {
     false
 }
 
-/// The weight of the contradictions to a hypothesis. Each weighs 2, but an excess weighs at least as much as the requests that it does not
+/// The weight of the contradictions of a hypothesis. Each weighs 2, but an excess weighs at least as much as the requests that it does not
 /// explain. An early refusal that reports nothing remaining weighs 1: other clients may have used the rest without a trace.
 fn weight(evaluation: &Evaluation, timeline: &Timeline<'_>) -> i64 {
     let mut sum = 0;
@@ -185,7 +185,7 @@ impl Search<'_, '_> {
         count == 0
     }
 
-    /// Returns true if other clients may explain the contradictions to a hypothesis. Either responses show them, or they explain each
+    /// Returns true if other clients may explain the contradictions of a hypothesis. Either responses show them, or they explain each
     /// contradiction and no plain way of counting explains the counts: an excess by the failures of the run shows that failures count.
     fn may_have_others(&self, hypothesis: Hypothesis, evaluation: &Evaluation) -> bool {
         let contradictions = &evaluation.contradictions;
@@ -241,7 +241,7 @@ impl Search<'_, '_> {
         None
     }
 
-    /// Adds the first Reset that moves to the contradictions to a count that slides. Either the counts are wrong for a Reset that moves, or
+    /// Adds the first Reset that moves to the contradictions of a count that slides. Either the counts are wrong for a Reset that moves, or
     /// the Reset is wrong for the counts.
     fn name_a_reset_that_moves(&mut self) {
         let is_explained = self.best.evaluation.contradictions.iter().all(|found| found.kind == Kind::Excess);

@@ -168,7 +168,7 @@ impl Evaluator<'_, '_, '_> {
     /// run. A sliding minute forgets the requests before the run within two minutes.
     fn in_sliding_minute(&mut self, at: usize, used: i64, is_refused: bool) {
         let (before, itself, every) = self.shares.sliding(at);
-        let own = before.and(itself);
+        let own = before.plus(itself);
         if self.is_oldest_of_the_run(at) {
             self.prior = 0;
         }

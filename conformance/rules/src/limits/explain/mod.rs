@@ -1,4 +1,4 @@
-//! The explanation: the way of counting that explains the responses to a key best, and the contradictions to it.
+//! The explanation: the way of counting that explains the responses to a key best, and the responses that contradict it.
 //!
 //! The rest of a reported count, beyond the requests of the run, was used by other clients. In a fixed window the rest never falls, and it
 //! is constant if nobody else uses the key. Nearly every constraint follows from the two bounds on the rest that each response gives: at

@@ -1,5 +1,5 @@
 //! Filters: the requests that bear on the count of a key, prepared for the engine of [`super`]. Each file of this folder is one filter: it
-//! tells which requests may count, which reports are copies, which refusals may belong to a ban, or what a request costs.
+//! tells which requests may count, which reports are copies, which refusals may belong to a ban, or the cost of a request.
 
 mod address;
 mod bans;
@@ -48,7 +48,7 @@ impl<'h> KeyLimits<'h> {
             }
             let answer = answers.get(&entry.exchange.number).filter(|_| is_own);
             let part = Part {
-                is_certain: is_own && entry.operation != Operation::Elsewhere,
+                is_own: is_own && entry.operation != Operation::Elsewhere,
                 is_report: answer.is_some(),
                 is_copy: answer.is_some_and(|answer| self.is_copy(answer)),
                 may_be_ban: of_bans.contains(&entry.exchange.number),
@@ -69,7 +69,7 @@ impl<'h> Limiter<'h> {
         let [first, _, ..] = self.keys() else { return None };
         let mut parts: Vec<(&Entry<'h>, Part)> = self.keys().iter().flat_map(KeyLimits::parts).collect();
         // A request that certainly came with one key may bear on others.
-        parts.sort_by_key(|(entry, part)| (entry.exchange.number, !part.is_certain));
+        parts.sort_by_key(|(entry, part)| (entry.exchange.number, !part.is_own));
         parts.dedup_by_key(|(entry, _)| entry.exchange.number);
         Some(Explanation::of(&parts, first.plan_limits()))
     }
