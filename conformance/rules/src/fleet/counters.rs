@@ -1,38 +1,40 @@
-//! Counters: with which other replicas a replica counts the requests of a key.
+//! Counters: the replicas that count the requests of a key together.
 //!
-//! Requests to the replicas that count together are explained by one way of counting, without other clients. Which replicas these are
-//! shows when there is only one such set.
+//! One way of counting explains the requests to such a set of replicas, without other clients. A replica belongs to a set if no other set
+//! with the replica is explained.
 
 use super::replica_of;
 use crate::facts::Facts;
-use crate::history::{Entry, History};
+use crate::history::History;
 use crate::limits::{Answer, KeyLimits};
 
-/// With which others a replica counts.
+/// The other replicas with which a replica counts requests.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Counter {
-    /// The exchanges do not show it.
+    /// The exchanges do not show with which replicas this one counts.
     Unknown,
-    /// With these replicas, in order. With none, it counts for itself.
+    /// The replica counts together with these ones, in order of their places. If there are none, it counts for itself.
     With(Vec<usize>),
 }
 
-/// This many times other replicas have to be asked between two answers of one.
+/// The least number of times that other replicas must be asked between two answers of one.
 const SEVERAL: usize = 2;
 
-/// Of more replicas than this, only those that count with all or with none are distinguished.
+/// The most replicas whose every set is tried. Of more replicas, only each one alone and all together are tried.
 const MANY: usize = 6;
 
 /// The counter of each replica.
 pub(super) fn counters(facts: &Facts<'_>, addresses: usize) -> Vec<Counter> {
     let mut counters = vec![Counter::Unknown; addresses];
-    let is_unknown = |counters: &[Counter], at: usize| counters[at] == Counter::Unknown;
     for key in facts.limiter.keys() {
         let sets = explained_sets(key, addresses);
-        for at in (0..addresses).filter(|at| is_asked_in_turn(facts.history, key, *at)) {
-            let mut with_it = sets.iter().filter(|set| set.contains(&at));
-            if let (Some(only), None, true) = (with_it.next(), with_it.next(), is_unknown(&counters, at)) {
-                counters[at] = Counter::With(only.iter().copied().filter(|other| *other != at).collect());
+        for (replica, counter) in counters.iter_mut().enumerate() {
+            if *counter != Counter::Unknown || !is_asked_in_turn(facts.history, key, replica) {
+                continue;
+            }
+            let mut with_replica = sets.iter().filter(|set| set.contains(&replica));
+            if let (Some(only), None) = (with_replica.next(), with_replica.next()) {
+                *counter = Counter::With(only.iter().copied().filter(|other| *other != replica).collect());
             }
         }
     }
@@ -42,36 +44,37 @@ pub(super) fn counters(facts: &Facts<'_>, addresses: usize) -> Vec<Counter> {
 /// The sets of replicas whose requests with a key one way of counting explains.
 fn explained_sets(key: &KeyLimits<'_>, addresses: usize) -> Vec<Vec<usize>> {
     let all: Vec<usize> = (0..addresses).collect();
-    let sets: Vec<Vec<usize>> = if addresses > MANY {
-        all.iter().map(|one| vec![*one]).chain([all.clone()]).collect()
+    let mut sets: Vec<Vec<usize>> = if addresses > MANY {
+        all.iter().map(|replica| vec![*replica]).chain([all.clone()]).collect()
     } else {
-        let members = |set: usize| all.iter().copied().filter(move |at| set >> at & 1 == 1).collect();
-        (1..1_usize << addresses).map(members).collect()
+        // The bits of a number are the members of a set.
+        (1..1_usize << addresses).map(|set| all.iter().copied().filter(|at| set >> at & 1 == 1).collect()).collect()
     };
-    let is_explained = |set: &Vec<usize>| {
+    sets.retain(|set| {
         let explanation = key.explanation_of(|entry| set.contains(&replica_of(entry)));
         explanation.findings.is_empty() && !explanation.others() && explanation.never_falls().is_none()
-    };
-    sets.into_iter().filter(is_explained).collect()
+    });
+    sets
 }
 
-/// Whether others were asked several times between two answers of a replica in one window.
+/// Returns true if other replicas were asked between two answers of a replica in one window, several times.
 fn is_asked_in_turn(history: &History<'_>, key: &KeyLimits<'_>, replica: usize) -> bool {
-    let is_success = |entry: &&Entry<'_>| entry.key() == Some(key.index()) && entry.succeeded();
-    let others: Vec<usize> = history
-        .entries
-        .iter()
-        .filter(is_success)
-        .filter(|entry| replica_of(entry) != replica)
-        .map(|entry| entry.exchange.number)
-        .collect();
-    let of_one = |answer: &&Answer<'_>| answer.entry.succeeded() && replica_of(answer.entry) == replica;
-    let answers: Vec<&Answer<'_>> = key.answers().iter().filter(of_one).collect();
-    let is_telling = |pair: &&[&Answer<'_>]| {
-        let asked = |answer: &Answer<'_>| others.partition_point(|other| *other < answer.entry.exchange.number);
-        pair[0].window.is_same(pair[1].window) && asked(pair[0]) < asked(pair[1])
-    };
-    answers.windows(2).filter(is_telling).count() >= SEVERAL
+    let successes = history.entries.iter().filter(|entry| entry.key() == Some(key.index()) && entry.succeeded());
+    let elsewhere: Vec<usize> =
+        successes.filter(|entry| replica_of(entry) != replica).map(|entry| entry.exchange.number).collect();
+    let asked_before = |answer: &Answer<'_>| elsewhere.partition_point(|other| *other < answer.entry.exchange.number);
+    let answers = key.answers().iter().filter(|answer| answer.entry.succeeded());
+    let mut times = 0;
+    let mut last: Option<&Answer<'_>> = None;
+    for answer in answers.filter(|answer| replica_of(answer.entry) == replica) {
+        if let Some(before) = last.replace(answer)
+            && before.window.is_same(answer.window)
+            && asked_before(before) < asked_before(answer)
+        {
+            times += 1;
+        }
+    }
+    times >= SEVERAL
 }
 
 #[cfg(test)]

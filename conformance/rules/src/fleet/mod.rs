@@ -1,7 +1,7 @@
-//! Facts about a service with several addresses: which of its replicas count together, and when each shows what was created at another.
+//! Facts about a service with several addresses: which of its replicas count together, and when each shows the animals created at another.
 //!
-//! Rules judge such a service as one server, because that is what the specification describes. These facts say which replicas a
-//! finding is about; nothing here judges.
+//! Rules judge such a service as one server, because the specification describes one. These facts tell which replicas a finding is about.
+//! No code here judges.
 
 mod counters;
 mod reads;
@@ -13,12 +13,12 @@ use crate::facts::Facts;
 use crate::history::Entry;
 use crate::tolerance::Tolerance;
 
-/// What the exchanges show of each replica. All lists are in the order of the addresses: the base URL, then the replicas.
+/// The facts about each replica. All lists are in the order of the addresses: the base URL, then the replicas.
 #[derive(Clone, Debug)]
 pub struct Fleet {
-    /// With which others each replica counts the requests of a key.
+    /// The other replicas with which each replica counts the requests of a key.
     pub counters: Vec<Counter>,
-    /// What each replica shows of the animals that were created at other ones.
+    /// The reads of each replica that bear on animals created at other replicas.
     pub reads: Vec<Reads>,
 }
 
@@ -36,31 +36,30 @@ impl Fleet {
     /// The replicas that count for themselves.
     #[must_use]
     pub fn counting_apart(&self) -> Vec<usize> {
-        let is_own = |counter: &Counter| matches!(counter, Counter::With(others) if others.is_empty());
-        self.places(|at| is_own(&self.counters[at]))
+        self.places_where(|at| matches!(&self.counters[at], Counter::With(others) if others.is_empty()))
     }
 
-    /// Whether some replicas count together.
+    /// Returns true if some replicas count together.
     #[must_use]
     pub fn shares_a_counter(&self) -> bool {
         self.counters.iter().any(|counter| matches!(counter, Counter::With(others) if !others.is_empty()))
     }
 
-    /// The replicas that did not show something that was created elsewhere, although reads might not lag any more.
+    /// The replicas that did not show an animal created at another replica, although the time for which reads may lag was over.
     #[must_use]
     pub fn lagging(&self) -> Vec<usize> {
         let lag = Tolerance::READ_LAG.duration();
-        self.places(|at| self.reads[at].missing_for.is_some_and(|time| time >= lag))
+        self.places_where(|at| self.reads[at].missing_for.is_some_and(|time| time >= lag))
     }
 
-    /// Those of them that have shown nothing of it.
+    /// The lagging replicas that have shown no animal created at another replica.
     #[must_use]
     pub fn storing_apart(&self) -> Vec<usize> {
         self.lagging().into_iter().filter(|at| self.reads[*at].shown == 0).collect()
     }
 
-    fn places(&self, is_one: impl Fn(usize) -> bool) -> Vec<usize> {
-        (0..self.reads.len()).filter(|at| is_one(*at)).collect()
+    fn places_where(&self, condition: impl Fn(usize) -> bool) -> Vec<usize> {
+        (0..self.reads.len()).filter(|at| condition(*at)).collect()
     }
 }
 

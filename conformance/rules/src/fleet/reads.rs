@@ -1,4 +1,4 @@
-//! Reads: when each replica shows what was created at another one.
+//! Reads: the times at which each replica shows the animals that were created at another one.
 
 use std::collections::BTreeMap;
 
@@ -8,64 +8,67 @@ use super::replica_of;
 use crate::history::{Creation, Entry, History};
 use crate::request::{Operation, Parameter, PetId, is_plain_name};
 
-/// What a replica shows of the animals that were created at other ones.
+/// The reads of one replica that bear on animals created at other replicas.
 #[derive(Clone, Debug, Default)]
 pub struct Reads {
-    /// How many of these animals it has shown.
+    /// The number of these animals that the replica has shown.
     pub shown: usize,
-    /// How many of them it was asked for and has never shown.
+    /// The number of these animals that the replica was asked for and has never shown.
     pub never_shown: usize,
-    /// How many of its answers show one of them.
+    /// The number of answers of the replica that show one of these animals.
     pub answers: usize,
-    /// The longest time after a creation at which a read did not show the animal, if one ever did not.
+    /// The longest time after a creation at which a read did not show the animal, or `None` if every read did.
     pub missing_for: Option<SignedDuration>,
-    /// How long after a creation a read showed the animal first: the longest time of those that were missing before, else the shortest.
+    /// The time from a creation to the first read that showed the animal: the longest one of animals that were missing before, else the
+    /// shortest one.
     pub shown_after: Option<SignedDuration>,
 }
 
-/// What one replica answered about one animal.
+/// The reads of one animal at one replica, with times since its creation.
 #[derive(Default)]
-struct Seen {
+struct AnimalReads {
+    /// The time of the first read that showed the animal.
     first: Option<SignedDuration>,
+    /// The latest time at which a read did not show the animal.
     missing: Option<SignedDuration>,
 }
 
 /// The reads of each replica.
 pub(super) fn reads(history: &History<'_>, addresses: usize) -> Vec<Reads> {
-    let mut seen: Vec<BTreeMap<i64, Seen>> = (0..addresses).map(|_| BTreeMap::new()).collect();
+    let mut animals: Vec<BTreeMap<i64, AnimalReads>> = (0..addresses).map(|_| BTreeMap::new()).collect();
     let mut reads = vec![Reads::default(); addresses];
     for entry in history.entries.iter().filter(|entry| entry.key().is_some()) {
         let at = replica_of(entry);
-        let (Some(seen), Some(reads)) = (seen.get_mut(at), reads.get_mut(at)) else { continue };
-        let mut shows_one = false;
+        let (Some(animals), Some(reads)) = (animals.get_mut(at), reads.get_mut(at)) else { continue };
+        let mut shows_any = false;
         for creation in &history.creations {
             let created = &history.entries[creation.entry];
             if replica_of(created) == at || !created.precedes(entry) {
                 continue;
             }
             let Some(is_shown) = shows(entry, creation) else { continue };
-            let seen = seen.entry(creation.id).or_default();
+            let animal = animals.entry(creation.id).or_default();
             if is_shown {
-                shows_one = true;
-                seen.first.get_or_insert(entry.exchange.received_at.duration_since(created.exchange.received_at));
+                shows_any = true;
+                animal.first.get_or_insert(entry.exchange.received_at.duration_since(created.exchange.received_at));
             } else {
                 let since = entry.exchange.sent_at.duration_since(created.exchange.received_at);
-                seen.missing = seen.missing.max(Some(since));
+                animal.missing = animal.missing.max(Some(since));
             }
         }
-        reads.answers += usize::from(shows_one);
+        reads.answers += usize::from(shows_any);
     }
-    for (seen, reads) in seen.iter().zip(&mut reads) {
-        reads.shown = seen.values().filter(|seen| seen.first.is_some()).count();
-        reads.never_shown = seen.len() - reads.shown;
-        reads.missing_for = seen.values().filter_map(|seen| seen.missing).max();
-        let late = seen.values().filter(|seen| seen.missing.is_some()).filter_map(|seen| seen.first).max();
-        reads.shown_after = late.or_else(|| seen.values().filter_map(|seen| seen.first).min());
+    for (animals, reads) in animals.iter().zip(&mut reads) {
+        reads.shown = animals.values().filter(|animal| animal.first.is_some()).count();
+        reads.never_shown = animals.len() - reads.shown;
+        reads.missing_for = animals.values().filter_map(|animal| animal.missing).max();
+        let late = animals.values().filter(|animal| animal.missing.is_some()).filter_map(|animal| animal.first).max();
+        reads.shown_after = late.or_else(|| animals.values().filter_map(|animal| animal.first).min());
     }
     reads
 }
 
-/// Whether an answer shows an animal, if it would have to do so once reads do not lag any more.
+/// Returns whether an answer shows an animal. `None` if the answer need not show it, even when reads no longer lag.
 fn shows(entry: &Entry<'_>, creation: &Creation) -> Option<bool> {
     let must_show = match (&entry.operation, entry.status()?) {
         (Operation::Get(PetId::Int64(id)), 200 | 404) => *id == creation.id,
@@ -78,10 +81,10 @@ fn shows(entry: &Entry<'_>, creation: &Creation) -> Option<bool> {
     let Some(animal) = animals.iter().find(|animal| animal.id() == Some(creation.id)) else {
         return must_show.then_some(false);
     };
-    // Replicas that do not know each other may assign one id twice; but an unusual name may be altered.
+    // Replicas that do not know each other may assign one id twice. Another name shows that, unless the service may alter the name sent.
     let name = creation.sent.name.as_deref();
-    let is_one = animal.name() == name;
-    (is_one || name.is_some_and(is_plain_name)).then_some(is_one)
+    let has_name = animal.name() == name;
+    (has_name || name.is_some_and(is_plain_name)).then_some(has_name)
 }
 
 #[cfg(test)]
