@@ -73,6 +73,12 @@ impl Evaluator<'_, '_, '_> {
         }
     }
 
+    /// Returns true if a window is a minute that began after the first request of the run, so that its count began at 0.
+    pub(super) fn is_fresh(&self, epoch: usize) -> bool {
+        let window = &self.shares.epochs[epoch];
+        !window.is_day && self.events.first().is_some_and(|first| first.arrival.1 < window.begin())
+    }
+
     /// Checks that the rest of the count does not fall in a fixed window and, if nobody else uses the key, does not rise.
     fn in_fixed_window(&mut self, at: usize, epoch: usize, used: i64, is_refused: bool) {
         let reported = used;
@@ -102,8 +108,7 @@ impl Evaluator<'_, '_, '_> {
         if !says_least {
             return;
         }
-        let window = &self.shares.epochs[epoch];
-        let is_fresh = !window.is_day && self.events.first().is_some_and(|first| first.arrival.1 < window.begin());
+        let is_fresh = self.is_fresh(epoch);
         let (before, itself) = self.shares.in_epoch(at, epoch);
         let every = self.shares.every_in_epoch(at, epoch);
         let own = before.hi + itself.hi;

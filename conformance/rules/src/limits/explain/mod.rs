@@ -252,8 +252,8 @@ impl Evaluator<'_, '_, '_> {
         self.evaluation.contradictions.push(Contradiction { kind, at, with, found, bound });
     }
 
-    /// Records that a report exceeds the requests of the run and the reports before by some requests. Either other clients use the key, or
-    /// the hypothesis is wrong.
+    /// Records that a report exceeds the requests of the run and the reports before by `more` requests. Either other clients use the key,
+    /// or the hypothesis is wrong.
     fn exceeds(&mut self, at: usize, with: Option<usize>, used: i64, more: i64) {
         let more = more.max(0);
         self.evaluation.excess += more;

@@ -169,9 +169,7 @@ impl Evaluator<'_, '_, '_> {
             if let Some(bound) = seen.filter(|bound| bound.value < FAR) {
                 bounds.push((bound.at, bound.value.saturating_add(own)));
             }
-            let window = &self.shares.epochs[epoch];
-            let is_fresh = !window.is_day && self.events.first().is_some_and(|first| first.arrival.1 < window.begin());
-            if is_fresh && !self.others[epoch].goes_on {
+            if self.is_fresh(epoch) && !self.others[epoch].goes_on {
                 bounds.push((seen.and_then(|bound| bound.at).or_else(|| self.before(at)), own));
             }
         }
