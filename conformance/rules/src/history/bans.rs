@@ -1,36 +1,21 @@
-//! Bans: what a key may meet after repeated requests over the limit.
+//! Bans of keys after repeated requests over the limit.
 //!
-//! The specification lets a service ban a key that keeps sending requests after a 429, and does not say what a ban looks like. So
-//! once a key has been refused twice, a further refusal need not be a 429: it may be the ban.
+//! The specification lets a service ban a key that keeps sending requests after a 429, and does not say which status code a ban has. So
+//! once a key has been refused twice, a further refusal may be a 401 or a 403.
 
 use super::Entry;
 use crate::request::Credential;
 
-/// This many requests over the limit are repeated ones.
+/// From this number of 429 responses on, requests over the limit are repeated ones, and a ban is lawful.
 pub(crate) const REPEATED: usize = 2;
 
-/// Marks the answers to keys that may have been banned, by the statuses alone: those that refuse the key right after refusals, or at
-/// the same time as some, of which there were several. Of requests at the same time, any may have been dealt with first.
+/// Marks the responses with 401 or 403 that may be bans, by their status codes alone. See [`may_be_ban`].
 pub(super) fn mark(entries: &mut [Entry<'_>], keys: usize) {
     for key in 0..keys {
         let of_key: Vec<usize> = (0..entries.len()).filter(|at| entries[*at].key() == Some(key)).collect();
-        let is_limited = |at: usize| entries[at].status() == Some(429);
-        let precedes = |one: usize, other: usize| entries[one].precedes(&entries[other]);
         let mut banned: Vec<usize> = Vec::new();
-        for &at in of_key.iter().filter(|at| matches!(entries[**at].status(), Some(401 | 403))) {
-            let earlier = || of_key.iter().copied().filter(|other| !precedes(at, *other));
-            // Nothing was answered otherwise since.
-            let is_latest = |refusal: usize| {
-                let since = |other: usize| precedes(refusal, other) && precedes(other, at);
-                !of_key.iter().any(|other| since(*other) && !is_limited(*other) && !banned.contains(other))
-            };
-            let follows = || {
-                earlier().any(|other| {
-                    (is_limited(other) || banned.contains(&other)) && precedes(other, at) && is_latest(other)
-                })
-            };
-            let is_beside = || earlier().any(|other| is_limited(other) && !precedes(other, at));
-            if earlier().filter(|other| is_limited(*other)).count() >= REPEATED && (follows() || is_beside()) {
+        for &at in &of_key {
+            if matches!(entries[at].status(), Some(401 | 403)) && may_be_ban(at, entries, &of_key, &banned) {
                 banned.push(at);
             }
         }
@@ -38,12 +23,39 @@ pub(super) fn mark(entries: &mut [Entry<'_>], keys: usize) {
     }
 }
 
-/// Statuses that say something of how a request was transmitted, whatever it asks for: too long a wait for it, too large a target or
-/// header section, an expectation, the wrong connection, another protocol.
+/// Whether the refusal at an index may be a ban of its key: at least [`REPEATED`] responses with 429 came before it or at the same time,
+/// and it came right after a refusal or at the same time as a 429. Requests at the same time may have been dealt with in any order.
+/// `of_key` holds the indices of the key's entries, `banned` those of its earlier bans.
+fn may_be_ban(at: usize, entries: &[Entry<'_>], of_key: &[usize], banned: &[usize]) -> bool {
+    let refused = &entries[at];
+    let is_refusal = |index: usize| entries[index].status() == Some(429) || banned.contains(&index);
+    let (mut limited, mut is_adjacent) = (0, false);
+    for &index in of_key {
+        let earlier = &entries[index];
+        if refused.precedes(earlier) {
+            continue;
+        }
+        let is_limited = earlier.status() == Some(429);
+        limited += usize::from(is_limited);
+        if !earlier.precedes(refused) {
+            is_adjacent |= is_limited;
+        } else if !is_adjacent && is_refusal(index) {
+            // No other answer came in between.
+            is_adjacent = !of_key.iter().any(|between| {
+                let entry = &entries[*between];
+                earlier.precedes(entry) && entry.precedes(refused) && !is_refusal(*between)
+            });
+        }
+    }
+    limited >= REPEATED && is_adjacent
+}
+
+/// Status codes about the transmission of a request, lawful for any request: too long a wait for it, too large a target or header
+/// section, an expectation, the wrong connection, another protocol.
 const OF_TRANSMISSION: [u16; 7] = [408, 414, 417, 421, 425, 426, 431];
 
-/// Marks the answers of a sample that are lawful whatever was asked for. Its keys may have been banned for requests that it does not
-/// contain, or revoked by then; callers without a key may have exhausted an allowance of their own.
+/// Marks the responses of a sample that are lawful for any request. Keys may have been banned for requests that the sample does not
+/// contain, or revoked; clients without a key may have exhausted an allowance of their own.
 pub(super) fn withhold(entries: &mut [Entry<'_>]) {
     for entry in entries {
         let Some(status) = entry.status() else { continue };

@@ -1,5 +1,5 @@
-//! Changes of status. The specification does not say what moves an animal from one status to another, so an animal whose status
-//! differs from that of its creation is not necessarily a mistake.
+//! Changes of status. The specification does not say what moves an animal from one status to another, so a status other than that of
+//! the creation is not necessarily a mistake.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,26 +7,27 @@ use super::{Entry, History};
 use crate::request::STATUSES;
 use crate::tolerance::Tolerance;
 
-/// The answers that show an animal of this run with another status than it was created with, because it has changed since: its id, and
-/// the number of the exchange.
+/// The responses that show a changed status of an animal of this run: the id of the animal and the number of the exchange.
 pub(super) type Changes = HashSet<(i64, usize)>;
 
-/// An answer that shows an animal, and the status in it.
+/// A response that shows an animal, and the status that it shows.
 type Shown<'h> = (&'h Entry<'h>, Option<&'h str>);
 
 impl History<'_> {
-    /// Whether this answer shows that the status of an animal of this run has changed since it was created.
+    /// Returns true if a response shows that the status of an animal of this run has changed since its creation.
     #[must_use]
     pub fn has_changed(&self, id: i64, entry: &Entry<'_>) -> bool {
         self.changes.contains(&(id, entry.exchange.number))
     }
 
-    /// Whether the status of an animal of this run was seen to change. Then none of theirs is certain between two looks.
+    /// Returns true if the status of any animal of this run was seen to change. Then the status of every animal of the run is uncertain
+    /// between two reads.
     #[must_use]
     pub fn own_change(&self) -> bool {
         !self.changes.is_empty()
     }
 
+    /// Finds the changes of status that one course of changes explains. All others are left for the rules to report.
     pub(super) fn find_changes(&self) -> Changes {
         let own: HashSet<i64> = self.creations.iter().map(|creation| creation.id).collect();
         let mut shown: HashMap<i64, Vec<Shown<'_>>> = HashMap::new();
@@ -37,55 +38,63 @@ impl History<'_> {
                 }
             }
         }
-        let of_one = |(id, shown): (&i64, &Vec<Shown<'_>>)| {
-            let original = shown.first().and_then(|(_, status)| *status);
-            let is_lawful = original.is_some() && self.is_one_course(shown);
-            let is_another = |status: &str| STATUSES.contains(&status) && Some(status) != original;
-            let changed = shown.iter().filter(|(_, status)| is_lawful && status.is_some_and(is_another));
-            changed.map(|(entry, _)| (*id, entry.exchange.number)).collect::<Vec<_>>()
-        };
-        shown.iter().flat_map(of_one).collect()
+        let mut changes = Changes::new();
+        for (id, shown) in &shown {
+            let Some(original) = shown.first().and_then(|(_, status)| *status) else { continue };
+            if !self.is_one_course(shown) {
+                continue;
+            }
+            for (entry, status) in shown {
+                if status.is_some_and(|status| STATUSES.contains(&status) && status != original) {
+                    changes.insert((*id, entry.exchange.number));
+                }
+            }
+        }
+        changes
     }
 
-    /// Whether one course of changes explains what these answers show of an animal, the first of which is its creation: all reads at a
-    /// time agree, apart from those that lag. So a read in between, or under way at the same time, shows the animal as created, or nobody
-    /// looked for some time; and no status comes and goes in less time than a change takes that somebody makes. What was not as created
-    /// when it was looked at soon, or differs between lists and fetches, has not changed but is wrong.
+    /// Returns true if one course of changes explains the statuses that the responses show of an animal. The first response is that of
+    /// its creation.
+    ///
+    /// 1. Before the first change, a read shows the animal as created, unless every read came later than reads may lag.
+    /// 2. No status between two others ends sooner than a change by a client takes ([`Tolerance::SHORTEST_STATUS`]).
+    ///
+    /// Created as `sold` at 0 s and read as `pending` at 1 s breaks the first condition: the status is wrong from the beginning. `sold`,
+    /// `pending` and `sold` within a second breaks the second one: lists and fetches disagree.
     fn is_one_course(&self, shown: &[Shown<'_>]) -> bool {
         let phases = self.phases(shown);
         let [first, second, ..] = &phases[..] else { return true };
         let (created, original) = first[0];
         let changed = second[0].0;
-        // When it was created shows only within the time that its creation took.
-        let may_be_late = |(read, _): &Shown<'_>| {
-            let passed = read.exchange.received_at.duration_since(created.exchange.sent_at);
-            passed > Tolerance::READ_LAG.duration()
-        };
-        let may_precede = |(read, status): &Shown<'_>| {
+        // The animal may have been created at any time of the creating exchange.
+        let is_read_late =
+            shown[1..].iter().all(|(read, _)| read.longest_since(created) > Tolerance::READ_LAG.duration());
+        let is_read_unchanged = shown[1..].iter().any(|(read, status)| {
             *status == original && created.precedes(read) && read.exchange.sent_at < changed.exchange.received_at
-        };
-        let lasts = |three: &[Vec<Shown<'_>>]| {
-            let (before, after) = (three[0][three[0].len() - 1].0, three[2][0].0);
-            let longest = after.exchange.received_at.duration_since(before.exchange.sent_at);
-            longest >= Tolerance::SHORTEST_STATUS.duration()
-        };
-        (shown[1..].iter().all(may_be_late) || shown[1..].iter().any(may_precede)) && phases.windows(3).all(lasts)
+        });
+        (is_read_late || is_read_unchanged)
+            && phases.windows(3).all(|three| {
+                let (before, after) = (three[0][three[0].len() - 1].0, three[2][0].0);
+                after.longest_since(before) >= Tolerance::SHORTEST_STATUS.duration()
+            })
     }
 
-    /// The answers by the status that they show, in order. Those that show the status before the present one, and come so soon after its
-    /// first that reads may lag, are left out.
+    /// Groups the responses by the status that they show, in order. Reads that show the former status, and were sent so soon after the
+    /// present one was first seen that reads may lag, are left out.
     fn phases<'s>(&self, shown: &[Shown<'s>]) -> Vec<Vec<Shown<'s>>> {
         let mut phases: Vec<Vec<Shown<'s>>> = Vec::new();
         for reads in shown.chunk_by(|(_, one), (_, next)| one == next) {
             let status = reads[0].1;
-            let is_status = |phase: Option<&Vec<Shown<'_>>>| phase.is_some_and(|phase| phase[0].1 == status);
-            let lags = |(read, _): &Shown<'_>| {
-                let since = phases.last().map(|present| present[0].0.exchange.received_at);
-                since.is_some_and(|since| read.exchange.sent_at.duration_since(since) < self.lag)
-            };
-            match phases.len() {
-                present if present > 1 && is_status(phases.get(present - 2)) && reads.iter().all(lags) => {}
-                present if present > 0 && is_status(phases.last()) => phases[present - 1].extend(reads),
+            if let [.., former, present] = &phases[..]
+                && former[0].1 == status
+            {
+                let since = present[0].0.exchange.received_at;
+                if reads.iter().all(|(read, _)| read.exchange.sent_at.duration_since(since) < self.lag) {
+                    continue;
+                }
+            }
+            match phases.last_mut() {
+                Some(present) if present[0].1 == status => present.extend(reads),
                 _ => phases.push(reads.to_vec()),
             }
         }

@@ -3,40 +3,39 @@
 use super::Entry;
 use crate::tolerance::Tolerance;
 
-/// When a window ends, seen from its response.
+/// The end of a window as a response reports it, by two clocks.
 #[derive(Debug)]
 struct End {
     /// The seconds from the `Date` to the Reset.
     by_date: i64,
     /// The seconds from the time at which the response was received to the Reset.
     by_own_clock: i64,
-    /// How many seconds the response took.
+    /// The seconds from the request to the end of the response.
     took: i64,
 }
 
 impl End {
-    /// By how many seconds the `Date` is ahead.
+    /// The seconds by which the `Date` is ahead of the recorder's clock.
     fn ahead(&self) -> i64 {
         self.by_own_clock - self.by_date
     }
 }
 
-/// Takes the clock of the recorder for the server's, where that clock explains every Reset and `Date` does not. `Date` is kept where some
-/// dates are older than others by the recorder's clock: then a cache has repeated responses.
+/// Takes the recorder's clock for the server's, if it explains every Reset and `Date` does not: then a gateway wrote `Date`. `Date` is
+/// kept if its distance from the recorder's clock varies, because then a cache has repeated responses.
 pub(super) fn settle(entries: &mut [Entry<'_>]) {
-    let is_admitted =
-        |entry: &&Entry<'_>| entry.succeeded() || entry.key().is_some() && matches!(entry.status(), Some(400 | 404));
-    let ends: Vec<End> = entries.iter().filter(is_admitted).filter_map(end).collect();
-    let explains = |clock: fn(&End) -> i64, longest: Tolerance| {
-        let slack = Tolerance::CLOCK_SLACK.seconds();
-        ends.iter().all(|end| (-end.took - 1 - slack..=longest.seconds() + slack).contains(&clock(end)))
-    };
-    let is_foreign = [Tolerance::MINUTE, Tolerance::DAY]
-        .into_iter()
-        .any(|longest| explains(|end| end.by_own_clock, longest) && !explains(|end| end.by_date, longest));
+    let mut ends = Vec::new();
+    for entry in &*entries {
+        if entry.succeeded() || entry.key().is_some() && matches!(entry.status(), Some(400 | 404)) {
+            ends.extend(end(entry));
+        }
+    }
+    let is_foreign = [Tolerance::MINUTE, Tolerance::DAY].into_iter().any(|longest| {
+        are_within(&ends, |end| end.by_own_clock, longest) && !are_within(&ends, |end| end.by_date, longest)
+    });
     let slack = Tolerance::CLOCK_SLACK.seconds() + ends.iter().map(|end| end.took).max().unwrap_or_default();
-    let ahead = || ends.iter().map(End::ahead);
-    let is_steady = ahead().max().zip(ahead().min()).is_some_and(|(most, least)| most - least <= slack);
+    let ahead: Vec<i64> = ends.iter().map(End::ahead).collect();
+    let is_steady = ahead.iter().max().zip(ahead.iter().min()).is_some_and(|(most, least)| most - least <= slack);
     if is_foreign && is_steady {
         for entry in entries.iter_mut().filter(|entry| entry.date.is_some()) {
             // A `Date` is in whole seconds.
@@ -45,6 +44,13 @@ pub(super) fn settle(entries: &mut [Entry<'_>]) {
     }
 }
 
+/// Whether, by a clock, every window ends after its response and within the longest window.
+fn are_within(ends: &[End], clock: fn(&End) -> i64, longest: Tolerance) -> bool {
+    let slack = Tolerance::CLOCK_SLACK.seconds();
+    ends.iter().all(|end| (-end.took - 1 - slack..=longest.seconds() + slack).contains(&clock(end)))
+}
+
+/// The end of the window that a response reports, if its `Date` and its Reset can be read and its time is recorded precisely.
 fn end(entry: &Entry<'_>) -> Option<End> {
     let reset = entry.rate.as_ref()?.reset.integer()?;
     let (date, exchange) = (entry.date?, entry.exchange);

@@ -17,9 +17,9 @@ use crate::trace::retry_after::{self, RetryAfter};
 pub struct Entry<'t> {
     /// The exchange.
     pub exchange: &'t Exchange,
-    /// What was asked for.
+    /// The operation that the request calls, with its parameters.
     pub operation: Operation,
-    /// With which credential.
+    /// The credential of the request, classified.
     pub credential: Credential,
     /// The body of the response read as JSON, when there is a response with a body.
     pub json: Option<Result<Json, NotJson>>,
@@ -29,7 +29,7 @@ pub struct Entry<'t> {
     pub(super) date: Option<Timestamp>,
 }
 
-/// What is made of the bodies of responses.
+/// The treatment of response bodies: pacing reads the trace again for each request, and needs none of them.
 #[derive(Clone, Copy, Eq, PartialEq)]
 pub(super) enum Body {
     Parsed,
@@ -37,7 +37,7 @@ pub(super) enum Body {
 }
 
 impl<'t> Entry<'t> {
-    /// Reads an exchange. `names` are those of earlier creations, and gain that of this one.
+    /// Reads an exchange. `names` holds the names of earlier creations; a creation adds its own.
     pub(super) fn read(
         exchange: &'t Exchange,
         context: &Context,
@@ -45,7 +45,7 @@ impl<'t> Entry<'t> {
         body: Body,
     ) -> Entry<'t> {
         let mut operation = match body {
-            // Unread, it may be anything. Bodies may be long, and are read each time that the limits are asked about.
+            // The body may be long, and is not read. It may be anything.
             Body::Ignored if exchange.request.method == "POST" && exchange.request.path == "/pets" => {
                 Operation::Create(CreateBody::Unclear)
             }
@@ -75,7 +75,7 @@ impl<'t> Entry<'t> {
         }
     }
 
-    /// The same request with another outcome.
+    /// The entry of this request with the outcome of another exchange.
     #[must_use]
     pub fn with_outcome_of(&self, exchange: &'t Exchange) -> Entry<'t> {
         Entry::answered(exchange, self.operation.clone(), self.credential, Body::Parsed)
@@ -87,19 +87,19 @@ impl<'t> Entry<'t> {
         self.exchange.service_response()
     }
 
-    /// The status, if there is a response of the service.
+    /// The status code, if there is a response of the service.
     #[must_use]
     pub fn status(&self) -> Option<u16> {
         self.response().map(|response| response.status)
     }
 
-    /// Whether it was answered with a 2xx status.
+    /// Returns true if the service answered with a 2xx status code.
     #[must_use]
     pub fn succeeded(&self) -> bool {
         matches!(self.status(), Some(200..=299))
     }
 
-    /// The body, if it is JSON.
+    /// The body of the response, if it is JSON.
     #[must_use]
     pub fn value(&self) -> Option<&Json> {
         self.json.as_ref().and_then(|json| json.as_ref().ok())
@@ -111,53 +111,59 @@ impl<'t> Entry<'t> {
         self.date
     }
 
-    /// The server's time when it answered, or where it is unknown the judge's.
+    /// The server's time when it answered, or without a `Date` the time of receipt by the judge's clock.
     #[must_use]
     pub fn answered_at(&self) -> Timestamp {
         self.date.unwrap_or(self.exchange.received_at)
     }
 
-    /// How long the response asks to wait, if its `Retry-After` can be read.
+    /// The wait that the `Retry-After` of the response asks for, if it can be read.
     #[must_use]
     pub fn wait_asked_for(&self) -> Option<SignedDuration> {
         let retry_after = retry_after::read(self.response()?).ok()?;
         Some(retry_after.wait(self.answered_at()))
     }
 
-    /// Whether the response asks to wait for a number of seconds, and not until a date.
+    /// Returns true if the `Retry-After` of the response is a number of seconds, not a date.
     #[must_use]
     pub fn asks_in_seconds(&self) -> bool {
         self.response().is_some_and(|response| matches!(retry_after::read(response), Ok(RetryAfter::Seconds(_))))
     }
 
-    /// Whether a request with a valid key was refused for the rate.
+    /// Returns true if a request with a valid key was refused with 429.
     #[must_use]
     pub fn is_limited(&self) -> bool {
         self.status() == Some(429) && self.key().is_some()
     }
 
-    /// Whether a request with a valid key was answered, and not refused for the rate.
+    /// Returns true if a request with a valid key was answered with a status code other than 429.
     #[must_use]
     pub fn is_admitted(&self) -> bool {
         self.key().is_some() && !matches!(self.status(), None | Some(429))
     }
 
-    /// Whether the whole exchange lies before the sending of another: then the server dealt with it first. None precedes itself,
-    /// even if it took no time by a coarse clock.
+    /// Returns true if the exchange was complete before the other request was sent, so that the server dealt with it first. No exchange
+    /// precedes itself, even if it took no time by a coarse clock.
     #[must_use]
     pub fn precedes(&self, other: &Entry<'_>) -> bool {
         self.exchange.number < other.exchange.number && !other.time_since(self).is_negative()
     }
 
-    /// The least time that lay between the completion of an earlier exchange and the sending of this one, as exactly as their
-    /// recording knows it.
+    /// The least time that passed between the completion of an earlier exchange and the sending of this one. The precision of their
+    /// recorded times is subtracted.
     #[must_use]
     pub fn time_since(&self, earlier: &Entry<'_>) -> SignedDuration {
         let between = self.exchange.sent_at.duration_since(earlier.exchange.received_at);
         between.saturating_sub(self.exchange.known.precision.max(earlier.exchange.known.precision))
     }
 
-    /// The key's index, when the request came with a valid key in the described form.
+    /// The longest time that may have passed on the server between an earlier exchange and this one: from the sending of the earlier
+    /// request to the completion of this exchange.
+    pub(super) fn longest_since(&self, earlier: &Entry<'_>) -> SignedDuration {
+        self.exchange.received_at.duration_since(earlier.exchange.sent_at)
+    }
+
+    /// The index of the key, if the request came with a valid key in the described form.
     #[must_use]
     pub fn key(&self) -> Option<usize> {
         match self.credential {
@@ -176,12 +182,12 @@ impl<'t> Entry<'t> {
         self.shown().iter().map(Animal).collect()
     }
 
-    /// Those of them that have this id.
+    /// The animals in the response that have this id.
     pub fn animals_with(&self, id: i64) -> impl Iterator<Item = Animal<'_>> {
         self.shown().iter().map(Animal).filter(move |animal| animal.id() == Some(id))
     }
 
-    /// That in this place, from 0.
+    /// The animal in this place of the response, from 0.
     pub(super) fn animal_at(&self, place: usize) -> Option<Animal<'_>> {
         self.shown().get(place).map(Animal)
     }

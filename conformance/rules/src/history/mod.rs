@@ -1,6 +1,6 @@
-//! A trace prepared for judging: every exchange with the classification of its request, and what the exchanges show together.
+//! A trace prepared for judging: every exchange with the classification of its request, and the facts that follow from several exchanges.
 //!
-//! Built once per judgement, so that no rule parses anything again and all rules see the same facts.
+//! A history is built once per judgement, so that no rule parses anything again and all rules see the same facts.
 
 use std::collections::{HashMap, HashSet};
 
@@ -22,59 +22,59 @@ use entry::Body;
 pub(crate) use entry::answered;
 pub use entry::{Animal, Entry};
 
-/// A creation that was answered with 201 and an id.
+/// A `POST /pets` that was answered with 201 and an id.
 #[derive(Debug)]
 pub struct Creation {
     /// Index of its entry.
     pub entry: usize,
     /// The id that the service assigned.
     pub id: i64,
-    /// What was sent.
+    /// The members of the request body.
     pub sent: Draft,
 }
 
-/// Where the run stands in the life of `GET /pets/{petId}`.
+/// The time of an exchange relative to the removal of `GET /pets/{petId}`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Era {
     /// Before 5 December 2030.
     Before,
-    /// On that day, or at an unknown time: both are right.
+    /// On that day, or at an unknown time: the operation may be there or removed.
     OnTheDay,
-    /// After it.
+    /// After 5 December 2030.
     After,
 }
 
-/// A trace made ready for judging.
+/// A trace with its requests classified, its responses parsed and its animals followed.
 #[derive(Debug)]
 pub struct History<'t> {
-    /// What is known beside the exchanges.
+    /// The facts about the target that do not come from the exchanges.
     pub context: &'t Context,
     /// Every exchange, in the order of sending.
     pub entries: Vec<Entry<'t>>,
     /// Every creation that was answered with 201 and an id.
     pub creations: Vec<Creation>,
-    /// Where each animal is shown.
+    /// The responses that show each animal.
     sightings: sightings::Sightings,
     /// For each entry, the time by which it and all entries before it had been answered.
     answered_by: Vec<Timestamp>,
-    /// How long reads may lag.
+    /// The longest time for which a read may lag behind a write.
     lag: SignedDuration,
-    /// Whether the status of an animal that somebody else created was seen to change. Then none of theirs is certain between two
-    /// looks.
+    /// Whether the status of an animal of other clients was seen to change. Then the status of every such animal is uncertain between
+    /// two reads.
     pub others_change: bool,
-    /// Where an animal of this run is seen to have changed.
+    /// The responses that show a changed status of an animal of this run.
     changes: changes::Changes,
 }
 
 impl<'t> History<'t> {
-    /// Reads a trace.
+    /// Reads a trace, with the bodies of its responses.
     #[must_use]
     pub fn new(trace: &'t Trace) -> History<'t> {
         History::read(trace, Body::Parsed)
     }
 
-    /// Reads a trace as far as facts about rate limits need it, again and again during a run: no body is parsed, so the history
-    /// shows no animals.
+    /// Reads a trace without parsing bodies, so that the history shows no animals. Facts about rate limits need no more, and are asked for
+    /// again and again during a run.
     #[must_use]
     pub fn without_bodies(trace: &'t Trace) -> History<'t> {
         History::read(trace, Body::Ignored)
@@ -86,13 +86,13 @@ impl<'t> History<'t> {
         History::of(&trace.context, trace.exchanges.iter().map(read).collect())
     }
 
-    /// Reads a trace as if what was created had to be seen at once. What that holds against a read is worth a second look.
+    /// Reads a trace as if every created animal had to be visible at once. A read that fails only by this history should be repeated.
     #[must_use]
     pub fn impatient(trace: &'t Trace) -> History<'t> {
         History { lag: SignedDuration::ZERO, ..History::new(trace) }
     }
 
-    /// Puts entries together.
+    /// Builds a history from entries in the order of sending.
     #[must_use]
     pub fn of(context: &'t Context, mut entries: Vec<Entry<'t>>) -> History<'t> {
         clock::settle(&mut entries);
@@ -159,9 +159,9 @@ impl<'t> History<'t> {
         self.creations.iter().find(|creation| creation.id == id)
     }
 
-    /// Whether a read must show the animal: this run created it longer ago than reads may lag. Each replica may lag
-    /// separately, so it does not matter whether an earlier read has shown it. An animal that others created may disappear: that it
-    /// exists is certain only between two responses that show it alike.
+    /// Returns true if a read must show the animal: this run created it longer ago than reads may lag. Each replica may lag
+    /// separately, so an earlier read that shows the animal proves nothing. An animal of other clients may disappear, so it must be shown
+    /// only between two responses that show it alike.
     #[must_use]
     pub fn is_settled(&self, id: i64, entry: &Entry<'_>) -> bool {
         let Some((first, animal)) = self.known(id, entry) else { return false };
@@ -169,27 +169,27 @@ impl<'t> History<'t> {
         settled && (self.is_made_by(first) || self.is_seen_after(id, entry, |later| self.is_alike(later, animal)))
     }
 
-    /// Whether an animal is shown as before: with the same status, and in recorded traffic, where others may have replaced it
-    /// meanwhile, with the same members.
+    /// Whether an animal is shown with the same status as before. In recorded traffic, where other clients may have replaced the animal
+    /// meanwhile, the other members must be the same as well.
     fn is_alike(&self, later: Animal<'_>, animal: Animal<'_>) -> bool {
-        let is_same = || later.name() == animal.name() && later.category_id() == animal.category_id();
-        later.status() == animal.status() && (self.is_run() || is_same())
+        later.status() == animal.status()
+            && (self.is_run() || later.name() == animal.name() && later.category_id() == animal.category_id())
     }
 
-    /// Whether a response shows an animal that the judge created, so that nobody else knows it. In recorded traffic it is unknown who
-    /// created an animal, and who else changes it.
+    /// Returns true if the first response that shows an animal is that to a creation by the judge, so that no other client knows the
+    /// animal. In recorded traffic other clients may change any animal.
     #[must_use]
     pub fn is_made_by(&self, first: &Entry<'_>) -> bool {
         self.is_run() && matches!(first.operation, Operation::Create(_))
     }
 
-    /// Whether the judge chose every request of the trace.
+    /// Returns true if the judge chose every request of the trace.
     #[must_use]
     pub fn is_run(&self) -> bool {
         self.context.extent == Extent::Run
     }
 
-    /// Whether requests may be missing from the trace that were sent with its keys.
+    /// Returns true if requests that were sent with the keys of the trace may be missing from it.
     #[must_use]
     pub fn is_sample(&self) -> bool {
         self.context.extent < Extent::Complete
@@ -210,7 +210,7 @@ impl<'t> History<'t> {
         if self.era(entry) == Era::Before { expectation } else { expectation.or_removed() }
     }
 
-    /// What other answers show of the animal that a fetch asks for.
+    /// The evidence of the other responses that the requested animal exists.
     fn existence(&self, id: i64, entry: &Entry<'_>) -> Existence {
         if self.is_settled(id, entry) {
             Existence::Certain
@@ -221,8 +221,8 @@ impl<'t> History<'t> {
         }
     }
 
-    /// Whether a failed request with the same key was under way at the same time: what that one had consumed of the limit may be
-    /// restored afterwards.
+    /// Returns true if a failed request with the same key was under way at the same time. A server may give back the request that it had
+    /// counted for the failed one.
     #[must_use]
     pub fn overlaps_a_failure(&self, entry: &Entry<'_>) -> bool {
         self.meanwhile(entry).any(|other| other.key() == entry.key() && !other.succeeded())
@@ -235,7 +235,7 @@ impl<'t> History<'t> {
 
     /// The requests that were under way when this one was sent.
     fn under_way_at(&self, entry: &Entry<'_>) -> impl Iterator<Item = &Entry<'t>> {
-        let (sent_at, end) = (entry.exchange.sent_at, place(entry));
+        let (sent_at, end) = (entry.exchange.sent_at, index_of(entry));
         let earlier = self.entries.iter().zip(&self.answered_by).take(end).rev();
         let may_be_open = earlier.take_while(move |(_, answered_by)| **answered_by > sent_at);
         may_be_open.map(|(other, _)| other).filter(move |other| other.exchange.received_at > sent_at)
@@ -244,11 +244,11 @@ impl<'t> History<'t> {
     /// The requests that were sent while this one was under way.
     fn sent_during(&self, entry: &Entry<'_>) -> impl Iterator<Item = &Entry<'t>> {
         let received_at = entry.exchange.received_at;
-        let later = self.entries.iter().skip(place(entry) + 1);
+        let later = self.entries.iter().skip(index_of(entry) + 1);
         later.take_while(move |other| other.exchange.sent_at < received_at)
     }
 
-    /// Whether this run created the animal.
+    /// Returns true if this run created the animal with this id.
     #[must_use]
     pub fn is_own(&self, id: i64) -> bool {
         self.is_run() && self.creation(id).is_some()
@@ -264,9 +264,9 @@ impl<'t> History<'t> {
         })
     }
 
-    /// Where an exchange stands in the life of `GET /pets/{petId}`: by the assumed date, else by the response's `Date`,
-    /// else by the judge's clock. An assumed date means that the day of removal has come. Of recorded traffic without a `Date` nothing
-    /// is known: neither whose clock its times are from nor whether that clock was right. Nor is it where that time is withheld.
+    /// The time of an exchange relative to the removal of `GET /pets/{petId}`: by the assumed date, else by the response's `Date`,
+    /// else by the judge's clock. An assumed date is exact: the day of the removal counts as after it. Without a `Date`, the time is
+    /// unknown in recorded traffic, whose clock may have been wrong, and where the recording withholds it.
     #[must_use]
     pub fn era(&self, entry: &Entry<'_>) -> Era {
         if let Some(assumed) = self.context.assumed_date {
@@ -285,18 +285,18 @@ impl<'t> History<'t> {
         }
     }
 
-    /// How many of this run's requests, with whatever credential, may have been counted between two answers, the one to the second
-    /// request among them.
+    /// The number of requests of this run, with any credential, that a server may have counted between two responses. The request of the
+    /// second response is among them.
     #[must_use]
     pub fn sent_between(&self, before: &Entry<'_>, after: &Entry<'_>) -> u64 {
         let earlier = self.under_way_at(before).count();
         let later = self.sent_during(after).count();
-        (earlier + (place(after) - place(before)) + later) as u64
+        (earlier + (index_of(after) - index_of(before)) + later) as u64
     }
 }
 
-/// The index of an entry.
-fn place(entry: &Entry<'_>) -> usize {
+/// The index of an entry in the history.
+fn index_of(entry: &Entry<'_>) -> usize {
     entry.exchange.number.saturating_sub(1)
 }
 

@@ -1,19 +1,19 @@
-//! Where the answers show each animal.
+//! The responses that show each animal.
 
 use std::collections::HashMap;
 
 use super::{Animal, Entry, History};
 use crate::tolerance::Tolerance;
 
-/// For every id: the places that show an animal with it, in order.
+/// The places that show an animal with an id, in order, for every id.
 pub(super) type Sightings = HashMap<i64, Vec<Sighting>>;
 
-/// A place where an answer shows an animal.
+/// A place in a response that shows an animal.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sighting {
     /// Index of the entry.
     entry: usize,
-    /// Which of the animals in its answer.
+    /// Index of the animal in its response.
     place: usize,
 }
 
@@ -31,18 +31,18 @@ pub(super) fn of(entries: &[Entry<'_>]) -> Sightings {
 }
 
 impl<'t> History<'t> {
-    /// Every id with which an animal is shown, in no order.
+    /// The ids of all animals in responses, in no order.
     pub fn ids(&self) -> impl Iterator<Item = i64> {
         self.sightings.keys().copied()
     }
 
-    /// Whether an answer shows an animal with this id.
+    /// Returns true if a response shows an animal with this id.
     #[must_use]
     pub fn is_shown(&self, id: i64) -> bool {
         self.sightings.contains_key(&id)
     }
 
-    /// The answers that show the animal with this id, and the animal in them, in order.
+    /// The responses that show the animal with this id, in order, and the animal in each.
     #[must_use]
     pub fn shown(&self, id: i64) -> impl DoubleEndedIterator<Item = (&Entry<'t>, Animal<'_>)> {
         self.sightings.get(&id).into_iter().flatten().filter_map(|sighting| {
@@ -51,52 +51,55 @@ impl<'t> History<'t> {
         })
     }
 
-    /// What answers before `entry` show of the animal with this id: the earliest, which is its creation if the run made it.
+    /// The first response before `entry` that shows the animal with this id, and the animal in it. If the run created the animal, it is
+    /// the response to the creation.
     #[must_use]
     pub fn known(&self, id: i64, entry: &Entry<'_>) -> Option<(&Entry<'t>, Animal<'_>)> {
         self.shown(id).next().filter(|(first, _)| first.precedes(entry))
     }
 
-    /// Whether another answer, earlier or later, shows the animal with this id.
+    /// Returns true if a response other than that of `entry`, earlier or later, shows the animal with this id.
     #[must_use]
     pub fn is_shown_elsewhere(&self, id: i64, entry: &Entry<'_>) -> bool {
         self.shown(id).any(|(other, _)| !std::ptr::eq(other, entry))
     }
 
-    /// Whether an answer to a later request shows the animal like this.
+    /// Returns true if the response to a later request shows an animal with this id that satisfies `like`.
     #[must_use]
     pub fn is_seen_after(&self, id: i64, entry: &Entry<'_>, like: impl Fn(Animal<'_>) -> bool) -> bool {
         let later = self.shown(id).rev().take_while(|(later, _)| entry.precedes(later));
         later.map(|(_, animal)| animal).any(like)
     }
 
-    /// The animal in the next answer to a later request that shows it, and whether that comes so soon that nothing can have happened in
-    /// between.
+    /// The animal in the next response to a later request that shows it. The first value is true if that response came within
+    /// [`Tolerance::READ_LAG`], too soon for a change in between.
     #[must_use]
     pub fn next_sighting(&self, id: i64, entry: &Entry<'_>) -> Option<(bool, Animal<'_>)> {
         let (later, animal) = self.shown(id).find(|(later, _)| entry.precedes(later))?;
-        let passed = later.exchange.received_at.duration_since(entry.exchange.sent_at);
-        Some((passed <= Tolerance::READ_LAG.duration(), animal))
+        Some((later.longest_since(entry) <= Tolerance::READ_LAG.duration(), animal))
     }
 
-    /// Whether an answer so shortly before a request that nothing can have happened since shows the animal like this.
+    /// Returns true if a response within [`Tolerance::READ_LAG`] before a request, too soon for a change in between, shows an animal
+    /// with this id that satisfies `like`.
     #[must_use]
     pub fn is_seen_shortly_before(&self, id: i64, entry: &Entry<'_>, like: impl Fn(Animal<'_>) -> bool) -> bool {
-        let is_recent = |earlier: &Entry<'_>| {
-            let passed = entry.exchange.received_at.duration_since(earlier.exchange.sent_at);
-            passed <= Tolerance::READ_LAG.duration()
-        };
-        let mut earlier = self.shown(id).filter(|(earlier, _)| earlier.precedes(entry) && is_recent(earlier));
-        earlier.any(|(_, animal)| like(animal))
+        self.shown(id).any(|(earlier, animal)| {
+            earlier.precedes(entry) && entry.longest_since(earlier) <= Tolerance::READ_LAG.duration() && like(animal)
+        })
     }
 
-    /// The first answer, so long before a request that reads cannot lag any more, that shows the animal like this.
+    /// The first response, so long before a request that reads cannot lag any more, that shows an animal with this id that satisfies
+    /// `like`.
     pub fn seen_before(&self, id: i64, entry: &Entry<'_>, like: impl Fn(Animal<'_>) -> bool) -> Option<&Entry<'t>> {
-        let is_settled = |earlier: &Entry<'_>| {
+        for (earlier, animal) in self.shown(id) {
             let passed = entry.exchange.sent_at.duration_since(earlier.exchange.received_at);
-            earlier.precedes(entry) && passed >= self.lag
-        };
-        let mut earlier = self.shown(id).take_while(|(earlier, _)| is_settled(earlier));
-        earlier.find(|(_, animal)| like(*animal)).map(|(earlier, _)| earlier)
+            if !earlier.precedes(entry) || passed < self.lag {
+                break;
+            }
+            if like(animal) {
+                return Some(earlier);
+            }
+        }
+        None
     }
 }
