@@ -1,11 +1,11 @@
-//! Who answered a request: the service, or something between it and its client. Only answers of the service are judged.
+//! The answerer of a request: the service, or an intermediary between it and its client. Only responses of the service are judged.
 
 use super::Trace;
 use super::exchange::{Connection, Exchange, FailureKind, Outcome, Response};
 use super::knowledge::Answerer;
 use super::rate_limit::{LIMIT, REMAINING, RESET};
 
-/// Why the outcome of a request may not be the service's own.
+/// The reason why the outcome of a request may not be the service's own.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Doubt {
     /// The connection that was kept from an earlier request ended before the first byte of a response, which is allowed at any time (RFC
@@ -20,7 +20,7 @@ pub enum Doubt {
 }
 
 impl Doubt {
-    /// The doubt about the outcome of an exchange, if there is one. `has_limits` tells whether the service sends rate-limit header fields.
+    /// The doubt about the outcome of an exchange, if there is one. `has_limits` is true if the service sends rate-limit header fields.
     #[must_use]
     pub fn of(exchange: &Exchange, has_limits: bool) -> Option<Doubt> {
         match &exchange.outcome {
@@ -35,21 +35,22 @@ impl Doubt {
         }
     }
 
-    /// Who answered, if a repetition of the request shows that the outcome was not the service's own.
+    /// The answerer of the request, once its repetition has shown that the outcome was not the service's own.
     #[must_use]
     pub fn answerer(self) -> Answerer {
         if self == Doubt::Intermediary { Answerer::Intermediary } else { Answerer::Nobody }
     }
 }
 
-/// Returns true if the service sends rate-limit header fields, as far as the exchanges show: some other response has them, or there is none.
+/// Returns true if the service sends rate-limit header fields: a response without the signs of an intermediary has them, or no such
+/// response is there to deny it.
 pub fn has_limits<'e>(exchanges: impl IntoIterator<Item = &'e Exchange>) -> bool {
     let answers = exchanges.into_iter().filter_map(Exchange::service_response);
     let mut own = answers.filter(|response| !is_of_intermediary(response.status, shows_limits(response))).peekable();
     own.peek().is_none() || own.any(shows_limits)
 }
 
-/// Marks the answers of intermediaries in recorded traffic, of which nothing is repeated.
+/// Marks the answers of intermediaries in recorded traffic, whose requests cannot be repeated to remove the doubt.
 pub fn mark(exchanges: &mut [Exchange]) {
     let has_limits = has_limits(&*exchanges);
     for exchange in exchanges {
@@ -59,20 +60,22 @@ pub fn mark(exchanges: &mut [Exchange]) {
     }
 }
 
-/// How many requests of a run may have a transient failure: one in so many, and always [`LEAST`].
+/// The share of requests of a run that may have a transient failure: one in this many, and always [`LEAST`].
 const ONE_IN: usize = 100;
 
+/// The number of transient failures that a run of any length may have.
 const LEAST: usize = 2;
 
-/// The exchanges whose request failed and was answered by the service when it was repeated; or it could not be repeated. Kept connections
-/// that ended are not among them: they may end at any time.
+/// The exchanges with a transient failure: the repetition of the request was answered by the service, or the request could not be repeated.
+/// Kept connections that ended are excluded, because they may end at any time.
 pub fn transient(exchanges: &[Exchange]) -> impl Iterator<Item = &Exchange> {
-    let is_kept = |exchange: &Exchange| Doubt::of(exchange, true) == Some(Doubt::KeptConnection);
-    exchanges.iter().filter(move |exchange| exchange.known.answerer != Answerer::Service && !is_kept(exchange))
+    exchanges.iter().filter(|exchange| {
+        exchange.known.answerer != Answerer::Service && Doubt::of(exchange, true) != Some(Doubt::KeptConnection)
+    })
 }
 
-/// Decides at the end of a run whether its transient failures are few. If they are many, the service is judged by those that nobody
-/// answered, and the run is not complete if an intermediary answered any.
+/// Decides at the end of a run whether its transient failures are few. If they are many, failures without an answer count as the
+/// service's own, and the run is incomplete if an intermediary answered any request.
 pub fn end_run(trace: &mut Trace) {
     let failed: Vec<usize> = transient(&trace.exchanges).map(|exchange| exchange.number - 1).collect();
     let all = trace.exchanges.len();
@@ -125,11 +128,17 @@ const NAMES: [(&str, &str); 9] = [
 /// The likely name of the intermediary that sent a response: `nginx`, for example.
 #[must_use]
 pub fn name_of(response: &Response) -> String {
-    let known = NAMES.into_iter().find(|(field, _)| response.header(field).is_some()).map(|(_, name)| name.to_owned());
-    let server = || response.header("server").filter(|value| !value.is_empty()).map(str::to_owned);
-    let via = || response.header("via").map(|via| format!("a proxy (Via: {via})"));
-    let unknown = || (if response.status == 407 { "a proxy" } else { "a gateway or balancer" }).to_owned();
-    known.or_else(server).or_else(via).unwrap_or_else(unknown)
+    if let Some((_, name)) = NAMES.into_iter().find(|(field, _)| response.header(field).is_some()) {
+        return name.to_owned();
+    }
+    if let Some(server) = response.header("server").filter(|value| !value.is_empty()) {
+        return server.to_owned();
+    }
+    match response.header("via") {
+        Some(via) => format!("a proxy (Via: {via})"),
+        None if response.status == 407 => "a proxy".to_owned(),
+        None => "a gateway or balancer".to_owned(),
+    }
 }
 
 #[cfg(test)]

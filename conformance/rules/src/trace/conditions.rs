@@ -5,8 +5,8 @@
 
 use crate::trace::exchange::Request;
 
-/// Fields whose mere presence does so, in lower case: those of RFC 9110 sections 10.1.1, 13.1 and 14.2, a request body in a content coding
-/// (8.4), and the common extensions that replace the method.
+/// Header fields whose presence alone allows another response, in lower case: those of RFC 9110 sections 10.1.1, 13.1 and 14.2, a request
+/// body in a content coding (8.4), and the common extensions that replace the method.
 pub(crate) const FIELDS: [&str; 12] = [
     "content-encoding",
     "expect",
@@ -22,10 +22,10 @@ pub(crate) const FIELDS: [&str; 12] = [
     "x-method-override",
 ];
 
-/// The field that says which media types the client accepts, in lower case.
+/// The header field with the media types that the client accepts, in lower case.
 pub(crate) const ACCEPT: &str = "accept";
 
-/// Whether header fields of a request allow answers that the specification does not describe.
+/// Whether header fields of a request allow responses that the specification does not describe.
 pub(crate) fn change_the_answer(request: &Request) -> bool {
     request.headers.iter().any(|(name, value)| {
         let name = name.to_ascii_lowercase();

@@ -1,55 +1,55 @@
 //! The credential of a request, classified.
 
-/// With which credential a request comes.
+/// The credential of a request, or the lack of one.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Credential {
-    /// A valid key, in the described form; its index in the context.
+    /// A valid key in the described form, with its index in the context.
     Valid(usize),
     /// A valid key in a form that HTTP allows and the specification does not show, such as `bearer`.
     Ambiguous,
-    /// A valid key beside another credential. The request is malformed, so a server may go by either, or refuse it.
+    /// A valid key beside another credential. The request is malformed, so a server may go by either credential or refuse the request.
     Contradictory,
-    /// A valid key, in the described form, while it may have been banned: whatever refuses it is lawful.
+    /// A valid key in the described form that may have been banned, so that any refusal is lawful.
     Banned,
-    /// Unknown: a recording withholds it, or the key may have been revoked by then. Whatever answers it is lawful.
+    /// An unknown credential: the recording withholds it, or the key may have been revoked. Any response is lawful.
     Withheld,
     /// No valid key.
     Invalid(Defect),
 }
 
 impl Credential {
-    /// Whether there is beyond doubt no valid key.
+    /// Returns true if the request certainly has no valid key.
     #[must_use]
     pub fn is_invalid(self) -> bool {
         matches!(self, Credential::Invalid(_))
     }
 
-    /// Whether there are several. HTTP allows one `Authorization` field only (RFC 9110 section 5.3), so the request is malformed, and an
-    /// edge that knows nothing of the service may refuse it as it likes.
+    /// Returns true if the request has several credentials. HTTP allows one `Authorization` field only (RFC 9110 section 5.3), so an
+    /// intermediary that does not know the service may refuse the request with any status code.
     #[must_use]
     pub fn is_malformed(self) -> bool {
         matches!(self, Credential::Contradictory | Credential::Invalid(Defect::Repeated))
     }
 
-    /// Whether a server may take it for a valid key or not.
+    /// Returns true if a server is free to accept or to refuse the credential.
     #[must_use]
     pub fn is_open(self) -> bool {
         matches!(self, Credential::Ambiguous | Credential::Contradictory)
     }
 }
 
-/// In which way a valid key is lacking.
+/// The reason why a request has no valid key.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Defect {
     /// There is no credential at all.
     Absent,
-    /// There is one that nobody issued.
+    /// The credential is no valid key and resembles none.
     Unknown,
-    /// There is one that resembles a valid key.
+    /// The credential resembles a valid key.
     Inexact,
     /// A valid key was sent, but not as a bearer token in the header.
     NotBearer,
-    /// There are several credentials, of which none is a valid key as a bearer token. The request is malformed as well.
+    /// There are several credentials, and none is a valid key as a bearer token. The request is malformed as well.
     Repeated,
 }

@@ -10,7 +10,7 @@ use crate::trace::http_date;
 use crate::trace::json::Json;
 use crate::trace::knowledge::{Answerer, Knowledge};
 
-/// No more of a body is read than this. A list of 100 animals with names of 64 KiB fits.
+/// The longest part of a body that is read, in bytes. A list of 100 animals with names of 64 KiB fits.
 pub const MAX_BODY: usize = 8 * 1024 * 1024;
 
 /// A request as it was sent, relative to the base URL.
@@ -28,22 +28,22 @@ pub struct Request {
     pub headers: Vec<(String, String)>,
     /// The body and its media type.
     pub body: Option<Body>,
-    /// Which connection it is sent on.
+    /// The connection that carries the request.
     pub connection: Connection,
-    /// Which address of the service it is sent to, where there are several: 0 for the base URL, then its replicas in order.
+    /// The index of the address of the service, where there are several: 0 for the base URL, then its replicas in order.
     pub replica: Option<usize>,
 }
 
-/// The header field that names chunks.
+/// The header field whose value `chunked` announces a body in chunks.
 const TRANSFER_ENCODING: &str = "Transfer-Encoding";
 
-/// Which connection a request is sent on.
+/// The connection that a request is sent on.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Connection {
-    /// One of its own.
+    /// A new connection, for this request only.
     #[default]
     Own,
-    /// The one that is kept open for such requests, one after the other, for as long as the server keeps it as well.
+    /// The connection that is kept open for such requests, one after the other, until the server closes it.
     Kept,
 }
 
@@ -52,7 +52,7 @@ pub enum Connection {
 pub struct Body {
     /// The value of `Content-Type`.
     pub content_type: String,
-    /// The bytes.
+    /// The body as it is sent.
     pub bytes: Vec<u8>,
 }
 
@@ -72,60 +72,60 @@ impl Request {
         }
     }
 
-    /// With this query.
+    /// The request with this query, given without the question mark.
     #[must_use]
     pub fn query(mut self, query: impl Into<String>) -> Request {
         self.query = Some(query.into());
         self
     }
 
-    /// With this `Authorization` value.
+    /// The request with this `Authorization` value.
     #[must_use]
     pub fn authorization(mut self, value: impl Into<String>) -> Request {
         self.authorization = Some(value.into());
         self
     }
 
-    /// With a further header field.
+    /// The request with a further header field.
     #[must_use]
     pub fn header(mut self, name: &str, value: impl Into<String>) -> Request {
         self.headers.push((name.to_owned(), value.into()));
         self
     }
 
-    /// With a body labelled `application/json`, whatever its bytes are.
+    /// The request with a body labelled `application/json`. The bytes need not be JSON.
     #[must_use]
     pub fn json(self, bytes: impl Into<Vec<u8>>) -> Request {
         self.body("application/json", bytes)
     }
 
-    /// With a body of any media type.
+    /// The request with a body of any media type.
     #[must_use]
     pub fn body(mut self, content_type: &str, bytes: impl Into<Vec<u8>>) -> Request {
         self.body = Some(Body { content_type: content_type.to_owned(), bytes: bytes.into() });
         self
     }
 
-    /// With a body of unknown length, which comes in chunks.
+    /// The request with its body sent in chunks, so that no length precedes it.
     #[must_use]
     pub fn chunked(self) -> Request {
         self.header(TRANSFER_ENCODING, "chunked")
     }
 
-    /// Whether its body comes in chunks: then no length precedes it.
+    /// Returns true if the body is sent in chunks, so that no length precedes it.
     #[must_use]
     pub fn is_chunked(&self) -> bool {
         self.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(TRANSFER_ENCODING))
     }
 
-    /// On the connection that is kept open.
+    /// The request on the connection that is kept open.
     #[must_use]
     pub fn kept(mut self) -> Request {
         self.connection = Connection::Kept;
         self
     }
 
-    /// To this address of the service, if one is given; else to any.
+    /// The request to the address with this index, if one is given; else to any address of the service.
     #[must_use]
     pub fn at(self, replica: Option<usize>) -> Request {
         Request { replica, ..self }
@@ -142,22 +142,22 @@ impl Request {
 }
 
 impl fmt::Debug for Request {
-    // Any part may hold a key, so none is shown.
+    // Any other part may hold a key, so none is shown.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Request({} …)", self.method)
     }
 }
 
-/// A response, read to its end or to the bound.
+/// A response, read to its end or to [`MAX_BODY`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Response {
     /// The status code.
     pub status: u16,
     /// Header fields in the order of arrival, names in lower case, duplicates kept, bytes that are not text replaced.
     pub headers: Vec<(String, String)>,
-    /// The body, cut at the bound.
+    /// The body, cut at [`MAX_BODY`].
     pub body: Vec<u8>,
-    /// Whether the body was longer than the bound.
+    /// Whether the body was longer than [`MAX_BODY`].
     pub cut: bool,
 }
 
@@ -187,21 +187,22 @@ impl Response {
         (!named.is_empty()).then(|| named.join(" and "))
     }
 
-    /// The content coding that the body is labelled with, unless that says that there is none.
+    /// The last content coding that the body is labelled with, unless it is `identity`.
     #[must_use]
     pub fn content_coding(&self) -> Option<&str> {
         let codings = self.values("content-encoding").flat_map(|value| value.split(',')).map(str::trim);
         codings.filter(|coding| !coding.is_empty() && !coding.eq_ignore_ascii_case("identity")).last()
     }
 
-    /// The content coding of a body that the judge cannot decode. It decodes gzip; where it could not, the body is not what its label says.
+    /// The content coding of a body that the judge cannot decode, if it has one. The judge decodes gzip, so a body that is labelled as gzip
+    /// and is not JSON is a defect of the response.
     #[must_use]
     pub fn unreadable_coding(&self) -> Option<&str> {
         let coding = self.content_coding().filter(|_| !self.body.is_empty() && Json::parse(&self.body).is_err())?;
         (!is_gzip(self.header("content-encoding")?)).then_some(coding)
     }
 
-    /// The server's own clock, as its `Date` header reports it, to the second.
+    /// The server's time by its `Date` header field, to the second.
     #[must_use]
     pub fn date(&self) -> Option<Timestamp> {
         http_date::read(self.header("date")?)
@@ -214,7 +215,7 @@ pub fn is_gzip(coding: &str) -> bool {
     ["gzip", "x-gzip"].iter().any(|name| coding.trim().eq_ignore_ascii_case(name))
 }
 
-/// Why there is no response.
+/// The reason why a request got no complete response.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FailureKind {
@@ -226,7 +227,7 @@ pub enum FailureKind {
     Tls,
     /// The certificate is not issued by a trusted authority.
     Untrusted,
-    /// What answers does not speak TLS.
+    /// The server does not speak TLS.
     NotTls,
     /// The server demands a certificate of the client, or does not accept its certificate.
     ClientCertificate,
@@ -252,18 +253,18 @@ impl FailureKind {
 /// A request that got no complete response.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Failure {
-    /// In which way.
+    /// The reason, classified.
     pub kind: FailureKind,
-    /// The client's own words.
+    /// The message of the HTTP client.
     pub detail: String,
 }
 
 /// The outcome of a request.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
-    /// A complete response.
+    /// A response, complete or cut at [`MAX_BODY`].
     Response(Response),
-    /// No complete response.
+    /// A failure before the response was complete.
     Failed(Failure),
 }
 
@@ -272,21 +273,21 @@ pub enum Outcome {
 pub struct Exchange {
     /// The number of the exchange in its trace, from 1.
     pub number: usize,
-    /// Which probe sent it: for display only, no rule uses it.
+    /// The name of the probe that sent the request: for display only, no rule uses it.
     pub probe: Cow<'static, str>,
-    /// What the request is, apart from names, ids and keys: the same in every run. Empty where requests are generated.
+    /// The request without names, ids and keys, which is equal in every run. Empty where requests are generated.
     pub step: String,
-    /// The number of the generated case that it belongs to, to replay it by.
+    /// The number of the generated case that the request belongs to, to replay it by.
     pub case: Option<usize>,
-    /// The request.
+    /// The request as it was sent.
     pub request: Request,
-    /// Its outcome.
+    /// The response, or the failure to get one.
     pub outcome: Outcome,
-    /// When the first byte was about to be sent, by the judge's clock.
+    /// The time just before the first byte was sent, by the judge's clock.
     pub sent_at: Timestamp,
-    /// When the outcome was complete, by the judge's clock.
+    /// The time at which the outcome was complete, by the judge's clock.
     pub received_at: Timestamp,
-    /// What its recording says in addition to the messages, and what it withholds. The default for one that the judge sent itself.
+    /// The facts that a recording adds to the messages or withholds. The default for an exchange of the judge itself.
     pub known: Knowledge,
 }
 
@@ -300,19 +301,19 @@ impl Exchange {
         }
     }
 
-    /// The response, if the service gave it.
+    /// The response, if the service gave it and not an intermediary.
     #[must_use]
     pub fn service_response(&self) -> Option<&Response> {
         self.response().filter(|_| self.known.answerer == Answerer::Service)
     }
 
-    /// The status, if there is a response.
+    /// The status code, if there is a response.
     #[must_use]
     pub fn status(&self) -> Option<u16> {
         self.response().map(|response| response.status)
     }
 
-    /// The server's time when it answered: its `Date`, or without one the judge's.
+    /// The server's time when it answered: its `Date`, or without one the time of receipt by the judge's clock.
     #[must_use]
     pub fn answered_at(&self) -> Timestamp {
         self.response().and_then(Response::date).unwrap_or(self.received_at)

@@ -12,16 +12,15 @@ use serde_json::value::RawValue;
 
 pub use number::{Number, Whole};
 
-/// Arrays and objects nested deeper than this are held against the grammar and read as empty: reading takes time for each level, and
-/// stack, and nothing that is judged lies this deep.
+/// The number of levels to which arrays and objects are read. Deeper ones are checked against the grammar and read as empty: each level
+/// takes time and stack, and no rule reads a value this deep.
 const MAX_DEPTH: usize = 32;
 
-/// Bodies of more values than this are refused: read, they would take many times the memory of their text. A list of 100
-/// animals may have hundreds of members each.
+/// The number of values up to which a body is read. More values would take many times the memory of their text; a list of 100
+/// animals may still have hundreds of members each.
 pub const MAX_VALUES: usize = 100_000;
 
-/// How many values a JSON text has, names of members included, and a few too many: as far as its bytes show, in one pass and without
-/// reading it.
+/// The number of values of a JSON text, names of members included, as an estimate that is never too low. It takes one pass over the bytes.
 #[must_use]
 pub fn count_values(text: &[u8]) -> usize {
     let (mut values, mut in_string, mut escaped) = (1, false, false);
@@ -54,7 +53,7 @@ pub enum Json {
     Object(Vec<(String, Json)>),
 }
 
-/// Why a text is not usable JSON.
+/// The reason why a text is not usable JSON.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum NotJson {
@@ -72,7 +71,7 @@ pub enum NotJson {
     TooMany,
 }
 
-/// How a string is read, quotation marks included.
+/// A function that reads a string with its quotation marks.
 type ReadString = fn(&str) -> Result<String, serde_json::Error>;
 
 impl Json {
@@ -80,17 +79,17 @@ impl Json {
     ///
     /// # Errors
     ///
-    /// [`NotJson`] says what is wrong with the bytes.
+    /// [`NotJson`], with the defect of the bytes.
     pub fn parse(bytes: &[u8]) -> Result<Json, NotJson> {
         Json::read(bytes, |text| serde_json::from_str(text))
     }
 
-    /// The same of what somebody else has written, who may hold names that are no text: the grammar of RFC 8259 allows escapes of
-    /// half a surrogate pair, which become U+FFFD.
+    /// Reads one JSON text of another program, in which escapes of half a surrogate pair become U+FFFD. The grammar of RFC 8259 allows
+    /// such escapes.
     ///
     /// # Errors
     ///
-    /// [`NotJson`] says what is wrong with the bytes.
+    /// [`NotJson`], with the defect of the bytes.
     pub fn parse_foreign(bytes: &[u8]) -> Result<Json, NotJson> {
         Json::read(bytes, |text| serde_json::from_str(text).map(|Text(text)| text))
     }
@@ -112,7 +111,7 @@ impl Json {
         Json::from_raw(serde_json::from_str(text)?, string, MAX_DEPTH)
     }
 
-    /// Reads what is known to be JSON, down to this many levels.
+    /// Reads a text that follows the grammar of JSON, down to this many levels.
     fn from_raw(raw: &RawValue, string: ReadString, levels: usize) -> Result<Json, NotJson> {
         let read = |raw| Json::from_raw(raw, string, levels - 1);
         let text = raw.get();
@@ -164,7 +163,7 @@ impl Json {
         }
     }
 
-    /// What kind of value it is, with an article: for sentences.
+    /// The kind of the value with an article, for sentences.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
@@ -178,8 +177,8 @@ impl Json {
     }
 }
 
-/// Reads what nearly every body is, JSON whose numbers are integers of 64 bits, down to this many levels. It gives up on any other
-/// number, of which a double could lose a digit.
+/// A fast reader for JSON whose numbers are integers of 64 bits, as in nearly every body, down to this many levels. It fails at any other
+/// number, because a double could lose a digit of it.
 struct InOnePass(usize);
 
 impl<'de> DeserializeSeed<'de> for InOnePass {
@@ -225,7 +224,7 @@ impl<'de> Visitor<'de> for InOnePass {
                     items.push(item);
                 }
             }
-            // What is ignored is read without a stack.
+            // Ignored values are read without a stack.
             None => while seq.next_element::<IgnoredAny>()?.is_some() {},
         }
         Ok(Json::Array(items))
@@ -256,7 +255,7 @@ impl<'de> Deserialize<'de> for Text {
             fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str("a string")
             }
-            // Only as bytes does serde_json hand over such halves, each written as if it were a character.
+            // serde_json hands over such halves as bytes only, each encoded like a character.
             fn visit_bytes<E>(self, bytes: &[u8]) -> Result<Text, E> {
                 let (mut whole, mut rest) = (Vec::with_capacity(bytes.len()), bytes);
                 loop {
@@ -279,6 +278,7 @@ impl<'de> Deserialize<'de> for Text {
     }
 }
 
+/// The items of an array, unread.
 struct Items<'t>(Vec<&'t RawValue>);
 
 impl<'de> Deserialize<'de> for Items<'de> {
@@ -301,6 +301,7 @@ impl<'de> Deserialize<'de> for Items<'de> {
     }
 }
 
+/// The members of an object, their values unread.
 struct Members<'t>(Vec<(String, &'t RawValue)>);
 
 impl<'de> Deserialize<'de> for Members<'de> {

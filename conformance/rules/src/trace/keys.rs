@@ -1,4 +1,4 @@
-//! Keys, and how they are kept out of all output.
+//! API keys, in types that keep them out of all output.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -13,7 +13,7 @@ impl ApiKey {
     ///
     /// # Errors
     ///
-    /// A key must be something that an `Authorization` header can carry after `Bearer `: visible ASCII, not empty.
+    /// [`UnusableKey`] if an `Authorization` header field cannot carry the key after `Bearer `: a key is visible ASCII and not empty.
     pub fn new(key: impl Into<String>) -> Result<ApiKey, UnusableKey> {
         let key = key.into();
         let bare = key.trim();
@@ -45,7 +45,7 @@ impl fmt::Debug for ApiKey {
     }
 }
 
-/// Keys in order. The place of a key is found in the same time for any number of keys.
+/// A list of keys. Finding the index of a key takes constant time.
 #[derive(Clone, Default, Eq, PartialEq)]
 pub struct Keys {
     keys: Vec<ApiKey>,
@@ -53,7 +53,7 @@ pub struct Keys {
 }
 
 impl Keys {
-    /// The place of a key, if it is one of these.
+    /// The index of a key in the list, if the list has it.
     #[must_use]
     pub fn place_of(&self, key: &str) -> Option<usize> {
         self.places.get(key).copied()
@@ -94,23 +94,23 @@ impl fmt::Debug for Keys {
     }
 }
 
-/// What is wrong with a key that no header can carry.
+/// The reason why no header field can carry a key.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum UnusableKey {
-    /// Nothing is there.
+    /// The key is empty.
     #[error("the key is empty\n  Is the variable set that it comes from?")]
     Empty,
-    /// The scheme stands before it.
+    /// The key begins with the scheme `Bearer`.
     #[error("the key begins with Bearer, which the judge writes before it anyway\n  Give the key alone.")]
     Scheme,
-    /// A line break stands at its end.
+    /// The key ends with a line break.
     #[error("the key ends with a line break, as one does that was read from a file\n  \"$(cat FILE)\" leaves it out.")]
     LineBreak,
-    /// Space stands around it.
+    /// The key begins or ends with a space.
     #[error("the key begins or ends with a space\n  Remove it: it is not part of the key.")]
     Space,
-    /// Something in it is no visible ASCII character.
+    /// The key has a character that is not visible ASCII.
     #[error(
         "the key holds a character that an Authorization header cannot carry: a space, a line break or a character outside ASCII\n  Check that it was copied completely, and nothing else with it."
     )]

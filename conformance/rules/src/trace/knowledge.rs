@@ -1,7 +1,7 @@
-//! What is known of recorded traffic.
+//! The facts that recorded traffic shows, and the facts that it withholds.
 //!
 //! A part of a message is known, absent (the message did not have it) or withheld (the recording does not say: a body left out, a
-//! header redacted by the exporter, a time rounded to seconds). Absence is known, and can be judged; what is withheld cannot. A run of
+//! header redacted by the exporter, a time rounded to seconds). Absence is known and can be judged; a withheld part cannot. A run of
 //! the judge withholds nothing.
 
 use std::fmt;
@@ -14,9 +14,9 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Fact {
-    /// With which key the request came, if with any, and whether that was a valid one.
+    /// The key of the request, if it had one, and its validity.
     Credential,
-    /// The query of the request: it may have had any parameters.
+    /// The query of the request, which may have had any parameters.
     Query,
     /// The body of the request.
     RequestBody,
@@ -24,7 +24,7 @@ pub enum Fact {
     ResponseHeaders,
     /// The body of the response.
     ResponseBody,
-    /// When the request was sent and its response complete, more precisely than to the second.
+    /// The times at which the request was sent and its response was complete, more precisely than to the second.
     Times,
 }
 
@@ -52,10 +52,10 @@ impl Fact {
 pub struct FactSet(u8);
 
 impl FactSet {
-    /// No fact.
+    /// The empty set.
     pub const NONE: FactSet = FactSet(0);
 
-    /// These facts.
+    /// The set of these facts.
     #[must_use]
     pub const fn of(facts: &[Fact]) -> FactSet {
         let (mut set, mut at) = (0, 0);
@@ -72,31 +72,31 @@ impl FactSet {
         *self = self.union(FactSet::of(&[fact]));
     }
 
-    /// Whether the set has this fact.
+    /// Returns true if the set has this fact.
     #[must_use]
     pub const fn contains(self, fact: Fact) -> bool {
         self.0 & 1 << fact as u8 != 0
     }
 
-    /// The facts of either set.
+    /// The facts that at least one of the sets has.
     #[must_use]
     pub const fn union(self, other: FactSet) -> FactSet {
         FactSet(self.0 | other.0)
     }
 
-    /// The facts of both sets.
+    /// The facts that both sets have.
     #[must_use]
     pub const fn intersection(self, other: FactSet) -> FactSet {
         FactSet(self.0 & other.0)
     }
 
-    /// Whether there are none.
+    /// Returns true if the set has no fact.
     #[must_use]
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// The facts, in order.
+    /// The facts of the set, in the order of [`Fact::ALL`].
     pub fn iter(self) -> impl Iterator<Item = Fact> {
         Fact::ALL.into_iter().filter(move |fact| self.contains(*fact))
     }
@@ -108,50 +108,50 @@ impl fmt::Debug for FactSet {
     }
 }
 
-/// How much of what was sent a trace contains. Each contains more than the one before.
+/// The part of the traffic that a trace contains. Each extent contains more than the one before.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Extent {
-    /// Some requests of some clients. What came before, between and after them is unknown.
+    /// Some requests of some clients. Requests before, between and after them are unknown.
     Sample,
-    /// Everything that some clients sent and received while it was recorded, in order. Others may use the same keys.
+    /// All requests and responses of some clients during the recording, in order. Other clients may use the same keys.
     Conversation,
-    /// Every request that was sent with its keys while it was recorded, in order.
+    /// All requests that were sent with the keys of the trace during the recording, in order.
     Complete,
-    /// The same, and the judge chose the requests: the keys are valid, the names of new animals are new, and nobody else changes
+    /// A complete trace whose requests the judge chose: the keys are valid, the names of new animals are new, and no other client changes
     /// the animals.
     #[default]
     Run,
 }
 
-/// Who answered a request.
+/// The party that answered a request.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answerer {
-    /// The service; or it had to answer, and nobody did.
+    /// The service, or no party although the service had to answer.
     #[default]
     Service,
-    /// Something between client and service answered in its place, such as a proxy or a balancer.
+    /// An intermediary between client and service, such as a proxy or a balancer.
     Intermediary,
-    /// Nobody, and the service need not have received the request.
+    /// No party, and the service need not have received the request.
     Nobody,
 }
 
-/// What a recording says of an exchange in addition to its messages.
+/// The facts of a recording about an exchange in addition to its messages.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Knowledge {
-    /// The facts that it withholds.
+    /// The facts that the recording withholds.
     pub withheld: FactSet,
-    /// By how much each of the two times may be off.
+    /// The most by which each of the two times may be wrong.
     pub precision: SignedDuration,
-    /// Who answered. An exchange that was not the service's shows nothing of it.
+    /// The party that answered. Only an exchange with the service shows anything about the service.
     pub answerer: Answerer,
-    /// With this exchange a part of the recording begins that is judged separately, and has this extent.
+    /// The extent of the part of the recording that begins with this exchange and is judged separately, if one begins.
     pub begins: Option<Extent>,
     /// The client's connection that carried the exchange, if the recorder saw connections.
     pub carrier: Option<Carrier>,
-    /// Where the request has a key outside its `Authorization` field, if it has. The key itself is not recorded.
+    /// The place of a key outside the `Authorization` field of the request, if there is one. The key itself is not recorded.
     pub misplaced_key: Option<KeyPlace>,
 }
 
@@ -160,7 +160,7 @@ pub struct Knowledge {
 pub struct Carrier {
     /// The number of the connection, from 1, in the order in which clients opened them.
     pub connection: u64,
-    /// How many other connections of clients were open during the exchange, and had carried a request.
+    /// The number of other connections of clients that were open during the exchange and had carried a request.
     pub others: u32,
 }
 

@@ -27,45 +27,41 @@ const KEY_NAMES: [&str; 12] = [
     "xapikey",
 ];
 
-/// Where a request has one of these keys outside `Authorization`, or has no credential but a value that is named as one. Only a whole
-/// word counts: a short key may be a part of another word by chance. `others` are values of such names that came beside a key, so that
-/// they are something else; without them, names say nothing.
+/// The place in a request of a key outside `Authorization`. In a request without a credential, a value with the name of a credential counts
+/// as a key.
+///
+/// Only a whole word is a key: a short key may be a part of another word by chance. `others` are values with such names that came beside a
+/// key in other requests, so that they are no keys. If it is `None`, names are not considered.
 pub(crate) fn misplaced(
     request: &Request,
     is_key: &dyn Fn(&str) -> bool,
     others: Option<&HashSet<String>>,
 ) -> Option<KeyPlace> {
-    let is_named = |name: &str, value: &str| {
-        let name: String = name.to_ascii_lowercase().chars().filter(|c| !matches!(c, '-' | '_')).collect();
-        let is_credential = request.authorization.is_none() && KEY_NAMES.contains(&name.as_str());
-        is_credential && !value.is_empty() && others.is_some_and(|others| !others.contains(value))
-    };
-    let is_found = |name: &str, value: &str| value.split_whitespace().any(is_key) || is_named(name, value);
-    let in_pairs = |text: &str| pairs(text).any(|(name, value)| is_found(&name, &value));
-    if request.query.as_deref().is_some_and(in_pairs) {
+    let search = Search { is_key, others: others.filter(|_| request.authorization.is_none()) };
+    if request.query.as_deref().is_some_and(|query| search.finds_in_pairs(query)) {
         return Some(KeyPlace::Query);
     }
     if request.path.split(['/', ';', '=', ',', ':']).any(|segment| is_key(&decoded(segment))) {
         return Some(KeyPlace::Path);
     }
-    let in_field = |(name, value): &(String, String)| {
-        KEY_FIELDS.contains(&name.to_ascii_lowercase().as_str()) && (is_key(value) || is_named("key", value))
-    };
-    if request.headers.iter().any(in_field) {
+    let is_in_field = request.headers.iter().any(|(name, value)| {
+        KEY_FIELDS.contains(&name.to_ascii_lowercase().as_str()) && (is_key(value) || search.is_named("key", value))
+    });
+    if is_in_field {
         return Some(KeyPlace::Field);
     }
     let body = request.body.as_ref()?;
     let is_in_body = match Json::parse_foreign(&body.bytes) {
-        Ok(json) => holds(&json, "", &is_found),
+        Ok(json) => search.finds_in_json("", &json),
         Err(_) => {
             let text = String::from_utf8_lossy(&body.bytes);
-            in_pairs(text.trim()) || in_parts(&text, &is_found)
+            search.finds_in_pairs(text.trim()) || search.finds_in_parts(&text)
         }
     };
     is_in_body.then_some(KeyPlace::Body)
 }
 
-/// The values of credential names in a request that comes with a bearer token: what is in them beside a key is not that key.
+/// The values of credential names in a request with an `Authorization` field, which are therefore no keys.
 pub(crate) fn values_beside_key(request: &Request) -> Vec<String> {
     let named = request.query.as_deref().into_iter().flat_map(pairs).map(|(_, value)| value);
     let fields = request.headers.iter().filter(|(name, _)| KEY_FIELDS.contains(&name.to_ascii_lowercase().as_str()));
@@ -86,24 +82,50 @@ fn pairs(text: &str) -> impl Iterator<Item = (String, String)> {
     })
 }
 
-fn holds(json: &Json, name: &str, is_found: &dyn Fn(&str, &str) -> bool) -> bool {
-    match json {
-        Json::Object(members) => members.iter().any(|(name, value)| holds(value, name, is_found)),
-        Json::Array(items) => items.iter().any(|item| holds(item, "", is_found)),
-        other => other.as_str().is_some_and(|value| is_found(name, value)),
-    }
+/// A search for keys in the parts of a request.
+struct Search<'s> {
+    is_key: &'s dyn Fn(&str) -> bool,
+    /// The values that are no keys, whatever their names are. `None` if names are not considered.
+    others: Option<&'s HashSet<String>>,
 }
 
-/// Whether a part of a multipart body holds a key: its value follows a blank line, its name is a parameter of its `Content-Disposition`.
-fn in_parts(text: &str, is_found: &dyn Fn(&str, &str) -> bool) -> bool {
-    let mut name = "";
-    text.lines().any(|line| {
-        if let Some((_, rest)) = line.split_once("name=\"") {
-            name = rest.split('"').next().unwrap_or_default();
-            return false;
+impl Search<'_> {
+    /// Whether a value has a key as a word, or counts as a key by its name.
+    fn finds(&self, name: &str, value: &str) -> bool {
+        value.split_whitespace().any(self.is_key) || self.is_named(name, value)
+    }
+
+    fn is_named(&self, name: &str, value: &str) -> bool {
+        let name: String = name.to_ascii_lowercase().chars().filter(|c| !matches!(c, '-' | '_')).collect();
+        KEY_NAMES.contains(&name.as_str())
+            && !value.is_empty()
+            && self.others.is_some_and(|others| !others.contains(value))
+    }
+
+    fn finds_in_pairs(&self, text: &str) -> bool {
+        pairs(text).any(|(name, value)| self.finds(&name, &value))
+    }
+
+    fn finds_in_json(&self, name: &str, json: &Json) -> bool {
+        match json {
+            Json::Object(members) => members.iter().any(|(name, value)| self.finds_in_json(name, value)),
+            Json::Array(items) => items.iter().any(|item| self.finds_in_json("", item)),
+            other => other.as_str().is_some_and(|value| self.finds(name, value)),
         }
-        is_found(name, line.trim())
-    })
+    }
+
+    /// Whether a part of a multipart body has a key. The name of the part is a parameter of its `Content-Disposition`, and its value
+    /// follows a blank line.
+    fn finds_in_parts(&self, text: &str) -> bool {
+        let mut name = "";
+        text.lines().any(|line| {
+            if let Some((_, rest)) = line.split_once("name=\"") {
+                name = rest.split('"').next().unwrap_or_default();
+                return false;
+            }
+            self.finds(name, line.trim())
+        })
+    }
 }
 
 #[cfg(test)]

@@ -24,19 +24,19 @@ use exchange::{Exchange, Request};
 use keys::Keys;
 use knowledge::Extent;
 
-/// Everything that rules read.
+/// The exchanges of a run or a recording, and the facts about their target: everything that rules read.
 #[derive(Clone)]
 pub struct Trace {
-    /// What is known beside the exchanges.
+    /// The facts about the target that do not come from the exchanges.
     pub context: Context,
     /// The exchanges in the order in which they were sent.
     pub exchanges: Vec<Exchange>,
 }
 
-/// What the judge knows about its target.
+/// The judge's knowledge about its target beside the exchanges.
 #[derive(Clone, Debug)]
 pub struct Context {
-    /// How much of what was sent the trace contains.
+    /// The part of the traffic that the trace contains.
     pub extent: Extent,
     /// The base URL, without a trailing slash.
     pub base_url: String,
@@ -48,23 +48,23 @@ pub struct Context {
     pub plan_limits: Option<PlanLimits>,
     /// A category that the user says can be used.
     pub category_id: i64,
-    /// A text that the names of the animals of this run contain, and no other names do; none where that is not known.
+    /// A text that the name of each animal of this run contains and no other name does. `None` if there is no such text.
     pub name_mark: Option<String>,
     /// The date to assume instead of the one that responses report.
     pub assumed_date: Option<Timestamp>,
-    /// Why parts of the plan were not carried out, by the area or identifier concerned.
+    /// The parts of the plan that were not carried out, with the reasons.
     pub left_out: Vec<LeftOut>,
-    /// The fixed parts of the plan that were not sent to their end, by name. What they would have shown is not known, so a run
-    /// that has any is incomplete, whatever the rest of it showed.
+    /// The names of the fixed parts of the plan that were not sent to their end. A run that has any is incomplete, whatever its other
+    /// parts show.
     pub unfinished: Vec<Cow<'static, str>>,
 }
 
 /// A part of the plan that was not carried out.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct LeftOut {
-    /// The beginning of the identifiers concerned, such as `quota.`; empty for all.
+    /// The beginning of the identifiers of the requirements concerned, such as `quota.`; empty for all.
     pub requirements: Cow<'static, str>,
-    /// Why.
+    /// The reason, as reports show it.
     pub reason: String,
 }
 

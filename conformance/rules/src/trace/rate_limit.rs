@@ -3,27 +3,27 @@
 use crate::tolerance::Tolerance;
 use crate::trace::exchange::Response;
 
-/// `X-RateLimit-Limit`, as fields are named here: in lower case.
+/// `X-RateLimit-Limit`, in lower case, as header fields are named here.
 pub const LIMIT: &str = "x-ratelimit-limit";
 /// `X-RateLimit-Remaining`
 pub const REMAINING: &str = "x-ratelimit-remaining";
 /// `X-RateLimit-Reset`
 pub const RESET: &str = "x-ratelimit-reset";
 
-/// Times further from 1970 than this (3 million years, in seconds) are brought back to it, so that one can reckon with any
-/// without overflow.
+/// The greatest distance of a time from 1970, in seconds (3 million years). Times further away are brought back to it, so that no sum
+/// overflows.
 const FAR: i64 = 100_000_000_000_000;
 
-/// One of the three headers.
+/// One of the three rate-limit header fields.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Field {
-    /// Not there.
+    /// The response does not have the field.
     Missing,
-    /// There more than once.
+    /// The response has the field more than once.
     Repeated,
-    /// Not an integer: its text.
+    /// The value is not an integer: its text.
     Malformed(String),
-    /// An integer.
+    /// The value is an integer.
     Integer(i64),
 }
 
@@ -41,7 +41,7 @@ impl Field {
         }
     }
 
-    /// The integer, if it is one.
+    /// The value, if it is an integer.
     #[must_use]
     pub fn integer(&self) -> Option<i64> {
         match self {
@@ -51,7 +51,7 @@ impl Field {
     }
 }
 
-/// The three headers.
+/// The three rate-limit header fields of a response.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct RateHeaders {
     /// `X-RateLimit-Limit`
@@ -62,7 +62,7 @@ pub struct RateHeaders {
     pub reset: Field,
 }
 
-/// Reads the three headers of a response.
+/// Reads the rate-limit header fields of a response.
 #[must_use]
 pub fn read(response: &Response) -> RateHeaders {
     RateHeaders {
@@ -72,19 +72,19 @@ pub fn read(response: &Response) -> RateHeaders {
     }
 }
 
-/// What the three headers say together.
+/// The state of a window as the three rate-limit header fields of a response report it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Window {
-    /// The limit.
+    /// The number of requests that the window admits.
     pub limit: u64,
-    /// The requests that remain.
+    /// The number of requests that remain in the window.
     pub remaining: u64,
     /// The Unix time, in seconds, at which the window ends.
     pub reset: i64,
 }
 
 impl Window {
-    /// Whether two answers report one window: no two windows end so close to each other.
+    /// Returns true if two responses report one window: the same limit, and ends no further apart than rounding explains.
     #[must_use]
     pub fn is_same(self, other: Window) -> bool {
         self.limit == other.limit && (self.reset - other.reset).abs() <= Tolerance::ROUNDING.seconds()
@@ -92,7 +92,7 @@ impl Window {
 }
 
 impl RateHeaders {
-    /// The window, if all three headers can be read and neither figure is negative.
+    /// The window, if all three fields are integers and neither the limit nor the remaining number is negative.
     #[must_use]
     pub fn window(&self) -> Option<Window> {
         Some(Window {

@@ -6,27 +6,27 @@ use jiff::{SignedDuration, Timestamp};
 use crate::trace::exchange::Response;
 use crate::trace::http_date;
 
-/// The field, as fields are named here: in lower case.
+/// The name of the header field in lower case, as names are compared here.
 pub const RETRY_AFTER: &str = "retry-after";
 
-/// Waits longer than this many seconds are all the same, and can be added to without overflow.
+/// The longest wait in seconds. Longer ones are shortened to it, so that a wait can be added to any time without overflow.
 const FAR: i64 = 1 << 40;
 
-/// A `Retry-After` that can be read.
+/// The value of a `Retry-After` that can be read.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum RetryAfter {
-    /// Whole seconds.
+    /// A number of whole seconds after the response.
     Seconds(u64),
-    /// A date.
+    /// An HTTP-date.
     Date(Timestamp),
 }
 
-/// Reads `Retry-After`.
+/// Reads the `Retry-After` of a response.
 ///
 /// # Errors
 ///
-/// What is wrong with it, in words that follow "with": it is missing, repeated, or neither of the two forms.
+/// The defect, in words that follow "with": the field is missing, repeated, or in neither of the two forms.
 pub fn read(response: &Response) -> Result<RetryAfter, String> {
     let mut values = response.values(RETRY_AFTER);
     let text = values.next().ok_or("no Retry-After")?;
@@ -40,7 +40,7 @@ pub fn read(response: &Response) -> Result<RetryAfter, String> {
 }
 
 impl RetryAfter {
-    /// How long after the answer the client is to wait, given the server's time when it answered.
+    /// The time for which the client is to wait after the response, given the server's time when it answered.
     #[must_use]
     pub fn wait(self, answered_at: Timestamp) -> SignedDuration {
         match self {

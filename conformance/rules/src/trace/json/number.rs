@@ -7,7 +7,7 @@ pub struct Number {
     whole: Whole,
 }
 
-/// What a number is when read as an int64.
+/// The value of a number as an int64, or the reason why it has none.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Whole {
     /// A whole number within int64.
@@ -25,13 +25,13 @@ impl Number {
         &self.text
     }
 
-    /// Whether it is written with digits only, as an integer is (`7`, not `7.0` or `7e0`).
+    /// Returns true if the number is written without a fraction and an exponent (`7`, not `7.0` or `7e0`).
     #[must_use]
     pub fn is_plain_integer(&self) -> bool {
         !self.text.contains(['.', 'e', 'E'])
     }
 
-    /// The value, if whole and within int64. `7.0` and `70e-1` are 7.
+    /// The value of the number, if it is whole and within int64. `7.0` and `70e-1` are 7.
     #[must_use]
     pub fn as_int64(&self) -> Option<i64> {
         match self.whole() {
@@ -40,7 +40,7 @@ impl Number {
         }
     }
 
-    /// What the number is as an int64.
+    /// The value of the number as an int64, or the reason why it has none.
     #[must_use]
     pub fn whole(&self) -> Whole {
         self.whole
@@ -52,7 +52,7 @@ impl Number {
 }
 
 impl Whole {
-    /// Reads a number as an int64, computing on its decimal digits.
+    /// Reads a number as an int64 by its decimal digits, without a double. `1.50e1` has the significant digits `15` and the scale 0.
     fn of(text: &str) -> Whole {
         if !text.contains(['.', 'e', 'E']) {
             return text.parse().map_or(Whole::OutOfRange, Whole::Int64);

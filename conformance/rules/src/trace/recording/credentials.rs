@@ -1,4 +1,4 @@
-//! The credentials of a request, in whatever form and place a client sends them.
+//! The credentials of a request, in every form and place in which clients send them.
 
 use base64::Engine;
 use base64::alphabet;
@@ -9,13 +9,13 @@ use serde_json::Value;
 use crate::secrets::is_credential;
 use crate::trace::exchange::{Body, Request};
 
-/// A shorter value of a parameter with another name is hardly a secret.
+/// The least length of a random value. A shorter value is a secret only if the name of its parameter says so.
 const LEAST_RANDOM: usize = 16;
 
-/// A longer body is not searched for credentials.
+/// The length in bytes up to which a body is searched for credentials.
 const LONGEST_BODY: usize = 64 * 1024;
 
-/// What may be a secret.
+/// A part of a request that may be a secret.
 #[derive(Debug, Eq, PartialEq)]
 pub(super) enum Found {
     /// The token of an `Authorization` field.
@@ -58,7 +58,8 @@ fn add(secret: &str, found: &mut Vec<Found>) {
     }
 }
 
-/// The secrets of a header field: its value, each word of it, the parameters of schemes such as Digest, and what Basic encodes.
+/// The secrets of a header field: its value, each word of it, the parameters of schemes such as Digest, and the name and password that
+/// Basic encodes.
 fn in_value(value: &str, found: &mut Vec<Found>) {
     add(value, found);
     for word in value.split([' ', ',']).filter(|word| *word != value) {
@@ -78,18 +79,21 @@ fn in_value(value: &str, found: &mut Vec<Found>) {
 /// The secrets of a query, or of a form.
 fn in_parameters(query: &str, found: &mut Vec<Found>) {
     for (name, value) in query.split('&').filter_map(|parameter| parameter.split_once('=')) {
-        let is_random = || {
-            let has = |is_kind: fn(&u8) -> bool| value.bytes().any(|byte| is_kind(&byte));
-            value.len() >= LEAST_RANDOM && has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic)
-        };
-        if !["limit", "status"].contains(&name) && (is_credential(name) || is_random()) {
+        if !["limit", "status"].contains(&name) && (is_credential(name) || is_random(value)) {
             add(value, found);
             add(&percent_decode_str(value).decode_utf8_lossy(), found);
         }
     }
 }
 
-/// The secrets of a body: members of JSON and fields of forms whose names say so.
+/// Whether a value is long and has letters and digits, as generated secrets do.
+fn is_random(value: &str) -> bool {
+    value.len() >= LEAST_RANDOM
+        && value.bytes().any(|byte| byte.is_ascii_digit())
+        && value.bytes().any(|byte| byte.is_ascii_alphabetic())
+}
+
+/// The secrets of a body: members of JSON and fields of forms with the name of a credential.
 fn in_body(body: &Body, found: &mut Vec<Found>) {
     if body.bytes.len() > LONGEST_BODY {
         return;

@@ -1,4 +1,4 @@
-//! What a recording says of itself.
+//! The description that a recording contains of itself.
 
 use std::borrow::Cow;
 
@@ -12,19 +12,19 @@ use crate::trace::{Context, LeftOut};
 use super::{FORMAT, Unreadable};
 use crate::trace::keys::ApiKey;
 
-/// What a recording says of itself: the first line of the judge's own format, and a member of the archives that the judge writes.
+/// The description of a recording: the first line of the judge's own format, and a member of the archives that the judge writes.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Head {
-    /// [`FORMAT`].
+    /// The name and version of the format: [`FORMAT`].
     pub format: String,
-    /// The program that wrote it.
+    /// The program that wrote the recording.
     pub writer: Writer,
     /// The digest of the catalogue of requirements that the program judges by.
     pub catalogue: String,
-    /// How much of what was sent it contains.
+    /// The part of the traffic that the recording contains.
     pub extent: Extent,
-    /// How many exchanges it contains, where that was known when this was written. With fewer, some were lost since.
+    /// The number of exchanges, if it was known when the head was written. A recording with fewer has lost some.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exchanges: Option<usize>,
     /// The base URL, without a trailing slash.
@@ -32,7 +32,7 @@ pub struct Head {
     /// Further addresses of the same service.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub replicas: Vec<String>,
-    /// The pseudonyms of the keys that are known to be valid. The first is that of the main one.
+    /// The pseudonyms of the keys that are known to be valid, that of the main key first.
     pub keys: Vec<String>,
     /// The limits of the keys' plan, if they are known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -42,16 +42,16 @@ pub struct Head {
     /// The date to assume instead of the one that responses report, RFC 3339.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub assumed_date: Option<String>,
-    /// A text that the names of the animals of a run contain, and no other names do.
+    /// A text that the name of each animal of a run contains and no other name does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name_mark: Option<String>,
-    /// Why parts of a run were not carried out.
+    /// The parts of a run that were not carried out, with the reasons.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<LeftOut>,
     /// The fixed parts of a run that were not sent to their end.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unfinished: Vec<String>,
-    /// What the program that wrote it was asked for, in its own terms.
+    /// The options of the run, as the program that wrote the recording defines them.
     #[serde(default, skip_serializing_if = "serde_json::Value::is_null")]
     pub options: serde_json::Value,
 }
@@ -59,14 +59,14 @@ pub struct Head {
 /// The program that wrote a recording.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Writer {
-    /// Its name.
+    /// The name of the program.
     pub name: String,
-    /// Its version.
+    /// The version of the program, as in its manifest.
     pub version: String,
 }
 
 impl Head {
-    /// What the recording of a trace says of itself. The keys of the context must be pseudonyms.
+    /// The head for the recording of a trace. The keys of the context must be pseudonyms.
     #[must_use]
     pub fn of(context: &Context, writer: Writer) -> Head {
         Head {
@@ -92,7 +92,7 @@ impl Head {
     ///
     /// # Errors
     ///
-    /// [`Unreadable`], when the format has another version, or a member has not the form that it should have.
+    /// [`Unreadable`] if the format has another version, or a key or the assumed date cannot be read.
     pub fn context(&self) -> Result<Context, Unreadable> {
         if self.format != FORMAT {
             return Err(Unreadable::Version(self.format.clone()));

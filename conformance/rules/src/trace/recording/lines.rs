@@ -23,24 +23,24 @@ struct Line {
     case: Option<usize>,
     sent_at: String,
     received_at: String,
-    /// By how many microseconds either time may be off.
+    /// The most by which either time may be wrong, in microseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     precision_us: Option<u64>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     withheld: Vec<Fact>,
-    /// Who answered, if not the service.
+    /// The party that answered, if not the service.
     #[serde(default, skip_serializing_if = "is_service")]
     answerer: Answerer,
-    /// With this exchange a part begins that is judged separately, and has this extent.
+    /// The extent of the part that begins with this exchange and is judged separately.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     begins: Option<Extent>,
-    /// The number of the client's connection that carried it.
+    /// The number of the client's connection that carried the exchange.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     connection: Option<u64>,
-    /// How many other connections of clients were open when it was sent.
+    /// The number of other connections of clients that were open during the exchange.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     other_connections: Option<u32>,
-    /// Where the request had a key outside `Authorization`.
+    /// The place of a key outside `Authorization`, if the request had one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     misplaced_key: Option<KeyPlace>,
     request: Asked,
@@ -68,10 +68,10 @@ struct Asked {
     /// Instead of `body`, where the bytes are not UTF-8.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     body_base64: Option<String>,
-    /// Whether it was sent on the connection that is kept open for such requests.
+    /// Whether the request was sent on the connection that is kept open for such requests.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     kept: bool,
-    /// Which address of the service it was sent to, where there are several.
+    /// The index of the address of the service that the request was sent to, where there are several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     replica: Option<usize>,
 }
@@ -124,7 +124,7 @@ pub fn head_line(head: &Head) -> String {
     line_of(head)
 }
 
-/// An exchange as a line, with its line break. It must not contain a key.
+/// An exchange as a line, with its line break. The exchange must not contain a key.
 #[must_use]
 pub fn line(exchange: &Exchange) -> String {
     let Exchange { probe, step, case, request, outcome, sent_at, received_at, known, .. } = exchange;
@@ -175,7 +175,7 @@ fn line_of(value: &impl Serialize) -> String {
 ///
 /// # Errors
 ///
-/// [`Unreadable`], with the line and the column; exchanges before it have been handed on by then. Also whatever `each` returns.
+/// [`Unreadable`], with the line and the column, once the exchanges before it have been handed on; and every error of `each`.
 pub fn read<E: From<Unreadable>>(
     text: &mut impl BufRead,
     mut each: impl FnMut(&Head, Exchange) -> Result<(), E>,
@@ -217,7 +217,7 @@ fn head(line: &[u8]) -> Result<Head, Unreadable> {
     serde_json::from_slice(line).map_err(wrong)
 }
 
-/// Reads a line, without keeping more of it than the bound; whether there is one.
+/// Reads the next line, of at most [`MAX_LINE`] bytes. Returns false at the end of the text.
 fn next_line(text: &mut impl BufRead, line: &mut Vec<u8>, at: usize) -> Result<bool, Unreadable> {
     line.clear();
     let bound = MAX_LINE as u64 + 1;

@@ -1,7 +1,7 @@
 //! Recorded traffic: read from text, and written as text.
 //!
 //! Two formats are read as a stream, an exchange at a time: the judge's own, JSON Lines ([`lines`]), and HTTP Archives of version 1.2
-//! ([`har`]); [`format()`] distinguishes them. What a recording of clients other than the judge withholds is derived by [`sample`].
+//! ([`har`]); [`format()`] distinguishes them. [`sample`] derives the facts that a recording of other clients withholds.
 
 pub mod har;
 pub mod lines;
@@ -14,25 +14,25 @@ use std::io::BufRead;
 
 pub use head::{Head, Writer};
 
-/// No line, and no single exchange, of more bytes than this is read. The bodies of an exchange are at most 16 MiB, and each byte of a
+/// The greatest length in bytes of a line, and of a single exchange. The bodies of an exchange are at most 16 MiB, and each byte of a
 /// control character takes six in JSON.
 const MAX_LINE: usize = 128 * 1024 * 1024;
 
-/// Why recorded traffic cannot be read.
+/// The reason why recorded traffic cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Unreadable {
     /// The stream failed.
     #[error(transparent)]
     Stream(#[from] std::io::Error),
-    /// The text is not what it should be.
+    /// The text has a defect at this place.
     #[error("line {line}, column {column}: {problem}")]
     Text {
-        /// From 1.
+        /// The line, from 1.
         line: usize,
-        /// From 1.
+        /// The column, from 1.
         column: usize,
-        /// What is wrong.
+        /// The defect, in words that follow the place.
         problem: String,
     },
     /// The text is neither a trace nor an archive.
@@ -40,10 +40,10 @@ pub enum Unreadable {
         "neither a trace (`conform --record FILE` writes one) nor an HTTP Archive (HAR 1.2, as browsers and proxies export it)"
     )]
     Neither,
-    /// An entry of an archive that the judge wrote is not what it should be.
+    /// An entry of an archive that the judge wrote has a defect.
     #[error("{0}")]
     Entry(String),
-    /// A format of another version.
+    /// The recording has the judge's own format in another version.
     #[error("the format `{0}` is not known here: this program reads `{FORMAT}`\n  Record the traffic again.")]
     Version(String),
     /// The recording has more exchanges than were written to it.
@@ -52,9 +52,9 @@ pub enum Unreadable {
          recording in a file of its own."
     )]
     Mixed {
-        /// How many were written.
+        /// The number of exchanges that were written.
         written: usize,
-        /// How many there are.
+        /// The number of exchanges in the recording.
         found: usize,
     },
     /// The archive has requests to several services.
@@ -75,12 +75,12 @@ impl Unreadable {
     }
 }
 
-/// The two formats.
+/// The format of recorded traffic.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Format {
-    /// The judge's own.
+    /// JSON Lines, the judge's own format.
     Lines,
-    /// An HTTP Archive.
+    /// An HTTP Archive of version 1.2.
     Har,
 }
 

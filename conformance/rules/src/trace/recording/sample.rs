@@ -1,7 +1,7 @@
-//! Traffic of clients other than the judge: which keys are valid, and what its recording withholds.
+//! Traffic of clients other than the judge: its valid keys, and the facts that its recording withholds.
 //!
-//! A recording does not say which keys are valid. A key is assumed to be valid if a request with it succeeded. All keys, and whatever
-//! else may be a secret, are replaced by pseudonyms here; nothing of a pseudonym is derived from its key.
+//! A recording does not say which keys are valid. A key is assumed to be valid if a request with it succeeded. All keys and other possible
+//! secrets are replaced by pseudonyms here; no part of a pseudonym is derived from its key.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,37 +13,38 @@ use crate::trace::knowledge::{Extent, Fact, Knowledge};
 use crate::trace::misplaced::{KEY_FIELDS, misplaced, values_beside_key};
 use crate::trace::{Context, Trace};
 
-/// The secrets of recorded traffic and what stands in their place: the same in all parts of a recording.
+/// The secrets of recorded traffic and their pseudonyms, which are equal in all parts of a recording.
 #[derive(Clone, Debug, Default)]
 pub struct Pseudonyms {
     salt: String,
     of_keys: HashMap<String, String>,
-    /// Everything that is replaced wherever it is.
+    /// The secrets that are replaced in every text.
     secrets: Redactor,
-    /// Keys that may stand in another text by chance.
+    /// The keys that may be a part of another text by chance.
     by_chance: Redactor,
     is_trace: bool,
 }
 
-/// This many secrets of a recording are searched for in other texts; further ones are replaced only where they were sent as credentials.
+/// The number of secrets of a recording that are searched for in other texts. Further ones are replaced only where they were sent as
+/// credentials.
 const MOST_SECRETS: usize = 20_000;
 
-/// Of this many secrets, parts are searched for as well.
+/// The number of secrets whose parts are searched for as well.
 const MOST_IN_PARTS: usize = 256;
 
-/// The field that says which program a client is, in lower case: findings name it.
+/// The header field with the name of the client program, in lower case: findings show it.
 const USER_AGENT: &str = "user-agent";
 
-/// What stands for a value that nobody needs to see.
+/// The replacement of a value that no rule needs.
 const OMITTED: &str = "omitted";
 
 /// The beginning of every pseudonym; a number and the salt follow.
 pub const PREFIX: &str = "key-";
 
-/// So many letters are the salt that distinguishes the pseudonyms of a recording from those of others.
+/// The number of letters of the salt, which distinguishes the pseudonyms of different recordings.
 pub const SALT: usize = 4;
 
-/// The number and the salt with which a text begins that follows [`PREFIX`], as in `12-abcd`.
+/// The number and the salt at the beginning of a text that follows [`PREFIX`], as in `12-abcd`.
 #[must_use]
 pub fn pseudonym_at(text: &str) -> Option<&str> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
@@ -63,18 +64,19 @@ fn is_with_pseudonym(value: &str) -> bool {
 }
 
 impl Pseudonyms {
-    /// No pseudonyms yet. The salt distinguishes those of different recordings: letters and digits.
+    /// A collection without pseudonyms. The salt, of letters and digits, distinguishes the pseudonyms of different recordings.
     #[must_use]
     pub fn new(salt: impl Into<String>) -> Pseudonyms {
         Pseudonyms { salt: salt.into(), ..Pseudonyms::default() }
     }
 
-    /// States whether what follows is a trace that the judge wrote. Pseudonyms in a trace are no secrets, and stay as they are.
+    /// States whether the exchanges that follow are of a trace that the judge wrote. Pseudonyms in a trace are no secrets and stay as they
+    /// are.
     pub fn read_trace(&mut self, is_trace: bool) {
         self.is_trace = is_trace;
     }
 
-    /// The redactor for every secret that is known by now.
+    /// The redactor for all secrets that have been learned.
     #[must_use]
     pub fn redactor(&self) -> &Redactor {
         &self.secrets
@@ -84,8 +86,8 @@ impl Pseudonyms {
         self.of_keys.get(key).map(String::as_str)
     }
 
-    /// Learns every credential of a part, in whatever form a request carries it. Bearer tokens come first, and all in the order in which
-    /// they were sent, which makes the pseudonyms the same each time.
+    /// Learns every credential of a part of the recording. Bearer tokens come first, then all other credentials, each in the order of
+    /// sending, so that the pseudonyms are equal each time.
     fn learn(&mut self, exchanges: &[Exchange], base_url: &str) {
         exchanges.iter().filter_map(|exchange| token(&exchange.request)).for_each(|key| self.learn_key(key));
         for exchange in exchanges {
@@ -94,7 +96,7 @@ impl Pseudonyms {
                     credentials::Found::Key(key) => self.learn_key(&key),
                     // A cookie may repeat the name of the host.
                     credentials::Found::Other(secret) if base_url.contains(&*secret) => {}
-                    // Whatever was secret in it was replaced when the trace was written.
+                    // The secret in it was replaced when the trace was written.
                     credentials::Found::Other(secret) if self.is_trace && is_with_pseudonym(&secret) => {}
                     credentials::Found::Other(secret) => self.learn_secret(&secret, OMITTED),
                 }
@@ -130,13 +132,13 @@ impl Pseudonyms {
     }
 }
 
-/// A key that is shorter, or has no letter, may stand in another text by chance.
+/// Whether a key is so long, with at least one letter, that it is not a part of another text by chance.
 fn is_distinct(key: &str) -> bool {
     key.len() >= LEAST_DISTINCT && key.bytes().any(|byte| byte.is_ascii_alphabetic())
 }
 
-/// Makes a sample of exchanges, in the order in which they were sent, if that is known. They are given as they were recorded, with keys;
-/// the trace contains pseudonyms.
+/// Makes a trace of exchanges as they were recorded, with their keys replaced by pseudonyms. If all times are known, the exchanges are
+/// sorted by the time of sending.
 #[must_use]
 pub fn trace(mut context: Context, mut exchanges: Vec<Exchange>, pseudonyms: &mut Pseudonyms) -> Trace {
     context.extent = context.extent.min(Extent::Complete);
@@ -170,42 +172,41 @@ pub fn trace(mut context: Context, mut exchanges: Vec<Exchange>, pseudonyms: &mu
     Trace { context, exchanges }
 }
 
-/// Notes where requests have keys outside `Authorization`, before those are replaced.
+/// Notes the places of keys outside `Authorization`, before the keys are replaced.
 fn find_misplaced(exchanges: &mut [Exchange], pseudonyms: &Pseudonyms) {
     let others: HashSet<String> = exchanges.iter().flat_map(|exchange| values_beside_key(&exchange.request)).collect();
-    // In a trace that was written before, pseudonyms are what stands for keys.
+    // A trace of the judge has pseudonyms in place of keys.
     let is_key = |word: &str| pseudonyms.known(word).is_some();
     for Exchange { request, known, .. } in exchanges {
-        // Elsewhere, names mean other things.
+        // Outside the service, names have other meanings.
         let others = Some(&others).filter(|_| !is_outside(request));
         known.misplaced_key = known.misplaced_key.or_else(|| misplaced(request, &is_key, others));
     }
 }
 
-/// Whether a request was sent to a path outside the service. Of such ones, only the places of keys are judged.
+/// Whether a request was sent to a path outside the service. Only the places of keys in it are judged.
 fn is_outside(request: &Request) -> bool {
     request.path.starts_with("/../")
 }
 
-/// The key of a request that has one in the described form.
+/// The key of a request, if it has the described form.
 fn token(request: &Request) -> Option<&str> {
     request.authorization.as_deref()?.strip_prefix("Bearer ").filter(|token| !token.is_empty())
 }
 
-/// The pseudonym of the key in an `Authorization` value, whatever its scheme.
+/// The pseudonym of the key in an `Authorization` value of any scheme.
 fn shown_key<'p>(value: &str, pseudonyms: &'p Pseudonyms) -> Option<&'p str> {
     pseudonyms.known(value.split_once(' ').map_or(value, |(_, token)| token).trim())
 }
 
-/// Whether an operation succeeded, which shows that the key is valid.
+/// Whether a request for an operation succeeded, so that its key is valid.
 fn is_served(exchange: &Exchange) -> bool {
     let path = exchange.request.path.as_str();
     let is_operation = path == "/pets" || path.starts_with("/pets/") || path == "/store/orders";
     is_operation && matches!(exchange.status(), Some(200..=299))
 }
 
-/// Puts pseudonyms in place of keys, and nothing else in place of what may be another secret. Header fields that no rule needs are left
-/// out.
+/// Replaces the credentials of a request, keys by their pseudonyms and others by [`OMITTED`]. Header fields that no rule needs are removed.
 fn hide_keys(request: &mut Request, pseudonyms: &Pseudonyms) {
     let replaced = |value: &str| pseudonyms.known(value).unwrap_or(OMITTED).to_owned();
     request.authorization = request.authorization.take().map(|value| match value.split_once(' ') {
@@ -231,8 +232,8 @@ fn hide_keys(request: &mut Request, pseudonyms: &Pseudonyms) {
     });
 }
 
-/// Puts pseudonyms in place of secrets in targets, bodies and response headers: clients put keys there by mistake, and servers may repeat
-/// them. A body with a key that may stand there by chance is withheld.
+/// Replaces secrets in targets, bodies and response headers: clients put keys there by mistake, and servers may repeat them. A body with a
+/// key that may be there by chance is withheld.
 fn hide_in_texts(exchange: &mut Exchange, Pseudonyms { secrets, by_chance, .. }: &Pseudonyms) {
     let Exchange { request, outcome, known, .. } = exchange;
     let hide_in_text = |text: &mut String| *text = secrets.redact(text);
@@ -256,7 +257,7 @@ fn hide_in_texts(exchange: &mut Exchange, Pseudonyms { secrets, by_chance, .. }:
     std::iter::once(&mut request.path).chain(&mut request.query).for_each(hide_in_text);
 }
 
-/// The field that every HTTP/1.1 request has: where an archive shows it, the archive shows all fields of the request.
+/// The header field that every HTTP/1.1 request has. An archive that shows it shows all fields of the request.
 const HOST: &str = "host";
 
 /// Returns true if a header field of a request is needed for judging. The name is given in lower case.
@@ -269,8 +270,8 @@ pub fn is_needed(name: &str) -> bool {
         || crate::trace::conditions::FIELDS.contains(&name)
 }
 
-/// Returns true if a header field of a request is read: it is needed for judging, or it carries a secret that may stand elsewhere as well.
-/// The name is given in lower case.
+/// Returns true if a header field of a request is read: it is needed for judging, or it carries a secret that other texts may contain as
+/// well. The name is given in lower case.
 #[must_use]
 pub fn is_read(name: &str) -> bool {
     is_needed(name) || is_credential(name)

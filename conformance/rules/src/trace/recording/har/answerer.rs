@@ -1,6 +1,6 @@
-//! Who answered the request of an entry. Only the answers of the service are judged.
+//! The answerer of the request of an entry. Only the responses of the service are judged.
 //!
-//! Each sign stands once in [`SIGNS`]. Where an archive leaves room for doubt, the entry is left out.
+//! Each sign of another answerer stands once in [`SIGNS`]. An entry that leaves room for doubt is left out.
 
 use serde_json::Value;
 
@@ -10,7 +10,7 @@ use super::lenient::is_set;
 use crate::trace::answerer::is_of_intermediary;
 use crate::trace::rate_limit::{LIMIT, REMAINING, RESET};
 
-/// Whether an entry shows a sign.
+/// A predicate that returns true if an entry shows a sign.
 type Sign = fn(&Entry) -> bool;
 
 /// The signs that something other than the service answered, or that an entry is not one answer.
@@ -19,7 +19,7 @@ const SIGNS: [(LeftOut, Sign); 9] = [
     (LeftOut::Cached, |entry| entry.fetch_type.as_deref().is_some_and(|kind| kind != "Network Load")),
     (LeftOut::Cached, has_cache_record),
     (LeftOut::Cached, has_cache_field),
-    // The service only confirmed what a cache had.
+    // The service only confirmed the response of a cache.
     (LeftOut::Cached, |entry| status(entry) == Some(304)),
     (LeftOut::Recorder, is_by_recorder),
     (LeftOut::Untransferred, is_untransferred),
@@ -27,7 +27,7 @@ const SIGNS: [(LeftOut, Sign); 9] = [
     (LeftOut::Merged, is_merged),
 ];
 
-/// Why an entry is not an answer of the service, if it shows a sign of that.
+/// The reason why an entry is not a response of the service, if it shows a sign of that.
 pub(super) fn other_than_service(entry: &Entry) -> Option<LeftOut> {
     SIGNS.iter().find(|(_, shows)| shows(entry)).map(|(reason, _)| *reason)
 }
@@ -42,19 +42,19 @@ fn values<'e>(entry: &'e Entry, name: &'static str) -> impl Iterator<Item = &'e 
     fields.filter(move |field| field.name.eq_ignore_ascii_case(name)).flat_map(|field| field.value.split('\n'))
 }
 
-/// A record of what was in a cache before or after shows that there was one.
+/// Whether an entry has a record of the state of a cache before or after the request.
 fn has_cache_record(entry: &Entry) -> bool {
-    let has = |name: &str| entry.cache.as_ref().and_then(|cache| cache.get(name)).is_some_and(|it| !it.is_null());
-    has("beforeRequest") || has("afterRequest")
+    let Some(cache) = &entry.cache else { return false };
+    ["beforeRequest", "afterRequest"].into_iter().any(|name| cache.get(name).is_some_and(|record| !record.is_null()))
 }
 
-/// `Age: 0` is an answer that a cache has just received.
+/// Whether the response has a header field of a cache hit. `Age: 0` is none: the cache has just received the response.
 fn has_cache_field(entry: &Entry) -> bool {
     let is_hit = |name| values(entry, name).any(|value| value.to_ascii_lowercase().contains("hit"));
     values(entry, "age").any(|value| value.trim() != "0") || is_hit("x-cache") || is_hit("cf-cache-status")
 }
 
-/// A service worker of the page, or a mock in the test that was recorded.
+/// Whether a service worker of the page, or a mock in the recorded test, answered the request.
 fn is_by_recorder(entry: &Entry) -> bool {
     let worker_took = entry.timings.as_ref().and_then(|timings| timings.get("_workerRespondWithSettled")?.as_f64());
     is_set(entry.via_service_worker.as_ref())
@@ -64,8 +64,8 @@ fn is_by_recorder(entry: &Entry) -> bool {
         || worker_took.is_some_and(|milliseconds| milliseconds >= 0.0)
 }
 
-/// No byte was transferred for the response: a browser had it, blocked it, or got it from the page. Chromium states the size of the
-/// transfer; Firefox states no address, and nothing for two of the size of the header, the size of the body and the time.
+/// Whether no byte was transferred for the response: a browser had it, blocked it, or got it from the page. Chromium states a transfer
+/// size of 0; Firefox states no address, and 0 for two of the size of the header, the size of the body and the time.
 fn is_untransferred(entry: &Entry) -> bool {
     let Some(response) = &entry.response else { return false };
     let nothing = [response.headers_size, response.body_size, entry.time].into_iter().filter(|size| *size == Some(0.0));
@@ -78,7 +78,7 @@ fn is_by_intermediary(entry: &Entry) -> bool {
     status(entry).is_some_and(|status| is_of_intermediary(status, has_limits))
 }
 
-/// Converters of packet captures put all messages of a connection into one entry.
+/// Whether an entry has several messages. Converters of packet captures put all messages of a connection into one entry.
 fn is_merged(entry: &Entry) -> bool {
     let hosts = entry.request.headers.iter().filter(|field| field.name.eq_ignore_ascii_case("host"));
     hosts.count() > 1 || values(entry, "date").count() > 1

@@ -1,4 +1,4 @@
-//! One entry of an archive, and the exchange that it shows.
+//! One entry of an archive, and its exchange.
 
 use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
@@ -11,7 +11,7 @@ use crate::trace::exchange::{Connection, Exchange, FailureKind, Outcome, Request
 use crate::trace::knowledge::{Answerer, Fact, FactSet, Knowledge};
 use crate::trace::recording::sample;
 
-/// An entry, as far as it is read. Every member may be missing: exporters differ. Those whose names begin with an underscore are
+/// An entry, as far as it is read. Exporters differ, so every member may be missing. Members whose names begin with an underscore are
 /// extensions, most of them the judge's own.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
@@ -66,10 +66,10 @@ impl Entry {
     }
 }
 
-/// Times of other people's clocks are not compared more exactly than this.
+/// The finest precision that is assumed of the clock of another recorder.
 const LEAST_PRECISION: SignedDuration = SignedDuration::from_millis(10);
 
-/// The exchange of an entry, or why it is left out.
+/// The exchange of an entry, or the reason why the entry is left out.
 pub(super) fn exchange(entry: &Entry, path: String, query: Option<String>) -> Result<Exchange, LeftOut> {
     let response = entry.response.as_ref().ok_or(LeftOut::Unanswered)?;
     let status = response.status.and_then(status).ok_or(LeftOut::Unanswered)?;
@@ -91,9 +91,10 @@ pub(super) fn exchange(entry: &Entry, path: String, query: Option<String>) -> Re
     or_withheld(headers.is_some(), Fact::ResponseHeaders);
     or_withheld(content.is_some(), Fact::ResponseBody);
     let fields = entry.request.headers.iter().map(|field| (field.name.to_ascii_lowercase(), field.value.clone()));
-    // Of several, or of one that was redacted, only what is secret in it counts.
-    let is_read = |name: &str| sample::is_read(name) && (name != "authorization" || authorization.is_none());
-    let headers_sent = fields.filter(|(name, _)| is_read(name)).collect();
+    // Several `Authorization` fields, or a redacted one, are read for the secrets in them only.
+    let is_known = authorization.is_some();
+    let headers_sent =
+        fields.filter(|(name, _)| sample::is_read(name) && !(is_known && name == "authorization")).collect();
     let (sent_at, received_at, precision) = times(entry);
     Ok(Exchange {
         number: 0,
@@ -122,12 +123,12 @@ pub(super) fn exchange(entry: &Entry, path: String, query: Option<String>) -> Re
     })
 }
 
-/// A final status. Browsers write 0 where there is no response.
+/// The status code, if it is a final one. Browsers write 0 where there is no response.
 fn status(status: f64) -> Option<u16> {
     (200.0..1_000.0).contains(&status).then_some(status as u16)
 }
 
-/// When the request was sent and its response complete, and by how much either may be off.
+/// The times at which the request was sent and its response was complete, and their precision.
 fn times(entry: &Entry) -> (Timestamp, Timestamp, SignedDuration) {
     let unknown = (Timestamp::UNIX_EPOCH, Timestamp::UNIX_EPOCH, Knowledge::NO_TIME);
     let Some(text) = entry.started_date_time.as_deref() else { return unknown };
@@ -139,7 +140,7 @@ fn times(entry: &Entry) -> (Timestamp, Timestamp, SignedDuration) {
     (sent_at, received_at, precision(text).max(LEAST_PRECISION))
 }
 
-/// The unit of the last digit of the seconds.
+/// The precision of a time as text: the unit of the last digit of its seconds.
 fn precision(text: &str) -> SignedDuration {
     let digits = text.split_once('.').map_or(0, |(_, rest)| rest.bytes().take_while(u8::is_ascii_digit).count());
     let nanoseconds = 1_000_000_000_i64.checked_div(10_i64.saturating_pow(digits as u32)).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Members of an archive, read as far as they can be: exporters write null, a number as text, or something else of their own.
+//! Lenient readers of the members of an archive: exporters write null, a number as text, or a value of their own.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde::de::{Deserializer, Error, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// A value of the expected type, or none.
+/// Reads a value of the expected type; `None` for any other value.
 pub(super) fn if_readable<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     deserializer: D,
 ) -> Result<Option<T>, D::Error> {
@@ -15,13 +15,13 @@ pub(super) fn if_readable<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     Ok(serde_json::from_str(raw.get()).ok())
 }
 
-/// A text, or a number that was not written as text. Bytes that are not UTF-8 are replaced, as in the header fields of a run.
+/// Reads a text, or a number as the text that it was written with. Bytes that are not UTF-8 are replaced, as in the header fields of a run.
 pub(super) fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let raw = <&RawValue>::deserialize(deserializer)?;
     text_of(raw.get()).map_err(D::Error::custom)
 }
 
-/// A text, which is empty for null.
+/// Reads a text or a number as [`text`] does; an empty text for null.
 pub(super) fn text_or_default<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     match <&RawValue>::deserialize(deserializer)?.get() {
         "null" => Ok(String::new()),
@@ -37,14 +37,14 @@ fn text_of(raw: &str) -> serde_json::Result<String> {
     Ok(String::from_utf8_lossy(&text.bytes).into_owned())
 }
 
-/// The default for null.
+/// Reads a value, or the default of its type for null.
 pub(super) fn or_default<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(
     deserializer: D,
 ) -> Result<T, D::Error> {
     Option::deserialize(deserializer).map(Option::unwrap_or_default)
 }
 
-/// A number, which may be written as text.
+/// Reads a number, which may be written as text; `None` for any other value.
 pub(super) fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
     Ok(match if_readable(deserializer)? {
         Some(Value::Number(number)) => number.as_f64(),
@@ -53,7 +53,7 @@ pub(super) fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Optio
     })
 }
 
-/// Whether a member says yes.
+/// Returns true if a member is there and is neither null nor false.
 pub(super) fn is_set(value: Option<&Value>) -> bool {
     !matches!(value, None | Some(Value::Null | Value::Bool(false)))
 }
@@ -61,9 +61,9 @@ pub(super) fn is_set(value: Option<&Value>) -> bool {
 /// A text that may have been bytes: recorders in Python write a byte that is not UTF-8 as half a surrogate pair.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Text {
-    /// The bytes, with each such half as the byte that it stands for.
+    /// The bytes of the text, with each half of a surrogate pair as the byte that it stands for.
     pub(super) bytes: Vec<u8>,
-    /// Whether there were halves.
+    /// Whether the text had halves of surrogate pairs.
     pub(super) has_halves: bool,
 }
 
@@ -86,7 +86,8 @@ impl Visitor<'_> for TextVisitor {
         Ok(Text { bytes: text.as_bytes().to_vec(), has_halves: false })
     }
 
-    /// Half a surrogate pair arrives in the three bytes that UTF-8 would have for it; U+DC80 to U+DCFF stand for the bytes from 80 to FF.
+    /// Reads bytes in which half a surrogate pair has the three bytes that UTF-8 would have for it. U+DC80 to U+DCFF stand for the bytes
+    /// from 80 to FF.
     fn visit_bytes<E: Error>(self, raw: &[u8]) -> Result<Text, E> {
         let (mut bytes, mut has_halves, mut at) = (Vec::with_capacity(raw.len()), false, 0);
         while let Some(byte) = raw.get(at) {

@@ -1,6 +1,6 @@
-//! Messages of an archive: what is known of their header fields and bodies.
+//! The header fields and bodies of messages in an archive, as far as they are known.
 //!
-//! In each of these, `None` is withheld, and `Some(None)` is absent.
+//! In the result of each function, `None` is a withheld part and `Some(None)` an absent one.
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -108,42 +108,45 @@ pub(super) struct Content {
     pub(super) attached: Option<Vec<u8>>,
     #[serde(rename = "_cut", deserialize_with = "or_default")]
     pub(super) cut: bool,
-    /// Whether the body went on after what was read of it.
+    /// Whether the body was longer than its part that was read.
     #[serde(rename = "_unread", deserialize_with = "or_default")]
     pub(super) unread: bool,
 }
 
-/// Fields that programs inside a web page do not see, in lower case: an archive that has one of them was recorded below the page, and
-/// so has all of them. `Date` and the like may be exposed to pages, but hardly without the fields that rules ask for.
+/// Header fields that programs inside a web page do not see, in lower case. An archive that has one of them was recorded below the page,
+/// and so has all fields. A server may expose some of them to pages, such as `Date`, but then it exposes the fields that rules need as well.
 const BELOW_THE_PAGE: [&str; 9] =
     ["connection", "date", "keep-alive", "server", "set-cookie", "transfer-encoding", "via", LIMIT, RESET];
 
-/// Fields of a response that rules read, in lower case.
+/// Header fields of a response that rules read, in lower case.
 const JUDGED: [&str; 8] = ["content-type", "date", "deprecation", "sunset", LIMIT, REMAINING, RESET, RETRY_AFTER];
 
-/// The query of a request, given the query of its URL. Some recorders write the query apart from the URL only; then it is taken if none of
-/// its characters needs an encoding. `None` if the query is not known.
+/// The query of a request, given the query of its URL. Some recorders write the query only apart from the URL, decoded. Such a query is
+/// known if none of its characters needs an encoding.
 #[expect(clippy::option_option, reason = "withheld, absent and present, as with every other message part here")]
 pub(super) fn query(request: &SentRequest, of_url: Option<String>) -> Option<Option<String>> {
     if of_url.is_some() || request.query_string.is_empty() {
         return Some(of_url);
     }
-    let is_plain = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte));
-    let plain = request.query_string.iter().filter(|field| is_plain(&field.name) && is_plain(&field.value));
-    let pairs: Vec<String> = plain.map(|Field { name, value }| format!("{name}={value}")).collect();
-    (pairs.len() == request.query_string.len()).then(|| Some(pairs.join("&")))
+    let mut pairs = Vec::new();
+    for Field { name, value } in &request.query_string {
+        if !name.bytes().chain(value.bytes()).all(|byte| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte)) {
+            return None;
+        }
+        pairs.push(format!("{name}={value}"));
+    }
+    Some(Some(pairs.join("&")))
 }
 
-/// Returns true if a path or a query stands for many: recorders and sanitizers put `{petId}`, `:id` or `<number>` in place of a value.
+/// Returns true if a path or a query is a template: recorders and sanitizers put `{petId}`, `:id` or `<number>` in place of a value.
 pub(super) fn is_template(text: &str) -> bool {
-    let is_mark = |part: &str| {
+    text.split(['/', '&', '=']).any(|part| {
         let part = part.replace("%7B", "{").replace("%7D", "}").replace("%3C", "<").replace("%3E", ">");
         part.len() > 1 && part.starts_with(':') || is_placeholder(&part) || is_redacted(&part)
-    };
-    text.split(['/', '&', '=']).any(is_mark)
+    })
 }
 
-/// The header fields of a response, names in lower case. Archives have decoded text, so the field says nothing about their bodies.
+/// The header fields of a response, names in lower case. `Content-Encoding` is removed, because archives have decoded bodies.
 pub(super) fn received_headers(fields: &[Field]) -> Option<Vec<(String, String)>> {
     if fields.iter().any(Field::is_damaged) {
         return None;
@@ -165,8 +168,7 @@ pub(super) fn received_headers(fields: &[Field]) -> Option<Vec<(String, String)>
     headers.iter().any(|(name, _)| BELOW_THE_PAGE.contains(&name.as_str())).then_some(headers)
 }
 
-/// The `Authorization` of a request. Where its header fields are not all shown, as where there is no host among them, its absence
-/// is not known.
+/// The `Authorization` of a request. Its absence is known only if the archive shows all header fields of the request.
 #[expect(clippy::option_option, reason = "withheld, absent and present, as with every other message part here")]
 pub(super) fn authorization(request: &SentRequest) -> Option<Option<String>> {
     let mut values = values(&request.headers, "authorization");
@@ -203,7 +205,7 @@ pub(super) fn sent_body(request: &SentRequest) -> Option<Option<Body>> {
     (is_whole && !content_type.is_empty()).then(|| Some(Body { content_type: content_type.to_owned(), bytes }))
 }
 
-/// The body of a response. Exporters truncate long ones, leave them out, and write those anew that they have parsed.
+/// The body of a response. Exporters truncate long bodies, leave bodies out, and reformat bodies that they have parsed.
 pub(super) fn received_body(response: &ReceivedResponse, headers: Option<&[(String, String)]>) -> Option<Vec<u8>> {
     let content = &response.content;
     if [&response.error, &response.failure_text].into_iter().flatten().any(|error| !error.is_empty()) {
@@ -233,7 +235,7 @@ pub(super) fn received_body(response: &ReceivedResponse, headers: Option<&[(Stri
     (has_size && is_whole).then_some(bytes)
 }
 
-/// The bytes of a text. One in which characters were replaced was not a text, or another one.
+/// The bytes of a text. A text with replacement characters has lost bytes, so `None` is returned for it.
 fn decoded(text: &Text, encoding: Option<&str>) -> Option<Vec<u8>> {
     let bytes = match encoding {
         Some("base64") => BASE64_STANDARD.decode(&text.bytes).ok()?,
@@ -259,7 +261,7 @@ fn values<'f>(fields: &'f [Field], name: &'static str) -> impl Iterator<Item = &
     fields.iter().filter(move |field| field.name.eq_ignore_ascii_case(name)).map(|field| field.value.trim())
 }
 
-/// Whether the header fields of a request are all shown: the host is among them, which every request has.
+/// Whether the archive shows all header fields of a request: the host is among them, which every request has.
 fn shows_all(request: &SentRequest) -> bool {
     !request.headers.iter().any(Field::is_damaged)
         && values(&request.headers, "host").chain(values(&request.headers, ":authority")).next().is_some()
@@ -271,7 +273,7 @@ fn is_placeholder(value: &str) -> bool {
     [('<', '>'), ('{', '}')].into_iter().any(|(open, close)| value.starts_with(open) && value.ends_with(close))
 }
 
-/// Whether a value was replaced by a mark for what is hidden.
+/// Whether a value was replaced by a placeholder or a mark such as `REDACTED` or `***`.
 fn is_redacted(value: &str) -> bool {
     const MARKS: [&str; 8] = ["redacted", "filtered", "hidden", "masked", "removed", "sanitized", "scrubbed", "secret"];
     if is_placeholder(value) {

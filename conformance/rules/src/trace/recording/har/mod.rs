@@ -1,8 +1,8 @@
 //! HTTP Archives, version 1.2: what browsers, proxies and test tools export.
 //!
-//! Exporters differ in what they leave out. So a part of an entry is known only if the archive shows that it is complete; otherwise it
-//! is withheld. Entries that the service did not answer, and entries that cannot be read, are left out and counted. Archives that the
-//! judge wrote itself are complete: they have further members, whose names begin with an underscore.
+//! Exporters leave out different parts of a message. So a part of an entry is known only if the archive shows that it is complete;
+//! otherwise it is withheld. Entries that the service did not answer, and entries that cannot be read, are left out and counted. Archives
+//! that the judge wrote itself are complete: they have further members, whose names begin with an underscore.
 
 mod answerer;
 mod entry;
@@ -31,29 +31,29 @@ use crate::trace::exchange::Exchange;
 /// The member of `log` in which the judge's own archives contain their [`Head`]. It comes before the entries.
 pub const HEAD: &str = "_conform";
 
-/// Why an entry of an archive is left out.
+/// The reason why an entry of an archive is left out.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 #[non_exhaustive]
 pub enum LeftOut {
-    /// It was sent to another host, or to another path of the host.
+    /// The request was sent to another host, or to another path of the host.
     Elsewhere,
-    /// A cache answered it, or confirmed that it may.
+    /// A cache answered the request, or the server confirmed that the cache may.
     Cached,
-    /// A service worker of the page or a mock of the test answered it.
+    /// A service worker of the page or a mock of the test answered the request.
     Recorder,
     /// The response was not transferred: a browser had it, or blocked it.
     Untransferred,
-    /// A proxy, a balancer or a gateway answered it.
+    /// A proxy, a balancer or a gateway answered the request.
     Intermediary,
-    /// It holds the messages of several requests.
+    /// The entry has the messages of several requests.
     Merged,
-    /// The archive has it twice.
+    /// The archive has the entry twice.
     Repeated,
-    /// Its address is a template or was redacted.
+    /// The address of the request is a template or was redacted.
     Unaddressed,
     /// No response was recorded: the request was blocked, cancelled or still under way.
     Unanswered,
-    /// It cannot be read.
+    /// The entry cannot be read.
     Unreadable,
 }
 
@@ -76,34 +76,34 @@ impl LeftOut {
     }
 }
 
-/// Reads a file that an archive names, by its name. `None` if there is none, or one that is too long for a body.
+/// A function that reads a file that an archive names. It returns `None` if the file is missing or too long for a body.
 pub type Attached<'a> = dyn FnMut(&str) -> Option<Vec<u8>> + 'a;
 
-/// What an archive contains.
+/// The contents of an archive in figures, and its description of itself.
 #[derive(Clone, Debug, Default)]
 pub struct Summary {
     /// The base URL of the service.
     pub base_url: Option<String>,
-    /// What the archive says of itself, if the judge wrote it.
+    /// The head of the archive, if the judge wrote it.
     pub head: Option<Head>,
-    /// How many entries it has.
+    /// The number of entries.
     pub entries: usize,
-    /// How many were left out, by reason.
+    /// The number of entries that were left out, by reason.
     pub left_out: BTreeMap<LeftOut, usize>,
-    /// The first few entries that cannot be read.
+    /// The first three entries that cannot be read.
     pub unreadable: Vec<UnreadableEntry>,
     has_log: bool,
 }
 
-/// This many entries that cannot be read are named; all are counted.
+/// The number of unreadable entries that are named. All are counted.
 const MAX_NAMED: usize = 3;
 
 /// An entry that cannot be read.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct UnreadableEntry {
-    /// Its index in `log.entries`, from 0.
+    /// The index of the entry in `log.entries`, from 0.
     pub index: usize,
-    /// The reason, without any text of the entry: it may be a key.
+    /// The reason, without any text of the entry, which may be a key.
     pub reason: String,
 }
 
@@ -122,15 +122,16 @@ impl UnreadableEntry {
     }
 }
 
-/// Reads an archive as a stream. Each exchange with the service is handed to `each`, numbered from 1, as it was recorded, with what the
-/// archive has said of itself and the service until then. Without a base URL the service is the one whose `/v1/pets` or
-/// `/v1/store/orders` is requested. Bodies that entries have in files of their own come from `attached`, which is given the name of the file;
-/// a body without its file is withheld.
+/// Reads an archive as a stream. Each exchange with the service is handed to `each` as it was recorded, numbered from 1, with the summary of
+/// the archive so far.
+///
+/// Without a base URL, the service is the one whose `/v1/pets` or `/v1/store/orders` is requested. `attached` reads the bodies that are in
+/// files of their own; a body without its file is withheld.
 ///
 /// # Errors
 ///
-/// [`Unreadable`], with the line and the column; exchanges before it have been handed on by then. An entry that takes more memory than a
-/// line of a trace may take is such an error. Also whatever `each` returns.
+/// [`Unreadable`], with the line and the column, once the exchanges before it have been handed on. An entry longer than the longest line of
+/// a trace is such an error. Every error of `each` is returned as well.
 pub fn read<E: From<Unreadable>>(
     text: impl Read,
     base_url: Option<&str>,
@@ -176,7 +177,7 @@ pub fn read<E: From<Unreadable>>(
     }
 }
 
-/// The exchange of an entry, or why it is left out.
+/// The exchange of an entry, or the reason why the entry is left out.
 fn exchange(
     summary: &mut Summary,
     is_chosen: bool,
@@ -218,19 +219,19 @@ fn exchange(
     Ok(exchange.and_then(|mut exchange| recorder.correct(&entry, &mut exchange).map(|()| exchange)))
 }
 
-/// What is done with each entry; whether to go on.
+/// A function that takes an entry and returns whether to go on.
 type Take<'t> = dyn FnMut(&mut Summary, &RawValue) -> bool + 't;
 
-/// The object that an archive is.
+/// The reader of the object of an archive.
 struct Archive<'a, 't>(&'a mut Take<'t>, &'a mut Summary);
 
-/// Its member `log`.
+/// The reader of the member `log` of an archive.
 struct Log<'a, 't>(&'a mut Take<'t>, &'a mut Summary);
 
-/// Its member `entries`.
+/// The reader of the member `entries` of `log`.
 struct Entries<'a, 't>(&'a mut Take<'t>, &'a mut Summary);
 
-/// A member that an archive must have, or may have only once.
+/// The message about a member that is missing or repeated.
 const ONCE: &str = "an HTTP Archive has one member `log`, with one member `entries`";
 
 impl<'de> DeserializeSeed<'de> for Archive<'_, '_> {
@@ -321,7 +322,7 @@ impl<'de> Visitor<'de> for Entries<'_, '_> {
         let Entries(take, summary) = self;
         while let Some(entry) = seq.next_element::<Box<RawValue>>()? {
             if !take(summary, &entry) {
-                // The reason is known to whoever takes entries.
+                // The caller that takes entries knows the reason.
                 return Err(A::Error::custom("ended"));
             }
         }

@@ -1,4 +1,4 @@
-//! Archives that the judge wrote itself: members that begin with an underscore contain what the format does not define.
+//! Archives that the judge wrote itself. Members whose names begin with an underscore hold the facts that the format does not define.
 
 use super::entry::Entry;
 use super::message::{Content, Field, PostData};
@@ -8,7 +8,7 @@ use crate::trace::recording::{Head, Unreadable};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 
-/// The exchange of an entry.
+/// The exchange of an entry, with every fact that the judge wrote.
 pub(super) fn exchange(head: &Head, entry: &Entry) -> Result<Exchange, Unreadable> {
     let of_number = entry.number.map_or_else(String::new, |number| format!(" {number}"));
     let wrong = |what: &str| Unreadable::Entry(format!("the entry{of_number}: {what}"));
@@ -51,7 +51,7 @@ pub(super) fn exchange(head: &Head, entry: &Entry) -> Result<Exchange, Unreadabl
         }
         (None, None) => return Err(wrong("no response")),
     };
-    // The value of the credential is the first; a request with two of them has the other among its further fields.
+    // The first `Authorization` field is the credential. A second one is among the further fields.
     let authorized = entry.request.headers.iter().position(|field| field.name == "authorization");
     let further = entry.request.headers.iter().enumerate();
     let further = further.filter(|(at, field)| Some(*at) != authorized && field.name != "content-type");
@@ -77,8 +77,8 @@ pub(super) fn exchange(head: &Head, entry: &Entry) -> Result<Exchange, Unreadabl
     })
 }
 
-/// To which address of the service a request was sent, where there are several, and the rest of its URL. An address may be the
-/// beginning of another one.
+/// The index of the address of the service that a request was sent to, where there are several, and the rest of its URL. The longest
+/// matching address counts, because one may be the beginning of another.
 fn address_of<'u>(head: &Head, url: &'u str) -> Option<(Option<usize>, &'u str)> {
     let addresses = std::iter::once(&head.base_url).chain(&head.replicas).enumerate();
     let found = addresses.filter_map(|(at, address)| Some((at, url.strip_prefix(address.as_str())?)));

@@ -1,4 +1,4 @@
-//! The recorder of an archive, as its entries show it together: the entries that it repeats, and the facts that it loses or changes.
+//! The recorder of an archive, judged by several entries: the entries that it repeats, and the facts that it loses or changes.
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -11,27 +11,27 @@ use crate::trace::exchange::Exchange;
 use crate::trace::knowledge::{Fact, Knowledge};
 use crate::trace::rate_limit::REMAINING;
 
-/// Clocks that agree to this are not distinguished: HTTP dates have whole seconds, and servers may keep one for a while.
+/// The difference up to which two clocks count as one: HTTP dates have whole seconds, and servers may reuse a date for a while.
 const CLOCK_SLACK: SignedDuration = SignedDuration::from_secs(2);
 
-/// From this integer on, a double may stand for its neighbour as well.
+/// The integer from which on a double may stand for neighbours as well: 2^53.
 const EXACT: u128 = 1 << 53;
 
 /// The state of a reader of an archive: the evidence of the entries so far.
 #[derive(Debug, Default)]
 pub(super) struct Recorder {
-    /// Digests of the entries.
+    /// The digests of requests and responses.
     seen: HashSet<u64>,
-    /// Whether an entry had the address of the server: browsers state it of every response that came over the network.
+    /// Whether an entry had the address of the server: browsers state it for every response that came over the network.
     shows_addresses: bool,
     clocks: Clocks,
 }
 
 impl Recorder {
-    /// Withholds the times of an exchange that contradict the earlier ones; or says why its entry is left out.
+    /// Withholds the times of an exchange if they contradict earlier ones. The error is the reason why the entry is left out.
     pub(super) fn correct(&mut self, entry: &Entry, exchange: &mut Exchange) -> Result<(), LeftOut> {
         let digests = [request_digest(entry), response_digest(entry)];
-        // Both are kept, whichever is found.
+        // Both are inserted, even if the first is known.
         if digests.into_iter().flatten().filter(|digest| !self.seen.insert(*digest)).count() > 0 {
             return Err(LeftOut::Repeated);
         }
@@ -51,8 +51,8 @@ impl Recorder {
     }
 }
 
-/// Withholds what the exchanges of an archive show together to be unknown: all queries, where the recorder seems to leave them out, and
-/// bodies with integers that it may have rounded through a double.
+/// Withholds the facts that the recorder of an archive seems to lose: all queries, if no exchange has one, and bodies with integers that
+/// may have been rounded through a double.
 pub fn withhold_lost(exchanges: &mut [Exchange]) {
     let shows_queries = exchanges.iter().any(|exchange| exchange.request.query.is_some());
     let integers: Vec<[Integers; 2]> = exchanges
@@ -76,14 +76,14 @@ pub fn withhold_lost(exchanges: &mut [Exchange]) {
     }
 }
 
-/// The integers beyond 2^53 in a text.
+/// The evidence of the integers from 2^53 on in a text that they were rounded through a double.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Integers {
-    /// There are none.
+    /// The text has no such integer.
     Small,
-    /// Each is one that prints of doubles have.
+    /// Each such integer may be a printed double.
     MaybeRounded,
-    /// One is not.
+    /// At least one such integer cannot be a printed double.
     Exact,
 }
 
@@ -94,7 +94,7 @@ impl Integers {
             let digits = std::str::from_utf8(digits).unwrap_or_default();
             let Some(integer) = digits.parse::<u128>().ok().filter(|integer| *integer >= EXACT) else { continue };
             let double = integer as f64;
-            // Exact, or the shortest digits that give the double again, with zeros after them.
+            // A double prints as its exact value, or as the shortest digits that give it again, filled up with zeros.
             if double as u128 == integer || double.to_string() == digits {
                 found = Integers::MaybeRounded;
             } else {
@@ -105,7 +105,7 @@ impl Integers {
     }
 }
 
-/// The digest of what recorders that write entries twice write alike: the request and its times. `None` without a time.
+/// The digest of a request and its times, which are equal where a recorder writes an entry twice. `None` without a time.
 fn request_digest(entry: &Entry) -> Option<u64> {
     let mut hasher = DefaultHasher::new();
     let started = entry.started_date_time.as_ref()?;
@@ -116,7 +116,7 @@ fn request_digest(entry: &Entry) -> Option<u64> {
     Some(hasher.finish())
 }
 
-/// The digest of what a server gives only once: a response with the number of requests that remain. `None` without that number.
+/// The digest of a response with its Remaining, which no server gives twice. `None` without Remaining.
 fn response_digest(entry: &Entry) -> Option<u64> {
     let response = entry.response.as_ref()?;
     let mut hasher = DefaultHasher::new();
@@ -128,14 +128,14 @@ fn response_digest(entry: &Entry) -> Option<u64> {
     response.headers.iter().any(|field| field.name.eq_ignore_ascii_case(REMAINING)).then(|| hasher.finish())
 }
 
-/// The difference between the server's clock and the recorder's, as the entries so far bound it.
+/// The difference between the server's clock and the recorder's, bounded by the entries so far.
 #[derive(Debug, Default)]
 struct Clocks {
     at_least: Option<SignedDuration>,
     at_most: Option<SignedDuration>,
 }
 
-/// How the `Date` of a response agrees with the responses before it.
+/// The result of a comparison of the `Date` of a response with those of the responses before it.
 #[derive(Debug, Eq, PartialEq)]
 enum Clock {
     Agrees,
@@ -144,7 +144,8 @@ enum Clock {
 }
 
 impl Clocks {
-    /// A server writes `Date` between the request and the end of the response.
+    /// Compares the `Date` of a response with the bounds so far, and narrows them. A server writes `Date` between the request and the end
+    /// of the response.
     fn compare(&mut self, exchange: &Exchange) -> Clock {
         let Exchange { sent_at, received_at, known, .. } = exchange;
         let date = exchange.response().and_then(|response| response.date());

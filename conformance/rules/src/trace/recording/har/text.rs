@@ -6,17 +6,17 @@ use std::rc::Rc;
 
 use crate::trace::recording::MAX_LINE;
 
-/// So many bytes are converted at a time.
+/// The number of bytes that are converted at a time.
 const CHUNK: usize = 1 << 16;
 
 /// Reads the text of an archive as UTF-8. Bytes that are not UTF-8 become U+FFFD, so that they affect only the entry that contains them.
 pub(super) struct ArchiveText<R> {
     inner: R,
     bound: Bound,
-    /// Bytes that are not converted yet: at most the beginning of a character after each refill.
+    /// The bytes that are not converted yet: at most the beginning of a character after each refill.
     raw: Vec<u8>,
     text: Vec<u8>,
-    /// How many bytes of `text` have been handed on.
+    /// The number of bytes of `text` that have been handed on.
     taken: usize,
     has_ended: bool,
 }
@@ -26,7 +26,7 @@ pub(super) struct ArchiveText<R> {
 pub(super) struct Bound(Rc<Cell<usize>>);
 
 impl Bound {
-    /// Another entry begins.
+    /// Starts the bound anew for another entry.
     pub(super) fn begin_member(&self) {
         self.0.set(MAX_LINE);
     }

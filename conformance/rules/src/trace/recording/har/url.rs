@@ -1,4 +1,4 @@
-//! Addresses, as far as archives need them: which service a request was sent to, and the rest.
+//! Addresses of requests in archives, split into the base URL of the service and the rest.
 
 /// An absolute http or https URL.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -11,7 +11,7 @@ pub(super) struct Target {
 }
 
 impl Target {
-    /// Reads a URL. Of its user, its password and its fragment nothing is kept.
+    /// Reads a URL without its user, its password and its fragment.
     pub(super) fn read(url: &str) -> Option<Target> {
         let (scheme, rest) = url.trim().split_once("://")?;
         let scheme = scheme.to_ascii_lowercase();
@@ -35,15 +35,13 @@ impl Target {
 
     /// The base URL of the service, if the path is that of an operation that only an Animal Store has.
     pub(super) fn service(&self) -> Option<String> {
-        let is_end = |rest: &str| rest.is_empty() || rest.starts_with('/');
-        let operation = ["/v1/pets", "/v1/store/orders"].into_iter().find_map(|operation| {
-            let at = self.path.find(operation)?;
-            is_end(&self.path[at + operation.len()..]).then_some(at)
-        });
-        operation.map(|at| format!("{}{}/v1", self.origin, &self.path[..at]))
+        ["/v1/pets", "/v1/store/orders"].into_iter().find_map(|operation| {
+            let (before, rest) = self.path.split_once(operation)?;
+            (rest.is_empty() || rest.starts_with('/')).then(|| format!("{}{before}/v1", self.origin))
+        })
     }
 
-    /// Path and query below a base URL.
+    /// The path and the query of the URL below a base URL.
     pub(super) fn below(self, base_url: &str) -> Option<(String, Option<String>)> {
         let base = Target::read(base_url)?;
         let path = self.path.strip_prefix(base.path.trim_end_matches('/')).filter(|_| base.origin == self.origin)?;
