@@ -8,24 +8,24 @@ use crate::trace::exchange::Body;
 use crate::trace::json::{Json, Whole};
 use crate::trace::knowledge::Extent;
 
-/// Bodies larger than this may be refused for their size.
+/// The size in bytes above which a body may be refused for its size.
 const MODEST_BODY: usize = 8 * 1024;
 
-/// Arrays and objects nested deeper than this may be refused for their depth.
+/// The number of levels above which a body may be refused for its nesting.
 const MODEST_DEPTH: usize = 32;
 
-/// Numbers written with more characters than this may be refused before their value is looked at.
+/// The number of characters above which a number may be refused before its value is read.
 const MODEST_DIGITS: usize = 100;
 
-/// Names longer than this may be refused for their length.
+/// The length in bytes above which a name may be refused for its length.
 pub const MODEST_NAME: usize = 10;
 
-/// What is wrong with a body, beyond ambiguity: each must be answered with 400.
+/// A defect for which a body must be refused, with 400 unless the variant says otherwise.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Fault {
-    /// Nothing was sent, or JSON that is no object.
+    /// The body is empty, or JSON that is no object.
     NoObject,
-    /// Nothing was sent, and it was not the judge who sent it: perhaps without `Content-Length`, which a server may require.
+    /// The body is empty in recorded traffic. The request may have lacked `Content-Length`, which a server may require with 411.
     NoLength,
     /// `name` is missing.
     NameMissing,
@@ -37,13 +37,13 @@ pub enum Fault {
     CategoryType,
     /// `categoryId` is outside int64 or has a fraction.
     CategoryRange,
-    /// `categoryId` has so many digits that it may be refused for those, with another status than an integer outside int64.
+    /// `categoryId` is outside int64 or has a fraction, and has more than 100 characters, for which any 4xx status code is lawful.
     CategoryDigits,
     /// `status` is outside the enumeration.
     StatusEnum,
 }
 
-/// What may lawfully be refused or accepted.
+/// A property of a body for which it may lawfully be refused or accepted.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Ambiguity {
     /// The name is blank, long, has unusual characters or was used before.
@@ -52,15 +52,15 @@ pub enum Ambiguity {
     Category,
     /// `status` is null.
     NullStatus,
-    /// There are members that NewPet does not have.
+    /// The body has members that NewPet does not have.
     UnknownMember,
-    /// There is an `id`.
+    /// The body has an `id`.
     ClientId,
     /// A whole number is written with a fraction or an exponent.
     IntegralNumber,
     /// A member is repeated.
     RepeatedMember,
-    /// It is not known that this name is new and that this category can be used: the request was recorded, not sent by the judge.
+    /// The name may not be new, and the category may not exist: the request was recorded, not sent by the judge.
     Unvouched,
     /// No length precedes the body: a server may require one, and answer 411.
     NoLength,
@@ -70,19 +70,19 @@ pub enum Ambiguity {
     Nesting,
 }
 
-/// The body of `POST /pets`.
+/// The body of `POST /pets`, classified.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CreateBody {
-    /// Labelled as something else than `application/json`.
+    /// A body with another media type than `application/json`.
     OtherMedia,
-    /// Not JSON, in no reading: what follows a JSON text, `NaN` or bytes that are not UTF-8 make it none.
+    /// A body that no reader takes for JSON: with further text after the JSON, with `NaN`, or not UTF-8.
     Malformed,
-    /// JSON that a reader may refuse nonetheless: a byte order mark precedes it, which RFC 8259 section 8.1 lets a reader ignore,
-    /// or half of a surrogate pair is escaped, of which section 8.2 says that readers differ.
+    /// A body of JSON that a reader may refuse: with a byte order mark, which RFC 8259 section 8.1 lets a reader ignore, or with half of an
+    /// escaped surrogate pair, about which readers differ (section 8.2).
     Unclear,
-    /// A NewPet to a reader that extends the grammar of JSON, as RFC 8259 section 9 allows: with a comment, a comma after the last member.
+    /// A NewPet to a reader that extends the grammar of JSON, as RFC 8259 section 9 allows: with a comment, or a comma after the last member.
     Extended,
-    /// At fault: must be refused with 400. What was readable is kept, to look for side effects.
+    /// A body at fault, which must be refused with 400. The members that could be read are kept, to look for side effects.
     Faulty(Vec<Fault>, Draft),
     /// A NewPet; it is valid if it has no ambiguity.
     NewPet(Draft, Vec<Ambiguity>),
@@ -102,13 +102,13 @@ pub struct Draft {
 }
 
 impl CreateBody {
-    /// Whether the answer must be 201.
+    /// Returns true if the response to the body must be 201.
     #[must_use]
     pub fn is_valid(&self) -> bool {
         matches!(self, CreateBody::NewPet(_, ambiguities) if ambiguities.is_empty())
     }
 
-    /// What could be read of the animal.
+    /// The members of the animal that could be read.
     #[must_use]
     pub fn draft(&self) -> Option<&Draft> {
         match self {
@@ -118,7 +118,7 @@ impl CreateBody {
     }
 }
 
-/// Reads a body. One that repeats one of the given names is ambiguous.
+/// Reads and classifies a body. A body with one of the given names, those of earlier creations, is ambiguous.
 pub(super) fn create_body(body: Option<&Body>, context: &Context, names: &HashSet<String>) -> CreateBody {
     let nothing = || {
         let fault = if context.extent == Extent::Run { Fault::NoObject } else { Fault::NoLength };
@@ -144,7 +144,7 @@ pub(super) fn create_body(body: Option<&Body>, context: &Context, names: &HashSe
     }
 }
 
-/// Reads the JSON of a body of these bytes.
+/// Classifies a body by its JSON. `bytes` is the whole body.
 fn of_json(json: &Json, bytes: &[u8], context: &Context, names: &HashSet<String>) -> CreateBody {
     let Json::Object(members) = json else { return CreateBody::Faulty(vec![Fault::NoObject], Draft::default()) };
 
@@ -207,23 +207,24 @@ fn of_json(json: &Json, bytes: &[u8], context: &Context, names: &HashSet<String>
     if depth(bytes) > MODEST_DEPTH {
         ambiguities.push(Ambiguity::Nesting);
     }
-    // Which of two members counts, or whether the size is looked at first, is not stated: no fault is certain then.
-    let is_certain = |one: &Ambiguity| !matches!(one, Ambiguity::RepeatedMember | Ambiguity::Size | Ambiguity::Nesting);
-    let certain = ambiguities.iter().all(is_certain);
-    if !faults.is_empty() && certain {
+    // The specification does not say which of two members counts, nor whether the size is checked first: no fault is certain then.
+    let is_certain = !ambiguities
+        .iter()
+        .any(|ambiguity| matches!(ambiguity, Ambiguity::RepeatedMember | Ambiguity::Size | Ambiguity::Nesting));
+    if !faults.is_empty() && is_certain {
         CreateBody::Faulty(faults, draft)
     } else {
         CreateBody::NewPet(draft, ambiguities)
     }
 }
 
-/// Whether bytes that a strict reader refuses are JSON to one that ignores a byte order mark and takes half of a surrogate pair.
+/// Whether bytes are JSON to a reader that ignores a byte order mark and accepts half of a surrogate pair.
 fn is_lenient_json(bytes: &[u8]) -> bool {
     let text = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
     Json::parse_foreign(text).is_ok()
 }
 
-/// How deeply arrays and objects are nested in a JSON text.
+/// The number of levels to which arrays and objects are nested in a JSON text.
 fn depth(text: &[u8]) -> usize {
     let (mut depth, mut deepest, mut in_string, mut escaped) = (0_usize, 0, false, false);
     for byte in text {
@@ -242,13 +243,12 @@ fn depth(text: &[u8]) -> usize {
     deepest
 }
 
-/// A name that no constraint could sensibly exclude: letters, or letters with digits and single inner spaces or hyphens.
+/// Returns true if no constraint could sensibly exclude a name: it has letters, and at most digits, single inner spaces and hyphens besides.
 #[must_use]
 pub fn is_plain_name(name: &str) -> bool {
-    let edge = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
     name.len() <= MODEST_NAME
-        && edge(name.chars().next())
-        && edge(name.chars().last())
+        && name.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && name.ends_with(|c: char| c.is_ascii_alphanumeric())
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == ' ' || c == '-')
         && name.chars().any(|c| c.is_ascii_alphabetic())
         && !name.contains("  ")

@@ -9,7 +9,7 @@ use crate::trace::credential::{Credential, Defect};
 use crate::trace::exchange::{Exchange, Request};
 use crate::trace::knowledge::Fact;
 
-/// Whether a text holds a key as it is, or within Basic authentication.
+/// Whether a text contains a key: as it is, percent-encoded, or within Basic authentication.
 fn holds(text: &str, key: &str) -> bool {
     let unescaped = percent_decode_str(text).decode_utf8_lossy();
     let decoded = text.rsplit(' ').next().and_then(|last| BASE64_STANDARD.decode(last).ok());
@@ -35,10 +35,9 @@ pub fn credential(request: &Request, context: &Context) -> Credential {
         request.authorization.as_ref().into_iter().chain(further.map(|(_, value)| value)).map(String::as_str).collect();
     match values[..] {
         [] => {
-            let holds_key = |text: &str| holds_any(text, context);
-            let elsewhere = request.query.as_deref().is_some_and(holds_key)
-                || request.headers.iter().any(|(_, value)| holds_key(value));
-            Credential::Invalid(if elsewhere { Defect::NotBearer } else { Defect::Absent })
+            let is_elsewhere = request.query.as_deref().is_some_and(|query| holds_any(query, context))
+                || request.headers.iter().any(|(_, value)| holds_any(value, context));
+            Credential::Invalid(if is_elsewhere { Defect::NotBearer } else { Defect::Absent })
         }
         [value] => of_value(value, context),
         _ if values.iter().all(|value| of_value(value, context).is_invalid()) => Credential::Invalid(Defect::Repeated),
@@ -46,6 +45,7 @@ pub fn credential(request: &Request, context: &Context) -> Credential {
     }
 }
 
+/// Whether a text contains any key of the context.
 fn holds_any(text: &str, context: &Context) -> bool {
     context.keys.iter().any(|key| holds(text, key.reveal()))
 }
@@ -62,17 +62,21 @@ fn of_value(value: &str, context: &Context) -> Credential {
         let is_as_described = scheme == "Bearer" && sent == token;
         return if is_as_described { Credential::Valid(index) } else { Credential::Ambiguous };
     }
-    let differs_at_the_end = |key: &str| {
-        let ends = [token, key].map(|text| text.char_indices().last().map_or(0, |(at, _)| at));
-        token.len() == key.len() && ends[0] == ends[1] && token[..ends[0]] == key[..ends[1]]
-    };
-    let resembles = |key: &str| {
-        // A few characters are in many keys by chance, and in another one they would not be.
-        let is_part = 2 * token.len() > key.len() && key.contains(token);
-        token.contains(key) || is_part || token.eq_ignore_ascii_case(key) || differs_at_the_end(key)
-    };
-    let inexact = context.keys.iter().any(|key| resembles(key.reveal()));
-    Credential::Invalid(if inexact { Defect::Inexact } else { Defect::Unknown })
+    let is_inexact = context.keys.iter().any(|key| resembles(token, key.reveal()));
+    Credential::Invalid(if is_inexact { Defect::Inexact } else { Defect::Unknown })
+}
+
+/// Whether a token contains a key or more than half of it, or differs from the key only in case or in the last character. Half of it or
+/// less may be in many keys by chance.
+fn resembles(token: &str, key: &str) -> bool {
+    let is_part = 2 * token.len() > key.len() && key.contains(token);
+    token.contains(key) || is_part || token.eq_ignore_ascii_case(key) || differs_at_the_end(token, key)
+}
+
+/// Whether two texts of one length have all characters but the last in common.
+fn differs_at_the_end(token: &str, key: &str) -> bool {
+    let ends = [token, key].map(|text| text.char_indices().last().map_or(0, |(at, _)| at));
+    token.len() == key.len() && ends[0] == ends[1] && token[..ends[0]] == key[..ends[1]]
 }
 
 #[cfg(test)]

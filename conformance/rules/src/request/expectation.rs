@@ -1,24 +1,24 @@
 //! The lawful responses to a request, defined once for rules, the transcript and the probes.
 //!
-//! 429 is not part of an expectation: whether a key may be limited depends on its other requests, and is decided by the limiter.
+//! 429 is not part of an expectation: a refusal for the rate depends on the other requests of the key, and the limiter judges it.
 
 use std::fmt;
 
 use super::{Ambiguity, CreateBody, Credential, Defect, Fault, Operation, PetId};
 
-/// The lawful answers to one request, by status and by what the body is to be.
+/// The lawful responses to one request, by status code and by the shape of the body.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Expectation {
     success: Success,
     refusal: Refusal,
-    /// Whether the operation may have been removed: then any 4xx says so.
+    /// Whether the operation may have been removed, so that any 4xx status code is lawful.
     may_be_removed: bool,
 }
 
-/// How a request may succeed.
+/// The lawful successes of a request.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Success {
-    /// It must be refused.
+    /// No success: the request must be refused.
     None,
     /// 200 with an array of animals.
     Pets,
@@ -28,22 +28,22 @@ enum Success {
     Created,
 }
 
-/// How a request may be refused.
+/// The lawful refusals of a request.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Refusal {
-    /// It must succeed.
+    /// No refusal: the request must succeed.
     None,
-    /// With one of these statuses, and an Error.
+    /// One of these status codes, with an Error.
     Statuses(&'static [u16]),
-    /// With any 4xx status.
+    /// Any 4xx status code.
     ClientError,
-    /// In any way: whoever answers may refuse a request that is malformed.
+    /// Any status code from 300 on, because any intermediary may refuse a malformed request.
     Any,
-    /// The answer is open, but for these statuses.
+    /// Any status code except these.
     AnythingBut(&'static [u16]),
 }
 
-/// What the body of an answer is.
+/// The shape of the body of a response.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Shape {
     /// A Pet.
@@ -52,21 +52,21 @@ pub enum Shape {
     Pets,
     /// An Error.
     Error,
-    /// Nothing, or anything else.
+    /// An empty body, or any other.
     Other,
 }
 
-/// Identifiers nearer to zero than this may belong to animals that existed before; those further away, picked at random, do not.
+/// The magnitude below which an identifier may belong to an animal that existed before. An identifier picked at random above it does not.
 pub(crate) const NEAR_ZERO: u64 = 1 << 32;
 
-/// What is known of the animal that a fetch asks for.
+/// The evidence that the animal of a fetch exists.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Existence {
-    /// It must be readable.
+    /// The animal exists, and a read must show it.
     Certain,
-    /// It exists, or did, but a read may not show it yet, or no longer.
+    /// The animal exists or existed, but a read may not show it yet, or no longer.
     Possible,
-    /// Nobody has seen it.
+    /// No response shows the animal.
     Unknown,
 }
 
@@ -77,7 +77,7 @@ impl Expectation {
         Expectation { success, refusal, may_be_removed: false }
     }
 
-    /// The lawful answers to a request, read from the request alone.
+    /// The lawful responses to a request, read from the request alone.
     #[must_use]
     pub fn of(operation: &Operation, credential: Credential) -> Expectation {
         match (operation, credential) {
@@ -95,7 +95,7 @@ impl Expectation {
     fn with_valid_key(operation: &Operation) -> Expectation {
         match operation {
             Operation::List(query) if query.is_lawful() => Expectation::new(Success::Pets, Refusal::None),
-            // What a server makes of a parameter that the specification does not have is its own affair.
+            // A server may ignore or refuse a parameter that the specification does not have.
             Operation::List(query) if query.unknown => Expectation::new(Success::Pets, Refusal::ClientError),
             Operation::List(_) => Expectation::new(Success::Pets, Refusal::Statuses(&[400])),
             Operation::Create(body) => Expectation::of_creation(body),
@@ -109,7 +109,7 @@ impl Expectation {
 
     fn of_creation(body: &CreateBody) -> Expectation {
         match body {
-            // Taken for a NewPet or for none: there is no third way.
+            // The body is a NewPet or none, as the server reads it.
             CreateBody::OtherMedia | CreateBody::Unclear | CreateBody::Extended => {
                 Expectation::new(Success::Created, Refusal::ClientError)
             }
@@ -124,10 +124,11 @@ impl Expectation {
             CreateBody::NewPet(_, ambiguities) if ambiguities.is_empty() => {
                 Expectation::new(Success::Created, Refusal::None)
             }
-            // A constraint of the service's own may have a status of its own; other ambiguities are over valid or invalid.
+            // A constraint that the specification does not have may have a status code that it does not have. The other ambiguities are
+            // about valid or invalid, 201 or 400.
             CreateBody::NewPet(_, ambiguities)
-                if ambiguities.iter().any(|one| {
-                    matches!(one, Ambiguity::Name | Ambiguity::Unvouched | Ambiguity::Size | Ambiguity::Nesting)
+                if ambiguities.iter().any(|ambiguity| {
+                    matches!(ambiguity, Ambiguity::Name | Ambiguity::Unvouched | Ambiguity::Size | Ambiguity::Nesting)
                 }) =>
             {
                 Expectation::new(Success::Created, Refusal::ClientError)
@@ -142,6 +143,7 @@ impl Expectation {
         }
     }
 
+    /// The expectation with 401 as a further lawful refusal.
     fn or_unauthorized(self) -> Expectation {
         let refusal = match self.refusal {
             Refusal::None => Refusal::Statuses(&[401]),
@@ -153,11 +155,11 @@ impl Expectation {
         Expectation { refusal, ..self }
     }
 
-    /// The same, for a fetch of an animal of which this is known.
+    /// The expectation, narrowed by the evidence that the animal of a fetch exists. Other expectations do not change.
     #[must_use]
     pub fn given(self, id: i64, existence: Existence) -> Expectation {
         match existence {
-            // What is refused for another reason is refused whatever exists.
+            // A request that is refused for another reason is refused for every animal.
             _ if self.success != Success::Pet => self,
             Existence::Certain => Expectation { refusal: Refusal::None, ..self },
             Existence::Unknown if id.unsigned_abs() >= NEAR_ZERO => Expectation { success: Success::None, ..self },
@@ -165,19 +167,19 @@ impl Expectation {
         }
     }
 
-    /// The same, for an operation that may have been removed.
+    /// The expectation, widened for an operation that may have been removed.
     #[must_use]
     pub fn or_removed(self) -> Expectation {
         Expectation { may_be_removed: true, ..self }
     }
 
-    /// Whether an answer with this status is lawful.
+    /// Returns true if a response with this status code is lawful.
     #[must_use]
     pub fn admits(self, status: u16) -> bool {
         self.succeeds_with(status) || self.refuses_with(status)
     }
 
-    /// Whether an answer with this status and such a body is lawful.
+    /// Returns true if a response with this status code and a body of this shape is lawful.
     #[must_use]
     pub fn admits_answer(self, status: u16, shape: Shape) -> bool {
         let succeeds = self.succeeds_with(status)
@@ -198,7 +200,7 @@ impl Expectation {
         }
     }
 
-    /// Whether a refusal with this status is lawful.
+    /// Returns true if a refusal with this status code is lawful.
     #[must_use]
     pub fn refuses_with(self, status: u16) -> bool {
         let refuses = match self.refusal {
@@ -239,7 +241,7 @@ impl fmt::Display for Expectation {
     }
 }
 
-/// Statuses as a sentence lists them: `400, 401 or 404`.
+/// Status codes as a sentence lists them: `400, 401 or 404`.
 struct Alternatives(&'static [u16]);
 
 impl fmt::Display for Alternatives {

@@ -1,12 +1,12 @@
-//! JSON in its usual extensions, which RFC 8259 section 9 lets a parser accept: comments, a comma after the last member, other
-//! quotation marks or none, control characters and any escape in strings, and numbers with a sign or noughts in front.
+//! JSON with its usual extensions, which RFC 8259 section 9 lets a parser accept: comments, a comma after the last member, other
+//! quotation marks or none, control characters and any escape in strings, and numbers with a plus sign or leading zeros.
 
 use std::iter::Peekable;
 use std::str::Chars;
 
 use crate::trace::json::Json;
 
-/// Reads a text that is JSON but for extensions of the grammar; none for any other.
+/// Reads a text that is JSON except for extensions of the grammar. `None` for any other text.
 pub(super) fn read(bytes: &[u8]) -> Option<Json> {
     let text = std::str::from_utf8(bytes).ok()?;
     let mut writer = Writer { chars: text.chars().peekable(), json: String::with_capacity(text.len()), comma: None };
@@ -20,12 +20,12 @@ pub(super) fn read(bytes: &[u8]) -> Option<Json> {
 struct Writer<'t> {
     chars: Peekable<Chars<'t>>,
     json: String,
-    /// Where a comma was written, if nothing but white space came since.
+    /// The index of the last comma in `json`, if only white space was written after it.
     comma: Option<usize>,
 }
 
 impl Writer<'_> {
-    /// Rewrites what begins with this character; none if it never ends.
+    /// Rewrites the token that begins with this character. `None` if it does not end.
     fn write(&mut self, first: char) -> Option<()> {
         match first {
             '/' | '#' => self.skip_comment(first)?,
@@ -103,7 +103,7 @@ impl Writer<'_> {
     }
 }
 
-/// A number as JSON writes it: without a plus sign, noughts in front, or a point at either end.
+/// A number as JSON writes it: without a plus sign, leading zeros, or a point at either end. `+007.` becomes `7`. `None` for another word.
 fn as_number(word: &str) -> Option<String> {
     let (sign, digits) = match word.strip_prefix('-') {
         Some(digits) => ("-", digits),

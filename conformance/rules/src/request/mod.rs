@@ -1,8 +1,7 @@
-//! What the specification makes of a request, read from the request alone.
+//! The classification of a request by the specification, read from the request alone.
 //!
-//! This decides what may be demanded: a request is lawful and its response is determined, or it is at fault and its refusal
-//! is determined, or it is *ambiguous* and several responses are lawful. When in doubt a request is ambiguous, because a finding
-//! must rest on something that the specification says.
+//! A request is lawful and its response is determined, or it is at fault and its refusal is determined, or it is *ambiguous* and
+//! several responses are lawful. When in doubt a request is ambiguous, because a finding must rest on a statement of the specification.
 
 use std::collections::HashSet;
 
@@ -21,10 +20,10 @@ pub use credential::{credential, credential_of};
 pub(crate) use expectation::NEAR_ZERO;
 pub use expectation::{Existence, Expectation, Shape};
 
-/// The three values of PetStatus.
+/// The values of PetStatus.
 pub const STATUSES: [&str; 3] = ["available", "pending", "sold"];
 
-/// Which operation a request calls, and with what.
+/// The operation that a request calls, with its parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Operation {
     /// `GET /pets`
@@ -35,13 +34,13 @@ pub enum Operation {
     Get(PetId),
     /// `GET /store/orders`
     Orders,
-    /// Anything else: nothing is stated about it. Requests whose header fields ask for something other than the usual answer are
-    /// among it.
+    /// A request about which the specification states nothing: another path or method, or header fields that ask for another response than
+    /// the usual one.
     Elsewhere,
 }
 
 impl Operation {
-    /// Method and path template, for sentences.
+    /// The method and the path template of the operation, for sentences.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -53,7 +52,7 @@ impl Operation {
         }
     }
 
-    /// Whether the request, with a valid key, is certainly lawful: neither at fault nor ambiguous.
+    /// Returns true if the request, with a valid key, is certainly lawful: neither at fault nor ambiguous.
     #[must_use]
     pub fn is_certainly_valid(&self) -> bool {
         match self {
@@ -65,28 +64,28 @@ impl Operation {
         }
     }
 
-    /// Whether nothing but 400 can answer the request, with a valid key and within the limit.
+    /// Returns true if the request, with a valid key and within the limit, must be refused: its body is malformed or faulty.
     #[must_use]
     pub fn is_certainly_at_fault(&self) -> bool {
         matches!(self, Operation::Create(CreateBody::Malformed | CreateBody::Faulty(..)))
     }
 }
 
-/// A value that is absent, lawful, or open to more than one treatment.
+/// The value of a query parameter: absent, lawful, or open to more than one treatment.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Parameter<T> {
-    /// Not in the query.
+    /// The query does not have the parameter.
     Absent,
-    /// Lawful.
+    /// The value is lawful.
     Lawful(T),
-    /// Out of range, unknown or ill-formed: the text as it was sent.
+    /// The value is out of range, unknown or ill-formed: the text as it was sent.
     Ambiguous(String),
-    /// In the query more than once.
+    /// The query has the parameter more than once.
     Repeated,
 }
 
 impl<T> Parameter<T> {
-    /// Whether its treatment is determined.
+    /// Returns true if the specification determines the treatment of the parameter.
     #[must_use]
     pub fn is_certain(&self) -> bool {
         matches!(self, Parameter::Absent | Parameter::Lawful(_))
@@ -105,7 +104,7 @@ pub struct ListQuery {
 }
 
 impl ListQuery {
-    /// Whether the answer must be 200.
+    /// Returns true if the response to the query must be 200.
     #[must_use]
     pub fn is_lawful(&self) -> bool {
         !self.unknown && self.limit.is_certain() && self.status.is_certain()
@@ -127,13 +126,13 @@ impl ListQuery {
 pub enum PetId {
     /// An int64 in its usual decimal form.
     Int64(i64),
-    /// No int64 in any reading.
+    /// A text that no reader takes for an int64.
     NotInt64,
     /// An int64 in an unusual form, such as `+7` or `007`.
     Ambiguous,
 }
 
-/// Reads what a request asks for. `names` are the names of earlier creations: a creation that repeats one of them is ambiguous.
+/// Reads the operation of a request. `names` are the names of earlier creations: a creation that repeats one of them is ambiguous.
 #[must_use]
 pub fn operation(request: &Request, context: &Context, names: &HashSet<String>) -> Operation {
     if conditions::change_the_answer(request) {
