@@ -1,4 +1,4 @@
-//! The layers of a text: what it says once an encoding is undone, with the place in the text that each decoded byte comes from.
+//! The layers of a text: its bytes once an encoding is undone, with the place in the text that each decoded byte comes from.
 //!
 //! | layer | undoes | for example |
 //! |---|---|---|
@@ -6,19 +6,19 @@
 //! | base64, from each of four places | both alphabets, with or without padding; a text in the middle of another one | `c2stMQ==` |
 //! | hexadecimal, from each of two places | two digits for a byte | `736b2d31` |
 //!
-//! Most of what looks like base64 or hexadecimal digits is neither. Of what it would encode, the parts that are legible are kept.
+//! Most runs of base64 characters or hexadecimal digits encode nothing. So only the legible parts of their decoded bytes are kept.
 
 use std::ops::Range;
 
 use super::LEAST_SECRET;
 
-/// A shorter run of base64 characters encodes less than seven bytes.
+/// The least number of base64 characters that are decoded: they encode seven bytes.
 const LEAST_BASE64: usize = 10;
 
-/// A shorter run of hexadecimal digits encodes less than seven bytes.
+/// The least number of hexadecimal digits that are decoded: they encode seven bytes.
 const LEAST_HEX: usize = 14;
 
-/// Stands between the decoded parts of a text. No key contains it.
+/// The byte between the decoded parts of a text. No key contains it.
 const BETWEEN: u8 = 0;
 
 /// The encoding that a layer undoes.
@@ -29,12 +29,12 @@ enum Coding {
     Hex,
 }
 
-/// Where a decoded byte comes from.
+/// The place in the text that a decoded byte comes from.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     start: u32,
     end: u32,
-    /// In base64, how many bits of the first character belong to the byte before.
+    /// In base64, the number of bits of the first character that belong to the byte before.
     bits: u8,
 }
 
@@ -46,14 +46,14 @@ pub(super) struct Layer {
     places: Vec<Place>,
     coding: Coding,
     is_legible: Legible,
-    /// Where the legible part begins that the last bytes are of.
+    /// The index in `bytes` at which the present legible part begins.
     part: usize,
 }
 
-/// Whether a byte may be one of a secret.
+/// A predicate that returns true if a secret may contain a byte.
 pub(super) type Legible = fn(u8) -> bool;
 
-/// Whether a byte is a character of ASCII that is printed, or a space.
+/// Returns true if a byte is a printed character of ASCII or a space.
 pub(super) fn is_printed(byte: u8) -> bool {
     matches!(byte, b' '..=b'~')
 }
@@ -68,7 +68,7 @@ impl Layer {
         self.places.push(Place { start: place.start as u32, end: place.end as u32, bits });
     }
 
-    /// Adds a byte if it is legible; any other ends the part before it.
+    /// Adds a byte if it is legible. Any other byte ends the part before it.
     fn push_legible(&mut self, byte: u8, place: Range<usize>, bits: u8) {
         if (self.is_legible)(byte) {
             self.push(byte, place, bits);
@@ -77,7 +77,7 @@ impl Layer {
         }
     }
 
-    /// Ends a legible part. One that is too short for a secret is left out.
+    /// Ends a legible part. A part that is too short for a secret is removed.
     fn end_part(&mut self, at: usize) {
         if self.bytes.len() - self.part < LEAST_SECRET {
             self.bytes.truncate(self.part);
@@ -94,7 +94,7 @@ impl Layer {
         first.start as usize..last.end as usize
     }
 
-    /// The text with other decoded bytes, as many as there are, each encoded as the byte in its place was.
+    /// The text with other decoded bytes, of the same number, each in the encoding of the byte that it replaces.
     pub(super) fn encode(&self, text: &[u8], decoded: &[u8]) -> Vec<u8> {
         let mut encoded = Vec::with_capacity(text.len());
         let mut done = 0;
@@ -118,7 +118,7 @@ impl Layer {
     }
 }
 
-/// Every layer of a text that differs from it, for secrets of legible bytes.
+/// The layers of a text that differ from it, for secrets of legible bytes.
 pub(super) fn layers(text: &[u8], is_legible: Legible) -> Vec<Layer> {
     let mut layers: Vec<Layer> = escapes(text).into_iter().collect();
     let runs = runs(text, LEAST_BASE64, |byte| sextet(byte).is_some());
@@ -126,18 +126,18 @@ pub(super) fn layers(text: &[u8], is_legible: Legible) -> Vec<Layer> {
         layers.extend((0..4).map(|shift| base64(text, &runs, shift, is_legible)));
     }
     // Hexadecimal digits are characters of base64.
-    let inside = |run: &Range<usize>| {
-        let found = self::runs(&text[run.clone()], LEAST_HEX, |byte| byte.is_ascii_hexdigit());
-        found.into_iter().map(|digits| digits.start + run.start..digits.end + run.start).collect::<Vec<_>>()
-    };
-    let digits: Vec<Range<usize>> = runs.iter().filter(|run| run.len() >= LEAST_HEX).flat_map(inside).collect();
+    let mut digits = Vec::new();
+    for run in runs.iter().filter(|run| run.len() >= LEAST_HEX) {
+        let inside = self::runs(&text[run.clone()], LEAST_HEX, |byte| byte.is_ascii_hexdigit());
+        digits.extend(inside.into_iter().map(|part| part.start + run.start..part.end + run.start));
+    }
     if !digits.is_empty() {
         layers.extend((0..2).map(|shift| hex(text, &digits, shift, is_legible)));
     }
     layers
 }
 
-/// The longest runs of such bytes that have this many at least.
+/// The maximal runs of bytes that satisfy a predicate, with at least this number of bytes.
 fn runs(text: &[u8], least: usize, is_in: impl Fn(u8) -> bool) -> Vec<Range<usize>> {
     let mut runs = Vec::new();
     let mut start = 0;
@@ -197,7 +197,8 @@ fn escape(text: &[u8]) -> Option<(u8, usize)> {
     }
 }
 
-/// The byte that digits at the beginning of this text stand for, and how many there are. What is no ASCII character is in no key.
+/// The byte that digits at the beginning of a text stand for, and the number of digits. `None` for a byte that is no ASCII character: no
+/// key contains one.
 fn digits(text: &[u8], radix: u32, least: usize, most: usize) -> Option<(u8, usize)> {
     let digit = |byte: &u8| char::from(*byte).to_digit(radix);
     let length = text.iter().take(most).take_while(|byte| digit(byte).is_some()).count();
@@ -250,7 +251,7 @@ const ENTITIES: [(u8, &str); 40] = [
     (b'-', "dash;"),
 ];
 
-/// Encodes a byte as another one was encoded.
+/// Encodes a byte in the form of `former`, the encoding of another byte.
 fn encode_as(former: &[u8], byte: u8, coding: Coding, encoded: &mut Vec<u8>) {
     let is_upper = !former[1..].iter().any(|byte| matches!(byte, b'a'..=b'f'));
     let hex = |digits: usize| {
@@ -274,7 +275,7 @@ fn encode_as(former: &[u8], byte: u8, coding: Coding, encoded: &mut Vec<u8>) {
     }
 }
 
-/// The value of each base64 character, of either alphabet, and of any other byte [`NO_SEXTET`].
+/// The value of each base64 character of either alphabet, and [`NO_SEXTET`] for any other byte.
 const SEXTETS: [u8; 256] = {
     let mut values = [NO_SEXTET; 256];
     let alphabets = [STANDARD, URL_SAFE];
@@ -286,18 +287,19 @@ const SEXTETS: [u8; 256] = {
     values
 };
 
+/// The mark of a byte that is no base64 character.
 const NO_SEXTET: u8 = u8::MAX;
 
 const STANDARD: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 const URL_SAFE: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-/// The value of a base64 character, of either alphabet.
+/// The value of a base64 character of either alphabet, from 0 to 63.
 fn sextet(byte: u8) -> Option<u8> {
     let value = SEXTETS[usize::from(byte)];
     (value != NO_SEXTET).then_some(value)
 }
 
-/// What runs of base64 characters encode, if the encoding begins with this character of each.
+/// The layer that runs of base64 characters encode, if the encoding begins at this index of each run, from 0 to 3.
 fn base64(text: &[u8], runs: &[Range<usize>], shift: usize, is_legible: Legible) -> Layer {
     let mut layer = Layer::new(Coding::Base64, is_legible);
     for run in runs {
@@ -317,7 +319,7 @@ fn base64(text: &[u8], runs: &[Range<usize>], shift: usize, is_legible: Legible)
     layer
 }
 
-/// Writes a byte into the two base64 characters that it is encoded in.
+/// Writes a byte into the two base64 characters that encode it.
 fn write_sextets(text: &mut [u8], place: Place, byte: u8, is_url_safe: bool) {
     let at = place.start as usize;
     let [Some(first), Some(second)] = [sextet(text[at]), sextet(text[at + 1])] else { return };
@@ -330,7 +332,7 @@ fn write_sextets(text: &mut [u8], place: Place, byte: u8, is_url_safe: bool) {
     text[at + 1] = alphabet[usize::from(both & 63)];
 }
 
-/// What runs of hexadecimal digits encode, if the encoding begins with this digit of each.
+/// The layer that runs of hexadecimal digits encode, if the encoding begins at this index of each run, 0 or 1.
 fn hex(text: &[u8], runs: &[Range<usize>], shift: usize, is_legible: Legible) -> Layer {
     let mut layer = Layer::new(Coding::Hex, is_legible);
     for run in runs {

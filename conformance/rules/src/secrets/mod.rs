@@ -1,4 +1,4 @@
-//! Secrets in texts: what they are, in which encodings a text may contain one, and what stands in their place.
+//! Secrets in texts: their encodings and their replacements.
 //!
 //! A [`Redactor`] searches the text and each of its layers (see `layers`), down to a few encodings inside each other, with one automaton
 //! for all secrets. A match is mapped back to the part of the text that it comes from. So no list of encoded forms is needed, and a key is
@@ -18,29 +18,30 @@ mod names;
 use layers::{Legible, escapes, is_printed, layers};
 pub use names::{is_credential, is_ordinary};
 
-/// A shorter secret is found in its own case and whole only: in another case, it would be an ordinary word.
+/// The least length in bytes of a secret that is found in any case. A shorter one, in another case, would be an ordinary word.
 pub const LEAST_DISTINCT: usize = 8;
 
-/// A shorter secret is not searched for in the judge's own sentences nor in encodings, because it would be found everywhere.
+/// The least length in bytes of a secret that is searched for in encodings and in the judge's own sentences. A shorter one would be found
+/// everywhere.
 pub const LEAST_SECRET: usize = 4;
 
-/// Parts of this many characters are secret as the whole is.
+/// The least length in bytes of a part of a secret that is as secret as the whole.
 const PART: usize = 8;
 
-/// This many encodings inside each other are undone.
+/// The number of encodings inside each other that are undone.
 const DEPTH: usize = 3;
 
 /// The mark in place of a secret that has no name, and of a part of a secret.
 pub const HIDDEN: &str = "(hidden)";
 
-/// Replaces secrets in texts, in whatever encoding they are there.
+/// A set of secrets with their replacements, which finds and replaces them in texts in many encodings.
 #[derive(Clone, Default)]
 pub struct Redactor {
     secrets: Vec<Secret>,
     known: HashMap<String, usize>,
-    /// How many bytes the longest has.
+    /// The number of bytes of the longest secret.
     longest: usize,
-    /// Made when it is first needed, after the last secret was added.
+    /// The search, built when it is first needed after the last secret was added.
     search: OnceLock<Arc<Search>>,
 }
 
@@ -48,11 +49,11 @@ pub struct Redactor {
 struct Secret {
     text: String,
     replacement: String,
-    /// Whether parts of it are secret as well.
+    /// Whether parts of the secret are secret as well.
     has_parts: bool,
 }
 
-/// A piece of redacted text.
+/// A piece of a redacted text.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Piece<'t> {
     /// Text without a secret.
@@ -94,11 +95,11 @@ impl Redactor {
         self.known.get(secret).map(|at| self.secrets[*at].replacement.as_str())
     }
 
-    /// The redactor for the judge's own sentences: it leaves out secrets that are so short that any sentence may contain them.
+    /// The redactor for the judge's own sentences, without the secrets that are so short that any sentence may contain them.
     #[must_use]
     pub fn for_prose(&self) -> Redactor {
         if self.secrets.iter().all(|secret| secret.text.len() >= LEAST_SECRET) {
-            // Made now, the search is shared.
+            // The clone shares the search only if it is built before.
             self.search();
             return self.clone();
         }
@@ -149,8 +150,8 @@ impl Redactor {
         self.redact_beginning(bytes, bytes.len()).0
     }
 
-    /// [`Redactor::redact_bytes`] of at most this many bytes, and whether more follow. Only the beginning of a long body is read. A secret
-    /// that goes on after the last byte is replaced as well.
+    /// The first bytes of a body with every secret replaced, and true if the body has more. Only the beginning of a long body is read. A
+    /// secret that goes on after the last of these bytes is replaced as well.
     #[must_use]
     pub fn redact_beginning(&self, bytes: &[u8], at_most: usize) -> (Vec<u8>, bool) {
         /// The longest encoding of a byte is an escape within another one.
@@ -168,8 +169,7 @@ impl Redactor {
         (redacted, end < bytes.len())
     }
 
-    /// The bytes with each secret replaced by its replacement, which has the same length, in the encoding and the case in which the secret
-    /// is there.
+    /// The bytes with each secret replaced by a replacement of its length, in the encoding and the case of the secret.
     #[must_use]
     pub fn substitute(&self, bytes: &[u8]) -> Vec<u8> {
         let mut text = bytes.to_vec();
@@ -179,7 +179,7 @@ impl Redactor {
         text
     }
 
-    /// [`Redactor::substitute`] of a text.
+    /// The text with each secret replaced as by [`Redactor::substitute`].
     #[must_use]
     pub fn substitute_text(&self, text: &str) -> String {
         // Secrets are ASCII, and so are their encodings.
@@ -187,8 +187,8 @@ impl Redactor {
     }
 
     fn substitute_in(&self, text: &mut Vec<u8>, depth: usize) {
-        // Layers come first: of a key with an escape in it, the text itself shows only a part. What was encoded in one way is read again
-        // before the next, because both may share characters.
+        // Layers come first, because the text itself shows only a part of a key with an escape in it. The layers are read again after each
+        // one, because two encodings may share characters.
         let search = self.search();
         let mut at = 0;
         while let Some(layer) = if depth > 0 { layers(text, search.is_legible).into_iter().nth(at) } else { None } {
@@ -217,7 +217,7 @@ impl Redactor {
         }
     }
 
-    /// Where secrets are in a text, and the replacement of each. No two places overlap.
+    /// The places of secrets in a text, in order and without overlap, and the replacement of each.
     fn found(&self, text: &[u8]) -> Vec<(Range<usize>, &str)> {
         if self.secrets.is_empty() {
             return Vec::new();
@@ -248,17 +248,17 @@ impl fmt::Debug for Redactor {
     }
 }
 
-/// A text by which a secret is recognised: the secret itself, or what is left of it when what looks like an escape in it is undone.
+/// A text by which a secret is recognised: the secret itself, or the secret with its apparent escapes undone.
 struct Form {
     text: Vec<u8>,
     secret: usize,
 }
 
-/// What a pattern of the automaton shows.
+/// A pattern of the automaton: a form, or a part of one.
 struct Pattern {
-    /// The forms that are the same text, except for case.
+    /// The indices of the forms that have the pattern, except for case.
     forms: Vec<usize>,
-    /// The place in the form of a part; `None` of a whole secret.
+    /// The index in the form at which a part begins; `None` for a whole form.
     part: Option<usize>,
 }
 
@@ -266,7 +266,7 @@ struct Pattern {
 struct Found {
     place: Range<usize>,
     form: usize,
-    /// Where in the form the part begins.
+    /// The index in the form at which the part begins.
     offset: usize,
     is_part: bool,
 }
@@ -279,7 +279,7 @@ struct Search {
     is_legible: Legible,
 }
 
-/// The text without regard to case, and to whether a plus sign stands for a space.
+/// The text in lower case with spaces for plus signs, to compare texts without regard to both.
 fn folded(text: &[u8]) -> Vec<u8> {
     text.iter().map(|byte| if *byte == b'+' { b' ' } else { byte.to_ascii_lowercase() }).collect()
 }
@@ -317,7 +317,7 @@ impl Search {
                 }
             }
         }
-        // Secrets become known one by one, and texts are short: the other kinds take longer to make than they save.
+        // Secrets become known one by one, and texts are short: the other kinds of automata take longer to build than they save.
         let automaton = AhoCorasick::builder()
             .kind(Some(AhoCorasickKind::NoncontiguousNFA))
             .ascii_case_insensitive(true)
@@ -330,7 +330,7 @@ impl Search {
         Search { automaton, patterns, forms, is_legible }
     }
 
-    /// The secrets in a text as it is, from left to right. None overlap.
+    /// The secrets in a text without its layers, from left to right and without overlap.
     fn find(&self, text: &[u8], is_outermost: bool) -> Vec<Found> {
         let mut all = Vec::new();
         let mut at = 0;
@@ -370,7 +370,7 @@ impl Search {
     }
 }
 
-/// Adds a pattern for a text, and one with spaces for its plus signs.
+/// Adds a pattern for a text, and a second one with spaces for its plus signs.
 fn add_pattern(patterns: &mut Vec<Pattern>, texts: &mut Vec<Vec<u8>>, text: &[u8], part: Option<usize>) {
     let with_spaces: Vec<u8> = text.iter().map(|byte| if *byte == b'+' { b' ' } else { *byte }).collect();
     for pattern in std::iter::once(text.to_vec()).chain((with_spaces != text).then_some(with_spaces)) {

@@ -1,6 +1,6 @@
-//! Which names announce a secret, and which values are ordinary words.
+//! Names that announce a secret, and values that are ordinary words.
 
-/// The name of a header field, a variable, a cookie or a parameter that carries a credential contains one of these.
+/// Words in the names of header fields, variables, cookies and parameters that carry a credential.
 const CREDENTIALS: [&str; 15] = [
     "access",
     "assertion",
@@ -29,7 +29,7 @@ pub fn is_credential(name: &str) -> bool {
             .any(|other| name.starts_with(other))
 }
 
-/// Words of the service and of HTTP, in lower case. A text of eight characters that is part of one is no part of a secret.
+/// Words of the service and of HTTP, in lower case. A text that is a part of them is no part of a secret.
 const ORDINARY: &str = "available pending sold categoryid category status message limit offset cursor name id code error errors \
     application/json application/problem+json application/x-www-form-urlencoded application/octet-stream multipart/form-data \
     text/html text/plain charset=utf-8 keep-alive no-cache, no-store must-revalidate max-age=0 public private transfer-encoding \
@@ -41,7 +41,7 @@ const ORDINARY: &str = "available pending sold categoryid category status messag
     reference candidate requests responses exchange exchanges expected found recorded traffic requirement requirements undefined \
     malformed required forbidden not found method not allowed internal server error bad request service unavailable gateway";
 
-/// Returns true if a text is too much like the words of any exchange to be searched for in texts.
+/// Returns true if a text is an ordinary word of exchanges, or has no letter, so that texts are not searched for it.
 #[must_use]
 pub fn is_ordinary(text: &str) -> bool {
     ORDINARY.contains(&text.to_ascii_lowercase()) || !text.bytes().any(|byte| byte.is_ascii_alphabetic())
