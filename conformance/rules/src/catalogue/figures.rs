@@ -2,10 +2,10 @@
 
 use jiff::Timestamp;
 
-/// The number of animals that a list without `limit` has at most.
+/// The greatest number of animals in a list without `limit`.
 pub const DEFAULT_LIMIT: usize = 20;
 
-/// The largest `limit`.
+/// The greatest lawful value of `limit`.
 pub const MAX_LIMIT: usize = 100;
 
 /// The first moment of the day on which `GET /pets/{petId}` is removed: 2030-12-05T00:00:00Z.

@@ -1,7 +1,7 @@
 //! The catalogue of requirements, read from `fixtures/requirements.toml`.
 //!
-//! The file is compiled in, so a binary carries the catalogue that its rules were written for; the tests hold the two
-//! together. Rules are looked up by identifier and never define text of their own.
+//! The file is compiled in, so a binary has the catalogue that its rules were written for; a test checks that they agree. Rules
+//! are looked up by identifier and never define text of their own.
 
 pub mod figures;
 pub mod plan;
@@ -11,15 +11,15 @@ use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 
-/// What the specification says about a requirement, and so what breaking it means.
+/// The ground of a requirement in the specification, which decides the verdict on a server or client that breaks it.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
-    /// The specification says it: breaking it is a violation.
+    /// A requirement that the specification states: breaking it is a violation.
     Stated,
-    /// It follows from a stated sentence together with HTTP: a warning, and a violation under `--strict`.
+    /// A requirement that follows from a stated sentence together with HTTP: breaking it is a warning, and a violation under `--strict`.
     Inferred,
-    /// The specification leaves it free: the candidate's choice is recorded and cannot fail.
+    /// A choice that the specification leaves open: it is recorded and cannot fail.
     Open,
 }
 
@@ -35,65 +35,65 @@ impl Level {
     }
 }
 
-/// Whom a requirement binds.
+/// The party that a requirement binds.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Party {
-    /// Whoever answers requests.
+    /// The party that answers requests.
     #[default]
     Server,
-    /// Whoever sends them.
+    /// The party that sends requests.
     Client,
 }
 
-/// One requirement of the catalogue.
+/// A requirement of the catalogue.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Requirement {
-    /// Stable slug, such as `auth.missing-key`. The part before the dot is the area.
+    /// The stable identifier, such as `auth.missing-key`. The part before the dot is the area.
     pub id: String,
-    /// What breaking it means.
+    /// The ground of the requirement in the specification.
     pub level: Level,
-    /// Whom it binds.
+    /// The party that the requirement binds.
     #[serde(default)]
     pub party: Party,
-    /// The section of the specification that it rests on.
+    /// The section of the specification that the requirement rests on.
     pub section: String,
     /// The requirement in a line.
     pub title: String,
     /// The requirement in a paragraph.
     pub text: String,
-    /// For stated and inferred requirements: what a party does that breaks it.
+    /// The behaviour that breaks a stated or inferred requirement.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub breaks: Option<String>,
-    /// For inferred requirements: what it follows from, beside the stated sentence.
+    /// The source of an inferred requirement beside the stated sentence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
-    /// For open requirements: what the reference server does, or what the requirement of a client is recorded for.
+    /// The choice of the reference server for an open requirement, or the purpose of recording the choice of a client.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub choice: Option<String>,
-    /// For open requirements: why it does so.
+    /// The reason for the choice.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }
 
-/// One statement of the specification, in other words, and the requirements that answer for it.
+/// A statement of the specification, paraphrased, and the requirements that cover it.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Statement {
-    /// The section that it stands in.
+    /// The section of the specification with the statement.
     pub section: String,
-    /// What it says, in a line.
+    /// The statement in a line.
     pub gist: String,
-    /// The identifiers of the requirements that answer for it.
+    /// The identifiers of the requirements that cover the statement.
     pub requirements: Vec<String>,
 }
 
-/// The whole catalogue, in the order of the specification.
+/// The catalogue of requirements, in the order of the specification.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Catalogue {
-    /// Its version.
+    /// The version of the catalogue.
     pub version: String,
     /// The version of the interface that the specification describes.
     pub specification: String,
@@ -117,7 +117,7 @@ pub fn catalogue() -> &'static Catalogue {
 }
 
 impl Catalogue {
-    /// The SHA-256 of the catalogue in hexadecimal: two programs with the same one judge by the same requirements.
+    /// The SHA-256 of the catalogue in hexadecimal. Two programs with the same digest judge by the same requirements.
     #[must_use]
     pub fn digest(&self) -> &'static str {
         env!("REQUIREMENTS_DIGEST")
@@ -134,7 +134,7 @@ impl Catalogue {
         self.requirements.iter().filter(move |requirement| requirement.party == party)
     }
 
-    /// Whether `pattern` is an identifier or the beginning of one: what `--only` and `--skip` take.
+    /// Returns true if a pattern, as `--only` and `--skip` take it, is an identifier or the beginning of one.
     #[must_use]
     pub fn knows(&self, pattern: &str) -> bool {
         !pattern.is_empty() && self.requirements.iter().any(|requirement| requirement.id.starts_with(pattern))
@@ -143,7 +143,7 @@ impl Catalogue {
     /// The identifier or area nearest to a misspelt pattern, for the error message.
     #[must_use]
     pub fn nearest(&self, pattern: &str) -> Option<&str> {
-        // Who types no dot means an area.
+        // A pattern without a dot means an area.
         let candidates = self.requirements.iter().map(|requirement| {
             let id = requirement.id.as_str();
             if pattern.contains('.') { id } else { id.split('.').next().unwrap_or(id) }
@@ -155,7 +155,7 @@ impl Catalogue {
             .map(|(_, candidate)| candidate)
     }
 
-    /// What the error message about a misspelt pattern says next: the identifier that was meant, or how to find it.
+    /// The end of the error message about a misspelt pattern: the identifier that was probably meant, or the command that lists all.
     #[must_use]
     pub fn did_you_mean(&self, pattern: &str) -> String {
         match self.nearest(pattern) {
@@ -164,7 +164,7 @@ impl Catalogue {
         }
     }
 
-    /// The statements of the specification that a requirement answers for.
+    /// The statements of the specification that a requirement covers.
     pub fn statements_behind(&self, id: &str) -> impl Iterator<Item = &Statement> {
         self.statements.iter().filter(move |statement| statement.requirements.iter().any(|named| named == id))
     }

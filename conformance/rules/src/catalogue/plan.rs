@@ -5,16 +5,16 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// How many requests a plan admits.
+/// The numbers of requests that a plan admits.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct PlanLimits {
-    /// Requests per minute.
+    /// The number of requests that the plan admits in a minute.
     pub per_minute: u64,
-    /// Requests per day.
+    /// The number of requests that the plan admits in a day.
     pub per_day: u64,
 }
 
-/// The plans whose figures the specification gives, by name. Enterprise has none.
+/// The plans whose limits the specification gives, by name. It gives none for Enterprise.
 pub const PLANS: [(&str, PlanLimits); 3] = [
     ("free", PlanLimits { per_minute: 60, per_day: 1_000 }),
     ("pro", PlanLimits { per_minute: 300, per_day: 10_000 }),
@@ -35,14 +35,14 @@ impl Plan {
         self.name
     }
 
-    /// Its limits; none for an enterprise plan whose limits were not given.
+    /// The limits of the plan. `None` for an enterprise plan whose limits were not given.
     #[must_use]
     pub fn plan_limits(&self) -> Option<PlanLimits> {
         self.plan_limits
     }
 }
 
-/// Why a text names no plan.
+/// The error for a text that names no plan.
 #[derive(Debug, thiserror::Error)]
 #[error("`{0}` is not a plan: use free, pro, business, enterprise, or enterprise=RPM,RPD such as enterprise=600,50000")]
 pub struct UnknownPlan(String);

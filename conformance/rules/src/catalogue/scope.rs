@@ -1,4 +1,4 @@
-//! Which requirements a run covers: its profile, and what the user selected or left out.
+//! The requirements that a run covers: its profile, and the user's selection.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,21 +7,21 @@ use serde::{Deserialize, Serialize};
 
 use super::{Party, catalogue};
 
-/// How much of the catalogue a run covers, and what it does to the target.
+/// The part of the catalogue that a run covers, and its effects on the target.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Profile {
-    /// Everything: creates animals, and exhausts the limit twice with one key, or once with each of two.
+    /// All requirements. The run creates animals, and exhausts the limit twice with one key, or once with each of two.
     #[default]
     Full,
-    /// Everything but exhausting a key.
+    /// All requirements except those that need an exhausted limit.
     Functional,
-    /// Neither creates animals nor exhausts a key.
+    /// The requirements that need neither an exhausted limit nor a created animal.
     ReadOnly,
 }
 
 impl Profile {
-    /// Every profile.
+    /// All profiles, the largest first.
     pub const ALL: [Profile; 3] = [Profile::Full, Profile::Functional, Profile::ReadOnly];
 
     /// The name of the profile, as the command line and reports use it.
@@ -34,13 +34,13 @@ impl Profile {
         }
     }
 
-    /// Whether the profile creates animals.
+    /// Returns true if a run with the profile creates animals.
     #[must_use]
     pub fn creates(self) -> bool {
         self != Profile::ReadOnly
     }
 
-    /// Whether the profile exhausts a key.
+    /// Returns true if a run with the profile exhausts the limit of a key.
     #[must_use]
     pub fn exhausts(self) -> bool {
         self == Profile::Full
@@ -48,12 +48,12 @@ impl Profile {
 
     /// Whether the profile leaves a requirement out.
     fn leaves_out(self, id: &str) -> bool {
-        let among = |patterns: &[&str]| patterns.iter().any(|pattern| id.starts_with(pattern));
-        !self.exhausts() && among(NEED_EXHAUSTION) || !self.creates() && among(NEED_CREATION)
+        !self.exhausts() && NEED_EXHAUSTION.iter().any(|beginning| id.starts_with(beginning))
+            || !self.creates() && NEED_CREATION.iter().any(|beginning| id.starts_with(beginning))
     }
 }
 
-/// A name that no profile has.
+/// The error for a name that no profile has.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("no profile is called {0}: use full, functional or read-only")]
 pub struct UnknownProfile(String);
@@ -73,7 +73,7 @@ impl fmt::Display for Profile {
     }
 }
 
-/// The beginnings of the identifiers of requirements that only an exhausted limit exercises.
+/// The beginnings of the identifiers of requirements that need an exhausted limit.
 const NEED_EXHAUSTION: &[&str] = &[
     "quota.enforced",
     "quota.not-early",
@@ -83,10 +83,10 @@ const NEED_EXHAUSTION: &[&str] = &[
     "quota.error-body",
 ];
 
-/// The beginnings of the identifiers of requirements that only a creation exercises.
+/// The beginnings of the identifiers of requirements that need a creation.
 const NEED_CREATION: &[&str] = &["create.", "pet.unique-id", "auth.refused-stores-nothing"];
 
-/// Which parties of the traffic are judged.
+/// The parties of the traffic that are judged.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Side {
@@ -100,7 +100,7 @@ pub enum Side {
 }
 
 impl Side {
-    /// Every side.
+    /// All sides.
     pub const ALL: [Side; 3] = [Side::Server, Side::Client, Side::Both];
 
     /// The name of the side, as the command line and reports use it.
@@ -113,7 +113,7 @@ impl Side {
         }
     }
 
-    /// Whether a party is on this side.
+    /// Returns true if the side includes a party.
     #[must_use]
     pub fn has(self, party: Party) -> bool {
         match self {
@@ -124,7 +124,7 @@ impl Side {
     }
 }
 
-/// A name that no side has.
+/// The error for a name that no side has.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("no side is called {0}: use server, client or both")]
 pub struct UnknownSide(String);
@@ -138,34 +138,36 @@ impl FromStr for Side {
     }
 }
 
-/// Which requirements a run is asked for.
+/// The selection of requirements for a run.
 #[derive(Clone, Debug, Default)]
 pub struct Scope {
-    /// The profile.
+    /// The profile, which leaves out requirements by their effects on the target.
     pub profile: Profile,
-    /// Identifiers, or beginnings of some, to keep to; empty for all.
+    /// The beginnings of the identifiers to select; empty for all.
     pub only: Vec<String>,
-    /// Identifiers, or beginnings of some, to leave out.
+    /// The beginnings of the identifiers to leave out.
     pub skip: Vec<String>,
-    /// Which parties are judged. The requirements of the others have no verdict at all.
+    /// The parties that are judged. The requirements of the other party have no verdict at all.
     pub side: Side,
 }
 
 impl Scope {
-    /// Whether a requirement is asked for.
+    /// Returns true if the scope selects a requirement.
     #[must_use]
     pub fn selects(&self, id: &str) -> bool {
-        let begins = |patterns: &[String]| patterns.iter().any(|pattern| id.starts_with(pattern.as_str()));
-        (self.only.is_empty() || begins(&self.only)) && !begins(&self.skip) && !self.profile.leaves_out(id)
+        let begins_with_any = |patterns: &[String]| patterns.iter().any(|pattern| id.starts_with(pattern.as_str()));
+        (self.only.is_empty() || begins_with_any(&self.only))
+            && !begins_with_any(&self.skip)
+            && !self.profile.leaves_out(id)
     }
 
-    /// Whether any requirement of a side is asked for.
+    /// Returns true if the scope selects any requirement of a side.
     #[must_use]
     pub fn selects_any_of(&self, side: Side) -> bool {
         catalogue().requirements.iter().any(|requirement| side.has(requirement.party) && self.selects(&requirement.id))
     }
 
-    /// Why a requirement is not asked for.
+    /// The reason why the scope does not select a requirement, for reports.
     #[must_use]
     pub fn why_not(&self, id: &str) -> String {
         if self.profile.leaves_out(id) {
