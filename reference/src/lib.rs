@@ -6,14 +6,14 @@
 //! The folders, from the bottom up; each uses only those before it:
 //!
 //! - `domain`: animals, plans, the limiter ([`rate_limit`]) and the [`clock`], without HTTP and storage;
-//! - [`store`]: the only one that uses SQLite;
+//! - [`store`]: the only folder that uses SQLite;
 //! - `api`: from a request to its response. In [`middleware`], each request gets a number and a line in the log, is authenticated
-//!   ([`auth`]) and counted. Then the handlers in [`pets`], [`orders`] and [`unauthenticated`], given what [`extract`] and
-//!   [`query`] made of the request, read and write through the store. Every refusal is an [`error::ApiError`];
+//!   ([`auth`]) and counted. [`extract`] and [`query`] read it for the handlers in [`pets`], [`orders`] and [`unauthenticated`],
+//!   which read and write through the store. Every refusal is an [`error::ApiError`];
 //! - [`serve`]: sockets, TLS and hyper, which hand requests to the [`router`], and the order in which everything stops;
 //! - [`cli`]: the program.
 //!
-//! Another program can put a layer around all this, or embed it: [`extension`] and [`Embedded`].
+//! Another program can put a layer around the server ([`extension`]) or embed it ([`Embedded`]).
 
 mod api;
 pub mod cli;

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-// glibc's slows down with the heap that many creations leave behind (.github/decisions/allocator.md).
+// The allocator of glibc slows down with the heap that many creations leave behind (.github/decisions/allocator.md).
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

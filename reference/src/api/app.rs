@@ -1,4 +1,4 @@
-//! The application: everything that requests share, independent of how they arrive.
+//! The application: the state that requests share, independent of sockets.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,12 +16,12 @@ use crate::domain::clock::Clock;
 use crate::domain::rate_limit::BanPolicy;
 use crate::store::{Catalogue, Store, StoreError};
 
-/// What one request may cost the server.
+/// The bounds on one request.
 #[derive(Clone, Copy, Debug)]
 pub struct RequestLimits {
-    /// The longest body that is read, in bytes.
+    /// The longest body that is read, in bytes: 64 KiB by default.
     pub max_body: usize,
-    /// How long a body may take to arrive.
+    /// The longest time that a body may take to arrive, 10 s by default.
     pub request_timeout: Duration,
 }
 
@@ -31,20 +31,20 @@ impl Default for RequestLimits {
     }
 }
 
-/// How the application is set up.
+/// The settings of the application.
 #[derive(Clone, Debug)]
 pub struct AppOptions {
     /// The path below which the API lives, without a slash at its end; empty for the root.
     pub base_path: String,
-    /// Where the time comes from.
+    /// The clock for windows, dates and the removal.
     pub clock: Clock,
-    /// When and for how long a key is banned.
+    /// The number of refusals after which a key is banned, and the length of the ban.
     pub ban: BanPolicy,
-    /// What one request may cost.
+    /// The bounds on one request.
     pub limits: RequestLimits,
 }
 
-/// The application.
+/// The state that all requests share.
 pub struct App {
     pub(crate) store: Arc<Store>,
     pub(crate) keys: KeyRing,
@@ -79,25 +79,25 @@ impl App {
         }
     }
 
-    /// The keys of this server.
+    /// The API keys in force, with their usage.
     #[must_use]
     pub fn keys(&self) -> &KeyRing {
         &self.keys
     }
 
-    /// The database of this server.
+    /// The database with animals, keys and usage.
     #[must_use]
     pub fn store(&self) -> &Store {
         &self.store
     }
 
-    /// The clock of this server.
+    /// The clock for windows, dates and the removal.
     #[must_use]
     pub fn clock(&self) -> &Clock {
         &self.clock
     }
 
-    /// What one request may cost.
+    /// The bounds on one request.
     #[must_use]
     pub fn limits(&self) -> RequestLimits {
         self.limits
@@ -109,13 +109,13 @@ impl App {
         &self.base_path
     }
 
-    /// Whether a path belongs to the API, and so needs a key.
+    /// Returns true if a path belongs to the API, so that its requests need a key.
     #[must_use]
     pub fn serves(&self, path: &str) -> bool {
         routes::in_api(&self.base_path, path)
     }
 
-    /// Puts another catalogue in the place of the present one.
+    /// Replaces the present catalogue.
     ///
     /// # Errors
     ///

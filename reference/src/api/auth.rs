@@ -1,7 +1,7 @@
-//! Authentication: from an `Authorization` header to the record of a key, with its usage in it.
+//! Authentication: from an `Authorization` header to the record of a key, which contains its usage.
 //!
 //! Each request looks its key up in the database, so that a key issued or revoked on the command line counts from the
-//! very next request. What a key has used lives in memory from its first request on, and is stored at intervals.
+//! very next request. The usage of a key is kept in memory from its first request on, and stored at intervals.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
@@ -16,7 +16,7 @@ use crate::store::{Store, StoreError};
 
 /// A key that is in force.
 pub struct Key {
-    /// Its number.
+    /// The number of the key.
     pub id: i64,
     limits: Limits,
     ledger: Mutex<Ledger>,
@@ -24,12 +24,12 @@ pub struct Key {
 
 struct Ledger {
     usage: Usage,
-    /// Whether the database knows less than `usage`.
+    /// Whether `usage` has changed since it was last stored.
     unsaved: bool,
 }
 
 impl Key {
-    /// How many requests it may make.
+    /// The numbers of requests that the key admits.
     #[must_use]
     pub fn limits(&self) -> Limits {
         self.limits
@@ -47,14 +47,14 @@ impl Key {
     }
 }
 
-/// Why a request has no valid key.
+/// The reason why a request has no valid key.
 #[derive(Debug)]
 pub enum AuthError {
     /// There is no usable `Authorization: Bearer` header.
     Missing,
     /// The key is unknown, mistyped or revoked.
     Invalid,
-    /// Whether the key is valid cannot be found out.
+    /// The database failed, so that it is unknown whether the key is valid.
     Unknown(StoreError),
 }
 
@@ -73,16 +73,16 @@ impl From<AuthError> for ApiError {
     }
 }
 
-/// The keys of a server.
+/// The API keys of a server, with the usage of those that have had a request.
 pub struct KeyRing {
     store: Arc<Store>,
-    /// The keys that have been used, by their hashes. How long a search takes may reveal something of a stored hash, from
-    /// which no key can be derived.
+    /// The keys that have been used, by their hashes. The time of a search may reveal a part of a stored hash, but no key can
+    /// be derived from it.
     used: RwLock<HashMap<[u8; 32], Arc<Key>>>,
 }
 
 impl KeyRing {
-    /// The keys of `store`.
+    /// The keys of a database.
     #[must_use]
     pub fn new(store: Arc<Store>) -> Self {
         Self { store, used: RwLock::default() }
@@ -106,14 +106,15 @@ impl KeyRing {
     pub fn find(&self, presented: &str) -> Result<Option<Arc<Key>>, StoreError> {
         let hash = keys::hash(presented.as_bytes());
         let Some((id, limits)) = self.store.key_in_force(&hash)? else { return Ok(None) };
-        let is_same = |key: &&Arc<Key>| key.id == id && key.limits == limits;
-        let known = self.used.read().unwrap_or_else(PoisonError::into_inner).get(&hash).filter(is_same).cloned();
+        let has_this_record = |key: &&Arc<Key>| key.id == id && key.limits == limits;
+        let known =
+            self.used.read().unwrap_or_else(PoisonError::into_inner).get(&hash).filter(has_this_record).cloned();
         if known.is_some() {
             return Ok(known);
         }
-        // Its first request. Whichever of several that arrive together is first here, the others find its record.
+        // This is the key's first request. Of several that arrive together, one makes the record and the others find it.
         let mut used = self.used.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some(key) = used.get(&hash).filter(is_same) {
+        if let Some(key) = used.get(&hash).filter(has_this_record) {
             return Ok(Some(Arc::clone(key)));
         }
         let usage = self.store.key(&hash)?.map(|stored| stored.usage).unwrap_or_default();
@@ -122,13 +123,13 @@ impl KeyRing {
         Ok(Some(key))
     }
 
-    /// What the keys have used, by their numbers; nothing of those without a request since the start.
+    /// The usage of the keys with a request since the start, by their numbers.
     #[must_use]
     pub fn usage(&self) -> HashMap<i64, Usage> {
         self.all().iter().map(|key| (key.id, key.ledger().usage)).collect()
     }
 
-    /// Sets what the keys that have had a request since the start have used, by their numbers: what is named, or nothing.
+    /// Sets the usage of the keys with a request since the start, by their numbers. The usage of a key that is not named becomes zero.
     pub fn set_usage(&self, usage: &HashMap<i64, Usage>) {
         for key in self.all() {
             *key.ledger() = Ledger { usage: usage.get(&key.id).copied().unwrap_or_default(), unsaved: true };
@@ -140,12 +141,11 @@ impl KeyRing {
         self.used.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
     }
 
-    /// Stores what keys have used since the last call. What could not be written is tried again
-    /// with the next call.
+    /// Stores the usage of the keys with a request since the last call. The next call stores the usage that could not be stored.
     ///
     /// # Errors
     ///
-    /// [`StoreError`] when it could not be written.
+    /// [`StoreError`] when the usage could not be stored.
     pub async fn save_usage(&self) -> Result<(), StoreError> {
         let mut unsaved = Vec::new();
         for key in self.all() {
@@ -169,8 +169,7 @@ impl KeyRing {
     }
 }
 
-/// The credential of the one `Authorization` header, if its scheme is Bearer. The name of a scheme has no
-/// case (RFC 9110 section 11.1).
+/// The credential of the only `Authorization` header, if its scheme is Bearer in any case (RFC 9110 section 11.1).
 pub fn bearer_token(headers: &HeaderMap) -> Option<&str> {
     let mut values = headers.get_all(header::AUTHORIZATION).iter();
     let value = values.next()?.to_str().ok()?;

@@ -10,21 +10,21 @@ use quick_cache::sync::Cache;
 /// The memory that all bodies together may take, in bytes: enough for some 380,000 animals with short names.
 const BUDGET: u64 = 64 * 1024 * 1024;
 
-/// What a body takes beside its text, in bytes: its place in the cache, the identifier, the count of its users and
-/// the allocator's bookkeeping. A process grows by 96 for each of 200,000 animals; the rest is for tables that have
-/// just doubled.
+/// The memory that a body takes beside its text, in bytes: its place in the cache, the identifier, the count of its users
+/// and the allocator's bookkeeping. A process grows by 96 bytes for each of 200,000 animals; the other 16 are for tables that
+/// have just doubled.
 const OVERHEAD: u64 = 112;
 
-/// For which number of animals room is made before the first is kept; it grows by itself.
+/// The initial capacity of the cache in animals. The cache grows by itself.
 const EXPECTED: usize = 4096;
 
-/// The bodies that were asked for lately or often, up to the budget.
+/// The bodies of animals that were requested lately or often, up to [`BUDGET`].
 pub(crate) struct BodyCache {
     bodies: Cache<(Generation, i64), Bytes, Size>,
     generation: AtomicU64,
 }
 
-/// The number of a catalogue. A body that was read from an earlier one is kept under its number, where nobody finds it.
+/// The number of a catalogue. A body from an earlier catalogue is kept under that catalogue's number, where no request finds it.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub(crate) struct Generation(u64);
 
@@ -39,7 +39,7 @@ impl BodyCache {
         Self { bodies: Cache::with_weighter(EXPECTED, bytes, Size), generation: AtomicU64::new(0) }
     }
 
-    /// The number of the present catalogue, to be asked for before an animal is read or created.
+    /// The number of the present catalogue. Read it before an animal is read or created.
     #[must_use]
     pub(crate) fn generation(&self) -> Generation {
         Generation(self.generation.load(Ordering::Acquire))
@@ -56,14 +56,14 @@ impl BodyCache {
         self.bodies.insert((generation, id), body.clone());
     }
 
-    /// Forgets all bodies: another catalogue has taken the place of theirs.
+    /// Forgets all bodies, after the catalogue was replaced.
     pub(crate) fn clear(&self) {
         self.generation.fetch_add(1, Ordering::AcqRel);
         self.bodies.clear();
     }
 }
 
-/// How much of the budget a body takes.
+/// The part of the budget that a body takes, in bytes.
 #[derive(Clone)]
 struct Size;
 

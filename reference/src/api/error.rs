@@ -13,13 +13,13 @@ use crate::store::StoreError;
 /// A refusal, ready to be sent.
 #[derive(Clone, Debug)]
 pub struct ApiError {
-    /// The HTTP status, repeated in the body.
+    /// The status code, repeated in the body.
     pub status: StatusCode,
-    /// A word that programs can rely on.
+    /// The stable word for programs, such as `not_found`.
     pub code: &'static str,
-    /// A sentence for people.
+    /// The sentence for people.
     pub message: Cow<'static, str>,
-    /// The header that belongs to this status, where one does.
+    /// The header field that belongs to this error, if there is one.
     pub header: Option<(HeaderName, HeaderValue)>,
 }
 
@@ -33,7 +33,7 @@ impl ApiError {
         self
     }
 
-    /// 400: the request is not as HTTP asks.
+    /// 400: the request is malformed by the rules of HTTP.
     #[must_use]
     pub fn bad_request(message: &'static str) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "bad_request", message)
@@ -57,7 +57,7 @@ impl ApiError {
         Self::new(StatusCode::BAD_REQUEST, "invalid_parameter", message)
     }
 
-    /// 401: no valid key. The challenge says how to authenticate, and what was wrong.
+    /// 401: no valid key. The challenge names the scheme and the defect of the credential.
     #[must_use]
     pub fn unauthorized(message: &'static str, challenge: &'static str) -> Self {
         Self::new(StatusCode::UNAUTHORIZED, "unauthorized", message)
@@ -119,13 +119,13 @@ impl ApiError {
             .with(header::RETRY_AFTER, retry_after.into())
     }
 
-    /// 500: something is broken here; the log says what.
+    /// 500: the server failed; the log has the cause.
     #[must_use]
     pub fn internal() -> Self {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "the server failed; its log says why")
     }
 
-    /// 500: a commit that nothing confirmed, and that may have been stored all the same.
+    /// 500: a commit was not confirmed, and the animal may have been stored.
     #[must_use]
     pub fn outcome_unknown() -> Self {
         let message = "whether the animal was added is not known; look for it before you add it again";
@@ -139,7 +139,7 @@ impl ApiError {
             .with(header::RETRY_AFTER, HeaderValue::from_static("1"))
     }
 
-    /// The body.
+    /// The error as JSON, with the members `code`, `message` and `status`.
     #[must_use]
     pub fn body(&self) -> Bytes {
         json!({ "code": self.code, "message": self.message, "status": self.status.as_u16() }).to_string().into()

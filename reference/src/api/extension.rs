@@ -16,7 +16,7 @@ use tower::{Layer, Service};
 use crate::api::app::{App, AppOptions};
 use crate::api::keys::ApiKey;
 
-/// Why an extension could not start. Its message is shown to the user.
+/// The reason why an extension could not start. Its message is shown to the user.
 pub type ExtensionError = Box<dyn Error + Send + Sync>;
 
 /// A layer around the whole server. It is applied once for each connection, so it can distinguish connections.
@@ -35,12 +35,12 @@ impl<S> Answers for S where
 {
 }
 
-/// What another program adds to a server.
+/// The part that another program adds to a server.
 pub trait Extension: Send {
     /// The layer around the server.
     type Layer: Around;
 
-    /// Changes how the application is set up, before it exists.
+    /// Changes the settings of the application before it is made.
     fn set_up(&mut self, options: &mut AppOptions);
 
     /// Makes the layer, when the application is ready and before the first connection is accepted.
@@ -49,15 +49,15 @@ pub trait Extension: Send {
 
 /// A server that is about to accept connections.
 pub struct Started {
-    /// The application.
+    /// The state that all requests share.
     pub app: Arc<App>,
     /// The keys that were issued for this start or given to it.
     pub keys: Vec<ApiKey>,
-    /// The base address of the API.
+    /// The base URL of the API, such as `http://127.0.0.1:8080/v1`.
     pub base_url: String,
 }
 
-/// What an extension has started.
+/// The result of starting an extension.
 pub struct Extended<L> {
     /// The layer around the server.
     pub layer: L,
@@ -65,7 +65,7 @@ pub struct Extended<L> {
     pub notice: String,
 }
 
-/// No extension.
+/// The extension of a plain server, which adds nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Plain;
 

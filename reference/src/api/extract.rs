@@ -1,4 +1,4 @@
-//! What handlers extract from a request. Whatever cannot be extracted is an [`ApiError`].
+//! The parts of a request that handlers extract. A part that cannot be extracted is an [`ApiError`].
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use crate::api::error::ApiError;
 use crate::api::query;
 use crate::domain::wire::NewPet;
 
-/// How long the body of a refused request may take to arrive.
+/// The longest time that the body of a refused request may take to arrive.
 const UNWANTED: Duration = Duration::from_millis(100);
 
-/// When the request was received, as a Unix time in seconds: the one time that everything about it goes by.
+/// The time at which the request was received, as a Unix time in seconds. Every decision about the request goes by it.
 #[derive(Clone, Copy, Debug)]
 pub struct ReceivedAt(pub u64);
 
@@ -37,8 +37,7 @@ impl FromRequestParts<Arc<App>> for ReceivedAt {
     }
 }
 
-/// The identifier in the path, if it is an int64. No other text identifies an animal, so a request
-/// with one is not malformed: there is just no such animal.
+/// The identifier in the path, if it is an int64. A request with another text is not malformed: no animal has such an identifier.
 #[derive(Clone, Copy, Debug)]
 pub struct PetId(pub Option<i64>);
 
@@ -51,11 +50,11 @@ impl<S: Send + Sync> FromRequestParts<S> for PetId {
     }
 }
 
-/// In the extensions of a request: why its body was not read to its end.
+/// The reason why the body of a request was not read to its end, in the extensions of the request.
 #[derive(Clone, Debug)]
 pub struct UnreadBody(pub ApiError);
 
-/// Reads the body of a request, whatever becomes of the request: the connection can only carry another one after it.
+/// Reads the body of a request, also of a refused one: the connection can carry another request only after the body.
 pub(crate) async fn receive(request: Request, mut limits: RequestLimits, is_wanted: bool) -> Request {
     if request.body().is_end_stream() {
         return request;
@@ -64,7 +63,7 @@ pub(crate) async fn receive(request: Request, mut limits: RequestLimits, is_want
     if !is_wanted {
         limits.request_timeout = limits.request_timeout.min(UNWANTED);
     }
-    // A client that waits to be asked for a body that nobody wants is not asked.
+    // A client that waits for `100 Continue` before an unwanted body does not get it.
     let read = if is_wanted || !parts.headers.contains_key(header::EXPECT) {
         read(body, limits).await
     } else {
@@ -91,7 +90,7 @@ impl FromRequest<Arc<App>> for NewPet {
         if let Some(UnreadBody(error)) = request.extensions().get() {
             return Err(error.clone());
         }
-        // It is in memory already.
+        // The body is in memory already.
         let body = to_bytes(request.into_body(), usize::MAX).await.unwrap_or_default();
         if announced.is_none() && !body.is_empty() {
             return Err(ApiError::unsupported_media_type());
@@ -100,7 +99,7 @@ impl FromRequest<Arc<App>> for NewPet {
     }
 }
 
-/// Whether the headers announce plain JSON; `None` if they announce nothing.
+/// Whether the headers announce plain JSON. `None` if they announce no media type.
 fn announced_as_json(headers: &HeaderMap) -> Option<bool> {
     let coded = headers.get_all(header::CONTENT_ENCODING).iter().any(|coding| !is_identity(coding));
     let mut types = headers.get_all(header::CONTENT_TYPE).iter();
@@ -115,7 +114,7 @@ fn announced_as_json(headers: &HeaderMap) -> Option<bool> {
     }
 }
 
-/// Content codings have no case (RFC 9110 section 8.4.1).
+/// Whether a content coding is `identity`, in any case (RFC 9110 section 8.4.1).
 fn is_identity(coding: &HeaderValue) -> bool {
     coding.as_bytes().trim_ascii().eq_ignore_ascii_case(b"identity")
 }

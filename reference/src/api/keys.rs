@@ -1,8 +1,8 @@
-//! API keys: their form, how they are generated, and which part of them is stored.
+//! API keys: their form, their generation, and their hash, which is stored.
 //!
 //! A key that is issued is `ask_<number>_<secret>`: the number identifies it to people, the secret has 258 random
-//! bits. A key that is given to a server at its start ([`given`]) is any bearer token. Of either only the SHA-256 of
-//! the whole text is stored, by which it is found. A fast hash is enough because nobody can try 2^258 secrets; a slow one
+//! bits. A key that is given to a server at its start ([`given`]) is any bearer token. Only the SHA-256 of the whole key
+//! is stored, and the key is found by it. A fast hash is enough because nobody can try 2^258 secrets; a slow one
 //! would only make every request slow.
 
 pub mod given;
@@ -25,7 +25,7 @@ const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwx
 pub struct ApiKey(String);
 
 impl ApiKey {
-    /// A key of this text.
+    /// The key with this text.
     pub(crate) fn of(text: &str) -> Self {
         Self(text.to_owned())
     }
@@ -43,7 +43,7 @@ impl fmt::Debug for ApiKey {
     }
 }
 
-/// Why a key could not be issued.
+/// The reason why a key could not be issued.
 #[derive(Debug, thiserror::Error)]
 pub enum IssueError {
     /// The system gave no random numbers.
@@ -69,7 +69,7 @@ pub fn issue(store: &KeyStore, name: &str, plan: Plan, now: u64) -> Result<(i64,
     Ok((number, ApiKey(compose(number))))
 }
 
-/// What is stored of a key.
+/// The hash of a key, which is stored in its place: SHA-256.
 #[must_use]
 pub fn hash(key: &[u8]) -> [u8; 32] {
     Sha256::digest(key).into()

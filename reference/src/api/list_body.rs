@@ -1,11 +1,11 @@
-//! The body of a list. A short one is written at once. Of a long one only the beginning is: the rest is read and
-//! written as the client takes it, so that clients who do not read cost memory for a piece each and not for a list.
+//! The body of a list. A short list is written at once. A long list is read and written piece by piece as the client takes it, so
+//! that a client that does not read costs the memory of a piece and not of a list.
 //!
-//! The length of a long one is not announced: to know it, the whole list would have to be written, even for clients that
-//! then read none of it. So it is sent in chunks, and after a failure there is no last chunk.
+//! The length of a long list is not announced: to know it, the whole list would have to be written, even for clients that
+//! then read none of it. So the list is sent in chunks, and after a failure there is no last chunk.
 //!
-//! That this yields the list of one moment rests on two facts: an animal never changes, and none is ever removed. If the whole
-//! catalogue is replaced, a list that is being sent ends without its last chunk.
+//! The pieces form the list of one moment, because an animal never changes and none is ever removed. If the whole catalogue is
+//! replaced, a list that is being sent ends without its last chunk.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::api::app::App;
 use crate::api::query::ListQuery;
 use crate::store::{AnimalRow, StoreError};
 
-/// A piece is complete once it is this long, and longer by one animal at most.
+/// The length in bytes from which on a piece is complete. A piece is longer by one animal at most.
 const PIECE: usize = 32 * 1024;
 
 /// Reads a list.
@@ -66,19 +66,19 @@ impl List {
     }
 }
 
-/// Appends an animal after a comma, which the first one of a list has changed to the opening bracket.
+/// Appends an animal after a comma. The comma before the first animal of a list is replaced by the opening bracket later.
 fn append(out: &mut Vec<u8>, pet: AnimalRow<'_>) {
     out.push(b',');
     // Writing text to memory cannot fail.
     let _ = serde_json::to_writer(out, &pet);
 }
 
-/// A long list.
+/// The body of a long list.
 struct Pieces {
     app: Arc<App>,
     /// The first piece, until it is taken.
     piece: Option<Vec<u8>>,
-    /// The animals that are still to be read; the bracket that closes the list follows the last one.
+    /// The identifiers of the animals that are still to be read. The closing bracket follows the last animal.
     rest: std::vec::IntoIter<i64>,
 }
 
@@ -112,7 +112,7 @@ impl HttpBody for Pieces {
         if self.is_end_stream() {
             return Poll::Ready(None);
         }
-        // Its status is sent, so a failure can only break the connection off; the client sees that bytes are missing.
+        // The status code is sent, so a failure can only break off the connection; the client sees that bytes are missing.
         let piece = self.next_piece().inspect_err(|error| tracing::error!(%error, "a list was cut off before its end"));
         Poll::Ready(Some(piece.map(|piece| Frame::data(piece.into()))))
     }

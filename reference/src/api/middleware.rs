@@ -1,8 +1,8 @@
-//! What every request passes before it is routed. `log` gives it a number, a time, a `Date` on its response, and a line in the access
-//! log. `gate` lets it into the API only with a valid key and within its rate limits, and adds the rate-limit headers.
+//! The layers that every request passes before it is routed. `log` gives it a number, a time, a `Date` on its response, and a line in
+//! the access log. `gate` lets it into the API only with a valid key and within its rate limits, and adds the rate-limit headers.
 //!
-//! The gate decides before anything else of the request is examined. So a caller without a valid key learns nothing but that, whatever
-//! else is wrong with the request, except that its `Host` or transfer coding is malformed; and a refused request has no effect.
+//! The gate decides before any other part of the request is examined, except its `Host` and its transfer coding. So a caller without a
+//! valid key learns nothing about other defects of the request, and a refused request has no effect.
 
 use std::future::poll_fn;
 use std::net::Ipv6Addr;
@@ -43,7 +43,7 @@ pub(crate) async fn log(State(app): State<Arc<App>>, mut request: Request, next:
     response
 }
 
-/// A method may be any token, so only the known ones are logged.
+/// The name of a method in logs. A method may be any token, so an unknown one is logged as `other`.
 fn loggable(method: &Method) -> &'static str {
     let known = ["GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"];
     known.into_iter().find(|name| method.as_str() == *name).unwrap_or("other")
@@ -52,7 +52,7 @@ fn loggable(method: &Method) -> &'static str {
 /// Authenticates and counts a request of the API, receives its body, and answers a panic as an error.
 pub(crate) async fn gate(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
     let malformed = malformed(&request);
-    // The next request cannot be told from the body of a malformed one.
+    // The next request cannot be distinguished from the body of a malformed one.
     let ends_connection = malformed.is_some();
     let (quota, refusal) = if app.serves(request.uri().path()) {
         let ReceivedAt(now) = ReceivedAt::of(request.extensions(), &app);
@@ -78,7 +78,7 @@ pub(crate) async fn gate(State(app): State<Arc<App>>, request: Request, next: Ne
     response
 }
 
-/// Authenticates and counts a request. There is a quota to report in either case.
+/// Authenticates and counts a request. Returns the quota to report, and the error if the request is refused.
 #[must_use]
 pub fn admit(app: &App, headers: &HeaderMap, now: u64) -> (Quota, Option<ApiError>) {
     match app.keys.authenticate(headers).map(|key| key.decide(app.ban, now)) {
@@ -94,7 +94,7 @@ pub fn admit(app: &App, headers: &HeaderMap, now: u64) -> (Quota, Option<ApiErro
 async fn guarded(answer: impl Future<Output = Response>) -> Response {
     let mut answer = pin!(answer);
     poll_fn(|context| {
-        // What requests share is behind locks that survive a panic of their holder.
+        // The state that requests share is behind locks that survive a panic of their holder.
         catch_unwind(AssertUnwindSafe(|| answer.as_mut().poll(context))).unwrap_or_else(|_panic| {
             tracing::error!("an operation panicked");
             Poll::Ready(ApiError::internal().into_response())
@@ -103,8 +103,8 @@ async fn guarded(answer: impl Future<Output = Response>) -> Response {
     .await
 }
 
-/// What RFC 9112 asks of the head of a request and hyper does not check: one valid `Host`, which only HTTP/1.0 may omit (section 3.2),
-/// and no transfer coding but one `chunked` (sections 6.1 and 7).
+/// The error for a head that breaks a rule of RFC 9112 which hyper does not check: one valid `Host`, which only HTTP/1.0 may omit
+/// (section 3.2), and no transfer coding but one `chunked` (sections 6.1 and 7).
 fn malformed<B>(request: &axum::http::Request<B>) -> Option<ApiError> {
     let hosts: Vec<_> = request.headers().get_all(header::HOST).iter().collect();
     match hosts[..] {

@@ -1,4 +1,4 @@
-//! From a request to its response: the router, what every request passes, the handlers, and what they share.
+//! From a request to its response: the router, the layers that every request passes, the handlers, and their shared state.
 
 pub mod app;
 pub mod auth;

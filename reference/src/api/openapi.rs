@@ -1,13 +1,13 @@
 //! The interface description: OpenAPI 3.1, in `openapi.json` beside this file. Tests compare it with the constants that the server uses.
 //!
-//! It is served at `/openapi.json`, printed by `reference openapi`, and kept in `fixtures/openapi.json`.
+//! The description is served at `/openapi.json`, printed by `reference openapi`, and kept in `fixtures/openapi.json`.
 
 use serde_json::Value;
 
 /// The description of a server whose API lives below `base_path`.
 #[must_use]
 pub fn document(base_path: &str) -> Value {
-    // That it can be read is tested.
+    // A test reads it.
     let mut document: Value = serde_json::from_str(include_str!("openapi.json")).unwrap_or_default();
     document["servers"][0]["url"] = if base_path.is_empty() { "/" } else { base_path }.into();
     document

@@ -25,8 +25,8 @@ pub async fn list(State(app): State<Arc<App>>, query: ListQuery) -> Result<Respo
     Ok(respond::json(list_body::read(&app, query)?))
 }
 
-/// Fetches one animal, and announces whatever the outcome that this will end: 404 if there is no such
-/// animal, 410 from the end on, 5xx when the store fails.
+/// Fetches one animal: 404 if there is no such animal, 410 from the removal on, 5xx when the store fails. Every response before the
+/// removal announces it.
 pub async fn get(State(app): State<Arc<App>>, ReceivedAt(now): ReceivedAt, PetId(id): PetId) -> impl IntoResponse {
     let outcome = app.deprecation.check(now).and_then(|()| find(&app, id)).map(WrittenJson);
     (app.deprecation.headers(now), outcome)
@@ -62,6 +62,6 @@ fn render(pet: AnimalRow<'_>) -> Bytes {
     let mut body = Vec::with_capacity(80 + pet.name.len());
     // Writing text to memory cannot fail.
     let _ = serde_json::to_writer(&mut body, &pet);
-    // Bodies are kept, so without the room that was not needed.
+    // Bodies are kept in the cache, so the unused capacity is given back.
     body.into_boxed_slice().into()
 }

@@ -1,4 +1,4 @@
-//! Reading the query of a list request.
+//! The query of a list request.
 
 use axum::extract::{FromRequestParts, Query};
 use axum::http::Uri;
@@ -7,17 +7,17 @@ use axum::http::request::Parts;
 use crate::api::error::ApiError;
 use crate::domain::wire::PetStatus;
 
-/// How many animals a list may hold at most (specification: "Page size").
+/// The greatest lawful `limit` of a list (specification: "Page size").
 pub const MAX_LIMIT: u32 = 100;
-/// How many it holds by default.
+/// The `limit` of a list whose query has none.
 pub const DEFAULT_LIMIT: u32 = 20;
 
 /// The parameters of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ListQuery {
-    /// 1 to 100.
+    /// The greatest number of animals to return, from 1 to 100.
     pub limit: u32,
-    /// Only animals of this status.
+    /// The status of the animals to return; all animals if there is none.
     pub status: Option<PetStatus>,
 }
 
@@ -51,6 +51,7 @@ impl<S: Send + Sync> FromRequestParts<S> for ListQuery {
     }
 }
 
+/// Sets a parameter; an error if it was set before.
 fn once<T>(slot: &mut Option<T>, value: T) -> Result<(), ApiError> {
     match slot.replace(value) {
         None => Ok(()),
@@ -70,7 +71,7 @@ fn parse_status(value: &str) -> Result<PetStatus, ApiError> {
         .ok_or_else(|| ApiError::invalid_parameter("status must be one of available, pending and sold"))
 }
 
-/// Reads an int64 in the one way it is written: no plus sign, no leading zeros, nothing around it.
+/// Reads an int64 in its canonical form: no plus sign, no leading zeros, nothing around it.
 #[must_use]
 pub fn integer(text: &str) -> Option<i64> {
     let digits = text.strip_prefix('-').unwrap_or(text);

@@ -1,4 +1,4 @@
-//! Building responses: the body that every one of them has, and the headers of the rate limits.
+//! The parts of responses that several operations share: JSON bodies, protective headers and rate-limit headers.
 
 use axum::body::Body;
 use axum::body::Bytes;
@@ -9,15 +9,15 @@ use crate::domain::rate_limit::Quota;
 
 /// `X-RateLimit-Limit`: the limit that applies to the caller.
 pub const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
-/// `X-RateLimit-Remaining`: requests left in the window.
+/// `X-RateLimit-Remaining`: the number of requests left in the window.
 pub const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
 /// `X-RateLimit-Reset`: the end of the window as a Unix time in seconds.
 pub const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
 
-/// Initial capacity for headers: more than any response has, so that the map never grows.
+/// The initial capacity for headers: more than any response has, so that the map never grows.
 const HEADERS: usize = 12;
 
-/// JSON that is already written.
+/// A response body that is JSON text already.
 #[derive(Clone, Debug)]
 pub struct WrittenJson(pub Bytes);
 

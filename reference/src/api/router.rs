@@ -16,14 +16,14 @@ pub fn router(app: &Arc<App>) -> Router {
     layered(app, handlers(app))
 }
 
-/// Adds what every request passes before its handler, the outermost last.
+/// Adds the layers that every request passes before its handler, the outermost last.
 fn layered(app: &Arc<App>, handlers: Router) -> Router {
     handlers
         .layer(from_fn_with_state(Arc::clone(app), middleware::gate))
         .layer(from_fn_with_state(Arc::clone(app), middleware::log))
 }
 
-/// The handlers by route. Those of the API have their full paths, because nesting would cost an allocation too.
+/// The handlers by route. Routes of the API have their full paths, because nesting would cost an allocation for each request.
 fn handlers(app: &Arc<App>) -> Router {
     let api = |path: &str| format!("{}{path}", app.base_path);
     let router = Router::new();

@@ -1,26 +1,26 @@
-//! The list of routes: which paths there are, which of them belong to the API, and how logs name them.
+//! The list of routes: their paths, their place in the API, and their names in logs.
 
-/// The catalogue: list and create.
+/// The path of the catalogue below the base path: list and create.
 pub const PETS: &str = "/pets";
-/// One animal.
+/// The path of one animal below the base path.
 pub const PET: &str = "/pets/{petId}";
-/// Store orders.
+/// The path of the store orders below the base path.
 pub const ORDERS: &str = "/store/orders";
 
-/// Whether the server can work.
+/// The path of the health check.
 pub const HEALTH: &str = "/healthz";
-/// The interface description as JSON.
+/// The path of the interface description as JSON.
 pub const OPENAPI: &str = "/openapi.json";
-/// The interface description as a page.
+/// The path of the interface description as a page.
 pub const DOCS: &str = "/docs";
 
-/// What leads to that page, where the API does not begin here.
+/// The path that leads to [`DOCS`], unless the API begins at it.
 pub const ROOT: &str = "/";
 
 /// The routes that need no key and lie outside the base path.
 const UNAUTHENTICATED: [&str; 3] = [HEALTH, OPENAPI, DOCS];
 
-/// Whether a path belongs to the API, and so needs a key.
+/// Returns true if a path belongs to the API, so that its requests need a key.
 #[must_use]
 pub fn in_api(base_path: &str, path: &str) -> bool {
     below(base_path, path).is_some() && !UNAUTHENTICATED.contains(&path)
@@ -29,19 +29,20 @@ pub fn in_api(base_path: &str, path: &str) -> bool {
 /// The name of a route in logs. Paths themselves are never logged: a client may have put its key into one.
 #[must_use]
 pub fn name(base_path: &str, path: &str) -> &'static str {
-    let is_page = |page: &&str| path == *page;
-    let is_route = |route: &&str| match (below(base_path, path), route.split_once('{')) {
-        (Some(rest), None) => rest == *route,
-        (Some(rest), Some((start, _))) => {
+    if let Some(page) = UNAUTHENTICATED.into_iter().find(|page| path == *page) {
+        return page;
+    }
+    let Some(rest) = below(base_path, path) else { return "unknown" };
+    let route = [PETS, PET, ORDERS].into_iter().find(|route| match route.split_once('{') {
+        None => rest == *route,
+        Some((start, _)) => {
             rest.strip_prefix(start).is_some_and(|segment| !segment.is_empty() && !segment.contains('/'))
         }
-        (None, _) => false,
-    };
-    let page = UNAUTHENTICATED.into_iter().find(is_page);
-    page.or_else(|| [PETS, PET, ORDERS].into_iter().find(is_route)).unwrap_or("unknown")
+    });
+    route.unwrap_or("unknown")
 }
 
-/// What follows the base path: nothing, or a path.
+/// The part of a path below the base path: empty, or with a leading slash. `None` for a path outside the base path.
 #[must_use]
 pub fn below<'a>(base_path: &str, path: &'a str) -> Option<&'a str> {
     path.strip_prefix(base_path).filter(|rest| rest.is_empty() || rest.starts_with('/'))

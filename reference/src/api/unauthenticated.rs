@@ -1,4 +1,4 @@
-//! What is served without a key, outside the API: health and documentation.
+//! The operations outside the API, which need no key: health and documentation.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::api::error::ApiError;
 use crate::api::respond::WrittenJson;
 use crate::api::routes::DOCS;
 
-/// Whether the server can read and write: 200 if it can as far as is known, else 503 with the reason.
+/// Reports the health of the server: 200 if it can read and its last write succeeded, else 503 with the reason.
 ///
 /// # Errors
 ///
@@ -29,12 +29,12 @@ pub async fn health(State(app): State<Arc<App>>) -> Result<Response, ApiError> {
     Ok(error.into_response())
 }
 
-/// The interface description.
+/// Serves the interface description as JSON.
 pub async fn openapi(State(app): State<Arc<App>>) -> WrittenJson {
     WrittenJson(app.openapi.clone())
 }
 
-/// The interface description for people.
+/// Serves the interface description as a page.
 pub(crate) async fn docs(
     State(app): State<Arc<App>>,
     headers: HeaderMap,
@@ -43,7 +43,7 @@ pub(crate) async fn docs(
     app.docs.page(&headers, encrypted.is_some())
 }
 
-/// Leads people who only know the address to what there is.
+/// Redirects people who know only the address to the page.
 pub(crate) async fn root() -> Redirect {
     Redirect::temporary(DOCS)
 }

@@ -12,7 +12,7 @@ use crate::serve::address::Address;
 ///
 /// # Errors
 ///
-/// [`Failure::Failed`] when it is not, or does not answer in time.
+/// [`Failure::Failed`] when the server is not healthy or does not answer in time.
 pub fn health(args: &HealthArgs) -> Result<(), Failure> {
     let is_healthy = match &args.address {
         Address::Tcp(address) => TcpStream::connect_timeout(address, args.timeout).and_then(|stream| {
@@ -36,7 +36,7 @@ pub fn health(args: &HealthArgs) -> Result<(), Failure> {
 /// Whether the server at the other end of a connection answers 200.
 fn is_healthy(mut stream: impl Read + Write, host: &str) -> io::Result<bool> {
     stream.write_all(format!("GET /healthz HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").as_bytes())?;
-    // The status line is all that counts, and it comes first.
+    // The beginning of the status line suffices.
     let mut start = [0; 12];
     stream.read_exact(&mut start)?;
     Ok(start == *b"HTTP/1.1 200")

@@ -23,8 +23,7 @@ fn issue(args: &IssueArgs) -> Result<(), Failure> {
     let plan = args.plan().map_err(|message| Failure::Usage(message.to_owned()))?;
     let store = open(&args.db)?;
     let (number, key) = keys::issue(&store, &args.name, plan, Clock::system().now()).map_err(Failure::failed)?;
-    // The key alone goes to standard output, for scripts to catch.
-    // The key is issued, whether or not standard error can be written.
+    // Only the key goes to standard output, for scripts. It is issued, whether or not standard error can be written.
     let _ = writeln!(std::io::stderr(), "key {number} for plan {plan}; it is shown this once:");
     print(&format!("{}\n", key.reveal()))
 }
@@ -40,7 +39,7 @@ fn list(args: &DbArgs) -> Result<(), Failure> {
     for key in keys {
         let revoked = key.revoked_at.map_or_else(|| "-".to_owned(), time);
         let (issued, limits) = (time(key.created_at), key.limits);
-        // A name is any text; escaped, it cannot send control sequences to a terminal.
+        // A name is any text, so it is escaped: it must not send control sequences to a terminal.
         let _ = writeln!(
             out,
             "{:>6}  {:<10}  {:>20}  {:>20}  {issued:<20}  {revoked:<20}  {}",
@@ -71,7 +70,7 @@ fn open(args: &DbArgs) -> Result<KeyStore, Failure> {
     }
 }
 
-/// Only issuing a key may create a database: elsewhere a file that does not exist is a mistyped name.
+/// Opens a database that exists. Only issuing a key may create one; for the other commands a missing file is a mistyped name.
 fn open_existing(args: &DbArgs) -> Result<KeyStore, Failure> {
     match Location::parse(&args.db) {
         Location::File(path) if !path.exists() => {

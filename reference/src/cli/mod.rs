@@ -25,7 +25,7 @@ use crate::api::openapi;
 /// The name of the program.
 const PROGRAM: &str = "reference";
 
-/// Commands and options that this program had once, with what has them now.
+/// The commands and options that this program had once, each with its successor.
 const MOVED: [(&str, &str); 11] = [
     ("choices", "animal-lab choices"),
     ("faults", "animal-lab faults"),
@@ -40,14 +40,14 @@ const MOVED: [(&str, &str); 11] = [
     ("--control", "animal-lab serve --control PORT"),
 ];
 
-/// The command line's definition, for completions and man pages.
+/// The definition of the command line, for completions and man pages.
 #[must_use]
 pub fn command() -> clap::Command {
     Cli::command()
 }
 
-/// Runs the program with its arguments, its own name first. The exit code is that of [`exit_code`]. A server that ends before its
-/// work is done does not return from here: it exits with 4 by itself (see `stopping.rs`).
+/// Runs the program with its arguments, its own name first, and returns the exit code of [`exit_code`]. A server that ends before its
+/// work is done does not return: it exits with 4 by itself (see `stopping.rs`).
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
@@ -55,7 +55,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
             if let Some((old, new)) = moved(&error) {
                 return exit_code(PROGRAM, Err(Failure::Usage(format!("`{old}` is now `{new}`"))));
             }
-            // Nothing else can be done when the terminal is gone.
+            // A terminal that is gone cannot be told.
             let _ = error.print();
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
         }
@@ -69,7 +69,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     exit_code(PROGRAM, outcome)
 }
 
-/// The command or option that is not known any more, and what has it now.
+/// The former command or option that an error is about, and its successor.
 fn moved(error: &clap::Error) -> Option<(&'static str, &'static str)> {
     let named = [ContextKind::InvalidSubcommand, ContextKind::InvalidArg];
     let unknown = named.into_iter().find_map(|kind| match error.get(kind) {

@@ -1,4 +1,4 @@
-//! How a command ends: what it prints, or why it failed.
+//! The outcome of a command: its output, or the reason why it failed.
 
 use std::fmt::Display;
 use std::io::Write;
@@ -6,42 +6,42 @@ use std::process::ExitCode;
 use std::sync::mpsc::sync_channel;
 use std::time::Duration;
 
-/// Why a command ended without having done what it should.
+/// The reason why a command failed, by its exit code.
 #[derive(Debug)]
 pub enum Failure {
-    /// It was tried and failed: exit code 1.
+    /// The command failed: exit code 1.
     Failed(String),
     /// The command line asks for something impossible: exit code 2.
     Usage(String),
-    /// A server, or the database it needs, could not be brought up: exit code 3.
+    /// A server, or the database it needs, could not be started: exit code 3.
     CannotStart(String),
-    /// It was stopped before its work was done: exit code 4.
+    /// The command was stopped before its work was done: exit code 4.
     Unfinished(String),
 }
 
 impl Failure {
-    /// A failure with the message of an error.
+    /// A [`Failure::Failed`] with the message of an error.
     pub fn failed(error: impl Display) -> Self {
         Self::Failed(error.to_string())
     }
 
-    /// A server that could not be brought up, with the message of an error.
+    /// A [`Failure::CannotStart`] with the message of an error.
     pub fn cannot_start(error: impl Display) -> Self {
         Self::CannotStart(error.to_string())
     }
 }
 
-/// Writes to standard output; a reader that has gone is no reason to panic.
+/// Writes to standard output. A reader that has gone is an error, not a panic.
 ///
 /// # Errors
 ///
-/// [`Failure::Failed`] with what the system says.
+/// [`Failure::Failed`] with the error of the system.
 pub fn print(text: &str) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(Failure::failed)
 }
 
-/// The exit code of a program: 0 when all is done, 1 when it failed, 2 for wrong usage, 3 when it could not start, 4 when it was
+/// The exit code of a program: 0 for success, 1 if it failed, 2 for wrong usage, 3 if it could not start, 4 if it was
 /// stopped unfinished. A failure is reported on standard error.
 #[must_use]
 pub fn exit_code(program: &str, outcome: Result<(), Failure>) -> ExitCode {
@@ -56,7 +56,7 @@ pub fn exit_code(program: &str, outcome: Result<(), Failure>) -> ExitCode {
     ExitCode::from(code)
 }
 
-/// Writes to standard error, for no longer than a time: one that nobody reads must not keep the process.
+/// Writes to standard error, for `at_most` this time: a standard error that no program reads must not keep the process.
 pub(crate) fn report(text: String, at_most: Duration) {
     let (written, finished) = sync_channel(1);
     let writing = std::thread::Builder::new().spawn(move || {

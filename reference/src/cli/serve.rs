@@ -1,4 +1,4 @@
-//! `reference serve`: brings the server up, prints its address, and waits for the signal to stop.
+//! `reference serve`: starts the server, prints its address, and waits for the signal to stop.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,14 +20,14 @@ use crate::serve::address::Address;
 use crate::serve::{LAST_SAVE, ServeOptions, Server, places, tls};
 use crate::store::{KeyStore, Location, Store};
 
-/// Serves until the process is asked to stop, with an extension of the program that calls this, by its name.
+/// Serves until the process is asked to stop, with an extension. `program` is the name of the calling program, for messages.
 ///
 /// # Errors
 ///
-/// [`Failure`] when the server could not be brought up, or ended by itself.
+/// [`Failure`] when the server could not be started, or ended by itself.
 pub fn serve(program: &'static str, args: &ServeArgs, extension: impl Extension) -> Result<(), Failure> {
     let _log = logging::start(args.log, args.log_format).map_err(Failure::cannot_start)?;
-    // Listened for from the start, so that a stop that comes early is not lost.
+    // Signals are received from the start, so that an early one is not lost.
     let stopped = stopping::listen(program, args.grace + LAST_SAVE).map_err(Failure::cannot_start)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(Failure::cannot_start)?;
     runtime.block_on(run(args, extension, stopped))
@@ -38,7 +38,7 @@ async fn run(
     mut extension: impl Extension,
     stopped: oneshot::Receiver<&'static str>,
 ) -> Result<(), Failure> {
-    // Before the first file of the database is opened, so that a lack of files is reported as what it is.
+    // The limit of open files is checked before the database opens the first one, so that a lack of files is reported as such.
     let max_connections = possible_connections(args.max_connections)?;
     let given = given::parse(&args.keys).map_err(|error| Failure::Usage(error.to_string()))?;
     let mut app_options = AppOptions {
@@ -57,7 +57,7 @@ async fn run(
     let server = Server::bind(&args.listen, Arc::clone(&app), tls, options)
         .map_err(|error| Failure::CannotStart(format!("cannot listen on {}: {error}", args.listen)))?;
     let base_url = server.base_url().map_err(Failure::cannot_start)?;
-    // Only now, so that a start that fails changes no keys.
+    // Keys are adopted only now, so that a start that fails changes none.
     let adopted = adopt_keys(app.store(), &given, app.clock())?;
     let dev_keys = if args.dev { issue_dev_keys(app.store(), app.clock())? } else { Vec::new() };
     let without_keys = !app.store().has_keys().map_err(Failure::cannot_start)?;
@@ -83,7 +83,7 @@ async fn run(
         );
     }
     for (number, GivenKey { plan, .. }) in adopted.iter().zip(&given) {
-        // The key itself is known to whoever gave it, and this may be the log of a continuous integration job.
+        // The user knows the key, and this output may be the log of a continuous integration job.
         notice += &format!("{plan:<10}  key {number}, as given\n");
     }
     if without_keys {
@@ -101,7 +101,7 @@ async fn run(
     if let Address::Unix(path) = &args.listen {
         notice += &format!("judge it with: conform --unix-socket {} --base-url {base_url}\n", path.display());
     }
-    // Last, because scripts wait for it.
+    // This line is the last one, because scripts wait for it.
     notice += &match &args.listen {
         Address::Tcp(_) => format!("listening on {base_url}\n"),
         Address::Unix(path) => format!("listening on {base_url} at the Unix socket {}\n", path.display()),
@@ -137,8 +137,8 @@ fn options(args: &ServeArgs) -> ServeOptions {
     }
 }
 
-/// How many connections there can be of those that are wanted: better fewer than wanted than clients who are lost
-/// when the process has no file left for them.
+/// The number of connections that the limit of open files allows, up to the number that is wanted. Fewer connections are better than
+/// clients that are lost when the process has no file left for them.
 fn possible_connections(wanted: usize) -> Result<usize, Failure> {
     let (possible, limit) = places::make_room(wanted);
     let limit = limit.map_or_else(|| "no".to_owned(), |limit| limit.to_string());
@@ -158,14 +158,14 @@ fn possible_connections(wanted: usize) -> Result<usize, Failure> {
     Ok(possible)
 }
 
-/// Puts the given keys in force; returns their numbers.
+/// Puts the given keys in force and returns their numbers.
 fn adopt_keys(store: &Store, given: &[GivenKey], clock: &Clock) -> Result<Vec<i64>, Failure> {
     if given.is_empty() {
         return Ok(Vec::new());
     }
     let key_store = KeyStore::open_for(store).map_err(Failure::cannot_start)?;
-    let adopt = |given| given::adopt(&key_store, given, clock.now());
-    given.iter().map(adopt).collect::<Result<_, _>>().map_err(Failure::cannot_start)
+    let numbers = given.iter().map(|given| given::adopt(&key_store, given, clock.now()));
+    numbers.collect::<Result<_, _>>().map_err(Failure::cannot_start)
 }
 
 fn issue_dev_keys(store: &Store, clock: &Clock) -> Result<Vec<(Plan, ApiKey)>, Failure> {
@@ -175,7 +175,7 @@ fn issue_dev_keys(store: &Store, clock: &Clock) -> Result<Vec<(Plan, ApiKey)>, F
     plans.into_iter().map(issue).collect::<Result<_, _>>().map_err(Failure::cannot_start)
 }
 
-/// What the options allow to others, and hardly anybody means to.
+/// Warnings about options that let other users or networks read secrets.
 fn exposures(args: &ServeArgs) -> Vec<String> {
     let mut exposures = Vec::new();
     if let Some(key) = args.tls_key.as_ref().filter(|key| tls::is_world_readable(key)) {
@@ -192,7 +192,7 @@ fn exposures(args: &ServeArgs) -> Vec<String> {
     exposures
 }
 
-/// How to speak TLS, if at all, and the certificate of the authority that was made for it.
+/// The acceptor for TLS, if the options ask for TLS, and the path of the authority's certificate, if one was made.
 fn tls(
     args: &ServeArgs,
     location: &Location,
@@ -204,7 +204,7 @@ fn tls(
     if !args.tls_self_signed {
         return Ok((None, None));
     }
-    // In a folder that others can write, a link could stand in its place.
+    // In a folder that other users can write, a link could stand in place of the file.
     let authority = match (location, store.scratch_folder()) {
         (Location::File(path), _) => path.with_extension("ca.pem"),
         (Location::Scratch, folder) => folder.unwrap_or(Path::new(".")).join("ca.pem"),

@@ -1,7 +1,7 @@
-//! Ending the process: on which signals, and no later than when.
+//! The end of the process: its signals, and the longest time that it may take.
 //!
-//! This happens in a thread with a small runtime of its own. Storage that hangs can hold up every thread of the
-//! server's runtime, and its timers with them; a process that is to end must not depend on those.
+//! Signals are received in a thread with a small runtime of its own. Storage that hangs can hold up every thread of the
+//! server's runtime, and its timers with them; the end of a process must not depend on those threads.
 
 use std::io;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use super::outcome::report;
 /// The exit code of a process that ended before its work was done.
 const UNFINISHED: i32 = 4;
 
-/// How long the last words may take: a standard error that nobody reads must not keep the process.
+/// The longest time for the last message: a standard error that no program reads must not keep the process.
 const LAST_WORDS: Duration = Duration::from_millis(200);
 
 const ASKED_AGAIN: &str =
@@ -22,9 +22,9 @@ const ASKED_AGAIN: &str =
 const OUT_OF_TIME: &str = "ended without waiting any longer: the storage did not finish within the grace period and 3 seconds; \
                            every acknowledged animal is stored, the last requests of each key may not be counted";
 
-/// Listens for SIGTERM, SIGINT and SIGHUP from now on. The returned channel reports the first one that asks to stop, by its name.
-/// From then on the process ends, with a message and the exit code 4, on the second one, and after `bound`; a server that
-/// is done before that just ends it.
+/// Listens for SIGTERM, SIGINT and SIGHUP from now on. The returned channel reports the name of the first signal that asks to stop.
+/// After it the process ends, with a message and the exit code 4, on a second such signal or after `bound`, unless the server has
+/// ended before.
 ///
 /// # Errors
 ///
@@ -41,14 +41,14 @@ pub(super) fn listen(program: &'static str, bound: Duration) -> io::Result<onesh
             tokio::select! {
                 _ = terminate.recv() => return "SIGTERM",
                 _ = interrupt.recv() => return "Ctrl-C",
-                // A terminal sends it when it goes: a server outlives that.
+                // A terminal sends SIGHUP when it closes, and a server outlives its terminal.
                 _ = hangup.recv() => tracing::info!("SIGHUP is ignored: send SIGTERM to stop"),
             }
         }
     };
     std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
         let message = runtime.block_on(async move {
-            // Nobody listens any more when the server has ended by itself.
+            // The receiver is gone when the server has ended by itself.
             let _ = stop.send(asked_to_stop().await);
             let again = tokio::time::timeout(bound, asked_to_stop()).await;
             if again.is_ok() { ASKED_AGAIN } else { OUT_OF_TIME }

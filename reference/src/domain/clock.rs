@@ -1,8 +1,8 @@
-//! The server's clock: everything that depends on the time of day asks here, and nowhere else.
+//! The server's clock, the only source of the time of day.
 //!
 //! A clock can be started at any time, so that a client author can watch the removal of
 //! `GET /pets/{petId}` before it happens. From there it runs on like any other clock. Timeouts do not
-//! use it: those are about elapsed time, not about the date.
+//! use it, because they depend on elapsed time, not on the date.
 
 use std::fmt;
 use std::pin::Pin;
@@ -22,7 +22,7 @@ pub trait TimeSource: Send + Sync {
     /// The current time.
     fn now(&self) -> Timestamp;
 
-    /// Completes when this duration has passed by this time.
+    /// Completes when this duration has passed by this source.
     fn sleep(&self, duration: Duration) -> Pin<Box<dyn Future<Output = ()> + Send + '_>>;
 }
 
@@ -30,7 +30,7 @@ pub trait TimeSource: Send + Sync {
 enum Kind {
     System,
     StartedAt {
-        /// What the clock showed at `since`, counted from the Unix epoch.
+        /// The time of the clock at `since`, counted from the Unix epoch.
         start: Duration,
         since: Instant,
     },
@@ -59,7 +59,7 @@ impl Clock {
         start.map_or_else(Self::system, Self::starting_at)
     }
 
-    /// A clock that another program controls. So a program that embeds a server can let the server's time pass faster
+    /// A clock that another program controls. A program that embeds a server can let the server's time pass faster
     /// than its own.
     #[must_use]
     pub fn controlled(source: impl TimeSource + 'static) -> Self {

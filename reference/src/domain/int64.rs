@@ -1,11 +1,11 @@
-//! Reading a JSON number as an int64, exactly.
+//! Exact reading of a JSON number as an int64.
 //!
-//! To JSON Schema, and so to OpenAPI 3.1, `1.0` and `1e3` are integers: what counts is the value, not how
-//! it is written. They are read digit by digit, because a detour through a double would silently change
-//! integers beyond 2^53.
+//! To JSON Schema, and so to OpenAPI 3.1, `1.0` and `1e3` are integers: the value counts, not its form.
+//! Numbers are read digit by digit, because a detour through a double would silently change integers beyond
+//! 2^53.
 
-/// The value of `number`, if it is an integer from -2^63 to 2^63-1. `number` must be valid JSON; whatever
-/// is no number has no value.
+/// The value of `number`, if it is an integer from -2^63 to 2^63-1. `number` must be valid JSON; JSON that is
+/// no number has no value.
 pub(crate) fn parse(number: &str) -> Option<i64> {
     number.parse().ok().or_else(|| parse_decimal(number))
 }

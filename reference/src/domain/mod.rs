@@ -1,4 +1,4 @@
-//! What the service is about, without HTTP and without storage: animals, plans, the limiter, the time.
+//! The domain of the service, without HTTP and without storage: animals, plans, the limiter, the time.
 
 pub mod clock;
 mod int64;

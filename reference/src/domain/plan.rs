@@ -1,13 +1,13 @@
-//! Subscription plans and the two limits that each carries (specification: "Rate limits by plan").
+//! Subscription plans and their two limits (specification: "Rate limits by plan").
 
 use std::fmt;
 
-/// How many requests a key may make.
+/// The numbers of requests that a key may make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Requests in one UTC minute, at least 1.
+    /// The number of requests in one UTC minute, at least 1.
     pub per_minute: u64,
-    /// Requests in one UTC day, at least 1.
+    /// The number of requests in one UTC day, at least 1.
     pub per_day: u64,
 }
 
@@ -27,8 +27,8 @@ pub enum Plan {
 }
 
 impl Plan {
-    /// The specification leaves the figures of an enterprise key to the contract. These are high enough
-    /// that a load test on one machine never meets them.
+    /// The limits of an enterprise key without an agreement. The specification leaves them to the contract; these are so
+    /// high that a load test on one machine never meets them.
     pub const ENTERPRISE_DEFAULT: Limits = Limits { per_minute: 1_000_000, per_day: 100_000_000 };
 
     /// The limits of a key on this plan.

@@ -1,39 +1,38 @@
 //! The rate limiter: a pure function of a key's usage, its limits and the time.
 //!
-//! Windows are fixed, on the UTC minute and the UTC day. Every admitted request counts in both, whatever
-//! its outcome; a refused one counts in neither. Both windows are decided as one, under the lock that the
+//! Windows are fixed, on the UTC minute and the UTC day. Every admitted request counts in both windows, whatever
+//! its outcome; a refused request counts in neither. Both windows are decided as one, under the lock that the
 //! caller holds around [`Usage`], so no interleaving of requests can admit more than either limit allows.
 //!
-//! A caller who keeps sending requests in an exhausted window is banned for a while (the specification announces
-//! a ban but gives no figures). A ban ends with a UTC minute, so that the figures in the headers never
-//! rise within a window.
+//! A key whose client keeps sending requests in an exhausted window is banned for a while (the specification announces
+//! a ban but gives no figures). A ban ends with a UTC minute, so that Remaining never rises within a window.
 
 use crate::domain::plan::Limits;
 
 const MINUTE: u64 = 60;
 const MINUTES_A_DAY: u64 = 24 * 60;
 
-/// What one key has used. The default is a key that was never seen.
+/// The usage of one key. The default is the usage of a key without requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// The minute that `in_minute` counts, in minutes since the Unix epoch. The day follows from it.
+    /// The minute of `in_minute`, in minutes since the Unix epoch. The day follows from it.
     pub minute: u64,
-    /// Requests admitted in that minute.
+    /// The number of requests admitted in `minute`.
     pub in_minute: u64,
-    /// Requests admitted in the day that the minute belongs to.
+    /// The number of requests admitted in the day of `minute`.
     pub in_day: u64,
-    /// Requests refused since the last admitted one, or since the last ban began.
+    /// The number of requests refused since the last admitted one, or since the last ban began.
     pub refusals: u64,
     /// The end of a ban as a Unix time in seconds; 0 without one.
     pub banned_until: u64,
 }
 
-/// When repeated requests over a limit lead to a temporary ban.
+/// The conditions and the length of a temporary ban for repeated requests over a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BanPolicy {
-    /// How many refused requests are forgiven in one exhausted window; 0 never bans.
+    /// The number of refused requests that do not lead to a ban yet, 10 by default. With 0, no key is ever banned.
     pub after: u64,
-    /// How long a ban lasts at least, in seconds; it then runs to the end of the minute.
+    /// The least length of a ban in seconds, 300 by default. A ban runs on to the end of the minute.
     pub seconds: u64,
 }
 
@@ -48,14 +47,14 @@ impl Default for BanPolicy {
 pub struct Quota {
     /// The limit that applies, in requests per window.
     pub limit: u64,
-    /// Requests left in that window.
+    /// The number of requests left in the window of `limit`.
     pub remaining: u64,
     /// The end of the window as a Unix time in seconds.
     pub reset: u64,
 }
 
 impl Quota {
-    /// The quota of a caller without a valid key: nothing is allowed until the next minute.
+    /// The quota of a client without a valid key: no request is allowed until the next minute.
     #[must_use]
     pub const fn anonymous(now: u64) -> Self {
         Self { limit: 0, remaining: 0, reset: (now / MINUTE + 1) * MINUTE }
@@ -65,15 +64,15 @@ impl Quota {
 /// The answer of the limiter to one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// Carry on; the quota already counts this request.
+    /// The request is admitted. The quota already counts it.
     Admitted(Quota),
-    /// Answer 429; the caller may return after `retry_after` seconds.
+    /// The request must be answered with 429.
     Refused {
-        /// The exhausted window.
+        /// The exhausted window; a ban extends it.
         quota: Quota,
-        /// Whole seconds until a request can be admitted again, at least 1.
+        /// The whole seconds until a request can be admitted again, at least 1.
         retry_after: u64,
-        /// Whether the key is banned, beyond having exhausted a window.
+        /// Whether the key is banned, not only a window exhausted.
         banned: bool,
     },
 }
@@ -86,7 +85,7 @@ impl Usage {
         let minute_end = (self.minute + 1) * MINUTE;
         let day_end = (day + 1) * MINUTES_A_DAY * MINUTE;
 
-        // A ban from a clock that has since been set back by more than it could last is void.
+        // A ban that ends later than any ban can is void: the clock has been set back since it began.
         if self.banned_until > now.saturating_add(ban.seconds + MINUTE) {
             self.banned_until = 0;
         }
@@ -127,9 +126,9 @@ impl Usage {
         }
     }
 
-    /// Opens new windows where the old ones have ended.
+    /// Opens new windows if the old ones have ended by this minute.
     fn roll(&mut self, minute: u64) {
-        // A clock corrected by some seconds across a minute's edge must not open the last minute again.
+        // A clock that is set back by some seconds, across the beginning of a minute, must not open the last minute again.
         if minute == self.minute || minute + 1 == self.minute {
             return;
         }

@@ -1,7 +1,7 @@
-//! What clients send in JSON bodies: a `NewPet`, read strictly.
+//! The JSON body that clients send, a `NewPet`, read strictly.
 //!
-//! Reading refuses whatever is not certainly meant: repeated members, numbers that are no integers (1.0 is one) or beyond int64,
-//! `null` for a status. Unknown members are ignored, an `id` among them.
+//! Repeated members, numbers that are no integers (1.0 is one) or beyond int64, and `null` for a status are refused. Unknown members
+//! are ignored, an `id` among them.
 
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -13,19 +13,19 @@ use crate::domain::int64;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PetStatus {
-    /// It can be bought.
+    /// The animal can be bought.
     Available,
-    /// It is reserved.
+    /// The animal is reserved.
     Pending,
-    /// It was bought.
+    /// The animal was bought.
     Sold,
 }
 
 impl PetStatus {
-    /// All of them, in the order of the specification.
+    /// All statuses, in the order of the specification.
     pub const ALL: [Self; 3] = [Self::Available, Self::Pending, Self::Sold];
 
-    /// Its name in JSON and in the query.
+    /// The name of the status in JSON and in the query.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -46,12 +46,12 @@ impl PetStatus {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", expecting = "an object with name and categoryId")]
 pub struct NewPet {
-    /// Any text, kept exactly.
+    /// The name of the animal: any text, kept exactly.
     pub name: String,
-    /// The category it belongs to; any int64.
+    /// The identifier of the animal's category: any int64.
     #[serde(deserialize_with = "int64")]
     pub category_id: i64,
-    /// Stays absent when it is not given.
+    /// The status of the animal, which stays absent if it is not given.
     #[serde(default, deserialize_with = "status")]
     pub status: Option<PetStatus>,
 }
@@ -61,7 +61,7 @@ impl NewPet {
     ///
     /// # Errors
     ///
-    /// A sentence that says what is wrong and, where that helps, where.
+    /// A sentence about the defect of the body, with its place where that helps.
     pub fn parse(body: &[u8]) -> Result<Self, String> {
         if body.is_empty() {
             return Err("the body is missing: send a JSON object with name and categoryId".to_owned());
@@ -74,13 +74,13 @@ impl NewPet {
     }
 }
 
-/// Kept as it was written until [`int64::parse`] reads it.
+/// Reads a number from its text with [`int64::parse`], so that no digit is lost.
 fn int64<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i64, D::Error> {
     let written = <&RawValue>::deserialize(deserializer)?.get();
     int64::parse(written).ok_or_else(|| D::Error::custom("categoryId must be an integer within int64"))
 }
 
-/// A status that is given: not null.
+/// Reads a status that is given, which must not be null.
 fn status<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<PetStatus>, D::Error> {
     let status = PetStatus::parse(&String::deserialize(deserializer)?);
     status.map(Some).ok_or_else(|| D::Error::custom("status must be one of available, pending and sold"))

@@ -1,11 +1,11 @@
-//! Where the server listens: an address and a port, or a Unix socket.
+//! The address that the server listens on: an IP address and a port, or a Unix socket.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// Where a server listens: `127.0.0.1:8080`, `[::1]:8080`, or `unix:/run/animal-store.sock`.
+/// The address that a server listens on: `127.0.0.1:8080`, `[::1]:8080`, or `unix:/run/animal-store.sock`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
     /// An IP address and a TCP port; port 0 takes any free one.
@@ -21,7 +21,7 @@ impl Address {
     /// A free port of the loopback interface.
     pub const LOOPBACK: Self = Self::Tcp(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0));
 
-    /// The IP address, of which a Unix socket has none.
+    /// The IP address. `None` for a Unix socket.
     #[must_use]
     pub fn ip(&self) -> Option<IpAddr> {
         match self {

@@ -1,7 +1,7 @@
 //! One connection, from the TLS handshake until its client closes.
 //!
-//! hyper speaks HTTP, and what it cannot read as a request it answers by itself. Its timer for the head of a request runs from the end
-//! of the response before, so it bounds idle connections too.
+//! hyper speaks HTTP, and itself answers bytes that are no request. Its timer for the head of a request runs from the end of the response
+//! before, so it bounds idle connections too.
 
 use std::time::Duration;
 
@@ -22,18 +22,18 @@ use super::ServeOptions;
 use crate::api::docs::Encrypted;
 use crate::api::extension::Answers;
 
-/// The longest head of a request, and the most that is buffered of one, in bytes.
+/// The greatest length of the head of a request, and of its buffer, in bytes.
 const MAX_HEAD: usize = 32 * 1024;
 
-/// How long a closed connection may go on sending what nobody will read.
+/// The time for which the server reads and drops bytes of a connection that it has closed.
 const LINGER: Duration = Duration::from_secs(2);
 
-/// How a connection is served.
+/// A connection to serve: the service that answers its requests, and its settings.
 pub(super) struct Connection<A> {
     pub(super) answers: A,
     pub(super) tls: Option<TlsAcceptor>,
     pub(super) options: ServeOptions,
-    /// Becomes true when the connection has to end after the request in progress.
+    /// A signal that becomes true when the connection has to end after the request in progress.
     pub(super) stopping: watch::Receiver<bool>,
 }
 
@@ -88,8 +88,8 @@ async fn stops(stopping: &mut watch::Receiver<bool>) {
     let _ = stopping.wait_for(|stopping| *stopping).await;
 }
 
-/// Reads and drops what the client still sends. Closing a socket with unread bytes resets the connection, and a reset can destroy a
-/// response that the client has not read yet, such as an early refusal of a long body.
+/// Reads and drops the bytes that the client still sends. Closing a socket with unread bytes resets the connection, and a reset can
+/// destroy a response that the client has not read yet, such as an early refusal of a long body.
 async fn linger(mut stream: impl AsyncRead + AsyncWrite + Unpin) -> std::io::Result<()> {
     stream.shutdown().await?;
     let mut dropped = [0; 4096];

@@ -17,29 +17,29 @@ use crate::store::{KeyStore, Location, OpenError, Store, StoreError};
 
 const BASE_PATH: &str = "/v1";
 
-/// How many animals may wait to be stored.
+/// The number of animals that may wait to be stored.
 const WRITE_QUEUE: usize = 1024;
 
 /// Options of an embedded server.
 #[derive(Clone, Debug)]
 pub struct EmbeddedOptions {
-    /// The plan of its keys.
+    /// The plan of the server's two keys.
     pub plan: Plan,
-    /// Where its time comes from.
+    /// The clock for windows, dates and the removal.
     pub clock: Clock,
-    /// Where it listens.
+    /// The address that the server listens on.
     pub listen: Address,
 }
 
 impl EmbeddedOptions {
-    /// A server on a free loopback port.
+    /// The options of a server on a free loopback port.
     #[must_use]
     pub fn new(plan: Plan, clock: Clock) -> Self {
         Self { plan, clock, listen: Address::LOOPBACK }
     }
 }
 
-/// Why an embedded server did not start.
+/// The reason why an embedded server did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum EmbeddedError {
     /// The temporary database could not be created.
@@ -48,13 +48,13 @@ pub enum EmbeddedError {
     /// The temporary database does not work.
     #[error("the database failed: {0}")]
     Store(#[from] StoreError),
-    /// Its key could not be issued.
+    /// A key of the server could not be issued.
     #[error("no API key: {0}")]
     Key(#[from] IssueError),
-    /// The server cannot listen there.
+    /// The server cannot listen on its address.
     #[error("cannot listen: {0}")]
     Listen(#[from] std::io::Error),
-    /// What was to be added to the server did not start.
+    /// The extension of the server did not start.
     #[error("the extension did not start: {0}")]
     Extension(ExtensionError),
 }

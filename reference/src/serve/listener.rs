@@ -10,19 +10,19 @@ use tokio::net::{TcpListener, TcpSocket, UnixListener, UnixSocket};
 
 use crate::serve::address::Address;
 
-/// How many connections may wait to be accepted. The usual 128 overflow when a thousand clients arrive
-/// together, and whoever then meets no room tries again only after a second.
+/// The number of connections that may wait to be accepted. The usual 128 overflow when a thousand clients arrive
+/// together, and a client that finds no room tries again only after a second.
 const BACKLOG: u32 = 4096;
 
-/// How much of a response the system holds for a slow client (Linux doubles it). Without a bound that is several
-/// megabytes, of which a third has to be taken before anything more is: a client that takes 40 KB a second makes no
+/// The size in bytes of the system's buffer for a response to a slow client (Linux doubles it). Without a bound it is several
+/// megabytes, and a third of it must be read before the server can write more: a client that reads 40 KB a second then makes no
 /// visible progress for half a minute.
 const SEND_BUFFER: u32 = 128 * 1024;
 
 /// A socket that connections are accepted from.
 pub(super) enum Listener {
     Tcp(TcpListener),
-    /// The file goes first, so that no other server takes a socket for stale that is about to be removed.
+    /// A Unix socket. Its file is removed before the socket closes, so that no other server takes the file for a stale one.
     Unix {
         _file: SocketFile,
         listener: UnixListener,
@@ -40,13 +40,13 @@ impl Drop for SocketFile {
     }
 }
 
-/// The two directions of a connection, of whichever kind its socket is.
+/// The two directions of a connection over a socket of any kind.
 pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
 
 impl Listener {
-    /// Begins to listen.
+    /// Begins to listen on an address.
     ///
     /// # Errors
     ///
@@ -56,9 +56,9 @@ impl Listener {
         match address {
             Address::Tcp(address) => {
                 let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
-                // So that a restart does not wait for the last server's connections to be forgotten.
+                // A restart then need not wait until the system has forgotten the connections of the last server.
                 socket.set_reuseaddr(true)?;
-                // Accepted connections inherit it.
+                // Accepted connections inherit the size.
                 socket.set_send_buffer_size(SEND_BUFFER)?;
                 socket.bind(*address)?;
                 Ok(Self::Tcp(socket.listen(BACKLOG)?))
@@ -68,14 +68,14 @@ impl Listener {
                 let socket = UnixSocket::new_stream()?;
                 socket.bind(path)?;
                 let file = SocketFile(path.clone());
-                // Nobody can connect before the socket listens.
+                // No client can connect before the socket listens.
                 std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
                 Ok(Self::Unix { _file: file, listener: socket.listen(BACKLOG)? })
             }
         }
     }
 
-    /// The host and port of the base URL: of a Unix socket `localhost`, since HTTP needs some host.
+    /// The host and port of the base URL; `localhost` for a Unix socket, because HTTP needs some host.
     ///
     /// # Errors
     ///

@@ -23,25 +23,25 @@ use connection::Connection;
 use listener::{Listener, Stream};
 use places::{Place, Places};
 
-/// How often usage is stored in the database. A kill or a power cut costs what was used since the last time.
+/// The interval at which usage is stored in the database. A kill or a power cut loses the usage of one interval.
 const SAVE_EVERY: Duration = Duration::from_millis(500);
 
-/// How long a stopping server tries to write usage down.
+/// The time for which a stopping server tries to store usage.
 pub const LAST_SAVE: Duration = Duration::from_secs(3);
 
-/// How connections are treated.
+/// The bounds and timeouts of connections.
 #[derive(Clone, Copy, Debug)]
 pub struct ServeOptions {
-    /// How many connections are served at a time; more wait to be accepted.
+    /// The number of connections that are served at a time, 4096 by default. Further ones wait to be accepted.
     pub max_connections: usize,
-    /// How many of them one address may have (one /64 network of IPv6); more are closed.
+    /// The number of connections that one address may have (one /64 network of IPv6), 1024 by default. Further ones are closed.
     pub max_connections_per_address: usize,
-    /// How long a TLS handshake may take, and the head of a request, from the beginning of the connection or the end of the response
-    /// before.
+    /// The longest time for a TLS handshake, and for the head of a request from the beginning of the connection or the end of the
+    /// response before: 10 s by default.
     pub header_timeout: Duration,
-    /// How long a client may read nothing of a response.
+    /// The longest time for which a client may read nothing of a response, 30 s by default.
     pub send_timeout: Duration,
-    /// How long requests in flight may take to finish when the server stops.
+    /// The longest time that requests in flight may take to finish when the server stops, 10 s by default.
     pub grace: Duration,
 }
 
@@ -66,7 +66,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Takes the address.
+    /// Takes the address, without accepting connections yet.
     ///
     /// # Errors
     ///
@@ -87,7 +87,7 @@ impl Server {
     }
 
     /// Serves with a layer around the application until `stop` completes. Then no connection is accepted any more, requests in flight finish
-    /// (for as long as the grace lasts), and what keys have used is written down.
+    /// (for as long as the grace lasts), and the usage of keys is stored.
     pub async fn run(self, layer: impl Around, stop: impl Future<Output = ()>) {
         let Self { listener, app, tls, options } = self;
         let (end_saving, ended) = oneshot::channel();
@@ -102,7 +102,7 @@ impl Server {
                 () = &mut stop => break,
                 accepted = accept(&listener, &places) => accepted,
             };
-            // Those that have ended are forgotten.
+            // Connections that have ended are forgotten.
             while connections.try_join_next().is_some() {}
             match accepted {
                 Ok(Some((stream, place))) => {
@@ -129,7 +129,7 @@ impl Server {
             tracing::warn!("some connections did not end in time and are cut off");
         }
         connections.shutdown().await;
-        // A save that is under way ends first: what it cannot write down is left to the last one.
+        // A save that is under way ends first. The last save stores the usage that it could not store.
         drop(end_saving);
         let _ = saving.await;
         save_usage_at_last(&app).await;
@@ -138,7 +138,7 @@ impl Server {
     }
 }
 
-/// The next connection, with its place. `None` if it has ended already, or if its address has too many: then it is closed at once.
+/// The next connection, with its place. `None` if it has ended already, or if its address has too many and it was closed.
 async fn accept(listener: &Listener, places: &Places) -> io::Result<Option<(Box<dyn Stream>, Place)>> {
     let Some(permit) = places.free().await else { return Ok(None) };
     match listener.accept().await {
@@ -148,7 +148,7 @@ async fn accept(listener: &Listener, places: &Places) -> io::Result<Option<(Box<
     }
 }
 
-/// Writes down at intervals what keys have used, until the channel is closed.
+/// Stores the usage of keys at intervals, until the channel is closed.
 async fn save_usage(app: Arc<App>, mut ended: oneshot::Receiver<()>) {
     let mut ticks = tokio::time::interval(SAVE_EVERY);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -163,7 +163,7 @@ async fn save_usage(app: Arc<App>, mut ended: oneshot::Receiver<()>) {
     }
 }
 
-/// The last save finds room in the queue sooner or later, because nobody adds animals any more.
+/// Stores the usage of keys for the last time. The save finds room in the queue sooner or later, because no client adds animals any more.
 async fn save_usage_at_last(app: &App) {
     let deadline = Instant::now() + LAST_SAVE;
     while let Err(error) = app.keys().save_usage().await {

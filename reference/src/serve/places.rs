@@ -1,4 +1,4 @@
-//! How many connections there may be: at all, of one address, and by the limit of open files.
+//! The bounds on the number of connections: in total, for one address, and by the limit of open files.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
@@ -9,8 +9,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::ServeOptions;
 
-/// Files that are not connections: the database with its log and its shared state, once for each thread that reads;
-/// the listener, the signals, standard streams; room for what is brief.
+/// The number of open files that are not connections: the database with its log and its shared state, once for each thread
+/// that reads; the listener, the signals and standard streams; and files that are open briefly.
 const RESERVED: u64 = 64;
 
 /// The places for connections.
@@ -38,8 +38,8 @@ impl Places {
         Arc::clone(&self.all).acquire_owned().await.ok()
     }
 
-    /// The place of a connection from `peer`; none if its address has as many as it may have. Clients of a Unix socket have no
-    /// address, and often are one front that serves many.
+    /// The place of a connection from `peer`. `None` if its address has as many as it may have. Clients of a Unix socket have no
+    /// address and are not bounded: often they are one proxy that serves many clients.
     pub(super) fn take(&self, permit: OwnedSemaphorePermit, peer: Option<IpAddr>) -> Option<Place> {
         let origin = peer.map(origin);
         if let Some(origin) = origin {
@@ -70,7 +70,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What counts as one address: an IPv4 address, or the /64 network that one IPv6 client usually has all to itself.
+/// The address that connections are counted by: an IPv4 address, or the /64 network that one IPv6 client usually has to itself.
 fn origin(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX)).into(),
@@ -78,8 +78,8 @@ fn origin(address: IpAddr) -> IpAddr {
     }
 }
 
-/// Raises the limit of open files of this process, as far as it may, to what this many connections need. Returns how many
-/// there can be, and the limit; no limit if there is none.
+/// Raises the limit of open files of this process to the number that this many connections need, as far as the system allows.
+/// Returns the number of connections that are possible, and the limit, if there is one.
 #[must_use]
 pub fn make_room(connections: usize) -> (usize, Option<u64>) {
     let needed = RESERVED.saturating_add(connections as u64);

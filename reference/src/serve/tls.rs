@@ -16,18 +16,18 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use tokio_rustls::TlsAcceptor;
 
-/// How long a certificate made at start is valid, counted from the day it is made.
+/// The number of days for which a certificate made at start is valid, from the day on which it is made.
 const VALID_FOR_DAYS: i64 = 397;
 
-/// Why HTTPS cannot be served.
+/// The reason why HTTPS cannot be served.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
     /// A file cannot be read as PEM.
     #[error("cannot read {}: {detail}; it must hold PEM", .path.display())]
     Unreadable {
-        /// The file.
+        /// The path of the certificate or the key.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The defect of the file.
         detail: String,
     },
     /// The certificate and the key do not make a server.
@@ -39,14 +39,14 @@ pub enum TlsError {
     /// The certificate of the authority could not be written.
     #[error("cannot write {}: {detail}", .path.display())]
     Unwritable {
-        /// The file.
+        /// The path of the authority's certificate.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         detail: std::io::Error,
     },
 }
 
-/// Serves the certificate chain and the key in two PEM files.
+/// Makes an acceptor of the certificate chain and the key in two PEM files.
 ///
 /// # Errors
 ///
@@ -63,8 +63,8 @@ pub fn from_files(certificate: &Path, key: &Path) -> Result<TlsAcceptor, TlsErro
     acceptor(chain, key)
 }
 
-/// Makes an authority and a certificate of it for `localhost`, the loopback addresses and `address`, and
-/// writes the authority's certificate to `authority`, for clients to trust. Its key is forgotten at once.
+/// Makes an authority, and a certificate of it for `localhost`, the loopback addresses and `address`. The authority's certificate is
+/// written to `authority`, for clients to trust; the authority's key is forgotten at once.
 ///
 /// # Errors
 ///
@@ -89,8 +89,8 @@ pub fn self_signed(address: Option<IpAddr>, authority: &Path) -> Result<TlsAccep
     acceptor(vec![certificate.der().clone()], PrivatePkcs8KeyDer::from(key.serialize_der()).into())
 }
 
-/// A certificate that is valid from yesterday, for clients whose clock is a little behind, for somewhat over a
-/// year: some clients refuse longer ones. `--now` has no part in it, because clients go by their own clock.
+/// The parameters of a certificate that is valid from yesterday, for clients whose clock is a little behind, for somewhat over a
+/// year, because some clients refuse a longer time. `--now` has no effect on it: clients go by their own clock.
 fn short_lived(names: Vec<String>) -> Result<CertificateParams, rcgen::Error> {
     let mut params = CertificateParams::new(names)?;
     let today = Timestamp::now().to_zoned(TimeZone::UTC).date();
@@ -103,13 +103,13 @@ fn short_lived(names: Vec<String>) -> Result<CertificateParams, rcgen::Error> {
     Ok(params)
 }
 
-/// Whether anybody on this machine may read the file.
+/// Returns true if every user of this machine may read the file.
 #[must_use]
 pub fn is_world_readable(key: &Path) -> bool {
     fs::metadata(key).is_ok_and(|file| file.permissions().mode() & 0o004 != 0)
 }
 
-/// What a server that listens at an address is called.
+/// The names in the certificate of a server that listens at an address.
 fn names(address: Option<IpAddr>) -> Vec<String> {
     let mut names = vec!["localhost".to_owned(), "127.0.0.1".to_owned(), "::1".to_owned()];
     names.extend(address.filter(|ip| !ip.is_loopback() && !ip.is_unspecified()).map(|ip| ip.to_string()));

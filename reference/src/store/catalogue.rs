@@ -1,4 +1,4 @@
-//! The whole catalogue at once: read as of one moment, and replaced by another in one transaction.
+//! The whole catalogue: read as of one moment, and replaced by another one in one transaction.
 
 use rusqlite::{Connection, OptionalExtension};
 
@@ -6,17 +6,17 @@ use super::error::StoreError;
 use super::read::{self, status_code};
 use crate::domain::wire::NewPet;
 
-/// All animals there are.
+/// All animals of the store.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Catalogue {
     /// The animals with their identifiers, the oldest first.
     pub animals: Vec<(i64, NewPet)>,
-    /// The last identifier that was assigned; 0 for none. The next one follows it.
+    /// The last identifier that was assigned, or 0. The next animal gets the number after it.
     pub last_id: i64,
 }
 
 impl Catalogue {
-    /// A new catalogue of these animals, numbered from 1.
+    /// A catalogue of these animals, numbered from 1.
     #[must_use]
     pub fn new(animals: Vec<NewPet>) -> Self {
         let animals: Vec<(i64, NewPet)> = (1..).zip(animals).collect();
@@ -39,7 +39,7 @@ pub(super) fn all(conn: &Connection) -> Result<Catalogue, StoreError> {
     Ok(Catalogue { animals, last_id: last_id.unwrap_or(0) })
 }
 
-/// Puts another catalogue in the place of the present one, inside the transaction of the caller.
+/// Replaces the present catalogue, inside the transaction of the caller.
 pub(super) fn replace(conn: &Connection, catalogue: &Catalogue) -> Result<(), StoreError> {
     conn.execute("DELETE FROM animals", [])?;
     let mut insert =

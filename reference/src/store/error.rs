@@ -1,11 +1,11 @@
-//! What can go wrong with the database file, at start and while running.
+//! The errors of the database file, at start and while running.
 
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use rusqlite::ErrorCode;
 
-/// Why a database could not be opened. Every message says what to do next.
+/// The reason why a database could not be opened. Every message names a remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// The folder that should hold the file does not exist.
@@ -14,7 +14,7 @@ pub enum OpenError {
     /// The file or its folder cannot be opened or created.
     #[error("cannot open or create {}: check that its folder can be written by this user ({detail})", .path.display())]
     CannotOpen {
-        /// The file.
+        /// The path of the database.
         path: PathBuf,
         /// The message of SQLite.
         detail: String,
@@ -37,17 +37,17 @@ pub enum OpenError {
     /// The file is damaged.
     #[error("{} is damaged ({detail}): restore it from a backup, or name another file with --db", .path.display())]
     Corrupt {
-        /// The file.
+        /// The path of the database.
         path: PathBuf,
-        /// The first thing that SQLite found.
+        /// The first defect that SQLite found.
         detail: String,
     },
     /// A later version of this program wrote the file.
     #[error("{} was written by a newer version (schema {found}; this one knows up to {known}): update this program", .path.display())]
     NewerSchema {
-        /// The file.
+        /// The path of the database.
         path: PathBuf,
-        /// Its schema version.
+        /// The schema version of the file.
         found: i64,
         /// The newest schema version that this program can read.
         known: i64,
@@ -55,12 +55,12 @@ pub enum OpenError {
     /// There is no space left for the file.
     #[error("the disk that holds {} is full: free some space, then start again", .0.display())]
     Full(PathBuf),
-    /// Anything else.
+    /// The file cannot be used for another reason.
     #[error("cannot use {}: {detail}; check the file and its disk", .path.display())]
     Other {
-        /// The file.
+        /// The path of the database.
         path: PathBuf,
-        /// What was reported.
+        /// The message of SQLite or of the system.
         detail: String,
     },
 }
@@ -90,8 +90,8 @@ impl OpenError {
     }
 }
 
-/// Why a running server could not read or write. Nothing was stored when a write fails with it, except
-/// for [`StoreError::Unconfirmed`] and [`StoreError::Unknown`].
+/// The reason why a running server could not read or write. A write that fails has stored nothing, unless it fails with
+/// [`StoreError::Unconfirmed`] or [`StoreError::Unknown`].
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum StoreError {
     /// More writes are waiting than the queue takes.
@@ -106,10 +106,10 @@ pub enum StoreError {
     /// The writer has ended.
     #[error("the store takes no more writes")]
     Stopped,
-    /// The writer ended before it answered, so whether the write was stored is not known.
+    /// The writer ended before it answered, so the write may have been stored.
     #[error("the writer ended before it confirmed the write")]
     Unconfirmed,
-    /// The disk failed during a commit. Its frames may have been written all the same, and then a restart finds them.
+    /// The disk failed during a commit. If the frames of the commit were written all the same, a restart finds them.
     #[error("the disk failed during the commit, so whether it was stored is not known: {0}")]
     Unknown(String),
     /// The database cannot be read or written for another reason, damage among them.
@@ -118,7 +118,7 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// The error of a commit, as opposed to those of the statements before it.
+    /// The error of a commit. After the errors of other statements nothing was stored; after this one it is unknown.
     pub(super) fn of_commit(error: &rusqlite::Error) -> Self {
         match error.sqlite_error_code() {
             Some(ErrorCode::SystemIoFailure) => Self::Unknown(error.to_string()),

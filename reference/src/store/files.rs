@@ -1,7 +1,7 @@
 //! The file of a served database: created for this user alone, and locked.
 //!
 //! SQLite locks byte ranges with `fcntl`; such locks belong to the process and vanish when it closes any descriptor
-//! of the file. The lock here is `flock` on the database file itself, which is independent of them. Its descriptor
+//! of the file. The lock here is `flock` on the database file itself, which is independent of SQLite's locks. Its descriptor
 //! is closed after all connections.
 
 use std::fs::{File, TryLockError};

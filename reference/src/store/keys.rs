@@ -9,38 +9,38 @@ use crate::domain::rate_limit::Usage;
 /// A key as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredKey {
-    /// Its number, which is also part of the key itself.
+    /// The number of the key, which is a part of an issued key.
     pub id: i64,
-    /// What its owner called it.
+    /// The name that its owner gave the key.
     pub name: String,
-    /// The name of its plan.
+    /// The name of the key's plan.
     pub plan: String,
-    /// How much it may ask.
+    /// The numbers of requests that the key admits.
     pub limits: Limits,
-    /// SHA-256 of the whole key.
+    /// The SHA-256 of the whole key.
     pub hash: [u8; 32],
-    /// When it was issued, as a Unix time in seconds.
+    /// The time at which the key was issued, as a Unix time in seconds.
     pub created_at: i64,
-    /// When it was revoked, as a Unix time in seconds.
+    /// The time at which the key was revoked, as a Unix time in seconds.
     pub revoked_at: Option<i64>,
-    /// What it had used when that was last stored.
+    /// The usage of the key when it was last stored.
     pub usage: Usage,
 }
 
 /// A key about to be stored.
 #[derive(Clone, Debug)]
 pub struct NewKey<'a> {
-    /// What its owner calls it.
+    /// The name that its owner gives the key.
     pub name: &'a str,
-    /// The name of its plan.
+    /// The name of the key's plan.
     pub plan: &'a str,
-    /// How much it may ask.
+    /// The numbers of requests that the key admits.
     pub limits: Limits,
-    /// When it is issued, as a Unix time in seconds.
+    /// The time at which the key is issued, as a Unix time in seconds.
     pub created_at: u64,
 }
 
-/// Stores a key. Its number is chosen first, because it is part of what `hash` hashes.
+/// Stores a key. Its number is chosen first, because an issued key, which `hash` hashes, contains its number.
 pub(super) fn add(conn: &Connection, key: &NewKey<'_>, hash: impl FnOnce(i64) -> [u8; 32]) -> Result<i64, StoreError> {
     conn.execute_batch("BEGIN IMMEDIATE")?;
     let outcome = insert(conn, key, hash).and_then(|id| {
@@ -73,7 +73,7 @@ fn insert(conn: &Connection, key: &NewKey<'_>, hash: impl FnOnce(i64) -> [u8; 32
     Ok(id)
 }
 
-/// Revokes a key; false if there is no such key or it was revoked before.
+/// Revokes a key. Returns false if there is no such key or it was revoked before.
 pub(super) fn revoke(conn: &Connection, id: i64, now: u64) -> Result<bool, StoreError> {
     let changed = conn.execute(
         "UPDATE keys SET revoked_at = ?2 WHERE id = ?1 AND revoked_at IS NULL",
@@ -108,7 +108,7 @@ pub(super) fn in_force(conn: &Connection, hash: &[u8; 32]) -> Result<Option<(i64
     Ok(found.optional()?)
 }
 
-/// Whether any key is in force.
+/// Returns true if any key is in force.
 pub(super) fn any_in_force(conn: &Connection) -> Result<bool, StoreError> {
     Ok(conn.query_row("SELECT EXISTS (SELECT 1 FROM keys WHERE revoked_at IS NULL)", [], |row| row.get(0))?)
 }
@@ -132,7 +132,7 @@ fn stored(row: &Row<'_>) -> rusqlite::Result<StoredKey> {
     })
 }
 
-/// A number that is never negative; 0 for none.
+/// The number in a column that is never negative; 0 for NULL.
 fn unsigned(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
     Ok(u64::try_from(row.get::<_, Option<i64>>(column)?.unwrap_or(0)).unwrap_or(0))
 }

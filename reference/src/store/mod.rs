@@ -1,7 +1,7 @@
-//! The database: animals, keys and what keys have used, in one SQLite file.
+//! The database: animals, keys and the usage of keys, in one SQLite file.
 //!
 //! No other module uses SQLite. One thread writes and shares commits between requests;
-//! reads run inline on their own connections and never wait for it.
+//! reads run inline on their own connections and never wait for that thread.
 
 mod catalogue;
 mod error;
@@ -28,12 +28,12 @@ use schema::{Durability, SERVER_PATIENCE};
 use scratch::ScratchFolder;
 use write::{Work, Writer};
 
-/// Where a database is.
+/// The place of a database: a file or a temporary folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Location {
-    /// In a file that is kept.
+    /// A file that is kept.
     File(PathBuf),
-    /// In a private temporary folder that goes away with the store. Nothing waits for the disk.
+    /// A private temporary folder, which is removed with the store. No commit waits for the disk.
     Scratch,
 }
 
@@ -45,7 +45,7 @@ impl Location {
     }
 }
 
-/// A write-ahead log above this size, in bytes, takes so long to read at start that the log says so.
+/// The size in bytes above which a write-ahead log takes so long to read at start that a warning is logged.
 const LONG_LOG: u64 = 64 * 1024 * 1024;
 
 /// An open database that a server serves.
@@ -64,7 +64,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`OpenError`], with a message that says what to do; among others when another server has the file.
+    /// [`OpenError`], with a message that names a remedy; among others when another server has the file.
     pub fn open(location: &Location, queue: usize) -> Result<Self, OpenError> {
         let (path, durability, scratch) = match location {
             Location::File(path) => (path.clone(), Durability::Full, None),
@@ -87,7 +87,7 @@ impl Store {
         Ok(Self { writer, readers, _lock: lock, scratch })
     }
 
-    /// The private folder of a temporary database, which goes away with the store.
+    /// The private folder of a temporary database, which is removed with the store.
     #[must_use]
     pub fn scratch_folder(&self) -> Option<&Path> {
         self.scratch.as_ref().map(ScratchFolder::path)
@@ -116,7 +116,7 @@ impl Store {
         self.readers.with(|conn| read::newest(conn, status, limit, write))
     }
 
-    /// Stores an animal. It returns its id only once the animal would survive a power cut.
+    /// Stores an animal. Returns its id once the animal would survive a power cut.
     ///
     /// # Errors
     ///
@@ -134,7 +134,7 @@ impl Store {
         self.readers.with(catalogue::all)
     }
 
-    /// Puts another catalogue in the place of the present one. A server that keeps ready bodies does not see it.
+    /// Replaces the present catalogue. The cache of response bodies is not cleared: use `App::replace` while a server runs.
     ///
     /// # Errors
     ///
@@ -143,7 +143,7 @@ impl Store {
         self.writer.submit(Work::Replace(catalogue)).await.map(drop)
     }
 
-    /// Stores what keys (by id) have used.
+    /// Stores the usage of keys by their numbers.
     ///
     /// # Errors
     ///
@@ -170,7 +170,7 @@ impl Store {
         self.readers.with(|conn| keys::in_force(conn, hash))
     }
 
-    /// Whether any key is in force.
+    /// Returns true if any key is in force.
     ///
     /// # Errors
     ///
@@ -179,14 +179,14 @@ impl Store {
         self.readers.with(keys::any_in_force)
     }
 
-    /// Why nothing can be stored at present; `None` when as far as is known everything works.
+    /// The reason why nothing can be stored at present. `None` if the last commit succeeded.
     #[must_use]
     pub fn failure(&self) -> Option<String> {
         self.writer.failure()
     }
 
-    /// Completes when the thread that writes has ended, which it does only when the store is closed or by a panic:
-    /// then nothing can be stored any more.
+    /// Completes when the thread that writes has ended, after which nothing can be stored any more. The thread ends only
+    /// when the store is closed or by a panic.
     pub fn writer_ended(&self) -> impl Future<Output = ()> + Send + 'static {
         self.writer.ended()
     }
@@ -205,7 +205,7 @@ impl KeyStore {
     ///
     /// # Errors
     ///
-    /// [`OpenError`], with a message that says what to do.
+    /// [`OpenError`], with a message that names a remedy.
     pub fn open(path: &Path) -> Result<Self, OpenError> {
         schema::open(path, Durability::Full, schema::COMMAND_PATIENCE).map(Self)
     }
@@ -219,7 +219,7 @@ impl KeyStore {
         Ok(Self(schema::open_second(store.readers.path(), Durability::Full)?))
     }
 
-    /// Stores a key whose hash `hash` computes from its number; returns the number.
+    /// Stores a key and returns its number. `hash` computes the hash of the key from the number.
     ///
     /// # Errors
     ///
@@ -228,7 +228,7 @@ impl KeyStore {
         keys::add(&self.0, key, hash)
     }
 
-    /// Revokes a key; false if there is no such key or it was revoked before.
+    /// Revokes a key. Returns false if there is no such key or it was revoked before.
     ///
     /// # Errors
     ///
@@ -269,7 +269,7 @@ impl KeyStore {
     }
 }
 
-/// SQLite reads the whole log that a killed process has left before it does anything else.
+/// Warns of a long write-ahead log. SQLite reads the whole log that a killed process has left before anything else.
 fn announce_long_log(path: &Path) {
     let resolved = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let log = files::companion(&resolved, "-wal");

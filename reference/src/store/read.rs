@@ -1,4 +1,4 @@
-//! Reading animals: one connection per thread in practice, used inline.
+//! The reads of animals, inline on a connection that in practice each thread has to itself.
 //!
 //! A read takes a few microseconds and, with a write-ahead log, never waits for a writer, so handing it
 //! to another thread would cost several times the read itself.
@@ -23,19 +23,19 @@ const NEWEST_BY_STATUS: &str =
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AnimalRow<'row> {
-    /// Its identifier.
+    /// The identifier that the store assigned.
     pub id: i64,
-    /// Its name.
+    /// The name as the client sent it.
     pub name: &'row str,
-    /// The category it belongs to.
+    /// The identifier of the animal's category.
     pub category_id: i64,
-    /// Its availability, if one was given.
+    /// The availability of the animal, if one was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<PetStatus>,
 }
 
-/// A fixed set of reading connections, open from the start: so neither a lack of file descriptors nor a file that
-/// was replaced meets a request.
+/// A fixed set of reading connections, open from the start, so that no request fails for a lack of file descriptors or a
+/// replaced file.
 pub(super) struct Readers {
     path: PathBuf,
     slots: Box<[Mutex<Connection>]>,
@@ -52,7 +52,7 @@ impl Readers {
         Ok(Self { path: path.to_owned(), slots: slots.collect::<rusqlite::Result<_>>()? })
     }
 
-    /// Runs `work` with a connection. A thread comes back to the same one unless others use it.
+    /// Runs `work` with a connection. A thread gets its own connection again unless another thread uses it.
     pub(super) fn with<T>(&self, work: impl FnOnce(&Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
         work(&self.free_slot())
     }
@@ -65,7 +65,7 @@ impl Readers {
     }
 }
 
-/// Threads are numbered as they first ask.
+/// The number of the present thread, in the order of the first calls.
 fn thread_number() -> usize {
     static NEXT: AtomicUsize = AtomicUsize::new(0);
     thread_local! {
@@ -102,7 +102,7 @@ pub(super) fn newest(
     Ok(())
 }
 
-/// How a status is stored.
+/// The number that a status is stored as.
 pub(super) const fn status_code(status: PetStatus) -> i64 {
     match status {
         PetStatus::Available => 0,

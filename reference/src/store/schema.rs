@@ -12,25 +12,24 @@ use super::files;
 /// The schema that this program writes, kept in `PRAGMA user_version`.
 const VERSION: i64 = 1;
 
-/// Marks the file as ours (`PRAGMA application_id`), the letters "ASto".
+/// The mark of a file of this program (`PRAGMA application_id`): the letters "ASto".
 const APPLICATION_ID: i64 = 0x4153_746f;
 
-/// Files up to this size are checked from end to end at start, which takes well under a second. Larger
-/// ones are checked page by page as they are read.
+/// The size in bytes up to which a file is checked from end to end at start, which takes well under a second. A larger
+/// file is checked page by page as it is read.
 const CHECKED_AT_START: u64 = 32 * 1024 * 1024;
 
-/// How long a server waits for a lock that another process holds.
+/// The time for which a server waits for a lock that another process holds.
 pub(super) const SERVER_PATIENCE: Duration = Duration::from_secs(2);
 
-/// How long a command waits for one. Revoking a key must not fail because a backup is under way.
+/// The time for which a command waits for a lock. Revoking a key must not fail because a backup is under way.
 pub(super) const COMMAND_PATIENCE: Duration = Duration::from_mins(1);
 
-/// How much of the disk the write-ahead log keeps when it starts over, in bytes.
+/// The size in bytes that the file of the write-ahead log keeps when the log starts over.
 const LOG_KEPT: i64 = 16 * 1024 * 1024;
 
-/// `status` is 0, 1 or 2 in the order of the specification, or NULL when none was given. Ids are never
-/// used twice (AUTOINCREMENT). The index covers a filtered list, so that its cost does not grow with the
-/// catalogue.
+/// The statements that create the schema. `status` is 0, 1 or 2 in the order of the specification, or NULL when none was given.
+/// Ids are never used twice (AUTOINCREMENT). The index covers a filtered list, so that its cost does not grow with the catalogue.
 const SCHEMA: &str = "
 CREATE TABLE animals (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -59,12 +58,12 @@ CREATE TABLE usage (
 ) STRICT;
 ";
 
-/// Whether a commit waits for the disk.
+/// The durability of a commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Durability {
-    /// What was committed survives a power cut.
+    /// A commit waits for the disk, and survives a power cut.
     Full,
-    /// For temporary databases.
+    /// A commit does not wait for the disk: for temporary databases.
     None,
 }
 
@@ -118,7 +117,7 @@ pub(super) fn open_second(path: &Path, durability: Durability) -> rusqlite::Resu
     Ok(conn)
 }
 
-/// SQLite opens the write-ahead log with the first read, by the name that it then has.
+/// Makes SQLite open the write-ahead log: it does so with the first read, by the name that the file then has.
 fn read_once(conn: &Connection) -> rusqlite::Result<()> {
     conn.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))
 }
@@ -128,17 +127,17 @@ fn synchronise(conn: &Connection, durability: Durability) -> rusqlite::Result<()
     conn.pragma_update(None, "synchronous", synchronous)
 }
 
-/// Never creates a file: one that is missing was removed, and an empty one in its place would hide that.
+/// Opens a connection without creating a file: a missing file was removed, and an empty one in its place would hide that.
 fn connect(path: &Path, patience: Duration) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let conn = Connection::open_with_flags(path, flags)?;
     conn.busy_timeout(patience)?;
-    // Without it, SQLite prepares a statement again for every value bound to LIMIT.
+    // Without this setting, SQLite prepares a statement again for every value bound to LIMIT.
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     Ok(conn)
 }
 
-/// Checks a database that is not too large from end to end.
+/// Checks a database from end to end, unless it is larger than [`CHECKED_AT_START`].
 pub(super) fn check_pages(conn: &Connection, path: &Path) -> Result<(), OpenError> {
     if std::fs::metadata(path).is_ok_and(|file| file.len() > CHECKED_AT_START) {
         return Ok(());
@@ -152,10 +151,10 @@ pub(super) fn check_pages(conn: &Connection, path: &Path) -> Result<(), OpenErro
     Err(OpenError::Corrupt { path: path.to_owned(), detail })
 }
 
-/// Also proves, through the write lock it takes, that the file can be written now.
+/// Creates the schema if there is none. The write lock that this takes proves that the file can be written.
 fn create_schema(conn: &Connection) -> rusqlite::Result<()> {
     conn.execute_batch("BEGIN IMMEDIATE")?;
-    // Looked up again inside the transaction: another process may have been first.
+    // The version is read again inside the transaction, because another process may have been first.
     let version: i64 = conn.pragma_query_value(None, "user_version", |row| row.get(0))?;
     let outcome = if version == 0 {
         conn.execute_batch(SCHEMA)

@@ -1,4 +1,4 @@
-//! The one writer: a thread that commits whatever is queued in one transaction, then answers.
+//! The one writer: a thread that commits all queued jobs in one transaction, then answers them.
 //!
 //! A commit costs a wait for the disk, whether it holds one animal or five hundred. So concurrent
 //! requests share commits, and success is not reported before the disk has confirmed it.
@@ -17,10 +17,10 @@ use super::read::status_code;
 use crate::domain::rate_limit::Usage;
 use crate::domain::wire::NewPet;
 
-/// The most jobs that share a commit.
+/// The greatest number of jobs that share a commit.
 const MAX_BATCH: usize = 512;
 
-/// How often a commit is tried while commits fail, so that it is known when writing works again.
+/// The interval at which an empty commit is tried while commits fail, to notice when writing works again.
 const TRY_AGAIN: Duration = Duration::from_secs(1);
 
 /// The answer to a job: the new animal's id (0 for a job without one).
@@ -46,7 +46,7 @@ pub(super) struct Writer {
     thread: Mutex<Option<JoinHandle<()>>>,
     /// The error of the last commit, if it failed.
     failure: Arc<Mutex<Option<StoreError>>>,
-    /// Closed when the thread ends, however it ends.
+    /// A channel that closes when the thread ends, also by a panic.
     alive: watch::Receiver<()>,
 }
 
@@ -70,7 +70,7 @@ impl Writer {
         async move { while alive.changed().await.is_ok() {} }
     }
 
-    /// Why nothing can be stored at present.
+    /// The reason why nothing can be stored at present, if there is one.
     pub(super) fn failure(&self) -> Option<String> {
         if self.alive.has_changed().is_err() {
             return Some("the writer has ended".to_owned());
@@ -78,7 +78,7 @@ impl Writer {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(ToString::to_string)
     }
 
-    /// Does a piece of work, and returns once the disk has confirmed it.
+    /// Queues a job, and returns its answer once the disk has confirmed the commit.
     pub(super) async fn submit(&self, work: Work) -> Answer {
         let (answer, confirmation) = oneshot::channel();
         {
@@ -92,7 +92,7 @@ impl Writer {
         confirmation.await.unwrap_or(Err(StoreError::Unconfirmed))
     }
 
-    /// Commits what is queued and ends the thread.
+    /// Commits the queued jobs and ends the thread.
     pub(super) fn stop(&self) {
         drop(self.queue.lock().unwrap_or_else(PoisonError::into_inner).take());
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -140,7 +140,7 @@ fn run(conn: &Connection, queue: &Receiver<Job>, noted: &Mutex<Option<StoreError
     }
 }
 
-/// Stores all of the batch or nothing of it. An empty batch only tries whether storing works.
+/// Stores the whole batch or no part of it. An empty batch only tests that a commit succeeds.
 fn commit(conn: &Connection, batch: &[Job], answers: &mut Vec<i64>) -> Result<(), StoreError> {
     answers.clear();
     conn.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
@@ -157,7 +157,7 @@ fn commit(conn: &Connection, batch: &[Job], answers: &mut Vec<i64>) -> Result<()
 fn write_all(conn: &Connection, batch: &[Job], answers: &mut Vec<i64>) -> Result<(), StoreError> {
     let mut insert = conn.prepare_cached("INSERT INTO animals (name, category_id, status) VALUES (?1, ?2, ?3)")?;
     if batch.is_empty() {
-        // Writes a page, so that the commit finds out whether the disk takes it.
+        // An unchanged version is a page to write, so that the commit tests the disk.
         let version: i64 = conn.pragma_query_value(None, "user_version", |row| row.get(0))?;
         conn.pragma_update(None, "user_version", version)?;
     }

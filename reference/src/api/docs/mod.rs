@@ -9,20 +9,20 @@ use crate::api::respond;
 
 const STYLE: &str = include_str!("style.css");
 
-/// The page below its head. `@ORIGIN@` stands for the address of the server, which is another for each client, and `@BASE@` for the base
-/// path.
+/// The page below its head. `@ORIGIN@` stands for the address of the server as the client knows it, and `@BASE@` for the base path.
 const PAGE: &str = include_str!("page.html");
 
-/// A paw. Without it, browsers ask for a file that is not there.
+/// The icon of the page, a paw. Without an icon, browsers ask for a file that does not exist.
 const ICON: &str = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16' fill='%230969da'%3E\
     %3Ccircle cx='3' cy='7' r='1.8'/%3E%3Ccircle cx='6' cy='3.5' r='1.8'/%3E%3Ccircle cx='10' cy='3.5' r='1.8'/%3E\
     %3Ccircle cx='13' cy='7' r='1.8'/%3E%3Cellipse cx='8' cy='11' rx='4' ry='3.4'/%3E%3C/svg%3E";
 
-/// The page may use its own style and icon and nothing else: whatever found a way into its text could not run or be loaded.
+/// The content security policy of the page. The page may use its own style and icon only, so that text injected into it could neither
+/// run nor load anything.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; \
                       frame-ancestors 'none'";
 
-/// In the extensions of a request: it came over TLS.
+/// The mark of a request that came over TLS, in the extensions of the request.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Encrypted;
 
@@ -42,13 +42,12 @@ impl Docs {
     }
 }
 
-/// The address of the server as the client knows it. Commands on the page contain it, so a name that a shell could read
-/// something into is not repeated, though HTTP allows it.
+/// The address of the server as the client knows it. Commands on the page contain the address, so a host name with characters that a
+/// shell could interpret is replaced by `localhost`, although HTTP allows such names.
 fn origin(headers: &HeaderMap, encrypted: bool) -> String {
-    let is_plain = |host: &&str| {
+    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).filter(|host| {
         !host.is_empty() && host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-_:[]".contains(&byte))
-    };
-    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).filter(is_plain);
+    });
     format!("{}://{}", if encrypted { "https" } else { "http" }, host.unwrap_or("localhost"))
 }
 

@@ -1,10 +1,10 @@
-//! Keys that whoever starts a server chooses, so that a compose file or a continuous integration job knows them beforehand.
+//! Keys that are given to a server at its start, so that a compose file or a continuous integration job knows them beforehand.
 
 use super::{ApiKey, hash};
 use crate::domain::plan::Plan;
 use crate::store::{KeyStore, NewKey, StoreError};
 
-/// What such a key is called in the list of keys.
+/// The name of a given key in the list of keys.
 const NAME: &str = "given";
 
 /// A key and the plan that it is for.
@@ -12,48 +12,48 @@ const NAME: &str = "given";
 pub struct GivenKey {
     /// The plan, with the figures that it has without an agreement.
     pub plan: Plan,
-    /// The key.
+    /// The key, which may be any bearer token.
     pub key: ApiKey,
 }
 
-/// Why a text gives no keys. No message repeats any of the text: it may be a key.
+/// The reason why a text gives no keys. No message repeats a part of the text, which may be a key.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GivenKeyError {
     /// There is no `=` in an entry.
     #[error("key {0} of --key or ANIMAL_STORE_KEYS is not PLAN=KEY, such as free=my-key")]
     NoPlan(usize),
-    /// What stands before the `=` is no plan.
+    /// The text before the `=` is no plan.
     #[error(
         "key {0} of --key or ANIMAL_STORE_KEYS has no known plan before `=`: it must be free, pro, business or enterprise"
     )]
     UnknownPlan(usize),
-    /// Nothing follows the `=`.
+    /// The key after the `=` is empty.
     #[error("key {0} of --key or ANIMAL_STORE_KEYS is empty: something must follow `{1}=`")]
     Empty(usize, Plan),
-    /// It could not be sent as a bearer token.
+    /// The key could not be sent as a bearer token.
     #[error(
         "key {0} of --key or ANIMAL_STORE_KEYS, for plan {1}, is no bearer token (RFC 6750): it may have letters, digits and \
          -._~+/ and end with ="
     )]
     NoToken(usize, Plan),
-    /// Two plans have one key.
+    /// The same key is given for two plans.
     #[error(
         "keys {0} and {1} of --key or ANIMAL_STORE_KEYS are the same, for plan {2} and for plan {3}: a key has one plan"
     )]
     Twice(usize, usize, Plan, Plan),
 }
 
-/// Why a database does not take a key.
+/// The reason why a database does not take a key.
 #[derive(Debug, thiserror::Error)]
 pub enum AdoptError {
-    /// It has the key for another plan.
+    /// The database has the key for another plan.
     #[error("the key given for plan {wanted} is key {number} of the database, for plan {stored}: give another key")]
     OtherPlan {
         /// The plan that is asked for.
         wanted: Plan,
         /// The number of the key.
         number: i64,
-        /// The name of its plan.
+        /// The name of the plan of the stored key.
         stored: String,
     },
     /// The key was revoked.
@@ -75,10 +75,9 @@ pub enum AdoptError {
 ///
 /// [`GivenKeyError`] with the number of the entry, from 1 over all texts.
 pub fn parse<T: AsRef<str>>(texts: &[T]) -> Result<Vec<GivenKey>, GivenKeyError> {
-    let separates = |c: char| c == ',' || c.is_whitespace();
-    let entries = texts.iter().flat_map(|text| text.as_ref().split(separates)).filter(|entry| !entry.is_empty());
+    let entries = texts.iter().flat_map(|text| text.as_ref().split(|c: char| c == ',' || c.is_whitespace()));
     let mut given: Vec<(usize, GivenKey)> = Vec::new();
-    for (number, entry) in (1..).zip(entries) {
+    for (number, entry) in (1..).zip(entries.filter(|entry| !entry.is_empty())) {
         let key = parse_entry(number, entry)?;
         match given.iter().find(|(_, other)| other.key == key.key) {
             None => given.push((number, key)),
@@ -105,7 +104,7 @@ fn is_token(text: &str) -> bool {
     !letters.is_empty() && letters.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._~+/".contains(&byte))
 }
 
-/// Puts a given key in force, unless it is already, and returns its number. What it has used goes on counting.
+/// Puts a given key in force, unless it is already, and returns its number. A known key keeps its usage.
 ///
 /// # Errors
 ///
