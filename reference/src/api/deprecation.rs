@@ -1,8 +1,8 @@
 //! The end of `GET /pets/{petId}` (specification: "Versioning").
 //!
-//! Until its removal every response of its handler announces the day (`Sunset`, RFC 8594) and what to
-//! use instead. The specification does not say since when it is deprecated, so no `Deprecation` header
-//! (RFC 9745) is sent: it would need an invented date. Afterwards the operation is gone.
+//! Every response of the operation before its removal announces the day (`Sunset`, RFC 8594) and the successor (`Link`). The
+//! specification does not say since when the operation is deprecated, so no `Deprecation` header (RFC 9745) is sent: it would
+//! need an invented date. From the removal on the operation is gone.
 
 use axum::http::{HeaderName, HeaderValue, header};
 

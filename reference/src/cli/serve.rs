@@ -171,8 +171,9 @@ fn adopt_keys(store: &Store, given: &[GivenKey], clock: &Clock) -> Result<Vec<i6
 fn issue_dev_keys(store: &Store, clock: &Clock) -> Result<Vec<(Plan, ApiKey)>, Failure> {
     let key_store = KeyStore::open_for(store).map_err(Failure::cannot_start)?;
     let plans = [Plan::Free, Plan::Pro, Plan::Business, Plan::Enterprise];
-    let issue = |plan| keys::issue(&key_store, "dev", plan, clock.now()).map(|(_, key)| (plan, key));
-    plans.into_iter().map(issue).collect::<Result<_, _>>().map_err(Failure::cannot_start)
+    let issued =
+        plans.into_iter().map(|plan| keys::issue(&key_store, "dev", plan, clock.now()).map(|(_, key)| (plan, key)));
+    issued.collect::<Result<_, _>>().map_err(Failure::cannot_start)
 }
 
 /// Warnings about options that let other users or networks read secrets.

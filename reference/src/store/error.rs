@@ -94,7 +94,7 @@ impl OpenError {
 /// [`StoreError::Unconfirmed`] or [`StoreError::Unknown`].
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum StoreError {
-    /// More writes are waiting than the queue takes.
+    /// The queue of writes is full.
     #[error("the queue of writes is full")]
     QueueFull,
     /// Another process kept the database locked for too long.

@@ -191,7 +191,7 @@ impl Store {
         self.writer.ended()
     }
 
-    /// Commits what is queued and stops writing. Reads still work.
+    /// Commits the queued writes and stops writing. Reads still work.
     pub fn stop_writing(&self) {
         self.writer.stop();
     }

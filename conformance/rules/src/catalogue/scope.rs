@@ -95,7 +95,7 @@ pub enum Side {
     Server,
     /// The client, in recorded traffic.
     Client,
-    /// Both, in recorded traffic.
+    /// The server and the client, in recorded traffic.
     Both,
 }
 

@@ -1,4 +1,4 @@
-//! One exchange, its request classified and its response parsed.
+//! An exchange with its request classified and its response parsed.
 
 use std::collections::HashSet;
 
@@ -12,7 +12,7 @@ use crate::trace::knowledge::Fact;
 use crate::trace::rate_limit::{self, RateHeaders};
 use crate::trace::retry_after::{self, RetryAfter};
 
-/// One exchange, its request classified and its response parsed.
+/// An exchange with its request classified and its response parsed.
 #[derive(Debug)]
 pub struct Entry<'t> {
     /// The exchange.

@@ -82,8 +82,8 @@ impl<'t> History<'t> {
 
     fn read(trace: &'t Trace, body: Body) -> History<'t> {
         let mut names = HashSet::new();
-        let read = |exchange| Entry::read(exchange, &trace.context, &mut names, body);
-        History::of(&trace.context, trace.exchanges.iter().map(read).collect())
+        let entries = trace.exchanges.iter().map(|exchange| Entry::read(exchange, &trace.context, &mut names, body));
+        History::of(&trace.context, entries.collect())
     }
 
     /// Reads a trace as if every created animal had to be visible at once. A read that fails only by this history should be repeated.
@@ -99,9 +99,9 @@ impl<'t> History<'t> {
         let mut creations = Vec::new();
         for (index, entry) in entries.iter().enumerate() {
             let Operation::Create(body) = &entry.operation else { continue };
-            let created = entry.animals().into_iter().filter_map(Animal::id);
-            let sent = || body.draft().cloned().unwrap_or_default();
-            creations.extend(created.map(|id| Creation { entry: index, id, sent: sent() }));
+            for id in entry.animals().into_iter().filter_map(Animal::id) {
+                creations.push(Creation { entry: index, id, sent: body.draft().cloned().unwrap_or_default() });
+            }
         }
         let sightings = sightings::of(&entries);
         if context.extent < Extent::Complete {

@@ -62,7 +62,7 @@ pub enum Ambiguity {
     RepeatedMember,
     /// The name may not be new, and the category may not exist: the request was recorded, not sent by the judge.
     Unvouched,
-    /// No length precedes the body: a server may require one, and answer 411.
+    /// The body is sent without a length before it. A server may require a length, and answer 411.
     NoLength,
     /// The body is so large that it may be refused for its size.
     Size,

@@ -34,7 +34,7 @@ enum Coding {
 struct Place {
     start: u32,
     end: u32,
-    /// In base64, the number of bits of the first character that belong to the byte before.
+    /// The number of bits of the first base64 character that belong to the byte before.
     bits: u8,
 }
 

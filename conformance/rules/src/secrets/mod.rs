@@ -116,7 +116,7 @@ impl Redactor {
         !self.found(text).is_empty()
     }
 
-    /// Splits a text into pieces, none of which contains a secret.
+    /// Splits a text into pieces without secrets and the replacements of its secrets.
     #[must_use]
     pub fn pieces<'t>(&'t self, text: &'t str) -> Vec<Piece<'t>> {
         let mut pieces = Vec::new();

@@ -1,4 +1,4 @@
-//! One request and its outcome.
+//! A request and its outcome.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -268,7 +268,7 @@ pub enum Outcome {
     Failed(Failure),
 }
 
-/// One request, its outcome, and the times of both.
+/// A request, its outcome, and the times of both.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Exchange {
     /// The number of the exchange in its trace, from 1.

@@ -1,4 +1,4 @@
-//! The trace of a run: every exchange, and what the judge knows about its target.
+//! The trace of a run: every exchange, and the judge's knowledge about its target.
 
 pub mod answerer;
 pub(crate) mod conditions;

@@ -14,7 +14,7 @@ pub const RESET: &str = "x-ratelimit-reset";
 /// overflows.
 const FAR: i64 = 100_000_000_000_000;
 
-/// One of the three rate-limit header fields.
+/// The reading of one rate-limit header field of a response.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Field {
     /// The response does not have the field.

@@ -36,7 +36,7 @@ pub enum GivenKeyError {
          -._~+/ and end with ="
     )]
     NoToken(usize, Plan),
-    /// The same key is given for two plans.
+    /// A key is given for two plans.
     #[error(
         "keys {0} and {1} of --key or ANIMAL_STORE_KEYS are the same, for plan {2} and for plan {3}: a key has one plan"
     )]

@@ -175,12 +175,12 @@ pub fn trace(mut context: Context, mut exchanges: Vec<Exchange>, pseudonyms: &mu
 /// Notes the places of keys outside `Authorization`, before the keys are replaced.
 fn find_misplaced(exchanges: &mut [Exchange], pseudonyms: &Pseudonyms) {
     let others: HashSet<String> = exchanges.iter().flat_map(|exchange| values_beside_key(&exchange.request)).collect();
-    // A trace of the judge has pseudonyms in place of keys.
-    let is_key = |word: &str| pseudonyms.known(word).is_some();
     for Exchange { request, known, .. } in exchanges {
         // Outside the service, names have other meanings.
         let others = Some(&others).filter(|_| !is_outside(request));
-        known.misplaced_key = known.misplaced_key.or_else(|| misplaced(request, &is_key, others));
+        // A trace of the judge has pseudonyms in place of keys, which are known as well.
+        known.misplaced_key =
+            known.misplaced_key.or_else(|| misplaced(request, &|word| pseudonyms.known(word).is_some(), others));
     }
 }
 

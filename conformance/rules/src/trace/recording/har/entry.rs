@@ -1,4 +1,4 @@
-//! One entry of an archive, and its exchange.
+//! An entry of an archive, and its exchange.
 
 use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! HTTP Archives, version 1.2: what browsers, proxies and test tools export.
+//! HTTP Archives, version 1.2, as browsers, proxies and test tools export them.
 //!
 //! Exporters leave out different parts of a message. So a part of an entry is known only if the archive shows that it is complete;
 //! otherwise it is withheld. Entries that the service did not answer, and entries that cannot be read, are left out and counted. Archives
