@@ -349,8 +349,9 @@ impl Search {
             let offset = pattern.part.unwrap_or_default();
             let rest = &self.forms[form].text[offset + shown.len()..];
             let is_part = pattern.part.is_some();
-            let same = folded(rest).into_iter().zip(folded(&text[place.end..text.len().min(place.end + rest.len())]));
-            let more = if is_part { same.take_while(|(one, other)| one == other).count() } else { 0 };
+            // A part goes on as far as the text goes on like the form.
+            let pairs = folded(rest).into_iter().zip(folded(&text[place.end..text.len().min(place.end + rest.len())]));
+            let more = if is_part { pairs.take_while(|(sought, shown)| sought == shown).count() } else { 0 };
             at = place.end + more;
             all.push(Found { place: place.start..at, form, offset, is_part });
         }

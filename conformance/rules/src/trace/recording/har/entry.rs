@@ -92,9 +92,9 @@ pub(super) fn exchange(entry: &Entry, path: String, query: Option<String>) -> Re
     or_withheld(content.is_some(), Fact::ResponseBody);
     let fields = entry.request.headers.iter().map(|field| (field.name.to_ascii_lowercase(), field.value.clone()));
     // Several `Authorization` fields, or a redacted one, are read for the secrets in them only.
-    let is_known = authorization.is_some();
+    let is_unknown = authorization.is_none();
     let headers_sent =
-        fields.filter(|(name, _)| sample::is_read(name) && !(is_known && name == "authorization")).collect();
+        fields.filter(|(name, _)| sample::is_read(name) && (is_unknown || name != "authorization")).collect();
     let (sent_at, received_at, precision) = times(entry);
     Ok(Exchange {
         number: 0,
