@@ -22,23 +22,23 @@ use crate::report::{self, Recording, Remarks, Report};
 
 /// Judges traffic part by part, in bounded memory, and adds the verdicts up to one report.
 ///
-/// [`Conclusion::sample`] makes a trace of the exchanges of a part, [`Conclusion::add`] judges it, and [`Conclusion::report`] ends it all. A
-/// part is no longer than [`PART`](super::PART) and [`PART_EXCHANGES`](super::PART_EXCHANGES), or a small multiple of both.
+/// [`Conclusion::sample`] makes a trace of the exchanges of a part, [`Conclusion::add`] judges it, and [`Conclusion::report`] reports on all
+/// parts. A part is no longer than [`PART`](super::PART) and [`PART_EXCHANGES`](super::PART_EXCHANGES), or a small multiple of both.
 pub struct Conclusion {
     terms: Terms,
-    /// Fixed with the first part: verdicts on different sides cannot be added up.
+    /// The side that is judged, fixed with the first part: verdicts on different sides cannot be added up.
     side: Option<Side>,
     pub(super) totals: Totals,
     notes: Vec<String>,
     base_url: Option<String>,
-    /// What the clients know from the parts so far.
+    /// The knowledge that the clients have from the parts so far.
     memory: Memory,
-    /// Of all parts: a server may repeat a key in a later one.
+    /// The pseudonyms of all parts: a server may repeat a key in a later one.
     pseudonyms: Pseudonyms,
 }
 
 impl Conclusion {
-    /// Traffic of which nothing is judged yet, on these terms.
+    /// Begins to judge traffic on these terms.
     #[must_use]
     pub fn new(terms: Terms) -> Conclusion {
         let side = terms.side;
@@ -56,7 +56,6 @@ impl Conclusion {
         }
     }
 
-    /// The terms.
     pub(super) fn terms(&self) -> &Terms {
         &self.terms
     }
@@ -66,14 +65,14 @@ impl Conclusion {
         self.side.get_or_insert(side);
     }
 
-    /// The requirements that are judged, and of which side.
+    /// The selected requirements, and the side that is judged.
     #[must_use]
     pub fn scope(&self) -> Scope {
         let scope = self.terms.scope.clone().unwrap_or_default();
         Scope { side: self.side.unwrap_or_default(), ..scope }
     }
 
-    /// The context of traffic to this address, of which nothing else is known than how much of the traffic it is.
+    /// The context of traffic to this address, when nothing but its extent is known.
     #[must_use]
     pub fn context(&self, base_url: &str, extent: Extent) -> Context {
         let plan_limits = self.terms.plan.as_ref().and_then(Plan::plan_limits);
@@ -94,7 +93,7 @@ impl Conclusion {
     ///
     /// # Errors
     ///
-    /// [`Unusable::Services`], if an earlier recording has another address: what one service does says nothing of another one.
+    /// [`Unusable::Services`], if an earlier recording has another base URL: the responses of one service say nothing about another one.
     pub fn recorded_at(&mut self, base_url: &str) -> Result<(), Unusable> {
         match &self.base_url {
             Some(other) if other != base_url => Err(Unusable::Services(other.clone(), base_url.to_owned())),
@@ -122,7 +121,7 @@ impl Conclusion {
         sample::trace(context, exchanges, &mut self.pseudonyms)
     }
 
-    /// Judges a part; the verdicts on this part alone.
+    /// Judges a part, and returns the verdicts on this part alone.
     pub fn add(&mut self, trace: Trace) -> Vec<RequirementVerdict> {
         let scope = self.scope();
         let verdicts = verdict::judge_after(&trace, &scope, &mut self.memory);
@@ -130,7 +129,7 @@ impl Conclusion {
         verdicts
     }
 
-    /// The verdicts on the beginning of a part that is not complete yet. Nothing is added up.
+    /// The verdicts on the beginning of a part that is not complete yet. They are not added to the totals.
     #[must_use]
     pub fn preview(&self, trace: &Trace) -> Vec<RequirementVerdict> {
         verdict::judge_after(trace, &self.scope(), &mut self.memory.clone())
@@ -157,7 +156,7 @@ impl Conclusion {
             Side::Client => "judged: the clients; use --side server to judge the server".to_owned(),
             Side::Both => "judged: the server and its clients".to_owned(),
         });
-        // Nothing of it is sent, and no rerun command shows it.
+        // No request is sent with these options, and no rerun command shows them.
         let mut options = Options::new("http://recorded.invalid/v1", "recorded-traffic")
             .unwrap_or_else(|_| unreachable!("a constant address and a constant key"));
         options.transport.base_url.clone_from(&base_url);

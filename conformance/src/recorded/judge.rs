@@ -23,16 +23,16 @@ pub fn judge(files: &[PathBuf], terms: &Terms) -> Result<Report, Unusable> {
     judged(files, terms).map(|judged| judged.report)
 }
 
-/// Recorded traffic that was judged.
+/// The report on recorded traffic, with facts about the recording.
 pub(super) struct Judged {
     pub(super) report: Report,
     /// The head of the last file, if the judge wrote it.
     pub(super) head: Option<Head>,
-    /// Whether it is the report of one recorded run.
+    /// Whether the report is that of one recorded run.
     pub(super) is_run: bool,
 }
 
-/// Judges recorded traffic, and says where it is from.
+/// Judges recorded traffic, and returns the head of its last file as well.
 pub(super) fn judged(files: &[PathBuf], terms: &Terms) -> Result<Judged, Unusable> {
     let mut conclusion = Conclusion::new(terms.clone());
     let (mut report, mut head) = (None, None);
@@ -55,19 +55,19 @@ pub(super) fn judged(files: &[PathBuf], terms: &Terms) -> Result<Judged, Unusabl
     }
 }
 
-/// A file that was read.
+/// A recording that was read.
 struct Recording {
     head: Option<Head>,
-    /// The run, if it is the recording of a whole one, which is not judged yet.
+    /// The run, if the file contains a whole one. It is not judged yet.
     run: Option<Run>,
 }
 
-/// How messages and notes name a file.
+/// The name of a file in messages and notes.
 pub(super) fn name_of(path: &Path) -> String {
     if path == Path::new("-") { "standard input".to_owned() } else { path.display().to_string() }
 }
 
-/// Reads a file, and judges what is no run. A run is returned.
+/// Reads a file. A whole run is returned without a judgement; other traffic is judged here.
 fn read(conclusion: &mut Conclusion, path: &Path) -> Result<Recording, Unusable> {
     let name = name_of(path);
     let named = |error: Unusable| match error {
@@ -138,7 +138,7 @@ fn read_text(
     Ok(Recording { head, run })
 }
 
-/// Notes how much of an archive was left out, and why.
+/// Notes the number of entries of an archive that were left out, with the reasons.
 fn describe(conclusion: &mut Conclusion, summary: &har::Summary, name: &str) {
     if summary.left_out.is_empty() {
         return;

@@ -13,7 +13,7 @@ use animal_store_rules::trace::Context;
 use animal_store_rules::trace::keys::ApiKey;
 use animal_store_rules::verdict::known_failing::KnownFailing;
 
-/// The options of a run. Its keys are pseudonyms.
+/// The options of a run, with pseudonyms as keys.
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RunOptions {
@@ -46,9 +46,9 @@ pub(super) struct RunOptions {
     cases: Option<usize>,
     replay: Option<usize>,
     concurrency: usize,
-    /// Why the run ended early, if it did.
+    /// The reason why the run ended early, if it did.
     pub(super) ended_early: Option<String>,
-    /// How long the run took, where that is known.
+    /// The duration of the run in milliseconds, if known.
     duration_ms: Option<u64>,
     implementation: Implementation,
 }
@@ -92,7 +92,7 @@ impl RunOptions {
         }
     }
 
-    /// How long the run took, where that is known.
+    /// The duration of the run, if known.
     pub(super) fn took(&self) -> Option<Duration> {
         self.duration_ms.map(Duration::from_millis)
     }
@@ -101,7 +101,7 @@ impl RunOptions {
     ///
     /// # Errors
     ///
-    /// What cannot be read, in words.
+    /// The option that cannot be read, in words.
     pub(super) fn restore(self, context: &Context) -> Result<Options, String> {
         let mut keys = context.keys.iter().map(ApiKey::reveal);
         let mut options = Options::new(&context.base_url, keys.next().ok_or("a run without a key")?)
@@ -143,12 +143,12 @@ impl RunOptions {
     }
 }
 
-/// The side that a proxy judged, as the recording of what went through it says.
+/// The side that a proxy judged, as the head of its recording states it.
 pub(super) fn side_of(options: &serde_json::Value) -> Option<Side> {
     options.get("side")?.as_str()?.parse().ok()
 }
 
-/// The option of this name that is repeated as it was given.
+/// The option of this name, if a rerun command repeats it as it was given.
 fn known(name: &str) -> Option<&'static str> {
     const OPTIONS: [&str; 13] = [
         "--image",

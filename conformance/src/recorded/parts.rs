@@ -18,17 +18,17 @@ use crate::options::Options;
 use crate::report::Report;
 use crate::run::judge::conclude_run;
 
-/// The amount of a recording that is judged at once, in bytes of memory as [`weight`] reckons them. A run receives no more than it can judge at once; of a longer recording,
-/// the parts are samples, and so is each part of a sample.
+/// The amount of a recording that is judged at once, in bytes of memory as [`weight`] counts them. A longer recording is divided into
+/// parts, and each part is judged as a sample. A run of up to 512 MiB is judged as a whole.
 pub const PART: usize = 16 * 1024 * 1024;
 
-/// The number of exchanges of a sample that are judged at once: the time that rules take grows faster than their number.
+/// The number of exchanges of a sample that are judged at once: the time that rules take grows faster than this number.
 pub const PART_EXCHANGES: usize = 1_000;
 
-/// The longest part of what a proxy records, in multiples of [`PART`] and [`PART_EXCHANGES`]: it is divided where no request is under way.
+/// The longest part of a proxy's recording, in multiples of [`PART`] and [`PART_EXCHANGES`]: it ends where no request is pending.
 pub const LONGEST_PART: usize = 4;
 
-/// A run that was recorded is judged as a whole up to this size.
+/// The maximum size of a recorded run that is judged as a whole, in bytes as [`weight`] counts them.
 const WHOLE_RUN: usize = 512 * 1024 * 1024;
 
 /// The parts of one recording.
@@ -36,12 +36,12 @@ pub(super) struct Parts<'c> {
     conclusion: &'c mut Conclusion,
     pending: Vec<Exchange>,
     bytes: usize,
-    /// How many exchanges were taken.
+    /// The number of exchanges that were taken.
     taken: usize,
     is_divided: bool,
-    /// Whether another program recorded it.
+    /// Whether another program wrote the recording.
     is_foreign: bool,
-    /// How much the present part is, where the recording says so.
+    /// The extent of the present part, if the recording states it.
     extent: Option<Extent>,
 }
 
@@ -62,11 +62,11 @@ impl<'c> Parts<'c> {
         self.conclusion
     }
 
-    /// Whether none of the exchanges is missing that the recording contained when it was written, as far as it says.
+    /// Returns true unless the recording has fewer exchanges than its head states.
     ///
     /// # Errors
     ///
-    /// There are more: the file was put together from several.
+    /// [`Unreadable::Mixed`], if there are more: the file was put together from several.
     pub(super) fn are_all_there(&self, head: &Head) -> Result<bool, Unreadable> {
         match head.exchanges {
             Some(written) if self.taken > written => Err(Unreadable::Mixed { written, found: self.taken }),
@@ -74,17 +74,17 @@ impl<'c> Parts<'c> {
         }
     }
 
-    /// How many exchanges were taken.
+    /// The number of exchanges that were taken.
     pub(super) fn taken(&self) -> usize {
         self.taken
     }
 
-    /// Whether a part was judged before the end.
+    /// Returns true if a part was judged before the end of the recording.
     pub(super) fn is_divided(&self) -> bool {
         self.is_divided
     }
 
-    /// Takes an exchange; judges what has come together, once it is much.
+    /// Takes an exchange, and judges the pending exchanges once they fill a part.
     pub(super) fn take(&mut self, head: Option<&Head>, base_url: &str, exchange: Exchange) -> Result<(), Unusable> {
         let context = |parts: &Parts<'_>| match head {
             Some(head) => head.context(),
@@ -106,12 +106,12 @@ impl<'c> Parts<'c> {
         self.taken += 1;
         self.bytes += weight(&exchange);
         self.pending.push(exchange);
-        let is_much = match head.map(|head| head.extent) {
+        let fills_part = match head.map(|head| head.extent) {
             Some(Extent::Run) if !self.is_divided => self.bytes > WHOLE_RUN,
             Some(Extent::Conversation) => self.exceeds(LONGEST_PART),
             _ => self.exceeds(1),
         };
-        if is_much {
+        if fills_part {
             self.is_divided = true;
             self.extent = None;
             let context = context(self)?;
@@ -124,7 +124,7 @@ impl<'c> Parts<'c> {
         self.bytes > parts * PART || self.pending.len() >= parts * PART_EXCHANGES
     }
 
-    /// Judges what has come together as what the recording says that it is. Of a recording that says nothing of its parts, a part is a
+    /// Judges the pending exchanges with the extent that the recording states. If it states none, each part of a divided recording is a
     /// sample.
     pub(super) fn judge(&mut self, context: &Context) {
         let mut context = context.clone();
@@ -145,7 +145,7 @@ impl<'c> Parts<'c> {
         }
     }
 
-    /// The run that was recorded.
+    /// The pending exchanges as a whole run, with the options from the head of its recording.
     pub(super) fn run(self, head: &Head, context: Context, name: &str) -> Result<Run, Unusable> {
         let wrong = |problem: String| Unusable::Options(name.to_owned(), problem);
         let options: RunOptions =
@@ -157,7 +157,7 @@ impl<'c> Parts<'c> {
     }
 }
 
-/// A run that was recorded.
+/// A recorded run.
 pub(super) struct Run {
     pub(super) trace: Trace,
     pub(super) options: Options,

@@ -1,4 +1,4 @@
-//! Pseudonyms: what stands for the secrets of a run in its recording.
+//! Pseudonyms, which replace the secrets of a run in its recording.
 //!
 //! A pseudonym is a random text of the same shape as its key, and every text that is derived from a key (another case, an encoding, the
 //! key without its last character) is replaced by the text that is derived from the pseudonym in the same way. So a recording is what the
@@ -16,7 +16,7 @@ use animal_store_rules::trace::keys::ApiKey;
 
 /// The trace and the options of a run with pseudonyms in place of keys, and of the values of its own header fields.
 pub(super) fn without_secrets(trace: &Trace, options: &Options) -> (Trace, Options) {
-    // Of the seed, so that the recording of a run is the same each time.
+    // Seeded, so that the recording of a run is the same each time.
     let mut rng = Rng::with_seed(options.seed);
     let mut substitution = Redactor::default();
     let mut replaced = options.clone();
@@ -52,8 +52,8 @@ pub(super) fn without_secrets(trace: &Trace, options: &Options) -> (Trace, Optio
     (trace, replaced)
 }
 
-/// The exchanges of an archive of a run with pseudonyms in place of the expansions that stand for keys there. The options are those of the
-/// run, with pseudonyms.
+/// The exchanges of an archived run with pseudonyms in place of shell expansions. An archive contains an expansion such as
+/// `${CONFORM_API_KEY}` where the run had a key; the keys in `options` are pseudonyms.
 pub(super) fn restored(mut exchanges: Vec<Exchange>, options: &Options) -> Vec<Exchange> {
     let mut restoration = Redactor::default();
     for (key, variable) in options.keys().zip(VARIABLES) {
@@ -71,7 +71,7 @@ pub(super) fn restored(mut exchanges: Vec<Exchange>, options: &Options) -> Vec<E
     exchanges
 }
 
-/// Puts something else in place of secrets, wherever an exchange may contain one.
+/// Replaces the secrets in every part of an exchange that may contain one.
 fn substitute(exchange: &mut Exchange, replaced: &dyn Fn(&[u8]) -> Vec<u8>) {
     let replace = |text: &mut String| *text = String::from_utf8_lossy(&replaced(text.as_bytes())).into_owned();
     replace(&mut exchange.step);
@@ -102,8 +102,8 @@ fn token(exchange: &Exchange) -> Option<&str> {
     exchange.request.authorization.as_deref()?.split_once(' ').map(|(_, token)| token)
 }
 
-/// A random text of the same shape: a letter for each letter, in its case, a digit for each digit, everything else as it is. Letters that
-/// the judge puts into a key to spoil it are in none: there, one would spoil nothing.
+/// A random text of the same shape: a letter for each letter, in its case, a digit for each digit, everything else unchanged. It contains
+/// none of the [`REPLACEMENTS`] by which the judge makes a key invalid: such a letter could leave the pseudonym as it is.
 fn alike(text: &str, rng: &mut Rng) -> String {
     let other = |c: char| match c {
         'a'..='z' => loop {

@@ -9,7 +9,7 @@ use crate::report::TOOL;
 use animal_store_rules::trace::Trace;
 use animal_store_rules::trace::recording::{Head, Writer, lines};
 
-/// The recording of a run, as JSON Lines: what it was asked for, and every exchange. It contains no key.
+/// The recording of a run as JSON Lines: its options, and every exchange. It contains no key.
 #[must_use]
 pub fn record(trace: &Trace, options: &Options, ended_early: Option<&str>, took: Option<Duration>) -> String {
     let (trace, options) = without_secrets(trace, options);
@@ -17,7 +17,7 @@ pub fn record(trace: &Trace, options: &Options, ended_early: Option<&str>, took:
     std::iter::once(lines::head_line(&head)).chain(trace.exchanges.iter().map(lines::line)).collect()
 }
 
-/// What a recording of a run says of itself, without a key.
+/// The head of the recording of a run, without a key.
 pub(crate) fn head(trace: &Trace, options: &Options, ended_early: Option<&str>, took: Option<Duration>) -> Head {
     let context = trace.context.clone();
     let (without_exchanges, options) = without_secrets(&Trace { context, exchanges: Vec::new() }, options);
@@ -30,7 +30,7 @@ pub fn writer() -> Writer {
     Writer { name: TOOL.to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() }
 }
 
-/// The same, of a trace and of options that contain pseudonyms.
+/// The head of a recording, given a trace and options that contain pseudonyms.
 fn head_of(trace: &Trace, options: &Options, ended_early: Option<&str>, took: Option<Duration>) -> Head {
     let options = RunOptions::of(options, ended_early.map(str::to_owned), took);
     // Plain data: texts, numbers and lists.

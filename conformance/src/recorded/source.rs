@@ -17,7 +17,7 @@ use crate::gzip::{Gzip, Inflate, MAGIC};
 /// The first bytes of a ZIP archive that has members.
 const ZIP_MAGIC: &[u8] = b"PK\x03\x04";
 
-/// So many bytes are looked at to recognise a format.
+/// The number of bytes by which a format is recognised.
 const BEGINNING: u64 = 512;
 
 /// Opens a recording, and hands on its text and a reader of the files that it names. `-` is standard input. Gzip, ZIP and UTF-16 are
@@ -46,7 +46,7 @@ pub(super) fn open<T>(
     read(input.text()?, &mut |name| file_beside(folder, name))
 }
 
-/// The beginning of a file, and the rest of it.
+/// A file, divided into its first [`BEGINNING`] bytes and the rest.
 struct Input<R> {
     beginning: Vec<u8>,
     rest: R,
@@ -64,7 +64,7 @@ impl<'r, R: Read + 'r> Input<R> {
     /// The whole file as text, in UTF-8.
     fn text(self) -> Result<Box<dyn BufRead + 'r>, Unreadable> {
         let is_gzip = self.beginning.starts_with(&MAGIC);
-        // The first piece that this shows is the whole beginning.
+        // The first read from this chain gives the whole beginning, by which UTF-16 is recognised.
         let whole = Cursor::new(self.beginning).chain(BufReader::with_capacity(1 << 16, self.rest));
         if !is_gzip {
             return Ok(transcoded(whole)?);
@@ -82,24 +82,30 @@ fn file_beside(folder: &Path, name: &str) -> Option<Vec<u8>> {
     body(File::open(path).ok()?)
 }
 
-/// Whether the name of a file begins like one that Playwright gives.
+/// Returns true if the name of a file, without extensions, is a digest of 40 hexadecimal digits.
 fn is_digest(name: &str) -> bool {
     let digest = name.split('.').next().unwrap_or_default();
     digest.len() == 40 && digest.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// The name, if it is that of a file and of nothing else.
+/// The name, if it is the bare name of a file, without folders.
 fn plain(name: &str) -> Option<&str> {
     let mut components = Path::new(name).components();
     let is_plain = matches!((components.next(), components.next()), (Some(Component::Normal(_)), None));
     (is_plain && !name.contains(['/', '\\', ':', '\0'])).then_some(name)
 }
 
-/// The bytes of a body, if there are no more than a body may have.
+/// The bytes of a body, if there are at most [`MAX_BODY`].
 fn body(reader: impl Read) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     reader.take(MAX_BODY as u64 + 1).read_to_end(&mut bytes).ok()?;
     (bytes.len() <= MAX_BODY).then_some(bytes)
+}
+
+/// Returns true if a member of a ZIP archive is an HTTP Archive. macOS adds a file of its own for each file, which is none.
+fn is_http_archive(name: &str) -> bool {
+    let extension = Path::new(name).extension();
+    extension.is_some_and(|extension| extension.eq_ignore_ascii_case("har")) && !name.starts_with("__MACOSX/")
 }
 
 /// A ZIP archive, such as Playwright writes: it contains an HTTP Archive and the bodies that its entries name.
@@ -121,19 +127,14 @@ impl Zip {
         Ok(Zip { archive, members })
     }
 
-    /// Hands on the text of the one HTTP Archive in it, and a reader of the files beside that.
+    /// Hands on the text of the only HTTP Archive in the ZIP archive, and a reader of the files beside it.
     fn read<T>(
         &self,
         name: &str,
         read: impl FnOnce(Box<dyn BufRead + '_>, &mut Attached<'_>) -> Result<T, Unusable>,
     ) -> Result<T, Unusable> {
         let wrong = |problem: String| Unusable::Zip(name.to_owned(), problem);
-        // macOS adds a file of its own for each file.
-        let is_archive = |name: &&String| {
-            let extension = Path::new(name.as_str()).extension();
-            extension.is_some_and(|extension| extension.eq_ignore_ascii_case("har")) && !name.starts_with("__MACOSX/")
-        };
-        let mut archives: Vec<&String> = self.members.keys().filter(is_archive).collect();
+        let mut archives: Vec<&String> = self.members.keys().filter(|name| is_http_archive(name)).collect();
         archives.sort();
         let har = match archives[..] {
             [har] => har,

@@ -9,7 +9,7 @@ use animal_store_rules::verdict::known_failing::KnownFailing;
 use crate::options::Options;
 use crate::report::shell_word;
 
-/// What recorded traffic is judged by. What is not given is as in the run that was recorded, if one was.
+/// The terms on which recorded traffic is judged. A recorded run keeps its own options where no term is given.
 #[derive(Clone, Debug, Default)]
 pub struct Terms {
     /// The base URL of the service, where an archive has requests to several.
@@ -29,7 +29,7 @@ pub struct Terms {
 }
 
 impl Terms {
-    /// Puts what was asked for in place of what the run was asked for.
+    /// Replaces the options of a run by the terms that are given.
     pub(super) fn apply_to(&self, options: &mut Options) {
         let side = self.side.unwrap_or(options.scope.side);
         options.scope = Scope { side, ..self.scope.clone().unwrap_or_else(|| options.scope.clone()) };

@@ -11,37 +11,37 @@ use jiff::Timestamp;
 
 use crate::report::Answerers;
 
-/// This many bytes of exchanges are kept for the report; of larger recordings, only those that show a failure.
+/// The maximum size of the exchanges that are kept, in bytes. A larger recording keeps only the exchanges that show a failure.
 const MAX_KEPT: usize = 16 * 1024 * 1024;
 
-/// This many failures of a requirement are kept; all are counted.
+/// The maximum number of failures of a requirement that are kept; all are counted.
 const MAX_FAILURES: usize = 200;
 
-/// This many kinds of failures of a requirement are kept.
+/// The maximum number of kinds of failures of a requirement that are kept.
 const MAX_KINDS: usize = 50;
 
-/// What the parts that were judged so far show.
+/// The verdicts, exchanges and counts of the parts that were judged so far.
 #[derive(Default)]
 pub(super) struct Totals {
     verdicts: Vec<RequirementVerdict>,
-    /// How many failures of each requirement were counted and not kept.
+    /// The number of failures of each requirement that were counted and not kept.
     dropped: BTreeMap<String, usize>,
     kept: Vec<Exchange>,
     kept_bytes: usize,
     is_thinned: bool,
-    /// How many exchanges there are.
+    /// The number of exchanges.
     pub(super) exchanges: usize,
-    /// How many of them came with a key that the server may count them against.
+    /// The number of exchanges with a key that the server may count them against.
     pub(super) with_key: usize,
-    /// How many of those were refused with 429.
+    /// The number of exchanges with such a key that were refused with 429.
     pub(super) refused: usize,
-    /// Who answered them.
+    /// The numbers of requests by the party that answered them.
     pub(super) answerers: Answerers,
-    /// How many animals were created.
+    /// The number of animals that were created.
     pub(super) created: usize,
-    /// When the first was sent.
+    /// The time at which the first request was sent.
     pub(super) first: Option<Timestamp>,
-    /// When the last was complete.
+    /// The time at which the last response was complete.
     pub(super) last: Option<Timestamp>,
 }
 
@@ -89,24 +89,22 @@ impl Totals {
     /// Keeps no more than the exchanges that show a failure.
     fn thin(&mut self) {
         self.is_thinned = true;
-        let shown = |verdict: &RequirementVerdict| {
-            let examples: Vec<usize> =
-                verdict.findings.iter().flat_map(|finding| finding.example.exchanges.clone()).collect();
-            let failures = verdict.failures.iter().take(3).flat_map(|failure| failure.exchanges.clone());
-            failures.chain(examples).collect::<Vec<_>>()
-        };
-        let shown: BTreeSet<usize> = self.verdicts.iter().flat_map(shown).collect();
+        let mut shown: BTreeSet<usize> = BTreeSet::new();
+        for verdict in &self.verdicts {
+            shown.extend(verdict.failures.iter().take(3).flat_map(|failure| &failure.exchanges));
+            shown.extend(verdict.findings.iter().flat_map(|finding| &finding.example.exchanges));
+        }
         self.kept.retain(|exchange| shown.contains(&exchange.number));
         self.verdicts.iter_mut().for_each(|verdict| verdict.exchanges.retain(|number| shown.contains(number)));
         self.kept_bytes = self.kept.iter().map(size).sum();
     }
 
-    /// The verdicts, the exchanges that were kept, and how many failures were counted beyond those that were kept.
+    /// The verdicts, the exchanges that were kept, and the number of failures of each requirement that were not kept.
     pub(super) fn into_parts(self) -> (Vec<RequirementVerdict>, Vec<Exchange>, BTreeMap<String, usize>) {
         (self.verdicts, self.kept, self.dropped)
     }
 
-    /// Whether exchanges that show no failure were dropped.
+    /// Returns true if exchanges that show no failure were dropped.
     pub(super) fn is_thinned(&self) -> bool {
         self.is_thinned
     }
@@ -136,7 +134,7 @@ fn merge(verdict: &mut RequirementVerdict, other: RequirementVerdict) {
     verdict.observed = (!items.is_empty()).then(|| items.into_iter().collect::<Vec<_>>().join("; "));
 }
 
-/// About how much memory an exchange takes.
+/// The approximate amount of memory that an exchange takes, in bytes.
 pub(super) fn size(exchange: &Exchange) -> usize {
     const BESIDE_TEXTS: usize = 512;
     let fields =

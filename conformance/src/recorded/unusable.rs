@@ -1,9 +1,9 @@
-//! Why recorded traffic cannot be judged.
+//! The reasons why recorded traffic cannot be judged.
 
 use crate::http::errors::of_file;
 use animal_store_rules::trace::recording::Unreadable;
 
-/// Why recorded traffic cannot be judged.
+/// The reason why recorded traffic cannot be judged.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Unusable {
@@ -16,10 +16,10 @@ pub enum Unusable {
     /// A ZIP archive cannot be read.
     #[error("{0}: {1}\n  Unzip it, and judge the HTTP Archive in its folder. Nothing was judged.")]
     Zip(String, String),
-    /// A run in a recording does not say what it was asked for.
+    /// The options of a recorded run cannot be read.
     #[error("{0}: the options of the recorded run cannot be read: {1}\n  Nothing was judged.")]
     Options(String, String),
-    /// What was asked for is not judged of this side.
+    /// No requirement of the judged side is selected.
     #[error("no requirement of the side `{0}` is selected by --only and --skip\n  Choose another side with --side.")]
     NothingSelected(&'static str),
     /// The recordings are of several services.

@@ -2,14 +2,14 @@
 
 use std::io::{BufRead, Read, Result};
 
-/// So many bytes are converted at a time: a whole number of code units.
+/// The number of bytes that are converted at a time: a whole number of code units.
 const CHUNK: u64 = 1 << 15;
 
 /// Reads two bytes as a code unit.
 type Order = fn([u8; 2]) -> u16;
 
-/// Reads a text in UTF-16 as UTF-8, and any other text as it is. A text in UTF-16 begins with a byte order mark, or with a character of
-/// ASCII whose second byte is 0: no recording begins with another one.
+/// Reads a text in UTF-16 as UTF-8, and any other text as it is. A recording in UTF-16 begins with a byte order mark, or with `{` or white
+/// space as two bytes, one of them 0.
 pub(super) fn transcoded<'r>(mut text: impl BufRead + 'r) -> Result<Box<dyn BufRead + 'r>> {
     let (order, mark): (Order, usize) = match text.fill_buf()? {
         [0xFF, 0xFE, ..] => (u16::from_le_bytes, 2),
@@ -29,7 +29,7 @@ struct Transcoder<R> {
     /// Code units that are not converted yet: at most the first half of a pair after each refill.
     units: Vec<u16>,
     text: Vec<u8>,
-    /// How many bytes of `text` have been handed on.
+    /// The number of bytes of `text` that were handed on.
     taken: usize,
 }
 
@@ -40,7 +40,7 @@ impl<R: Read> Transcoder<R> {
         let mut bytes = Vec::new();
         (&mut self.inner).take(CHUNK).read_to_end(&mut bytes)?;
         let has_more = bytes.len() as u64 == CHUNK;
-        // A byte that is left over at the end is no character.
+        // A single byte at the end is no character.
         self.units.extend(bytes.chunks(2).map(|unit| match unit {
             [one, other] => (self.order)([*one, *other]),
             _ => u32::from(char::REPLACEMENT_CHARACTER) as u16,

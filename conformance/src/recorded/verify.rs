@@ -19,13 +19,13 @@ use super::unusable::Unusable;
 use crate::http::errors::of_file;
 use crate::report::Report;
 
-/// This many differences are shown; all are counted.
+/// The maximum number of differences that are shown; all are counted.
 const MAX_SHOWN: usize = 20;
 
-/// Members that a recording does not show: they describe the container of an image run.
+/// The members of a report that no recording shows: they describe the container of an image run.
 const OF_CONTAINERS: [&str; 2] = ["/candidate_log", "/target/image"];
 
-/// What a report says that its recording does not.
+/// The differences between a report and its recording.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Verification {
@@ -33,22 +33,22 @@ pub struct Verification {
     pub reasons: Vec<String>,
     /// The first differences, each as a sentence.
     pub differences: Vec<String>,
-    /// How many there are.
+    /// The number of all differences.
     pub count: usize,
     /// Notes of the report that a proxy wrote about itself and its command. No exchange shows them, so they are not compared.
     pub not_compared: Vec<String>,
-    /// How many exchanges the recording contains.
+    /// The number of exchanges in the recording.
     pub exchanges: usize,
 }
 
-/// Why a report cannot be verified.
+/// The reason why a report cannot be verified.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Unverifiable {
     /// The report cannot be read.
     #[error("{path}: {source}", path = .0.display(), source = of_file(.1))]
     File(PathBuf, std::io::Error),
-    /// The report is not one.
+    /// The file is not a JSON report.
     #[error("{path} is not a JSON report: {source}\n  Write one with: conform --report json=FILE", path = .0.display(), source = .1)]
     NoReport(PathBuf, serde_json::Error),
     /// The recording cannot be judged.
@@ -57,7 +57,7 @@ pub enum Unverifiable {
 }
 
 /// Judges a recording again, and compares the result with a JSON report on it: of the run, of `conform judge` or of `conform proxy`. The
-/// terms that the report states are those of the comparison; `terms` adds the known failures, which it does not state.
+/// recording is judged on the terms that the report states; `terms` adds the known failures, which no report states.
 ///
 /// # Errors
 ///
@@ -77,11 +77,11 @@ pub fn verify(report: &Path, trace: &Path, terms: &Terms) -> Result<Verification
     if given.pointer("/target/image").is_some_and(Value::is_string)
         && let Some(implementation) = derived.pointer_mut("/target/implementation")
     {
-        // What the labels of the image say; no exchange shows it.
+        // The implementation is known from the labels of the image; no exchange shows it.
         *implementation = given["target"]["implementation"].clone();
     }
     if !is_run {
-        // It names the files, which may have been moved.
+        // The rerun command names the files, which may have been moved.
         derived["rerun_command"] = given["rerun_command"].clone();
         rename_in_notes(&given, &mut derived, &name_of(trace));
         if head.is_some_and(|head| head.extent == Extent::Conversation) {
@@ -127,7 +127,7 @@ fn stated_terms(given: &Value, terms: &Terms) -> Terms {
     }
 }
 
-/// Who wrote the report and the recording, where that was another version of the judge or of its requirements.
+/// The warnings about a report or a recording that another version of the judge or of its catalogue wrote.
 fn other_versions(given: &Value, head: Option<&Head>, derived: &Report) -> Vec<String> {
     let own = (derived.tool.version.as_str(), derived.catalogue.short());
     let text = |place: &str| given.pointer(place).and_then(Value::as_str).unwrap_or("unknown");
@@ -136,31 +136,32 @@ fn other_versions(given: &Value, head: Option<&Head>, derived: &Report) -> Vec<S
         ("report", Some((text("/tool/version"), short(text("/catalogue/digest"))))),
         ("recording", head.map(|head| (head.writer.version.as_str(), short(&head.catalogue)))),
     ];
-    let others = writers.into_iter().filter_map(|(what, writer)| {
-        let (version, catalogue) = writer?;
-        (version != own.0 || catalogue != own.1).then(|| {
-            format!(
+    let mut others = Vec::new();
+    for (what, writer) in writers {
+        let Some((version, catalogue)) = writer else { continue };
+        if version != own.0 || catalogue != own.1 {
+            others.push(format!(
                 "version {version} with the catalogue {catalogue} wrote the {what}, and version {} with the catalogue {} verifies it: \
                  verdicts may differ, so verify with the version that wrote the report",
                 own.0, own.1
-            )
-        })
-    });
-    others.collect()
+            ));
+        }
+    }
+    others
 }
 
-/// Puts the names by which the report calls the recording in place of the present one.
+/// Replaces the present name of the recording in notes by the name that the report has for it.
 fn rename_in_notes(given: &Value, derived: &mut Value, name: &str) {
     let stated: Vec<&str> = given["notes"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     for note in derived["notes"].as_array_mut().into_iter().flatten() {
         let rest = note.as_str().and_then(|note| note.strip_prefix(name)).filter(|rest| rest.starts_with(": "));
-        // The file may have been moved or renamed since. A sentence is no name of a file.
-        let is_named = |stated: &&&str| {
-            let stated = rest.and_then(|rest| stated.strip_suffix(rest));
-            stated.is_some_and(|stated| stated == name || !stated.contains(char::is_whitespace))
-        };
-        if let Some(same) = stated.iter().find(is_named) {
-            *note = Value::from(*same);
+        let Some(rest) = rest else { continue };
+        // The file may have been moved or renamed since. A text with white space is a sentence and no name of a file.
+        let renamed = stated.iter().find(|stated| {
+            stated.strip_suffix(rest).is_some_and(|file| file == name || !file.contains(char::is_whitespace))
+        });
+        if let Some(renamed) = renamed {
+            *note = Value::from(*renamed);
         }
     }
 }
@@ -179,15 +180,15 @@ fn without_notes_of_proxy(given: &mut Value, derived: &Value) -> Vec<String> {
     removed
 }
 
-/// The names of keys in a report: each judging of traffic draws its own.
+/// The pseudonyms in a report. Each judgement of recorded traffic draws new ones.
 #[derive(Default)]
 struct PseudonymNames {
-    /// The pseudonyms that were found, in this order.
+    /// The pseudonyms in the order of their first occurrence.
     found: Vec<String>,
 }
 
 impl PseudonymNames {
-    /// Puts the same names in place of the pseudonyms of any report: they are numbered in the order in which they occur.
+    /// Replaces each pseudonym by its number in the order of first occurrence, so that two reports can be compared.
     fn unify(&mut self, value: &mut Value) {
         match value {
             Value::String(text) => *text = self.unified(text),
@@ -275,7 +276,7 @@ impl<'de> Visitor<'de> for NoDuplicates {
     }
 }
 
-/// Notes where two values differ. `place` is a JSON pointer.
+/// Notes each difference between two values at `place`, a JSON pointer.
 fn compare(given: &Value, derived: &Value, place: &str, verification: &mut Verification) {
     if given == derived || OF_CONTAINERS.contains(&place) {
         return;
@@ -284,8 +285,8 @@ fn compare(given: &Value, derived: &Value, place: &str, verification: &mut Verif
         (Value::Object(one), Value::Object(other)) => {
             let added = other.keys().filter(|name| !one.contains_key(*name));
             for name in one.keys().chain(added) {
-                let of = |object: &serde_json::Map<String, Value>| object.get(name).cloned().unwrap_or_default();
-                compare(&of(one), &of(other), &format!("{place}/{name}"), verification);
+                let member = |object: &serde_json::Map<String, Value>| object.get(name).cloned().unwrap_or_default();
+                compare(&member(one), &member(other), &format!("{place}/{name}"), verification);
             }
         }
         (Value::Array(one), Value::Array(other)) if one.len() == other.len() => {
