@@ -24,7 +24,7 @@ pub(crate) enum Verdict {
     Incomplete,
 }
 
-/// How much of the catalogue a run covers, and what it does to the target.
+/// The part of the catalogue that a run covers, and its effects on the target.
 #[derive(schemars::JsonSchema)]
 #[schemars(rename_all = "kebab-case")]
 #[expect(dead_code, reason = "described, never constructed")]
@@ -37,7 +37,7 @@ pub(crate) enum Profile {
     ReadOnly,
 }
 
-/// Which parties of the traffic are judged.
+/// The parties of the traffic that are judged.
 #[derive(schemars::JsonSchema)]
 #[schemars(rename_all = "lowercase")]
 #[expect(dead_code, reason = "described, never constructed")]
@@ -55,11 +55,11 @@ pub(crate) enum Side {
 #[schemars(rename_all = "lowercase")]
 #[expect(dead_code, reason = "described, never constructed")]
 pub(crate) enum Level {
-    /// The specification states it: breaking it is a violation.
+    /// The specification states the requirement: breaking it is a violation.
     Stated,
-    /// It follows from the specification together with HTTP: a warning, with `--strict` a violation.
+    /// The requirement follows from the specification together with HTTP: breaking it is a warning, with `--strict` a violation.
     Inferred,
-    /// The specification leaves it open: the candidate's choice is recorded and cannot fail.
+    /// The specification leaves a choice: the candidate's choice is recorded and cannot fail.
     Open,
 }
 
@@ -68,17 +68,17 @@ pub(crate) enum Level {
 #[schemars(rename_all = "kebab-case")]
 #[expect(dead_code, reason = "described, never constructed")]
 pub(crate) enum Status {
-    /// It was judged and held each time.
+    /// The requirement was judged and held each time.
     Pass,
-    /// It was broken at least once.
+    /// The requirement was broken at least once.
     Fail,
-    /// It was broken, as known: no violation.
+    /// The requirement was broken and is known to fail: no violation.
     KnownFailing,
-    /// It was broken, and is listed as known to fail until a day that is over. In earlier reports also: it is listed, and held.
+    /// The requirement was broken, and its known failure has expired. In earlier reports also: it is known to fail, and held.
     StaleKnownFailing,
-    /// Nothing in the trace allows a judgement.
+    /// No exchange allows a judgement.
     NotExercised,
-    /// It is open: what the candidate chose is recorded.
+    /// The requirement is open: the candidate's choice is recorded.
     Observed,
 }
 

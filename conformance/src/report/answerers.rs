@@ -1,4 +1,4 @@
-//! Who answered the requests of a run or a recording.
+//! The parties that answered the requests of a run or a recording.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,22 +6,22 @@ use animal_store_rules::trace::answerer::name_of;
 use animal_store_rules::trace::exchange::Exchange;
 use animal_store_rules::trace::knowledge::Answerer;
 
-/// This many intermediaries are counted by name: what a recording contains may name any number.
+/// The maximum number of intermediaries that are counted by name, because a recording may name any number of them.
 const MAX_NAMED: usize = 20;
 
 /// The name under which further intermediaries are counted.
 const OTHERS: &str = "others";
 
-/// How many requests the service answered, and how many others did or nobody.
+/// The numbers of requests by the party that answered them.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Answerers {
-    /// Requests that the service answered; or it had to answer, and did not. Only these are judged.
+    /// The number of requests that the service answered, or had to answer and did not. Only these are judged.
     pub service: usize,
-    /// Requests that something between client and service answered, such as a proxy or a balancer.
+    /// The intermediaries that answered requests, such as a proxy or a load balancer.
     pub intermediaries: Vec<Intermediary>,
-    /// Requests that nobody answered, and that the service need not have received.
+    /// The number of requests that got no answer, and that the service need not have received.
     pub nobody: usize,
 }
 
@@ -30,14 +30,14 @@ pub struct Answerers {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Intermediary {
-    /// Its likely name, from its header fields: `nginx`, for example.
+    /// The likely name, from the header fields of responses: `nginx`, for example.
     pub name: String,
-    /// How many requests it answered.
+    /// The number of requests that the intermediary answered.
     pub requests: usize,
 }
 
 impl Answerers {
-    /// Counts an exchange.
+    /// Counts an exchange for the party that answered it.
     pub(crate) fn count(&mut self, exchange: &Exchange) {
         match exchange.known.answerer {
             Answerer::Service => self.service += 1,
@@ -55,7 +55,7 @@ impl Answerers {
         }
     }
 
-    /// Who answered these exchanges.
+    /// The counts of these exchanges.
     pub(super) fn of(exchanges: &[Exchange]) -> Answerers {
         let mut answerers = Answerers::default();
         exchanges.iter().for_each(|exchange| answerers.count(exchange));

@@ -33,24 +33,24 @@ use animal_store_rules::verdict::{RequirementVerdict, Status, overall};
 /// The maximum number of kinds of failures of a requirement that are reported with an example; all are counted.
 const MAX_EVIDENCE: usize = 4;
 
-/// What the report contains in addition to the verdicts.
+/// The contents of a report in addition to the exchanges and the verdicts.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Remarks {
     /// Notes about the options of the run.
     pub notes: Vec<String>,
-    /// The difference between the tour's transcript and that of every lawful server, if there is one.
+    /// The difference between the tour's transcript and that of every conforming server, if there is one.
     pub transcript_diff: Option<String>,
-    /// Why the run ended early, if it did.
+    /// The reason why the run ended early, if it did.
     pub ended_early: Option<String>,
-    /// The likely causes of what is broken.
+    /// The likely causes of broken requirements.
     pub causes: Vec<Cause>,
-    /// What the exchanges show of each address of the service, if it has several.
+    /// The facts about each address of the service, if it has several.
     pub fleet: Option<Fleet>,
-    /// How requests are counted.
+    /// The way of counting of each key.
     pub counting: Vec<Counting>,
 }
 
-/// Assembles a report.
+/// Assembles the report on a run.
 #[must_use]
 pub(crate) fn assemble(trace: &Trace, verdicts: &[RequirementVerdict], options: &Options, remarks: Remarks) -> Report {
     assemble_with(trace, verdicts, options, remarks, &Presentation::of_run(trace, options))
@@ -121,7 +121,7 @@ fn assemble_with(
     }
 }
 
-/// What the verdict is about, and the options that say so.
+/// The selection of the requirements that the verdict is about, with the options that made it.
 fn selection(verdicts: &[RequirementVerdict], options: &Options) -> Selection {
     let can_fail = || verdicts.iter().filter(|verdict| verdict.requirement.level != Level::Open);
     let (selected, requirements) = (can_fail().filter(|verdict| verdict.selected).count(), can_fail().count());
@@ -149,26 +149,26 @@ fn implementation(presentation: &Presentation<'_>, given: &Implementation) -> Im
     }
 }
 
-/// What a recording contains, of which the report may show only a part.
+/// The counts of a whole recording, of which the report may contain only some exchanges.
 #[derive(Clone, Debug)]
 pub(crate) struct Recording {
-    /// How many exchanges.
+    /// The number of exchanges.
     pub requests: usize,
-    /// How many of them came with a key that the server may count them against.
+    /// The number of exchanges with a key that the server may count them against.
     pub requests_with_key: usize,
-    /// How many of those were refused with 429.
+    /// The number of exchanges with such a key that were refused with 429.
     pub refused: usize,
-    /// Who answered them.
+    /// The numbers of requests by the party that answered them.
     pub answerers: Answerers,
-    /// How many animals were created.
+    /// The number of animals that were created.
     pub created: usize,
-    /// When the first was sent.
+    /// The time at which the first request was sent.
     pub first: Option<Timestamp>,
-    /// When the last was complete.
+    /// The time at which the last response was complete.
     pub last: Option<Timestamp>,
-    /// How many failures were counted beyond those that the verdicts contain, by requirement.
+    /// The number of failures of each requirement that were counted, and that the verdicts do not contain.
     pub dropped: BTreeMap<String, usize>,
-    /// The command that judges it again.
+    /// The command that judges the recording again.
     pub rerun_command: String,
 }
 
@@ -208,12 +208,12 @@ fn requirement(
     verdict: &RequirementVerdict,
     strict: bool,
 ) -> RequirementReport {
-    // Of a long recording, only some exchanges are there.
-    let at = |number: &usize| trace.exchanges.binary_search_by_key(number, |exchange| exchange.number).ok();
+    // The report on a long recording keeps only some of its exchanges.
+    let index_of = |number: &usize| trace.exchanges.binary_search_by_key(number, |exchange| exchange.number).ok();
     let hide = |text: &str| presentation.sentence(text);
     let evidence = verdict.findings.iter().take(MAX_EVIDENCE).map(|finding| {
         let example = &finding.example;
-        let exchanges = example.exchanges.iter().filter_map(at).map(|at| &trace.exchanges[at]);
+        let exchanges = example.exchanges.iter().filter_map(index_of).map(|index| &trace.exchanges[index]);
         let (expected, found) = (hide(&example.expected), hide(&example.found));
         Evidence {
             sentence: format!("expected {expected}; found {found}"),
@@ -231,9 +231,9 @@ fn requirement(
         }
     });
     let evidence = evidence.collect();
-    let failing = verdict.failures.iter().flat_map(|failure| &failure.exchanges).filter_map(at);
-    let shown_in: BTreeSet<&str> = failing.map(|at| &*trace.exchanges[at].probe).collect();
-    let judged_on = verdict.exchanges.iter().filter_map(at).map(|at| &recorded[at]);
+    let failing = verdict.failures.iter().flat_map(|failure| &failure.exchanges).filter_map(index_of);
+    let shown_in: BTreeSet<&str> = failing.map(|index| &*trace.exchanges[index].probe).collect();
+    let judged_on = verdict.exchanges.iter().filter_map(index_of).map(|index| &recorded[index]);
     let duration = judged_on.map(|exchange| exchange.elapsed_us).sum::<u64>() / 1_000;
     RequirementReport {
         id: verdict.requirement.id.clone(),
@@ -264,7 +264,7 @@ fn depends_on_connection(requirement: &RequirementReport, causes: &[Cause]) -> b
     requirement.id.starts_with("auth.") || causes.iter().any(|cause| cause.id == "unread-body" && is_explained(cause))
 }
 
-/// Replaces the commands of evidence by those that repeat the earlier request as well, where the connection was kept.
+/// Replaces the `curl` commands of evidence from a kept connection by commands that repeat the earlier request as well.
 fn send_on_kept_connection(requirement: &mut RequirementReport, trace: &Trace, presentation: &Presentation<'_>) {
     for shown in requirement.evidence.iter_mut().filter_map(|evidence| evidence.exchanges.first_mut()) {
         let place = trace.exchanges.binary_search_by_key(&shown.number, |exchange| exchange.number);
@@ -313,17 +313,18 @@ fn window_point(presentation: &Presentation<'_>, exchange: &Exchange) -> Option<
 fn coverage(requirements: &[RequirementReport]) -> Vec<SectionCoverage> {
     let mut coverage: Vec<SectionCoverage> = Vec::new();
     for requirement in requirements {
-        // What a section asks of clients does not follow what it asks of servers.
-        let is_same = |known: &SectionCoverage| known.section == requirement.section;
-        let at = coverage.iter().position(is_same).unwrap_or_else(|| {
+        // The requirements of a section are not adjacent: requirements on clients come later in the catalogue.
+        let known = coverage.iter().position(|known| known.section == requirement.section);
+        let index = known.unwrap_or_else(|| {
             coverage.push(SectionCoverage { section: requirement.section.clone(), tallies: Vec::new() });
             coverage.len() - 1
         });
-        let last = &mut coverage[at];
-        if !last.tallies.iter().any(|tally| tally.level == requirement.level) {
-            last.tallies.push(Tally::new(requirement.level));
+        let section = &mut coverage[index];
+        if !section.tallies.iter().any(|tally| tally.level == requirement.level) {
+            section.tallies.push(Tally::new(requirement.level));
         }
-        last.tallies
+        section
+            .tallies
             .iter_mut()
             .filter(|tally| tally.level == requirement.level)
             .for_each(|tally| count(tally, requirement));

@@ -1,5 +1,5 @@
-//! How far the judge can be trusted: how many broken servers it is known to catch, and how many lawful ones it is known to accept. The
-//! project's own tests judge them all and keep the figures in `fixtures/confidence.json`.
+//! The reliability of the judge: the number of broken servers that it catches, and of lawful servers that it accepts. The project's own
+//! tests judge all of them, and keep the figures in `fixtures/confidence.json`.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -13,9 +13,9 @@ use super::RequirementReport;
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Confidence {
-    /// How many servers with one known fault each the judge catches, all that were tried.
+    /// The number of servers with one known fault each that were tried. The judge catches all of them.
     pub faults: usize,
-    /// How many lawful servers it accuses of nothing, all that were tried.
+    /// The number of lawful servers that were tried. The judge accuses none of them.
     pub lawful_servers: usize,
 }
 
@@ -24,7 +24,7 @@ pub struct Confidence {
 struct Figures {
     #[serde(flatten)]
     all: Confidence,
-    /// How many faults each requirement catches that can fail.
+    /// The number of known faults that each requirement catches. It contains only requirements that can fail.
     caught: BTreeMap<String, usize>,
 }
 
@@ -40,7 +40,7 @@ impl Confidence {
         FIGURES.all
     }
 
-    /// The sentence for reports; none of a report that was written before there were figures.
+    /// The figures as a sentence for reports. Reports that were written before there were figures have none.
     #[must_use]
     pub fn shown(&self) -> Option<String> {
         let Confidence { faults, lawful_servers } = self;
@@ -52,7 +52,7 @@ impl Confidence {
     }
 }
 
-/// How many of the known faults a requirement catches.
+/// The number of known faults that a requirement catches.
 #[must_use]
 pub(super) fn faults_caught(id: &str) -> Option<usize> {
     FIGURES.caught.get(id).copied()

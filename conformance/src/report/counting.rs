@@ -1,24 +1,24 @@
-//! Counting: which way of counting explains what the keys of a run were answered, and what it does not explain.
+//! The way of counting that explains most responses to each key of a run, and the responses that contradict it.
 
 use serde::{Deserialize, Serialize};
 
 use super::Report;
 use super::key_alias::KeyAlias;
-use animal_store_rules::limits::{KeyLimits, Limiter};
+use animal_store_rules::limits::Limiter;
 use animal_store_rules::verdict::Status;
 
-/// The way of counting that explains most of what a key was answered.
+/// The way of counting that explains most responses to a key.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Counting {
-    /// The key.
+    /// The key, by its role.
     pub key: KeyAlias,
     /// The way of counting in words.
     pub explanation: String,
-    /// How many responses it does not explain.
+    /// The number of responses that contradict the way of counting.
     pub unexplained: usize,
-    /// The first of these.
+    /// The first response that contradicts the way of counting.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first: Option<Unexplained>,
 }
@@ -37,7 +37,7 @@ pub struct Unexplained {
 }
 
 impl Counting {
-    /// The way of counting with what it does not explain, in a sentence.
+    /// The way of counting with the responses that contradict it, in a sentence.
     #[must_use]
     pub fn sentence(&self) -> String {
         let Counting { explanation, unexplained, .. } = self;
@@ -55,31 +55,30 @@ impl Counting {
     }
 }
 
-/// How the requests of each key are counted.
+/// The way of counting of each key that got a response, if there is one with a limit.
 pub(crate) fn of_keys(limiter: &Limiter<'_>) -> Vec<Counting> {
-    let of_key = |(key, limits): (KeyAlias, &KeyLimits<'_>)| {
+    let mut counting = Vec::new();
+    for (key, limits) in [KeyAlias::Main, KeyAlias::Quota].into_iter().zip(limiter.keys()) {
+        if limits.answers().is_empty() {
+            continue;
+        }
         let explanation = limits.explanation();
-        let best = explanation.hypothesis.filter(|best| best.figures.minute.or(best.figures.day).is_some())?;
+        let limited = explanation.hypothesis.filter(|best| best.figures.minute.or(best.figures.day).is_some());
+        let Some(best) = limited else { continue };
         let first = explanation.findings.first().map(|finding| Unexplained {
             exchange: finding.entries[0].exchange.number,
             expected: finding.expected(),
             found: finding.found(),
         });
-        Some(Counting { key, explanation: best.to_string(), unexplained: explanation.findings.len(), first })
-    };
-    let roles = [KeyAlias::Main, KeyAlias::Quota];
-    roles
-        .into_iter()
-        .zip(limiter.keys())
-        .filter(|(_, limits)| !limits.answers().is_empty())
-        .filter_map(of_key)
-        .collect()
+        counting.push(Counting { key, explanation: best.to_string(), unexplained: explanation.findings.len(), first });
+    }
+    counting
 }
 
 impl Report {
-    /// Whether a requirement on the limit or its header fields is broken.
+    /// Returns true if a requirement on the limit or its header fields is broken.
     pub(super) fn breaks_a_limit(&self) -> bool {
-        let is_of_limits = |id: &str| id.starts_with("headers.") || id.starts_with("quota.");
-        self.requirements.iter().any(|requirement| requirement.status == Status::Fail && is_of_limits(&requirement.id))
+        let mut broken = self.requirements.iter().filter(|requirement| requirement.status == Status::Fail);
+        broken.any(|requirement| requirement.id.starts_with("headers.") || requirement.id.starts_with("quota."))
     }
 }

@@ -5,7 +5,7 @@ use animal_store_rules::catalogue::scope::Side;
 use animal_store_rules::catalogue::{Level, Party};
 use animal_store_rules::verdict::Status;
 
-/// How the identifiers of requirements begin that bind clients.
+/// The prefix of the identifiers of requirements on clients.
 const CLIENTS: &str = "client.";
 
 /// The title, in every format, of requirements that held although a part of them could not be seen.
@@ -28,8 +28,7 @@ impl Report {
         total
     }
 
-    /// Which part of the requirements the verdict is about, unless it is about all of them: `1 of 70 requirements selected, by --only
-    /// orders.exists`.
+    /// The part of the requirements that was selected, unless it is all of them: `1 of 70 requirements selected, by --only orders.exists`.
     #[must_use]
     pub fn part(&self) -> Option<String> {
         let can_fail = || self.requirements.iter().filter(|requirement| requirement.level != Level::Open);
@@ -42,7 +41,7 @@ impl Report {
             .then(|| format!("{selected} of {} requirements selected{by}", can_fail().count()))
     }
 
-    /// The verdict, and which part of the requirements it is about: `conforms (1 of 70 requirements selected, by --only orders.exists)`.
+    /// The verdict, with the part of the requirements that was selected: `conforms (1 of 70 requirements selected, by --only create)`.
     #[must_use]
     pub fn verdict_shown(&self) -> String {
         let part = self.part().map_or_else(String::new, |part| format!(" ({part})"));
@@ -59,7 +58,7 @@ impl Report {
         }
     }
 
-    /// Who is judged, and at fault where something is broken.
+    /// The party that is judged. If both are, and one alone violates, that one.
     fn judged_party(&self) -> &'static str {
         let violates = |party| self.requirements.iter().any(|r| r.violation && r.party() == party);
         match (self.side, violates(Party::Server), violates(Party::Client)) {
@@ -87,32 +86,32 @@ impl Report {
 }
 
 impl RequirementReport {
-    /// Whether a selected requirement is broken, as a violation or not, known to fail or not.
+    /// Returns true if the requirement is selected and was broken, also as a warning or as known to fail.
     #[must_use]
     pub fn is_broken(&self) -> bool {
         self.selected && self.failures > 0
     }
 
-    /// Whether it is broken without being a violation.
+    /// Returns true if the requirement is broken without being a violation.
     #[must_use]
     pub fn is_warning(&self) -> bool {
         self.selected && self.status == Status::Fail && !self.violation
     }
 
-    /// What the run could not see of it, although it held.
+    /// The part of the requirement that the run could not see, although the requirement held.
     #[must_use]
     pub fn unseen(&self) -> Option<&str> {
         self.reason.as_deref().filter(|_| self.selected && self.status == Status::Pass)
     }
 
-    /// Whether it makes the run incomplete.
+    /// Returns true if the requirement makes the run incomplete.
     #[must_use]
     pub fn is_gap(&self) -> bool {
         let is_demanded = self.level == Level::Stated && self.party() == Party::Server;
         self.selected && self.status == Status::NotExercised && is_demanded
     }
 
-    /// Whom it binds.
+    /// The party that the requirement binds.
     #[must_use]
     pub fn party(&self) -> Party {
         if self.id.starts_with(CLIENTS) { Party::Client } else { Party::Server }

@@ -39,7 +39,7 @@ pub(super) fn on_one_connection(
     piped.map_or_else(|| command.clone(), |printf| format!("{printf} | {command}"))
 }
 
-/// Whether the body of a request can be an argument of the command.
+/// Returns true if the body of a request can be an argument of the command.
 pub(super) fn fits_argument(request: &Request) -> bool {
     request.body.as_ref().is_none_or(|body| {
         std::str::from_utf8(&body.bytes).is_ok_and(|text| shell::is_plain(text) && text.len() <= LONGEST_ARGUMENT)

@@ -3,7 +3,7 @@
 use super::{Evidence, Intermittent, LikelyCause, Report, RequirementReport};
 
 impl Evidence {
-    /// What was found, how often and on what: `201 on POST /pets x2: "1", true`.
+    /// The finding with its count and its subjects: `201 on POST /pets x2: "1", true`.
     #[must_use]
     pub fn finding(&self) -> String {
         let mut finding = self.found.clone();
@@ -35,7 +35,7 @@ impl RequirementReport {
         }
     }
 
-    /// How many failures are of kinds that the evidence has no example of.
+    /// The number of failures of kinds without an example in the evidence.
     #[must_use]
     pub fn further_failures(&self) -> usize {
         let shown: usize = self.evidence.iter().map(|evidence| evidence.count).sum();

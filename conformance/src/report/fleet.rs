@@ -1,4 +1,4 @@
-//! What a run shows of each address of a service with several: a row of a table, in the wording that every format uses.
+//! The addresses of a service with several, each as a row of a table, in the wording that every format uses.
 
 use jiff::SignedDuration;
 
@@ -27,7 +27,7 @@ impl Attribution {
 }
 
 impl Replica {
-    /// How many requirements its responses break, and which of them it breaks alone.
+    /// The number of requirements that the address breaks, with the requirements that no other address breaks.
     #[must_use]
     pub fn findings_shown(&self) -> String {
         let count = match self.findings.len() {
@@ -38,7 +38,7 @@ impl Replica {
         if self.only_here.is_empty() { count } else { format!("{count}, only here: {}", self.only_here.join(", ")) }
     }
 
-    /// When it showed what was created elsewhere.
+    /// The time after which the address showed animals that were created at others.
     #[must_use]
     pub fn lag_shown(&self) -> String {
         let ReadsElsewhere { shown, never_shown, missing_ms, shown_ms } = self.reads;
@@ -54,7 +54,7 @@ impl Replica {
         if shown > 0 && never_shown > 0 { format!("{first}; {never_shown} never shown") } else { first }
     }
 
-    /// With which others it counts the requests of a key.
+    /// The addresses that count the requests of a key together with this one.
     #[must_use]
     pub fn counter_shown(&self, report: &Report) -> String {
         match self.counts_with.as_deref() {
@@ -83,43 +83,47 @@ pub(super) fn replicas(
 ) -> Vec<Replica> {
     let Some(fleet) = fleet else { return Vec::new() };
     let addresses = addresses(presentation, trace);
-    let rows = fleet.counters.iter().zip(&fleet.reads).enumerate().map(|(at, (counter, reads))| {
-        let is_here = |exchange: &&Exchange| exchange.request.replica.unwrap_or_default() == at;
-        let sent: Vec<&Exchange> = trace.exchanges.iter().filter(is_here).collect();
-        let is_creation =
-            |exchange: &&&Exchange| exchange.request.method == "POST" && exchange.status() == Some(201);
-        let is_broken_here = |verdict: &&RequirementVerdict| {
-            let decisive = verdict.failures.iter().filter_map(|failure| failure.exchanges.first());
-            verdict.selected && decisive.into_iter().any(|number| is_numbered(&sent, *number))
-        };
-        let is_only_here = |verdict: &&RequirementVerdict| {
-            let is_one = |found: &attribution::Attribution| {
-                matches!(found, attribution::Attribution::Only { replicas, .. } if *replicas == [at])
-            };
-            let found = verdict.findings.iter().map(|finding| finding.attribution.as_ref());
-            !verdict.findings.is_empty() && found.into_iter().all(|found| found.is_some_and(is_one))
-        };
-        let id = |verdict: &RequirementVerdict| verdict.requirement.id.clone();
-        let broken = verdicts.iter().filter(is_broken_here);
-        Replica {
+    let mut rows = Vec::new();
+    for (at, (counter, reads)) in fleet.counters.iter().zip(&fleet.reads).enumerate() {
+        let all = trace.exchanges.iter();
+        let sent: Vec<&Exchange> = all.filter(|e| e.request.replica.unwrap_or_default() == at).collect();
+        let (mut findings, mut only_here) = (Vec::new(), Vec::new());
+        for verdict in verdicts.iter().filter(|verdict| verdict.selected && has_decisive(verdict, &sent)) {
+            findings.push(verdict.requirement.id.clone());
+            if is_attributed_to(verdict, at) {
+                only_here.push(verdict.requirement.id.clone());
+            }
+        }
+        rows.push(Replica {
             base_url: addresses[at].clone(),
             requests: sent.len(),
             requests_with_key: sent.iter().filter(|exchange| presentation.comes_with_key(exchange)).count(),
-            created: sent.iter().filter(is_creation).count(),
-            findings: broken.clone().map(id).collect(),
-            only_here: broken.filter(is_only_here).map(id).collect(),
+            created: sent.iter().filter(|e| e.request.method == "POST" && e.status() == Some(201)).count(),
+            findings,
+            only_here,
             reads: reads_elsewhere(reads),
             counts_with: match counter {
                 Counter::Unknown => None,
                 Counter::With(others) => Some(others.iter().map(|other| addresses[*other].clone()).collect()),
             },
-        }
-    });
-    rows.collect()
+        });
+    }
+    rows
 }
 
-fn is_numbered(sent: &[&Exchange], number: usize) -> bool {
-    sent.binary_search_by_key(&number, |exchange| exchange.number).is_ok()
+/// Returns true if the decisive exchange of a failure is one of these.
+fn has_decisive(verdict: &RequirementVerdict, sent: &[&Exchange]) -> bool {
+    let mut decisive = verdict.failures.iter().filter_map(|failure| failure.exchanges.first());
+    decisive.any(|number| sent.binary_search_by_key(number, |exchange| exchange.number).is_ok())
+}
+
+/// Returns true if every finding of a requirement is attributed to this address alone.
+fn is_attributed_to(verdict: &RequirementVerdict, at: usize) -> bool {
+    let mut attributions = verdict.findings.iter().map(|finding| finding.attribution.as_ref());
+    !verdict.findings.is_empty()
+        && attributions.all(|attribution| {
+            matches!(attribution, Some(attribution::Attribution::Only { replicas, .. }) if *replicas == [at])
+        })
 }
 
 fn addresses(presentation: &Presentation<'_>, trace: &Trace) -> Vec<String> {

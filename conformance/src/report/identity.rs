@@ -1,4 +1,4 @@
-//! What a report is about, and what judged it: the same facts in every format.
+//! The identity of the implementation that was judged, and of the judge: the same facts in every format.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,24 +10,24 @@ use super::Report;
 /// The name of the judge in its reports and traces.
 pub const TOOL: &str = env!("CARGO_PKG_NAME");
 
-/// What was judged, as far as it is known: a base URL says neither who made the server nor which version it is.
+/// The implementation that was judged, as far as it is known: a base URL tells neither its name nor its version.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Implementation {
-    /// Its name.
+    /// The name of the implementation.
     pub name: Option<String>,
-    /// Its version.
+    /// The version of the implementation.
     pub version: Option<String>,
-    /// The address of its source or of its documentation.
+    /// The URL of the source or of the documentation.
     pub url: Option<String>,
-    /// The digest of what was deployed, as `ALGORITHM:HEX`.
+    /// The digest of the deployed artifact, as `ALGORITHM:HEX`.
     #[cfg_attr(test, schemars(with = "Option<String>"))]
     pub digest: Option<Digest>,
 }
 
 impl Implementation {
-    /// What is known here, and otherwise what is known there.
+    /// The facts of this value, completed by the facts of the other one.
     #[must_use]
     pub fn or(self, other: Implementation) -> Implementation {
         Implementation {
@@ -38,7 +38,7 @@ impl Implementation {
         }
     }
 
-    /// The address, if it is one that a page may link to: a report can come from anybody.
+    /// The URL, if a page may link to it. Other schemes than HTTP are not linked, because a report can come from anywhere.
     #[must_use]
     pub fn link(&self) -> Option<&str> {
         self.url.as_deref().filter(|url| url.starts_with("https://") || url.starts_with("http://"))
@@ -57,9 +57,9 @@ impl Implementation {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct CatalogueVersion {
-    /// Its version.
+    /// The version of the catalogue.
     pub version: String,
-    /// Its SHA-256 in hexadecimal. Reports with the same one were judged by the same requirements.
+    /// The SHA-256 of the catalogue in hexadecimal. Reports with equal digests were judged by the same requirements.
     pub digest: String,
 }
 
@@ -127,7 +127,7 @@ impl fmt::Display for Digest {
 }
 
 impl Report {
-    /// What was judged and what judged it, as names and values; what is not known is left out.
+    /// The facts about the implementation and the judge, as names and values. Unknown facts are left out.
     #[must_use]
     pub fn identity(&self) -> Vec<(&'static str, String)> {
         let implementation = &self.target.implementation;

@@ -1,4 +1,4 @@
-//! What an exchange shows of the rate limit: the evidence of a finding about limits, where bodies say nothing.
+//! The rate limit as an exchange shows it: the evidence of findings about limits, for which bodies show nothing.
 
 use jiff::Timestamp;
 
@@ -6,7 +6,7 @@ use super::{Evidence, Report, ReportedExchange, RequirementReport};
 use animal_store_rules::trace::rate_limit::{LIMIT, REMAINING, RESET};
 use animal_store_rules::trace::retry_after::RETRY_AFTER;
 
-/// The header fields that count, with the names that sentences have for them.
+/// The header fields about the rate limit, each with its name in sentences.
 const FIELDS: [(&str, &str); 4] =
     [("Limit", LIMIT), ("Remaining", REMAINING), ("Reset", RESET), ("Retry-After", RETRY_AFTER)];
 
@@ -21,16 +21,16 @@ pub struct LimitsShown {
     pub number: usize,
     /// The time of day at which the request was sent, in UTC: `12:00:00.020`.
     pub time: String,
-    /// Method and target.
+    /// The method and the target of the request.
     pub request: String,
-    /// The status, or that there was no response.
+    /// The status code, or `no response`.
     pub outcome: String,
-    /// Limit, Remaining, Reset and `Retry-After`, as they were received; nothing for a field that is missing.
+    /// Limit, Remaining, Reset and `Retry-After`, as they were received; none for a header field that is missing.
     pub fields: [(&'static str, Option<String>); 4],
 }
 
 impl RequirementReport {
-    /// Whether the findings of the requirement are in rate-limit headers and times, and not in bodies.
+    /// Returns true if the findings of the requirement are in rate-limit headers and times, and not in bodies.
     #[must_use]
     pub fn concerns_limits(&self) -> bool {
         let is_of_limits = self.id.starts_with("headers.") || self.id.starts_with("quota.");
@@ -70,7 +70,7 @@ fn limits_shown(report: &Report, exchange: &ReportedExchange) -> LimitsShown {
     }
 }
 
-/// A Reset with the time that it is, if it is one of this century: `1780315260 (12:01:00)`.
+/// A Reset with its time of day, if it is a time of this century: `1780315260 (12:01:00)`.
 fn with_time(reset: String) -> String {
     const CENTURY: std::ops::Range<i64> = 946_684_800..4_102_444_800;
     let seconds = reset.parse().ok().filter(|seconds| CENTURY.contains(seconds));
@@ -90,7 +90,7 @@ impl std::fmt::Display for LimitsShown {
         write!(f, "#{} {} {} {}", self.number, self.time, self.request, self.outcome)?;
         self.fields.iter().try_for_each(|(name, value)| match value {
             Some(value) => write!(f, ", {name} {value}"),
-            // Only a 429 has to have one.
+            // Only a 429 needs `Retry-After`.
             None if *name == "Retry-After" && self.outcome != "429" => Ok(()),
             None => write!(f, ", no {name}"),
         })

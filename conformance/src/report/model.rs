@@ -26,7 +26,7 @@ pub const SCHEMA_VERSION: u32 = 1;
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Report {
-    /// [`SCHEMA_VERSION`].
+    /// The version of the schema: [`SCHEMA_VERSION`].
     pub schema_version: u32,
     /// The program that wrote the report.
     pub tool: Tool,
@@ -43,10 +43,10 @@ pub struct Report {
     /// The verdict on the run.
     #[cfg_attr(test, schemars(with = "crate::schema::Verdict"))]
     pub verdict: Verdict,
-    /// How many of the requirements were selected.
+    /// The selection of requirements.
     #[serde(default)]
     pub selection: Selection,
-    /// What was judged.
+    /// The target that was judged.
     pub target: Target,
     /// The seed of the random generator.
     pub seed: u64,
@@ -58,7 +58,7 @@ pub struct Report {
     /// `--only`.
     #[serde(default)]
     pub options: Vec<GivenOption>,
-    /// What changed since the report that the run repeats, if it repeats one.
+    /// The changes since the report that the run repeats, if it repeats one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<Since>,
     /// The profile.
@@ -70,38 +70,38 @@ pub struct Report {
     pub side: Side,
     /// Whether a broken inferred requirement is a violation.
     pub strict: bool,
-    /// When the first request was sent, RFC 3339 in UTC.
+    /// The time at which the first request was sent, RFC 3339 in UTC.
     pub started_at: Option<String>,
-    /// How many requests were sent.
+    /// The number of requests that were sent.
     pub requests: usize,
-    /// How many of them came with a key, and so may count against it.
+    /// The number of requests with a key that the server may count them against.
     #[serde(default)]
     pub requests_with_key: usize,
-    /// How many requests with a key were refused with 429.
+    /// The number of requests with a key that were refused with 429.
     #[serde(default)]
     pub refused: usize,
-    /// Who answered the requests. All counts are 0 in reports that were written before this was counted.
+    /// The numbers of requests by the party that answered them. All are 0 in reports that were written before this was counted.
     #[serde(default)]
     pub answerers: Answerers,
-    /// How many animals were created.
+    /// The number of animals that were created.
     pub created: usize,
-    /// How long the run took, with what it waited for, in milliseconds.
+    /// The duration of the run with its waits, in milliseconds.
     pub duration_ms: u64,
-    /// Why the run ended early, if it did.
+    /// The reason why the run ended early, if it did.
     pub ended_early: Option<String>,
     /// The names of the fixed parts of the run that were not sent completely. A run that has any is incomplete at best.
     #[serde(default)]
     pub unfinished: Vec<String>,
     /// Notes about the options of the run.
     pub notes: Vec<String>,
-    /// The difference between the tour's transcript and that of every lawful server, as a unified diff, if there is one.
+    /// The difference between the tour's transcript and that of every conforming server, as a unified diff, if there is one.
     pub transcript_diff: Option<String>,
     /// The end of the candidate's log, if it was started for the run and did not conform.
     pub candidate_log: Option<String>,
-    /// What the run shows of each address of the service, if it has several: the base URL first.
+    /// The results for each address of the service, if it has several. The base URL comes first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub replicas: Vec<Replica>,
-    /// The likely causes of what is broken, those that explain most first.
+    /// The likely causes of failures. A cause that explains more comes first.
     #[serde(default)]
     pub causes: Vec<LikelyCause>,
     /// Every requirement, in the order of the specification.
@@ -110,7 +110,7 @@ pub struct Report {
     pub gap_profile: Vec<Choice>,
     /// The results of each section of the specification, in its order.
     pub coverage: Vec<SectionCoverage>,
-    /// How the service counts requests, as far as responses to valid keys show it.
+    /// The way in which the service counts the requests of each key, as far as responses show it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub counting: Vec<Counting>,
     /// The rate-limit headers of each response, in the order of sending.
@@ -119,7 +119,7 @@ pub struct Report {
     /// several times as large: HAR is the format for exchanges.
     #[serde(skip)]
     pub exchanges: Vec<RecordedExchange>,
-    /// What an archive of the exchanges says of the run, so that it can be judged again.
+    /// The head of the recording, with which an archive of the exchanges can be judged again.
     #[serde(skip)]
     pub head: Option<serde_json::Value>,
 }
@@ -129,9 +129,9 @@ pub struct Report {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct GivenOption {
-    /// Its name, such as `--base-url`.
+    /// The name of the option, such as `--base-url`.
     pub name: String,
-    /// Its value, unless it is a switch.
+    /// The value, unless the option is a switch.
     pub value: Option<String>,
 }
 
@@ -142,22 +142,22 @@ pub struct GivenOption {
 pub struct Since {
     /// The name of the earlier report.
     pub report: String,
-    /// Those that hold now.
+    /// The requirements that hold now.
     pub fixed: Vec<String>,
-    /// Those that are broken still.
+    /// The requirements that are still broken.
     pub still_broken: Vec<String>,
-    /// Those that are broken now and were not.
+    /// The requirements that are broken now and were not.
     pub new: Vec<String>,
-    /// Those that nothing of the run shows.
+    /// The requirements that the run did not exercise.
     pub not_exercised: Vec<String>,
 }
 
 impl Since {
-    /// Compares a report with what an earlier one calls broken.
+    /// Compares these requirements with those that an earlier report calls broken.
     pub(crate) fn of(earlier: &Earlier, requirements: &[RequirementReport]) -> Since {
         let was_broken = |requirement: &&RequirementReport| earlier.broken.contains(&requirement.id);
-        let ids = |is_one: &dyn Fn(&&RequirementReport) -> bool| {
-            requirements.iter().filter(is_one).map(|requirement| requirement.id.clone()).collect()
+        let ids = |is_listed: &dyn Fn(&&RequirementReport) -> bool| {
+            requirements.iter().filter(is_listed).map(|requirement| requirement.id.clone()).collect()
         };
         Since {
             report: earlier.report.clone(),
@@ -180,16 +180,16 @@ impl fmt::Display for Since {
     }
 }
 
-/// Which requirements the verdict is about. Open requirements, which cannot fail, are not counted.
+/// The selection of the requirements that the verdict is about. Open requirements, which cannot fail, are not counted.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Selection {
-    /// How many requirements were selected.
+    /// The number of requirements that were selected.
     pub selected: usize,
-    /// How many requirements the catalogue has for the judged side.
+    /// The number of requirements that the catalogue has for the judged side.
     pub requirements: usize,
-    /// What selected them, if not all were: options such as `--only orders.exists`, in the order of the command line's help.
+    /// The options that selected them, if not all were: `--only orders.exists`, for example, in the order of the command line's help.
     pub by: Vec<String>,
 }
 
@@ -198,13 +198,13 @@ pub struct Selection {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Tool {
-    /// Its name.
+    /// The name of the program.
     pub name: String,
-    /// Its version.
+    /// The version of the program.
     pub version: String,
 }
 
-/// What was judged.
+/// The target that was judged.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]
@@ -214,7 +214,7 @@ pub struct Target {
     /// The environment of the configuration that names it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub environment: Option<String>,
-    /// What is known of the implementation there.
+    /// The implementation at the base URL, as far as it is known.
     #[serde(default)]
     pub implementation: Implementation,
     /// The container image that was started for the run, if one was.
@@ -223,62 +223,62 @@ pub struct Target {
     pub plan: Option<String>,
 }
 
-/// What several failures have in common, where the exchanges support it.
+/// A likely common cause of several failures, which the exchanges support.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct LikelyCause {
-    /// Its name, for programs.
+    /// The name of the cause, for programs.
     pub id: String,
     /// The cause in a line; a question where it is a guess.
     pub sentence: String,
-    /// The requirements whose failures it explains, all of them.
+    /// The requirements of which the cause explains every failure.
     pub requirements: Vec<String>,
-    /// The numbers of exchanges that show it.
+    /// The numbers of the exchanges that show the cause.
     pub exchanges: Vec<usize>,
 }
 
-/// One requirement.
+/// The result of one requirement.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct RequirementReport {
-    /// Its identifier.
+    /// The identifier of the requirement.
     pub id: String,
-    /// Its level.
+    /// The level of the requirement.
     #[cfg_attr(test, schemars(with = "crate::schema::Level"))]
     pub level: Level,
-    /// The section of the specification that it is from.
+    /// The section of the specification that the requirement is from.
     pub section: String,
-    /// Its title.
+    /// The title of the requirement.
     pub title: String,
-    /// Its description.
+    /// The description of the requirement.
     pub text: String,
-    /// The statements of the specification that it covers, restated.
+    /// The statements of the specification that the requirement covers, restated.
     pub statements: Vec<String>,
-    /// For an inferred requirement: what it follows from, in addition to the specification.
+    /// The basis of an inferred requirement, in addition to the specification.
     pub from: Option<String>,
-    /// Examples of violations, unless it is open.
+    /// Examples of violations, unless the requirement is open.
     pub breaks: Option<String>,
-    /// Whether it was selected for the run.
+    /// Whether the requirement was selected for the run.
     pub selected: bool,
-    /// Whether it makes the candidate violate.
+    /// Whether the requirement is broken in a way that makes the verdict `violates`.
     pub violation: bool,
-    /// How many of the faults that the judge was tested with it catches, unless it is open or binds clients.
+    /// The number of known faults that the requirement catches, unless it is open or binds clients.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub faults_caught: Option<usize>,
-    /// Its status.
+    /// The status of the requirement.
     #[cfg_attr(test, schemars(with = "crate::schema::Status"))]
     pub status: Status,
-    /// How many times it was judged.
+    /// The number of times that the requirement was judged.
     pub judged: usize,
-    /// How many times it was broken.
+    /// The number of times that the requirement was broken.
     pub failures: usize,
-    /// Why it was not exercised, is known to fail, or is no longer known to fail; or, if it held, what the exchanges could not show.
+    /// The reason for the status: not exercised, known to fail, no longer known to fail; or, if it held, the part that could not be seen.
     pub reason: Option<String>,
-    /// What the candidate chose, for an open requirement.
+    /// The candidate's choice, for an open requirement.
     pub observed: Option<String>,
-    /// The total time of the exchanges that it was judged on, in milliseconds, as far as its rule looks at single exchanges.
+    /// The total time of the exchanges that the requirement was judged on, in milliseconds, if its rule judges single exchanges.
     #[serde(default)]
     pub duration_ms: u64,
     /// The probes of all exchanges that show a failure, not of the examples alone. Earlier reports do not have them.
@@ -295,13 +295,13 @@ pub struct RequirementReport {
 pub struct Choice {
     /// The identifier of the open requirement.
     pub id: String,
-    /// Its title.
+    /// The title of the requirement.
     pub title: String,
     /// The choice, if the run shows it.
     pub observed: Option<String>,
 }
 
-/// Failures of a requirement of one kind, and an example.
+/// The failures of a requirement that are of one kind, with an example.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]
@@ -312,35 +312,35 @@ pub struct Evidence {
     pub expected: String,
     /// The finding.
     pub found: String,
-    /// How many failures are of this kind.
+    /// The number of failures of this kind.
     #[serde(default = "one")]
     pub count: usize,
-    /// The parts of the requests that they are about, as they were sent: the first few.
+    /// The parts of requests that the failures are about, as they were sent: the first few.
     #[serde(default)]
     pub subjects: Vec<String>,
-    /// How many repetitions of the same request show it, if only some do.
+    /// The share of equal requests that show the failure, if only some do.
     #[serde(default)]
     pub intermittent: Option<Intermittent>,
-    /// Which addresses of a service with several show it, where the run says more than that all do.
+    /// The addresses that show the failure, if the service has several and not all of them do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attribution: Option<Attribution>,
     /// The exchanges that show the example, the decisive one first.
     pub exchanges: Vec<ReportedExchange>,
 }
 
-/// Reports written by version 0.1 have an item for each failure.
+/// The default of [`Evidence::count`]: reports written by version 0.1 have an item for each failure.
 fn one() -> usize {
     1
 }
 
-/// How many repetitions of one request show a failure.
+/// The share of equal requests that show a failure.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Intermittent {
-    /// The requests that show it.
+    /// The number of requests that show the failure.
     pub broken: usize,
-    /// All repetitions.
+    /// The number of all these requests.
     pub alike: usize,
 }
 
@@ -349,17 +349,17 @@ pub struct Intermittent {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ReportedExchange {
-    /// Its number in the run, from 1.
+    /// The number of the exchange in the run, from 1.
     pub number: usize,
-    /// The address that it was sent to, of a service with several.
+    /// The address that the request was sent to, if the service has several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replica: Option<String>,
-    /// The probe that sent it, such as `tour`.
+    /// The probe that sent the request, such as `tour`.
     #[serde(default)]
     pub probe: String,
-    /// When it was sent, RFC 3339 in UTC.
+    /// The time at which the request was sent, RFC 3339 in UTC.
     pub sent_at: String,
-    /// The options that repeat it in a run of its own, if it was generated: `--seed 7 --replay 12`.
+    /// The options that repeat a generated request in a run of its own: `--seed 7 --replay 12`.
     pub replay: Option<String>,
     /// The request.
     pub request: ReportedRequest,
@@ -420,19 +420,19 @@ pub struct Tally {
     pub level: Level,
     /// The number of requirements.
     pub requirements: usize,
-    /// How many were not selected.
+    /// The number of requirements that were not selected.
     pub not_selected: usize,
-    /// How many held.
+    /// The number of requirements that held.
     pub pass: usize,
-    /// How many were broken.
+    /// The number of requirements that were broken.
     pub fail: usize,
-    /// How many were broken as known.
+    /// The number of requirements that were broken and are known to fail.
     pub known_failing: usize,
-    /// How many are listed as known to fail, and no longer do.
+    /// The number of requirements whose known failure has expired. Earlier reports also count known failures that held.
     pub stale_known_failing: usize,
-    /// How many were not exercised.
+    /// The number of requirements that were not exercised.
     pub not_exercised: usize,
-    /// How many are open.
+    /// The number of open requirements.
     pub observed: usize,
 }
 
@@ -478,7 +478,7 @@ impl Tally {
 pub struct WindowPoint {
     /// The number of the exchange in the run.
     pub exchange: usize,
-    /// When the response was complete, RFC 3339 in UTC, by the judge's clock.
+    /// The time at which the response was complete, RFC 3339 in UTC, by the judge's clock.
     pub at: String,
     /// The key of the request.
     pub key: KeyAlias,

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::{Report, RequirementReport};
 
-/// Requirements that hide others while they are broken: no later answer of the operation can be judged.
+/// Requirements that hide others while they are broken, because no later response of the operation can be judged.
 const HIDING: [&str; 10] = [
     "service.complete-answer",
     "service.json",
@@ -20,8 +20,8 @@ const HIDING: [&str; 10] = [
 ];
 
 impl Report {
-    /// The requirements that are broken, and not as known, in the order in which to fix them: violations before warnings, and of each
-    /// those that hide others first, then those that have a cause or an exchange in common with most others.
+    /// The broken requirements, except known failures, in the order in which to fix them: violations before warnings. Among each,
+    /// requirements that hide others come first, and then requirements that share a cause or exchanges with most others.
     #[must_use]
     pub fn to_fix(&self) -> Vec<&RequirementReport> {
         let broken: Vec<&RequirementReport> =

@@ -30,7 +30,7 @@ const MAX_SENTENCE: usize = 1_000;
 pub(crate) struct Presentation<'t> {
     context: &'t Context,
     redactor: Redactor,
-    /// For the judge's own words.
+    /// The redactor for the judge's own words.
     prose: Redactor,
     curl_options: Vec<String>,
     seed: Option<u64>,
@@ -157,12 +157,12 @@ impl<'t> Presentation<'t> {
         curl::line(self.context.address_of(request), &self.curl_options, &self.redactor, &self.prose, request)
     }
 
-    /// One `curl` command that repeats a request after the one before it on the connection that was kept; none if there is none, or if
-    /// that one's body can be no argument.
+    /// One `curl` command that repeats a request and the previous request on the kept connection. There is none without a previous
+    /// request, or if the body of that request cannot be an argument.
     pub(super) fn curl_on_kept_connection(&self, exchanges: &[Exchange], place: usize) -> Option<String> {
         let request = &exchanges[place].request;
-        let is_before = |other: &&Request| other.connection == Connection::Kept && other.replica == request.replica;
-        let before = exchanges[..place].iter().map(|exchange| &exchange.request).rev().find(is_before)?;
+        let mut earlier = exchanges[..place].iter().map(|exchange| &exchange.request).rev();
+        let before = earlier.find(|other| other.connection == Connection::Kept && other.replica == request.replica)?;
         let is_possible = request.connection == Connection::Kept && curl::fits_argument(before);
         is_possible.then(|| {
             let address = self.context.address_of(request);
@@ -171,18 +171,18 @@ impl<'t> Presentation<'t> {
         })
     }
 
-    /// Path and query. A key of a few letters would be found in any path, and is hidden only where one was sent.
+    /// The path and the query. A key of a few letters would be found in any path, so it is hidden in the query alone.
     fn target(&self, request: &Request) -> String {
         let path = self.own(&request.path);
         request.query.as_ref().map_or_else(|| path.clone(), |query| format!("{path}?{}", self.text(query)))
     }
 
-    /// Whether a request comes with a key that the server may count it against.
+    /// Returns true if a request comes with a key that the server may count it against.
     pub(super) fn comes_with_key(&self, exchange: &Exchange) -> bool {
         !credential_of(exchange, self.context).is_invalid()
     }
 
-    /// Whether a request with such a key was refused for the rate.
+    /// Returns true if a request with a key that counts was refused with 429.
     pub(super) fn is_refusal(&self, exchange: &Exchange) -> bool {
         exchange.status() == Some(429) && self.comes_with_key(exchange)
     }

@@ -8,27 +8,27 @@ use animal_store_rules::trace::knowledge::Answerer;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct RecordedExchange {
-    /// Its number in the run, from 1.
+    /// The number of the exchange in the run, from 1.
     pub number: usize,
-    /// The probe that sent it.
+    /// The probe that sent the request.
     pub probe: String,
     /// The step of the probe: the request without names, ids and keys; empty for generated requests.
     pub step: String,
     /// The key of the request.
     pub key: KeyAlias,
-    /// When it was sent, RFC 3339 in UTC.
+    /// The time at which the request was sent, RFC 3339 in UTC.
     pub sent_at: String,
-    /// When the response was complete or failed, RFC 3339 in UTC.
+    /// The time at which the response was complete or failed, RFC 3339 in UTC.
     pub received_at: String,
     /// The time between the two, in microseconds.
     pub elapsed_us: u64,
-    /// The options that repeat it in a run of its own, if it was generated: `--seed 7 --replay 12`.
+    /// The options that repeat a generated request in a run of its own: `--seed 7 --replay 12`.
     pub replay: Option<String>,
     /// The method.
     pub method: String,
     /// The whole URL.
     pub url: String,
-    /// The address that it was sent to, of a service with several.
+    /// The address that the request was sent to, if the service has several.
     pub replica: Option<String>,
     /// The header fields that the judge set, names in lower case.
     pub request_headers: Vec<(String, String)>,
@@ -40,11 +40,11 @@ pub struct RecordedExchange {
     pub failure: Option<String>,
     /// The kind of the error.
     pub failure_kind: Option<FailureKind>,
-    /// Who answered, if not the service.
+    /// The party that answered, if not the service.
     pub answerer: Option<Answerer>,
-    /// The number of the generated case that it belongs to.
+    /// The number of the generated case that the request belongs to.
     pub case: Option<usize>,
-    /// Whether it was sent on the connection that is kept open for such requests.
+    /// Whether the request was sent on the kept connection.
     pub kept: bool,
 }
 
@@ -66,12 +66,12 @@ pub struct RecordedResponse {
 pub struct RecordedBody {
     /// The body as printable text, truncated at the bound.
     pub text: String,
-    /// The same bytes in base64, when the text differs from them: they are not UTF-8, or contain control characters.
+    /// The body in base64, if the text differs from its bytes: they are not UTF-8, or contain control characters.
     pub base64: Option<String>,
     /// The size of the whole body in bytes.
     pub size: usize,
     /// Whether the body is truncated here.
     pub cut: bool,
-    /// Whether the body went on after what the judge read of it.
+    /// Whether the body was longer than the judge reads.
     pub unread: bool,
 }

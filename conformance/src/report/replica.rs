@@ -2,70 +2,70 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What the run shows of one address.
+/// The results for one address.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Replica {
     /// The address.
     pub base_url: String,
-    /// How many requests were sent to it.
+    /// The number of requests that were sent to the address.
     pub requests: usize,
-    /// How many of them came with a key, and so may count against it.
+    /// The number of requests with a key that the server may count them against.
     pub requests_with_key: usize,
-    /// How many animals were created at it.
+    /// The number of animals that were created at the address.
     pub created: usize,
-    /// The requirements that its responses break.
+    /// The requirements that responses of the address break.
     pub findings: Vec<String>,
-    /// Those of them that no response of another address breaks, although such requests were sent there.
+    /// The findings that no response of another address shows, although such requests were sent there.
     pub only_here: Vec<String>,
-    /// What it shows of the animals that were created at other addresses.
+    /// The reads of animals that were created at other addresses.
     pub reads: ReadsElsewhere,
-    /// The other addresses that count the requests of a key together with it: none if it counts for itself. Null if the run does not
-    /// show it.
+    /// The other addresses that count the requests of a key together with this one: an empty array if it counts alone, null if the run
+    /// does not show it.
     pub counts_with: Option<Vec<String>>,
 }
 
-/// What an address shows of the animals that were created at other ones.
+/// The reads at one address of animals that were created at other addresses.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ReadsElsewhere {
-    /// How many of these animals it has shown.
+    /// The number of these animals that the address has shown.
     pub shown: usize,
-    /// How many of them it was asked for and has never shown.
+    /// The number of these animals that were requested from the address, and that it has never shown.
     pub never_shown: usize,
     /// The longest time after a creation at which a read did not show the animal, in milliseconds.
     pub missing_ms: Option<u64>,
-    /// How long after a creation a read showed the animal first, in milliseconds: the longest time of those that were missing before,
-    /// else the shortest.
+    /// The time from a creation to the first read that showed the animal, in milliseconds: the longest time among animals that were
+    /// missing before, else the shortest time.
     pub shown_ms: Option<u64>,
 }
 
-/// Which addresses of the service show a finding.
+/// The addresses of the service that show a finding.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "scope")]
 #[non_exhaustive]
 pub enum Attribution {
-    /// Some of them alone.
+    /// Some addresses alone show the finding.
     Only {
-        /// Which.
+        /// The addresses that show the finding.
         replicas: Vec<String>,
-        /// How many requests to them show it.
+        /// The number of requests to these addresses that show the finding.
         broken: usize,
-        /// How many such requests were sent to them.
+        /// The number of all such requests to these addresses.
         requests: usize,
-        /// How many such requests the others answered without it.
+        /// The number of such requests to other addresses, none of which shows the finding.
         others: usize,
-        /// The same as the end of a sentence.
+        /// The attribution as the end of a sentence.
         sentence: String,
     },
-    /// None by itself: it shows between responses of several.
+    /// No address alone shows the finding: it is a difference between responses of several.
     Across {
-        /// Those that one end of each difference is at, where they are not all of them.
+        /// The addresses at one end of each difference, unless they are all addresses.
         replicas: Vec<String>,
-        /// The same as the end of a sentence.
+        /// The attribution as the end of a sentence.
         sentence: String,
     },
 }

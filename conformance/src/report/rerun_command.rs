@@ -12,8 +12,8 @@ use crate::redaction::without_secrets;
 use crate::redaction::{HIDDEN, Redactor};
 use animal_store_rules::catalogue::scope::Profile;
 
-/// The command line, for any POSIX shell. Keys are replaced by the variables that hold them. A repeated run is the same, except
-/// for the names of new animals, which depend on the time as well as on the seed.
+/// The command line that repeats a run, for any POSIX shell. Keys are replaced by the variables that hold them. The repeated run is equal
+/// except for the names of new animals, which depend on the time as well as on the seed.
 pub(crate) fn command(options: &Options, redactor: &Redactor) -> String {
     let prose = redactor.for_prose();
     let mut words = vec![options.invoked.program.clone()];
@@ -25,19 +25,23 @@ pub(crate) fn command(options: &Options, redactor: &Redactor) -> String {
     words.join(" ")
 }
 
-/// The options of [`command`] that a report keeps for `--rerun`: neither secrets nor what selects requirements.
+/// The options of [`command`] that a report keeps for `--rerun`: all but keys, values with a secret, and `--only`.
 pub(super) fn given(options: &Options, redactor: &Redactor) -> Vec<GivenOption> {
     let prose = redactor.for_prose();
-    let is_kept = |(option, _): &(&str, Option<String>)| !["--api-key", "--quota-key", "--only"].contains(option);
-    let kept = arguments(options).into_iter().filter(is_kept);
-    let shown = kept.map(|(name, value)| (name.to_owned(), value.map(|value| prose.redact(&value))));
-    let is_whole = |value: &Option<String>| value.as_ref().is_none_or(|value| !value.contains(HIDDEN));
-    shown.filter(|(_, value)| is_whole(value)).map(|(name, value)| GivenOption { name, value }).collect()
+    let mut kept = Vec::new();
+    for (name, value) in arguments(options) {
+        let value = value.map(|value| prose.redact(&value));
+        let is_hidden = value.as_ref().is_some_and(|value| value.contains(HIDDEN));
+        if !is_hidden && !["--api-key", "--quota-key", "--only"].contains(&name) {
+            kept.push(GivenOption { name: name.to_owned(), value });
+        }
+    }
+    kept
 }
 
 impl Report {
     /// The command line that sends a generated request again and judges only this requirement, given the options that name the
-    /// request: `--seed 7 --replay 12`. Of a service with several addresses, it is sent to the one that got it.
+    /// request: `--seed 7 --replay 12`. If the service has several addresses, `replica` is the one that received the request.
     pub(super) fn replay_command(&self, requirement: &str, options: &str, replica: Option<&str>) -> String {
         let case = options.rsplit(' ').next().unwrap_or_default();
         // A run that was a replay itself, or of selected requirements, has these options already.
@@ -125,12 +129,9 @@ fn arguments(options: &Options) -> Vec<(&'static str, Option<String>)> {
     add("--cases", options.cases.map(|cases| cases.to_string()));
     add("--concurrency", number(options.concurrency, Options::CONCURRENCY));
     add("--ca-cert", file(&invoked.ca_cert));
-    let is_of_key = |option: &str| option.contains("-key-");
-    invoked
-        .further
-        .iter()
-        .filter(|(option, _)| !is_of_key(option))
-        .for_each(|(option, value)| add(option, Some(value.clone())));
+    for (option, value) in invoked.further.iter().filter(|(option, _)| !option.contains("-key-")) {
+        add(option, Some(value.clone()));
+    }
     add("--proxy", transport.proxy.as_deref().map(without_secrets));
     add("--unix-socket", file(&transport.unix_socket));
     transport.headers.iter().for_each(|(name, value)| {

@@ -4,7 +4,7 @@
 use crate::redaction::{Redactor, is_plain_ascii, is_printable};
 use animal_store_rules::secrets::Piece;
 
-/// The text quoted as one word of a command for any POSIX shell, also an interactive one. Whatever could control a terminal is escaped.
+/// The text quoted as one word of a command for any POSIX shell, also an interactive one. Control characters are escaped.
 #[must_use]
 pub fn shell_word(text: &str) -> String {
     word(text, &Redactor::default())
@@ -24,7 +24,7 @@ pub(crate) fn word_in_parts(parts: &[(&str, &Redactor)]) -> String {
     if pieces.iter().all(|piece| matches!(piece, Piece::Text(_))) {
         return literal(&parts.iter().map(|(text, _)| *text).collect::<String>());
     }
-    // In double quotes as a whole where only the variables are special there.
+    // The whole word is in double quotes if only the variables are special in it.
     let inert = |text: &str| !text.contains(['"', '\\', '$', '`', '!']);
     if pieces.iter().all(|piece| matches!(piece, Piece::Secret(_)) || matches!(piece, Piece::Text(text) if inert(text)))
     {
@@ -77,7 +77,7 @@ fn push_in_format(format: &mut String, c: char, is_text: bool) {
     }
 }
 
-/// Whether a text needs no escape in a command.
+/// Returns true if a text needs no escape in a command.
 pub(crate) fn is_plain(text: &str) -> bool {
     is_plain_ascii(text) || text.chars().all(needs_no_escape)
 }

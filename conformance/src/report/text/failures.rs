@@ -1,4 +1,4 @@
-//! Broken requirements: what was expected and what was found, and a command that repeats the request.
+//! Broken requirements: the expectation, the finding, and a command that repeats the request.
 
 use anstyle::Style;
 
@@ -19,8 +19,8 @@ const MAX_ROW: usize = 100;
 /// The maximum number of findings that are shown with their evidence, unless more detail is asked for.
 pub(super) const FIRST: usize = 5;
 
-/// The broken requirements that are violations, or those that are not, in the order in which to fix them: at most so many, and of
-/// those with a common cause the first. The number of those that were shown.
+/// Lists the violations, or the warnings, in the order in which to fix them, and returns the number that is listed. With
+/// [`Detail::Normal`] it lists at most `most`, and only the first requirement of each likely cause.
 pub(super) fn list(
     page: &mut Page,
     report: &Report,
@@ -64,7 +64,7 @@ pub(super) fn failure(page: &mut Page, report: &Report, requirement: &Requiremen
         page.text(4, PLAIN, reason);
     }
     let (shown, is_first) = match report.cause_of(&requirement.id) {
-        // One of the findings that have a cause in common is shown in full, and the others in a line.
+        // The first requirement with this cause is shown in full, and the others in a line for each finding.
         Some(cause) if detail != Detail::Verbose => {
             let first = report.to_fix().into_iter().find(|r| cause.requirements.contains(&r.id)).map(|r| &r.id);
             let is_first = first == Some(&requirement.id);
@@ -88,14 +88,14 @@ pub(super) fn failure(page: &mut Page, report: &Report, requirement: &Requiremen
     }
 }
 
-/// What was expected, where it is the same for every kind of failure; else each says so itself.
+/// The expectation of the first finding. A finding with another expectation states it itself.
 fn expected(page: &mut Page, requirement: &RequirementReport) {
     if let Some(evidence) = requirement.evidence.first() {
         page.entry(4, ("expected", DIM), (&evidence.expected, PLAIN));
     }
 }
 
-/// The program of a rerun command: what stands before its options or its subcommand.
+/// The program of a rerun command: the words before its options or its subcommand.
 fn program(rerun_command: &str) -> &str {
     let end = [" --", " judge ", " proxy "].iter().filter_map(|end| rerun_command.find(end)).min();
     &rerun_command[..end.unwrap_or(rerun_command.len())]
@@ -133,7 +133,7 @@ fn row_room(page: &Page) -> usize {
     page.room(4 + "expected".len() + 2).min(MAX_ROW).saturating_mul(BODY_LINES)
 }
 
-/// Method, target and body in a line.
+/// The method, the target and the body of a request in a line.
 fn request(report: &Report, exchange: &ReportedExchange) -> String {
     let request = &exchange.request;
     let target = report.shown_target(&request.url);
@@ -141,7 +141,7 @@ fn request(report: &Report, exchange: &ReportedExchange) -> String {
     format!("{} {target}{body}", request.method)
 }
 
-/// Status and body in a line, or why there is none.
+/// The status code and the body of a response in a line, or the reason why there is no response.
 fn response(exchange: &ReportedExchange) -> String {
     match (&exchange.response, &exchange.failure) {
         (Some(response), _) => format!("{} {}", response.status, in_a_line(&response.body)).trim_end().to_owned(),

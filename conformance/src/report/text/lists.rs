@@ -71,7 +71,7 @@ pub(super) fn choices(page: &mut Page, report: &Report, detail: Detail) {
     }
 }
 
-/// A line for each section: how many of its requirements held.
+/// A line for each section, with the number of its requirements that held.
 pub(super) fn sections(page: &mut Page, report: &Report) {
     let widest = report.coverage.iter().map(|section| width(&section.section)).max().unwrap_or(0);
     let rows: Vec<(String, Style, String)> = report
@@ -90,14 +90,14 @@ pub(super) fn sections(page: &mut Page, report: &Report) {
     }
 }
 
-/// How many of the selected requirements of a level held.
+/// The number of the selected requirements of a level that held, in words.
 fn count(tally: &Tally) -> Option<String> {
     let selected = tally.requirements - tally.not_selected;
     (tally.level != Level::Open && selected > 0)
         .then(|| format!("{} of {selected} {}", tally.pass, tally.level.as_str()))
 }
 
-/// The mark of the worst result in a section; that of a section in which nothing was exercised claims nothing.
+/// The mark of the worst result in a section, or `-` if nothing was exercised.
 fn worst(report: &Report, section: &str) -> (&'static str, Style) {
     let marks: Vec<(&str, Style)> =
         report.requirements.iter().filter(|r| r.selected && r.section == section).map(mark).collect();
@@ -107,7 +107,7 @@ fn worst(report: &Report, section: &str) -> (&'static str, Style) {
         .unwrap_or(("-", DIM))
 }
 
-/// What held as far as it could be seen.
+/// The requirements that held, each with the part that could not be seen.
 pub(super) fn partly_seen(page: &mut Page, report: &Report) {
     let partly: Vec<(&str, &str)> = report.partly_seen().collect();
     if !partly.is_empty() {
@@ -143,7 +143,7 @@ pub(super) fn requirements(page: &mut Page, report: &Report) {
 /// The lines of the difference that are shown without `-v`.
 const TRANSCRIPT_LINES: usize = 16;
 
-/// How requests are counted.
+/// The way of counting of each key.
 pub(super) fn counting(page: &mut Page, report: &Report) {
     if report.counting.is_empty() {
         return;
@@ -154,7 +154,7 @@ pub(super) fn counting(page: &mut Page, report: &Report) {
     }
 }
 
-/// The difference between the tour's transcript and that of every lawful server.
+/// The difference between the tour's transcript and that of every conforming server.
 pub(super) fn transcript(page: &mut Page, report: &Report, detail: Detail) {
     let Some(diff) = &report.transcript_diff else { return };
     page.title(BOLD, "Difference from the transcript of every lawful server");
@@ -184,7 +184,7 @@ pub(super) fn replicas(page: &mut Page, report: &Report) {
     }
 }
 
-/// The likely causes, and what each explains.
+/// The likely causes, each with the requirements that it explains.
 pub(super) fn causes(page: &mut Page, report: &Report) {
     if report.causes.is_empty() {
         return;
@@ -196,7 +196,7 @@ pub(super) fn causes(page: &mut Page, report: &Report) {
     }
 }
 
-/// What is broken, in a line each: what remains on the screen of a long report.
+/// The broken requirements in a line each. They remain on the screen after a long report.
 pub(super) fn recap(page: &mut Page, report: &Report) {
     let broken = report.to_fix();
     page.title(RED, "To fix, in this order");

@@ -25,7 +25,7 @@ pub enum Detail {
     Verbose,
 }
 
-/// The maximum length of a paragraph or a command, unless everything is asked for. Every other format has all of it.
+/// The maximum length of a paragraph or a command in columns, unless the report is verbose. Other formats do not cut them.
 const LONGEST_LINE: usize = 2_000;
 
 /// The report with ANSI colours, in lines of at most this many columns. Commands are never wrapped.
@@ -50,7 +50,7 @@ pub fn render_with_files(report: &Report, detail: Detail, columns: usize, files:
             left -= failures::list(&mut page, report, (title, style), violation, detail, left).min(left);
         }
     }
-    // What is to be fixed is not pushed off the screen by what is not.
+    // Choices and figures would push the violations off the screen.
     let is_brief = detail == Detail::Normal && report.verdict == Verdict::Violates;
     if detail != Detail::Quiet || report.verdict == Verdict::Incomplete {
         lists::not_exercised(&mut page, report);
@@ -107,7 +107,7 @@ fn head(page: &mut Page, report: &Report) {
     }
 }
 
-/// The verdict in capitals, and which part of the requirements it is about.
+/// The verdict in capitals, with the part of the requirements that was selected.
 fn verdict(report: &Report) -> String {
     let word = report.verdict.as_str();
     report.verdict_shown().replacen(word, &word.to_uppercase(), 1)
@@ -142,7 +142,7 @@ fn counts(report: &Report) -> String {
     )
 }
 
-/// What is broken in a line each, the rerun command, the files and the cost; the verdict again, for those who see only the end.
+/// The end of the report: broken requirements in a line each, the rerun command, the files, the cost, and the verdict again.
 fn foot(page: &mut Page, report: &Report, detail: Detail, files: &[String]) {
     if detail != Detail::Quiet && report.verdict == Verdict::Violates {
         lists::recap(page, report);
@@ -185,7 +185,7 @@ fn foot(page: &mut Page, report: &Report, detail: Detail, files: &[String]) {
     page.entry(0, (&verdict, verdict_style(report.verdict)), (&figures, PLAIN));
 }
 
-/// How many requests were sent, and how many of them count against the key.
+/// The number of requests that were sent, with the key and without it.
 fn requests(report: &Report) -> String {
     let with_key = report.requests_with_key.min(report.requests);
     match report.requests - with_key {

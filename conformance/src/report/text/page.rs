@@ -12,10 +12,10 @@ pub(super) const DIM: Style = Style::new().dimmed();
 pub(super) const BOLD: Style = Style::new().bold();
 pub(super) const PLAIN: Style = Style::new();
 
-/// How many columns of a long command are shown.
+/// The number of columns that are shown of a command that is too long.
 const SHOWN_OF_LONG: usize = 200;
 
-/// With less room than this beside a head, the text begins below it.
+/// The minimum room beside a head, in columns. With less, the text begins below the head.
 const NARROW: usize = 30;
 
 /// A text being written, with ANSI styles.
@@ -32,7 +32,7 @@ impl Page {
         Page { out: String::new(), columns, longest }
     }
 
-    /// What has been written.
+    /// The text that was written.
     pub(super) fn finish(self) -> Printable {
         Printable::styled(&self.out)
     }
