@@ -1,9 +1,9 @@
 //! The only owner of HTTP clients.
 //!
-//! They follow no redirects, so a key is never sent to another origin; they ask for no content coding, and decode gzip all the same; they read
-//! each body only up to a bound. Each request uses a connection of its own: so what one response leaves on a connection is never mistaken for a part of the
-//! next, and each exchange can be repeated alone. The exceptions are requests that test what a server leaves on a connection: they share
-//! one that is kept open.
+//! The clients follow no redirects, so a key is never sent to another origin. They ask for no content coding, but decode gzip. They read
+//! each body only up to a bound. Each request uses a connection of its own: bytes that one response leaves on a connection are never read
+//! as a part of the next, and each exchange can be repeated alone. The exceptions are requests that test what a server leaves on a
+//! connection: they share a connection that is kept open.
 
 use std::convert::Infallible;
 use std::io::Read;
@@ -66,7 +66,7 @@ impl Client {
         Ok(Client { http: http?, kept: kept?, transport })
     }
 
-    /// How the client reaches its target.
+    /// The settings of the connection to the target.
     #[must_use]
     pub fn transport(&self) -> &Transport {
         &self.transport
@@ -80,8 +80,8 @@ impl Client {
         }
     }
 
-    /// Checks whether a server responds at an address, without a key and without reading a body; the head of the response. The
-    /// request is not part of the trace.
+    /// Checks whether a server responds at an address, and returns the head of the response without its body. The request has no key,
+    /// and is not part of the trace.
     ///
     /// # Errors
     ///
@@ -147,7 +147,7 @@ fn head(response: &reqwest::Response) -> Response {
     Response { status: response.status().as_u16(), headers, body: Vec::new(), cut: false }
 }
 
-/// The response with a body that was sent in gzip, which is allowed although no request asks for it, decoded up to the bound.
+/// The response with its body decoded up to the bound, if it was sent in gzip. A server may do so although no request asks for it.
 fn decoded(response: Response) -> Response {
     let codings: Vec<&str> = response.values("content-encoding").collect();
     if !matches!(codings[..], [coding] if is_gzip(coding)) {

@@ -18,14 +18,14 @@ pub struct Clock(Option<Stepping>);
 struct Stepping {
     since: Timestamp,
     started: Instant,
-    /// Nanoseconds, shared by all clones.
+    /// The time that has passed in nanoseconds, shared by all clones.
     passed: Arc<AtomicU64>,
 }
 
 /// The time that passes with each reading of a stepping clock, so that no two readings are equal.
 const STEP: Duration = Duration::from_millis(1);
 
-/// How long by the machine's clock those who wait at the same time have to begin.
+/// The time on the machine's clock within which waits begin at the same time.
 const TOGETHER: Duration = Duration::from_millis(2);
 
 impl Clock {
@@ -72,7 +72,7 @@ impl Clock {
             None => tokio::time::sleep(time).await,
             Some(clock) => {
                 let end = clock.step(Duration::ZERO) + time;
-                // Whoever begins to wait at the same time does so before this one goes on.
+                // Other waits that begin at the same time do so before this one ends.
                 tokio::time::sleep(TOGETHER).await;
                 clock.advance_to(end);
             }
@@ -81,7 +81,7 @@ impl Clock {
 }
 
 impl Stepping {
-    /// Advances the clock; the total time that has passed.
+    /// Advances the clock, and returns the total time that has passed.
     fn step(&self, time: Duration) -> Duration {
         let nanoseconds = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         Duration::from_nanos(self.passed.fetch_add(nanoseconds, Ordering::SeqCst).saturating_add(nanoseconds))

@@ -58,12 +58,12 @@ fn tls_error(cause: &(dyn Error + 'static)) -> Option<(Option<FailureKind>, Stri
     use rustls::AlertDescription as Alert;
     use rustls::{CertificateError, Error, InvalidMessage};
     let error = rustls_error(cause)?;
-    let found = |kind, message: &str| (Some(kind), message.to_owned());
+    let failure = |kind, message: &str| (Some(kind), message.to_owned());
     Some(match error {
         Error::AlertReceived(Alert::CertificateRequired) => {
-            found(FailureKind::ClientCertificate, "the server demands a client certificate")
+            failure(FailureKind::ClientCertificate, "the server demands a client certificate")
         }
-        // A server complains about no other certificate than that of its client.
+        // A server rejects no other certificate than that of its client.
         Error::AlertReceived(
             alert @ (Alert::BadCertificate
             | Alert::UnsupportedCertificate
@@ -77,17 +77,17 @@ fn tls_error(cause: &(dyn Error + 'static)) -> Option<(Option<FailureKind>, Stri
             Some(FailureKind::ClientCertificate),
             format!("the server does not accept the client certificate, or demands one ({alert:?})"),
         ),
-        Error::AlertReceived(Alert::HandshakeFailure) => found(
+        Error::AlertReceived(Alert::HandshakeFailure) => failure(
             FailureKind::ClientCertificate,
             "the server ended the handshake: it has no TLS version and cipher suite in common, or demands a client certificate",
         ),
         Error::AlertReceived(Alert::NoApplicationProtocol) => {
-            found(FailureKind::NotHttp1, "the server does not offer HTTP/1.1, only other versions such as HTTP/2")
+            failure(FailureKind::NotHttp1, "the server does not offer HTTP/1.1, only other versions such as HTTP/2")
         }
         Error::InvalidCertificate(CertificateError::Other(other))
             if matches!(other.0.downcast_ref(), Some(webpki::Error::UnsupportedCertVersion)) =>
         {
-            found(
+            failure(
                 FailureKind::Tls,
                 "the certificate is of X.509 version 1, which has no subject alternative names: issue one of version 3",
             )
@@ -119,7 +119,7 @@ fn rustls_error<'e>(cause: &'e (dyn Error + 'static)) -> Option<&'e rustls::Erro
     }
 }
 
-/// Why a file cannot be read or written, or another call of the system failed.
+/// The reason why a file cannot be read or written, or why another call of the system failed.
 #[must_use]
 pub fn of_file(error: &io::Error) -> String {
     match error.kind() {

@@ -8,7 +8,7 @@ pub(crate) fn toggle_case(key: &str) -> String {
     key.chars().map(|c| if c.is_ascii_lowercase() { c.to_ascii_uppercase() } else { c.to_ascii_lowercase() }).collect()
 }
 
-/// The characters that replace one of a key: the second where the key has the first.
+/// The characters that replace a character of a key: the first, or where the key has the first, the second.
 pub(crate) const REPLACEMENTS: [char; 2] = ['x', 'y'];
 
 /// The key with the character at this index replaced. A key is ASCII.

@@ -1,4 +1,4 @@
-//! When to send the next request: by the rate-limit headers of the last response, and by `Retry-After`.
+//! The time of the next request, computed from the rate-limit headers of the last response and from `Retry-After`.
 
 use std::time::Duration;
 
@@ -18,19 +18,19 @@ pub(crate) const LONGEST_BAN: Duration = Duration::from_secs(330);
 /// The shortest wait after a 429.
 pub(crate) const MOMENT: Duration = Duration::from_secs(1);
 
-/// Announced times beyond this are all the same: too long.
+/// The maximum of announced times. Longer times are reduced to it, because all of them are too long.
 const FAR: SignedDuration = SignedDuration::from_secs(1 << 32);
 
-/// Beyond the time that a refusal announces: so long that what comes then can be held against it.
+/// The wait beyond the time that a refusal announces, after which rules can judge another refusal.
 const HEEDED: Duration = Tolerance::CLOCK_SLACK.unsigned();
 
-/// Beyond an announced time.
+/// The wait beyond an announced reset.
 const MARGIN: Duration = Tolerance::ANNOUNCED_MARGIN.unsigned();
 
-/// What to do before the next request with the same key. More caution is greater.
+/// The advice before the next request with the same key. More cautious advice is greater.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(crate) enum Advice {
-    /// Send it.
+    /// Send it at once.
     Go,
     /// Wait this long first.
     Wait(Duration),
@@ -45,7 +45,7 @@ fn advise(wait: Duration) -> Advice {
 /// The advice before `count` concurrent requests, by the last response to the key: wait for the window's reset when they do not
 /// fit.
 ///
-/// Remaining may be reported before the request is counted, so 1 may be the last as well as 0.
+/// Remaining may be reported before the request is counted, so both 0 and 1 may mean that the window is exhausted.
 #[must_use]
 pub(crate) fn before_many(exchange: &Exchange, count: usize) -> Advice {
     let Some(response) = exchange.response() else { return Advice::Go };
@@ -58,28 +58,30 @@ pub(crate) fn before_many(exchange: &Exchange, count: usize) -> Advice {
     if left.is_negative() { Advice::Go } else { advise(bounded(left) + MARGIN) }
 }
 
-/// How many concurrent requests to send where the last response reports this window, at least one: what remains. A reset that is waited for
-/// may restore one request of many, as where each is counted for a minute of its own.
+/// The number of concurrent requests to send in this window: Remaining, but at least one. A reset may restore a single request of many,
+/// for example where each request counts for a minute of its own.
 #[must_use]
 pub(crate) fn room(window: Window) -> usize {
     usize::try_from(window.remaining.max(1)).unwrap_or(usize::MAX)
 }
 
-/// Whether a response asks its client to come again later: a 429, or the 403 of a second limit in front of the service, whose `Retry-After`
+/// Returns true if a response asks its client to wait: a 429, or the 403 of a second limit in front of the service, whose `Retry-After`
 /// names a time that is not too long. Any 403 is lawful for `GET /store/orders`.
 #[must_use]
 pub(crate) fn asks_to_wait(exchange: &Exchange) -> bool {
-    let names_a_time = || exchange.response().is_some_and(|response| retry_after::read(response).is_ok());
-    let is_short = || !matches!(after_refusal(exchange, 0, 0.0), Advice::TooLong(_));
     match exchange.status() {
         Some(429) => true,
-        Some(403) => exchange.request.path != "/store/orders" && names_a_time() && is_short(),
+        Some(403) => {
+            exchange.request.path != "/store/orders"
+                && exchange.response().is_some_and(|response| retry_after::read(response).is_ok())
+                && !matches!(after_refusal(exchange, 0, 0.0), Advice::TooLong(_))
+        }
         _ => false,
     }
 }
 
-/// Reads a refusal: wait as long as `Retry-After` says, by the reading that rules judge it by; else until the reset; else a moment at first,
-/// and then a whole minute, after which any window of a minute is over.
+/// The advice after a refusal: wait as long as `Retry-After` says, as rules read it, else until the reset. After a refusal without either,
+/// wait for [`MOMENT`] at first, and later for a whole minute, after which any window of a minute has ended.
 #[must_use]
 pub(crate) fn after_refusal(exchange: &Exchange, attempt: u32, jitter: f64) -> Advice {
     let backoff = MOMENT.mul_f64(f64::from(2_u32.saturating_pow(attempt.min(6))) * (1.0 + jitter));
@@ -90,7 +92,7 @@ pub(crate) fn after_refusal(exchange: &Exchange, attempt: u32, jitter: f64) -> A
     )
 }
 
-/// How long after a refusal the server lets the key be used again, as it announces: by `Retry-After`, else by the reset.
+/// The time from a refusal until the key may be used again, as the server announces it: by `Retry-After`, else by the reset.
 #[must_use]
 pub(crate) fn announced(refused: &Exchange) -> Option<Duration> {
     let response = refused.response()?;
@@ -99,12 +101,12 @@ pub(crate) fn announced(refused: &Exchange) -> Option<Duration> {
     asked_for.or_else(reset).map(bounded)
 }
 
-/// How long after an answer a Unix time comes, by the server's clock.
+/// The time from a response to a Unix time, by the server's clock.
 fn until(time: i64, exchange: &Exchange) -> SignedDuration {
     SignedDuration::from_secs(time.saturating_sub(answered_at(exchange).as_second()))
 }
 
-/// When a response went out, by the clock that its times are read by: its `Date`, unless only the judge's own clock puts the end of the
+/// The time of a response, by the clock that its Unix times refer to: its `Date`, unless only the judge's own clock puts the end of the
 /// window within the next minute. Then a gateway wrote `Date`.
 #[must_use]
 pub(crate) fn answered_at(exchange: &Exchange) -> Timestamp {

@@ -1,4 +1,4 @@
-//! TLS to the target: for the requests of the judge, and behind the proxy.
+//! TLS to the target, for the requests of the judge and of the recording proxy.
 
 use std::sync::Arc;
 
@@ -29,8 +29,8 @@ pub enum UnusableTls {
     Setup(#[from] Error),
 }
 
-/// The configuration that trusts the certificates of the system, or where there are none those that are compiled in, and further
-/// ones in PEM. `client` is empty, or a certificate chain of the client with its private key in PEM.
+/// The configuration that trusts the CA certificates of the system, or the bundled ones if the system has none, and further certificates
+/// in PEM. `client` is empty, or a certificate chain of the client with its private key in PEM.
 ///
 /// # Errors
 ///
@@ -65,8 +65,8 @@ fn certificates(pem: &[u8]) -> Option<Vec<CertificateDer<'static>>> {
     CertificateDer::pem_slice_iter(pem).collect::<Result<_, _>>().ok()
 }
 
-/// Verifies certificates as the system does. An error where the system has no CA certificates, as a container image that contains
-/// nothing but this program.
+/// A verifier that trusts the CA certificates of the system. It is an error if the system has none, as in a container image that
+/// contains nothing but this program.
 fn of_system(
     named: &[CertificateDer<'static>],
     provider: Arc<CryptoProvider>,
@@ -88,7 +88,7 @@ fn of_bundled_roots(
     verifier.map(|verifier| verifier as Arc<dyn ServerCertVerifier>).map_err(|error| Error::General(error.to_string()))
 }
 
-/// Trusts what an authority vouches for, and each named certificate itself.
+/// A verifier that trusts the certificates of an authority, and each named certificate itself.
 #[derive(Debug)]
 struct Verifier {
     by_authority: Arc<dyn ServerCertVerifier>,
@@ -105,7 +105,7 @@ impl ServerCertVerifier for Verifier {
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
         match self.by_authority.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now) {
-            // Of this certificate, the period was checked before the issuer, and the name was not checked yet.
+            // The period of this certificate was checked before the issuer; its name was not checked yet.
             Err(error) if is_about_issuer(&error) && self.named.contains(end_entity) => {
                 verify_server_name(&ParsedCertificate::try_from(end_entity)?, server_name)?;
                 Ok(ServerCertVerified::assertion())
@@ -137,7 +137,7 @@ impl ServerCertVerifier for Verifier {
     }
 }
 
-/// Whether a certificate is rejected for its issuer: an unknown one, or, as `openssl req -x509` makes them, itself.
+/// Returns true if a certificate is rejected for its issuer: an unknown one, or itself, as `openssl req -x509` makes certificates.
 pub(super) fn is_about_issuer(error: &Error) -> bool {
     match error {
         Error::InvalidCertificate(CertificateError::UnknownIssuer) => true,

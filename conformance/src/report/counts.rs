@@ -41,7 +41,8 @@ impl Report {
             .then(|| format!("{selected} of {} requirements selected{by}", can_fail().count()))
     }
 
-    /// The verdict, with the part of the requirements that was selected: `conforms (1 of 70 requirements selected, by --only create)`.
+    /// The verdict, with the part of the requirements that was selected: `conforms (1 of 70 requirements selected, by --only
+    /// orders.exists)`.
     #[must_use]
     pub fn verdict_shown(&self) -> String {
         let part = self.part().map_or_else(String::new, |part| format!(" ({part})"));
