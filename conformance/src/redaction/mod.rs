@@ -1,9 +1,9 @@
 //! Text that may be shown: without secrets, and without characters that act on a terminal.
 //!
-//! The secrets of a run are its keys, and what its options contain beside them: [`redactor`] replaces them. [`Printable`] is the one gate to
+//! The secrets of a run are its keys and other values of its options: [`redactor`] replaces them. [`Printable`] is the one gate to
 //! terminals and reports. The texts of a [`Report`](crate::Report) have passed both.
 //!
-//! [`animal_store_rules::secrets`] finds them in texts, in whatever encoding a candidate may repeat them.
+//! [`animal_store_rules::secrets`] finds secrets in texts, in every encoding in which a candidate may repeat them.
 
 mod printable;
 pub(crate) mod urls;
@@ -55,23 +55,26 @@ pub(crate) fn redactor_for(options: &Options, trace: &Trace) -> Redactor {
     redactor
 }
 
-/// The secrets of a run that are not keys of the API: the values of its own header fields, and the password of its proxy. What is an
-/// ordinary word, or stands in the address of the service, is not searched for; it is hidden only where it is the value.
+/// The secrets of a run that are not keys of the API: the values of its own header fields, and the password of its proxy. Ordinary words
+/// and parts of the service's address are left out; they are hidden only where they are the value itself.
 pub(crate) fn further_secrets(options: &Options) -> Vec<&str> {
     let transport = &options.transport;
-    let of_fields = transport.headers.iter().filter(|(name, value)| {
+    let mut secrets = Vec::new();
+    for (name, value) in &transport.headers {
         let is_distinct = value.len() >= LEAST_DISTINCT && !is_ordinary(value);
-        is_distinct || value.len() >= LEAST_SECRET && is_credential(name)
-    });
+        if is_distinct || value.len() >= LEAST_SECRET && is_credential(name) {
+            secrets.push(value.as_str());
+        }
+    }
     let userinfo = transport.proxy.as_deref().and_then(urls::userinfo).unwrap_or_default();
-    let of_proxy = userinfo.splitn(2, ':').filter(|part| part.len() >= LEAST_SECRET);
-    let values = of_fields.map(|(_, value)| value.as_str()).chain(of_proxy);
-    values.filter(|value| !transport.addresses().any(|address| address.contains(value))).collect()
+    secrets.extend(userinfo.splitn(2, ':').filter(|part| part.len() >= LEAST_SECRET));
+    secrets.retain(|secret| !transport.addresses().any(|address| address.contains(secret)));
+    secrets
 }
 
 /// The shell expansion that derives this token from the key, if it is the key shortened or with one character changed.
 fn derived(key: &str, token: &str, variable: &str) -> Option<String> {
-    // A key is ASCII; a token that is not is none of these.
+    // A key is ASCII, and so is every token that is derived from it.
     if token.len() < LEAST_SECRET || token == key || !token.is_ascii() {
         return None;
     }
@@ -88,7 +91,7 @@ fn derived(key: &str, token: &str, variable: &str) -> Option<String> {
 }
 
 /// The forms in which the judge sends a key, other than the key itself, each with the POSIX shell expansion of the variable that holds
-/// the key. Of keys of the same shape there are as many, in the same order.
+/// the key. Keys of the same shape have the same number of forms, in the same order.
 pub(crate) fn key_forms_of(key: &str, variable: &str) -> Vec<(String, String)> {
     let encoding = r"base64 | tr -d '\n'";
     let translated = |from: &str, to: &str| format!(r#"$(printf %s "${{{variable}}}" | tr {from} {to})"#);
@@ -97,7 +100,7 @@ pub(crate) fn key_forms_of(key: &str, variable: &str) -> Vec<(String, String)> {
     let encoded = basic.trim_start_matches("Basic ");
     let user = key_forms::basic_user(key);
     let user_alone = format!(r#"$(printf %s: "${{{variable}}}" | {encoding})"#);
-    // Every byte of it, because which ones need it would say something of the key: to a server, both are the same.
+    // Every byte is escaped, because a choice of bytes would reveal characters of the key. To a server, both forms are equal.
     let escaped = format!(r#"$(printf %s "${{{variable}}}" | od -An -tx1 | tr -d ' \n' | sed 's/../%&/g')"#);
     let percent_encoded = key_forms::percent_encoded(key);
     let mut forms = vec![
@@ -120,8 +123,8 @@ pub(crate) fn key_forms_of(key: &str, variable: &str) -> Vec<(String, String)> {
     forms
 }
 
-/// The token that is derived from another key as this one is from its key: the same beginning, or the same character changed. The other
-/// key contains none of [`key_forms::REPLACEMENTS`], so what is derived from it is another text than the key itself.
+/// The token that is derived from `other` as `token` is from `key`: shortened to the same length, or with the same character changed.
+/// `other` contains none of [`key_forms::REPLACEMENTS`], so that the derived token differs from it.
 pub(crate) fn derived_alike(key: &str, token: &str, other: &str) -> Option<String> {
     derived(key, token, "")?;
     let alike = token.bytes().zip(key.bytes()).take_while(|(one, other)| one == other).count();

@@ -1,7 +1,7 @@
-//! The one gate to terminals and reports: text that acts on nothing and hides nothing, whoever wrote it.
+//! The one gate to terminals and reports: text without characters that control a terminal or hide other text.
 //!
-//! Whatever prints takes a [`Printable`], and nothing but this module makes one. Text becomes one by conversion, with every character
-//! escaped that is not shown. Text that the judge has styled itself, and documents in other formats, have constructors of their own.
+//! Every function that prints takes a [`Printable`], and only this module makes one. A conversion from text escapes every character that is
+//! not shown. Text that the judge has styled itself, and documents in other formats, have constructors of their own.
 
 use std::fmt;
 
@@ -41,7 +41,7 @@ impl Printable {
         Printable(out)
     }
 
-    /// The text without space at its end.
+    /// The text without white space at its end.
     #[must_use]
     pub fn without_end(mut self) -> Printable {
         self.0.truncate(self.0.trim_end().len());
@@ -68,8 +68,8 @@ impl fmt::Display for Printable {
 }
 
 /// The text with everything escaped that could control a terminal or a log, mislead a reader or break an XML document: control
-/// characters other than line breaks and tabs, bidirectional controls, characters without width, noncharacters, and what would make
-/// a line a command of GitHub Actions. An escape is `\u{1b}`.
+/// characters other than line breaks and tabs, bidirectional controls, characters without width, noncharacters, and characters that
+/// would make a line a command of GitHub Actions. An escape is `\u{1b}`.
 #[must_use]
 pub fn printable(text: &str) -> String {
     if is_plain_ascii(text) && !text.contains("::") && !text.contains("##[") {
@@ -81,7 +81,7 @@ pub fn printable(text: &str) -> String {
 }
 
 fn escape(text: &str, keeps_styles: bool, escapes_commands: bool, out: &mut String) {
-    // Space before a command does not matter, and neither do styles.
+    // A command may have white space and styles before it.
     let mut is_line_start = true;
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
@@ -108,21 +108,21 @@ fn style(text: &str) -> Option<usize> {
     parameters[length..].starts_with('m').then_some(length + 3)
 }
 
-/// Whether a text has only letters, digits, signs and spaces of ASCII, all of which are shown as they are.
+/// Returns true if a text has only letters, digits, signs and spaces of ASCII, which are shown as they are.
 pub(crate) fn is_plain_ascii(text: &str) -> bool {
     text.as_bytes().iter().all(|byte| matches!(byte, b' '..=b'~'))
 }
 
-/// Whether a character may be shown as it is.
+/// Returns true if a character may be shown as it is.
 pub(crate) fn is_printable(c: char) -> bool {
     let acts =
         c.is_control() && c != '\n' && c != '\t' || matches!(c, '\u{2028}' | '\u{2029}' | '\u{fff9}'..='\u{fffb}');
     let directs = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    let is_none = matches!(c, '\u{fdd0}'..='\u{fdef}') || u32::from(c) & 0xfffe == 0xfffe;
-    !(acts || directs || is_none || is_invisible(c))
+    let is_noncharacter = matches!(c, '\u{fdd0}'..='\u{fdef}') || u32::from(c) & 0xfffe == 0xfffe;
+    !(acts || directs || is_noncharacter || is_invisible(c))
 }
 
-/// Whether a character takes no room, or shows as space that it is not: those that Unicode lets programs ignore, and blanks of scripts.
+/// Returns true if a character takes no room, or looks like a space: characters that programs may ignore, and blanks of scripts.
 fn is_invisible(c: char) -> bool {
     matches!(
         c,

@@ -1,8 +1,8 @@
-//! URLs in messages, without what is secret in them.
+//! URLs in messages, without their secrets.
 
 use animal_store_rules::secrets::HIDDEN;
 
-/// User and password in a URL.
+/// The user and the password in a URL: `user:password`.
 pub(super) fn userinfo(url: &str) -> Option<&str> {
     Some(url.split_once("://").map_or(url, |(_, rest)| rest).rsplit_once('@')?.0)
 }
