@@ -1,11 +1,11 @@
-//! Events of a run: the only way from the run to those who watch it.
+//! Events of a run, the only way in which a run reports its progress.
 
 use std::fmt;
 use std::time::Duration;
 
 use animal_store_rules::trace::exchange::FailureKind;
 
-/// Something that happened, or is about to.
+/// An event of a run: something that has happened, or is about to.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Event {
@@ -29,9 +29,9 @@ pub enum Event {
     Probe(&'static str),
     /// A requirement is broken, as far as the run shows so far.
     Broken {
-        /// Its identifier.
+        /// The identifier of the requirement.
         id: &'static str,
-        /// Its title.
+        /// The title of the requirement.
         title: &'static str,
     },
     /// Requests beside the plan begin, such as reads that are repeated.
@@ -42,7 +42,7 @@ pub enum Event {
         number: usize,
         /// The method of the request.
         method: String,
-        /// Path and query of the request, without keys. Of a service with several addresses, the address is in front.
+        /// The path and query of the request, without keys. The address is in front if the service has several.
         target: String,
         /// The response, or its absence.
         answer: Answer,
@@ -51,9 +51,9 @@ pub enum Event {
     },
     /// The run waits.
     Waiting {
-        /// For how long.
+        /// The duration of the wait.
         time: Duration,
-        /// For what.
+        /// The reason for the wait.
         reason: &'static str,
     },
 }

@@ -1,4 +1,4 @@
-//! Gzip (RFC 1952) and DEFLATE (RFC 1951), decoded as a stream: no more is decoded than its reader asks for.
+//! Gzip (RFC 1952) and DEFLATE (RFC 1951), decoded as a stream: no more is decoded than the reader asks for.
 //!
 //! `flate2` would add three packages to a library of few; `miniz_oxide` decodes, and `rawzip` has the checksum.
 

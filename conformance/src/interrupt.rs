@@ -9,15 +9,15 @@ pub struct Interrupt {
 }
 
 impl Interrupt {
-    /// Ends the run that was given a clone of this, at once: pending responses are not awaited.
+    /// Ends the run that has a clone of this interrupt, at once: pending responses are not awaited.
     pub fn raise(&self) {
         self.raised.send_replace(true);
     }
 
-    /// Returns when it is raised; at once if it is already.
+    /// Returns when the interrupt is raised, or at once if it was raised before.
     pub async fn raised(&self) {
         let mut raised = self.raised.subscribe();
-        // It cannot fail: the sender lives as long as this borrow.
+        // The wait cannot fail: the sender lives as long as this borrow.
         let _raised = raised.wait_for(|raised| *raised).await;
     }
 }

@@ -11,8 +11,8 @@ pub fn width(text: &str) -> usize {
     text.chars().map(columns_of).sum()
 }
 
-/// The text in lines of at most this many columns, broken at spaces, and within a word only where it is longer than a line. Its
-/// own line breaks stay.
+/// The text in lines of at most this many columns, broken at spaces, and within a word only if the word is longer than a line. Line
+/// breaks of the text stay.
 #[must_use]
 pub fn wrap(text: &str, columns: usize) -> Vec<String> {
     // Neither at hyphens nor by the look of the whole paragraph: identifiers stay in one piece, and lines fill up one by one.

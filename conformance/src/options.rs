@@ -16,7 +16,7 @@ use animal_store_rules::catalogue::scope::Scope;
 use animal_store_rules::trace::keys::{ApiKey, UnusableKey};
 use animal_store_rules::verdict::known_failing::KnownFailing;
 
-/// How a run was invoked, for its rerun command.
+/// The invocation of a run, for its rerun command.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Invoked {
@@ -26,7 +26,7 @@ pub struct Invoked {
     pub embedded: bool,
     /// The options of the container of an image run, with their values.
     pub container: Vec<(&'static str, String)>,
-    /// Options that a rerun repeats as they were given, with their values: where keys come from, `--client-cert` and `--resolve`.
+    /// Options that a rerun repeats as they were given, with their values: the sources of keys, `--client-cert` and `--resolve`.
     pub further: Vec<(&'static str, String)>,
     /// The file of the known failures.
     pub known_failing: Option<PathBuf>,
@@ -47,19 +47,19 @@ impl Default for Invoked {
     }
 }
 
-/// An earlier run: [`Options::scope`] selects what it found broken.
+/// An earlier run, whose broken requirements [`Options::scope`] selects.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Earlier {
-    /// The name of its report.
+    /// The name of the earlier report.
     pub report: String,
-    /// The requirements that it found broken.
+    /// The requirements that the earlier run found broken.
     pub broken: Vec<String>,
-    /// The probes whose exchanges show that; beside the tour, no others are sent. All if there are none.
+    /// The probes whose exchanges show the failures. Beside the tour, only these are sent, or all if the list is empty.
     pub probes: Vec<String>,
 }
 
-/// How to reach the target.
+/// The settings of connections to the target.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Transport {
@@ -67,13 +67,13 @@ pub struct Transport {
     pub base_url: String,
     /// Further addresses of the same service, in the same form: [`Options::add_replica`] checks them.
     pub replicas: Vec<String>,
-    /// How long one exchange may take, connecting and reading included.
+    /// The maximum duration of one exchange, connecting and reading included. The default is [`Options::TIMEOUT`].
     pub timeout: Duration,
     /// PEM certificates to trust in addition to the system's.
     pub ca_certificates: Vec<u8>,
-    /// A certificate chain and its private key in PEM, for a server that demands one of its clients; or nothing.
+    /// A certificate chain and its private key in PEM, for a server that demands a client certificate. Empty by default.
     pub client_certificate: Vec<u8>,
-    /// Addresses to connect to in place of those that a name resolves to.
+    /// Addresses to connect to instead of those that a host name resolves to.
     pub resolved: Vec<Resolved>,
     /// A proxy for every request. The environment's proxy settings are not used.
     pub proxy: Option<String>,
@@ -83,7 +83,7 @@ pub struct Transport {
     pub headers: Vec<(String, String)>,
 }
 
-/// The address of a host and port, in place of those that the name of the host resolves to: `api.example.com:443:192.0.2.7`.
+/// The address of a host and port, instead of the addresses that the host name resolves to: `api.example.com:443:192.0.2.7`.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Resolved {
     host: String,
@@ -97,7 +97,7 @@ impl Resolved {
         (&self.host, SocketAddr::new(self.address, self.port))
     }
 
-    /// Whether it concerns an address of the service.
+    /// Returns true if the host and port are those of this address of the service.
     fn is_of(&self, address: &str) -> bool {
         let url = reqwest::Url::parse(address);
         url.is_ok_and(|url| {
@@ -133,7 +133,7 @@ impl fmt::Display for Resolved {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Options {
-    /// How to reach the target.
+    /// The settings of connections to the target.
     pub transport: Transport,
     /// The key to judge with.
     pub api_key: ApiKey,
@@ -147,7 +147,7 @@ pub struct Options {
     pub strict: bool,
     /// The requirements that are known to fail.
     pub known_failing: KnownFailing,
-    /// How long to wait for a server that does not respond yet.
+    /// The maximum time to wait for a server that does not respond yet. The default is [`Options::WAIT`].
     pub wait: Duration,
     /// The seed of the random generator.
     pub seed: u64,
@@ -171,9 +171,9 @@ pub struct Options {
     pub environment: Option<String>,
     /// An earlier run whose broken requirements are judged again.
     pub earlier: Option<Earlier>,
-    /// What is judged, for the report.
+    /// The implementation that is judged, for the report.
     pub implementation: Implementation,
-    /// How the run was invoked.
+    /// The invocation of the run.
     pub invoked: Invoked,
 }
 
@@ -194,7 +194,7 @@ pub enum UnusableOptions {
         "{0} applies to no address of the service: name the host and port of --base-url or of a --replica, the host not as a number"
     )]
     NotResolved(String),
-    /// A host is to have two addresses.
+    /// Two addresses are given for one host.
     #[error("{0} gives its host a second address: judge one address after the other")]
     ResolvedTwice(String),
     /// An address is given twice, so it is no other replica.
@@ -209,7 +209,7 @@ impl Options {
     pub const MAX_DURATION: Duration = Duration::from_mins(10);
     /// The default timeout of a request.
     pub const TIMEOUT: Duration = Duration::from_secs(10);
-    /// How long to wait, by default, for a server that does not respond yet.
+    /// The default maximum time to wait for a server that does not respond yet: none.
     pub const WAIT: Duration = Duration::ZERO;
     /// The default number of concurrent create requests.
     pub const CONCURRENCY: usize = 16;
@@ -268,7 +268,7 @@ impl Options {
         Ok(())
     }
 
-    /// Connects to an address in place of those that a name resolves to. Replicas are added before.
+    /// Connects to an address instead of those that a host name resolves to. Add replicas first.
     ///
     /// # Errors
     ///

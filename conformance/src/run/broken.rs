@@ -1,4 +1,4 @@
-//! What a run has broken so far: shown as it is found, and a reason to end the run.
+//! The requirements that a run has found broken so far: each is reported at once, and may end the run.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use crate::options::Options;
 use crate::probes::session::{Session, Stop};
 use animal_store_rules::verdict;
 
-/// Reports the requirements that the run has broken so far, each once; ends the run if it is to end with the first.
+/// Reports the requirements that are broken so far, each once. With [`Options::fail_fast`], the first one ends the run.
 pub(super) fn report_broken(
     session: &Session<'_>,
     options: &Options,

@@ -12,9 +12,9 @@ pub struct Forecast {
     pub probes: Vec<(&'static str, String)>,
     /// The maximum number of requests.
     pub requests: usize,
-    /// The maximum number of those with a key.
+    /// The maximum number of requests with a key.
     pub keyed: usize,
-    /// The maximum number of those without a valid key.
+    /// The maximum number of requests without a valid key.
     pub keyless: usize,
     /// The maximum number of one-minute windows.
     pub windows: usize,

@@ -107,7 +107,7 @@ impl Judge {
         self
     }
 
-    /// Ends the run when this is raised; the requests sent until then are judged.
+    /// Ends the run when this interrupt is raised. The requests sent until then are judged.
     #[must_use]
     pub fn interrupted_by(mut self, interrupt: Interrupt) -> Judge {
         self.interrupt = interrupt;
@@ -123,7 +123,8 @@ impl Judge {
         self.probe_and_judge().await.map(|judged| judged.report)
     }
 
-    /// The same, with the recording of the run, as JSON Lines without keys, which `conform judge` judges again.
+    /// Probes the target, judges the responses, and returns the report with the recording of the run: JSON Lines without keys, which
+    /// `conform judge` judges again.
     ///
     /// # Errors
     ///
@@ -148,7 +149,7 @@ impl Judge {
         Ok(Judged { trace, ended_early, took, report })
     }
 
-    /// Probes the target without judging; the trace, and why the run ended early, if it did. [`conclude`] judges it.
+    /// Probes the target, and returns the trace with the reason why the run ended early, if it did. [`conclude`] judges the trace.
     ///
     /// # Errors
     ///
@@ -190,7 +191,7 @@ impl Judge {
                 }
                 {
                     let mut known = BTreeSet::new();
-                    // It takes as long as judging the run, so it is done only for somebody.
+                    // This takes as long as judging the run, so it is done only if a listener or the run itself uses it.
                     let is_asked_for = self.listener.is_some() || options.fail_fast;
                     let after_each = |session: &Session<'_>| {
                         if is_asked_for { broken::report_broken(session, options, &mut known) } else { Ok(()) }
@@ -223,7 +224,7 @@ impl Judge {
     }
 }
 
-/// Why a run sent less than it should have, and which of its fixed parts it did not send completely.
+/// The reason why a run sent fewer requests than planned, with the fixed parts that it did not send completely.
 fn ended_early(stop: Option<&Stop>, unfinished: &[Cow<'static, str>]) -> Option<String> {
     let unsent = (!unfinished.is_empty()).then(|| format!("not sent completely: {}", unfinished.join(", ")));
     match (stop.map(ToString::to_string), unsent) {
@@ -246,7 +247,7 @@ pub fn conclude(trace: &Trace, options: &Options, ended_early: Option<String>) -
     conclude_run(trace, options, ended_early, None)
 }
 
-/// [`conclude`], for a run that took so long: what it waited for in the end shows in no exchange.
+/// Judges a trace and assembles the report on a run that took this long. No exchange shows a wait at the end of the run.
 pub(crate) fn conclude_run(
     trace: &Trace,
     options: &Options,
@@ -313,10 +314,10 @@ fn mended(verdicts: &[RequirementVerdict], options: &Options) -> Option<String> 
     })
 }
 
-/// Judges a replay by what its request shows: nothing else was sent. The note that it holds now, if it does.
+/// Judges a replay by its one request, unless that shows nothing. Returns the note that it holds now, if no requirement is violated.
 fn replayed(case: usize, options: &Options, verdicts: &mut [RequirementVerdict]) -> Option<String> {
     let is_judged = |verdict: &RequirementVerdict| verdict.selected && verdict.judged > 0;
-    // A request that shows nothing of what was asked for proves nothing either.
+    // A request on which no selected requirement can be judged proves nothing.
     if !verdicts.iter().any(is_judged) {
         return None;
     }

@@ -4,9 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::options::Options;
 use animal_store_rules::catalogue::plan::{PLANS, Plan, PlanLimits};
-use animal_store_rules::history::{Entry, History};
+use animal_store_rules::history::History;
 use animal_store_rules::limits::Limiter;
-use animal_store_rules::request::CreateBody;
 use animal_store_rules::trace::answerer::{self, Doubt};
 use animal_store_rules::trace::exchange::{Exchange, Outcome};
 use animal_store_rules::trace::knowledge::Answerer;
@@ -19,15 +18,17 @@ pub(super) fn notes(limiter: &Limiter<'_>, options: &Options) -> Vec<String> {
     unlike.map(|contradiction| contradiction.text).into_iter().collect()
 }
 
-/// What to try where the category of the run's animals may be unknown to the service: it refuses every one of them.
+/// The note on a category that the service may not know, because it refused every valid animal of the run.
 #[must_use]
 pub(super) fn unknown_category(history: &History<'_>, options: &Options) -> Option<String> {
-    let is_valid = |(entry, body): &(&Entry<'_>, &CreateBody)| {
+    let mut statuses: Vec<Option<u16>> = Vec::new();
+    for (entry, body) in history.creates() {
         let is_of_run = body.draft().is_some_and(|draft| draft.category_id == Some(options.category_id));
-        is_of_run && body.is_valid() && entry.key().is_some()
-    };
-    let answers: Vec<Option<u16>> = history.creates().filter(is_valid).map(|(entry, _)| entry.status()).collect();
-    let is_refused = answers.contains(&Some(400)) && !answers.contains(&Some(201));
+        if is_of_run && body.is_valid() && entry.key().is_some() {
+            statuses.push(entry.status());
+        }
+    }
+    let is_refused = statuses.contains(&Some(400)) && !statuses.contains(&Some(201));
     is_refused.then(|| {
         format!(
             "every animal of category {} was refused, even valid ones: if the service knows only certain categories, name one with --category-id",
@@ -36,7 +37,7 @@ pub(super) fn unknown_category(history: &History<'_>, options: &Options) -> Opti
     })
 }
 
-/// The note on requests that were repeated because the connection that was kept for them had ended: their number and methods.
+/// The note on requests that were repeated because the kept connection had ended, with their number and methods.
 #[must_use]
 pub(super) fn lost_with_connections(exchanges: &[Exchange]) -> Option<String> {
     let is_lost = |exchange: &&Exchange| {
@@ -55,7 +56,7 @@ pub(super) fn lost_with_connections(exchanges: &[Exchange]) -> Option<String> {
     ))
 }
 
-/// The note on requests that the service did not answer at first, and on what did: `1 of 142 requests: intermediary (nginx answered 502)`.
+/// The note on requests that the service did not answer at first, with the cause: `1 of 142 requests: intermediary (nginx answered 502)`.
 #[must_use]
 pub(super) fn transient_failures(exchanges: &[Exchange]) -> Option<String> {
     let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
@@ -91,7 +92,7 @@ pub(super) fn unreadable_codings(exchanges: &[Exchange]) -> Option<String> {
     })
 }
 
-/// Why the plan that was named is not that of the key, if the headers report the limit of another one.
+/// The sentence that the named plan is not that of the key, if the headers report the limit of another plan.
 #[must_use]
 pub(super) fn another_plan(limiter: &Limiter<'_>, options: &Options) -> Option<String> {
     let plan = options.plan.as_ref()?;
@@ -99,7 +100,7 @@ pub(super) fn another_plan(limiter: &Limiter<'_>, options: &Options) -> Option<S
     found.is_of_another_plan.then_some(found.text)
 }
 
-/// The limits that answers to the main key report.
+/// The limits that responses to the main key report.
 fn limits(limiter: &Limiter<'_>) -> BTreeSet<u64> {
     let answers = limiter.key(0).into_iter().flat_map(animal_store_rules::limits::KeyLimits::answers);
     answers.map(|answer| answer.window.limit).collect()
