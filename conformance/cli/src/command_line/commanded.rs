@@ -8,21 +8,21 @@ use tokio::process::{Child, Command};
 
 use animal_store_conformance::Interrupt;
 
-/// How long a command may take to end when the proxy has ended first.
+/// The maximum time that a command may take to end after the proxy has ended.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// How long what a command has left behind may take to end when it is asked to.
+/// The maximum time that the remaining processes of a command may take to end after SIGTERM.
 #[cfg(unix)]
 const LEFT_GRACE: Duration = Duration::from_millis(500);
 
-/// A command that runs.
+/// A running command.
 pub(super) struct Commanded {
     child: Child,
     group: Group,
 }
 
 impl Commanded {
-    /// Starts a command with a variable. Its standard output is standard error where the report needs standard output alone.
+    /// Starts a command with an environment variable. Its standard output becomes standard error if the report needs standard output alone.
     pub(super) fn start(
         command: &[OsString],
         variable: (&str, &str),
@@ -45,8 +45,8 @@ impl Commanded {
         self.group
     }
 
-    /// Waits for the command to end, and ends what it has left behind. When the proxy ends first, the command is given a moment; `is_told`
-    /// says whether it is to be told then.
+    /// Waits for the command to end, and ends its remaining processes. If the proxy ends first, the command has [`GRACE`] to end. It gets
+    /// SIGTERM at the beginning of that time if `is_told` returns true.
     pub(super) async fn wait(mut self, interrupt: &Interrupt, is_told: impl Fn() -> bool) -> Option<ExitStatus> {
         let ended = tokio::select! {
             ended = self.child.wait() => Some(ended),
@@ -71,8 +71,8 @@ impl Commanded {
     }
 }
 
-/// The process group of a command. One that is started from a terminal stays in the group of the proxy, because only that may read from
-/// the terminal, and gets Ctrl-C from there.
+/// The process group of a command. A command that is started from a terminal stays in the group of the proxy, because only this group
+/// may read from the terminal. It gets Ctrl-C from the terminal.
 #[cfg(unix)]
 #[derive(Clone, Copy)]
 pub(super) struct Group(Option<rustix::process::Pid>);
@@ -103,12 +103,12 @@ impl Group {
 
     fn signal(self, signal: rustix::process::Signal) {
         if let Some(leader) = self.0 {
-            // A group without processes is what is wanted.
+            // An error means that the group has no processes left.
             let _ended = rustix::process::kill_process_group(leader, signal);
         }
     }
 
-    /// Ends what is left.
+    /// Ends the remaining processes, first with SIGTERM.
     async fn end(self) {
         let Some(leader) = self.0 else { return };
         let is_left = || rustix::process::test_kill_process_group(leader).is_ok();
@@ -127,7 +127,7 @@ impl Group {
     }
 }
 
-/// Elsewhere, only the command itself is ended.
+/// The process group of a command. Only Unix has such groups; elsewhere, the command alone is ended.
 #[cfg(not(unix))]
 #[derive(Clone, Copy)]
 pub(super) struct Group;

@@ -79,7 +79,7 @@ impl Format {
 }
 
 impl Arguments {
-    /// Prints and writes the comparison; the exit code.
+    /// Prints and writes the comparison, and returns the exit code.
     pub(super) fn run(&self) -> ExitCode {
         let inputs = match self.read() {
             Ok(inputs) => inputs,
@@ -96,7 +96,7 @@ impl Arguments {
                 return could_not_run(&format!("cannot write {}: {problem}", path.display()));
             }
         }
-        // Who writes files reads those.
+        // Nothing is printed if files are written.
         let quiet = !self.report.is_empty() || self.badge.is_some();
         let text = if quiet { Printable::default() } else { self.format.render(&comparison) };
         print(text, ExitCode::Success)

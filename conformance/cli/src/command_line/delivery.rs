@@ -1,4 +1,4 @@
-//! Where a report is written: to standard output, and to the requested files.
+//! Writes a report to standard output and to the requested files.
 
 use super::output::{print, say};
 use super::report_files::ReportFiles;
@@ -7,13 +7,13 @@ use crate::exit_code::ExitCode;
 use animal_store_conformance::report::text::Detail;
 use animal_store_conformance::report::{self, Report};
 
-/// Prints a report and writes the report files; the exit code.
+/// Prints a report and writes the report files, and returns the exit code.
 pub(super) fn deliver(report: &Report, format: Printed, detail: Detail, files: &ReportFiles<'_>) -> ExitCode {
     let text = match format {
         Printed::Text => report::text::render_with_files(report, detail, columns(), &files.names()),
         Printed::Report(format) => format.render(report),
     };
-    // What is asked for on standard output stands there alone.
+    // A report file on standard output stands there alone.
     let code = if files.use_standard_output() {
         say(text.without_end());
         report.verdict.into()
@@ -25,8 +25,8 @@ pub(super) fn deliver(report: &Report, format: Printed, detail: Detail, files: &
     if missing.is_empty() { code } else { ExitCode::CouldNotRun }
 }
 
-/// The width that `COLUMNS` names, else that of the terminal, up to what is easy to read. Where standard output is no terminal, lines
-/// are not wrapped: a file or another program has no width.
+/// The number of columns of the report: that of `COLUMNS`, else that of the terminal, up to a width that is easy to read. Lines are not
+/// wrapped if standard output is no terminal: a file or another program has no width.
 fn columns() -> usize {
     const WIDEST: usize = 100;
     let named = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).filter(|columns| *columns > 0);

@@ -28,7 +28,7 @@ pub(super) struct Arguments {
 }
 
 impl Arguments {
-    /// Prints the differences; the exit code.
+    /// Prints the differences, and returns the exit code.
     pub(super) fn run(&self) -> ExitCode {
         match self.difference() {
             Ok(difference) => {

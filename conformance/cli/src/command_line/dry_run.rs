@@ -39,7 +39,7 @@ pub(super) fn as_json(options: &Options, target: &str) -> String {
     format!("{document:#}\n")
 }
 
-/// The base URL, and how many further addresses of the service there are.
+/// The base URL, with the number of replicas of the service.
 #[must_use]
 pub(super) fn target(options: &Options) -> String {
     let base_url = &options.transport.base_url;

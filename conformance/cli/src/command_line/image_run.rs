@@ -23,7 +23,7 @@ pub(super) struct ImageRun {
 }
 
 impl ImageRun {
-    /// Finds a container engine; without one the exit code, after an error message.
+    /// Finds a container engine. Without one, prints an error message and returns the exit code.
     pub(super) async fn prepare(options: &Options, image: Image) -> Result<ImageRun, ExitCode> {
         let candidate = Candidate::prepare().await.map_err(|error| could_not_run(&error))?;
         let mut redactor = redactor(options);
@@ -31,7 +31,7 @@ impl ImageRun {
         Ok(ImageRun { candidate, image, redactor, running: None })
     }
 
-    /// Starts the container and waits until it is ready; the base address of its API, or nothing when interrupted.
+    /// Starts the container, waits until it is ready, and returns the base URL of its API, or `None` when interrupted.
     pub(super) async fn start(&mut self, interrupt: &Interrupt) -> Result<Option<String>, StartError> {
         let clean = |text: &str| printable(&self.redactor.redact(text));
         let mut creation = pin!(self.candidate.create(&self.image, clean));

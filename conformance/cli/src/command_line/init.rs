@@ -4,7 +4,7 @@ use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
 
-/// The content: every option, with an explanation.
+/// The content of the file: every option, with an explanation.
 pub(super) const EXAMPLE: &str = include_str!(env!("EXAMPLE"));
 
 /// Write a commented configuration file
@@ -28,7 +28,7 @@ pub(super) struct Arguments {
 /// The name of the schema.
 const SCHEMA: &str = "conform.schema.json";
 
-/// Why nothing was written.
+/// The reason why nothing was written.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum NotWritten {
     /// The file exists.
@@ -39,13 +39,13 @@ pub(super) enum NotWritten {
     Io {
         /// The file.
         path: String,
-        /// Why.
+        /// The reason.
         source: std::io::Error,
     },
 }
 
 impl Arguments {
-    /// Writes the file, and the schema if asked for; the message to print.
+    /// Writes the file, and the schema if requested, and returns the message to print.
     pub(super) fn write(&self, schema: &serde_json::Value) -> Result<String, NotWritten> {
         let path = if self.path.is_dir() { self.path.join("conform.toml") } else { self.path.clone() };
         let shown = path.display().to_string();

@@ -38,7 +38,7 @@ pub(super) struct Arguments {
 }
 
 impl Arguments {
-    /// Judges, prints the report and writes the report files; the exit code.
+    /// Judges, prints the report and writes the report files, and returns the exit code.
     pub(super) fn run(&self, program: String) -> ExitCode {
         self.traffic.color.apply();
         let terms = match self.traffic.terms(self.base_url.clone(), self.side, program) {

@@ -1,4 +1,4 @@
-//! Files for `--known-failing`: what a run found broken (`--write-known-failing`), and a file without what holds
+//! Files for `--known-failing`: writes the requirements that a run found broken (`--write-known-failing`), and removes those that hold
 //! (`--prune-known-failing`).
 
 use std::path::Path;
@@ -13,30 +13,28 @@ use animal_store_rules::verdict::known_failing::{Entry, KnownFailing};
 /// A file that cannot be written or changed.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Unusable {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("cannot read {0}: {problem}", problem = of_file(.1))]
     Read(String, std::io::Error),
-    /// It cannot be written.
+    /// The file cannot be written.
     #[error("cannot write {0}: {problem}", problem = of_file(.1))]
     Write(String, std::io::Error),
-    /// It was changed during the run, and is no TOML any more.
+    /// The file was changed during the run, and is no TOML any more.
     #[error("{0}: {1}")]
     Toml(String, toml_edit::TomlError),
 }
 
-/// Writes the file for a report on a run for which these were listed.
+/// Writes the file for the report on a run for which these known failures were listed.
 pub(super) fn write(path: &Path, report: &Report, listed: &KnownFailing) -> Result<(), Unusable> {
     std::fs::write(path, of_report(report, listed)).map_err(|error| Unusable::Write(path.display().to_string(), error))
 }
 
-/// An entry for each requirement that is broken, with what was found. A reason that was given stays, and so does a last day that is not
+/// An entry for each requirement that is broken, with its findings. A reason that was given stays, and so does a last day that is not
 /// over. If the run sent everything, the entries name the requirements that they may hide, so that the next run conforms.
 fn of_report(report: &Report, listed: &KnownFailing) -> String {
     let mut text = "# Requirements that are known to fail: replace each reason, for example by a ticket.\n".to_owned();
-    let broken = || report.requirements.iter().filter(|requirement| requirement.is_broken());
-    let is_hidden = |requirement: &&RequirementReport| requirement.is_gap() && report.ended_early.is_none();
-    let hidden: Vec<&RequirementReport> = report.requirements.iter().filter(is_hidden).collect();
-    for requirement in broken() {
+    let broken: Vec<&RequirementReport> = report.requirements.iter().filter(|r| r.is_broken()).collect();
+    for requirement in &broken {
         let mut entry = match listed.entry(&requirement.id) {
             Some(entry) if requirement.status == Status::StaleKnownFailing => {
                 Entry::new(&requirement.id, &entry.reason, None)
@@ -44,19 +42,20 @@ fn of_report(report: &Report, listed: &KnownFailing) -> String {
             Some(entry) => entry.clone(),
             None => Entry::new(&requirement.id, &requirement.findings(), None),
         };
-        // The first one of the same section hides it, or else the first one.
-        let hides = |hidden: &&&RequirementReport| {
-            let of_section = broken().find(|broken| broken.section == hidden.section);
-            of_section.or(broken().next()).is_some_and(|first| first.id == requirement.id)
-        };
-        entry.hides.extend(hidden.iter().filter(hides).map(|hidden| hidden.id.clone()));
+        for gap in report.requirements.iter().filter(|r| r.is_gap() && report.ended_early.is_none()) {
+            // The first broken requirement of the same section hides the gap, or else the first of all.
+            let of_section = broken.iter().find(|broken| broken.section == gap.section);
+            if of_section.or(broken.first()).is_some_and(|first| first.id == requirement.id) {
+                entry.hides.push(gap.id.clone());
+            }
+        }
         text.push_str(&format!("\n{}", entry.toml()));
     }
     text
 }
 
-/// Removes the entries whose requirement holds from a file; their identifiers. Without any, the file is not written. A flaky entry stays,
-/// because its requirement holds most of the time.
+/// Removes the entries whose requirement holds from a file, and returns their identifiers. If there are none, the file is not written. A
+/// flaky entry stays, because its requirement holds most of the time.
 pub(super) fn prune(path: &Path, report: &Report, listed: &KnownFailing) -> Result<Vec<String>, Unusable> {
     let shown = || path.display().to_string();
     let text = std::fs::read_to_string(path).map_err(|error| Unusable::Read(shown(), error))?;
@@ -72,8 +71,8 @@ pub(super) fn prune(path: &Path, report: &Report, listed: &KnownFailing) -> Resu
     Ok(removed)
 }
 
-/// The text without the entries of these identifiers, and these. What a comment above an entry says goes with it, unless an empty line
-/// is between the two.
+/// The text without the entries whose identifier meets `holds`, and the removed identifiers. A comment above an entry is removed with it,
+/// unless an empty line is between the two.
 fn without(text: &str, holds: impl Fn(&str) -> bool) -> Result<(String, Vec<String>), toml_edit::TomlError> {
     let mut document: DocumentMut = text.parse()?;
     let mut removed = Vec::new();
@@ -86,7 +85,7 @@ fn without(text: &str, holds: impl Fn(&str) -> bool) -> Result<(String, Vec<Stri
     };
     match document.get_mut("known-failing") {
         Some(Item::ArrayOfTables(entries)) => {
-            // Comments that stay, though the entry below them goes: they go above the next one.
+            // Comments that stay although the entry below them is removed: they move above the next entry.
             let mut staying = String::new();
             let mut place = 0;
             while let Some(entry) = entries.get_mut(place) {

@@ -20,7 +20,7 @@ pub(super) struct Arguments {
 }
 
 impl Arguments {
-    /// Prints the page of this command line, or writes all; the exit code.
+    /// Prints the page of this command line, or writes all, and returns the exit code.
     pub(super) fn run(&self, definition: Command) -> ExitCode {
         match &self.out {
             None => match page(definition) {

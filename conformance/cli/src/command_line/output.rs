@@ -1,4 +1,4 @@
-//! What commands print, and the exit code that goes with it.
+//! The output of commands, and the exit code that goes with it.
 //!
 //! Everything that is printed is a [`Printable`]: an error message may quote a file, an address or a server.
 
@@ -8,19 +8,19 @@ use std::io::Write;
 use crate::exit_code::ExitCode;
 use animal_store_conformance::redaction::Printable;
 
-/// Prints a usage or configuration error; the exit code.
+/// Prints a usage or configuration error, and returns the exit code.
 pub(super) fn usage(error: &dyn Display) -> ExitCode {
     say(format!("error: {error}"));
     ExitCode::Usage
 }
 
-/// Prints why a run could not take place; the exit code.
+/// Prints the reason why a run could not take place, and returns the exit code.
 pub(super) fn could_not_run(error: &dyn Display) -> ExitCode {
     say(format!("error: {error}"));
     ExitCode::CouldNotRun
 }
 
-/// Prints on standard output; the given exit code, unless that fails. A reader that closed the pipe is no failure.
+/// Prints on standard output, and returns the given exit code unless printing fails. A reader that closed the pipe is no failure.
 #[expect(clippy::disallowed_methods, reason = "this is the gate")]
 pub(super) fn print(text: impl Into<Printable>, code: ExitCode) -> ExitCode {
     match write!(anstream::stdout(), "{}", text.into()) {

@@ -58,7 +58,7 @@ pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Invocation, Exi
     if !arguments.quiet {
         configuration.notes().iter().for_each(|note| say(format!("note: {note}")));
     }
-    // From here on, whichever source it has.
+    // The selected environment, whichever source selects it.
     arguments.env = configuration.environment().cloned();
     Ok(Invocation::new(program(&line), arguments))
 }

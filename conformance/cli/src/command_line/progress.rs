@@ -13,10 +13,10 @@ use animal_store_conformance::Event;
 use animal_store_conformance::layout::cut;
 use animal_store_conformance::redaction::printable;
 
-/// Shorter waits get no line of their own.
+/// The minimum duration of a wait that gets a line of its own.
 const WORTH_A_LINE: Duration = Duration::from_secs(1);
 
-/// How often the status line is redrawn: often enough for a countdown in seconds.
+/// The time between redraws of the status line, short enough for a countdown in seconds.
 const TICK: Duration = Duration::from_millis(125);
 
 /// The status line: a spinner, a bar, and text.
@@ -25,7 +25,7 @@ const TEMPLATE: &str = "{spinner} [{bar:10}] {text}";
 /// The columns that the template takes besides the text.
 const BESIDES_TEXT: usize = 15;
 
-/// How much is shown.
+/// The amount of progress that is shown.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Verbosity {
     /// Nothing.
@@ -49,9 +49,9 @@ pub(super) struct Progress {
 #[derive(Debug, Default)]
 struct State {
     probe: &'static str,
-    /// What is sent beside the plan at the moment.
+    /// The requests beside the plan that are sent at the moment.
     aside: Option<&'static str>,
-    /// How many probes have begun, preflight not counted.
+    /// The number of probes that have begun, without preflight.
     begun: usize,
     /// The number of probes and the maximum number of requests, once known.
     planned: Option<(usize, usize)>,
@@ -91,7 +91,7 @@ impl Progress {
         }
     }
 
-    /// Reports that the run was interrupted, and what was not sent.
+    /// Reports that the run was interrupted, with the number of requests that were not sent.
     pub(super) fn interrupted(&self) {
         if self.verbosity != Verbosity::Silent {
             let text = self.state().interrupted();
@@ -127,7 +127,7 @@ impl Progress {
             return Some(format!("{number:>4} {answer} {method} {target}"));
         }
         let line = match event {
-            // Shown as they are found, above a status line too.
+            // Findings and notes are printed at once, above a status line too.
             Event::Broken { id, title } => return self.prints_lines().then(|| format!("✗ {id}: {title}")),
             Event::Aside(name) => (*name).to_owned(),
             Event::Note(note) => return self.prints_lines().then(|| format!("note: {note}")),
@@ -140,7 +140,7 @@ impl Progress {
             }
             _ => return None,
         };
-        // What the status line shows gets a line of its own only where every exchange does.
+        // An event that the status line shows gets a line of its own only if every exchange does.
         (self.prints_lines() && (self.bar.is_none() || self.verbosity == Verbosity::Exchanges)).then_some(line)
     }
 
@@ -149,7 +149,7 @@ impl Progress {
     }
 }
 
-/// Whether standard error is a terminal that can redraw a line.
+/// Returns true if standard error is a terminal that can redraw a line.
 fn can_redraw() -> bool {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
     let dumb = match set("TERM") {
@@ -200,7 +200,7 @@ impl State {
                 self.waiting = None;
             }
             Event::Waiting { time, reason } => self.waiting = Some((now + *time, (*reason).to_owned())),
-            // They change no state.
+            // Notes and broken requirements change no state.
             _ => {}
         }
     }

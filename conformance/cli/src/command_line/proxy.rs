@@ -81,7 +81,7 @@ pub(super) struct Arguments {
 }
 
 impl Arguments {
-    /// Passes traffic on, prints the report and writes the report files; the exit code.
+    /// Passes traffic on, prints the report and writes the report files, and returns the exit code.
     pub(super) fn run(&self, program: String) -> ExitCode {
         let runtime = match tokio::runtime::Runtime::new() {
             Ok(runtime) => runtime,
@@ -173,7 +173,7 @@ impl Arguments {
         let code = deliver(&report, self.traffic.format, self.traffic.detail(), &files);
         match (unwritten, signal, status) {
             (Some(problem), ..) => could_not_run(&problem),
-            // It ended a command that was to run to its end.
+            // The signal ended a command that would have run to its own end.
             (_, Some(signal), Some(_)) => signal,
             (_, _, Some(status)) if !status.success() && code != ExitCode::Violation => {
                 could_not_run(&format!("the command ended with {}", described(status)))
@@ -182,8 +182,8 @@ impl Arguments {
         }
     }
 
-    /// Runs the proxy to its end, which is that of the command, a signal or a limit. How the command ended, and the exit code of the
-    /// signal.
+    /// Runs the proxy until the command ends, a signal arrives or a limit is reached. Returns the outcome, the status of the command and
+    /// the exit code of the signal.
     async fn until_ended(
         &self,
         proxy: Proxy,
@@ -228,8 +228,8 @@ impl Arguments {
         })
     }
 
-    /// The command that judges the same again: the recorded traffic, or else the same traffic once more. The keys that COMMAND sends are
-    /// replaced when they are known.
+    /// The command that judges the recorded traffic again, or without a recording passes the same traffic on once more. The keys that
+    /// COMMAND sends are replaced when they are known.
     fn rerun_command(&self, terms: &Terms) -> String {
         if let Some(file) = self.record.as_ref().filter(|file| file.as_os_str() != "-") {
             return terms.rerun_command(std::slice::from_ref(file));

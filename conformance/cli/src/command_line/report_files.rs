@@ -18,7 +18,7 @@ pub(super) struct ReportFiles<'f> {
     trace: Option<(&'f Path, Way)>,
 }
 
-/// How a file gets its content.
+/// The way in which a file is written.
 #[derive(Debug)]
 enum Way {
     /// A temporary file in the same directory is written and then renamed, so that nobody reads a partial file, and a failure
@@ -26,7 +26,7 @@ enum Way {
     Replace { path: PathBuf, permissions: Option<Permissions> },
     /// Standard output.
     StandardOutput,
-    /// The text is added to what others have written: the summary of a job of GitHub Actions.
+    /// The text is appended to the file: the summary of a job of GitHub Actions.
     Append,
     /// The file is written in place: it is not a regular file, such as a pipe, or its directory is not writable.
     InPlace,
@@ -82,12 +82,12 @@ impl<'f> ReportFiles<'f> {
         Ok(self)
     }
 
-    /// Whether a trace is to be written.
+    /// Returns true if a trace is to be written.
     pub(super) fn want_trace(&self) -> bool {
         self.trace.is_some()
     }
 
-    /// Opens the file of the trace, to be written while there is traffic; an error message if that is not possible.
+    /// Opens the file of the trace, to be written while there is traffic. Returns an error message if that is not possible.
     pub(super) fn open_trace(&self) -> Result<Option<TraceFile>, String> {
         let Some((path, way)) = &self.trace else { return Ok(None) };
         let failed = |error: io::Error| format!("cannot write the trace {}: {error}", path.display());
@@ -107,7 +107,7 @@ impl<'f> ReportFiles<'f> {
         Ok(Some(trace))
     }
 
-    /// Writes the trace; an error message if it could not be written.
+    /// Writes the trace, and returns an error message if it could not be written.
     pub(super) fn write_trace(&self, text: &str) -> Option<String> {
         let (path, way) = self.trace.as_ref()?;
         let error = write(path, way, &Printable::json(text)).err()?;
@@ -123,7 +123,7 @@ impl<'f> ReportFiles<'f> {
         self.files.iter().map(|(_, way)| way).chain(self.trace.iter().map(|(_, way)| way))
     }
 
-    /// Whether a report or the trace is written to standard output.
+    /// Returns true if a report or the trace is written to standard output.
     pub(super) fn use_standard_output(&self) -> bool {
         self.ways().any(|way| matches!(way, Way::StandardOutput))
     }
@@ -141,7 +141,7 @@ impl<'f> ReportFiles<'f> {
         }
     }
 
-    /// Writes every report; an error message for each that could not be written.
+    /// Writes every report, and returns an error message for each that could not be written.
     pub(super) fn write(&self, report: &Report) -> Vec<String> {
         let written = self.files.iter().map(|(file, way)| {
             write(&file.path, way, &file.format.render(report))
@@ -158,12 +158,12 @@ pub(super) struct TraceFile {
 }
 
 impl TraceFile {
-    /// Where the trace is written to, once.
+    /// The writer of the trace. Only the first call returns it.
     pub(super) fn writer(&mut self) -> Option<Box<dyn Write + Send>> {
         self.to.take()
     }
 
-    /// Gives the file its name; an error message if that is not possible.
+    /// Gives the file its name. Returns an error message if that is not possible.
     pub(super) fn finish(mut self) -> Result<(), String> {
         let Some((part, path)) = self.renamed.take() else { return Ok(()) };
         fs::rename(part, &path).map_err(|error| format!("cannot write the trace {}: {error}", path.display()))
@@ -178,7 +178,7 @@ impl Drop for TraceFile {
     }
 }
 
-/// Whether this program wrote a file: a report or a trace, which name it, or annotations, of any number.
+/// Returns true if this program wrote a file: a report or a trace, which names the program, or annotations, of any number.
 fn is_own(path: &Path) -> bool {
     const MARKS: [&str; 3] = [TOOL, "animal-store-trace/", "Animal Store API"];
     let Ok(bytes) = fs::read(path) else { return false };
@@ -186,7 +186,7 @@ fn is_own(path: &Path) -> bool {
     text.is_empty() || MARKS.iter().any(|mark| text.contains(mark))
 }
 
-/// Whether this is the file in which GitHub Actions collects the summary of a job.
+/// Returns true if this is the file in which GitHub Actions collects the summary of a job.
 fn is_job_summary(path: &Path) -> bool {
     std::env::var_os("GITHUB_STEP_SUMMARY").is_some_and(|summary| !summary.is_empty() && Path::new(&summary) == path)
 }
@@ -220,7 +220,7 @@ fn printed(text: &Printable) -> io::Result<()> {
     }
 }
 
-/// How a file at this path can be written; else the problem and a remedy. `-` is standard output.
+/// The way in which a file at this path can be written, or else the problem and a remedy. `-` is standard output.
 fn way(path: &Path) -> Result<Way, (String, String)> {
     if path.as_os_str() == "-" {
         return Ok(Way::StandardOutput);
@@ -247,7 +247,7 @@ fn way(path: &Path) -> Result<Way, (String, String)> {
                 format!("{} is not a directory", file.display()),
                 "Choose a file in a writable directory.".to_owned(),
             )),
-            // It is made when the report is written, in the nearest directory that exists.
+            // The directory is made when the report is written, in the nearest directory that exists.
             missing if !missing.exists() => {
                 let nearest = missing.ancestors().find(|above| above.exists()).unwrap_or(Path::new("."));
                 let nearest = if nearest.as_os_str().is_empty() { Path::new(".") } else { nearest };

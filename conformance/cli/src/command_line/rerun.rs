@@ -1,4 +1,4 @@
-//! `--rerun REPORT`: what an earlier report calls broken, judged again with the same target, options and seed.
+//! `--rerun REPORT`: judges the requirements again that an earlier report calls broken, with the same target, options and seed.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -9,10 +9,10 @@ use animal_store_conformance::http::errors::of_file;
 use animal_store_conformance::report::{GivenOption, Report, RequirementReport};
 use animal_store_rules::catalogue::catalogue;
 
-/// What is taken from an earlier report.
+/// The values that are taken from an earlier report.
 #[derive(Clone, Debug)]
 pub(super) struct Rerun {
-    /// The requirements that it calls broken, and where that showed.
+    /// The requirements that the report calls broken, with the probes that showed it.
     pub earlier: Earlier,
     /// The environment of the configuration.
     pub environment: Option<String>,
@@ -26,21 +26,22 @@ impl Rerun {
         let text = std::fs::read_to_string(path).map_err(|error| unusable(of_file(&error)))?;
         let report: Report =
             serde_json::from_str(&text).map_err(|error| unusable(format!("not a JSON report: {error}")))?;
-        let broken: Vec<&RequirementReport> = report.requirements.iter().filter(|found| found.is_broken()).collect();
+        let broken: Vec<&RequirementReport> =
+            report.requirements.iter().filter(|requirement| requirement.is_broken()).collect();
         if broken.is_empty() {
             return Err(unusable("nothing is broken in it: judge everything, without --rerun".to_owned()));
         }
-        if let Some(unknown) = broken.iter().find(|found| !catalogue().knows(&found.id)) {
+        if let Some(unknown) = broken.iter().find(|requirement| !catalogue().knows(&requirement.id)) {
             return Err(unusable(format!("no requirement is called {}", unknown.id)));
         }
-        let shown_in = || broken.iter().flat_map(|found| &found.shown_in);
+        let shown_in = || broken.iter().flat_map(|requirement| &requirement.shown_in);
         let probes: BTreeSet<&str> = shown_in().map(String::as_str).collect();
         // Earlier reports do not name the probes.
-        let is_complete = broken.iter().all(|found| !found.shown_in.is_empty()) && !probes.contains("");
+        let is_complete = broken.iter().all(|requirement| !requirement.shown_in.is_empty()) && !probes.contains("");
         let probes = if is_complete { probes.into_iter().map(str::to_owned).collect() } else { Vec::new() };
         let mut earlier = Earlier::default();
         earlier.report = path.display().to_string();
-        earlier.broken = broken.iter().map(|found| found.id.clone()).collect();
+        earlier.broken = broken.iter().map(|requirement| requirement.id.clone()).collect();
         earlier.probes = probes;
         Ok(Rerun { earlier, environment: report.target.environment, options: report.options })
     }

@@ -31,13 +31,13 @@ use animal_store_rules::verdict::known_failing::KnownFailing;
 /// The server to judge when no target is named.
 #[derive(Clone, Debug)]
 pub struct Embedded {
-    /// Its base address.
+    /// The base URL of the server.
     pub base_url: String,
     /// A key for it.
     pub api_key: String,
     /// The plan of the key.
     pub plan: Plan,
-    /// Its name and its version.
+    /// The name and the version of the implementation.
     pub implementation: (String, String),
 }
 
@@ -55,13 +55,13 @@ impl Invocation {
         Invocation { program, arguments, embedded: false }
     }
 
-    /// Whether the command line names a target.
+    /// Returns true if the command line names a target.
     #[must_use]
     pub fn has_target(&self) -> bool {
         self.arguments.base_url.is_some() || self.judges_an_image()
     }
 
-    /// Whether the target is a container image to start, which needs the feature `containers`.
+    /// Returns true if the target is a container image to start, which needs the feature `containers`.
     #[must_use]
     pub fn judges_an_image(&self) -> bool {
         self.arguments.container.image.is_some()
@@ -93,7 +93,7 @@ impl Invocation {
         self
     }
 
-    /// Runs the judge, prints the output and writes the report files; the exit code.
+    /// Runs the judge, prints the output and writes the report files, and returns the exit code.
     pub async fn run(mut self) -> ExitCode {
         self.arguments.color.apply();
         let image = match self.arguments.container.image() {
@@ -120,7 +120,7 @@ impl Invocation {
         if image.is_none() && options.implementation.digest.is_none() && self.writes("in-toto") {
             return usage(&UsageError::NoSubject);
         }
-        // Before anything is sent: a report that cannot be written is not worth a key's requests.
+        // The files are checked before anything is sent: without a report, the requests would be wasted.
         let trace = self.arguments.record.as_deref();
         let files = match ReportFiles::check(&self.arguments.report).and_then(|files| files.with_trace(trace)) {
             Ok(files) => files,
@@ -176,7 +176,7 @@ impl Invocation {
                 }
             }
             Err(error) => {
-                // A report on an earlier run must not be taken for one on this.
+                // A report on an earlier run must not be taken for a report on this run.
                 files.remove_earlier(self.arguments.rerun.as_deref());
                 let is_usage = matches!(
                     error,
@@ -197,13 +197,13 @@ impl Invocation {
         })
     }
 
-    /// Whether a report of this format is written or printed.
+    /// Returns true if a report of this format is written or printed.
     fn writes(&self, format: &str) -> bool {
         let printed = matches!(self.arguments.format, Printed::Report(printed) if printed.name == format);
         printed || self.arguments.report.iter().any(|file| file.format.name == format)
     }
 
-    /// How much is shown while the run goes on.
+    /// The amount of progress that is shown during the run.
     fn verbosity(&self) -> Verbosity {
         match self.arguments.format {
             _ if self.arguments.quiet => Verbosity::Silent,
@@ -227,7 +227,7 @@ impl Invocation {
         }
     }
 
-    /// Writes and prunes the files of known failures, as far as asked for.
+    /// Writes and prunes the files of known failures, if requested.
     fn note_known_failures(&self, report: &Report, listed: &KnownFailing) -> Result<(), known_failing::Unusable> {
         if let Some(path) = &self.arguments.write_known_failing {
             known_failing::write(path, report, listed)?;
@@ -235,7 +235,7 @@ impl Invocation {
         let Some(path) = self.arguments.known_failing.as_deref().filter(|_| self.arguments.prune_known_failing) else {
             return Ok(());
         };
-        // What was not sent may be what fails.
+        // A requirement may fail in a request that was not sent.
         if report.ended_early.is_some() || self.arguments.replay.is_some() {
             say(format!("{} stays as it is: the run did not send everything", path.display()));
             return Ok(());

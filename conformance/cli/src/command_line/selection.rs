@@ -1,4 +1,4 @@
-//! What is judged, and what is known to fail.
+//! The selection of requirements, and the list of known failures.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ pub(super) fn known_failing(path: &Path) -> Result<KnownFailing, UsageError> {
     KnownFailing::parse(&text).map_err(|source| UsageError::KnownFailing { path: shown(), source })
 }
 
-/// A scope that selects something.
+/// The scope, if it selects a requirement.
 pub(super) fn scope_of(scope: Scope) -> Result<Scope, UsageError> {
     if scope.selects_any_of(scope.side) { Ok(scope) } else { Err(UsageError::NothingSelected) }
 }

@@ -51,7 +51,7 @@ impl Drop for Signals {
     }
 }
 
-/// Where signals come from.
+/// The source of signals.
 #[cfg(unix)]
 struct Source {
     interrupt: tokio::signal::unix::Signal,
@@ -60,14 +60,14 @@ struct Source {
 
 #[cfg(unix)]
 impl Source {
-    /// From here on no signal is missed.
+    /// Begins to receive signals: from here on, none is missed.
     fn open() -> Option<Source> {
         use tokio::signal::unix::{SignalKind, signal};
         let (interrupt, terminate) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()));
         Some(Source { interrupt: interrupt.ok()?, terminate: terminate.ok()? })
     }
 
-    /// Waits for a signal; the exit code that goes with it.
+    /// Waits for a signal, and returns the exit code that goes with it.
     async fn next(&mut self) -> ExitCode {
         tokio::select! {
             _ = self.interrupt.recv() => ExitCode::Interrupted,
@@ -76,7 +76,7 @@ impl Source {
     }
 }
 
-/// Where signals come from.
+/// The source of signals.
 #[cfg(not(unix))]
 struct Source;
 
@@ -86,7 +86,7 @@ impl Source {
         Some(Source)
     }
 
-    /// Waits for Ctrl-C; the exit code that goes with it.
+    /// Waits for Ctrl-C, and returns the exit code that goes with it.
     async fn next(&mut self) -> ExitCode {
         match tokio::signal::ctrl_c().await {
             Ok(()) => ExitCode::Interrupted,

@@ -54,7 +54,7 @@ pub(super) struct TrafficArguments {
 }
 
 impl TrafficArguments {
-    /// What the traffic is judged by. Where no side is given, the traffic may say which it is.
+    /// The terms on which the traffic is judged. If no side is given, a recording may state it.
     pub(super) fn terms(
         &self,
         base_url: Option<String>,
@@ -80,7 +80,7 @@ impl TrafficArguments {
         })
     }
 
-    /// How much the report on standard output says.
+    /// The level of detail of the report on standard output.
     pub(super) fn detail(&self) -> Detail {
         match (self.quiet, self.verbose) {
             (true, _) => Detail::Quiet,

@@ -38,10 +38,10 @@ pub(super) enum UsageError {
     Key {
         /// The option.
         option: &'static str,
-        /// Why.
+        /// The reason.
         source: UnusableKey,
     },
-    /// The second key is the first one.
+    /// The second key is equal to the first one.
     #[error("--quota-key is the same key as --api-key: leave it out, or issue a second key")]
     OneKey,
     /// The base URL is not valid.
@@ -53,10 +53,10 @@ pub(super) enum UsageError {
     /// An address cannot be used for a host.
     #[error("--resolve: {0}")]
     Resolve(UnusableOptions),
-    /// Replicas of what is started for the run are not known before.
+    /// Replicas are named without a base URL. Those of a server that is started for the run are not known before.
     #[error("--replica needs --base-url URL: it names further addresses of the same service")]
     ReplicaWithoutTarget,
-    /// A socket has no path of its own below which the API stands.
+    /// A socket is named without a base URL, which gives the path of the API.
     #[error(
         "--unix-socket needs --base-url URL, which names the host and the path of the API, such as http://localhost/v1"
     )]
@@ -66,16 +66,16 @@ pub(super) enum UsageError {
     Rerun {
         /// The report.
         path: String,
-        /// Why it cannot be used.
+        /// The reason why it cannot be used.
         problem: String,
     },
-    /// Another seed generates other requests.
+    /// A replay has no seed. Another seed generates other requests.
     #[error("--replay needs the --seed of the original run, which its report contains")]
     ReplayWithoutSeed,
     /// There is nothing to prune.
     #[error("--prune-known-failing needs the file: add --known-failing FILE")]
     NothingToPrune,
-    /// An in-toto statement is about an artifact, which a base URL does not identify.
+    /// An in-toto statement has no artifact to be about: a base URL does not identify one.
     #[error(
         "the format in-toto needs the digest of what is judged: add --implementation-digest sha256:HEX, or judge an --image"
     )]
@@ -90,7 +90,7 @@ pub(super) enum UsageError {
         option: &'static str,
         /// The file.
         path: String,
-        /// Why.
+        /// The reason.
         source: std::io::Error,
     },
     /// The list of known failures cannot be read.
@@ -98,7 +98,7 @@ pub(super) enum UsageError {
     KnownFailingFile {
         /// The file.
         path: String,
-        /// Why.
+        /// The reason.
         source: std::io::Error,
     },
     /// The list of known failures is not valid.
@@ -106,7 +106,7 @@ pub(super) enum UsageError {
     KnownFailing {
         /// The file.
         path: String,
-        /// Where and how.
+        /// The position and the problem.
         source: TomlError,
     },
 }

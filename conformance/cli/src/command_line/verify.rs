@@ -28,7 +28,7 @@ pub(super) struct Arguments {
 }
 
 impl Arguments {
-    /// Prints the differences; the exit code.
+    /// Prints the differences, and returns the exit code.
     pub(super) fn run(&self) -> ExitCode {
         let known = match self.known_failing.as_ref().map(|path| known_failing(path)).transpose() {
             Ok(known) => known.zip(self.known_failing.clone()),

@@ -9,7 +9,7 @@ use animal_store_conformance::http::errors::of_file;
 use animal_store_rules::toml_error::TomlError;
 use animal_store_rules::trace::keys::UnusableKey;
 
-/// Why a configuration cannot be used. Nothing was sent.
+/// The reason why a configuration cannot be used. Nothing was sent.
 #[derive(Debug, thiserror::Error)]
 pub(in crate::command_line) enum ConfigError {
     /// The file cannot be read.
@@ -17,7 +17,7 @@ pub(in crate::command_line) enum ConfigError {
     Unreadable {
         /// The file.
         path: String,
-        /// Why.
+        /// The reason.
         source: std::io::Error,
     },
     /// The file is not valid.
@@ -25,7 +25,7 @@ pub(in crate::command_line) enum ConfigError {
     Invalid {
         /// The file.
         path: String,
-        /// Where and how.
+        /// The position and the problem.
         source: TomlError,
     },
     /// An environment is selected, and there is no file.
@@ -70,13 +70,13 @@ pub(in crate::command_line) enum ConfigError {
     Variable {
         /// The variable.
         variable: String,
-        /// Why the value is invalid.
+        /// The reason why the value is invalid.
         problem: String,
     },
     /// A variable that the file names is not set.
     #[error("{place}: {member} names the environment variable {variable}, which is not set: set it to the key")]
     NoVariable {
-        /// Where the file names it.
+        /// The position at which the file names it.
         place: String,
         /// The member that names it.
         member: String,
@@ -86,13 +86,13 @@ pub(in crate::command_line) enum ConfigError {
     /// The value of a variable that the file names is not a valid key.
     #[error("{place}: {member} names the environment variable {variable}: {source}")]
     Key {
-        /// Where the file names it.
+        /// The position at which the file names it.
         place: String,
         /// The member that names it.
         member: String,
         /// The variable.
         variable: String,
-        /// What is wrong with the key.
+        /// The defect of the key.
         source: UnusableKey,
     },
     /// The report of an earlier run cannot be used.
@@ -103,22 +103,22 @@ pub(in crate::command_line) enum ConfigError {
     NoKey {
         /// The option that names it.
         option: String,
-        /// Why there is none.
+        /// The reason why there is none.
         source: NoKey,
     },
     /// Two mutually exclusive options are set in the same place.
     #[error("{one} and {other} are mutually exclusive ({origin}): set only one of them")]
     Exclusive {
-        /// The one.
+        /// The first option.
         one: &'static str,
-        /// The other.
+        /// The second option.
         other: &'static str,
-        /// Where they are set.
+        /// The source that sets both.
         origin: String,
     },
 }
 
-/// How to create a missing file.
+/// The command that creates a missing file, as the end of a sentence.
 fn hint(path: &str, error: &std::io::Error) -> String {
     if error.kind() == ErrorKind::NotFound { format!(". Write one with `conform init {path}`") } else { String::new() }
 }

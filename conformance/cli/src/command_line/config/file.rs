@@ -17,7 +17,7 @@ pub(super) const NAME: &str = "conform.toml";
 /// A parsed file.
 #[derive(Clone, Debug, Default)]
 pub(super) struct File {
-    /// Its path.
+    /// The path of the file.
     pub path: PathBuf,
     /// The members that apply to every environment.
     top: Table,
@@ -31,16 +31,15 @@ type Table = BTreeMap<String, Entry>;
 /// The value of a member, and its position.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
-    /// Its value.
     pub value: Value,
-    /// Its line in the file, from 1.
+    /// The line of the member in the file, from 1.
     pub line: usize,
-    /// The environment whose table it belongs to.
+    /// The environment whose table contains the member.
     pub environment: Option<String>,
 }
 
 /// The file that applies in a directory: its own, or that of the nearest parent within the same repository. Outside a
-/// repository, parents are not searched: they may belong to anybody.
+/// repository, parents are not searched: they may belong to other users.
 pub(super) fn find(folder: &Path) -> Option<PathBuf> {
     let has = |folder: &&Path| folder.join(NAME).is_file();
     if has(&folder) {

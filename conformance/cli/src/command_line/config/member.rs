@@ -22,9 +22,9 @@ pub(super) const ON_THE_LINE_ONLY: &[&str] = &["config", "no_config", "show_conf
 /// An option, as a member of the file.
 #[derive(Clone, Debug)]
 pub(super) struct Member {
-    /// Its name in the file.
+    /// The name in the file.
     pub name: String,
-    /// The name of the option: the same, but for keys.
+    /// The name of the option. It differs from `name` for keys only.
     pub id: String,
     kind: Kind,
     list: bool,
@@ -35,7 +35,7 @@ pub(super) struct Member {
     pub variable: String,
 }
 
-/// What a member's value is.
+/// The kind of a member's value.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Kind {
     Text,
@@ -56,9 +56,9 @@ enum Kind {
 /// The value of a member.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Value {
-    /// As on the command line; of an array, each item.
+    /// The value as on the command line, or each item of an array.
     Typed(Vec<String>),
-    /// The variable of the environment that holds it.
+    /// The environment variable that holds the value.
     InVariable(String),
 }
 
@@ -105,7 +105,7 @@ fn kind(arg: &Arg) -> Kind {
 }
 
 impl Member {
-    /// Whether its value is a key.
+    /// Returns true if the value is a key.
     pub(super) fn is_key(&self) -> bool {
         self.kind == Kind::Key
     }
@@ -119,13 +119,13 @@ impl Member {
         }
     }
 
-    /// Whether it is a switch.
+    /// Returns true if the member is a switch.
     pub(super) fn is_switch(&self) -> bool {
         self.kind == Kind::Switch
     }
 
-    /// The values in the environment variable of the option, without the spaces and line breaks around each of them; nothing when
-    /// none is left. `command` validates them.
+    /// The values in the environment variable of the option, without the spaces and line breaks around each of them, or `None` if none
+    /// is left. `command` validates them.
     pub(super) fn in_variable(&self, command: &Command) -> Result<Option<Value>, String> {
         let Some(text) = value_of(&self.variable)? else { return Ok(None) };
         let parts: Vec<&str> = match self.delimiter {
@@ -180,7 +180,7 @@ impl Member {
         Ok(Value::Typed(typed))
     }
 
-    /// A value as on the command line; nothing when it is of another type.
+    /// A value as on the command line, or `None` if it is of another type.
     fn text(&self, value: &DeValue<'_>) -> Option<String> {
         match (self.kind, value) {
             (Kind::Number, DeValue::Integer(number)) => {
@@ -203,7 +203,7 @@ impl Member {
         }
     }
 
-    /// Whether the command line accepts the value. Combinations of options are checked later.
+    /// Checks that the command line accepts the value. Combinations of options are checked later.
     pub(super) fn check(&self, text: &str, command: &Command) -> Result<(), String> {
         match command.clone().try_get_matches_from([command.get_name(), &self.argument(text)]) {
             Err(error) if matches!(error.kind(), ErrorKind::InvalidValue | ErrorKind::ValueValidation) => {
@@ -213,7 +213,7 @@ impl Member {
         }
     }
 
-    /// The JSON Schema of its value.
+    /// The JSON Schema of the member's value.
     fn schema(&self, command: &Command) -> serde_json::Value {
         let arg = command.get_arguments().find(|arg| arg.get_id() == self.id.as_str());
         let help = arg.and_then(Arg::get_help).map(ToString::to_string).unwrap_or_default();
@@ -275,7 +275,7 @@ pub(in crate::command_line) fn schema(command: &Command) -> serde_json::Value {
     })
 }
 
-/// The value of an environment variable, without the spaces and line breaks around it; nothing when nothing is left.
+/// The value of an environment variable, without the spaces and line breaks around it, or `None` if nothing is left.
 pub(super) fn value_of(variable: &str) -> Result<Option<String>, String> {
     match std::env::var(variable) {
         Ok(text) => Ok(Some(text.trim().to_owned()).filter(|text| !text.is_empty())),

@@ -84,7 +84,7 @@ struct Place {
 struct Setting {
     member: Member,
     origin: Origin,
-    /// Its value in the file or in its variable, if that is its source.
+    /// The value in the file or in the environment variable, if that is the source.
     given: Option<Value>,
     /// The exclusive option that takes precedence.
     overridden_by: Option<&'static str>,
@@ -107,7 +107,7 @@ impl Configuration {
         let members = member::members(&arguments::command());
         let file = read(command, typed, folder, &members)?;
         let rerun = rerun(typed, file.as_ref())?;
-        let environment = pick(typed, rerun.as_ref(), file.as_ref())?;
+        let environment = select_environment(typed, rerun.as_ref(), file.as_ref())?;
         let settings: Result<Vec<Setting>, ConfigError> = members
             .into_iter()
             .map(|member| setting(member, command, typed, rerun.as_ref(), file.as_ref(), environment.as_deref()))
@@ -183,7 +183,7 @@ impl Configuration {
         }
     }
 
-    /// A note for each variable that belongs to no option although its name begins as if it did.
+    /// A note for each environment variable that begins with [`PREFIX`] and belongs to no option.
     pub(super) fn unknown_variables(&self) -> Vec<String> {
         let of_options = self.settings.iter().map(|setting| setting.member.variable.as_str());
         let named = self.settings.iter().filter_map(|setting| match &setting.given {
@@ -220,7 +220,7 @@ impl Configuration {
         self.environment.as_ref()
     }
 
-    /// Whether an option is on the command line.
+    /// Returns true if an option is on the command line.
     pub(super) fn is_typed(&self, id: &str) -> bool {
         self.settings.iter().any(|setting| setting.member.id == id && setting.origin == Origin::Flag)
     }
@@ -239,7 +239,7 @@ impl Setting {
         }
     }
 
-    /// Whether the option is set, other than to false.
+    /// Returns true if the option is set to another value than false.
     fn is_set(&self) -> bool {
         self.origin != Origin::Default && self.given != Some(Value::Typed(vec!["false".to_owned()]))
     }
@@ -271,7 +271,11 @@ fn rerun(typed: &ArgMatches, file: Option<&File>) -> Result<Option<Rerun>, Confi
 }
 
 /// The selected environment, which the file must define.
-fn pick(typed: &ArgMatches, rerun: Option<&Rerun>, file: Option<&File>) -> Result<Option<String>, ConfigError> {
+fn select_environment(
+    typed: &ArgMatches,
+    rerun: Option<&Rerun>,
+    file: Option<&File>,
+) -> Result<Option<String>, ConfigError> {
     let by_hand = typed.get_one::<String>("env").cloned();
     let by_variable = variable("CONFORM_ENV")?;
     let Some(file) = file else {

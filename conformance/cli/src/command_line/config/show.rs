@@ -9,7 +9,7 @@ use super::{Configuration, Setting, member};
 /// An option in the output.
 #[derive(Debug, Serialize)]
 struct Row {
-    /// Its group in the help.
+    /// The group of the option in the help.
     #[serde(skip)]
     group: String,
     option: String,
