@@ -1,4 +1,4 @@
-//! A badge: what the endpoint of shields.io reads.
+//! The badge, as JSON for the endpoint of shields.io.
 
 use serde_json::json;
 
@@ -11,8 +11,8 @@ pub fn render(report: &Report) -> String {
     of(&[(report.verdict, report.part())])
 }
 
-/// The badge of one implementation, or of several together: their verdicts, each with the part of the requirements that it is about, if it
-/// is not about all. Only conformance with all requirements is green.
+/// The badge of one implementation, or of several together. Each verdict has the part of the requirements that was selected, unless all
+/// were. Only conformance with all requirements is green.
 #[must_use]
 pub fn of(verdicts: &[(Verdict, Option<String>)]) -> String {
     let conforming = verdicts.iter().filter(|(verdict, part)| *verdict == Verdict::Conforms && part.is_none()).count();

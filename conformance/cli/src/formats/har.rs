@@ -1,4 +1,4 @@
-//! The exchanges as an HTTP Archive, version 1.2: what a browser's network panel and most HTTP tools open.
+//! The exchanges as an HTTP Archive, version 1.2, which browsers and most HTTP tools can open.
 //!
 //! Members that begin with an underscore are extensions of this judge, as the format allows.
 
@@ -21,7 +21,7 @@ pub fn render(report: &Report) -> String {
     super::json::pretty(&Archive { log })
 }
 
-/// The target, the selection, the seed, and what was judged by what.
+/// The target, the selection, the seed, and the identity of the implementation and of the judge.
 fn about(report: &Report) -> String {
     let facts = report.identity().into_iter().map(|(name, value)| format!("; {name}: {value}"));
     let part = report.part().map_or_else(String::new, |part| format!(", {part}"));
@@ -83,7 +83,7 @@ struct Entry<'r> {
 #[derive(Serialize)]
 struct Empty {}
 
-/// The judge records when a request was begun and when its response was complete; the time between counts as waiting.
+/// The times of an exchange. The judge records the beginning of the request and the end of the response; all time between is waiting.
 #[derive(Serialize)]
 struct Timings {
     send: f64,
@@ -238,7 +238,7 @@ fn response(response: &RecordedResponse) -> Response<'_> {
     }
 }
 
-/// The format has no exchange without a response: browsers write one with the status 0.
+/// A response with the status 0, as browsers write it, because the format has no exchange without a response.
 fn no_response(exchange: &RecordedExchange) -> Response<'_> {
     Response {
         status: 0,

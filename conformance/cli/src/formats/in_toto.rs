@@ -24,8 +24,8 @@ const STATEMENT: &str = "https://in-toto.io/Statement/v1";
 /// The type of the predicate.
 const PREDICATE: &str = "https://in-toto.io/attestation/test-result/v0.1";
 
-/// The statement. Its subject is the artifact of [`animal_store_conformance::report::Implementation::digest`]; without one there is no subject, and the
-/// statement is about nothing: the command line asks for a digest before it writes this format.
+/// The statement. Its subject is the artifact with the [`digest`](animal_store_conformance::report::Implementation::digest) of the report.
+/// Without a digest it has no subject, so the command line asks for one before it writes this format.
 #[must_use]
 pub fn render(report: &Report) -> String {
     super::json::pretty(&json!({
@@ -50,8 +50,8 @@ fn subject(report: &Report) -> Option<Value> {
     Some(json!({"name": name, "digest": {digest.algorithm.as_str(): digest.hex}}))
 }
 
-/// Only a complete run of all requirements without a defect has passed. Where only some were selected, a policy that reads nothing but the
-/// result must not take it for more than it is.
+/// The result, which is passed only for a complete run of all requirements without a defect. A selection of requirements gives a warning at
+/// best, because a policy may read nothing but the result.
 fn result(report: &Report) -> &'static str {
     match report.verdict {
         Verdict::Conforms if tests(report, "warned").is_empty() && report.part().is_none() => "PASSED",
@@ -60,7 +60,7 @@ fn result(report: &Report) -> &'static str {
     }
 }
 
-/// What the artifact was judged by: the catalogue of requirements, and the run.
+/// The configuration of the judgement: the catalogue of requirements, and the run.
 fn configuration(report: &Report) -> [Value; 2] {
     let mut run: Map<String, Value> = report
         .identity()

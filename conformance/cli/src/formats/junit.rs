@@ -31,7 +31,7 @@ type Xml = Writer<Vec<u8>>;
 #[must_use]
 pub fn render(report: &Report) -> String {
     let mut xml = Writer::new_with_indent(Vec::new(), b' ', 4);
-    // It is written to memory, and every text is UTF-8 without what XML forbids: neither can fail.
+    // The document is written to memory, and every text is UTF-8 without characters that XML forbids: neither step can fail.
     let _infallible = write(&mut xml, report);
     String::from_utf8(xml.into_inner()).unwrap_or_default() + "\n"
 }
@@ -55,10 +55,10 @@ fn write(xml: &mut Xml, report: &Report) -> io::Result<()> {
         .with_attribute(("errors", counts.errors.to_string().as_str()))
         .with_attribute(("time", seconds(report.duration_ms).as_str()))
         .write_inner_content(|xml| {
-            suites.iter().enumerate().try_for_each(|(index, (name, of_it))| {
-                // The format has properties of suites only: what holds for all stands with the first.
+            suites.iter().enumerate().try_for_each(|(index, (name, requirements))| {
+                // The format has properties of suites only, so those of the whole report are in the first suite.
                 let common = if index == 0 { report.identity() } else { Vec::new() };
-                suite(xml, report, name, of_it, &common)
+                suite(xml, report, name, requirements, &common)
             })
         })?;
     Ok(())
@@ -69,7 +69,7 @@ fn of_section<'r>(report: &'r Report, section: &str) -> Vec<&'r RequirementRepor
     report.requirements.iter().filter(|r| r.selected && r.section == section).collect()
 }
 
-/// The test cases of a suite, or of all, by outcome.
+/// The numbers of test cases of a suite, or of all suites, by outcome.
 #[derive(Default)]
 struct Counts {
     tests: usize,

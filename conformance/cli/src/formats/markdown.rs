@@ -1,7 +1,7 @@
 //! The report as GitHub-flavoured Markdown: for a job summary, or a comment.
 //!
-//! What the candidate sent is within `<code>` or a fenced block, with every character that is special in Markdown or HTML as an
-//! entity: it can neither end the block, nor add a table, nor mention anybody.
+//! Text of the candidate is within `<code>` or a fenced block, with every character that is special in Markdown or HTML as an entity: it
+//! can neither end the block, nor add a table, nor mention a user.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -13,16 +13,16 @@ use animal_store_conformance::report::{Evidence, Report, RequirementReport, Tall
 use animal_store_rules::catalogue::Level;
 use animal_store_rules::verdict::Status;
 
-/// GitHub rejects a job summary above 1 MiB; the rest is for what follows the details of failures.
+/// The maximum size of the text with the details of failures, in bytes. GitHub rejects a job summary above 1 MiB.
 const MOST_DETAILS: usize = 768 * 1024;
 
 /// The maximum length of a text in bytes.
 const LONGEST: usize = 2_000;
 
-/// A longer command is omitted: truncated, it would not run.
+/// The maximum length of a command in bytes. A longer command is omitted, because it would not run if it were truncated.
 const LONGEST_COMMAND: usize = 8_000;
 
-/// What the levels mean, where they first appear.
+/// The meaning of the levels, explained where they first appear.
 const LEVELS: &str = "A **stated** requirement is in the specification: breaking it is a violation. An **inferred** one follows from the \
                       specification together with HTTP: breaking it is a warning, or a violation with `--strict`. An **open** one is a choice: \
                       it cannot be broken.";
@@ -105,7 +105,7 @@ fn details(
     title: &str,
     wanted: impl Fn(&RequirementReport) -> bool,
 ) -> std::fmt::Result {
-    // In the order in which to fix them, and then what is known.
+    // The order in which to fix them, followed by the known failures.
     let known = report.requirements.iter().filter(|r| r.status == Status::KnownFailing);
     let broken: Vec<&RequirementReport> = report.to_fix().into_iter().chain(known).filter(|r| wanted(r)).collect();
     if broken.is_empty() {
@@ -138,7 +138,7 @@ fn block(report: &Report, requirement: &RequirementReport) -> Result<String, std
     if let Some(cause) = report.cause_of(&requirement.id) {
         writeln!(out, "\nLikely cause: {}.", text(&cause.sentence))?;
     }
-    requirement.evidence.iter().try_for_each(|evidence| found(&mut out, report, requirement, evidence))?;
+    requirement.evidence.iter().try_for_each(|evidence| finding(&mut out, report, requirement, evidence))?;
     if requirement.further_failures() > 0 {
         writeln!(out, "\nand {} more", requirement.further_failures())?;
     }
@@ -146,7 +146,12 @@ fn block(report: &Report, requirement: &RequirementReport) -> Result<String, std
     Ok(out)
 }
 
-fn found(out: &mut String, report: &Report, requirement: &RequirementReport, evidence: &Evidence) -> std::fmt::Result {
+fn finding(
+    out: &mut String,
+    report: &Report,
+    requirement: &RequirementReport,
+    evidence: &Evidence,
+) -> std::fmt::Result {
     writeln!(out, "\n- expected {}", code(&evidence.expected))?;
     writeln!(out, "- found {}", code(&evidence.finding()))?;
     if requirement.concerns_limits() {
@@ -202,11 +207,12 @@ fn sections(out: &mut String, report: &Report) -> std::fmt::Result {
     writeln!(out, "\n<details><summary>Results by section of the specification</summary>\n")?;
     writeln!(out, "| section | held | broken | warnings | not exercised |\n|---|--:|--:|--:|--:|")?;
     for section in &report.coverage {
-        let of = |level: Level| section.tallies.iter().filter(move |tally| tally.level == level);
-        let sum = |count: fn(&Tally) -> usize| of(Level::Stated).chain(of(Level::Inferred)).map(count).sum::<usize>();
-        let named = |r: &&RequirementReport| r.section == section.section;
-        let violations = report.requirements.iter().filter(named).filter(|r| r.violation).count();
-        let warnings = report.requirements.iter().filter(named).filter(|r| r.is_warning()).count();
+        let can_fail: Vec<&Tally> = section.tallies.iter().filter(|tally| tally.level != Level::Open).collect();
+        let sum = |count: fn(&Tally) -> usize| can_fail.iter().map(|tally| count(tally)).sum::<usize>();
+        let all = report.requirements.iter();
+        let requirements: Vec<&RequirementReport> = all.filter(|r| r.section == section.section).collect();
+        let violations = requirements.iter().filter(|r| r.violation).count();
+        let warnings = requirements.iter().filter(|r| r.is_warning()).count();
         if sum(|tally| tally.requirements) > 0 {
             let (held, missed) = (sum(|tally| tally.pass), sum(|tally| tally.not_exercised));
             writeln!(out, "| {} | {held} | {violations} | {warnings} | {missed} |", text(&section.section))?;

@@ -23,11 +23,11 @@ use animal_store_conformance::report::Report;
 /// A format.
 #[derive(Debug)]
 pub struct Format {
-    /// Its name on the command line.
+    /// The name of the format on the command line.
     pub name: &'static str,
     /// A description for the help.
     pub about: &'static str,
-    /// How the document is written, before it passes the gate.
+    /// The function that writes the document, before it passes the gate.
     render: fn(&Report) -> String,
     /// The gate that keeps the meaning of the document.
     gate: fn(&str) -> Printable,

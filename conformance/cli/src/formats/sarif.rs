@@ -1,8 +1,8 @@
 //! The broken requirements as SARIF 2.1.0, for code scanning.
 //!
 //! A result is a broken requirement, so it and its fingerprints stay the same from run to run, until the candidate is fixed. The
-//! exchange is in `webRequest` and `webResponse`. Code scanning attaches every result to a file of the repository; what was judged
-//! is a running server, so the file is its configuration: `conform.toml`.
+//! exchange is in `webRequest` and `webResponse`. Code scanning attaches every result to a file of the repository. The candidate is a
+//! running server, so this file is the configuration of the judge: `conform.toml`.
 
 use std::collections::BTreeMap;
 

@@ -1,9 +1,9 @@
 //! The page on the specification that reports link to.
 
-/// Where the facts of the specification are described in the words of this project, in its repository.
+/// The file in the repository that describes the specification in the words of this project.
 pub(super) const FILE: &str = ".github/docs/specification.md";
 
-/// The address of that page; none until who publishes the project has put a name into the address of the repository.
+/// The address of the page, or `None` until the publisher has put a name into the address of the repository.
 pub(super) fn page() -> Option<String> {
     page_in(env!("CARGO_PKG_REPOSITORY"))
 }

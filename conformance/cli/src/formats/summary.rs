@@ -22,7 +22,7 @@ pub(super) fn headline(report: &Report) -> String {
     format!("{}: {}", report.verdict_shown(), parts.join(", "))
 }
 
-/// What the run cost, in a line.
+/// The cost of the run in a line: requests, refusals, animals and time.
 pub(super) fn cost(report: &Report) -> String {
     let animals = if report.created == 1 { "animal" } else { "animals" };
     format!(
@@ -42,7 +42,7 @@ pub(super) fn sentence(requirement: &RequirementReport) -> String {
     }
 }
 
-/// The failures of a requirement, in lines: the likely cause, what was expected, what was found, and how to repeat it.
+/// The failures of a requirement, in lines: the likely cause, the expectation, the finding, and the command that repeats it.
 pub(super) fn lines(report: &Report, requirement: &RequirementReport) -> String {
     let mut lines = vec![format!("{} ({}, {})", requirement.title, requirement.section, requirement.level.as_str())];
     lines.extend(requirement.reason.clone());

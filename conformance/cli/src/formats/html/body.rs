@@ -6,7 +6,7 @@ use serde::de::IgnoredAny;
 const LINE: usize = 88;
 
 /// The body with its outermost members or items on lines of their own, when it is JSON too long for a line, also when the
-/// judge has truncated it. Anything else is not changed: what makes a body invalid JSON must remain visible.
+/// judge has truncated it. Any other body is not changed, because the defect of invalid JSON must remain visible.
 pub(super) fn laid_out(body: &str) -> String {
     let text = body.rfind('…').map_or(body, |cut| &body[..cut]);
     let is_json = match serde_json::from_str::<IgnoredAny>(text) {

@@ -1,6 +1,6 @@
 //! The report as one self-contained HTML file: it needs no network, no other file, and no JavaScript to be read.
 //!
-//! What the candidate sent is text: askama escapes every value of a template, and no value is in a script or a style. The
+//! All data of the candidate is text: askama escapes every value of a template, and no value is in a script or a style. The
 //! Content-Security-Policy of the page is a second line of defence.
 
 mod body;

@@ -12,7 +12,7 @@ const MAX_SENT: usize = 96;
 
 /// The requests of the run.
 pub(super) struct Requests<'r> {
-    /// The first of them.
+    /// The first requests, up to a bound.
     pub(super) listed: Vec<Line<'r>>,
     /// The number of requests not listed.
     pub(super) further: usize,
@@ -24,13 +24,13 @@ pub(super) struct Line<'r> {
     pub(super) exchange: &'r RecordedExchange,
     /// The URL relative to the base URL.
     pub(super) target: &'r str,
-    /// When it was sent, relative to the first one.
+    /// The time at which the request was sent, relative to the first one.
     pub(super) after: String,
     /// The response time in milliseconds.
     pub(super) took: String,
-    /// The status, or that there was no response.
+    /// The status code, or `no response`.
     pub(super) outcome: String,
-    /// The beginning of its body.
+    /// The beginning of the request's body.
     pub(super) sent: Option<String>,
 }
 

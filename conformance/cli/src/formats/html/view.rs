@@ -83,19 +83,19 @@ impl Page<'_> {
 /// The result of a requirement, as the page marks it: by a shape and a word, and by a colour that repeats them.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Mark {
-    /// It was broken, which is a violation.
+    /// The requirement was broken, which is a violation.
     Broken,
-    /// It was broken, which is a warning.
+    /// The requirement was broken, which is a warning.
     Warning,
-    /// It was broken, as known.
+    /// The requirement is known to fail.
     Known,
-    /// It was not exercised.
+    /// The requirement was not exercised.
     Unjudged,
-    /// It held.
+    /// The requirement held.
     Held,
-    /// It is open.
+    /// The requirement is open.
     Choice,
-    /// It was not selected.
+    /// The requirement was not selected.
     LeftOut,
 }
 
@@ -116,7 +116,7 @@ impl Mark {
         }
     }
 
-    /// Its name in the page's markup.
+    /// The name of the mark in the page's markup.
     pub(super) fn slug(self) -> &'static str {
         match self {
             Mark::Broken => "broken",
@@ -129,7 +129,7 @@ impl Mark {
         }
     }
 
-    /// Its name for people.
+    /// The name of the mark in the page's text.
     pub(super) fn word(self) -> &'static str {
         match self {
             Mark::Broken => "Broken",
@@ -146,10 +146,10 @@ impl Mark {
 /// A section of the specification and its requirements.
 pub(super) struct Section<'r> {
     name: &'r str,
-    /// Its fragment in the page's address.
+    /// The fragment of the section in the page's address.
     slug: String,
     rows: Vec<Row<'r>>,
-    /// A summary of its results.
+    /// A summary of the results in the section.
     tally: String,
 }
 
@@ -157,7 +157,7 @@ pub(super) struct Section<'r> {
 pub(super) struct Row<'r> {
     requirement: &'r RequirementReport,
     mark: Mark,
-    /// A summary of its result.
+    /// A summary of the requirement's result.
     outcome: String,
     proofs: Vec<Proof<'r>>,
 }
@@ -168,7 +168,7 @@ pub(super) struct CausedBy<'r> {
     findings: Vec<&'r RequirementReport>,
 }
 
-/// Takes the findings that a likely cause explains out of the others.
+/// Takes the findings that a likely cause explains out of the others, and groups them by cause.
 fn caused<'r>(report: &'r Report, findings: &mut Vec<&'r RequirementReport>) -> Vec<CausedBy<'r>> {
     let mut take = |ids: &[String]| findings.extract_if(.., |finding| ids.contains(&finding.id)).collect::<Vec<_>>();
     let causes = report.causes.iter();
@@ -179,7 +179,7 @@ fn caused<'r>(report: &'r Report, findings: &mut Vec<&'r RequirementReport>) -> 
 /// Failures of a requirement of one kind, and the exchanges that show an example.
 pub(super) struct Proof<'r> {
     evidence: &'r Evidence,
-    /// What the exchanges show of the rate limit, where the finding is about that.
+    /// The rate limit as the exchanges show it, if the finding is about limits.
     limits: Vec<LimitsShown>,
     exchanges: Vec<Shown<'r>>,
 }
@@ -187,11 +187,11 @@ pub(super) struct Proof<'r> {
 /// An exchange at one place of the page.
 pub(super) struct Shown<'r> {
     exchange: &'r ReportedExchange,
-    /// The requirement under which it is shown in full already; then this place links to it.
+    /// The requirement under which the exchange is already shown in full; this place links to it.
     under: Option<&'r str>,
     /// Whether other places link to this one.
     is_first: bool,
-    /// Whether it is open initially.
+    /// Whether the exchange is open initially.
     is_open: bool,
 }
 
@@ -218,29 +218,29 @@ fn sections(report: &Report) -> Vec<Section<'_>> {
     sections
 }
 
-/// The evidence of a requirement. The first exchange of all is shown in full in any case, the others once on the page:
-/// `shown` maps their numbers to the requirement.
+/// The evidence of a requirement. Its first exchange is always shown in full, and every other exchange once on the page: `shown` maps the
+/// number of an exchange to the requirement that shows it.
 fn proofs<'r>(
     report: &Report,
     requirement: &'r RequirementReport,
     shown: &mut BTreeMap<usize, &'r str>,
 ) -> Vec<Proof<'r>> {
-    // The table of the limits says it all, and a body of such an exchange nothing.
+    // A finding about limits shows in the table of the limits, and not in the bodies of its exchanges.
     let mut is_open = !requirement.concerns_limits();
-    let mut place = |exchange: &'r ReportedExchange| {
-        let before = shown.get(&exchange.number).copied();
-        shown.entry(exchange.number).or_insert(&requirement.id);
-        let under = before.filter(|_| !is_open);
-        Shown { exchange, under, is_first: before.is_none(), is_open: std::mem::take(&mut is_open) }
-    };
-    let limits =
-        |evidence: &Evidence| if requirement.concerns_limits() { evidence.limits_shown(report) } else { Vec::new() };
-    let proof = |evidence: &'r Evidence| Proof {
-        evidence,
-        limits: limits(evidence),
-        exchanges: evidence.exchanges.iter().map(&mut place).collect(),
-    };
-    requirement.evidence.iter().map(proof).collect()
+    let mut proofs = Vec::new();
+    for evidence in &requirement.evidence {
+        let limits = if requirement.concerns_limits() { evidence.limits_shown(report) } else { Vec::new() };
+        let mut exchanges = Vec::new();
+        for exchange in &evidence.exchanges {
+            let before = shown.get(&exchange.number).copied();
+            shown.entry(exchange.number).or_insert(&requirement.id);
+            let under = before.filter(|_| !is_open);
+            let is_first = before.is_none();
+            exchanges.push(Shown { exchange, under, is_first, is_open: std::mem::take(&mut is_open) });
+        }
+        proofs.push(Proof { evidence, limits, exchanges });
+    }
+    proofs
 }
 
 fn slug(name: &str) -> String {
@@ -248,7 +248,7 @@ fn slug(name: &str) -> String {
     format!("section-{}", words.join("-").to_ascii_lowercase())
 }
 
-/// Of the selected requirements: how many are broken, else how many of those that can be judged held.
+/// The number of selected requirements that are broken, or else of those that held.
 fn tally(rows: &[Row]) -> String {
     let count = |mark: Mark| rows.iter().filter(|row| row.mark == mark).count();
     let judgeable = rows.iter().filter(|row| !matches!(row.mark, Mark::Choice | Mark::LeftOut)).count();

@@ -22,11 +22,11 @@ pub(super) const PAUSE_WIDTH: f64 = 46.0;
 
 /// The positions of the responses and the pauses between them.
 pub(super) struct Places {
-    /// The responses.
+    /// The horizontal positions of the responses.
     pub(super) xs: Vec<f64>,
     /// The left edges of the pauses, and their durations.
     pub(super) pauses: Vec<(f64, f64)>,
-    /// The responses that follow a pause.
+    /// The indices of the responses that follow a pause.
     pub(super) after_pause: Vec<usize>,
 }
 
@@ -65,7 +65,7 @@ pub(super) fn places(seconds: &[f64]) -> Places {
 /// only the highest, the lowest and the last are drawn.
 pub(super) fn steps(xs: &[f64], heights: &[Option<f64>]) -> (String, String) {
     let (mut path, mut area) = (String::new(), String::new());
-    // Where the current piece of the line begins, in the path and in the chart.
+    // The beginning of the current piece of the line, in the path and in the chart.
     let mut piece: Option<(usize, String)> = None;
     let close = |piece: Option<(usize, String)>, path: &str, area: &mut String| {
         if let Some((start, x)) = piece {

@@ -26,7 +26,7 @@ pub(super) struct Chart {
     pub(super) summary: String,
     /// Remaining, as an SVG path.
     pub(super) remaining: String,
-    /// The area below it, as an SVG path.
+    /// The area below Remaining, as an SVG path.
     pub(super) area: String,
     /// Limit, as an SVG path.
     pub(super) limit: String,
@@ -49,11 +49,11 @@ pub(super) struct Chart {
 /// Consecutive 429 responses.
 #[derive(Debug, PartialEq)]
 pub(super) struct Refused {
-    /// The position of the middle one.
+    /// The position of the middle response.
     pub(super) x: f64,
-    /// The height of the first one.
+    /// The height of the first response.
     pub(super) y: f64,
-    /// Their number.
+    /// The number of responses.
     pub(super) count: usize,
 }
 
@@ -121,7 +121,7 @@ fn chart(samples: &[Sample]) -> Chart {
     chart
 }
 
-/// Whether `point` is the first of a new window.
+/// Returns true if `point` is the first response of a new window.
 fn begins_window(before: &WindowPoint, point: &WindowPoint) -> bool {
     before.reset.zip(point.reset).is_some_and(|(before, now)| now > before)
         && before.remaining.zip(point.remaining).is_some_and(|(before, now)| now > before)
