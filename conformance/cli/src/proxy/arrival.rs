@@ -1,4 +1,4 @@
-//! The connections of clients: their numbers, how many are open, and when something last arrived on each.
+//! The connections of clients: their numbers, the count of open ones, and the time of the latest bytes on each.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -15,17 +15,17 @@ use super::traffic::Traffic;
 #[derive(Debug, Default)]
 pub(super) struct Connections {
     opened: AtomicU64,
-    /// Those that are open and have carried a request: a pool may open one that it does not need.
+    /// The open connections that have carried a request. A pool may open a connection that it does not need.
     used: AtomicU32,
 }
 
-/// A connection of a client that is open. It is counted from its first request until this is dropped.
+/// An open connection of a client. It is counted from its first request until this value is dropped.
 #[derive(Debug)]
 pub(super) struct Open {
     connections: Arc<Connections>,
     number: u64,
     is_used: AtomicBool,
-    /// When the latest bytes arrived, in microseconds of Unix time.
+    /// The time at which the latest bytes arrived, in microseconds of Unix time.
     arrived: Arc<AtomicI64>,
 }
 
@@ -36,7 +36,7 @@ impl Connections {
         Open { connections: Arc::clone(connections), number, is_used: AtomicBool::new(false), arrived: Arc::default() }
     }
 
-    /// How many connections are in use beside one.
+    /// The number of connections in use beside one.
     pub(super) fn others(&self) -> u32 {
         self.used.load(Ordering::SeqCst).saturating_sub(1)
     }
@@ -51,8 +51,8 @@ impl Open {
         Carrier { connection: self.number, others: self.connections.others() }
     }
 
-    /// When the latest bytes arrived. Of requests that a client sends without waiting for responses, that is before the proxy comes to
-    /// them.
+    /// The time at which the latest bytes arrived. If a client sends requests without waiting for responses, they arrive before the proxy
+    /// reads them.
     pub(super) fn arrived(&self) -> Timestamp {
         Timestamp::from_microsecond(self.arrived.load(Ordering::Relaxed)).unwrap_or_default()
     }
@@ -71,7 +71,7 @@ impl Drop for Open {
     }
 }
 
-/// A stream of which is known when the latest bytes arrived.
+/// A stream that notes the time at which the latest bytes arrived.
 pub(super) struct Watched<S> {
     stream: S,
     traffic: Arc<Traffic>,

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// The maximum memory of all copies together, in bytes.
 const MOST: usize = 64 * 1024 * 1024;
 
-/// What is left of the memory.
+/// The memory that is left.
 #[derive(Clone, Debug)]
 pub(super) struct Budget(Arc<AtomicUsize>);
 
@@ -16,7 +16,7 @@ impl Default for Budget {
     }
 }
 
-/// Memory that is reserved. It is given back when this is dropped.
+/// Memory that is reserved, until this value is dropped.
 #[derive(Debug)]
 pub(super) struct Reserved {
     budget: Budget,
@@ -24,32 +24,32 @@ pub(super) struct Reserved {
 }
 
 impl Budget {
-    /// Reserves nothing yet.
+    /// A reservation of 0 bytes, which can grow.
     pub(super) fn reserve(&self) -> Reserved {
         Reserved { budget: self.clone(), bytes: 0 }
     }
 }
 
 impl Reserved {
-    /// Reserves this many more bytes; returns whether they were available.
+    /// Reserves this many more bytes, and returns true if they were available.
     pub(super) fn grow(&mut self, bytes: usize) -> bool {
         let taken = |left: usize| left.checked_sub(bytes);
-        let is_there = self.budget.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, taken).is_ok();
-        self.bytes += if is_there { bytes } else { 0 };
-        is_there
+        let is_available = self.budget.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, taken).is_ok();
+        self.bytes += if is_available { bytes } else { 0 };
+        is_available
     }
 
-    /// Gives everything back.
+    /// Gives all reserved memory back.
     pub(super) fn release(&mut self) {
         self.budget.0.fetch_add(std::mem::take(&mut self.bytes), Ordering::Relaxed);
     }
 
-    /// Hands over what is reserved.
+    /// Hands over the reserved memory.
     pub(super) fn take(&mut self) -> Reserved {
         Reserved { budget: self.budget.clone(), bytes: std::mem::take(&mut self.bytes) }
     }
 
-    /// Takes over what another one has reserved.
+    /// Takes over the memory of another reservation.
     pub(super) fn absorb(&mut self, mut other: Reserved) {
         self.bytes += std::mem::take(&mut other.bytes);
     }

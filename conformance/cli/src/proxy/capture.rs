@@ -14,21 +14,21 @@ use animal_store_rules::trace::knowledge::{Answerer, Carrier, Fact, Knowledge};
 use animal_store_rules::trace::recording::sample::is_read;
 use jiff::{SignedDuration, Timestamp};
 
-/// A request that has passed: what is kept of it, its body apart.
+/// The kept parts of a request that has passed, without its body.
 pub(super) struct Asked {
     method: Method,
     path: String,
     query: Option<String>,
     fields: Fields,
     carrier: Carrier,
-    /// Whether it was sent to a path outside the service: only the places of its keys are judged.
+    /// Whether the request was sent to a path outside the service: only the places of its keys are judged.
     pub(super) is_outside: bool,
     is_coded: bool,
     reserved: Reserved,
     pub(super) ticket: Ticket,
 }
 
-/// What is kept of a response, its body apart.
+/// The kept parts of a response, without its body.
 pub(super) struct Head {
     status: u16,
     fields: Fields,
@@ -39,11 +39,11 @@ pub(super) struct Head {
 enum Answer {
     /// A response with its body, if a whole copy of it was kept.
     Response(Head, Option<Vec<u8>>),
-    /// No response from the server: something between client and server answered instead, or lost the response.
+    /// No response from the server: an intermediary answered instead, or lost the response.
     None(Failure),
 }
 
-/// Both messages as they passed, and the memory that they take until they are judged.
+/// A request and its outcome as they passed, with the memory that they take until they are judged.
 pub(super) struct Captured {
     asked: Asked,
     /// The body of the request, if a whole copy of it was kept.
@@ -53,7 +53,7 @@ pub(super) struct Captured {
     pub(super) reserved: Reserved,
 }
 
-/// Path and query below the path of the service; none of a request to another path.
+/// The path and query below the path of the service, or `None` for a request to another path.
 pub(super) fn below<'t>(target: &'t str, base_path: &str) -> Option<(&'t str, Option<&'t str>)> {
     let (path, query) = match target.split_once('?') {
         Some((path, query)) => (path, Some(query)),
@@ -67,7 +67,7 @@ pub(super) fn below<'t>(target: &'t str, base_path: &str) -> Option<(&'t str, Op
 }
 
 impl Asked {
-    /// What is kept of a request; none where there is no memory for it.
+    /// The kept parts of a request, or `None` if there is no memory for them.
     pub(super) fn new(
         parts: &request::Parts,
         base_path: &str,
@@ -100,13 +100,13 @@ impl Asked {
         })
     }
 
-    /// Reserves memory for the head of the response; returns whether there was some.
+    /// Reserves memory for the head of the response, and returns true if it was available.
     pub(super) fn grow(&mut self, parts: &response::Parts) -> bool {
         self.reserved.grow(Fields::size(&parts.headers, |_| true))
     }
 
-    /// Notes how many other connections are open at the end of the exchange. One that was about to be closed when the request arrived
-    /// is no longer there.
+    /// Notes the number of other connections that are open at the end of the exchange. It no longer contains a connection that was about
+    /// to be closed when the request arrived.
     pub(super) fn ends_beside(&mut self, others: u32) {
         self.carrier.others = self.carrier.others.min(others);
     }
@@ -117,7 +117,7 @@ impl Asked {
         self.concluded(Answer::Response(head, body), sent, at, reserved)
     }
 
-    /// The exchange without one.
+    /// The exchange without a response of the server.
     pub(super) fn unserved(self, failure: Failure, sent: Option<Copied>, at: Timestamp, none: Reserved) -> Captured {
         self.concluded(Answer::None(failure), sent, at, none)
     }
@@ -151,7 +151,7 @@ impl Captured {
         self.asked.ticket
     }
 
-    /// The exchange, and what is known of it.
+    /// The exchange, with the facts that are known of it.
     pub(super) fn into_exchange(self) -> Exchange {
         let Captured { asked, sent, answer, received_at, .. } = self;
         let mut known =
@@ -197,7 +197,7 @@ impl Asked {
         match <[String; 1]>::try_from(credentials) {
             Ok([value]) if value.is_ascii() => request.authorization = Some(value),
             Err(none) if none.is_empty() => {}
-            // Which of several counts, nobody knows. Each is a secret.
+            // It is unknown which of several counts. Each is a secret.
             several => {
                 known.withheld.insert(Fact::Credential);
                 let values = several.map_or_else(|values| values, Vec::from);
@@ -221,7 +221,7 @@ impl Head {
         }
         let mut response = Response { status: self.status, headers, body: Vec::new(), cut: false };
         match body {
-            // What is in a content coding, or a transfer coding other than chunks, is not decoded here.
+            // A body in a content coding, or in a transfer coding other than chunks, is not decoded here.
             Some(body) if response.content_coding().is_none() && !self.is_coded => response.body = body,
             _ => known.withheld.insert(Fact::ResponseBody),
         }

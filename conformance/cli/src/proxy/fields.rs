@@ -7,7 +7,7 @@ use hyper::header::{HeaderMap, HeaderName};
 pub(super) struct Fields(Vec<u8>);
 
 impl Fields {
-    /// The memory that the fields take which are kept.
+    /// The memory that the kept fields take, in bytes.
     pub(super) fn size(headers: &HeaderMap, is_kept: impl Fn(&HeaderName) -> bool) -> usize {
         let kept = headers.iter().filter(|(name, _)| is_kept(name));
         kept.map(|(name, value)| name.as_str().len() + value.len() + 2).sum()
@@ -25,7 +25,7 @@ impl Fields {
         Fields(lines)
     }
 
-    /// Names and values; characters that are not UTF-8 are replaced.
+    /// The names and values; characters that are not UTF-8 are replaced.
     pub(super) fn texts(&self) -> impl Iterator<Item = (String, String)> {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let lines = self.0.split(|byte| *byte == b'\n');

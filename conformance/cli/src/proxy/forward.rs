@@ -25,13 +25,13 @@ use super::upstream::Upstream;
 use animal_store_conformance::Interrupt;
 use animal_store_rules::trace::exchange::{Failure, FailureKind};
 
-/// How the base URL of a service ends.
+/// The end of the base URL of a service.
 const VERSION: &str = "/v1";
 
-/// The body of an answer: the server's, or the proxy's own.
+/// The body of a response: that of the server, or of the proxy itself.
 type Answer = Either<Tee, Full<Bytes>>;
 
-/// What all connections share.
+/// The state that all connections share.
 pub(super) struct Forwarder {
     upstream: Upstream,
     log: Log,
@@ -43,10 +43,10 @@ pub(super) struct Forwarder {
     connections: Arc<Connections>,
     /// The address that clients reach.
     address: SocketAddr,
-    /// How many responses there were, and how many of them said that there is nothing at the path.
+    /// The number of responses, and the number of responses with 404.
     answered: AtomicUsize,
     absent: AtomicUsize,
-    /// Why the server could not be asked, the first time.
+    /// The failure of the first request that got no response from the server.
     failure: OnceLock<Failure>,
     on_notice: Box<dyn Fn(&str) + Send + Sync>,
 }
@@ -76,19 +76,19 @@ impl Forwarder {
         }
     }
 
-    /// Whether an authority is that of the server, or one under which clients reach the proxy.
+    /// Returns true if an authority is that of the server, or one under which clients reach the proxy.
     fn is_own(&self, authority: &Authority) -> bool {
         let is_servers =
             self.upstream.authority().to_str().is_ok_and(|own| authority.as_str().eq_ignore_ascii_case(own));
         is_servers || authority.port_u16() == Some(self.address.port())
     }
 
-    /// Says something at once, beside the report.
+    /// Reports a sentence at once, beside the report.
     pub(super) fn notice(&self, sentence: &str) {
         (self.on_notice)(sentence);
     }
 
-    /// Notes that the server could not be asked; says so the first time.
+    /// Notes a request without a response of the server, and warns the first time.
     fn fail(&self, failure: &Failure) {
         if self.failure.set(failure.clone()).is_ok() {
             self.notice(&format!("warning: a request to the server got no response: {}", failure.detail));
@@ -103,7 +103,7 @@ impl Forwarder {
         }
     }
 
-    /// Why the traffic shows nothing of the service, if it does not: the server was not reached, or is not at this base URL.
+    /// The reason why the traffic shows nothing of the service, if so: the server was not reached, or is not at this base URL.
     pub(super) fn unreached(&self) -> Option<String> {
         let (answered, absent) = (self.answered.load(Ordering::Relaxed), self.absent.load(Ordering::Relaxed));
         match self.failure.get() {
@@ -119,12 +119,12 @@ impl Forwarder {
         self.upstream.base_path()
     }
 
-    /// Returns when the last request has come that the limit allows.
+    /// Returns when the last request that the limit allows has arrived.
     pub(super) async fn exhausted(&self) {
         self.exhausted.raised().await;
     }
 
-    /// What is to be said of the traffic beside the verdicts.
+    /// The notes on the traffic in addition to the verdicts.
     pub(super) fn notes(&self) -> Vec<String> {
         let counted = |counter: &AtomicUsize, what: &str| {
             let count = counter.load(Ordering::Relaxed);
@@ -137,11 +137,11 @@ impl Forwarder {
     }
 }
 
-/// A connection of a client, and that to the server which belongs to it.
+/// A connection of a client, with its connection to the server.
 pub(super) struct Connection {
     forwarder: Arc<Forwarder>,
     open: Open,
-    /// Kept from one request to the next.
+    /// The connection to the server, kept from one request to the next.
     server: Mutex<Option<SendRequest<Tee>>>,
 }
 
@@ -160,7 +160,7 @@ impl Connection {
         self.open.watch(stream, self.forwarder.log.traffic())
     }
 
-    /// Passes a request on; the answer.
+    /// Passes a request on, and returns the response.
     pub(super) async fn forward(&self, mut request: Request<Incoming>) -> Response<Answer> {
         let forwarder = &self.forwarder;
         let number = forwarder.requests.fetch_add(1, Ordering::Relaxed) + 1;
@@ -216,7 +216,7 @@ impl Connection {
             let again = repeatable(&request);
             match server.try_send_request(request).await {
                 Ok(response) => return Ok((response, server)),
-                // The server has closed the connection, as it may at any time: the next is tried, as a client would.
+                // The server has closed the connection, as it may at any time: the request is repeated on a new one, as a client would.
                 Err(mut error) => match error.take_message().or(again) {
                     Some(unsent) => request = unsent,
                     None => return Err(broken(error.error())),
@@ -256,10 +256,10 @@ impl Connection {
     }
 }
 
-/// A request whose exchange is not complete yet. Wherever it is dropped, the client is gone.
+/// A request whose exchange is not complete yet. If it is dropped, the client has closed the connection.
 struct Pending {
     forwarder: Arc<Forwarder>,
-    /// None of a request that is not judged.
+    /// The kept parts of the request, or `None` if it is not judged.
     asked: Option<Asked>,
     upload: Upload,
 }
@@ -277,14 +277,14 @@ impl Pending {
         Pending { forwarder: Arc::clone(forwarder), asked, upload: Upload::new() }
     }
 
-    /// It is not judged.
+    /// Forgets the request, which is not judged.
     fn forget(&mut self) {
         if let Some(asked) = self.asked.take() {
             self.forwarder.log.forget(asked.ticket);
         }
     }
 
-    /// Whether the response is judged, which has begun. Of a request to a path outside the service, only the request is.
+    /// Returns true if the response that has begun is judged. At a path outside the service, the request alone is judged.
     fn is_judged(&mut self, response: &response::Parts) -> bool {
         if self.asked.as_ref().is_some_and(|asked| asked.is_outside) {
             self.hand_in(Failure { kind: FailureKind::Broken, detail: "a path outside the service".to_owned() });
@@ -295,7 +295,7 @@ impl Pending {
         self.asked.is_some()
     }
 
-    /// The body of the response has ended.
+    /// Notes the end of the response's body.
     fn finish(&mut self, head: Head, copied: Copied, end: &End) {
         match end {
             End::Whole => {
@@ -310,7 +310,7 @@ impl Pending {
         }
     }
 
-    /// The server did not answer it.
+    /// Notes that the server did not answer the request.
     fn unserved(&mut self, failure: Failure) {
         if self.asked.as_ref().is_some_and(|asked| !asked.is_outside) {
             self.forwarder.unserved.fetch_add(1, Ordering::Relaxed);
@@ -318,7 +318,7 @@ impl Pending {
         self.hand_in(failure);
     }
 
-    /// Hands it in without a response.
+    /// Hands in the exchange without a response.
     fn hand_in(&mut self, failure: Failure) {
         if let Some(mut asked) = self.asked.take() {
             asked.ends_beside(self.forwarder.connections.others());
@@ -338,7 +338,7 @@ impl Drop for Pending {
     }
 }
 
-/// The same request, if it may be sent twice and has no body.
+/// A copy of the request, if it may be sent twice and has no body.
 fn repeatable(request: &Request<Tee>) -> Option<Request<Tee>> {
     let is_safe = [Method::GET, Method::HEAD, Method::OPTIONS, Method::TRACE].contains(request.method());
     if !is_safe || !request.body().is_end_stream() {
@@ -352,16 +352,16 @@ fn repeatable(request: &Request<Tee>) -> Option<Request<Tee>> {
     Some(again)
 }
 
-/// Passes on what both sides send after they have changed the protocol.
+/// Passes on the bytes of both sides after they have changed the protocol.
 async fn tunnel(to_client: OnUpgrade, to_server: OnUpgrade) {
     if let Ok((client, server)) = tokio::try_join!(to_client, to_server) {
         let (mut client, mut server) = (TokioIo::new(client), TokioIo::new(server));
-        // Whoever breaks it off ends it for both.
+        // The end of either side ends both.
         let _ended = tokio::io::copy_bidirectional(&mut client, &mut server).await;
     }
 }
 
-/// An answer of the proxy itself.
+/// A response of the proxy itself.
 fn own(status: StatusCode, sentence: &str) -> Response<Answer> {
     let text = format!("conform proxy: {sentence}\n");
     let mut response = Response::new(Either::Right(Full::new(Bytes::from(text))));

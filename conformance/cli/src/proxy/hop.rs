@@ -1,5 +1,5 @@
-//! Header fields that concern one connection only, and what RFC 9110 section 7.6 demands of intermediaries. Everything else is passed on
-//! unchanged.
+//! Header fields that concern one connection only, and the duties of intermediaries in RFC 9110 section 7.6. Everything else is passed
+//! on unchanged.
 
 use hyper::header::{
     CONNECTION, CONTENT_LENGTH, HOST, HeaderMap, HeaderName, HeaderValue, MAX_FORWARDS, TRANSFER_ENCODING, UPGRADE, VIA,
@@ -8,23 +8,23 @@ use hyper::http::request;
 use hyper::http::uri::Authority;
 use hyper::{Method, StatusCode, Uri, Version};
 
-/// Fields that concern one connection, beside those that `Connection` names.
+/// The fields that concern one connection, in addition to those that `Connection` names.
 const OF_CONNECTION: [&str; 6] = ["connection", "http2-settings", "keep-alive", "proxy-connection", "te", "upgrade"];
 
-/// Fields that concern the whole way, whatever `Connection` says, and the one that says where a body ends.
+/// The fields that are passed on although `Connection` names them, because client and server need them or they delimit the body.
 const OF_WHOLE_WAY: [&str; 5] = ["authorization", "cache-control", "content-length", "host", "transfer-encoding"];
 
 /// The name of the proxy in `Via`.
 const RECEIVED_BY: &str = "conform-proxy";
 
-/// An answer of the proxy itself, to a request that goes no further.
+/// A response of the proxy itself, to a request that is not passed on.
 #[derive(Debug, Eq, PartialEq)]
 pub(super) struct Refusal {
     pub(super) status: StatusCode,
     pub(super) sentence: String,
 }
 
-/// Removes what concerns the connection that a message was received on. The protocol that it asks to change to, or changes to.
+/// Removes the fields about the connection of a message, and returns the protocol that the message upgrades to, if any.
 fn without_connection(headers: &mut HeaderMap) -> Option<HeaderValue> {
     let options: Vec<HeaderName> = headers
         .get_all(CONNECTION)
@@ -47,19 +47,19 @@ fn without_connection(headers: &mut HeaderMap) -> Option<HeaderValue> {
     protocol.filter(|protocol| !protocol.as_bytes().to_ascii_lowercase().starts_with(b"h2"))
 }
 
-/// Whether a message has a transfer coding other than chunks, so that its body cannot be read without decoding it.
+/// Returns true if a message has a transfer coding other than chunks, so that its body must be decoded to be read.
 pub(super) fn is_coded(headers: &HeaderMap) -> bool {
     let values = headers.get_all(TRANSFER_ENCODING).iter().filter_map(|value| value.to_str().ok());
     let mut codings = values.flat_map(|value| value.split(',')).map(str::trim).filter(|coding| !coding.is_empty());
     codings.any(|coding| !coding.eq_ignore_ascii_case("chunked"))
 }
 
-/// Makes a request one to the server at this authority; whether it asks to change the protocol. `is_own` says whether an authority that a
-/// client names is that of the proxy or of the server.
+/// Turns a request to the proxy into one to the server at this authority, and returns true if it asks to change the protocol. `is_own`
+/// returns true if an authority that a client names is that of the proxy or of the server.
 ///
 /// # Errors
 ///
-/// The answer, when the proxy is where the request ends.
+/// The response, if the request ends at the proxy.
 pub(super) fn to_server(
     parts: &mut request::Parts,
     authority: &HeaderValue,
@@ -102,7 +102,7 @@ pub(super) fn to_server(
     Ok(protocol.is_some())
 }
 
-/// Makes a response one to the client.
+/// Turns a response of the server into one to the client.
 pub(super) fn to_client(status: StatusCode, headers: &mut HeaderMap) {
     let protocol = without_connection(headers);
     if let Some(protocol) = protocol.filter(|_| status == StatusCode::SWITCHING_PROTOCOLS) {

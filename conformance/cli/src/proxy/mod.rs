@@ -42,34 +42,34 @@ use animal_store_conformance::http::errors::of_file;
 use animal_store_conformance::recorded::Terms;
 use animal_store_conformance::report::Report;
 
-/// How long requests that are under way at the end may still take.
+/// The maximum time that pending requests may still take at the end.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// What a proxy is asked for.
+/// The settings of a proxy.
 pub struct Settings {
     /// The base URL of the server, without a trailing slash.
     pub to: String,
     /// PEM certificates to trust in addition to the system's.
     pub ca_certificates: Vec<u8>,
-    /// How long the server may take to connect, and to begin an answer.
+    /// The maximum time that the server may take to connect, and to begin a response.
     pub timeout: Duration,
-    /// After this many requests the proxy ends.
+    /// The number of requests after which the proxy ends.
     pub max_requests: Option<usize>,
-    /// What is judged.
+    /// The terms on which the traffic is judged.
     pub terms: Terms,
-    /// The command that judges the same again.
+    /// The command that repeats the judgement.
     pub rerun_command: String,
-    /// Where the trace is written to.
+    /// The writer of the trace.
     pub record: Option<Box<dyn Write + Send>>,
-    /// What is done with the line for each new finding.
+    /// Receives the line for each new finding.
     pub on_finding: Box<dyn Fn(&str) + Send>,
-    /// What is done with a line on what clients or the server do that cannot be judged.
+    /// Receives each line on behaviour of clients or the server that cannot be judged.
     pub on_notice: Box<dyn Fn(&str) + Send + Sync>,
     /// The clock.
     pub clock: Clock,
 }
 
-/// Why no proxy can be started.
+/// The reason why no proxy can be started.
 #[derive(Debug, thiserror::Error)]
 pub enum Unstartable {
     /// The address cannot be listened on.
@@ -83,13 +83,13 @@ pub enum Unstartable {
     Thread(std::io::Error),
 }
 
-/// What went through a proxy.
+/// The outcome of a proxy.
 pub struct Outcome {
-    /// Why the traffic shows nothing of the service, if it does not.
+    /// The reason why the traffic shows nothing of the service, if so.
     pub unreached: Option<String>,
-    /// The report; none if no request to the service went through.
+    /// The report, or `None` if no request to the service went through.
     pub report: Option<Report>,
-    /// Why the trace could not be written, if it could not.
+    /// The reason why the trace could not be written, if so.
     pub unwritten: Option<std::io::Error>,
 }
 
@@ -106,7 +106,7 @@ impl Proxy {
     ///
     /// # Errors
     ///
-    /// [`Unstartable`], when it cannot.
+    /// [`Unstartable`], if the proxy cannot be started.
     pub async fn listen(address: SocketAddr, mut settings: Settings) -> Result<Proxy, Unstartable> {
         let unusable = |error| Unstartable::Listen(address, error);
         let listener = TcpListener::bind(address).await.map_err(unusable)?;
@@ -163,7 +163,7 @@ impl Proxy {
     }
 }
 
-/// Serves one connection of a client, until either side closes it, or after its last answer once this stops.
+/// Serves one connection of a client until either side closes it, or until its last response once `stop` is raised.
 async fn serve(stream: impl AsyncStream, connection: Connection, stop: Interrupt) {
     let (stream, told) = (connection.watch(stream), connection.forwarder());
     let connection = Arc::new(connection);
@@ -175,7 +175,7 @@ async fn serve(stream: impl AsyncStream, connection: Connection, stop: Interrupt
     builder.preserve_header_case(true).auto_date_header(false).header_read_timeout(None);
     let mut serving = std::pin::pin!(builder.serve_connection(TokioIo::new(stream), service).with_upgrades());
     tokio::select! {
-        // A client that goes away is no matter of the proxy.
+        // A client that goes away is no error of the proxy.
         ended = serving.as_mut() => {
             if ended.is_err_and(|error| error.is_parse() && error.to_string().contains("HTTP2")) {
                 told.notice("warning: a client spoke HTTP/2 without asking; the proxy understands HTTP/1.1 only");

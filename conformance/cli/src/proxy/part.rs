@@ -1,12 +1,12 @@
-//! Where a conversation can be divided: no request is under way there, so that nothing before it could know of anything after it.
+//! The places at which a conversation can be divided. No request is pending there, so no exchange before depends on one after it.
 
 use std::collections::HashSet;
 
 use animal_store_rules::trace::exchange::Exchange;
 use jiff::Timestamp;
 
-/// How many exchanges come before the last place where a conversation can be divided, and whether no client is about to retry there.
-/// The exchanges are in the order of sending; every request that was sent before the horizon is among them.
+/// The number of exchanges before the last place at which a conversation can be divided, and whether no client is about to retry there. The
+/// exchanges are in the order of sending; every request that was sent before the horizon is among them.
 pub(super) fn divided(exchanges: &[Exchange], horizon: Timestamp) -> (usize, bool) {
     let (mut last, mut last_calm) = (0, 0);
     let mut received = Timestamp::MIN;
@@ -25,7 +25,7 @@ pub(super) fn divided(exchanges: &[Exchange], horizon: Timestamp) -> (usize, boo
             last_calm = if refused.is_empty() { last } else { last_calm };
         }
     }
-    // A calm place is better, but not at any price.
+    // A place without pending retries is preferred, unless the part would be less than half as long.
     if 2 * last_calm >= last { (last_calm, last_calm > 0) } else { (last, false) }
 }
 

@@ -1,4 +1,4 @@
-//! Judges what goes through the proxy, on a thread of its own, in parts of bounded size.
+//! Judges the traffic of the proxy, on a thread of its own, in parts of bounded size.
 
 use std::collections::HashSet;
 use std::io::Write;
@@ -30,23 +30,23 @@ use animal_store_conformance::redaction::{Printable, printable};
 /// The approximate size of an exchange without its bodies.
 const BESIDE_BODIES: usize = 2048;
 
-/// The interval at which new exchanges are looked at. It is longer where looking takes more than a tenth of it.
+/// The interval at which new exchanges are judged. It is longer if judging takes more than a tenth of it.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// How long exchanges are gathered before they are taken: waking this thread for each of them would take time of the traffic.
+/// The time for which exchanges are gathered before they are taken: waking this thread for each of them would delay the traffic.
 const GATHER: Duration = Duration::from_millis(20);
 
-/// This many kinds of findings of a requirement get a line while the proxy runs.
+/// The maximum number of kinds of findings of a requirement that get a line while the proxy runs.
 const MAX_LINES: usize = 5;
 
-/// The maximum length of such a line.
+/// The maximum length of the line for a finding, in bytes.
 const MAX_LINE: usize = 400;
 
 /// The nice value of the thread that judges.
 #[cfg(target_os = "linux")]
 const LEAST_PRIORITY: i32 = 19;
 
-/// Where connections hand in what they have seen.
+/// The log into which connections hand their exchanges.
 #[derive(Clone)]
 pub(super) struct Log {
     traffic: Arc<Traffic>,
@@ -60,17 +60,17 @@ impl Log {
         self.traffic.now()
     }
 
-    /// The requests that are under way, and their clock.
+    /// The pending requests, and their clock.
     pub(super) fn traffic(&self) -> Arc<Traffic> {
         Arc::clone(&self.traffic)
     }
 
-    /// A request is under way, which arrived at this time.
+    /// Notes that a request is pending, which arrived at this time.
     pub(super) fn begin(&self, arrived: Timestamp) -> Ticket {
         self.traffic.begin(arrived)
     }
 
-    /// Room for a copy.
+    /// An empty copy of a body.
     pub(super) fn copy(&self) -> Copied {
         Copied::new(&self.budget)
     }
@@ -79,24 +79,24 @@ impl Log {
         self.budget.reserve()
     }
 
-    /// A request is no longer of interest.
+    /// Notes that a request is no longer pending, and is not judged.
     pub(super) fn forget(&self, ticket: Ticket) {
         self.traffic.end(ticket);
     }
 
-    /// A request is passed on unjudged, because there is no memory for a copy.
+    /// Counts a request that is passed on unjudged, because there is no memory for a copy.
     pub(super) fn lose(&self) {
         self.lost.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// An exchange is complete.
+    /// Takes a complete exchange.
     pub(super) fn take(&self, mut captured: Captured) {
         let ticket = captured.ticket();
         let has_room = captured.reserved.grow(BESIDE_BODIES);
         if !has_room || self.queue.send(captured).is_err() {
             self.lose();
         }
-        // Only now, so that whoever finds that it is no longer under way finds it in the queue.
+        // This comes last, so that a request that is no longer pending is already in the queue.
         self.traffic.end(ticket);
     }
 }
@@ -104,12 +104,12 @@ impl Log {
 /// The thread that judges.
 pub(super) struct Session {
     thread: JoinHandle<(Conclusion, Option<std::io::Error>, Vec<String>, String)>,
-    /// Whether nothing more is expected, even if somebody still has a log.
+    /// Whether no more exchanges are expected, even if a connection still has a log.
     is_closing: Arc<AtomicBool>,
 }
 
 impl Session {
-    /// Starts to judge what is handed to the log.
+    /// Starts to judge the exchanges that are handed to the log.
     pub(super) fn start(settings: Settings) -> std::io::Result<(Session, Log)> {
         let Settings { to: base_url, terms, rerun_command, record, on_finding, clock, .. } = settings;
         let traffic = Arc::new(Traffic::new(clock));
@@ -149,14 +149,14 @@ impl Session {
         Ok((Session { thread, is_closing }, log))
     }
 
-    /// Judges what is left.
+    /// Judges the remaining exchanges, and returns the outcome.
     pub(super) async fn end(self, notes: Vec<String>) -> Outcome {
         let Session { thread, is_closing } = self;
         is_closing.store(true, Ordering::SeqCst);
         let joined = tokio::task::spawn_blocking(move || thread.join()).await;
         let (mut conclusion, unwritten, of_judge, rerun_command) = match joined {
             Ok(Ok(ended)) => ended,
-            // A panic of the thread, or of this one.
+            // A panic of the thread that judges, or of this one.
             Ok(Err(panic)) => std::panic::resume_unwind(panic),
             Err(error) => std::panic::resume_unwind(error.into_panic()),
         };
@@ -168,14 +168,14 @@ impl Session {
     }
 }
 
-/// Gives passing on traffic priority over judging. Exchanges for which there is no memory then are not judged, but counted.
+/// Gives traffic priority over judging. Exchanges for which there is no memory then are counted, but not judged.
 #[cfg(target_os = "linux")]
 fn go_last() {
-    // Where that is not allowed, the thread has the priority of all others.
+    // If that is not allowed, the thread has the priority of all others.
     let _ = rustix::process::setpriority_process(Some(rustix::thread::gettid()), LEAST_PRIORITY);
 }
 
-/// Elsewhere, the priority of a single thread is not for every program to set.
+/// Does nothing: on other systems, not every program may set the priority of a single thread.
 #[cfg(not(target_os = "linux"))]
 fn go_last() {}
 
@@ -196,20 +196,20 @@ impl Recorder {
     }
 }
 
-/// What is judged, and what has been.
+/// The state of the thread that judges.
 struct Judge {
     base_url: String,
     conclusion: Conclusion,
     traffic: Arc<Traffic>,
-    /// Exchanges for which there was no memory since the last look.
+    /// The number of exchanges for which there was no memory since they were last counted.
     lost: Arc<AtomicUsize>,
     is_closing: Arc<AtomicBool>,
     /// The exchanges of the present part, in the order of sending.
     pending: Vec<Exchange>,
     bytes: usize,
-    /// From how many exchanges, or bytes, on it is worth looking for a place to divide them again.
+    /// The number of exchanges, or of bytes, from which on it is worth looking for a place to divide them again.
     divisible: (usize, usize),
-    /// How many of them were judged before the part is complete.
+    /// The number of pending exchanges that were judged before the part is complete.
     looked_at: usize,
     extent: Extent,
     parts: usize,
@@ -235,15 +235,15 @@ impl Judge {
             if first.is_some() {
                 std::thread::sleep(GATHER);
             }
-            // Before the queue is emptied: what is complete by then is in it.
+            // This is read before the queue is emptied: exchanges that are complete by then are in it.
             let horizon = self.traffic.horizon();
             let taken = first.into_iter().chain(received.try_iter()).map(Captured::into_exchange);
-            // No more at a time than can be judged at a time.
+            // No more exchanges are taken at a time than can be judged at a time.
             let taken: Vec<Exchange> = taken.take(PART_EXCHANGES).collect();
             let is_whole = taken.len() < PART_EXCHANGES;
             taken.into_iter().for_each(|exchange| self.insert(exchange));
             self.count_lost();
-            // Where more are in the queue, some of them may have been sent before the horizon.
+            // If more are in the queue, some of them may have been sent before the horizon.
             let horizon = if is_whole { horizon } else { Timestamp::MIN };
             while self.is_divisible() && self.divide(horizon) {}
             if Instant::now() >= next_look {
@@ -256,7 +256,7 @@ impl Judge {
         self.judge(self.pending.len());
     }
 
-    /// Takes an exchange at its place.
+    /// Inserts an exchange in the order of sending.
     fn insert(&mut self, exchange: Exchange) {
         self.bytes += weight(&exchange);
         let at = self.pending.partition_point(|other| other.sent_at <= exchange.sent_at);
@@ -280,20 +280,20 @@ impl Judge {
         self.pending.len() >= self.divisible.0 || self.bytes >= self.divisible.1
     }
 
-    /// Judges a part, if there is a place to divide what is there; whether there was one.
+    /// Judges a part if the pending exchanges can be divided, and returns true in that case.
     fn divide(&mut self, horizon: Timestamp) -> bool {
         let (at, is_calm) = divided(&self.pending, horizon);
         if at > 0 && (is_calm || self.exceeds(2)) {
             self.judge(at);
             true
         } else if self.exceeds(LONGEST_PART - 1) {
-            // Requests were under way all the time. What is before this place, and what is after it, lacks some of the other.
+            // Requests were pending all the time. Each of the two parts lacks exchanges that belong to it.
             self.extent = Extent::Sample;
             self.judge(self.pending.len());
             self.extent = Extent::Sample;
             true
         } else {
-            // Looking takes time with each exchange that is there, so it is not done for each that comes.
+            // The search takes time for each pending exchange, so it is not repeated for each new one.
             self.divisible = (self.pending.len() + PART_EXCHANGES / 8, self.bytes + PART / 8);
             false
         }
@@ -317,12 +317,12 @@ impl Judge {
         let trace = self.conclusion.sample(context, part);
         self.record.write(|| trace.exchanges.iter().map(lines::line).collect());
         let verdicts = self.conclusion.add(trace);
-        for (verdict, finding) in verdicts.iter().flat_map(of_finding) {
+        for (verdict, finding) in verdicts.iter().flat_map(selected_findings) {
             self.show(verdict, finding);
         }
     }
 
-    /// Judges what is complete of the present part, to show what is new.
+    /// Judges the complete exchanges of the present part, to show new findings.
     fn look(&mut self, horizon: Timestamp) {
         let (count, _) = divided(&self.pending, horizon);
         if count <= self.looked_at {
@@ -332,14 +332,14 @@ impl Judge {
         let context = self.conclusion.context(&self.base_url, self.extent);
         let trace: Trace = self.conclusion.sample(context, self.pending[..count].to_vec());
         let verdicts = self.conclusion.preview(&trace);
-        for (verdict, finding) in verdicts.iter().flat_map(of_finding) {
+        for (verdict, finding) in verdicts.iter().flat_map(selected_findings) {
             self.show(verdict, finding);
         }
     }
 
-    /// A line for a finding, unless it got one.
+    /// Shows a line for a finding, unless its kind has one already.
     fn show(&mut self, verdict: &RequirementVerdict, finding: &Finding) {
-        // It lives as long as the catalogue.
+        // The identifier lives as long as the catalogue.
         let id: &'static str = &verdict.requirement.id;
         let lines = self.shown.iter().filter(|(shown, _)| *shown == id).count();
         if lines < MAX_LINES && self.shown.insert((id, kind(&finding.example))) {
@@ -356,7 +356,7 @@ impl Judge {
         self.record.write(|| lines::head_line(&Head { options, ..Head::of(&context, writer()) }));
     }
 
-    /// What was not judged because the traffic was divided.
+    /// The notes on facts that were not judged, because the traffic was divided or there was no memory.
     fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if self.parts > 1 {
@@ -379,7 +379,7 @@ impl Judge {
     }
 }
 
-/// The findings of a requirement that was asked for.
-fn of_finding(verdict: &RequirementVerdict) -> impl Iterator<Item = (&RequirementVerdict, &Finding)> {
+/// The findings of a requirement, if it is selected.
+fn selected_findings(verdict: &RequirementVerdict) -> impl Iterator<Item = (&RequirementVerdict, &Finding)> {
     verdict.findings.iter().filter(|_| verdict.selected).map(move |finding| (verdict, finding))
 }

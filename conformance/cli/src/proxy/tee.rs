@@ -17,13 +17,13 @@ pub(super) struct Copied {
     bytes: Vec<u8>,
     /// Whether the copy is the body to its end.
     is_whole: bool,
-    /// Whether the body is longer than what is kept of one, or than there is memory for.
+    /// Whether the body is longer than [`MAX_BODY`], or than the memory that is available.
     is_dropped: bool,
     reserved: Reserved,
 }
 
 impl Copied {
-    /// A copy of nothing yet.
+    /// An empty copy.
     pub(super) fn new(budget: &Budget) -> Copied {
         Copied { bytes: Vec::new(), is_whole: false, is_dropped: false, reserved: budget.reserve() }
     }
@@ -47,26 +47,26 @@ impl Copied {
     }
 }
 
-/// How a body ended.
+/// The end of a body.
 #[derive(Debug)]
 pub(super) enum End {
-    /// At its end.
+    /// The body is complete.
     Whole,
-    /// Whoever sends it broke off.
+    /// The sender broke the body off.
     Broken(Failure),
-    /// Whoever receives it is gone.
+    /// The receiver is gone.
     Unread,
 }
 
-/// What is done with the copy of a body once it has ended.
+/// Takes the copy of a body once it has ended.
 pub(super) type Finish = Box<dyn FnOnce(Copied, &End) + Send>;
 
 /// A body that is copied as it streams on.
 pub(super) struct Tee {
-    /// None of an empty one.
+    /// The body, or `None` if it is empty.
     body: Option<Incoming>,
     copy: Option<(Copied, Finish)>,
-    /// Of the body of a request.
+    /// The progress of a request's body, if this is one.
     upload: Option<Upload>,
 }
 
@@ -78,7 +78,7 @@ impl Tee {
         tee
     }
 
-    /// Copies the body of a request, and notes whose turn it is.
+    /// Copies the body of a request, and notes whether client or server has the turn.
     pub(super) fn upload(body: Incoming, copied: Copied, upload: &Upload) -> Tee {
         let mut tee = Tee::new(body, copied, upload.end());
         tee.upload = Some(upload.clone());
@@ -95,7 +95,7 @@ impl Tee {
         Tee { body: None, copy: None, upload: None }
     }
 
-    /// A body of known length, or none, is not asked for more than it has.
+    /// Finishes a body that has ended, because a body of known length is not polled beyond its end.
     fn finish_at_end(&mut self) {
         if self.is_end_stream() {
             self.finish(&End::Whole);
@@ -152,13 +152,13 @@ impl Drop for Tee {
     }
 }
 
-/// The body of a request while it is sent: its copy once it has ended, and since when it is the server's turn.
+/// The body of a request while it is sent: its copy once it has ended, and the time since which the server has the turn.
 #[derive(Clone)]
 pub(super) struct Upload(Arc<Mutex<Progress>>);
 
 struct Progress {
     copied: Option<Copied>,
-    /// Since when the server could go on. None while the client is to send more.
+    /// The time since which the server could go on, or `None` while the client is to send more.
     owed_since: Option<Instant>,
     /// Whether the client broke the body off, or sent no valid HTTP.
     is_broken: bool,
@@ -185,12 +185,12 @@ impl Upload {
         self.lock().copied.take()
     }
 
-    /// Whether the client broke the body off.
+    /// Returns true if the client broke the body off.
     pub(super) fn is_broken(&self) -> bool {
         self.lock().is_broken
     }
 
-    /// Returns when it has been the server's turn for so long.
+    /// Returns when the server has had the turn for this long.
     pub(super) async fn is_late(&self, timeout: Duration) {
         loop {
             let owed_since = self.lock().owed_since;
@@ -202,7 +202,7 @@ impl Upload {
         }
     }
 
-    /// Notes that there is something to send, or that the client is to send more.
+    /// Notes that there is data for the server, or that the client is to send more.
     fn turn(&self, is_servers: bool) {
         self.lock().owed_since = is_servers.then(Instant::now);
     }

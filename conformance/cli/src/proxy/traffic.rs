@@ -1,4 +1,4 @@
-//! Which requests are under way, and the time.
+//! The pending requests, and the time.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use animal_store_conformance::http::Clock;
 
-/// The requests that are under way. Times never run back: a client that waits must not seem to have been early because a clock was set.
+/// The pending requests. Times never run back: a client that waits must not seem to have been early because a clock was set back.
 #[derive(Debug)]
 pub(super) struct Traffic {
     clock: Clock,
@@ -20,11 +20,11 @@ pub(super) struct Traffic {
 #[derive(Debug, Default)]
 struct UnderWay {
     next: u64,
-    /// When each was sent, with its number.
+    /// The time at which each pending request was sent, with its number.
     sent: BTreeSet<(Timestamp, u64)>,
 }
 
-/// A request that is under way.
+/// A pending request.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ticket {
     number: u64,
@@ -43,10 +43,10 @@ impl Traffic {
         self.began.saturating_add(SignedDuration::try_from(passed).unwrap_or(SignedDuration::MAX)).unwrap_or(self.began)
     }
 
-    /// Notes that a request is under way which arrived at this time. It may have waited until the request before it was answered.
+    /// Notes that a request is pending, which arrived at this time. It may have waited until the request before it was answered.
     pub(super) fn begin(&self, arrived: Timestamp) -> Ticket {
         let mut under_way = self.lock();
-        // Within the lock, so that whoever asks for the horizon sees every request that was sent before it.
+        // This is within the lock, so that the horizon takes account of every request that was sent before it.
         let sent_at = arrived.min(self.now());
         let number = under_way.next;
         under_way.next += 1;
@@ -59,7 +59,7 @@ impl Traffic {
         self.lock().sent.remove(&(ticket.sent_at, ticket.number));
     }
 
-    /// Every request that was sent before this is complete.
+    /// The time before which every request that was sent is complete.
     pub(super) fn horizon(&self) -> Timestamp {
         let under_way = self.lock();
         under_way.sent.first().map_or_else(|| self.now(), |(sent_at, _)| *sent_at)

@@ -1,4 +1,4 @@
-//! The server behind the proxy: connections to it.
+//! Connections to the server behind the proxy.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,7 +27,7 @@ pub enum UnusableUpstream {
     Tls(#[from] UnusableTls),
 }
 
-/// How to reach the server.
+/// The address of the server, and the settings of connections to it.
 pub(super) struct Upstream {
     host: String,
     port: u16,
@@ -99,7 +99,7 @@ async fn handshake(stream: impl AsyncStream) -> Result<SendRequest<Tee>, Failure
     let mut builder = http1::Builder::new();
     builder.preserve_header_case(true);
     let (sender, connection) = builder.handshake(TokioIo::new(stream)).await.map_err(|error| broken(&error))?;
-    // It ends with the sender, or when the server closes it.
+    // The connection ends with the sender, or when the server closes it.
     tokio::spawn(connection.with_upgrades());
     Ok(sender)
 }
