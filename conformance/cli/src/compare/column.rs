@@ -1,4 +1,4 @@
-//! Which implementations there are, what they are called, and which of their reports is shown.
+//! The implementations in a comparison, with their titles and their latest reports.
 
 use serde::Serialize;
 
@@ -11,9 +11,9 @@ use animal_store_rules::verdict::Verdict;
 /// An implementation, by its latest report.
 #[derive(Clone, Debug, Serialize)]
 pub struct Column {
-    /// What it is called: its name and version, else its image, else its base URL.
+    /// The title: the name and the version, else the image, else the base URL.
     pub title: String,
-    /// What is known of it.
+    /// The implementation, as far as it is known.
     pub implementation: Implementation,
     /// The base URL that was judged.
     pub base_url: String,
@@ -21,21 +21,21 @@ pub struct Column {
     pub image: Option<String>,
     /// The verdict.
     pub verdict: Verdict,
-    /// Which part of the requirements the verdict is about, unless it is about all of them.
+    /// The part of the requirements that was selected, unless all were.
     pub part: Option<String>,
     /// The profile.
     pub profile: Profile,
     /// Whether a broken inferred requirement is a violation.
     pub strict: bool,
-    /// How many selected stated requirements held.
+    /// The number of selected stated requirements that held.
     pub held: usize,
-    /// How many stated requirements were selected.
+    /// The number of stated requirements that were selected.
     pub stated: usize,
-    /// When the run began, RFC 3339 in UTC.
+    /// The time at which the run began, RFC 3339 in UTC.
     pub started_at: Option<String>,
-    /// The judge's version.
+    /// The version of the judge.
     pub judge: String,
-    /// The catalogue that it was judged by, as an index into the catalogues of the comparison.
+    /// The catalogue that the implementation was judged by, as an index into the catalogues of the comparison.
     pub catalogue: usize,
     /// The command that repeats the run.
     pub rerun_command: String,
@@ -43,10 +43,10 @@ pub struct Column {
     pub file: String,
 }
 
-/// What identifies an implementation: who it is, which version, and where.
+/// The identity of an implementation: its name, its version and its address.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(super) struct Key {
-    /// Its name, else its image, else its base URL.
+    /// The name, else the image, else the base URL.
     pub name: String,
     version: Option<String>,
     place: Option<String>,
@@ -73,10 +73,10 @@ pub(super) fn latest(inputs: &[Input]) -> Vec<&Input> {
 
 pub(super) fn columns(latest: &[&Input], catalogues: &[CatalogueVersion]) -> Vec<Column> {
     let titles: Vec<String> = latest.iter().map(|input| title(&input.report)).collect();
-    let ambiguous = |title: &String| titles.iter().filter(|other| *other == title).count() > 1;
     let columns = latest.iter().zip(&titles).map(|(input, title)| {
         let report = &input.report;
-        let at = if ambiguous(title) { format!(" at {}", report.target.base_url) } else { String::new() };
+        let is_ambiguous = titles.iter().filter(|other| *other == title).count() > 1;
+        let at = if is_ambiguous { format!(" at {}", report.target.base_url) } else { String::new() };
         let stated = report.total(Level::Stated);
         Column {
             title: format!("{title}{at}"),

@@ -1,4 +1,4 @@
-//! The comparison as one self-contained HTML file. What the candidates sent is text: askama escapes every value.
+//! The comparison as one self-contained HTML file. All data of the candidates is text: askama escapes every value.
 
 use askama::Template;
 
@@ -6,18 +6,18 @@ use super::{Cell, Column, Comparison, Outcome, Pair, Row, Run};
 use crate::formats::html::{self, labels};
 use animal_store_rules::verdict::Verdict;
 
-/// What this page adds to the style of the report.
+/// The style that this page adds to that of the report.
 const STYLE: &str = include_str!("../../templates/compare/style.css");
 const SCRIPT: &str = include_str!("../../templates/compare/script.js");
 
-/// The digests of the two, for the Content-Security-Policy; a test verifies them.
+/// The digests of style and script for the Content-Security-Policy; a test verifies them.
 const STYLE_DIGEST: &str = "sha256-Gy75HFpPcVT4L+phq+kRWLkJTwZGrn7Jv4renBj9swY=";
 const SCRIPT_DIGEST: &str = "sha256-ICTxogoQr8qWWFdboPOb2nxdD2gy0UzoC5h5Wpm1Zm8=";
 
-/// What all reasons together may take of the page, in bytes: fifty reports stay below two megabytes.
+/// The maximum size of all reasons together, in bytes: a page on fifty reports stays below two megabytes.
 const REASONS: usize = 900_000;
 
-/// The bounds of what one reason and its command may take.
+/// The bounds of the maximum size of one reason with its command, in bytes.
 const SHORTEST: usize = 160;
 const LONGEST: usize = 2_000;
 
@@ -36,11 +36,11 @@ struct Page<'c> {
     styles: [&'static str; 2],
     script: &'static str,
     reasons: Vec<Reason<'c>>,
-    /// For each implementation, the number of differences from each: none where they were not compared.
+    /// The differences of each implementation from each other one, or `None` where there are none.
     distances: Vec<Vec<Option<&'c Pair>>>,
 }
 
-/// Why a cell is what it is.
+/// The reason for the outcome in a cell.
 struct Reason<'c> {
     column: usize,
     row: &'c Row,
@@ -94,7 +94,7 @@ fn distances(comparison: &Comparison) -> Vec<Vec<Option<&Pair>>> {
 }
 
 impl Outcome {
-    /// The class of its elements, which those of the report have too.
+    /// The class of the outcome's elements, which the page of a report uses too.
     fn class(self) -> &'static str {
         match self {
             Outcome::Violated | Outcome::StaleKnownFailing => "broken",

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::{Comparison, Outcome};
 use crate::formats::markdown::{code, text};
 
-/// A reason that is longer, in bytes, is cut.
+/// The maximum length of a reason in bytes; a longer one is cut.
 const LONGEST: usize = 300;
 
 /// The comparison for a page.

@@ -1,7 +1,7 @@
-//! Comparison of any number of reports: requirements and choices by implementation, and who differs from whom.
+//! Comparison of any number of reports: requirements and choices by implementation, and the pairs that differ.
 //!
-//! There are no scores: implementations differ in what they do, and a number would hide it. The result does not depend on the order
-//! of the reports. What differs between two of them is what [`crate::diff`] says.
+//! There are no scores, because a number would hide how implementations differ. The result does not depend on the order of the reports. The
+//! differences between two reports are those of [`crate::diff`].
 
 mod column;
 mod html;
@@ -26,7 +26,7 @@ use animal_store_rules::verdict::{Status, Verdict};
 pub struct Input {
     /// The file, as it was named.
     pub file: String,
-    /// Its content.
+    /// The report in the file.
     pub report: Report,
 }
 
@@ -40,37 +40,37 @@ pub struct Comparison {
     pub catalogues: Vec<CatalogueVersion>,
     /// The requirements that can be broken and that a run judged, in the order of the specification.
     pub requirements: Vec<Row>,
-    /// What the implementations chose where the specification leaves it open.
+    /// The choices of the implementations where the specification leaves one.
     pub choices: Vec<ChoiceRow>,
     /// Every pair of implementations that differs.
     pub differences: Vec<Pair>,
-    /// The implementations of which there is more than one report.
+    /// The implementations with more than one report.
     pub trends: Vec<Trend>,
 }
 
-/// A requirement, and what became of it in each implementation.
+/// A requirement, with its outcome in each implementation.
 #[derive(Clone, Debug, Serialize)]
 pub struct Row {
-    /// Its identifier.
+    /// The identifier of the requirement.
     pub id: String,
-    /// Its title.
+    /// The title of the requirement.
     pub title: String,
-    /// Its level.
+    /// The level of the requirement.
     pub level: Level,
-    /// The section of the specification that it is from.
+    /// The section of the specification that the requirement is from.
     pub section: String,
-    /// Whether the implementations that were judged by it differ.
+    /// Whether the implementations that were judged by the requirement differ.
     pub differs: bool,
     /// A cell for each implementation.
     pub cells: Vec<Cell>,
 }
 
-/// What became of a requirement in an implementation.
+/// The outcome of a requirement in an implementation, with its reason.
 #[derive(Clone, Debug, Serialize)]
 pub struct Cell {
     /// The outcome.
     pub outcome: Outcome,
-    /// What was expected and what was found, or why it was not exercised.
+    /// The expectation and the finding, or the reason why the requirement was not exercised.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The command that repeats the decisive request.
@@ -82,19 +82,19 @@ pub struct Cell {
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
-    /// It is broken, and that is a violation.
+    /// The requirement is broken, which is a violation.
     Violated,
-    /// It is listed as known to fail, but it holds or its entry has expired.
+    /// The requirement is listed as known to fail, but it holds or its entry has expired.
     StaleKnownFailing,
-    /// It is broken, and that is a warning.
+    /// The requirement is broken, which is a warning.
     Warning,
-    /// It is broken as known.
+    /// The requirement is broken and known to fail.
     KnownFailing,
-    /// The run did not show it.
+    /// The run did not exercise the requirement.
     NotExercised,
-    /// It held.
+    /// The requirement held.
     Held,
-    /// It was not selected, or the catalogue of the report does not have it.
+    /// The requirement was not selected, or is not in the catalogue of the report.
     NotJudged,
 }
 
@@ -124,7 +124,7 @@ impl Outcome {
         }
     }
 
-    /// A character for it.
+    /// A character for the outcome.
     #[must_use]
     pub fn sign(self) -> char {
         match self {
@@ -152,12 +152,12 @@ impl Outcome {
     }
 }
 
-/// A gap of the specification, and what each implementation chose.
+/// An open requirement, with the choice of each implementation.
 #[derive(Clone, Debug, Serialize)]
 pub struct ChoiceRow {
     /// The identifier of the open requirement.
     pub id: String,
-    /// Its title.
+    /// The title of the open requirement.
     pub title: String,
     /// Whether two implementations chose differently.
     pub differs: bool,
@@ -168,9 +168,9 @@ pub struct ChoiceRow {
 /// Two implementations that differ.
 #[derive(Clone, Debug, Serialize)]
 pub struct Pair {
-    /// The first, as an index into the implementations.
+    /// The first of the two, as an index into the implementations.
     pub one: usize,
-    /// The second.
+    /// The second of the two, as an index into the implementations.
     pub other: usize,
     /// The requirements whose status differs.
     pub requirements: Vec<String>,
@@ -179,14 +179,14 @@ pub struct Pair {
 }
 
 impl Comparison {
-    /// The verdict on each implementation, and which part of the requirements it is about, unless it is about all.
+    /// The verdict on each implementation, with the part of the requirements that was selected, unless all were.
     #[must_use]
     pub fn verdicts(&self) -> Vec<(Verdict, Option<String>)> {
         self.implementations.iter().map(|column| (column.verdict, column.part.clone())).collect()
     }
 }
 
-/// Compares reports, of which there is at least one.
+/// Compares reports. There must be at least one.
 #[must_use]
 pub fn compare(mut inputs: Vec<Input>) -> Comparison {
     inputs.sort_by_cached_key(|input| (column::key(&input.report), time_of(&input.report), input.file.clone()));
@@ -213,12 +213,12 @@ pub fn json(comparison: &Comparison) -> String {
     crate::formats::json::pretty(comparison)
 }
 
-/// When the run began; a run that sent nothing comes first.
+/// The time at which the run began. A run that sent nothing has none, and comes first.
 fn time_of(report: &Report) -> Option<Timestamp> {
     report.started_at.as_ref().and_then(|time| time.parse().ok())
 }
 
-/// The identifiers of all reports, each once. What only some of them have follows what it follows there.
+/// The identifiers of all reports, each once. An identifier that only some reports have follows its predecessor there.
 fn ids(reports: &[&Report]) -> Vec<String> {
     let mut ids: Vec<String> = Vec::new();
     for report in reports {
@@ -237,10 +237,10 @@ fn ids(reports: &[&Report]) -> Vec<String> {
 }
 
 fn row(reports: &[&Report], id: &str) -> Option<Row> {
-    let any = reports.iter().find_map(|report| report.requirement(id)).filter(|found| found.level != Level::Open)?;
+    let any = reports.iter().find_map(|report| report.requirement(id)).filter(|any| any.level != Level::Open)?;
     let cells: Vec<Cell> = reports.iter().map(|report| cell(report.requirement(id))).collect();
     let mut judged = cells.iter().map(|cell| cell.outcome).filter(|outcome| *outcome != Outcome::NotJudged);
-    // What no run judged, such as what the specification asks of clients, is no row.
+    // A requirement that no run judged, such as one on clients, has no row.
     let first = judged.next()?;
     let differs = judged.any(|outcome| outcome != first);
     let (title, section) = (any.title.clone(), any.section.clone());
@@ -261,10 +261,10 @@ fn cell(requirement: Option<&RequirementReport>) -> Cell {
 }
 
 fn choice(reports: &[&Report], id: &str) -> Option<ChoiceRow> {
-    let observed_in = |report: &Report| report.gap_profile.iter().find(|choice| choice.id == id).cloned();
-    let found: Vec<_> = reports.iter().map(|report| observed_in(report)).collect();
-    let title = found.iter().flatten().next()?.title.clone();
-    let observed: Vec<Option<String>> = found.into_iter().map(|choice| choice?.observed).collect();
+    let choices: Vec<_> =
+        reports.iter().map(|report| report.gap_profile.iter().find(|choice| choice.id == id).cloned()).collect();
+    let title = choices.iter().flatten().next()?.title.clone();
+    let observed: Vec<Option<String>> = choices.into_iter().map(|choice| choice?.observed).collect();
     let mut known = observed.iter().flatten();
     let first = known.next();
     let differs = known.any(|choice| Some(choice) != first);

@@ -1,4 +1,4 @@
-//! How an implementation developed, where there are several reports of it.
+//! The development of an implementation with several reports.
 
 use serde::Serialize;
 
@@ -17,10 +17,10 @@ pub struct Trend {
     pub runs: Vec<Run>,
 }
 
-/// A run, and what changed since the one before.
+/// A run, with the changes since the run before.
 #[derive(Clone, Debug, Serialize)]
 pub struct Run {
-    /// When it began, RFC 3339 in UTC.
+    /// The time at which the run began, RFC 3339 in UTC.
     pub started_at: Option<String>,
     /// The version of the implementation, if it is known.
     pub version: Option<String>,
@@ -28,9 +28,9 @@ pub struct Run {
     pub base_url: String,
     /// The verdict.
     pub verdict: Verdict,
-    /// How many selected stated requirements held.
+    /// The number of selected stated requirements that held.
     pub held: usize,
-    /// How many stated requirements were selected.
+    /// The number of stated requirements that were selected.
     pub stated: usize,
     /// The requirements that got worse since the run before.
     pub worse: Vec<String>,
