@@ -1,7 +1,7 @@
 //! Comparison of two reports: changes in the statuses of requirements and in the candidate's choices.
 //!
-//! A regression fails a pipeline. It is a requirement that held and is now broken, or that was selected and can no longer be
-//! judged; a run with a smaller scope is no regression.
+//! A regression fails a pipeline: a requirement that held is broken now, or was selected and can no longer be judged. A run with a smaller
+//! scope is no regression.
 
 use serde::Serialize;
 
@@ -16,18 +16,18 @@ mod text;
 pub use read::{Unusable, read};
 pub use text::render;
 
-/// The differences between two reports, of which the first is the baseline.
+/// The differences between two reports. The first is the baseline.
 #[derive(Clone, Debug, Serialize)]
 pub struct Difference {
     /// The first report.
     pub before: Side,
     /// The second report.
     pub after: Side,
-    /// Whether something got worse.
+    /// Whether a requirement or the verdict got worse.
     pub regression: bool,
     /// Every requirement whose status differs, regressions first.
     pub requirements: Vec<Change>,
-    /// Every choice that both observed and that differs.
+    /// Every choice that both reports show and that differs.
     pub choices: Vec<ChoiceChange>,
 }
 
@@ -47,19 +47,19 @@ pub struct Side {
 /// A requirement whose status changed.
 #[derive(Clone, Debug, Serialize)]
 pub struct Change {
-    /// Its identifier.
+    /// The identifier of the requirement.
     pub id: String,
-    /// Its title.
+    /// The title of the requirement.
     pub title: String,
-    /// Its level.
+    /// The level of the requirement.
     pub level: Level,
-    /// What kind of change it is.
+    /// The kind of the change.
     pub kind: Kind,
-    /// Its status in the first report; none when it was not selected.
+    /// The status in the first report, or `None` if the requirement was not selected.
     pub before: Option<Status>,
-    /// Its status in the second report; none when it was not selected.
+    /// The status in the second report, or `None` if the requirement was not selected.
     pub after: Option<Status>,
-    /// The defect, or why it was not exercised.
+    /// The defect, or the reason why the requirement was not exercised.
     pub reason: Option<String>,
 }
 
@@ -67,20 +67,20 @@ pub struct Change {
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
-    /// It is broken and was not, or it is stated and can no longer be judged.
+    /// The requirement is broken and was not, or it is stated and can no longer be judged.
     Worse,
-    /// Any other change: it was not selected, for example.
+    /// Any other change: the requirement was not selected before, for example.
     Changed,
-    /// It holds now and did not before.
+    /// The requirement holds now and did not before.
     Better,
 }
 
-/// A choice that both reports observed and that differs.
+/// A choice that both reports show and that differs.
 #[derive(Clone, Debug, Serialize)]
 pub struct ChoiceChange {
     /// The identifier of the open requirement.
     pub id: String,
-    /// Its title.
+    /// The title of the open requirement.
     pub title: String,
     /// The choice in the first report.
     pub before: String,
@@ -116,14 +116,17 @@ fn ids<'r>(before: &'r Report, after: &'r Report) -> impl Iterator<Item = &'r st
     after.requirements.iter().chain(removed).map(|requirement| requirement.id.as_str())
 }
 
+/// The status of a requirement, if it was selected. Earlier reports call a known failure that holds stale.
+fn status(requirement: Option<&RequirementReport>) -> Option<Status> {
+    match requirement.filter(|requirement| requirement.selected)? {
+        stale if stale.status == Status::StaleKnownFailing && stale.failures == 0 => Some(Status::Pass),
+        judged => Some(judged.status),
+    }
+}
+
 fn change(before: &Report, after: &Report, id: &str) -> Option<Change> {
     let (before, after) = (before.requirement(id), after.requirement(id));
     let either = after.or(before)?;
-    let status = |found: Option<&RequirementReport>| match found.filter(|r| r.selected)? {
-        // So earlier reports say that a known failure holds.
-        r if r.status == Status::StaleKnownFailing && r.failures == 0 => Some(Status::Pass),
-        r => Some(r.status),
-    };
     let (was, is) = (status(before), status(after));
     if was == is || either.level == Level::Open {
         return None;
@@ -145,11 +148,10 @@ fn change(before: &Report, after: &Report, id: &str) -> Option<Change> {
 }
 
 fn kind(level: Level, was: Option<Status>, is: Option<Status>, violates: bool) -> Kind {
-    let broken = |status| matches!(status, Some(Status::Fail | Status::KnownFailing));
     match is {
         Some(Status::Pass) => Kind::Better,
         Some(Status::StaleKnownFailing) if was == Some(Status::Pass) => Kind::Worse,
-        _ if broken(is) && (was == Some(Status::Pass) || violates) => Kind::Worse,
+        Some(Status::Fail | Status::KnownFailing) if was == Some(Status::Pass) || violates => Kind::Worse,
         Some(Status::NotExercised) if level == Level::Stated && was == Some(Status::Pass) => Kind::Worse,
         _ => Kind::Changed,
     }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use animal_store_conformance::redaction::printable;
 use animal_store_conformance::report::{Report, SCHEMA_VERSION};
 
-/// A file that is not a report that can be compared.
+/// The reason why a file cannot be compared.
 #[derive(Debug, thiserror::Error)]
 pub enum Unusable {
     /// The file cannot be read.
@@ -16,7 +16,7 @@ pub enum Unusable {
     File {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: std::io::Error,
     },
     /// The file is not a report.
@@ -24,7 +24,7 @@ pub enum Unusable {
     NoReport {
         /// The file.
         path: PathBuf,
-        /// Why it is not one.
+        /// The reason why the file is not a report.
         problem: String,
     },
     /// The report has another schema version.
@@ -36,7 +36,7 @@ pub enum Unusable {
     OtherVersion {
         /// The file.
         path: PathBuf,
-        /// Its version.
+        /// The schema version of the report.
         version: u64,
     },
 }

@@ -15,7 +15,7 @@ const YELLOW: Style = AnsiColor::Yellow.on_default();
 const DIM: Style = Style::new().dimmed();
 const BOLD: Style = Style::new().bold();
 
-/// No line is longer than this.
+/// The maximum length of a line in columns.
 const WIDTH: usize = 80;
 
 /// The difference with ANSI colours; a stream that is no terminal strips them.
