@@ -17,19 +17,19 @@ use super::ready::{self, NotReady};
 use super::{Image, ImageName, Ready, identity, log};
 use animal_store_conformance::report::Implementation;
 
-/// The label of the containers, to find those of killed runs: after SIGKILL nothing removes them.
+/// The label of the containers, by which those of killed runs can be found: after SIGKILL, nothing removes them.
 const LABEL: &str = "animal-store.candidate";
 
-/// How long an engine may take to create and start a container; pulling the image is part of it.
+/// The maximum time that an engine may take to create and start a container, with pulling the image.
 const START: Duration = Duration::from_mins(5);
 
-/// How long an engine may take to remove a container.
+/// The maximum time that an engine may take to remove a container.
 const REMOVAL: Duration = Duration::from_secs(30);
 
 /// The interval between two attempts to remove a container that the engine is busy with.
 const INTERVAL: Duration = Duration::from_millis(50);
 
-/// Why the candidate could not be started.
+/// The reason why the candidate could not be started.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum StartError {
     /// There is no container engine.
@@ -38,34 +38,34 @@ pub(crate) enum StartError {
     /// The engine reported an error.
     #[error("cannot start the image {image}: {detail}")]
     Refused {
-        /// Which image.
+        /// The image.
         image: ImageName,
         /// The message of the engine.
         detail: String,
     },
-    /// Its process exited.
+    /// The process of the container exited.
     #[error("the container of {image} exited with code {code} before it was ready{log}")]
     Ended {
-        /// Which image.
+        /// The image.
         image: ImageName,
-        /// The program's exit code.
+        /// The exit code of the program.
         code: String,
         /// The end of its log.
         log: LastLines,
     },
-    /// It was not ready in time.
+    /// The container was not ready in time.
     #[error(
         "the container of {image} was not ready within {} s: waited for {ready} on port {port}\n  Check that it listens on 0.0.0.0 and that --container-port is right. See also --ready and --ready-timeout{log}",
         patience.as_secs()
     )]
     NotReady {
-        /// Which image.
+        /// The image.
         image: ImageName,
         /// The condition for readiness.
         ready: Ready,
         /// The port in the container.
         port: u16,
-        /// How long.
+        /// The maximum time to wait.
         patience: Duration,
         /// The end of its log.
         log: LastLines,
@@ -91,7 +91,7 @@ impl std::fmt::Display for LastLines {
 pub(crate) struct Candidate {
     docker: Docker,
     name: String,
-    /// Held while the engine creates and starts the container, so that it is not removed before it exists.
+    /// Locked while the engine creates and starts the container, so that it is not removed before it exists.
     creating: Arc<Mutex<()>>,
 }
 
@@ -102,7 +102,7 @@ pub(crate) struct Created(ContainerAsync<GenericImage>);
 /// A candidate that is ready. Dropping it removes the container; [`Candidate::remove`] makes sure of that.
 #[derive(Debug)]
 pub(crate) struct Running {
-    /// The base address of its API.
+    /// The base URL of the candidate's API.
     pub(crate) base_url: String,
     _container: ContainerAsync<GenericImage>,
 }
@@ -136,7 +136,7 @@ impl Candidate {
         }
     }
 
-    /// Whether the engine has the image, so that it need not be pulled.
+    /// Returns true if the engine has the image, so that it need not be pulled.
     pub(crate) async fn has(&self, image: &ImageName) -> bool {
         self.docker.inspect_image(&image.to_string()).await.is_ok()
     }
@@ -179,7 +179,7 @@ impl Candidate {
         })
     }
 
-    /// What the image says of itself, and its digest; nothing when the engine does not know.
+    /// The identity of the image: its labels and its digest. It is empty if the engine does not know the image.
     pub(crate) async fn identity(&self, image: &ImageName) -> Implementation {
         match self.docker.inspect_image(&image.to_string()).await {
             Ok(inspected) => identity::of(inspected),
@@ -187,7 +187,7 @@ impl Candidate {
         }
     }
 
-    /// The end of its log; empty when it is not available.
+    /// The end of the container's log, or an empty text if it is not available.
     pub(crate) async fn log(&self) -> String {
         log::tail(&self.docker, &self.name).await
     }
@@ -207,7 +207,7 @@ impl Candidate {
                     Ok(()) | Err(bollard::errors::Error::DockerResponseServerError { status_code: 404, .. }) => {
                         return Ok(());
                     }
-                    // The engine is busy with it: it is being removed already, or has just been started.
+                    // The engine is busy with the container: it is being removed already, or has just been started.
                     Err(bollard::errors::Error::DockerResponseServerError { status_code: 409, .. }) => {
                         tokio::time::sleep(INTERVAL).await;
                     }
@@ -251,8 +251,8 @@ async fn origin(container: &ContainerAsync<GenericImage>, port: u16) -> Result<S
     Ok(format!("http://{host}:{port}"))
 }
 
-/// Whether the engine and this program share a loopback interface: its socket is a file, and this program is not in a
-/// container itself.
+/// Returns true if the engine and this program share a loopback interface: the socket of the engine is a file, and this program is not
+/// in a container itself.
 fn is_local() -> bool {
     let elsewhere = std::env::var("DOCKER_HOST").is_ok_and(|host| !host.starts_with("unix:"));
     !elsewhere && !Path::new("/.dockerenv").exists()

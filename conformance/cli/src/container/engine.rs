@@ -44,8 +44,8 @@ fn podman_socket() -> Option<PathBuf> {
     of_user.into_iter().chain([PathBuf::from("/run/podman/podman.sock")]).find(|socket| socket.exists())
 }
 
-/// Replaces this process by a new one of this program with the socket in `DOCKER_HOST`: the client library reads nothing else,
-/// and a running program cannot safely change its environment. Returns only when that fails.
+/// Replaces this process by a new one of this program, with the socket in `DOCKER_HOST`. The client library reads nothing else, and a
+/// running program cannot safely change its environment. Returns only if that fails.
 #[cfg(unix)]
 fn restart_with(socket: &Path) -> NoEngine {
     use std::os::unix::process::CommandExt;
@@ -57,7 +57,7 @@ fn restart_with(socket: &Path) -> NoEngine {
     NoEngine { detail: format!("cannot use the Podman socket {}: {error}", socket.display()) }
 }
 
-/// Elsewhere Podman offers Docker's own socket.
+/// An error that names the socket: on other systems than Unix, Podman offers Docker's own socket.
 #[cfg(not(unix))]
 fn restart_with(socket: &Path) -> NoEngine {
     NoEngine { detail: format!("set DOCKER_HOST to use {}", socket.display()) }

@@ -1,4 +1,4 @@
-//! What an image says of itself: the labels that the OCI image specification defines, and its digest.
+//! The identity of an image: the labels that the OCI image specification defines, and its digest.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use testcontainers::bollard::models::ImageInspect;
 
 use animal_store_conformance::report::{Digest, Implementation};
 
-/// What the engine's description of an image says of the implementation in it.
+/// The implementation in an image, as far as the engine's description of the image tells.
 pub(super) fn of(image: ImageInspect) -> Implementation {
     let labels = image.config.and_then(|config| config.labels).unwrap_or_default();
     // The digest of the manifest, by which a registry knows the image; an image that was never pushed has only that of its

@@ -6,14 +6,14 @@ use futures_util::{Stream, StreamExt};
 use testcontainers::bollard::Docker;
 use testcontainers::bollard::query_parameters::LogsOptionsBuilder;
 
-/// How much of the end of a log is reported.
+/// The maximum length of the end of a log that is reported, in lines and in bytes.
 const TAIL_LINES: usize = 40;
 const TAIL_BYTES: usize = 16 * 1024;
 
-/// How long an engine may take to return the end of a log.
+/// The maximum time that an engine may take to return the end of a log.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The end of a container's log, both streams, as it was written; empty when it is not available.
+/// The end of a container's log, with both streams as they were written, or an empty text if it is not available.
 pub(super) async fn tail(docker: &Docker, container: &str) -> String {
     let options = LogsOptionsBuilder::new().stdout(true).stderr(true).tail(&TAIL_LINES.to_string()).build();
     let mut end = Vec::new();
@@ -30,15 +30,16 @@ pub(super) async fn tail(docker: &Docker, container: &str) -> String {
     String::from_utf8_lossy(&end).into_owned()
 }
 
-/// Waits for the text in the log; false when the log ended without it.
+/// Waits for a text in the log, and returns false if the log ends without it.
 pub(super) async fn holds(docker: &Docker, container: &str, text: &str) -> bool {
     let options = LogsOptionsBuilder::new().stdout(true).stderr(true).follow(true).build();
     let frames = docker.logs(container, Some(options));
-    found(frames.take_while(|frame| std::future::ready(frame.is_ok())).filter_map(async |frame| frame.ok()), text).await
+    contains(frames.take_while(|frame| std::future::ready(frame.is_ok())).filter_map(async |frame| frame.ok()), text)
+        .await
 }
 
-/// Whether the frames contain the text, also across two of them. Memory is bounded.
-async fn found(frames: impl Stream<Item = impl AsRef<[u8]>>, text: &str) -> bool {
+/// Returns true if the frames contain the text, also across two of them. Memory is bounded.
+async fn contains(frames: impl Stream<Item = impl AsRef<[u8]>>, text: &str) -> bool {
     let (mut window, mut frames) = (Vec::new(), std::pin::pin!(frames));
     while let Some(frame) = frames.next().await {
         window.extend_from_slice(frame.as_ref());
@@ -65,7 +66,7 @@ mod tests {
             (&["listen ", "ing"], false),
             (&[], false),
         ] {
-            assert_eq!(found(stream::iter(frames), "listening").await, expected, "{frames:?}");
+            assert_eq!(contains(stream::iter(frames), "listening").await, expected, "{frames:?}");
         }
     }
 }

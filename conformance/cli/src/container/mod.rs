@@ -1,6 +1,6 @@
-//! Candidates in container images: which image to start, and when it is ready.
+//! Candidates in container images: the image to start, and the condition for its readiness.
 //!
-//! Starting one needs the cargo feature `containers`; without it, only the description is compiled.
+//! Starting a container needs the cargo feature `containers`; without it, only the description of the image is compiled.
 
 #[cfg(feature = "containers")]
 mod candidate;
@@ -26,17 +26,17 @@ pub(crate) use candidate::{Candidate, Running, StartError};
 pub(crate) struct Image {
     /// The name of the image.
     pub name: ImageName,
-    /// The port on which it listens in the container.
+    /// The port on which the program listens in the container.
     pub port: u16,
-    /// The path of its API, such as `/v1`.
+    /// The path of the API, such as `/v1`.
     pub path: String,
-    /// Variables of its environment.
+    /// The environment variables of the container.
     pub env: Vec<(String, String)>,
-    /// Arguments instead of those of the image; empty to keep those.
+    /// The arguments instead of those of the image, or none to keep those.
     pub args: Vec<String>,
-    /// When it is ready to be judged.
+    /// The condition for readiness.
     pub ready: Ready,
-    /// How long to wait for that.
+    /// The maximum time to wait for readiness.
     pub patience: Duration,
 }
 
@@ -45,7 +45,7 @@ pub(crate) struct Image {
 pub(crate) struct ImageName {
     /// Everything before the last colon: `registry.example:5000/team/pets`, or `pets@sha256`.
     pub repository: String,
-    /// What follows it; `latest` by default.
+    /// The part after the colon; `latest` by default.
     pub tag: String,
 }
 
@@ -73,15 +73,15 @@ impl FromStr for ImageName {
     }
 }
 
-/// When a candidate is ready to be judged.
+/// The condition on which a candidate is ready to be judged.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(crate) enum Ready {
-    /// As soon as it responds at its base URL, with any status.
+    /// The candidate responds at its base URL, with any status.
     #[default]
     Answers,
-    /// As soon as a GET of this path, from the root of the server, returns 2xx.
+    /// A GET of this path, from the root of the server, returns 2xx.
     Path(String),
-    /// As soon as its log contains this text.
+    /// The log of the container contains this text.
     Log(String),
 }
 

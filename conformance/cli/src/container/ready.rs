@@ -15,11 +15,11 @@ const INTERVAL: Duration = Duration::from_millis(50);
 /// The timeout of one poll.
 const TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Why a candidate is not ready.
+/// The reason why a candidate is not ready.
 pub(super) enum NotReady {
-    /// Its process exited.
+    /// The process of the candidate exited, with this code if it is known.
     Ended(Option<i64>),
-    /// It runs, but was not ready in time.
+    /// The candidate runs, but was not ready in time.
     Late,
 }
 
@@ -61,7 +61,7 @@ async fn responds(docker: &Docker, container: &str, url: &str, accepts: fn(u16) 
     }
 }
 
-/// The exit code of a container that no longer runs; nothing while it does.
+/// The exit code of a container that no longer runs, if it is known, or `None` while the container runs.
 pub(super) async fn exit_code(docker: &Docker, container: &str) -> Option<Option<i64>> {
     let state = docker.inspect_container(container, None::<InspectContainerOptions>).await.ok()?.state?;
     (state.running == Some(false)).then_some(state.exit_code)
