@@ -1,6 +1,6 @@
 //! Example exchanges: for each requirement that can be observed over HTTP, requests and lawful responses, as a trace.
 //!
-//! They are traces so that a test can hand them to the rules: an example that its own rule does not accept, or does not apply
+//! Examples are traces so that a test can hand them to the rules: an example that its own rule does not accept, or does not apply
 //! to, fails the suite. Open choices are those of the reference server.
 
 use jiff::{SignedDuration, Timestamp};
@@ -11,16 +11,16 @@ use animal_store_rules::trace::keys::ApiKey;
 use animal_store_rules::trace::knowledge::{Carrier, Extent, Knowledge};
 use animal_store_rules::trace::{Context, Trace};
 
-/// Where `cargo xtask serve` listens, so that the examples can be tried.
+/// The base URL of the server that `cargo xtask serve` starts, so that the examples can be tried.
 const BASE_URL: &str = "http://127.0.0.1:8080/v1";
 
-/// Stands for the reader's own key, by which it is replaced wherever an example is shown.
+/// The key of the examples. A variable for the reader's own key replaces it wherever an example is shown.
 const KEY: &str = "sk-example-4b1d";
 
-/// The first exchange of an example, at the tenth second of a window that ends with the minute.
+/// The time of the first exchange of an example, in Unix time: the tenth second of a window that ends with the minute.
 const BEGIN: i64 = 1_780_315_210;
 
-/// Seconds from the first exchange to one after the removal of `GET /pets/{petId}`: 2031-01-01T00:00:10Z.
+/// The seconds from the first exchange to one after the removal of `GET /pets/{petId}`: 2031-01-01T00:00:10Z.
 const IN_2031: i64 = 1_924_992_010 - BEGIN;
 
 /// A request and its response, as in the table below.
@@ -31,7 +31,7 @@ struct Step {
     headers: Vec<(&'static str, &'static str)>,
     /// Seconds since the first exchange; the next second by default.
     at: Option<i64>,
-    /// Requests that remain after it; one fewer than before by default.
+    /// The value of Remaining; one less than before by default.
     remaining: Option<i64>,
 }
 
@@ -116,7 +116,7 @@ fn refused(step: Step) -> Step {
     Step { status: 401, body, ..step }.header("WWW-Authenticate", "Bearer")
 }
 
-/// The requests and responses that show a requirement; none if it cannot be observed over HTTP.
+/// The requests and responses that show a requirement, or none if it cannot be observed over HTTP.
 fn steps(id: &str) -> Vec<Step> {
     match id {
         "service.environments"
@@ -279,7 +279,7 @@ pub fn trace(id: &str) -> Trace {
     let mut remaining = 60;
     let exchanges = steps(id).into_iter().zip(0..).map(|(step, index)| {
         let sent_at = Timestamp::UNIX_EPOCH + SignedDuration::from_secs(BEGIN + step.at.unwrap_or(index));
-        // Without a valid key nothing is admitted; accepting a scheme in another case is the reference's choice.
+        // A request without a valid key is not admitted. The reference accepts a scheme in another case.
         let authorization = step.request.authorization.as_deref().unwrap_or_default();
         let keyed = authorization.split_once(' ').is_some_and(|(_, token)| token == KEY);
         if keyed {

@@ -14,18 +14,18 @@ use animal_store_rules::catalogue::{Level, Party, Requirement, catalogue};
 const DIM: Style = Style::new().dimmed();
 const BOLD: Style = Style::new().bold();
 
-/// No line of running text is longer than this.
+/// The maximum length of a line of running text in characters.
 const WIDTH: usize = 96;
 
 /// The explanation of a requirement.
 #[derive(Clone, Debug, Serialize)]
 pub struct Explanation {
-    /// Its entry in the catalogue.
+    /// The entry of the requirement in the catalogue.
     #[serde(flatten)]
     pub requirement: &'static Requirement,
-    /// The statements of the specification that it covers, restated.
+    /// The statements of the specification that the requirement covers, restated.
     pub statements: Vec<&'static str>,
-    /// Requests and lawful answers; none if it cannot be observed over HTTP.
+    /// The requests and lawful responses, or none if the requirement cannot be observed over HTTP.
     pub example: Vec<ReportedExchange>,
 }
 
