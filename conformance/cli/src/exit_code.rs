@@ -2,16 +2,16 @@
 
 use animal_store_rules::verdict::Verdict;
 
-/// How a command ended. The values are a promise: pipelines branch on them.
+/// The outcome of a command. The values are a promise: pipelines branch on them.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 #[repr(u8)]
 pub enum ExitCode {
-    /// 0: the server conforms; of any other command, that it succeeded.
+    /// 0: the server conforms, or another command has succeeded.
     Success = 0,
-    /// 1: the server violates a requirement, or a known failure has expired; of `diff`, that something got worse.
+    /// 1: the server violates a requirement, or a known failure has expired. For `diff`: a requirement or the verdict got worse.
     Violation = 1,
-    /// 2: a usage or configuration error. Nothing was sent, unless it is a `--plan` that the first responses contradict.
+    /// 2: a usage or configuration error. Nothing was sent, except for a `--plan` that the first responses contradict.
     Usage = 2,
     /// 3: the run could not take place (the host is unreachable, the key is rejected), or its output or a report
     /// could not be written.

@@ -1,8 +1,9 @@
 //! The program `conform` as a library, for `cargo xtask conform` and for the tests of the judge.
 //!
-//! `conform --help` describes the program. Its options, exit codes and report formats are a promise; the items of this library are none. To judge a server from your own tests, use [`animal_store_conformance`].
+//! `conform --help` describes the program. Its options, exit codes and report formats are a promise; the items of this library are none.
+//! To judge a server from your own tests, use [`animal_store_conformance`].
 
-// What is printed goes through one gate: `command_line::output` prints nothing but what `redaction::printable` has made printable.
+// All output goes through one gate: `command_line::output` prints only text that `redaction::printable` has made printable.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod compare;
