@@ -25,7 +25,7 @@ pub fn wrap(text: &str, columns: usize) -> Vec<String> {
     textwrap::wrap(&text.replace('\t', " "), options).into_iter().map(Cow::into_owned).collect()
 }
 
-/// The text in one line of at most this many columns; an ellipsis stands for what is cut off.
+/// The text in one line of at most this many columns; an ellipsis replaces the rest.
 #[must_use]
 pub fn cut(text: &str, columns: usize) -> String {
     if width(text) <= columns {
@@ -46,7 +46,7 @@ pub fn cut(text: &str, columns: usize) -> String {
     kept
 }
 
-/// The text, truncated between characters when it is longer than this many bytes; an ellipsis stands for what is cut off.
+/// The text, truncated between characters if it is longer than this many bytes; an ellipsis replaces the rest.
 #[must_use]
 pub fn at_most(text: &str, bytes: usize) -> String {
     if text.len() <= bytes {

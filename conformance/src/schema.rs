@@ -20,7 +20,7 @@ pub(crate) enum Verdict {
     Conforms,
     /// A selected requirement that counts was broken.
     Violates,
-    /// Nothing was broken, but a selected stated requirement was not exercised.
+    /// No requirement was broken, but a selected stated requirement was not exercised.
     Incomplete,
 }
 
@@ -46,11 +46,11 @@ pub(crate) enum Side {
     Server,
     /// The clients, in recorded traffic.
     Client,
-    /// Both, in recorded traffic.
+    /// Both parties, in recorded traffic.
     Both,
 }
 
-/// The level of a requirement, which determines what breaking it means.
+/// The level of a requirement, which determines the consequence of breaking it.
 #[derive(schemars::JsonSchema)]
 #[schemars(rename_all = "lowercase")]
 #[expect(dead_code, reason = "described, never constructed")]

@@ -2,8 +2,8 @@
 //!
 //! The clients follow no redirects, so a key is never sent to another origin. They ask for no content coding, but decode gzip. They read
 //! each body only up to a bound. Each request uses a connection of its own: bytes that one response leaves on a connection are never read
-//! as a part of the next, and each exchange can be repeated alone. The exceptions are requests that test what a server leaves on a
-//! connection: they share a connection that is kept open.
+//! as a part of the next, and each exchange can be repeated alone. The exceptions are requests that test for such bytes: they share a
+//! connection that is kept open.
 
 use std::convert::Infallible;
 use std::io::Read;

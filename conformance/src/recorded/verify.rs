@@ -1,6 +1,6 @@
 //! Derives a report again from the recording of its traffic.
 //!
-//! This shows that the report follows from the recording, not that the server sent what the recording contains.
+//! The comparison shows that the report follows from the recording. It does not show that the server sent the recorded responses.
 
 use std::collections::HashSet;
 use std::fmt;

@@ -28,6 +28,7 @@ use animal_store_rules::trace::Trace;
 use animal_store_rules::trace::exchange::Exchange;
 use animal_store_rules::trace::rate_limit;
 use animal_store_rules::verdict::causes::Cause;
+use animal_store_rules::verdict::findings::Finding;
 use animal_store_rules::verdict::{RequirementVerdict, Status, overall};
 
 /// The maximum number of kinds of failures of a requirement that are reported with an example; all are counted.
@@ -149,7 +150,7 @@ fn implementation(presentation: &Presentation<'_>, given: &Implementation) -> Im
     }
 }
 
-/// The counts of a whole recording, of which the report may contain only some exchanges.
+/// The counts of a whole recording. The report may contain only some of its exchanges.
 #[derive(Clone, Debug)]
 pub(crate) struct Recording {
     /// The number of exchanges.
@@ -208,33 +209,14 @@ fn requirement(
     verdict: &RequirementVerdict,
     strict: bool,
 ) -> RequirementReport {
-    // The report on a long recording keeps only some of its exchanges.
-    let index_of = |number: &usize| trace.exchanges.binary_search_by_key(number, |exchange| exchange.number).ok();
     let hide = |text: &str| presentation.sentence(text);
-    let evidence = verdict.findings.iter().take(MAX_EVIDENCE).map(|finding| {
-        let example = &finding.example;
-        let exchanges = example.exchanges.iter().filter_map(index_of).map(|index| &trace.exchanges[index]);
-        let (expected, found) = (hide(&example.expected), hide(&example.found));
-        Evidence {
-            sentence: format!("expected {expected}; found {found}"),
-            expected,
-            found,
-            count: finding.count,
-            subjects: finding
-                .subjects
-                .iter()
-                .map(|subject| at_most(&presentation.text(subject), MAX_SUBJECT))
-                .collect(),
-            intermittent: finding.intermittent.map(|Share { broken, alike }| Intermittent { broken, alike }),
-            attribution: finding.attribution.as_ref().map(|found| Attribution::of(presentation, trace, found)),
-            exchanges: exchanges.map(|exchange| presentation.evidence(exchange)).collect(),
-        }
-    });
-    let evidence = evidence.collect();
-    let failing = verdict.failures.iter().flat_map(|failure| &failure.exchanges).filter_map(index_of);
+    let failing = verdict.failures.iter().flat_map(|failure| &failure.exchanges);
+    let failing = failing.filter_map(|number| index_of(trace, *number));
     let shown_in: BTreeSet<&str> = failing.map(|index| &*trace.exchanges[index].probe).collect();
-    let judged_on = verdict.exchanges.iter().filter_map(index_of).map(|index| &recorded[index]);
+    let judged_on = verdict.exchanges.iter().filter_map(|number| index_of(trace, *number));
+    let judged_on = judged_on.map(|index| &recorded[index]);
     let duration = judged_on.map(|exchange| exchange.elapsed_us).sum::<u64>() / 1_000;
+    let findings = verdict.findings.iter().take(MAX_EVIDENCE);
     RequirementReport {
         id: verdict.requirement.id.clone(),
         level: verdict.requirement.level,
@@ -254,8 +236,30 @@ fn requirement(
         observed: verdict.observed.as_deref().map(hide),
         duration_ms: duration,
         shown_in: shown_in.into_iter().map(str::to_owned).collect(),
-        evidence,
+        evidence: findings.map(|finding| evidence(trace, presentation, finding)).collect(),
     }
+}
+
+/// The evidence for failures of one kind: the expectation, the finding, and the exchanges of the example.
+fn evidence(trace: &Trace, presentation: &Presentation<'_>, finding: &Finding) -> Evidence {
+    let example = &finding.example;
+    let (expected, found) = (presentation.sentence(&example.expected), presentation.sentence(&example.found));
+    let exchanges = example.exchanges.iter().filter_map(|number| index_of(trace, *number));
+    Evidence {
+        sentence: format!("expected {expected}; found {found}"),
+        expected,
+        found,
+        count: finding.count,
+        subjects: finding.subjects.iter().map(|text| at_most(&presentation.text(text), MAX_SUBJECT)).collect(),
+        intermittent: finding.intermittent.map(|Share { broken, alike }| Intermittent { broken, alike }),
+        attribution: finding.attribution.as_ref().map(|by| Attribution::of(presentation, trace, by)),
+        exchanges: exchanges.map(|index| presentation.evidence(&trace.exchanges[index])).collect(),
+    }
+}
+
+/// The index of an exchange in the trace, if it is there: the report on a long recording keeps only some exchanges.
+fn index_of(trace: &Trace, number: usize) -> Option<usize> {
+    trace.exchanges.binary_search_by_key(&number, |exchange| exchange.number).ok()
 }
 
 /// Whether a failure may be due to an earlier request on the same connection: to its key, or to its body.

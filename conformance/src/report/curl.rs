@@ -9,7 +9,7 @@ use animal_store_rules::trace::exchange::Request;
 const LONGEST_ARGUMENT: usize = 64 * 1024;
 
 /// The `curl` command for a request, for any POSIX shell. Keys are replaced by the variables that hold them; `prose` is the
-/// redactor for what the judge writes itself.
+/// redactor for the judge's own texts.
 pub(super) fn line(
     base_url: &str,
     options: &[String],

@@ -232,7 +232,7 @@ pub struct LikelyCause {
     pub id: String,
     /// The cause in a line; a question where it is a guess.
     pub sentence: String,
-    /// The requirements of which the cause explains every failure.
+    /// The requirements whose failures the cause explains completely.
     pub requirements: Vec<String>,
     /// The numbers of the exchanges that show the cause.
     pub exchanges: Vec<usize>,

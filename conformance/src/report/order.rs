@@ -1,4 +1,4 @@
-//! The order in which to fix what is broken.
+//! The order in which to fix broken requirements.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -31,9 +31,9 @@ impl Report {
             let alike = broken.iter().filter(|other| !own.is_disjoint(&exchanges(other))).count();
             self.cause_of(&requirement.id).map_or(alike, |cause| cause.requirements.len().max(alike))
         };
-        let place = |id: &str| HIDING.iter().position(|hiding| *hiding == id).unwrap_or(HIDING.len());
+        let rank = |id: &str| HIDING.iter().position(|hiding| *hiding == id).unwrap_or(HIDING.len());
         let mut ordered = broken.clone();
-        ordered.sort_by_cached_key(|r| (!r.violation, place(&r.id), Reverse(shared(r))));
+        ordered.sort_by_cached_key(|r| (!r.violation, rank(&r.id), Reverse(shared(r))));
         ordered
     }
 }

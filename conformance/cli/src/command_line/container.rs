@@ -87,7 +87,7 @@ impl ContainerArguments {
 #[derive(Clone)]
 pub(super) struct Variable {
     name: String,
-    /// None to pass on the value from this program's environment.
+    /// The value, or `None` to pass on the value from this program's environment.
     value: Option<String>,
 }
 

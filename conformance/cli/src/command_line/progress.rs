@@ -28,7 +28,7 @@ const BESIDES_TEXT: usize = 15;
 /// The amount of progress that is shown.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Verbosity {
-    /// Nothing.
+    /// No progress.
     Silent,
     /// A status line only, where a terminal can show one.
     LiveOnly,

@@ -34,8 +34,8 @@ impl Rerun {
         if let Some(unknown) = broken.iter().find(|requirement| !catalogue().knows(&requirement.id)) {
             return Err(unusable(format!("no requirement is called {}", unknown.id)));
         }
-        let shown_in = || broken.iter().flat_map(|requirement| &requirement.shown_in);
-        let probes: BTreeSet<&str> = shown_in().map(String::as_str).collect();
+        let shown_in = broken.iter().flat_map(|requirement| &requirement.shown_in);
+        let probes: BTreeSet<&str> = shown_in.map(String::as_str).collect();
         // Earlier reports do not name the probes.
         let is_complete = broken.iter().all(|requirement| !requirement.shown_in.is_empty()) && !probes.contains("");
         let probes = if is_complete { probes.into_iter().map(str::to_owned).collect() } else { Vec::new() };

@@ -10,7 +10,7 @@ use animal_store_conformance::Interrupt;
 /// Watches signals until it is dropped.
 pub(super) struct Signals {
     code: Arc<OnceLock<ExitCode>>,
-    /// None where signals cannot be watched: they end the process then, as is the default.
+    /// The task that watches, or `None` if signals cannot be watched: then they end the process, as is the default.
     watching: Option<JoinHandle<()>>,
 }
 

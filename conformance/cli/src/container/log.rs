@@ -25,7 +25,7 @@ pub(super) async fn tail(docker: &Docker, container: &str) -> String {
             end.drain(..end.len().saturating_sub(TAIL_BYTES));
         }
     };
-    // After a timeout, what was received until then is reported.
+    // After a timeout, the bytes received until then are reported.
     let _in_time = tokio::time::timeout(PATIENCE, collect).await;
     String::from_utf8_lossy(&end).into_owned()
 }

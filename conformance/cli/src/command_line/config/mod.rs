@@ -336,7 +336,7 @@ fn variable(name: &str) -> Result<Option<String>, ConfigError> {
     member::value_of(name).map_err(|problem| ConfigError::Variable { variable: name.to_owned(), problem })
 }
 
-/// Of two exclusive options that are both set, the one of lower precedence does not apply.
+/// Marks an exclusive option as overridden, if the other one is set in a source of higher precedence.
 fn settle(settings: &mut [Setting], one: &'static str, other: &'static str) -> Result<(), ConfigError> {
     let origin = |id: &str| {
         let setting = settings.iter().find(|setting| setting.member.id == id);
@@ -353,8 +353,8 @@ fn settle(settings: &mut [Setting], one: &'static str, other: &'static str) -> R
     Ok(())
 }
 
-/// Replicas are those of a base URL. One from a source of higher precedence is that of another service, which must not share a run, and a
-/// key, with them.
+/// Marks replicas as overridden, if the base URL is from a source of higher precedence. Then they may belong to another service, which must
+/// not share a run, and a key, with the base URL.
 fn leave_replicas(settings: &mut [Setting]) {
     let origin =
         |id: &str| settings.iter().find(|setting| setting.member.id == id).map(|setting| setting.origin.clone());
