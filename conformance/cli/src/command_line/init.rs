@@ -36,12 +36,7 @@ pub(super) enum NotWritten {
     Exists(String),
     /// The file cannot be written.
     #[error("cannot write {path}: {source}")]
-    Io {
-        /// The file.
-        path: String,
-        /// The reason.
-        source: std::io::Error,
-    },
+    Io { path: String, source: std::io::Error },
 }
 
 impl Arguments {

@@ -35,12 +35,7 @@ pub(super) enum UsageError {
     KeyWithoutTarget,
     /// A key cannot be sent.
     #[error("{option}: {source}")]
-    Key {
-        /// The option.
-        option: &'static str,
-        /// The reason.
-        source: UnusableKey,
-    },
+    Key { option: &'static str, source: UnusableKey },
     /// The second key is equal to the first one.
     #[error("--quota-key is the same key as --api-key: leave it out, or issue a second key")]
     OneKey,
@@ -64,7 +59,6 @@ pub(super) enum UsageError {
     /// The report of an earlier run cannot be used.
     #[error("cannot rerun {path}: {problem}")]
     Rerun {
-        /// The report.
         path: String,
         /// The reason why it cannot be used.
         problem: String,
@@ -85,28 +79,11 @@ pub(super) enum UsageError {
     NothingSelected,
     /// A file of certificates cannot be read.
     #[error("{option} {path}: {}\n  Name a PEM file that exists. Nothing was sent.", of_file(.source))]
-    Certificates {
-        /// The option.
-        option: &'static str,
-        /// The file.
-        path: String,
-        /// The reason.
-        source: std::io::Error,
-    },
+    Certificates { option: &'static str, path: String, source: std::io::Error },
     /// The list of known failures cannot be read.
     #[error("--known-failing {path}: {}\n  Name a TOML file with a [[known-failing]] table for each known failure. Nothing was sent.", of_file(.source))]
-    KnownFailingFile {
-        /// The file.
-        path: String,
-        /// The reason.
-        source: std::io::Error,
-    },
+    KnownFailingFile { path: String, source: std::io::Error },
     /// The list of known failures is not valid.
     #[error("--known-failing {path}, {source}")]
-    KnownFailing {
-        /// The file.
-        path: String,
-        /// The position and the problem.
-        source: TomlError,
-    },
+    KnownFailing { path: String, source: TomlError },
 }

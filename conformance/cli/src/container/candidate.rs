@@ -37,16 +37,10 @@ pub(crate) enum StartError {
     NoEngine(#[from] NoEngine),
     /// The engine reported an error.
     #[error("cannot start the image {image}: {detail}")]
-    Refused {
-        /// The image.
-        image: ImageName,
-        /// The message of the engine.
-        detail: String,
-    },
+    Refused { image: ImageName, detail: String },
     /// The process of the container exited.
     #[error("the container of {image} exited with code {code} before it was ready{log}")]
     Ended {
-        /// The image.
         image: ImageName,
         /// The exit code of the program.
         code: String,
@@ -59,11 +53,8 @@ pub(crate) enum StartError {
         patience.as_secs()
     )]
     NotReady {
-        /// The image.
         image: ImageName,
-        /// The condition for readiness.
         ready: Ready,
-        /// The port in the container.
         port: u16,
         /// The maximum time to wait.
         patience: Duration,

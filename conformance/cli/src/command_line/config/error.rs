@@ -14,20 +14,10 @@ use animal_store_rules::trace::keys::UnusableKey;
 pub(in crate::command_line) enum ConfigError {
     /// The file cannot be read.
     #[error("cannot read the configuration file {path}: {}{}", of_file(.source), hint(.path, .source))]
-    Unreadable {
-        /// The file.
-        path: String,
-        /// The reason.
-        source: std::io::Error,
-    },
+    Unreadable { path: String, source: std::io::Error },
     /// The file is not valid.
     #[error("{path}, {source}")]
-    Invalid {
-        /// The file.
-        path: String,
-        /// The position and the problem.
-        source: TomlError,
-    },
+    Invalid { path: String, source: TomlError },
     /// An environment is selected, and there is no file.
     #[error(
         "--env {0} needs a configuration file, and there is no conform.toml in this directory or its parents within the \
@@ -36,39 +26,21 @@ pub(in crate::command_line) enum ConfigError {
     NoFile(String),
     /// The file does not define this environment.
     #[error("{path} has no environment {name}{}", choice(.name, .known))]
-    UnknownEnvironment {
-        /// The file.
-        path: String,
-        /// The requested environment.
-        name: String,
-        /// The environments of the file.
-        known: Vec<String>,
-    },
+    UnknownEnvironment { path: String, name: String, known: Vec<String> },
     /// Neither the environment nor another source names a target.
     #[error(
         "the environment {name} of {path} has no base_url: add base_url = \"https://…/v1\" to [environments.{name}]"
     )]
-    NoTarget {
-        /// The file.
-        path: String,
-        /// The environment.
-        name: String,
-    },
+    NoTarget { path: String, name: String },
     /// The file has environments, and none is selected.
     #[error(
         "no environment of {path} is selected. Select one with --env: {}; or ignore the file with --no-config",
         .known.join(", ")
     )]
-    WhichEnvironment {
-        /// The file.
-        path: String,
-        /// The environments of the file.
-        known: Vec<String>,
-    },
+    WhichEnvironment { path: String, known: Vec<String> },
     /// An environment variable has an invalid value.
     #[error("environment variable {variable}: {problem}")]
     Variable {
-        /// The variable.
         variable: String,
         /// The reason why the value is invalid.
         problem: String,
@@ -78,9 +50,7 @@ pub(in crate::command_line) enum ConfigError {
     NoVariable {
         /// The position at which the file names it.
         place: String,
-        /// The member that names it.
         member: String,
-        /// The variable.
         variable: String,
     },
     /// The value of a variable that the file names is not a valid key.
@@ -88,9 +58,7 @@ pub(in crate::command_line) enum ConfigError {
     Key {
         /// The position at which the file names it.
         place: String,
-        /// The member that names it.
         member: String,
-        /// The variable.
         variable: String,
         /// The defect of the key.
         source: UnusableKey,
@@ -109,9 +77,7 @@ pub(in crate::command_line) enum ConfigError {
     /// Two mutually exclusive options are set in the same place.
     #[error("{one} and {other} are mutually exclusive ({origin}): set only one of them")]
     Exclusive {
-        /// The first option.
         one: &'static str,
-        /// The second option.
         other: &'static str,
         /// The source that sets both.
         origin: String,
