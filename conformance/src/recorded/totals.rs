@@ -29,15 +29,12 @@ pub(super) struct Totals {
     kept: Vec<Exchange>,
     kept_bytes: usize,
     is_thinned: bool,
-    /// The number of exchanges.
     pub(super) exchanges: usize,
     /// The number of exchanges with a key that the server may count them against.
     pub(super) with_key: usize,
     /// The number of exchanges with such a key that were refused with 429.
     pub(super) refused: usize,
-    /// The numbers of requests by the party that answered them.
     pub(super) answerers: Answerers,
-    /// The number of animals that were created.
     pub(super) created: usize,
     /// The time at which the first request was sent.
     pub(super) first: Option<Timestamp>,

@@ -41,9 +41,7 @@ pub(crate) struct Remarks {
     pub notes: Vec<String>,
     /// The difference between the tour's transcript and that of every conforming server, if there is one.
     pub transcript_diff: Option<String>,
-    /// The reason why the run ended early, if it did.
     pub ended_early: Option<String>,
-    /// The likely causes of broken requirements.
     pub causes: Vec<Cause>,
     /// The facts about each address of the service, if it has several.
     pub fleet: Option<Fleet>,
@@ -153,15 +151,12 @@ fn implementation(presentation: &Presentation<'_>, given: &Implementation) -> Im
 /// The counts of a whole recording. The report may contain only some of its exchanges.
 #[derive(Clone, Debug)]
 pub(crate) struct Recording {
-    /// The number of exchanges.
     pub requests: usize,
     /// The number of exchanges with a key that the server may count them against.
     pub requests_with_key: usize,
     /// The number of exchanges with such a key that were refused with 429.
     pub refused: usize,
-    /// The numbers of requests by the party that answered them.
     pub answerers: Answerers,
-    /// The number of animals that were created.
     pub created: usize,
     /// The time at which the first request was sent.
     pub first: Option<Timestamp>,
