@@ -91,5 +91,5 @@ pub use options::{Earlier, Invoked, Options, Resolved, Transport, UnusableOption
 pub use probes::session::Stop;
 pub use probes::target::Unusable;
 pub use report::{Digest, Implementation, Report};
-pub use run::forecast::Forecast;
+pub use run::forecast::{Forecast, exercised_by};
 pub use run::judge::{Judge, RunError, conclude, context};

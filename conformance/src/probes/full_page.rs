@@ -65,7 +65,7 @@ pub(super) async fn run(session: &mut Session<'_>, concurrency: usize) -> Result
 
 /// The number of animals that were created or listed.
 fn known(session: &Session<'_>) -> usize {
-    let listed = session.trace.exchanges.iter().flat_map(|exchange| match exchange.request.path.as_str() {
+    let listed = session.trace().exchanges.iter().flat_map(|exchange| match exchange.request.path.as_str() {
         "/pets" if exchange.request.method == "GET" => listed_ids(Some(exchange)),
         _ => Vec::new(),
     });

@@ -18,7 +18,7 @@ const IN_ALL: usize = 6;
 /// [`Stop`] when the budget is exhausted.
 pub(super) async fn run(session: &mut Session<'_>) -> Result<(), Stop> {
     session.step("");
-    for id in suspects(&session.trace.exchanges) {
+    for id in suspects(&session.trace().exchanges) {
         session.ask(Request::new("GET", format!("/pets/{id}"))).await?;
     }
     Ok(())

@@ -3,6 +3,7 @@
 //! A probe reads responses only to decide what to send next: whether a new animal can be read yet, whether a window is
 //! exhausted, whether a simpler request breaks the same rule. Judging the responses is up to the rules.
 
+pub(crate) mod needs;
 pub mod plan;
 pub mod preflight;
 pub mod session;
@@ -13,8 +14,6 @@ mod full_page;
 mod further_bodies;
 mod gaps;
 mod near_misses;
-mod needs;
-mod pace;
 mod properties;
 mod quota;
 mod second_look;
@@ -43,9 +42,9 @@ pub async fn run(
     options: &Options,
     mut after_each: impl FnMut(&Session<'_>) -> Result<(), Stop>,
 ) -> Result<(), Stop> {
-    let last = session.trace.exchanges.last();
+    let last = session.trace().exchanges.last();
     let window = last.and_then(|exchange| rate_limit::read(exchange.response()?).window());
-    let plan_limits = Limiter::new(&History::without_bodies(&session.trace)).plan_limits(0);
+    let plan_limits = Limiter::new(&History::without_bodies(session.trace())).plan_limits(0);
     let plan = plan::plan(options, plan_limits, window);
     session.announce(plan.probes.len(), plan.requests);
     // The tour shows most of what is broken. Who wants to know the first finding does not wait for a window before it.
@@ -63,6 +62,9 @@ pub async fn run(
         }
     }
     if !plan.exhausts() {
+        if plan.few_bodies > 0 {
+            further_bodies::few(session).await?;
+        }
         second_look::run(session).await?;
         second_look::at_once(session).await?;
     }
@@ -101,7 +103,7 @@ const FEW_LEFT: u64 = 10;
 /// [`Stop`] when the budget is exhausted.
 pub async fn without_a_key(session: &mut Session<'_>, options: &Options) -> Result<(), Stop> {
     let is_keyless = |exchange: &Exchange| exchange.request.authorization.is_none();
-    if session.trace.exchanges.iter().any(is_keyless) {
+    if session.trace().exchanges.iter().any(is_keyless) {
         return Ok(());
     }
     session.begin("credentials");

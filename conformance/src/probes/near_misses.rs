@@ -183,7 +183,7 @@ pub(super) async fn other_ids(session: &mut Session<'_>) -> Result<(), Stop> {
 /// wraps them.
 fn near_ids(session: &Session<'_>) -> impl Iterator<Item = (Request, String)> + use<> {
     let created = session.created_as("pending").or_else(|| session.known_ids().first().copied());
-    let id = created.or_else(|| listed_ids(session.trace.exchanges.first()).first().copied());
+    let id = created.or_else(|| listed_ids(session.trace().exchanges.first()).first().copied());
     let ids = id.map(|id| -> [(String, &str); IDS] {
         // Beyond 2^53 a double cannot tell neighbours apart, and 32 bits hold none of the ids.
         let confused = if id.unsigned_abs() > 1 << 53 {

@@ -25,17 +25,20 @@ pub const FULL_PAGE: usize = full_page::COUNT;
 /// From this limit on there is room for further bodies and a full page.
 const ROOMY: usize = 200;
 
-/// The number of animals that the tour creates in an empty catalogue.
-pub const TOUR_ANIMALS: usize = 23;
-
 /// The number of requests of the quota run beyond those that exhaust the window.
 pub const QUOTA_EXTRA: usize = 7;
 
 /// The number of requests without a valid key while a window is exhausted.
 pub const KEYLESS_OVER: usize = 3;
 
-/// The number of requests that show whether two keys are counted apart: in turn, and with one while the other is exhausted.
-const IN_TURN: usize = 7 + 12;
+/// The requests with two keys in turn at the start of a run, by the place of the key: between two of one, some of the other.
+pub(super) const IN_TURN: [usize; 7] = [1, 1, 1, 0, 1, 0, 1];
+
+/// The number of requests at a time with the key that is not being exhausted.
+pub(super) const OF_THE_OTHER: usize = 2;
+
+/// The number of requests that show whether two keys are counted apart: in turn, and some times with one while the other is exhausted.
+const OF_TWO_KEYS: usize = IN_TURN.len() + 6 * OF_THE_OTHER;
 
 /// The operations that are requested over the limit. The first turn sends one request over the limit if Remaining shows which request is
 /// the last, else two. The second turn sends requests until two are refused in a row.
@@ -85,22 +88,23 @@ impl Probe {
     }
 }
 
-/// The plan of a run.
+/// The plan of a run. Its numbers are those of a server with fixed windows whose reads do not lag; others take more, and no run takes
+/// more than [`Options::max_requests`].
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Plan {
     /// The probes in order, after preflight.
     pub probes: Vec<Probe>,
     /// The number of invalid bodies that are sent in a window of which little is used.
     pub few_bodies: usize,
-    /// The maximum number of requests, if the limit is known.
+    /// The usual number of requests, if the limit is known.
     pub requests: usize,
-    /// The maximum number of those with a key.
+    /// The usual number of requests with a key.
     pub keyed: usize,
-    /// The maximum number of those without a valid key. A generated request is with or without one.
+    /// The usual number of requests without a valid key. A generated request is with or without one.
     pub keyless: usize,
-    /// The maximum number of one-minute windows, if the limit is known.
+    /// The usual number of one-minute windows, if the limit is known.
     pub windows: usize,
-    /// The maximum number of animals that it creates.
+    /// The usual number of animals that it creates.
     pub animals: usize,
     /// Whether the budget ends the run before everything is sent.
     pub is_cut: bool,
@@ -114,7 +118,7 @@ impl Plan {
     }
 }
 
-/// The maximum number of requests in preflight and tour: with the key, and without a valid one.
+/// The usual number of requests in preflight and tour: with the key, and without a valid one.
 #[must_use]
 pub fn of_tour(scope: &Scope) -> (usize, usize) {
     (tour::keyed(scope), if Part::Credentials.is_needed(scope) { TOUR_KEYLESS } else { 0 })
@@ -194,13 +198,15 @@ pub fn plan(options: &Options, plan_limits: Option<PlanLimits>, window: Option<W
     } else {
         probes.extend(first.into_iter().chain(generated).chain(second));
     }
-    let has_few_bodies = exhausts && !has_further_bodies && sends_bodies;
+    let has_few_bodies = !has_further_bodies && sends_bodies;
     let few_bodies = if has_few_bodies { further_bodies::FEW } else { 0 };
     let keyed = tour + generated_requests + few_bodies;
     let exhausting = match &options.quota_key {
         _ if !exhausts => 0,
         // Each key is exhausted once: the main one by the tour, the other one by the generated requests.
-        Some(_) => limit.saturating_sub(tour) + limit.saturating_sub(generated_requests) + 2 * QUOTA_EXTRA + IN_TURN,
+        Some(_) => {
+            limit.saturating_sub(tour) + limit.saturating_sub(generated_requests) + 2 * QUOTA_EXTRA + OF_TWO_KEYS
+        }
         // Two windows are exhausted: one by the tour and one by the generated requests, or the first by both.
         None if fits => limit.saturating_sub(keyed).saturating_add(limit) + 2 * QUOTA_EXTRA,
         None => limit.saturating_sub(tour) + limit.saturating_sub(generated_requests) + 2 * QUOTA_EXTRA,
@@ -231,7 +237,7 @@ fn limit_per_minute(plan_limits: Option<PlanLimits>, window: Option<Window>) -> 
     plan_limits.map(|plan_limits| plan_limits.per_minute).or(window.map(|window| window.limit))
 }
 
-/// The maximum number of animals: nearly half of the generated requests and a fifth of the steps may create one.
+/// The usual number of animals: nearly half of the generated requests and a fifth of the steps may create one.
 fn animals(scope: &Scope, cases: usize, has_further_bodies: bool, fills_a_page: bool) -> usize {
     if !scope.profile.creates() || !Part::Creations.is_needed(scope) {
         return 0;
@@ -239,7 +245,7 @@ fn animals(scope: &Scope, cases: usize, has_further_bodies: bool, fills_a_page: 
     let of_exhaustion = if Part::Exhaustion.is_needed(scope) { 2 } else { 0 };
     let near_misses = if Part::NearMisses.is_needed(scope) { near_misses::ANIMALS } else { 0 };
     let unusual = near_misses + if has_further_bodies { further_bodies::ANIMALS } else { 0 };
-    let fixed = TOUR_ANIMALS + unusual + cases / 2 + cases / 15 + 1 + of_exhaustion;
+    let fixed = tour::ANIMALS + unusual + cases / 2 + cases / 15 + 1 + of_exhaustion;
     // Those of the tour are there already.
     if fills_a_page { fixed.max(full_page::ANIMALS + unusual) } else { fixed }
 }

@@ -72,7 +72,7 @@ const A_DAY: Duration = Duration::from_hours(24);
 pub async fn run(session: &mut Session<'_>, waited: Duration) -> Result<(), Abort> {
     session.begin("preflight");
     let first = session.ask(Request::new("GET", "/pets").query("limit=100")).await?.clone();
-    let target = Target::of(&session.trace.context, &first.request, session.transport(), session.key(), waited);
+    let target = Target::of(&session.trace().context, &first.request, session.transport(), session.key(), waited);
     let Some(doubt) = target.doubt(&first) else { return Ok(()) };
     if is_unreachable(&first) {
         return Err(doubt.into());

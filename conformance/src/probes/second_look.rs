@@ -21,7 +21,7 @@ const MOST: usize = 8;
 ///
 /// [`Stop`] when the budget is exhausted.
 pub(super) async fn run(session: &mut Session<'_>) -> Result<(), Stop> {
-    let doubtful = rules::premature(&session.trace);
+    let doubtful = rules::premature(session.trace());
     if doubtful.is_empty() {
         return Ok(());
     }
@@ -40,12 +40,12 @@ pub(super) async fn run(session: &mut Session<'_>) -> Result<(), Stop> {
 ///
 /// [`Stop`] when the budget is exhausted.
 pub(super) async fn at_once(session: &mut Session<'_>) -> Result<(), Stop> {
-    let undecided = alike::undecided(&session.trace);
+    let undecided = alike::undecided(session.trace());
     if undecided.is_empty() {
         return Ok(());
     }
     for request in again(session, &undecided) {
-        let mut keys = session.trace.context.keys.iter();
+        let mut keys = session.trace().context.keys.iter();
         if keys.any(|key| request.authorization == bearing(request.clone(), key).authorization) {
             session.ask(request).await?;
         } else {
@@ -60,7 +60,7 @@ fn again(session: &mut Session<'_>, numbers: &BTreeSet<usize>) -> Vec<Request> {
     session.begin_aside("second look");
     session.step("");
     let mut targets = BTreeSet::new();
-    let exchanges = &session.trace.exchanges;
+    let exchanges = &session.trace().exchanges;
     let read = |number: &usize| exchanges.get(number.checked_sub(1)?).map(|exchange| exchange.request.clone());
     let requests = numbers.iter().rev().filter_map(read);
     requests

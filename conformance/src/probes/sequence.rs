@@ -89,7 +89,7 @@ pub(super) async fn run(session: &mut Session<'_>, steps: usize, creates: bool) 
     for step in moves.into_iter().filter(|step| creates || matches!(step, Move::List(_))).take(steps) {
         match step {
             Move::Create(status) => {
-                let (name, category) = (session.fresh_name(), session.trace.context.category_id);
+                let (name, category) = (session.fresh_name(), session.trace().context.category_id);
                 let status = status.map_or_else(String::new, |status| format!(r#","status":"{status}""#));
                 let body = format!(r#"{{"name":"{name}","categoryId":{category}{status}}}"#);
                 let answer = session.ask(Request::new("POST", "/pets").json(body)).await?.response();

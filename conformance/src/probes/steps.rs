@@ -1,6 +1,6 @@
 //! Requests of the fixed probes. Each has the name of its step; bodies are filled in from templates.
 
-use super::session::{Session, Stop};
+use super::session::{Session, Stop, created_id};
 use animal_store_rules::trace::exchange::{Exchange, Request};
 use animal_store_rules::trace::json::Json;
 
@@ -18,7 +18,7 @@ pub(super) fn digits(session: &mut Session<'_>) -> String {
 /// A template without its marks, and with a fresh name or digits, the category and a foreign id for them.
 pub(super) fn filled(session: &mut Session<'_>, template: &str) -> (String, String) {
     let step = template.replace('@', "");
-    let mut body = template.replace("@CATEGORY@", &session.trace.context.category_id.to_string());
+    let mut body = template.replace("@CATEGORY@", &session.trace().context.category_id.to_string());
     if body.contains("@NAME@") {
         body = body.replace("@NAME@", &session.fresh_name());
     }
@@ -31,11 +31,10 @@ pub(super) fn filled(session: &mut Session<'_>, template: &str) -> (String, Stri
     (step, body)
 }
 
-/// Sends a creation with the key, as the step that its template describes.
-pub(super) async fn create(session: &mut Session<'_>, template: &str) -> Result<(), Stop> {
+/// Sends a creation with the key, as the step that its template describes; the id of the new animal, if there is one.
+pub(super) async fn create(session: &mut Session<'_>, template: &str) -> Result<Option<i64>, Stop> {
     let (step, body) = filled(session, template);
-    ask(session, Request::new("POST", "/pets").json(body), &format!("POST /pets {step}")).await?;
-    Ok(())
+    ask(session, Request::new("POST", "/pets").json(body), &format!("POST /pets {step}")).await.map(created_id)
 }
 
 /// The ids in the response to a list.

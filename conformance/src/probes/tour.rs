@@ -21,9 +21,6 @@ use animal_store_rules::trace::rate_limit;
 /// More animals than the default limit, so that the default can be observed.
 const ENOUGH: usize = 21;
 
-/// The largest category id.
-const LARGEST: &str = "9223372036854775807";
-
 /// The valid creations that are always sent: each status twice, and none once.
 const REQUIRED: usize = 7;
 
@@ -49,11 +46,17 @@ const REFUSED: [&str; 11] = [
 /// How many of them, the first, lack a required member.
 const LACKING: usize = 2;
 
+/// A body with the largest category, which may be accepted or rejected.
+const LARGEST_CATEGORY: &str = r#"{"name":"@NAME@","categoryId":9223372036854775807}"#;
+
+/// A body with a name of many kinds of characters, which may be accepted or rejected.
+const UNUSUAL_NAME: &str = r#"{"name":"o'neil's  \"old\" cat+dog, 100%41; a\\b\/c <&> #1? {{n}} ${n} Zo\u00EB \ud83d\udc22 @NAME@ x-42 7","categoryId":@CATEGORY@,"status":"available"}"#;
+
 /// Bodies that may be accepted or rejected.
 const UNUSUAL: [&str; 7] = [
-    r#"{"name":"@NAME@","categoryId":9223372036854775807}"#,
+    LARGEST_CATEGORY,
     r#"{"name":"@NAME@","categoryId":-9007199254740993,"status":"sold"}"#,
-    r#"{"name":"o'neil's  \"old\" cat+dog, 100%41; a\\b\/c <&> #1? {{n}} ${n} Zo\u00EB \ud83d\udc22 @NAME@ x-42 7","categoryId":@CATEGORY@,"status":"available"}"#,
+    UNUSUAL_NAME,
     r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":"sold","colour":"grey"}"#,
     r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":"sold","id":@FOREIGN@}"#,
     r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":null}"#,
@@ -73,23 +76,43 @@ const TOGETHER: [&str; 3] = ["status=available&limit=100", PENDING, "status=sold
 /// Further lists of every kind; the long ones first.
 const LISTS: [&str; 7] = ["", "limit=1", "limit=0", "limit=1000", "limit=ten", "status=lost", "status=SOLD"];
 
-/// The maximum number of requests with the key in preflight and tour, when reads do not lag and no unusual animal is rejected: each
-/// rejected one is replaced by another.
-const KEYED: usize = 58;
+/// The usual number of creations in an empty catalogue. For each unusual body or name that a service rejects, a plain one is sent.
+const CREATIONS: usize = REFUSED.len() + AS_TEXT + ENOUGH + USUALLY_REJECTED;
 
-/// How many requests with the key a run of this scope sends in preflight and tour, at most.
+/// The number of [`UNUSUAL`] bodies that most services reject.
+const USUALLY_REJECTED: usize = 1;
+
+/// A creation with another media type.
+const AS_TEXT: usize = 1;
+
+/// The usual number of animals that the tour creates.
+pub(super) const ANIMALS: usize = ENOUGH + AS_TEXT;
+
+/// The usual number of requests with the key of each part of the tour.
+const COSTS: [(Part, usize); 6] = [
+    (Part::FirstLists, AT_FIRST.len() + 1),
+    (Part::Orders, 1),
+    (Part::Creations, CREATIONS),
+    (Part::Fetches, 3),
+    (Part::OtherIds, OTHER_IDS),
+    (Part::Lists, 1 + TOGETHER.len() + LISTS.len() + 1),
+];
+
+/// The usual number of requests with the key that a run of this scope sends in preflight and tour.
 pub(super) fn keyed(scope: &Scope) -> usize {
-    let of_lists = 1 + TOGETHER.len() + LISTS.len() + 1;
-    let others = [
-        (Part::FirstLists, AT_FIRST.len() + 1),
-        (Part::Orders, 1),
-        (Part::Fetches, 3),
-        (Part::OtherIds, 4),
-        (Part::Lists, of_lists),
-    ];
-    let creations = KEYED - 1 - others.iter().map(|(_, count)| count).sum::<usize>();
-    let needed = others.into_iter().chain([(Part::Creations, creations)]).filter(|(part, _)| part.is_needed(scope));
-    1 + needed.map(|(_, count)| count).sum::<usize>()
+    let needed = COSTS.iter().filter(|(part, _)| part.is_needed(scope));
+    1 + needed.map(|(_, cost)| cost).sum::<usize>()
+}
+
+/// The animals that the tour knows.
+#[derive(Default)]
+struct Animals {
+    /// The ids of all of them, those of the tour last.
+    ids: Vec<i64>,
+    /// The animal with the largest category, if the service knows it.
+    largest_category: Option<i64>,
+    /// An animal with an unusual name, if the service accepts one.
+    unusual_name: Option<i64>,
 }
 
 /// Runs the tour. Creations that fill the catalogue, and some lists, are sent concurrently, up to `concurrency`. With `watches_window`, it
@@ -102,8 +125,8 @@ pub(super) async fn run(
 ) -> Result<(), Stop> {
     let (profile, needs) = (scope.profile, |part: Part| part.is_needed(scope));
     session.begin("tour");
-    let mut ids = listed_ids(session.trace.exchanges.first());
-    if needs(Part::FirstLists) && is_empty(session.trace.exchanges.first()) {
+    let mut animals = Animals { ids: listed_ids(session.trace().exchanges.first()), ..Animals::default() };
+    if needs(Part::FirstLists) && is_empty(session.trace().exchanges.first()) {
         for filter in AT_FIRST {
             ask_at_first(session, filter).await?;
         }
@@ -114,15 +137,21 @@ pub(super) async fn run(
     let creates = profile.creates() && needs(Part::Creations);
     if creates {
         // On one connection: what a body lacks must not be taken from the one before.
-        required(session, 0).await?;
+        animals.ids.extend(required(session, 0).await?);
         for (place, template) in REFUSED.into_iter().enumerate() {
             let (step, body) = filled(session, template);
             let request = Request::new("POST", "/pets").json(body);
             let request = if place < LACKING { session.on_kept_connection(request) } else { request };
-            ask(session, request, &format!("POST /pets {step}")).await?;
+            animals.ids.extend(ask(session, request, &format!("POST /pets {step}")).await.map(created_id)?);
         }
         for template in UNUSUAL {
-            create(session, template).await?;
+            let id = create(session, template).await?;
+            animals.ids.extend(id);
+            match template {
+                LARGEST_CATEGORY => animals.largest_category = id,
+                UNUSUAL_NAME => animals.unusual_name = id,
+                _ => {}
+            }
         }
     }
     if needs(Part::FirstLists) {
@@ -130,8 +159,9 @@ pub(super) async fn run(
     }
     if creates {
         let (_, body) = filled(session, r#"{"name":"@NAME@","categoryId":@CATEGORY@}"#);
-        ask(session, Request::new("POST", "/pets").body("text/plain", body), "POST /pets as text/plain").await?;
-        ids = creations(session, ids, concurrency).await?;
+        let as_text = Request::new("POST", "/pets").body("text/plain", body);
+        animals.ids.extend(ask(session, as_text, "POST /pets as text/plain").await.map(created_id)?);
+        creations(session, &mut animals, concurrency).await?;
     } else if !profile.creates() {
         session.leave_out("get.", "there was no animal to fetch, and the profile read-only creates none");
         session
@@ -139,7 +169,7 @@ pub(super) async fn run(
     }
     // Before an animal changes by itself, and while replicas may still lag.
     if needs(Part::Fetches) {
-        read_back(session, &ids, concurrency).await?;
+        read_back(session, &animals, concurrency).await?;
     }
     if watches_window {
         watch::pause(session).await?;
@@ -149,7 +179,7 @@ pub(super) async fn run(
     }
     // After the same URLs were requested with the key: a cached response must not be served without one.
     if needs(Part::Credentials) {
-        credentials::of_tour(session, ids.last().copied().unwrap_or(1), scope).await?;
+        credentials::of_tour(session, animals.ids.last().copied().unwrap_or(1), scope).await?;
     }
     if watches_window {
         watch::pause(session).await?;
@@ -196,28 +226,26 @@ fn is_empty(exchange: Option<&Exchange>) -> bool {
     response.is_some_and(|response| Json::parse(&response.body).is_ok_and(|json| json == Json::Array(Vec::new())))
 }
 
-/// Valid creations: the required ones, and then, in bursts, enough to observe the default limit; all known ids.
-async fn creations(session: &mut Session<'_>, listed: Vec<i64>, concurrency: usize) -> Result<Vec<i64>, Stop> {
-    let mut ids = listed;
-    ids.extend(session.trace.exchanges.iter().filter_map(created_id));
+/// Valid creations: the required ones, and then, in bursts, enough to observe the default limit.
+async fn creations(session: &mut Session<'_>, animals: &mut Animals, concurrency: usize) -> Result<(), Stop> {
     for number in 1..REQUIRED {
-        ids.extend(required(session, number).await?);
+        animals.ids.extend(required(session, number).await?);
     }
     // Even a full catalogue gets a small burst: duplicate ids show only with concurrent creations. A candidate that creates
     // nothing gets no further creations.
-    let wanted = ENOUGH.saturating_sub(ids.len()).max(BURST);
+    let wanted = ENOUGH.saturating_sub(animals.ids.len()).max(BURST);
     let mut made = 0;
-    while made < wanted && !ids.is_empty() {
+    while made < wanted && !animals.ids.is_empty() {
         let size = session.at_once((wanted - made).min(concurrency.max(1)));
-        ids.extend(burst_of(session, made..made + size).await?);
+        burst_of(session, animals, made..made + size).await?;
         made += size;
     }
     // Unusual names may have been rejected.
-    let missing = ENOUGH.saturating_sub(ids.len()).min(UNUSUAL_NAMES);
-    if !ids.is_empty() && missing > 0 {
-        ids.extend(burst_of(session, made..made + missing).await?);
+    let missing = ENOUGH.saturating_sub(animals.ids.len()).min(UNUSUAL_NAMES);
+    if !animals.ids.is_empty() && missing > 0 {
+        burst_of(session, animals, made..made + missing).await?;
     }
-    Ok(ids)
+    Ok(())
 }
 
 /// The valid creation of this number, of those that are always sent, the first on the connection that is kept; the new id.
@@ -252,16 +280,18 @@ const IN_CHUNKS: usize = 5;
 /// The number of creations at the start of a burst that may be rejected, most of them for their names.
 const UNUSUAL_NAMES: usize = 7;
 
-/// Sends the creations at these positions concurrently; the new ids.
-async fn burst_of(session: &mut Session<'_>, places: Range<usize>) -> Result<Vec<i64>, Stop> {
+/// Sends the creations at these positions concurrently.
+async fn burst_of(session: &mut Session<'_>, animals: &mut Animals, places: Range<usize>) -> Result<(), Stop> {
+    let scripts = places.clone().position(|place| place == SCRIPTS);
     let mut requests = Vec::with_capacity(places.len());
-    let any_category = session.created_with(LARGEST).is_some();
     for place in places {
         let name = name_in_burst(session, place);
         // Nearly all have one status, which is more than half the default limit: this shows a smaller limit under a filter. One
         // differs, which shows when concurrent requests are mixed up.
         let template = match place {
-            DIFFERENT if any_category => format!(r#"{{"name":"{name}","categoryId":77001,"status":"pending"}}"#),
+            DIFFERENT if animals.largest_category.is_some() => {
+                format!(r#"{{"name":"{name}","categoryId":77001,"status":"pending"}}"#)
+            }
             DIFFERENT => format!(r#"{{"name":"{name}","categoryId":@CATEGORY@,"status":"pending"}}"#),
             _ => format!(r#"{{"name":"{name}","categoryId":@CATEGORY@,"status":"sold"}}"#),
         };
@@ -272,7 +302,10 @@ async fn burst_of(session: &mut Session<'_>, places: Range<usize>) -> Result<Vec
         requests.push(if [SCRIPTS, IN_CHUNKS].contains(&place) { request.chunked() } else { request });
     }
     session.step("POST /pets, many at once");
-    Ok(session.ask_together(requests).await?.into_iter().filter_map(created_id).collect())
+    let created: Vec<Option<i64>> = session.ask_together(requests).await?.into_iter().map(created_id).collect();
+    animals.ids.extend(created.iter().flatten());
+    animals.unusual_name = animals.unusual_name.or(scripts.and_then(|place| created.get(place).copied().flatten()));
+    Ok(())
 }
 
 /// A name for a creation; the first few are unusual and may be rejected, but must not be altered or cause an error.
@@ -295,9 +328,9 @@ fn name_in_burst(session: &mut Session<'_>, place: usize) -> String {
 }
 
 /// Fetches animals by their ids.
-async fn read_back(session: &mut Session<'_>, ids: &[i64], concurrency: usize) -> Result<(), Stop> {
+async fn read_back(session: &mut Session<'_>, animals: &Animals, concurrency: usize) -> Result<(), Stop> {
     // The last new animal, as soon as it can be read.
-    if let Some(id) = ids.last() {
+    if let Some(id) = animals.ids.last() {
         let get = || Request::new("GET", format!("/pets/{id}"));
         let (mut pause, mut replica) = (LOOK_AGAIN, None);
         loop {
@@ -313,23 +346,27 @@ async fn read_back(session: &mut Session<'_>, ids: &[i64], concurrency: usize) -
     }
     // One that is available, with an unusual name if possible, and one with the largest category, concurrently: this shows handlers that
     // share state by mistake.
-    let unusual = session.created_with("Zo").or_else(|| session.created_as("available"));
-    let unusual = unusual.or_else(|| ids.get(ids.len() / 2).copied());
-    let others: Vec<i64> = unusual.into_iter().chain(session.created_with(LARGEST)).collect();
+    let unusual = animals.unusual_name.or_else(|| session.created_as("available"));
+    let unusual = unusual.or_else(|| animals.ids.get(animals.ids.len() / 2).copied());
+    let others: Vec<i64> = unusual.into_iter().chain(animals.largest_category).collect();
     session.step("GET /pets/{petId}, several at once");
     let requests = others.iter().map(|id| Request::new("GET", format!("/pets/{id}"))).collect();
     ask_at_once(session, requests, concurrency).await
 }
 
-/// Fetches with identifiers that no animal has, or that are none.
+/// The number of fetches with identifiers that no animal has, or that are no identifiers.
+const OTHER_IDS: usize = 4;
+
+/// Fetches with identifiers that no animal has, or that are no identifiers.
 async fn other_ids(session: &mut Session<'_>) -> Result<(), Stop> {
     let nobody = session.random.i64(-(1 << 62)..-(1 << 61)).to_string();
-    for (id, step) in [
+    let fetches: [(&str, &str); OTHER_IDS] = [
         ("9223372036854775807", "GET /pets/9223372036854775807"),
         (&nobody, "GET /pets/{an id that nobody has}"),
         ("not-a-number", "GET /pets/not-a-number"),
         ("9223372036854775808", "GET /pets/9223372036854775808"),
-    ] {
+    ];
+    for (id, step) in fetches {
         ask(session, Request::new("GET", format!("/pets/{id}")), step).await?;
     }
     Ok(())
@@ -337,13 +374,13 @@ async fn other_ids(session: &mut Session<'_>) -> Result<(), Stop> {
 
 /// Whether the last creation is so recent that reads may still lag.
 fn may_lag(session: &Session<'_>) -> bool {
-    let last = session.trace.exchanges.iter().rev().find(|exchange| created_id(exchange).is_some());
+    let last = session.trace().exchanges.iter().rev().find(|exchange| created_id(exchange).is_some());
     last.is_some_and(|last| session.now().duration_since(last.received_at) <= Tolerance::READ_LAG.duration())
 }
 
 /// Lists of every kind. The first one, of everything, is repeated until new animals are in it.
 async fn lists(session: &mut Session<'_>, concurrency: usize) -> Result<(), Stop> {
-    let created: Vec<i64> = session.trace.exchanges.iter().filter_map(created_id).collect();
+    let created: Vec<i64> = session.trace().exchanges.iter().filter_map(created_id).collect();
     let (mut pause, mut replica) = (LOOK_AGAIN, None);
     loop {
         let all = Request::new("GET", "/pets").query("limit=100").at(replica);

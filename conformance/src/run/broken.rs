@@ -12,7 +12,7 @@ pub(super) fn report_broken(
     options: &Options,
     known: &mut BTreeSet<&'static str>,
 ) -> Result<(), Stop> {
-    for verdict in verdict::judge(&session.trace, &options.scope) {
+    for verdict in verdict::judge(session.trace(), &options.scope) {
         let requirement = verdict.requirement;
         let id = requirement.id.as_str();
         if verdict.is_violation(options.strict) && options.known_failing.entry(id).is_none() && known.insert(id) {

@@ -1,27 +1,38 @@
 //! The cost of a run, known before anything is sent.
 
 use crate::options::Options;
+use crate::probes::needs;
 use crate::probes::plan::{self, Probe, Turn};
 use animal_store_rules::catalogue::plan::Plan;
 
 /// The probes of a run and their cost, known before anything is sent. Without a plan in the options, the key is taken for a Free one.
+///
+/// The numbers are those of a server with fixed windows that breaks nothing and whose reads do not lag. Others take more, and no run takes
+/// more than [`Options::max_requests`].
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Forecast {
     /// The name of each probe, and the requests that it sends, in a few words. Preflight, which comes first, is not among them.
     pub probes: Vec<(&'static str, String)>,
-    /// The maximum number of requests.
+    /// The usual number of requests.
     pub requests: usize,
-    /// The maximum number of requests with a key.
+    /// The usual number of requests with a key.
     pub keyed: usize,
-    /// The maximum number of requests without a valid key.
+    /// The usual number of requests without a valid key.
     pub keyless: usize,
-    /// The maximum number of one-minute windows.
+    /// The usual number of one-minute windows.
     pub windows: usize,
-    /// The maximum number of animals that the run creates.
+    /// The usual number of animals that the run creates.
     pub animals: usize,
     /// Whether [`Options::max_requests`] ends the run before everything is sent.
     pub is_cut: bool,
+}
+
+/// The parts of a run that exercise a requirement of the server, each in a few words. None exercises a requirement that cannot be
+/// observed, or one of clients.
+#[must_use]
+pub fn exercised_by(requirement: &str) -> Vec<&'static str> {
+    needs::parts_for(requirement).iter().map(|part| part.described()).collect()
 }
 
 impl Forecast {
@@ -46,7 +57,7 @@ fn described(probe: Probe, options: &Options) -> (&'static str, String) {
     match probe {
         Probe::Tour => {
             let (keyed, keyless) = plan::of_tour(&options.scope);
-            ("tour", format!("up to {keyed} requests with the key, {keyless} without"))
+            ("tour", format!("{keyed} requests with the key, {keyless} without"))
         }
         Probe::NearMisses => {
             ("near misses", format!("{} requests, each with one defect", plan::near_misses(&options.scope)))

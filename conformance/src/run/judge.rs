@@ -182,7 +182,7 @@ impl Judge {
         let stop = match preflight::run(&mut session, options.wait).await {
             Ok(()) => {
                 {
-                    let history = History::without_bodies(&session.trace);
+                    let history = History::without_bodies(session.trace());
                     let limiter = Limiter::new(&history);
                     if let Some(contradiction) = another_plan(&limiter, options) {
                         return Err(RunError::AnotherPlan(contradiction));
@@ -201,7 +201,7 @@ impl Judge {
             }
             Err(Abort::Unusable(unusable)) => return Err(unusable.redacted(&redactor).into()),
             Err(Abort::Stop(Stop::Unusable(unusable))) => return Err(unusable.redacted(&redactor).into()),
-            Err(Abort::Stop(stop)) if session.trace.exchanges.is_empty() => return Err(RunError::Stopped(stop)),
+            Err(Abort::Stop(stop)) if session.trace().exchanges.is_empty() => return Err(RunError::Stopped(stop)),
             Err(Abort::Stop(stop)) => Some(stop),
         };
         if matches!(stop, Some(Stop::Exhausted(_) | Stop::StaysLimited)) {
@@ -214,7 +214,7 @@ impl Judge {
             Some(Stop::Unusable(unusable)) => return Err(unusable.redacted(&redactor).into()),
             _ => {}
         }
-        let mut trace = session.trace;
+        let mut trace = session.into_trace();
         answerer::end_run(&mut trace);
         if let Some(stop) = &stop {
             trace.context.left_out.push(LeftOut { requirements: "".into(), reason: stop.to_string() });

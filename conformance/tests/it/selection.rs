@@ -1,5 +1,6 @@
 //! `--only`: a run sends what the selected requirements need, and no more.
 
+use animal_store_conformance::Forecast;
 use animal_store_rules::catalogue::scope::Profile;
 use animal_store_rules::catalogue::{Level, Party, catalogue};
 use animal_store_rules::verdict::{Status, Verdict};
@@ -61,4 +62,18 @@ async fn what_is_broken_is_found_with_its_requirement_alone() {
         let report = judged(Nature { fault: Some(fault), ..Nature::default() }, id).await;
         assert_eq!(report.verdict, Verdict::Violates, "{fault:?} by {id} alone");
     }
+}
+
+#[test]
+fn the_cost_of_each_requirement_alone_is_known() {
+    let mut table =
+        String::from("# requirement, and with --only: requests with a Free key, without a key, new animals\n");
+    for requirement in catalogue().of(Party::Server).filter(|found| found.level != Level::Open) {
+        let mut options = options("http://127.0.0.1:1/v1", Profile::Full);
+        options.plan = Some("free".parse().expect("a plan"));
+        options.scope.only = vec![requirement.id.clone()];
+        let Forecast { keyed, keyless, animals, .. } = Forecast::of(&options);
+        table.push_str(&format!("{:<30} {keyed:>4} {keyless:>4} {animals:>4}\n", requirement.id));
+    }
+    crate::support::check("costs", &table);
 }

@@ -16,7 +16,7 @@ pub(super) fn describe(options: &Options, target: &str) -> String {
     );
     text.push_str("  preflight    1 request, 2 if the first response is inconclusive\n");
     plan.probes.iter().for_each(|(name, cost)| text.push_str(&format!("  {name:<11}  {cost}\n")));
-    text.push_str(&totals(&plan));
+    text.push_str(&totals(&plan, options));
     text.push_str("\nNothing was sent.\n");
     text
 }
@@ -50,7 +50,7 @@ pub(super) fn target(options: &Options) -> String {
     }
 }
 
-fn totals(plan: &Forecast) -> String {
+fn totals(plan: &Forecast, options: &Options) -> String {
     if plan.is_cut {
         return format!(
             "\nAt most {} requests in all (--max-requests), {} one-minute windows and {} new animals, which the API cannot delete.\n\
@@ -59,7 +59,8 @@ fn totals(plan: &Forecast) -> String {
         );
     }
     format!(
-        "\nAt most {} requests with the key, {} without, {} one-minute windows and {} new animals, which the API cannot delete.\n",
-        plan.keyed, plan.keyless, plan.windows, plan.animals
+        "\nAbout {} requests with the key, {} without, {} one-minute windows and {} new animals, which the API cannot delete.\n\
+         A sliding window, reads that lag, and failures take more: never more than {} requests in all (--max-requests).\n",
+        plan.keyed, plan.keyless, plan.windows, plan.animals, options.max_requests
     )
 }

@@ -7,6 +7,7 @@ use std::fmt::Write;
 use anstyle::Style;
 use serde::Serialize;
 
+use animal_store_conformance::exercised_by;
 use animal_store_conformance::redaction::Printable;
 use animal_store_conformance::report::{ReportedExchange, shown};
 use animal_store_rules::catalogue::{Level, Party, Requirement, catalogue};
@@ -25,6 +26,8 @@ pub struct Explanation {
     pub requirement: &'static Requirement,
     /// The statements of the specification that the requirement covers, restated.
     pub statements: Vec<&'static str>,
+    /// The parts of a run that exercise the requirement, or none if it cannot be observed or binds clients.
+    pub exercised_by: Vec<&'static str>,
     /// The requests and lawful responses, or none if the requirement cannot be observed over HTTP.
     pub example: Vec<ReportedExchange>,
 }
@@ -36,6 +39,7 @@ pub fn explain(requirement: &'static Requirement) -> Explanation {
     Explanation {
         requirement,
         statements: catalogue().statements_behind(&requirement.id).map(|statement| statement.gist.as_str()).collect(),
+        exercised_by: exercised_by(&requirement.id),
         example: shown(&trace, examples::redactor()),
     }
 }
@@ -107,6 +111,10 @@ fn write_text(out: &mut String, explanation: &Explanation) -> std::fmt::Result {
             writeln!(out, "\n{BOLD}{title}{BOLD:#}")?;
             paragraph(out, text)?;
         }
+    }
+    if !explanation.exercised_by.is_empty() {
+        writeln!(out, "\n{BOLD}Exercised by{BOLD:#}")?;
+        paragraph(out, &explanation.exercised_by.join(", "))?;
     }
     if explanation.example.is_empty() {
         return writeln!(out, "\n{DIM}It cannot be observed over HTTP.{DIM:#}");

@@ -74,7 +74,7 @@ impl Case {
 
 fn fill(template: &[u8], session: &mut Session<'_>) -> Vec<u8> {
     // The placeholders are ASCII, so replacing them bytewise changes nothing else, not even invalid UTF-8.
-    let category = session.trace.context.category_id.to_string();
+    let category = session.trace().context.category_id.to_string();
     let filled = replaced(template, CATEGORY.as_bytes(), category.as_bytes());
     if filled.windows(NAME.len()).any(|window| window == NAME.as_bytes()) {
         let name = session.fresh_name();

@@ -31,7 +31,7 @@ pub(super) async fn run(
     session.begin("properties");
     let generator = Generator::start(session.seed(), strategies::case);
     // A requirement that is already broken needs no second counterexample.
-    let mut known = rules::broken(&session.trace);
+    let mut known = rules::broken(session.trace());
     if only == Some(0) {
         return Err(Stop::NoSuchCase { case: 0, reason: "they are numbered from 1" });
     }
@@ -77,7 +77,7 @@ async fn send(
     let Some(exchange) = exchange else { return Ok((BTreeSet::new(), replica)) };
     let replica = exchange.request.replica;
     let exchanges = vec![exchange];
-    Ok((rules::broken(&Trace { context: session.trace.context.clone(), exchanges }), replica))
+    Ok((rules::broken(&Trace { context: session.trace().context.clone(), exchanges }), replica))
 }
 
 /// Looks for the simplest request that still breaks one of the requirements. It is not returned: it is in the trace, and the report

@@ -4,13 +4,11 @@ use std::time::Duration;
 
 use super::watch::AFTER_RESET;
 use super::{bearing, list_of, time_left};
+use crate::probes::plan::{IN_TURN, OF_THE_OTHER};
 use crate::probes::session::{Session, Stop};
 use crate::probes::target::unusable_quota_key;
 use animal_store_rules::trace::exchange::Request;
 use animal_store_rules::trace::keys::ApiKey;
-
-/// The requests of each key in turn at the start of a run, by the place of the key: between two of one, some of the other.
-const IN_TURN: [usize; 7] = [1, 1, 1, 0, 1, 0, 1];
 
 /// Sends lists with both keys in turn, which shows whether the requests of one are counted for the other, and whether the second is
 /// accepted at all.
@@ -41,9 +39,6 @@ pub(in crate::probes) async fn in_turn(session: &mut Session<'_>) -> Result<(), 
 
 /// This many answers show whether the second key is accepted.
 const TO_BE_SURE: usize = 2;
-
-/// How many requests are sent with the key that is not being exhausted.
-const OF_THE_OTHER: usize = 2;
 
 /// Sends lists with the key that is not being exhausted, if there is another: right before and after the other is refused, they must be
 /// admitted. Two, because a server that counts them for the first key, which has one left, then refuses the second.

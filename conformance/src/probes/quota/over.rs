@@ -44,7 +44,7 @@ fn has_status(exchange: &Exchange, method: &str, status: u16) -> bool {
 fn is_free(session: &Session<'_>, key: &ApiKey, is_of_kind: fn(&Exchange) -> bool) -> bool {
     let credential = bearing(Request::new("GET", "/pets"), key).authorization;
     let own: Vec<_> =
-        session.trace.exchanges.iter().filter(|exchange| exchange.request.authorization == credential).collect();
+        session.trace().exchanges.iter().filter(|exchange| exchange.request.authorization == credential).collect();
     own.windows(3).any(|neighbours| {
         let &[before, exchange, after] = neighbours else { return false };
         let window = |exchange: &Exchange| rate_limit::read(exchange.response()?).window();
@@ -71,13 +71,13 @@ fn list(turn: Turn) -> Request {
 /// A request over the limit, to be sent now. A creation that was sent before, and was admitted, is not sent again but another one: which of
 /// the two had stored an animal would show nowhere.
 pub(super) fn next(session: &mut Session<'_>, request: &Request, key: &ApiKey) -> Request {
-    let was_sent = session.trace.exchanges.iter().rev().any(|exchange| exchange.request == *request);
+    let was_sent = session.trace().exchanges.iter().rev().any(|exchange| exchange.request == *request);
     if request.method == "POST" && was_sent { bearing(creation(session), key) } else { request.clone() }
 }
 
 /// A creation that is valid.
 fn creation(session: &mut Session<'_>) -> Request {
-    let (name, category) = (session.fresh_name(), session.trace.context.category_id);
+    let (name, category) = (session.fresh_name(), session.trace().context.category_id);
     Request::new("POST", "/pets").json(format!(r#"{{"name":"{name}","categoryId":{category}}}"#))
 }
 

@@ -68,11 +68,11 @@ async fn asked_for_too_much(session: &mut Session<'_>, key: &ApiKey, request: Re
 
 /// Sends a creation and a fetch, once the key is admitted again.
 async fn all_operations(session: &mut Session<'_>, key: &ApiKey) -> Result<(), Stop> {
-    let (name, category) = (session.fresh_name(), session.trace.context.category_id);
+    let (name, category) = (session.fresh_name(), session.trace().context.category_id);
     let body = format!(r#"{{"name":"{name}","categoryId":{category},"status":"pending"}}"#);
     // An animal without a status, which lists have shown long ago: whether it still has none, shows now. Of several replicas, the newest
     // animal shows more.
-    let unset = session.created_without_status().filter(|_| session.trace.context.replicas.is_empty());
+    let unset = session.created_without_status().filter(|_| session.trace().context.replicas.is_empty());
     let fetch = unset.map_or_else(|| fetch_of(&session.known_ids(), 0, key), |id| fetch_animal(id, key));
     for request in [bearing(Request::new("POST", "/pets").json(body), key), fetch] {
         if session.refusals(key) > 0 {

@@ -161,6 +161,6 @@ fn may_exhaust(session: &Session<'_>) -> bool {
 /// The time that exhausting the rest of a window takes: the last requests are sent one after the other.
 fn time_to_exhaust(session: &Session<'_>) -> Duration {
     let lasted = |exchange: &Exchange| exchange.received_at.duration_since(exchange.sent_at).unsigned_abs();
-    let slowest = session.trace.exchanges.iter().map(lasted).max().unwrap_or_default();
+    let slowest = session.trace().exchanges.iter().map(lasted).max().unwrap_or_default();
     Duration::from_secs(15) + slowest * (super::KEPT as u32 + super::AFTERWARDS as u32)
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::keyless::ALLOWANCES;
 use super::{ATTEMPTS, Session, Stop, bearing, credential};
 use crate::http::pacing::{self, Advice};
 use animal_store_rules::history::History;
@@ -23,28 +24,64 @@ const BANS: usize = 3;
 /// What is restored one by one may be used by others at once. A minute restores all.
 const A_MINUTE: Duration = Tolerance::LONGEST_MINUTE.unsigned();
 
+/// How a session uses its keys, and what it has learnt about the waits for them.
+pub(super) struct Asking {
+    /// The place of the key that requests are sent with.
+    place: usize,
+    /// Whether Remaining 0 is waited for. If Resets restore nothing, only a 429 is.
+    follows_remaining: bool,
+    /// The number of the exchange that followed the last wait for a Reset.
+    waited_before: Option<usize>,
+    /// The refusals of windows that had promised more requests.
+    early_refusals: usize,
+    /// The bans that were waited for.
+    bans: usize,
+    /// How often callers without a key may still exhaust an allowance of theirs.
+    pub(super) allowances: usize,
+}
+
+impl Default for Asking {
+    fn default() -> Asking {
+        Asking {
+            place: 0,
+            follows_remaining: true,
+            waited_before: None,
+            early_refusals: 0,
+            bans: 0,
+            allowances: ALLOWANCES,
+        }
+    }
+}
+
 impl Session<'_> {
     /// The place of the key that requests are sent with.
     #[must_use]
     pub fn asking(&self) -> usize {
-        self.asking
+        self.asking.place
     }
 
     /// The key that requests are sent with.
     #[must_use]
     pub fn asking_key(&self) -> ApiKey {
-        self.trace.context.keys[self.asking].clone()
+        self.log.trace.context.keys[self.asking.place].clone()
     }
 
     /// The other key, if there are two.
     #[must_use]
     pub fn other_key(&self) -> Option<ApiKey> {
-        self.trace.context.keys.iter().enumerate().find(|(place, _)| *place != self.asking).map(|(_, key)| key.clone())
+        self.log
+            .trace
+            .context
+            .keys
+            .iter()
+            .enumerate()
+            .find(|(place, _)| *place != self.asking.place)
+            .map(|(_, key)| key.clone())
     }
 
     /// Sends requests with the key at this place from now on; with the last one where there are fewer.
     pub fn ask_with(&mut self, place: usize) {
-        self.asking = place.min(self.trace.context.keys.len() - 1);
+        self.asking.place = place.min(self.log.trace.context.keys.len() - 1);
     }
 
     /// Sends a request with the key in turn: if the window is exhausted, waits for its reset first, and after a refusal waits as
@@ -64,7 +101,7 @@ impl Session<'_> {
             let exchange = self.send(request.clone()).await?.clone();
             // If it is refused again, and the limit is not exhausted, others may be admitted.
             if !pacing::asks_to_wait(&exchange) || is_skipped {
-                return Ok(&self.trace.exchanges[exchange.number - 1]);
+                return Ok(&self.log.trace.exchanges[exchange.number - 1]);
             }
             // Whatever else answers 403 answers it again.
             is_skipped = is_promised || exchange.status() == Some(403);
@@ -73,8 +110,8 @@ impl Session<'_> {
             }
             let advice = pacing::after_refusal(&exchange, attempt, jitter);
             // A server that refuses now and then in the middle of its windows has shown that once it was waited for as announced.
-            let is_known = is_promised && self.early_refusals > 0 && attempt == 0;
-            self.early_refusals += usize::from(is_promised);
+            let is_known = is_promised && self.asking.early_refusals > 0 && attempt == 0;
+            self.asking.early_refusals += usize::from(is_promised);
             let advice = match advice {
                 _ if is_known => Advice::Wait(pacing::MOMENT),
                 Advice::Wait(time) if attempt > 0 => Advice::Wait(time.max(A_MINUTE)),
@@ -100,7 +137,7 @@ impl Session<'_> {
         while !requests.is_empty() {
             let rest = requests.split_off(self.at_once(requests.len()).clamp(1, requests.len()));
             let sent = self.send_all(std::mem::replace(&mut requests, rest)).await?;
-            let exchanges = sent.iter().map(|place| &self.trace.exchanges[*place]);
+            let exchanges = sent.iter().map(|place| &self.log.trace.exchanges[*place]);
             let refused: Vec<Exchange> = exchanges.filter(|sent| pacing::asks_to_wait(sent)).cloned().collect();
             answered.extend(sent);
             if !refused.is_empty() {
@@ -108,7 +145,7 @@ impl Session<'_> {
                 self.heed(&key, &refused, jitter).await?;
             }
         }
-        Ok(answered.into_iter().map(|place| &self.trace.exchanges[place]).collect())
+        Ok(answered.into_iter().map(|place| &self.log.trace.exchanges[place]).collect())
     }
 
     /// Waits for the longest of the times that these refusals announce.
@@ -126,31 +163,27 @@ impl Session<'_> {
     fn until_a_ban_ends(&mut self, key: &ApiKey, advice: Advice) -> Advice {
         match advice {
             Advice::TooLong(time)
-                if time <= pacing::LONGEST_BAN && self.bans < BANS && self.was_refused_before(key) =>
+                if time <= pacing::LONGEST_BAN && self.asking.bans < BANS && self.was_refused_before(key) =>
             {
-                self.bans += 1;
+                self.asking.bans += 1;
                 Advice::Wait(time)
             }
             // What came too early once may cause the next ban.
-            Advice::Wait(time) if self.bans > 0 => Advice::Wait(time.max(A_MINUTE)),
+            Advice::Wait(time) if self.asking.bans > 0 => Advice::Wait(time.max(A_MINUTE)),
             other => other,
         }
     }
 
     /// Whether the last refusal was not the first of the key.
     fn was_refused_before(&self, key: &ApiKey) -> bool {
-        let credential = credential(key);
-        let own = |exchange: &&Exchange| exchange.request.authorization.as_ref() == Some(&credential);
-        self.trace.exchanges.iter().filter(own).filter(|exchange| exchange.status() == Some(429)).nth(1).is_some()
+        self.exchanges_of(key).filter(|exchange| exchange.status() == Some(429)).nth(1).is_some()
     }
 
     /// The number of consecutive rejected requests with the key, up to the last.
     #[must_use]
     pub fn refusals(&self, key: &ApiKey) -> usize {
-        let credential = credential(key);
-        let exchanges = self.trace.exchanges.iter().rev();
-        let own = exchanges.filter(|exchange| exchange.request.authorization.as_ref() == Some(&credential));
-        own.take_while(|exchange| matches!(exchange.status(), Some(401 | 403 | 429))).count()
+        let latest = self.exchanges_of(key).rev();
+        latest.take_while(|exchange| matches!(exchange.status(), Some(401 | 403 | 429))).count()
     }
 
     /// Waits for the window's reset when it has no room for this many requests.
@@ -164,34 +197,42 @@ impl Session<'_> {
         let advice = pacing::before_many(last, requests);
         if !matches!(advice, Advice::Go) {
             // Exhausted right after the reset, or not restored by it: Remaining is unreliable, so from now on only a 429 causes a wait.
-            let history = History::without_bodies(&self.trace);
-            let restores_nothing = Limiter::new(&history).keys()[self.asking].explanation().goes_on_after_a_reset();
-            if self.waited_before == Some(number) || restores_nothing {
-                self.follows_remaining = false;
+            let history = History::without_bodies(self.trace());
+            let restores_nothing =
+                Limiter::new(&history).keys()[self.asking.place].explanation().goes_on_after_a_reset();
+            if self.asking.waited_before == Some(number) || restores_nothing {
+                self.asking.follows_remaining = false;
             }
-            if !self.follows_remaining {
+            if !self.asking.follows_remaining {
                 return Ok(());
             }
-            self.waited_before = Some(self.trace.exchanges.len() + 1);
+            self.asking.waited_before = Some(self.log.trace.exchanges.len() + 1);
         }
         let advice = if is_refused { self.until_a_ban_ends(key, advice) } else { advice };
         self.follow(advice, "the window of the key to reset").await
     }
 
+    /// The exchanges with a key, in order.
+    pub(super) fn exchanges_of(&self, key: &ApiKey) -> impl DoubleEndedIterator<Item = &Exchange> {
+        let credential = credential(key);
+        self.log
+            .trace
+            .exchanges
+            .iter()
+            .filter(move |exchange| exchange.request.authorization.as_ref() == Some(&credential))
+    }
+
     /// The last exchange with a key.
     #[must_use]
     pub fn last_answer_to(&self, key: &ApiKey) -> Option<&Exchange> {
-        let credential = credential(key);
-        self.trace.exchanges.iter().rev().find(|exchange| exchange.request.authorization.as_ref() == Some(&credential))
+        self.exchanges_of(key).next_back()
     }
 
     /// The window that the last answer to a key reports whose headers can be read.
     #[must_use]
     pub fn last_window(&self, key: &ApiKey) -> Option<Window> {
-        let credential = credential(key);
-        let of_key = |exchange: &&Exchange| exchange.request.authorization.as_ref() == Some(&credential);
-        let answers = self.trace.exchanges.iter().rev().filter(of_key);
-        answers.filter_map(Exchange::response).find_map(|response| rate_limit::read(response).window())
+        let responses = self.exchanges_of(key).rev().filter_map(Exchange::response);
+        responses.map(rate_limit::read).find_map(|fields| fields.window())
     }
 
     /// How many requests remain of the minute by the last answer to a key, while that minute runs.
@@ -201,7 +242,7 @@ impl Session<'_> {
         let window = last.response().and_then(|response| rate_limit::read(response).window());
         let since = self.now().duration_since(last.received_at).as_secs();
         let is_running = |window: &Window| window.reset > pacing::answered_at(last).as_second() + since + 1;
-        let is_minute = |window: &Window| match self.trace.context.plan_limits {
+        let is_minute = |window: &Window| match self.log.trace.context.plan_limits {
             Some(plan_limits) => window.limit == plan_limits.per_minute,
             None => window.limit < MAY_BE_A_DAY,
         };

@@ -17,19 +17,19 @@ impl Session<'_> {
     ///
     /// [`Stop`] when the budget is exhausted.
     pub async fn ask_without_key(&mut self, request: Request) -> Result<Option<Exchange>, Stop> {
-        while self.allowances > 0 {
+        while self.asking.allowances > 0 {
             let jitter = self.random.f64();
             let exchange = self.send(request.clone()).await?.clone();
             if exchange.status() != Some(429) || !self.is_over_allowance(&exchange) {
                 return Ok(Some(exchange));
             }
-            self.allowances -= 1;
+            self.asking.allowances -= 1;
             match pacing::after_refusal(&exchange, 0, jitter) {
-                Advice::Wait(time) if self.allowances > 0 && time < self.time_left() => {
+                Advice::Wait(time) if self.asking.allowances > 0 && time < self.time_left() => {
                     self.wait(time, "the allowance of callers without a key to reset").await?;
                 }
                 _ => {
-                    self.allowances = 0;
+                    self.asking.allowances = 0;
                     let reason = "callers without a key have an allowance of their own, which was exhausted";
                     self.leave_out("auth.", reason);
                     self.leave_unfinished(format!("the requests without a key ({reason})"));
@@ -41,7 +41,7 @@ impl Session<'_> {
 
     /// Whether callers without a key have an allowance, which this last request was refused for.
     fn is_over_allowance(&self, refused: &Exchange) -> bool {
-        let history = History::without_bodies(&self.trace);
+        let history = History::without_bodies(self.trace());
         let refused = history.entries.get(refused.number.saturating_sub(1));
         refused.is_some_and(|refused| Anonymous::new(&history).explains(refused))
     }

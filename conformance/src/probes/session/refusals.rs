@@ -36,8 +36,8 @@ impl Session<'_> {
     ///
     /// [`Stop`] when the run may not take that long.
     pub(super) async fn heed_refusals(&mut self, requests: &[Request]) -> Result<(), Stop> {
-        for place in 0..self.trace.context.keys.len() {
-            let key = self.trace.context.keys[place].clone();
+        for place in 0..self.log.trace.context.keys.len() {
+            let key = self.log.trace.context.keys[place].clone();
             let credential = credential(&key);
             if requests.iter().any(|request| request.authorization.as_ref() == Some(&credential)) {
                 let wait = self.wait_after_refusals(&key);
@@ -68,9 +68,7 @@ impl Session<'_> {
 
     /// The latest exchanges of a key, the last one first, if all of them were refused for the rate.
     fn refused_in_a_row(&self, key: &ApiKey) -> Vec<&Exchange> {
-        let credential = credential(key);
-        let own = |exchange: &&Exchange| exchange.request.authorization.as_ref() == Some(&credential);
-        let answered = self.trace.exchanges.iter().rev().filter(own).filter(|exchange| exchange.status().is_some());
+        let answered = self.exchanges_of(key).rev().filter(|exchange| exchange.status().is_some());
         answered.take_while(|exchange| exchange.status() == Some(429)).collect()
     }
 
@@ -86,7 +84,7 @@ impl Session<'_> {
         };
         let by_headers = pacing::room(window);
         let sent = self.sent_in_a_minute(&key);
-        let plan = self.trace.context.plan_limits.map(|plan_limits| plan_limits.per_minute);
+        let plan = self.log.trace.context.plan_limits.map(|plan_limits| plan_limits.per_minute);
         let plans = plan.map_or_else(|| PLANS.iter().map(|(_, limits)| limits.per_minute).collect(), |plan| vec![plan]);
         let mut limits = plans.into_iter().map(|limit| usize::try_from(limit).unwrap_or(usize::MAX));
         let near = if self.is_of_minute(last, window) && self.counts_own(&key, last, window) {
@@ -104,7 +102,7 @@ impl Session<'_> {
 
     /// Returns true if the window of the last response is one of a minute: its limit is that of the plan, or it ends within a minute.
     fn is_of_minute(&self, last: &Exchange, window: Window) -> bool {
-        match self.trace.context.plan_limits {
+        match self.log.trace.context.plan_limits {
             Some(plan_limits) => window.limit == plan_limits.per_minute,
             None => {
                 let left = window.reset.saturating_sub(pacing::answered_at(last).as_second());
@@ -116,10 +114,7 @@ impl Session<'_> {
     /// Returns true if the window that the last response reports has as many requests used as this run has had admitted in it. If not,
     /// nothing shows how many remain.
     fn counts_own(&self, key: &ApiKey, last: &Exchange, window: Window) -> bool {
-        let credential = credential(key);
-        let own =
-            self.trace.exchanges.iter().filter(|exchange| exchange.request.authorization.as_ref() == Some(&credential));
-        let reported = own.filter_map(|exchange| {
+        let reported = self.exchanges_of(key).filter_map(|exchange| {
             let reported = rate_limit::read(exchange.response()?).window()?;
             (reported.reset == window.reset && reported.limit == window.limit).then_some((exchange, reported))
         });
@@ -137,10 +132,8 @@ impl Session<'_> {
 
     /// How many requests of a key were admitted within the last minute.
     fn sent_in_a_minute(&self, key: &ApiKey) -> usize {
-        let credential = credential(key);
         let since = self.now() - Tolerance::MINUTE.duration();
-        let recent = self.trace.exchanges.iter().rev().take_while(|exchange| exchange.received_at >= since);
-        let own = recent.filter(|exchange| exchange.request.authorization.as_ref() == Some(&credential));
-        own.filter(|exchange| exchange.status() != Some(429)).count()
+        let recent = self.exchanges_of(key).rev().take_while(|exchange| exchange.received_at >= since);
+        recent.filter(|exchange| exchange.status() != Some(429)).count()
     }
 }

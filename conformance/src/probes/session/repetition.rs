@@ -63,7 +63,7 @@ impl Session<'_> {
             _ => place,
         };
         let Some(doubt) = self.doubt(place) else { return Ok(place) };
-        let is_kept = self.trace.exchanges[place].request.connection == Connection::Kept;
+        let is_kept = self.log.trace.exchanges[place].request.connection == Connection::Kept;
         self.repetitions.late_on_kept += usize::from(doubt == Doubt::Late && is_kept);
         // Before the first answer of the service, the message about the target comes soon.
         let is_hopeless = !self.is_served() && (place > 0 || doubt == Doubt::NoConnection);
@@ -111,7 +111,7 @@ impl Session<'_> {
             self.mark(other, Answerer::Intermediary);
             self.wait(pause, "the service to be reached again").await?;
         }
-        let response = self.trace.exchanges[failed[1]].response();
+        let response = self.log.trace.exchanges[failed[1]].response();
         let (name, status) =
             response.map_or_else(Default::default, |response| (answerer::name_of(response), response.status));
         Err(Stop::Intermediary(name, status))
@@ -119,9 +119,9 @@ impl Session<'_> {
 
     /// Why the outcome at this place need not be the service's own.
     fn doubt(&self, place: usize) -> Option<Doubt> {
-        let exchange = &self.trace.exchanges[place];
+        let exchange = &self.log.trace.exchanges[place];
         match Doubt::of(exchange, true)? {
-            Doubt::Intermediary if !answerer::has_limits(&self.trace.exchanges) => None,
+            Doubt::Intermediary if !answerer::has_limits(&self.log.trace.exchanges) => None,
             // On the first request of a connection, the service has to answer.
             Doubt::KeptConnection if !self.is_kept_from_before(place) => None,
             doubt => Some(doubt),
@@ -129,8 +129,8 @@ impl Session<'_> {
     }
 
     fn is_kept_from_before(&self, place: usize) -> bool {
-        let replica = self.trace.exchanges[place].request.replica;
-        self.trace.exchanges[..place].iter().any(|earlier| {
+        let replica = self.log.trace.exchanges[place].request.replica;
+        self.log.trace.exchanges[..place].iter().any(|earlier| {
             let request = &earlier.request;
             request.connection == Connection::Kept && request.replica == replica && earlier.response().is_some()
         })
@@ -141,23 +141,23 @@ impl Session<'_> {
         let answered = |exchange: &Exchange| {
             exchange.service_response().is_some() && Doubt::of(exchange, true) != Some(Doubt::Intermediary)
         };
-        self.trace.exchanges.iter().any(answered)
+        self.log.trace.exchanges.iter().any(answered)
     }
 
     fn mark(&mut self, place: usize, answerer: Answerer) {
-        self.trace.exchanges[place].known.answerer = answerer;
+        self.log.trace.exchanges[place].known.answerer = answerer;
     }
 
     /// Sends the request at this place again, on a connection of its own.
     async fn repeat(&mut self, place: usize) -> Result<usize, Stop> {
-        let request = Request { connection: Connection::Own, ..self.trace.exchanges[place].request.clone() };
+        let request = Request { connection: Connection::Own, ..self.log.trace.exchanges[place].request.clone() };
         self.transmit(vec![request]).await
     }
 
     /// Returns true if the request at this place may be sent again. A creation may be, where it did not reach the service, or a list shows
     /// that it created nothing.
     async fn may_repeat(&mut self, place: usize, doubt: Doubt) -> Result<bool, Stop> {
-        let exchange = &self.trace.exchanges[place];
+        let exchange = &self.log.trace.exchanges[place];
         let (method, target) = (exchange.request.method.clone(), exchange.request.path.clone());
         let never_arrived = doubt == Doubt::NoConnection || exchange.status() == Some(407);
         if method != "POST" || never_arrived || self.created_nothing(place).await? {
@@ -176,12 +176,12 @@ impl Session<'_> {
 
     /// Returns true if a whole list shows that the request at this place created no animal.
     async fn created_nothing(&mut self, place: usize) -> Result<bool, Stop> {
-        let replica = self.trace.exchanges[place].request.replica;
+        let replica = self.log.trace.exchanges[place].request.replica;
         let list = self.list(replica).await?;
-        let sent = self.trace.exchanges[place].request.body.as_ref().and_then(|body| Json::parse(&body.bytes).ok());
+        let sent = self.log.trace.exchanges[place].request.body.as_ref().and_then(|body| Json::parse(&body.bytes).ok());
         let name = sent.as_ref().and_then(|sent| sent.get("name")?.as_str());
-        let listed = self.trace.exchanges[list].response().and_then(|response| Json::parse(&response.body).ok());
-        let Some(Json::Array(animals)) = listed.filter(|_| self.trace.exchanges[list].status() == Some(200)) else {
+        let listed = self.log.trace.exchanges[list].response().and_then(|response| Json::parse(&response.body).ok());
+        let Some(Json::Array(animals)) = listed.filter(|_| self.log.trace.exchanges[list].status() == Some(200)) else {
             return Ok(false);
         };
         let id_of = |animal: &Json| animal.get("id").and_then(Json::as_int64);
@@ -194,8 +194,9 @@ impl Session<'_> {
 
     /// The ids of the animals in the responses before this place.
     fn shown_ids(&self, place: usize) -> BTreeSet<Option<i64>> {
-        let bodies =
-            self.trace.exchanges[..place].iter().filter_map(|exchange| Json::parse(&exchange.response()?.body).ok());
+        let bodies = self.log.trace.exchanges[..place]
+            .iter()
+            .filter_map(|exchange| Json::parse(&exchange.response()?.body).ok());
         let id_of = |animal: &Json| animal.get("id").and_then(Json::as_int64);
         bodies
             .flat_map(|body| if let Json::Array(animals) = body { animals } else { vec![body] })
@@ -206,10 +207,10 @@ impl Session<'_> {
     /// Asks for a list beside the plan; the place of its exchange.
     async fn list(&mut self, replica: Option<usize>) -> Result<usize, Stop> {
         let list = bearing(Request::new("GET", "/pets").query("limit=100"), &self.asking_key()).at(replica);
-        let step = std::mem::take(&mut self.step);
-        let case = self.case.take();
+        let step = std::mem::take(&mut self.log.step);
+        let case = self.log.case.take();
         let sent = self.transmit(vec![list]).await;
-        (self.step, self.case) = (step, case);
+        (self.log.step, self.log.case) = (step, case);
         sent
     }
 }

@@ -1,0 +1,277 @@
+//! The exhaustion of a key: requests that use up its window, and those over its limit.
+
+use super::{
+    KEPT, fetch_animal, fetch_of, fetches_work, fillers, is_over_admitted, keys, limits, list_of, over, window_of,
+};
+use crate::probes::plan::Turn;
+use crate::probes::session::{Session, Stop, bearing};
+use animal_store_rules::trace::exchange::{Exchange, Request};
+use animal_store_rules::trace::keys::ApiKey;
+use animal_store_rules::trace::rate_limit::Window;
+
+/// How often a request over the limit is sent until it is refused.
+const ATTEMPTS_OVER: usize = 3;
+
+/// After a refusal within a window that promised more requests the run waits and goes on, at most this often: further ones show nothing
+/// new.
+const EARLY_REFUSALS: usize = 2;
+
+/// The exhaustion of the key that requests are sent with.
+///
+/// All but the last few requests of a window are sent in bursts, so that the window of a slow server is exhausted before it ends. The
+/// last ones are sent one after the other, so that their order is known.
+pub(super) struct Exhaustion<'s, 'r> {
+    session: &'s mut Session<'r>,
+    turn: Turn,
+    /// The maximum size of a burst.
+    concurrency: usize,
+    /// The requests over the limit, the creation of the first turn last.
+    over: Vec<Request>,
+    /// The number of requests over the limit that were sent before one of them was refused.
+    over_sent: usize,
+    /// The request whose refusal showed that the window is exhausted.
+    refused: Option<Request>,
+    sent: usize,
+    sent_alone: usize,
+    /// The size of the last burst; 1 after a request that was sent alone.
+    last_burst: usize,
+    early_refusals: usize,
+    /// The number of sent requests from which it is examined again whether the window has admitted more than its limit.
+    examined_again_at: usize,
+}
+
+impl<'s, 'r> Exhaustion<'s, 'r> {
+    /// Begins with a window that has refused this request already, if any.
+    pub(super) fn new(
+        session: &'s mut Session<'r>,
+        turn: Turn,
+        concurrency: usize,
+        refused: Option<Request>,
+    ) -> Exhaustion<'s, 'r> {
+        let key = session.asking_key();
+        let over = over::requests(session, turn, &key);
+        Exhaustion {
+            session,
+            turn,
+            concurrency,
+            over,
+            over_sent: 0,
+            refused,
+            sent: 0,
+            sent_alone: 0,
+            last_burst: 1,
+            early_refusals: 0,
+            examined_again_at: 0,
+        }
+    }
+
+    fn key(&self) -> ApiKey {
+        self.session.asking_key()
+    }
+
+    /// Uses up the window, whose limit is met after `most` requests, and exceeds the limit. Returns true if a request was refused.
+    ///
+    /// # Errors
+    ///
+    /// [`Stop`] when the budget is exhausted.
+    pub(super) async fn run(mut self, most: u64) -> Result<bool, Stop> {
+        // A window may end meanwhile, so the count may start over once.
+        while self.refused.is_none() && self.sent as u64 <= 2 * most && !self.is_over_admitted() {
+            if self.turn == Turn::First && self.has_reached_the_limit() && self.creation_is_refused().await? {
+                return Ok(true);
+            }
+            let wanted = room(self.session, self.last_burst).saturating_sub(KEPT).min(self.concurrency.max(1));
+            match self.session.at_once(wanted) {
+                0 if !self.send_alone().await? => break,
+                0 => {}
+                burst => self.send_burst(burst).await?,
+            }
+        }
+        let is_refused = self.exceed().await?;
+        over::without_a_key(self.session, self.turn).await?;
+        keys::ask_with_the_other(self.session).await?;
+        Ok(is_refused)
+    }
+
+    /// Returns true if the window has admitted more than its limit. This is examined at intervals of a sixteenth of the sent requests,
+    /// because it takes longer with each request to explain the counts.
+    fn is_over_admitted(&mut self) -> bool {
+        let is_due = self.sent >= self.examined_again_at;
+        if is_due {
+            self.examined_again_at = self.sent + 1 + self.sent / 16;
+        }
+        is_due && is_over_admitted(self.session)
+    }
+
+    /// Returns true if the last response reports that no further request is admitted in its window.
+    fn has_reached_the_limit(&self) -> bool {
+        let last = self.session.last_answer_to(&self.key());
+        last.is_some_and(|last| last.status() == Some(200) && remains_none(last))
+    }
+
+    /// Sends the creation over the limit, and nothing else if it is refused: a second refusal could cause a ban, and that of another
+    /// operation would show less.
+    async fn creation_is_refused(&mut self) -> Result<bool, Stop> {
+        keys::ask_with_the_other(self.session).await?;
+        let Some(creation) = self.over.last().cloned() else { return Ok(false) };
+        let is_refused = self.send_over(&creation).await?;
+        if is_refused {
+            over::without_a_key(self.session, self.turn).await?;
+            keys::ask_with_the_other(self.session).await?;
+        }
+        Ok(is_refused)
+    }
+
+    async fn send_over(&mut self, request: &Request) -> Result<bool, Stop> {
+        let key = self.key();
+        let request = over::next(self.session, request, &key);
+        Ok(self.session.send(request).await?.status() == Some(429))
+    }
+
+    async fn send_burst(&mut self, burst: usize) -> Result<(), Stop> {
+        let key = self.key();
+        let requests = fillers(self.session, self.sent, burst, &key);
+        let promised = self.session.promised(&key);
+        let mut refusals: Vec<Exchange> = self.session.send_together(requests).await?.into_iter().cloned().collect();
+        refusals.retain(|sent| sent.status() == Some(429));
+        self.sent += burst;
+        self.last_burst = burst;
+        // Of several requests at once, none is known to be the last one of the window.
+        if !refusals.is_empty() && (burst > 1 || self.is_early(promised)) {
+            self.session.heed(&key, &refusals, 0.0).await?;
+        } else {
+            self.refused = refusals.pop().map(|refusal| refusal.request);
+        }
+        Ok(())
+    }
+
+    /// Sends the next request; false if there is none, or if further requests would show nothing new.
+    async fn send_alone(&mut self) -> Result<bool, Stop> {
+        let key = self.key();
+        self.last_burst = 1;
+        let remaining = self.session.last_window(&key).map_or(0, |window| window.remaining);
+        if remaining <= 1 {
+            keys::ask_with_the_other(self.session).await?;
+        }
+        let Some(request) = self.next_alone(remaining, &key) else { return Ok(false) };
+        let promised = self.session.promised(&key);
+        let exchange = self.session.send(request).await?.clone();
+        match exchange.status() {
+            Some(429) if self.is_early(promised) => self.session.heed(&key, &[exchange], 0.0).await?,
+            Some(429) => self.refused = Some(exchange.request),
+            None => return Ok(false),
+            // A list that is rejected with Remaining 0, but not with 429: further ones would show the same.
+            Some(400..=599) if self.turn == Turn::First && remains_none(&exchange) => return Ok(false),
+            Some(_) => {}
+        }
+        self.sent += 1;
+        self.sent_alone += 1;
+        Ok(true)
+    }
+
+    /// The next request that is sent alone, where this many remain. Over the limit, lists show most in the first turn; the second turn
+    /// has requests of its own, each a few times: a server that does not refuse them would admit more of them alike.
+    fn next_alone(&mut self, remaining: u64, key: &ApiKey) -> Option<Request> {
+        let step = self.sent_alone;
+        match self.turn {
+            // The last new animal has been fetched before.
+            Turn::First if step.is_multiple_of(2) && remaining > 1 && fetches_work(self.session) => {
+                Some(fetch_of(&self.session.known_ids(), step / 2 + 1, key))
+            }
+            Turn::First => Some(list_of(step / 2 + 1, key)),
+            Turn::Second if remaining == 0 => {
+                let place = self.over_sent;
+                self.over_sent += 1;
+                self.over.get(place % self.over.len()).filter(|_| place < self.over.len() * ATTEMPTS_OVER).cloned()
+            }
+            Turn::Second => Some(self.next_read(key)),
+        }
+    }
+
+    /// The reads that exhaust a window the second time: fetches and orders, and a list after two of them that were refused, which may
+    /// cost nothing.
+    fn next_read(&self, key: &ApiKey) -> Request {
+        let step = self.sent_alone;
+        let mut latest = self.session.trace().exchanges.iter().rev().take(2);
+        if latest.all(|answer| matches!(answer.status(), Some(400..=599))) {
+            list_of(step, key)
+        } else if step.is_multiple_of(2) {
+            // A different animal each time: one fetch does not show that the others work.
+            fetch_next(self.session, step / 2, key)
+        } else {
+            bearing(Request::new("GET", "/store/orders"), key)
+        }
+    }
+
+    /// Sends requests over the limit for other operations than the refused one: they must get 429 as well, and must not create an animal.
+    /// Returns true if any request was refused.
+    async fn exceed(&mut self) -> Result<bool, Stop> {
+        let mut is_refused = self.refused.is_some();
+        let mut others = self.over.clone();
+        others.retain(|request| !self.refused.as_ref().is_some_and(|refused| is_same_operation(refused, request)));
+        if self.turn == Turn::Second {
+            for other in others {
+                if self.session.refusals_left(&self.key()) == 0 {
+                    break;
+                }
+                is_refused |= self.session.send(other).await?.status() == Some(429);
+            }
+        } else if let Some(last) = others.last().or(self.over.last()).cloned() {
+            for _ in 0..ATTEMPTS_OVER {
+                if self.send_over(&last).await? {
+                    return Ok(true);
+                }
+                // What drops out of a log may have made room for this one.
+                if !is_refused {
+                    break;
+                }
+            }
+        }
+        Ok(is_refused)
+    }
+
+    /// Returns true if a refusal came in the middle of a window that promised many more requests: then that window is not exhausted. Only
+    /// the first few refusals are treated like this.
+    fn is_early(&mut self, promised: u64) -> bool {
+        let is_early = promised > KEPT as u64 && self.early_refusals < EARLY_REFUSALS;
+        self.early_refusals += usize::from(is_early);
+        is_early
+    }
+}
+
+/// Returns true if a response reports that no further request is admitted in its window.
+fn remains_none(exchange: &Exchange) -> bool {
+    window_of(exchange).is_some_and(|window| window.remaining == 0)
+}
+
+fn is_same_operation(one: &Request, other: &Request) -> bool {
+    let [a, b] = [one, other].map(|request| request.path.rsplit_once('/').map_or("", |(above, _)| above));
+    one.method == other.method && a == b
+}
+
+/// The number of requests that certainly remain after the last responses, which were concurrent and have no order.
+fn room(session: &Session<'_>, responses: usize) -> usize {
+    let mut lowest: Option<Window> = None;
+    for exchange in session.trace().exchanges.iter().rev().take(responses) {
+        // Nothing is certain after an unusual response.
+        let Some(window) = window_of(exchange).filter(|_| exchange.status() == Some(200)) else { return 0 };
+        lowest = Some(lowest.filter(|lowest| lowest.remaining <= window.remaining).unwrap_or(window));
+    }
+    let Some(lowest) = lowest else { return 0 };
+    let left = limits(session, |key| match key.minute_behind_day() {
+        Some(per_minute) => per_minute.saturating_sub(key.sent_in_minute(session.now())),
+        None => lowest.remaining,
+    });
+    usize::try_from(left).unwrap_or(usize::MAX).min(session.requests_left())
+}
+
+/// The fetch of an animal that is available, then of those after the first that is sold: several in a row show it when only some can be
+/// fetched. The near misses fetch one that is pending.
+fn fetch_next(session: &Session<'_>, place: usize, key: &ApiKey) -> Request {
+    let ids = session.known_ids();
+    if let Some(available) = session.created_as("available").filter(|_| place == 0) {
+        return fetch_animal(available, key);
+    }
+    let first = session.created_as("sold").and_then(|sold| ids.iter().position(|id| *id == sold)).unwrap_or(0);
+    fetch_animal(ids.iter().cycle().nth(first + 1 + place).copied().unwrap_or(1), key)
+}

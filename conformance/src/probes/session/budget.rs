@@ -1,0 +1,80 @@
+//! The budget of a run: its requests, its time, the memory for responses, and the patience with a silent server.
+
+use std::time::Duration;
+
+use animal_store_rules::trace::exchange::{FailureKind, Outcome};
+use animal_store_rules::trace::json::{MAX_VALUES, count_values};
+
+use super::Stop;
+
+/// The memory limit for all responses of a run, in bytes: a candidate must not be able to exhaust the judge's memory.
+const MAX_MEMORY: usize = 128 * 1024 * 1024;
+
+/// [`MAX_MEMORY`] in mebibytes.
+pub(super) const MAX_MEMORY_MIB: usize = MAX_MEMORY / 1024 / 1024;
+
+/// The approximate memory of a parsed JSON value, in bytes.
+const JSON_VALUE_BYTES: usize = 64;
+
+/// The maximum number of requests that time out. Each costs the whole timeout, and more would show nothing new.
+pub(super) const MAX_TIMEOUTS: usize = 10;
+
+/// The requests that a run may send, and the time that it may take.
+#[derive(Clone, Copy, Debug)]
+pub struct Budget {
+    /// Requests.
+    pub requests: usize,
+    /// Time.
+    pub time: Duration,
+}
+
+/// A budget, and the part of it that is used.
+pub(super) struct Ledger {
+    pub(super) budget: Budget,
+    sent: usize,
+    memory: usize,
+    timeouts: usize,
+}
+
+impl Ledger {
+    pub(super) fn new(budget: Budget) -> Ledger {
+        Ledger { budget, sent: 0, memory: 0, timeouts: 0 }
+    }
+
+    /// The number of requests that may still be sent.
+    pub(super) fn requests_left(&self) -> usize {
+        self.budget.requests.saturating_sub(self.sent)
+    }
+
+    /// Allows this many requests at this time of the run.
+    ///
+    /// # Errors
+    ///
+    /// [`Stop`] with the part of the budget that is exhausted.
+    pub(super) fn allow(&self, requests: usize, elapsed: Duration) -> Result<(), Stop> {
+        if self.requests_left() < requests {
+            Err(Stop::Requests(self.budget.requests))
+        } else if elapsed >= self.budget.time {
+            Err(Stop::Time(self.budget.time))
+        } else if self.memory > MAX_MEMORY {
+            Err(Stop::Bodies)
+        } else if self.timeouts >= MAX_TIMEOUTS {
+            Err(Stop::Silence)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Charges a request with its outcome.
+    pub(super) fn charge(&mut self, outcome: &Outcome) {
+        self.sent += 1;
+        match outcome {
+            // The raw body and the parsed one.
+            Outcome::Response(response) => {
+                let values = count_values(&response.body).min(MAX_VALUES);
+                self.memory += 2 * response.body.len() + JSON_VALUE_BYTES * values;
+            }
+            Outcome::Failed(failure) => self.timeouts += usize::from(failure.kind == FailureKind::Timeout),
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! The wire of a session: the HTTP client, the clock, and the addresses of the service.
+
+use std::time::{Duration, Instant};
+
+use futures_util::future::join_all;
+use jiff::Timestamp;
+
+use super::Stop;
+use super::spread::Spread;
+use crate::http::client::Client;
+use crate::http::clock::Clock;
+use crate::interrupt::Interrupt;
+use animal_store_rules::trace::exchange::{Outcome, Request};
+
+/// A request with its outcome, the time before it was sent, and the time when its outcome was complete.
+pub(super) struct Completed {
+    pub(super) request: Request,
+    pub(super) outcome: Outcome,
+    pub(super) sent_at: Timestamp,
+    pub(super) received_at: Timestamp,
+}
+
+/// The connection of a session with its target.
+pub(super) struct Wire<'r> {
+    pub(super) client: &'r Client,
+    pub(super) clock: Clock,
+    pub(super) interrupt: Interrupt,
+    /// The turns of the addresses, if the service has several.
+    pub(super) spread: Option<Spread>,
+    started: Instant,
+}
+
+impl<'r> Wire<'r> {
+    pub(super) fn new(client: &'r Client, clock: Clock, spread: Option<Spread>) -> Wire<'r> {
+        Wire { client, started: clock.instant(), clock, interrupt: Interrupt::default(), spread }
+    }
+
+    /// The time since the session began.
+    pub(super) fn elapsed(&self) -> Duration {
+        self.clock.instant().duration_since(self.started)
+    }
+
+    /// Sends requests concurrently, each to the address whose turn it is; their outcomes in the same order.
+    ///
+    /// # Errors
+    ///
+    /// [`Stop::Interrupted`]; what was sent is lost then.
+    pub(super) async fn send(&mut self, mut requests: Vec<Request>) -> Result<Vec<Completed>, Stop> {
+        if let Some(spread) = &mut self.spread {
+            requests = requests.into_iter().map(|request| spread.place(request)).collect();
+        }
+        tokio::select! {
+            biased;
+            () = self.interrupt.raised() => Err(Stop::Interrupted),
+            sent = join_all(requests.into_iter().map(|request| self.send_one(request))) => Ok(sent),
+        }
+    }
+
+    async fn send_one(&self, request: Request) -> Completed {
+        let sent_at = self.clock.now();
+        let outcome = self.client.send(&request).await;
+        Completed { request, outcome, sent_at, received_at: self.clock.now() }
+    }
+
+    /// Sleeps.
+    ///
+    /// # Errors
+    ///
+    /// [`Stop::Interrupted`].
+    pub(super) async fn sleep(&self, time: Duration) -> Result<(), Stop> {
+        tokio::select! {
+            biased;
+            () = self.interrupt.raised() => Err(Stop::Interrupted),
+            () = self.clock.sleep(time) => Ok(()),
+        }
+    }
+}
