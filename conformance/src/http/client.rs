@@ -123,7 +123,13 @@ impl Client {
             let sent = if request.is_chunked() { reqwest::Body::wrap(InChunks::of(bytes)) } else { bytes.into() };
             builder = builder.header(reqwest::header::CONTENT_TYPE, &body.content_type).body(sent);
         }
-        let mut response = builder.send().await.map_err(|error| describe(&error))?;
+        let again = builder.try_clone().filter(|_| request.connection == Connection::Own);
+        let sent = match (builder.send().await, again) {
+            // A server that rejects the client's certificate may end the connection first. The next connection shows the reason.
+            (Err(error), Some(again)) if errors::is_unsent(&error) => again.send().await,
+            (sent, _) => sent,
+        };
+        let mut response = sent.map_err(|error| describe(&error))?;
         let head = head(&response);
         let (mut body, mut cut) = (Vec::new(), false);
         while let Some(chunk) = response.chunk().await.map_err(|error| within_response(&error))? {

@@ -53,6 +53,13 @@ pub fn is_end_of_connection(error: &(dyn Error + 'static)) -> bool {
     false
 }
 
+/// Returns true if the connection of a request ended before any of the request was sent.
+#[must_use]
+pub fn is_unsent(error: &(dyn Error + 'static)) -> bool {
+    let mut causes = std::iter::successors(Some(error), |error| (*error).source());
+    causes.any(|cause| cause.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_canceled))
+}
+
 /// The kind and message of a TLS error.
 fn tls_error(cause: &(dyn Error + 'static)) -> Option<(Option<FailureKind>, String)> {
     use rustls::AlertDescription as Alert;
