@@ -61,6 +61,8 @@ pub mod rules;
 #[doc(hidden)]
 pub mod secrets;
 #[doc(hidden)]
+pub mod sentence;
+#[doc(hidden)]
 pub mod tolerance;
 #[doc(hidden)]
 pub mod toml_error;

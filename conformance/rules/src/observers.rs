@@ -305,7 +305,7 @@ fn limited_body(&Facts { history, .. }: &Facts<'_>) -> Option<String> {
 fn deprecation_signals(&Facts { history, .. }: &Facts<'_>) -> Option<String> {
     let mut got = history.gets().filter(|(entry, _)| entry.status() == Some(200)).peekable();
     if let Some((gone, _)) = history.gets().find(|(entry, _)| entry.status() == Some(410)) {
-        return Some(answered(gone));
+        return Some(answered(gone).to_string());
     }
     got.peek()?;
     let signals = got.filter_map(|(entry, _)| entry.response()).flat_map(|response| {

@@ -10,7 +10,7 @@ use animal_store_rules::trace::exchange::Exchange;
 use animal_store_rules::trace::knowledge::Extent;
 use animal_store_rules::trace::recording::sample::{self, Pseudonyms};
 use animal_store_rules::trace::{Context, Trace};
-use animal_store_rules::verdict::{self, RequirementVerdict};
+use animal_store_rules::verdict::{self, Conclusion, RequirementVerdict};
 use jiff::tz::TimeZone;
 
 use super::terms::Terms;
@@ -22,9 +22,9 @@ use crate::report::{self, Recording, Remarks, Report};
 
 /// Judges traffic part by part, in bounded memory, and adds the verdicts up to one report.
 ///
-/// [`Conclusion::sample`] makes a trace of the exchanges of a part, [`Conclusion::add`] judges it, and [`Conclusion::report`] reports on all
+/// [`RecordedJudge::sample`] makes a trace of the exchanges of a part, [`RecordedJudge::add`] judges it, and [`RecordedJudge::report`] reports on all
 /// parts. A part is no longer than [`PART`](super::PART) and [`PART_EXCHANGES`](super::PART_EXCHANGES), or a small multiple of both.
-pub struct Conclusion {
+pub struct RecordedJudge {
     terms: Terms,
     /// The side that is judged, fixed with the first part: verdicts on different sides cannot be added up.
     side: Option<Side>,
@@ -37,15 +37,15 @@ pub struct Conclusion {
     pseudonyms: Pseudonyms,
 }
 
-impl Conclusion {
+impl RecordedJudge {
     /// Begins to judge traffic on these terms.
     #[must_use]
-    pub fn new(terms: Terms) -> Conclusion {
+    pub fn new(terms: Terms) -> RecordedJudge {
         let side = terms.side;
         // Pseudonyms differ from those of other recordings.
         let mut rng = fastrand::Rng::new();
         let pseudonyms = Pseudonyms::new((0..sample::SALT).map(|_| rng.lowercase()).collect::<String>());
-        Conclusion {
+        RecordedJudge {
             terms,
             side,
             totals: Totals::default(),
@@ -183,7 +183,8 @@ impl Conclusion {
             options.known_failing.apply(&mut verdicts, first.to_zoned(TimeZone::UTC).date());
         }
         let trace = Trace { context, exchanges };
+        let conclusion = Conclusion { verdicts, causes: Vec::new(), fleet: None };
         let remarks = Remarks { notes: self.notes, ..Remarks::default() };
-        report::assemble_recorded(&trace, &verdicts, &options, remarks, recording, self.pseudonyms.redactor())
+        report::assemble_recorded(&trace, &conclusion, &options, remarks, recording, self.pseudonyms.redactor())
     }
 }

@@ -7,7 +7,7 @@ use animal_store_rules::trace::Context;
 use animal_store_rules::trace::knowledge::Extent;
 use animal_store_rules::trace::recording::{self, Format, Head, har, lines};
 
-use super::conclusion::Conclusion;
+use super::conclusion::RecordedJudge;
 use super::parts::{Parts, Run};
 use super::source;
 use super::terms::Terms;
@@ -34,7 +34,7 @@ pub(super) struct Judged {
 
 /// Judges recorded traffic, and returns the head of its last file as well.
 pub(super) fn judged(files: &[PathBuf], terms: &Terms) -> Result<Judged, Unusable> {
-    let mut conclusion = Conclusion::new(terms.clone());
+    let mut conclusion = RecordedJudge::new(terms.clone());
     let (mut report, mut head) = (None, None);
     for file in files {
         let recording = read(&mut conclusion, file)?;
@@ -68,7 +68,7 @@ pub(super) fn name_of(path: &Path) -> String {
 }
 
 /// Reads a file. A whole run is returned without a judgement; other traffic is judged here.
-fn read(conclusion: &mut Conclusion, path: &Path) -> Result<Recording, Unusable> {
+fn read(conclusion: &mut RecordedJudge, path: &Path) -> Result<Recording, Unusable> {
     let name = name_of(path);
     let named = |error: Unusable| match error {
         Unusable::Unreadable(_, error) => Unusable::Unreadable(name.clone(), error),
@@ -86,7 +86,7 @@ fn read(conclusion: &mut Conclusion, path: &Path) -> Result<Recording, Unusable>
 }
 
 fn read_text(
-    conclusion: &mut Conclusion,
+    conclusion: &mut RecordedJudge,
     mut text: Box<dyn BufRead + '_>,
     attached: &mut har::Attached<'_>,
     name: &str,
@@ -139,7 +139,7 @@ fn read_text(
 }
 
 /// Notes the number of entries of an archive that were left out, with the reasons.
-fn describe(conclusion: &mut Conclusion, summary: &har::Summary, name: &str) {
+fn describe(conclusion: &mut RecordedJudge, summary: &har::Summary, name: &str) {
     if summary.left_out.is_empty() {
         return;
     }

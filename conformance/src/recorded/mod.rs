@@ -1,6 +1,6 @@
 //! Recorded traffic: written by a run, and judged without sending anything.
 //!
-//! [`judge`] reads traces and HTTP Archives from files, [`verify`] derives a report again from its trace, and [`Conclusion`] judges traffic
+//! [`judge`] reads traces and HTTP Archives from files, [`verify`] derives a report again from its trace, and [`RecordedJudge`] judges traffic
 //! while it is being recorded.
 
 mod conclusion;
@@ -16,7 +16,7 @@ mod unusable;
 mod utf16;
 mod verify;
 
-pub use conclusion::Conclusion;
+pub use conclusion::RecordedJudge;
 pub use judge::judge;
 pub use parts::{LONGEST_PART, PART, PART_EXCHANGES, weight};
 pub(crate) use record::head;

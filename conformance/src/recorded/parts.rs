@@ -9,7 +9,7 @@ use animal_store_rules::trace::knowledge::Extent;
 use animal_store_rules::trace::recording::{Head, Unreadable, har};
 use animal_store_rules::trace::{Context, Trace};
 
-use super::conclusion::Conclusion;
+use super::conclusion::RecordedJudge;
 use super::options::{RunOptions, side_of};
 use super::terms::Terms;
 use super::totals::size;
@@ -33,7 +33,7 @@ const WHOLE_RUN: usize = 512 * 1024 * 1024;
 
 /// The parts of one recording.
 pub(super) struct Parts<'c> {
-    conclusion: &'c mut Conclusion,
+    conclusion: &'c mut RecordedJudge,
     pending: Vec<Exchange>,
     bytes: usize,
     /// The number of exchanges that were taken.
@@ -46,7 +46,7 @@ pub(super) struct Parts<'c> {
 }
 
 impl<'c> Parts<'c> {
-    pub(super) fn new(conclusion: &'c mut Conclusion) -> Parts<'c> {
+    pub(super) fn new(conclusion: &'c mut RecordedJudge) -> Parts<'c> {
         Parts {
             conclusion,
             pending: Vec::new(),
@@ -58,7 +58,7 @@ impl<'c> Parts<'c> {
         }
     }
 
-    pub(super) fn conclusion(&mut self) -> &mut Conclusion {
+    pub(super) fn conclusion(&mut self) -> &mut RecordedJudge {
         self.conclusion
     }
 

@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use animal_store_rules::request::credential_of;
 use animal_store_rules::trace::Trace;
 use animal_store_rules::trace::exchange::{Exchange, Outcome};
-use animal_store_rules::verdict::findings::kind;
 use animal_store_rules::verdict::{RequirementVerdict, Status};
 use jiff::Timestamp;
 
@@ -112,9 +111,8 @@ fn merge(verdict: &mut RequirementVerdict, other: RequirementVerdict) {
     verdict.failures.extend(other.failures);
     verdict.exchanges.extend(other.exchanges);
     for finding in other.findings {
-        let of_kind = kind(&finding.example);
         let has_room = verdict.findings.len() < MAX_KINDS;
-        match verdict.findings.iter_mut().find(|known| of_kind == kind(&known.example)) {
+        match verdict.findings.iter_mut().find(|known| known.example.found.is_alike(&finding.example.found)) {
             Some(known) => known.count += finding.count,
             None if has_room => verdict.findings.push(finding),
             None => {}

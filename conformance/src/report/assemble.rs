@@ -22,14 +22,13 @@ use crate::options::Options;
 use crate::redaction::Redactor;
 use animal_store_rules::catalogue::scope::Profile;
 use animal_store_rules::catalogue::{Level, catalogue};
-use animal_store_rules::fleet::Fleet;
 use animal_store_rules::rules::alike::Share;
 use animal_store_rules::trace::Trace;
 use animal_store_rules::trace::exchange::Exchange;
 use animal_store_rules::trace::rate_limit;
 use animal_store_rules::verdict::causes::Cause;
 use animal_store_rules::verdict::findings::Finding;
-use animal_store_rules::verdict::{RequirementVerdict, Status, overall};
+use animal_store_rules::verdict::{Conclusion, RequirementVerdict, Status};
 
 /// The maximum number of kinds of failures of a requirement that are reported with an example; all are counted.
 const MAX_EVIDENCE: usize = 4;
@@ -42,26 +41,24 @@ pub(crate) struct Remarks {
     /// The difference between the tour's transcript and that of every conforming server, if there is one.
     pub transcript_diff: Option<String>,
     pub ended_early: Option<String>,
-    pub causes: Vec<Cause>,
-    /// The facts about each address of the service, if it has several.
-    pub fleet: Option<Fleet>,
     /// The way of counting of each key.
     pub counting: Vec<Counting>,
 }
 
 /// Assembles the report on a run.
 #[must_use]
-pub(crate) fn assemble(trace: &Trace, verdicts: &[RequirementVerdict], options: &Options, remarks: Remarks) -> Report {
-    assemble_with(trace, verdicts, options, remarks, &Presentation::of_run(trace, options))
+pub(crate) fn assemble(trace: &Trace, conclusion: &Conclusion, options: &Options, remarks: Remarks) -> Report {
+    assemble_with(trace, conclusion, options, remarks, &Presentation::of_run(trace, options))
 }
 
 fn assemble_with(
     trace: &Trace,
-    verdicts: &[RequirementVerdict],
+    conclusion: &Conclusion,
     options: &Options,
     remarks: Remarks,
     presentation: &Presentation<'_>,
 ) -> Report {
+    let verdicts = &conclusion.verdicts;
     let first = trace.exchanges.first().map(|exchange| exchange.sent_at);
     let last = trace.exchanges.last().map(|exchange| exchange.received_at);
     let duration = first.zip(last).map_or(0, |(first, last)| last.duration_since(first).as_millis());
@@ -69,7 +66,8 @@ fn assemble_with(
         trace.exchanges.iter().map(|exchange| presentation.exchange(exchange)).collect();
     let mut requirements: Vec<RequirementReport> =
         verdicts.iter().map(|verdict| requirement(trace, &exchanges, presentation, verdict, options.strict)).collect();
-    for requirement in requirements.iter_mut().filter(|requirement| depends_on_connection(requirement, &remarks.causes))
+    for requirement in
+        requirements.iter_mut().filter(|requirement| depends_on_connection(requirement, &conclusion.causes))
     {
         send_on_kept_connection(requirement, trace, presentation);
     }
@@ -77,7 +75,7 @@ fn assemble_with(
     Report {
         schema_version: SCHEMA_VERSION,
         tool: Tool { name: TOOL.to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() },
-        verdict: overall(verdicts, options.strict, trace.context.unfinished.is_empty()),
+        verdict: conclusion.overall(options.strict, trace.context.unfinished.is_empty()),
         specification: catalogue().specification.clone(),
         catalogue: CatalogueVersion { version: catalogue().version.clone(), digest: catalogue().digest().to_owned() },
         confidence: Confidence::measured(),
@@ -108,8 +106,8 @@ fn assemble_with(
         notes: remarks.notes.iter().map(|note| presentation.own(note)).collect(),
         transcript_diff: remarks.transcript_diff.map(|diff| presentation.own(&diff)),
         candidate_log: None,
-        replicas: fleet::replicas(trace, remarks.fleet.as_ref(), verdicts, presentation),
-        causes: remarks.causes.into_iter().map(|cause| likely(presentation, cause)).collect(),
+        replicas: fleet::replicas(trace, conclusion.fleet.as_ref(), verdicts, presentation),
+        causes: conclusion.causes.iter().map(|cause| likely(presentation, cause)).collect(),
         gap_profile: requirements.iter().filter_map(choice).collect(),
         coverage: coverage(&requirements),
         requirements,
@@ -172,14 +170,14 @@ pub(crate) struct Recording {
 #[must_use]
 pub(crate) fn assemble_recorded(
     trace: &Trace,
-    verdicts: &[RequirementVerdict],
+    conclusion: &Conclusion,
     options: &Options,
     remarks: Remarks,
     recording: Recording,
     secrets: &Redactor,
 ) -> Report {
     let presentation = Presentation::of_traffic(trace, options, secrets.clone());
-    let mut report = assemble_with(trace, verdicts, options, remarks, &presentation);
+    let mut report = assemble_with(trace, conclusion, options, remarks, &presentation);
     let duration =
         recording.first.zip(recording.last).map_or(0, |(first, last)| last.duration_since(first).as_millis());
     report.duration_ms = u64::try_from(duration).unwrap_or_default();
@@ -238,7 +236,8 @@ fn requirement(
 /// The evidence for failures of one kind: the expectation, the finding, and the exchanges of the example.
 fn evidence(trace: &Trace, presentation: &Presentation<'_>, finding: &Finding) -> Evidence {
     let example = &finding.example;
-    let (expected, found) = (presentation.sentence(&example.expected), presentation.sentence(&example.found));
+    let (expected, found) =
+        (presentation.sentence(&example.expected.to_string()), presentation.sentence(&example.found.to_string()));
     let exchanges = example.exchanges.iter().filter_map(|number| index_of(trace, *number));
     Evidence {
         sentence: format!("expected {expected}; found {found}"),
@@ -275,12 +274,12 @@ fn send_on_kept_connection(requirement: &mut RequirementReport, trace: &Trace, p
 /// The maximum length of a subject in bytes.
 const MAX_SUBJECT: usize = 60;
 
-fn likely(presentation: &Presentation<'_>, cause: Cause) -> LikelyCause {
+fn likely(presentation: &Presentation<'_>, cause: &Cause) -> LikelyCause {
     LikelyCause {
         id: cause.id.to_owned(),
         sentence: presentation.sentence(&cause.sentence),
-        requirements: cause.requirements.into_iter().map(str::to_owned).collect(),
-        exchanges: cause.exchanges,
+        requirements: cause.requirements.iter().map(|id| (*id).to_owned()).collect(),
+        exchanges: cause.exchanges.clone(),
     }
 }
 

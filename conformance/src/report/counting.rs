@@ -67,8 +67,8 @@ pub(crate) fn of_keys(limiter: &Limiter<'_>) -> Vec<Counting> {
         let Some(best) = limited else { continue };
         let first = explanation.findings.first().map(|finding| Unexplained {
             exchange: finding.entries[0].exchange.number,
-            expected: finding.expected(),
-            found: finding.found(),
+            expected: finding.expected().to_string(),
+            found: finding.found().to_string(),
         });
         counting.push(Counting { key, explanation: best.to_string(), unexplained: explanation.findings.len(), first });
     }

@@ -500,6 +500,7 @@ mod tests {
     use super::*;
     use crate::options::Options;
     use crate::report::{Remarks, assemble};
+    use animal_store_rules::verdict::Conclusion;
 
     #[test]
     fn a_report_with_the_former_name_of_the_rerun_command_is_read() {
@@ -508,7 +509,7 @@ mod tests {
         let keys = vec![options.api_key.clone()].into();
         let context = Context { keys, ..Context::new(Extent::Run, "http://h/v1") };
         let trace = Trace { context, exchanges: Vec::new() };
-        let report = assemble(&trace, &[], &options, Remarks::default());
+        let report = assemble(&trace, &Conclusion::default(), &options, Remarks::default());
         let json = serde_json::to_string(&report).unwrap();
         let former = json.replace("\"rerun_command\":", "\"again\":");
         assert_ne!(former, json);

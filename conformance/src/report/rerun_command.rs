@@ -150,6 +150,7 @@ mod tests {
     use super::*;
     use crate::options::Invoked;
     use crate::redaction::redactor;
+    use animal_store_rules::verdict::Conclusion;
 
     #[test]
     fn the_command_contains_only_the_seed_and_options_that_differ_from_their_defaults() {
@@ -168,7 +169,8 @@ mod tests {
         (options.seed, options.scope.only) = (7, vec!["list".to_owned()]);
         let context = crate::run::judge::context(&options);
         let trace = animal_store_rules::trace::Trace { context, exchanges: Vec::new() };
-        let report = crate::report::assemble(&trace, &[], &options, crate::report::Remarks::default());
+        let report =
+            crate::report::assemble(&trace, &Conclusion::default(), &options, crate::report::Remarks::default());
         let replayed = |replica| report.replay_command("list.array", "--seed 7 --replay 12", replica);
         let command = |address: &str| {
             format!(

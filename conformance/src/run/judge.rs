@@ -26,14 +26,12 @@ use crate::run::notes::{
 };
 use animal_store_rules::catalogue::scope::Scope;
 use animal_store_rules::facts::Facts;
-use animal_store_rules::fleet::Fleet;
 use animal_store_rules::history::History;
 use animal_store_rules::limits::Limiter;
 use animal_store_rules::trace::answerer;
 use animal_store_rules::trace::knowledge::Extent;
 use animal_store_rules::trace::{Context, LeftOut, Trace};
 use animal_store_rules::transcript::Transcript;
-use animal_store_rules::verdict::causes::causes;
 use animal_store_rules::verdict::{self, RequirementVerdict, Status, Verdict};
 
 /// Judges one target.
@@ -256,30 +254,26 @@ pub(crate) fn conclude_run(
 ) -> Report {
     let history = History::new(trace);
     let facts = Facts::new(&history);
-    let mut verdicts = verdict::judge_facts(&facts, &options.scope);
-    if options.earlier.is_some() {
-        add_new_failures(&mut verdicts, &facts, &options.scope);
-    }
+    let scope = Scope { reports_new_failures: options.earlier.is_some(), ..options.scope.clone() };
+    let mut conclusion = verdict::conclude(&facts, &scope);
     if let Some(first) = trace.exchanges.first() {
-        options.known_failing.apply(&mut verdicts, first.sent_at.to_zoned(TimeZone::UTC).date());
+        options.known_failing.apply(&mut conclusion.verdicts, first.sent_at.to_zoned(TimeZone::UTC).date());
     }
     let mut notes = notes(&facts.limiter, options);
     notes.extend(unknown_category(&history, options));
     notes.extend(lost_with_connections(&trace.exchanges));
     notes.extend(transient_failures(&trace.exchanges));
     notes.extend(unreadable_codings(&trace.exchanges));
-    notes.extend(mended(&verdicts, options));
-    notes.extend(options.replay.and_then(|case| replayed(case, options, &mut verdicts)));
+    notes.extend(mended(&conclusion.verdicts, options));
+    notes.extend(options.replay.and_then(|case| replayed(case, options, &mut conclusion.verdicts)));
     let head = recorded::head(trace, options, ended_early.as_deref(), took);
     let remarks = Remarks {
         notes,
         transcript_diff: Transcript::new(&history).difference(),
         ended_early,
-        causes: causes(&facts, &verdicts),
-        fleet: Fleet::of(&facts),
         counting: report::counting::of_keys(&facts.limiter),
     };
-    let mut report = report::assemble(trace, &verdicts, options, remarks);
+    let mut report = report::assemble(trace, &conclusion, options, remarks);
     if let Some(earlier) = &options.earlier {
         let since = Since::of(earlier, &report.requirements);
         report.notes.insert(0, since.to_string());
@@ -290,16 +284,6 @@ pub(crate) fn conclude_run(
         report.duration_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
     }
     report
-}
-
-/// Adds the requirements that a rerun finds broken although it was not to judge them.
-fn add_new_failures(verdicts: &mut [RequirementVerdict], facts: &Facts<'_>, scope: &Scope) {
-    let everything = Scope { only: Vec::new(), ..scope.clone() };
-    for (verdict, any) in verdicts.iter_mut().zip(verdict::judge_facts(facts, &everything)) {
-        if !verdict.selected && any.status == Status::Fail {
-            *verdict = any;
-        }
-    }
 }
 
 /// The note on requirements that hold although they are listed as known to fail.

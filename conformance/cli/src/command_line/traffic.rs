@@ -8,7 +8,7 @@ use super::values::{self, Color, Printed, ReportFile};
 use animal_store_conformance::recorded::Terms;
 use animal_store_conformance::report::text::Detail;
 use animal_store_rules::catalogue::plan::Plan;
-use animal_store_rules::catalogue::scope::{Profile, Scope, Side};
+use animal_store_rules::catalogue::scope::{Scope, Side};
 
 /// What to judge of the traffic, and how to report it.
 #[derive(Clone, Debug, clap::Args)]
@@ -63,10 +63,10 @@ impl TrafficArguments {
     ) -> Result<Terms, UsageError> {
         let selects = !self.only.is_empty() || !self.skip.is_empty();
         let scope = Scope {
-            profile: Profile::Full,
             only: self.only.clone(),
             skip: self.skip.clone(),
             side: side.unwrap_or(Side::Both),
+            ..Scope::default()
         };
         let known = self.known_failing.as_ref();
         Ok(Terms {

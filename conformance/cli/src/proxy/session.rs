@@ -1,6 +1,5 @@
 //! Judges the traffic of the proxy, on a thread of its own, in parts of bounded size.
 
-use std::collections::HashSet;
 use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -9,12 +8,13 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use animal_store_rules::catalogue::Level;
+use animal_store_rules::sentence::Sentence;
 use animal_store_rules::trace::Trace;
 use animal_store_rules::trace::exchange::Exchange;
 use animal_store_rules::trace::knowledge::Extent;
 use animal_store_rules::trace::recording::{Head, lines};
 use animal_store_rules::verdict::RequirementVerdict;
-use animal_store_rules::verdict::findings::{Finding, kind};
+use animal_store_rules::verdict::findings::Finding;
 use jiff::Timestamp;
 
 use super::budget::{Budget, Reserved};
@@ -24,7 +24,7 @@ use super::tee::Copied;
 use super::traffic::{Ticket, Traffic};
 use super::{Outcome, Settings};
 use animal_store_conformance::layout::at_most;
-use animal_store_conformance::recorded::{Conclusion, LONGEST_PART, PART, PART_EXCHANGES, weight, writer};
+use animal_store_conformance::recorded::{LONGEST_PART, PART, PART_EXCHANGES, RecordedJudge, weight, writer};
 use animal_store_conformance::redaction::{Printable, printable};
 
 /// The approximate size of an exchange without its bodies.
@@ -103,7 +103,7 @@ impl Log {
 
 /// The thread that judges.
 pub(super) struct Session {
-    thread: JoinHandle<(Conclusion, Option<std::io::Error>, Vec<String>, String)>,
+    thread: JoinHandle<(RecordedJudge, Option<std::io::Error>, Vec<String>, String)>,
     /// Whether no more exchanges are expected, even if a connection still has a log.
     is_closing: Arc<AtomicBool>,
 }
@@ -117,7 +117,7 @@ impl Session {
         let lost = Arc::new(AtomicUsize::new(0));
         let is_closing = Arc::new(AtomicBool::new(false));
         let log = Log { traffic: Arc::clone(&traffic), budget: Budget::default(), queue, lost: Arc::clone(&lost) };
-        let mut conclusion = Conclusion::new(terms);
+        let mut conclusion = RecordedJudge::new(terms);
         conclusion.recorded_at(&base_url).unwrap_or_else(|_| unreachable!("the first address"));
         let mut judge = Judge {
             base_url,
@@ -134,7 +134,7 @@ impl Session {
             samples: 0,
             total_lost: 0,
             record: Recorder { to: record, error: None },
-            shown: HashSet::new(),
+            shown: Vec::new(),
             on_finding,
         };
         let thread = std::thread::Builder::new().name("judge".to_owned()).spawn(move || {
@@ -199,7 +199,7 @@ impl Recorder {
 /// The state of the thread that judges.
 struct Judge {
     base_url: String,
-    conclusion: Conclusion,
+    conclusion: RecordedJudge,
     traffic: Arc<Traffic>,
     /// The number of exchanges for which there was no memory since they were last counted.
     lost: Arc<AtomicUsize>,
@@ -217,7 +217,7 @@ struct Judge {
     total_lost: usize,
     record: Recorder,
     /// The findings that got a line.
-    shown: HashSet<(&'static str, String)>,
+    shown: Vec<(&'static str, Sentence)>,
     on_finding: Box<dyn Fn(&str) + Send>,
 }
 
@@ -341,10 +341,13 @@ impl Judge {
     fn show(&mut self, verdict: &RequirementVerdict, finding: &Finding) {
         // The identifier lives as long as the catalogue.
         let id: &'static str = &verdict.requirement.id;
-        let lines = self.shown.iter().filter(|(shown, _)| *shown == id).count();
-        if lines < MAX_LINES && self.shown.insert((id, kind(&finding.example))) {
+        let example = &finding.example;
+        let mut of_requirement = self.shown.iter().filter(|(shown, _)| *shown == id);
+        if of_requirement.clone().count() < MAX_LINES
+            && !of_requirement.any(|(_, found)| found.is_alike(&example.found))
+        {
+            self.shown.push((id, example.found.clone()));
             let level = if verdict.requirement.level == Level::Inferred { " (inferred)" } else { "" };
-            let example = &finding.example;
             let sentence = format!("{id}{level}: expected {}; found {}", example.expected, example.found);
             (self.on_finding)(&at_most(&printable(&sentence).replace('\n', " "), MAX_LINE));
         }

@@ -138,6 +138,10 @@ impl FromStr for Side {
     }
 }
 
+fn begins_with_any(id: &str, patterns: &[String]) -> bool {
+    patterns.iter().any(|pattern| id.starts_with(pattern.as_str()))
+}
+
 /// The selection of requirements for a run.
 #[derive(Clone, Debug, Default)]
 pub struct Scope {
@@ -149,16 +153,25 @@ pub struct Scope {
     pub skip: Vec<String>,
     /// The parties that are judged. The requirements of the other party have no verdict at all.
     pub side: Side,
+    /// Whether a requirement outside [`Scope::only`] counts where it turns out to be broken.
+    pub reports_new_failures: bool,
 }
 
 impl Scope {
     /// Returns true if the scope selects a requirement.
     #[must_use]
     pub fn selects(&self, id: &str) -> bool {
-        let begins_with_any = |patterns: &[String]| patterns.iter().any(|pattern| id.starts_with(pattern.as_str()));
-        (self.only.is_empty() || begins_with_any(&self.only))
-            && !begins_with_any(&self.skip)
-            && !self.profile.leaves_out(id)
+        (self.only.is_empty() || begins_with_any(id, &self.only)) && self.admits(id)
+    }
+
+    /// Returns true if a requirement is judged: it is asked for, or a failure of it would count.
+    pub(crate) fn judges(&self, id: &str) -> bool {
+        if self.reports_new_failures { self.admits(id) } else { self.selects(id) }
+    }
+
+    /// Returns true if neither the profile nor [`Scope::skip`] leaves a requirement out.
+    fn admits(&self, id: &str) -> bool {
+        !begins_with_any(id, &self.skip) && !self.profile.leaves_out(id)
     }
 
     /// Returns true if the scope selects any requirement of a side.

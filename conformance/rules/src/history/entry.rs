@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::request::{self, CreateBody, Credential, Operation};
+use crate::sentence::{Sentence, Value, sentence};
 use crate::trace::Context;
 use crate::trace::exchange::{Exchange, Response};
 use crate::trace::json::{Json, NotJson};
@@ -240,9 +241,9 @@ impl<'c> Animal<'c> {
 }
 
 /// The status of a response and the operation it answers, for sentences.
-pub(crate) fn answered(entry: &Entry<'_>) -> String {
+pub(crate) fn answered(entry: &Entry<'_>) -> Sentence {
     match entry.status() {
-        Some(status) => format!("{status} on {}", entry.operation.name()),
-        None => format!("no answer on {}", entry.operation.name()),
+        Some(status) => sentence!("{} on {}", Value::Status(status), entry.operation.name()),
+        None => sentence!("no answer on {}", entry.operation.name()),
     }
 }

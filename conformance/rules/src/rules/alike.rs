@@ -172,7 +172,7 @@ mod tests {
     }
 
     fn failure(number: usize) -> Failure {
-        Failure { exchanges: vec![number], expected: String::new(), found: String::new(), subject: None }
+        Failure { exchanges: vec![number], expected: "".into(), found: "".into(), subject: None }
     }
 
     #[test]

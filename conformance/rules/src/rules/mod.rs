@@ -19,6 +19,7 @@ pub(crate) use crate::history::answered;
 use crate::history::{Entry, History};
 use crate::limits::Finding;
 use crate::limits::KeyLimits;
+use crate::sentence::{Sentence, sentence};
 use crate::trace::Trace;
 use crate::trace::knowledge::{Extent, FactSet};
 use client::Clients;
@@ -216,9 +217,9 @@ pub struct Failure {
     /// The numbers of the exchanges concerned, the decisive one first.
     pub exchanges: Vec<usize>,
     /// The requirement for these exchanges, in words.
-    pub expected: String,
+    pub expected: Sentence,
     /// The observed behaviour, in words.
-    pub found: String,
+    pub found: Sentence,
     /// The part of the request that the failure is about, as it was sent, if one can be named: `"12345"` as a `categoryId`.
     pub subject: Option<String>,
 }
@@ -230,7 +231,7 @@ impl Judgement {
     }
 
     /// Notes that the rule was applied to these exchanges, the decisive one first, and did not hold.
-    pub fn fail(&mut self, entries: &[&Entry<'_>], expected: impl Into<String>, found: impl Into<String>) {
+    pub fn fail(&mut self, entries: &[&Entry<'_>], expected: impl Into<Sentence>, found: impl Into<Sentence>) {
         self.judged += 1;
         self.exchanges.extend(entries.iter().map(|entry| entry.exchange.number));
         self.failures.push(Failure {
@@ -250,10 +251,15 @@ impl Judgement {
 
     /// Notes whether the status code of a response is one that the expectation of its request admits. `service.complete-answer`
     /// judges a request without a response.
-    pub(crate) fn require_lawful(&mut self, history: &History<'_>, entry: &Entry<'_>, request: &str) {
+    pub(crate) fn require_lawful(&mut self, history: &History<'_>, entry: &Entry<'_>, request: &'static str) {
         let Some(status) = entry.status() else { return };
         let expectation = history.expectation(entry);
-        self.require(entry, expectation.admits(status), format!("{expectation} for {request}"), || answered(entry));
+        self.require(
+            entry,
+            expectation.admits(status),
+            sentence!("{} for {}", expectation.to_string(), request),
+            || answered(entry),
+        );
     }
 
     /// Notes whether a response is lawful, and on failure the part of the request that the failure is about.
@@ -261,7 +267,7 @@ impl Judgement {
         &mut self,
         history: &History<'_>,
         entry: &Entry<'_>,
-        request: &str,
+        request: &'static str,
         subject: impl FnOnce() -> Option<String>,
     ) {
         let before = self.failures.len();
@@ -276,8 +282,8 @@ impl Judgement {
         &mut self,
         entry: &Entry<'_>,
         holds: bool,
-        expected: impl Into<String>,
-        found: impl FnOnce() -> String,
+        expected: impl Into<Sentence>,
+        found: impl FnOnce() -> Sentence,
     ) {
         if holds {
             self.hold();

@@ -79,22 +79,21 @@ impl Attribution {
 }
 
 /// Attributes the findings of one trace.
-pub(super) struct Attributor<'h> {
+pub(super) struct Attributor<'f, 'h> {
     history: &'h History<'h>,
-    fleet: Fleet,
+    fleet: &'f Fleet,
     addresses: usize,
     /// For each replica: the requirements that its exchanges break if they are judged alone.
     alone: Vec<BTreeSet<&'static str>>,
 }
 
-impl<'h> Attributor<'h> {
-    /// Attributes what is broken by these rules; nothing of a service with one address, or of a sample.
-    pub(super) fn new(facts: &Facts<'h>, broken: &[Rule]) -> Option<Attributor<'h>> {
+impl<'f, 'h> Attributor<'f, 'h> {
+    /// Attributes the failures of these rules; none, if nothing is broken or the trace is a sample.
+    pub(super) fn new(facts: &Facts<'h>, fleet: &'f Fleet, broken: &[Rule]) -> Option<Attributor<'f, 'h>> {
         let history = facts.history;
         if broken.is_empty() || history.is_sample() {
             return None;
         }
-        let fleet = Fleet::of(facts)?;
         let addresses = fleet.reads.len();
         let alone = (0..addresses).map(|replica| broken_alone(history, replica, broken)).collect();
         Some(Attributor { history, fleet, addresses, alone })
@@ -227,13 +226,13 @@ mod tests {
     use crate::catalogue::scope::Scope;
     use crate::trace::exchange::Request;
     use crate::trace_builder::TraceBuilder;
-    use crate::verdict::judge_facts;
+    use crate::verdict::conclude;
 
     /// How the findings of a requirement are attributed.
     fn attributed(builder: TraceBuilder, id: &str) -> Vec<String> {
         let trace = builder.trace();
         let history = History::new(&trace);
-        let verdicts = judge_facts(&Facts::new(&history), &Scope::default());
+        let verdicts = conclude(&Facts::new(&history), &Scope::default()).verdicts;
         let verdict = verdicts.into_iter().find(|verdict| verdict.requirement.id == id).expect("a requirement");
         assert!(!verdict.findings.is_empty(), "{id} holds");
         let attributions = verdict.findings.into_iter().map(|finding| finding.attribution);

@@ -217,7 +217,7 @@ mod tests {
 
     /// The verdict on a requirement that was judged three times.
     fn judged(id: &str, status: Status, failures: usize) -> RequirementVerdict {
-        let failure = Failure { exchanges: vec![1], expected: String::new(), found: String::new(), subject: None };
+        let failure = Failure { exchanges: vec![1], expected: "".into(), found: "".into(), subject: None };
         RequirementVerdict {
             requirement: catalogue().get(id).unwrap(),
             selected: true,

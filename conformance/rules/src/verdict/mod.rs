@@ -1,4 +1,4 @@
-//! From judgements to verdicts.
+//! The conclusion from a trace: verdicts, the likely causes of failures, and the replicas that failures are about.
 
 pub mod attribution;
 #[doc(hidden)]
@@ -14,11 +14,13 @@ use serde::{Deserialize, Serialize};
 use crate::catalogue::scope::Scope;
 use crate::catalogue::{Level, Party, Requirement, catalogue};
 use crate::facts::Facts;
+use crate::fleet::Fleet;
 use crate::history::History;
 use crate::observers::observers;
-use crate::rules::{self, Failure, Memory, Rule};
+use crate::rules::{self, Failure, Judgement, Memory, Rule};
 use crate::trace::{Context, Trace};
 use attribution::Attributor;
+use causes::Cause;
 use findings::Finding;
 
 /// The verdict on a run.
@@ -106,6 +108,27 @@ impl RequirementVerdict {
     }
 }
 
+/// The conclusion from a trace.
+#[doc(hidden)]
+#[derive(Clone, Debug, Default)]
+pub struct Conclusion {
+    /// The verdict on each requirement of the judged parties, in the order of the catalogue.
+    pub verdicts: Vec<RequirementVerdict>,
+    /// The likely causes of failures, those that explain most first.
+    pub causes: Vec<Cause>,
+    /// The facts about each address of the service, if it has several.
+    pub fleet: Option<Fleet>,
+}
+
+/// Concludes from the facts of a trace: first verdicts, then their causes.
+#[doc(hidden)]
+#[must_use]
+pub fn conclude(facts: &Facts<'_>, scope: &Scope) -> Conclusion {
+    let fleet = Fleet::of(facts);
+    let verdicts = verdicts(facts, fleet.as_ref(), scope, &mut Memory::default());
+    Conclusion { causes: causes::causes(facts, fleet.as_ref(), &verdicts), verdicts, fleet }
+}
+
 /// Judges a trace by every rule and observer, in the order of the catalogue.
 #[must_use]
 pub fn judge(trace: &Trace, scope: &Scope) -> Vec<RequirementVerdict> {
@@ -116,70 +139,96 @@ pub fn judge(trace: &Trace, scope: &Scope) -> Vec<RequirementVerdict> {
 #[doc(hidden)]
 #[must_use]
 pub fn judge_after(trace: &Trace, scope: &Scope, memory: &mut Memory) -> Vec<RequirementVerdict> {
-    verdicts(&Facts::new(&History::new(trace)), scope, memory)
+    let history = History::new(trace);
+    let facts = Facts::new(&history);
+    verdicts(&facts, Fleet::of(&facts).as_ref(), scope, memory)
 }
 
-/// [`judge`], for a trace that has been made ready.
-#[doc(hidden)]
-#[must_use]
-pub fn judge_facts(facts: &Facts<'_>, scope: &Scope) -> Vec<RequirementVerdict> {
-    verdicts(facts, scope, &mut Memory::default())
-}
-
-fn verdicts(facts: &Facts<'_>, scope: &Scope, memory: &mut Memory) -> Vec<RequirementVerdict> {
+fn verdicts(facts: &Facts<'_>, fleet: Option<&Fleet>, scope: &Scope, memory: &mut Memory) -> Vec<RequirementVerdict> {
     let parties = [Party::Server, Party::Client].into_iter().filter(|party| scope.side.has(*party));
-    let selected: Vec<Rule> = parties.flat_map(rules::rules_of).filter(|rule| scope.selects(rule.id)).collect();
-    let (mut judgements, observers) = (rules::judge_after(&selected, facts, memory), observers());
-    let is_broken = |rule: &&Rule| judgements.get(rule.id).is_some_and(|judgement| !judgement.failures.is_empty());
-    let broken: Vec<Rule> = selected.iter().filter(is_broken).copied().collect();
-    let attributor = Attributor::new(facts, &broken);
-    catalogue()
-        .requirements
-        .iter()
-        .filter(|requirement| scope.side.has(requirement.party))
-        .map(|requirement| {
-            let selected = scope.selects(&requirement.id);
-            let mut verdict = RequirementVerdict {
-                requirement,
-                selected,
-                status: Status::NotExercised,
-                judged: 0,
-                exchanges: BTreeSet::new(),
-                failures: Vec::new(),
-                findings: Vec::new(),
-                reason: None,
-                observed: None,
-            };
-            if let Some(observer) = observers.iter().find(|observer| observer.id == requirement.id) {
-                verdict.status = Status::Observed;
-                verdict.observed = (observer.observe)(facts);
-            } else if let Some(judgement) = judgements.remove(requirement.id.as_str()) {
-                verdict.findings = findings::findings(facts, &judgement.failures, |of_kind| {
-                    attributor.as_ref()?.attribute(&requirement.id, &judgement, of_kind)
-                });
-                verdict.judged = judgement.judged;
-                verdict.exchanges = judgement.exchanges;
-                verdict.status = match (judgement.judged, judgement.failures.is_empty()) {
-                    (_, false) => Status::Fail,
-                    (0, true) => Status::NotExercised,
-                    (_, true) => Status::Pass,
-                };
-                verdict.failures = judgement.failures;
-                verdict.reason = match verdict.status {
-                    // What one key's requests do not show says more than what another's withhold.
-                    Status::NotExercised => {
-                        judgement.unseen.filter(|_| requirement.party == Party::Client).or(judgement.withheld)
-                    }
-                    Status::Pass => judgement.unseen.or_else(|| unseen::unseen(&requirement.id, facts)),
-                    _ => None,
-                };
+    let rules: Vec<Rule> = parties.flat_map(rules::rules_of).filter(|rule| scope.judges(rule.id)).collect();
+    let mut judgements = rules::judge_after(&rules, facts, memory);
+    let broken: Vec<Rule> = rules
+        .into_iter()
+        .filter(|rule| judgements.get(rule.id).is_some_and(|found| !found.failures.is_empty()))
+        .collect();
+    let attributor = fleet.and_then(|fleet| Attributor::new(facts, fleet, &broken));
+    let requirements = catalogue().requirements.iter().filter(|requirement| scope.side.has(requirement.party));
+    let mut verdicts = Vec::new();
+    for requirement in requirements {
+        let is_selected = scope.selects(&requirement.id);
+        let judgement = judgements.remove(requirement.id.as_str());
+        let mut verdict = match judgement.filter(|judgement| is_selected || !judgement.failures.is_empty()) {
+            Some(judgement) => RequirementVerdict::judged(requirement, facts, judgement, attributor.as_ref()),
+            None => RequirementVerdict::observed(requirement, facts),
+        };
+        verdict.selected = is_selected || verdict.status == Status::Fail;
+        if verdict.status == Status::NotExercised {
+            verdict.reason = Some(reason(facts.history.context, scope, requirement, verdict.reason));
+        }
+        verdicts.push(verdict);
+    }
+    verdicts
+}
+
+impl RequirementVerdict {
+    fn new(requirement: &'static Requirement, status: Status) -> RequirementVerdict {
+        RequirementVerdict {
+            requirement,
+            selected: false,
+            status,
+            judged: 0,
+            exchanges: BTreeSet::new(),
+            failures: Vec::new(),
+            findings: Vec::new(),
+            reason: None,
+            observed: None,
+        }
+    }
+
+    /// The verdict on a requirement without a rule: an observation, if it is open.
+    fn observed(requirement: &'static Requirement, facts: &Facts<'_>) -> RequirementVerdict {
+        match observers().iter().find(|observer| observer.id == requirement.id) {
+            Some(observer) => RequirementVerdict {
+                observed: (observer.observe)(facts),
+                ..RequirementVerdict::new(requirement, Status::Observed)
+            },
+            None => RequirementVerdict::new(requirement, Status::NotExercised),
+        }
+    }
+
+    /// The verdict that follows from a judgement.
+    fn judged(
+        requirement: &'static Requirement,
+        facts: &Facts<'_>,
+        judgement: Judgement,
+        attributor: Option<&Attributor<'_, '_>>,
+    ) -> RequirementVerdict {
+        let status = match (judgement.judged, judgement.failures.is_empty()) {
+            (_, false) => Status::Fail,
+            (0, true) => Status::NotExercised,
+            (_, true) => Status::Pass,
+        };
+        let findings = findings::findings(facts, &judgement.failures, |of_kind| {
+            attributor?.attribute(&requirement.id, &judgement, of_kind)
+        });
+        let reason = match status {
+            // What one key's requests do not show says more than what another's withhold.
+            Status::NotExercised => {
+                judgement.unseen.filter(|_| requirement.party == Party::Client).or(judgement.withheld)
             }
-            if verdict.status == Status::NotExercised {
-                verdict.reason = Some(reason(facts.history.context, scope, requirement, verdict.reason));
-            }
-            verdict
-        })
-        .collect()
+            Status::Pass => judgement.unseen.or_else(|| unseen::unseen(&requirement.id, facts)),
+            _ => None,
+        };
+        RequirementVerdict {
+            judged: judgement.judged,
+            exchanges: judgement.exchanges,
+            failures: judgement.failures,
+            findings,
+            reason,
+            ..RequirementVerdict::new(requirement, status)
+        }
+    }
 }
 
 fn reason(context: &Context, scope: &Scope, requirement: &Requirement, withheld: Option<String>) -> String {
@@ -204,10 +253,16 @@ fn reason(context: &Context, scope: &Scope, requirement: &Requirement, withheld:
         )
 }
 
-/// The verdict on the whole run. One that did not send all of its fixed parts (`finished`) is incomplete at best: otherwise a server
-/// would conform that breaks what was not tested. So is one that exercised nothing of what it was to judge.
-#[must_use]
-pub fn overall(verdicts: &[RequirementVerdict], strict: bool, finished: bool) -> Verdict {
+impl Conclusion {
+    /// The verdict on the whole run. A run that did not send all of its fixed parts (`finished`) is incomplete at best: otherwise a server
+    /// would conform that breaks a requirement that was not tested. So is a run that exercised none of the selected requirements.
+    #[must_use]
+    pub fn overall(&self, strict: bool, finished: bool) -> Verdict {
+        overall(&self.verdicts, strict, finished)
+    }
+}
+
+fn overall(verdicts: &[RequirementVerdict], strict: bool, finished: bool) -> Verdict {
     if verdicts.iter().any(|verdict| verdict.is_violation(strict)) {
         Verdict::Violates
     } else if !finished || verdicts.iter().any(RequirementVerdict::is_gap) || is_empty(verdicts) {

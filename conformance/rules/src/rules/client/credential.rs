@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use super::{Clients, Memory, described};
 use crate::rules::{Judgement, Rule};
+use crate::sentence::sentence;
 use crate::trace::knowledge::Fact;
 use crate::trace::misplaced::misplaced;
 
@@ -20,7 +21,7 @@ fn key_in_header(clients: &Clients<'_>, _: &mut Memory, judgement: &mut Judgemen
             Some(place) => judgement.fail(
                 &[entry],
                 "the API key in the Authorization header only",
-                format!("an API key in {} of {}", place.as_str(), described(entry)),
+                sentence!("an API key in {} of {}", place.as_str(), described(entry)),
             ),
             None if sender.key.is_some() && !known.withheld.contains(Fact::RequestBody) => judgement.hold(),
             None => is_hidden |= known.withheld.contains(Fact::Credential) && sender.key.is_none(),

@@ -7,6 +7,7 @@ use super::{Clients, Memory, described};
 use crate::history::Era;
 use crate::request::Operation;
 use crate::rules::{Judgement, Rule};
+use crate::sentence::sentence;
 use crate::trace::knowledge::Fact;
 
 pub(crate) const RULES: &[Rule] = &[Rule::of_clients("client.removed-operation", removed_operation)];
@@ -23,7 +24,7 @@ fn removed_operation(clients: &Clients<'_>, memory: &mut Memory, judgement: &mut
             Some(first) if first.is_known_to(sender) => judgement.fail(
                 &clients.evidence(entry, &[first]),
                 "no GET /pets/{petId} after a 410 on or after 5 December 2030",
-                format!("{} called the operation again", described(entry)),
+                sentence!("{} called the operation again", described(entry)),
             ),
             _ => {
                 // Before the day of removal, a 410 is about the requested animal.

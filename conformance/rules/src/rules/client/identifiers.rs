@@ -6,6 +6,7 @@ use super::knowing::{Key, Sender};
 use super::{Clients, Memory, described};
 use crate::request::{Operation, PetId};
 use crate::rules::{Judgement, Rule};
+use crate::sentence::sentence;
 use crate::trace::knowledge::Fact;
 
 pub(crate) const RULES: &[Rule] = &[Rule::of_clients("client.exact-ids", exact_ids)];
@@ -63,8 +64,8 @@ fn exact_ids(clients: &Clients<'_>, memory: &mut Memory, judgement: &mut Judgeme
                 {
                     judgement.fail(
                         &clients.evidence(entry, &[&altered.source]),
-                        format!("the id {} as it was received", altered.id),
-                        format!("GET /pets/{text}: the same id {}; {}", altered.how, described(entry)),
+                        sentence!("the id {} as it was received", altered.id),
+                        sentence!("GET /pets/{}: the same id {}; {}", text.to_owned(), altered.how, described(entry)),
                     );
                 }
                 _ => {}

@@ -14,6 +14,7 @@ mod waiting;
 
 use super::Rule;
 use crate::history::{Entry, History};
+use crate::sentence::{Sentence, sentence};
 use crate::trace::exchange::Exchange;
 use crate::trace::knowledge::Extent;
 use knowing::{Keys, Sender};
@@ -76,12 +77,12 @@ impl<'h> Clients<'h> {
 }
 
 /// A request in words, with what distinguishes it from others: `GET /pets at 12:00:01.250 on connection 3 by "curl/8.5.0"`.
-fn described(entry: &Entry<'_>) -> String {
+fn described(entry: &Entry<'_>) -> Sentence {
     let Exchange { request, sent_at, known, .. } = entry.exchange;
-    let on = known.carrier.map_or_else(String::new, |carrier| format!(" on connection {}", carrier.connection));
+    let on = known.carrier.map_or("".into(), |carrier| sentence!(" on connection {}", carrier.connection));
     let agent = request.headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("user-agent"));
-    let by = agent.map_or_else(String::new, |(_, agent)| format!(" by {agent:?}"));
-    format!("{} at {}{on}{by}", entry.operation.name(), sent_at.strftime("%H:%M:%S%.3f"))
+    let by = agent.map_or("".into(), |(_, agent)| sentence!(" by {}", format!("{agent:?}")));
+    sentence!("{} at {}{}{}", entry.operation.name(), sent_at.strftime("%H:%M:%S%.3f").to_string(), on, by)
 }
 
 #[cfg(test)]

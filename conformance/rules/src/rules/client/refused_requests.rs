@@ -16,6 +16,7 @@ use super::{Clients, described};
 use crate::history::Entry;
 use crate::request::{CreateBody, Fault, Operation, Parameter};
 use crate::rules::{Judgement, Rule};
+use crate::sentence::sentence;
 use crate::trace::exchange::Request;
 use crate::trace::json::Json;
 use crate::trace::knowledge::Fact;
@@ -73,7 +74,7 @@ fn learns(
     clients: &Clients<'_>,
     sessions: &mut HashMap<Option<Key>, Session>,
     defect_of: fn(&Entry<'_>) -> Option<String>,
-    described_defect: &str,
+    described_defect: &'static str,
     judgement: &mut Judgement,
 ) {
     for (entry, sender) in clients.exchanges() {
@@ -85,11 +86,11 @@ fn learns(
             match session.earlier(hash(text), hash_of(&entry.exchange.request), sender) {
                 Some((first, is_same)) => judgement.fail(
                     &clients.evidence(entry, &[&first]),
-                    format!("no further request with {described_defect}, after a refusal that says so"),
+                    sentence!("no further request with {}, after a refusal that says so", described_defect),
                     if is_same {
-                        format!("{} was sent again with {text}", described(entry))
+                        sentence!("{} was sent again with {}", described(entry), text.clone())
                     } else {
-                        format!("{} was sent with {text}, as others before it", described(entry))
+                        sentence!("{} was sent with {}, as others before it", described(entry), text.clone())
                     },
                 ),
                 None if says_so => judgement.hold(),

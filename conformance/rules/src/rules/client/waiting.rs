@@ -18,6 +18,7 @@ use super::knowing::{Key, Sender};
 use super::{Clients, described};
 use crate::history::Entry;
 use crate::rules::{Judgement, Rule};
+use crate::sentence::{Sentence, sentence};
 use crate::tolerance::Tolerance;
 use crate::trace::knowledge::Fact;
 use crate::trace::retry_after::{self, RetryAfter};
@@ -112,7 +113,7 @@ fn waits(
             gates.is_broken = true;
             judgement.fail(
                 &clients.evidence(entry, &[&gate.sender]),
-                format!("no request with this key until the time of {} has come", header_line(gate.form)),
+                sentence!("no request with this key until the time of {} has come", header_line(gate.form)),
                 describe_early(entry, sender, &gate),
             );
         } else if gates.pass(sender.sent_at) {
@@ -175,15 +176,21 @@ fn asked_together(exchanges: &[(&Entry<'_>, &Sender)], receipts: &[usize]) -> Ve
     asked
 }
 
-fn describe_early(entry: &Entry<'_>, sender: &Sender, gate: &Gate) -> String {
+fn describe_early(entry: &Entry<'_>, sender: &Sender, gate: &Gate) -> Sentence {
     let after = sender.sent_at.duration_since(gate.sender.received_at).as_secs_f64();
     let early = gate.until.duration_since(sender.sent_at).as_secs_f64();
     let place = match (gate.sender.shares_connection(sender), gate.sender.carrier) {
-        (true, _) => " on the same connection".to_owned(),
-        (false, Some(carrier)) => format!(" on connection {}", carrier.connection),
-        (false, None) => String::new(),
+        (true, _) => " on the same connection".into(),
+        (false, Some(carrier)) => sentence!(" on connection {}", carrier.connection),
+        (false, None) => "".into(),
     };
-    format!("{} was sent {after:.1} s after the 429{place}, {early:.1} s too early", described(entry))
+    sentence!(
+        "{} was sent {} s after the 429{}, {} s too early",
+        described(entry),
+        format!("{after:.1}"),
+        place,
+        format!("{early:.1}")
+    )
 }
 
 impl Gates {

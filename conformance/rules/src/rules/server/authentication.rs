@@ -5,6 +5,7 @@ use crate::history::{Animal, Entry, History};
 use crate::request::{Credential, Defect, Operation};
 use crate::rules::needs::Needs;
 use crate::rules::{Judgement, Rule, answered};
+use crate::sentence::sentence;
 use crate::trace::json::Json;
 use crate::trace::knowledge::Extent;
 
@@ -42,7 +43,7 @@ fn require_refusal<'c>(
     Facts { history, limiter }: &Facts<'_>,
     entries: impl Iterator<Item = &'c Entry<'c>>,
     judgement: &mut Judgement,
-    credential: &str,
+    credential: &'static str,
 ) {
     entries
         .filter(|entry| !limiter.anonymous().explains(entry))
@@ -60,7 +61,7 @@ fn missing_key(facts: &Facts<'_>, judgement: &mut Judgement) {
     require_refusal(facts, entries, judgement, "a request without a key");
     for entry in facts.history.entries.iter().filter(|entry| entry.credential.is_invalid()) {
         if let Some(id) = own_animal_elsewhere(facts.history, entry) {
-            let found = format!("{} with the animal {id} of this run", answered(entry));
+            let found = sentence!("{} with the animal {} of this run", answered(entry), id);
             judgement.fail(&[entry], "no animals without a key, at any path", found);
         }
     }

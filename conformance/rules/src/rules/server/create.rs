@@ -8,6 +8,7 @@ use crate::history::{Animal, Entry, History};
 use crate::request::{Ambiguity, CreateBody, Draft, Fault, NEAR_ZERO, is_plain_name};
 use crate::rules::needs::Needs;
 use crate::rules::{Judgement, Rule, answered};
+use crate::sentence::{Sentence, sentence};
 use crate::trace::json::Json;
 
 pub(crate) const RULES: &[Rule] = &[
@@ -62,7 +63,7 @@ fn echo(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
 }
 
 /// The members of an animal that differ from the request that created it, in words.
-fn alteration(animal: Animal<'_>, sent: &Draft) -> Option<String> {
+fn alteration(animal: Animal<'_>, sent: &Draft) -> Option<Sentence> {
     let altered = [
         ("name", sent.name.as_deref().is_some_and(|name| animal.name().is_none_or(|shown| !is_same_name(name, shown)))),
         ("categoryId", sent.category_id.is_some_and(|category| animal.category_id() != Some(category))),
@@ -100,7 +101,7 @@ fn assigned_id(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
             None => judgement.fail(&[entry], expected, "an id that is missing or not an int64"),
             Some(id) if asked == Some(id) && !is_unlikely_by_chance(history, id) => {}
             Some(id) if asked == Some(id) => {
-                judgement.fail(&[entry], expected, format!("the id {id} that the client sent"));
+                judgement.fail(&[entry], expected, sentence!("the id {} that the client sent", id));
             }
             Some(_) => judgement.hold(),
         }
@@ -113,7 +114,7 @@ fn is_unlikely_by_chance(history: &History<'_>, id: i64) -> bool {
     history.is_run() || id.unsigned_abs() >= NEAR_ZERO
 }
 
-fn refused(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement, fault: Fault, what: &str) {
+fn refused(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement, fault: Fault, what: &'static str) {
     for (entry, body) in admitted(history) {
         if matches!(body, CreateBody::Faulty(faults, _) if faults.contains(&fault)) {
             judgement.require_lawful_of(history, entry, what, || value_at_fault(entry, fault));

@@ -1,11 +1,12 @@
 //! Errors: one shape for every error body, and its status member repeats the status.
 
-use super::service::false_coding;
+use super::service::{false_coding, labelled};
 use crate::facts::Facts;
 use crate::history::{Entry, History};
 use crate::request::Operation;
 use crate::rules::needs::Needs;
 use crate::rules::{Judgement, Rule, answered};
+use crate::sentence::{Sentence, sentence};
 use crate::trace::json::Json;
 
 pub(crate) const RULES: &[Rule] = &[
@@ -33,32 +34,32 @@ fn described<'d>(history: &'d History<'_>) -> impl Iterator<Item = &'d Entry<'d>
 }
 
 /// The defects that keep a body from being an Error, in words. A wrong value of `status` is none of them.
-pub(crate) fn misshapen(entry: &Entry<'_>) -> Option<String> {
+pub(crate) fn misshapen(entry: &Entry<'_>) -> Option<Sentence> {
     if let Some(coding) = false_coding(entry) {
         return Some(coding);
     }
     let json = match &entry.json {
-        None => return Some("an empty body".to_owned()),
-        Some(Err(error)) => return Some(error.to_string()),
+        None => return Some("an empty body".into()),
+        Some(Err(error)) => return Some(sentence!("{}", error.to_string())),
         Some(Ok(json)) => json,
     };
     if !matches!(json, Json::Object(_)) {
-        return Some(format!("{} instead of an object", json.kind()));
+        return Some(sentence!("{} instead of an object", json.kind()));
     }
     let text = ["code", "message"].into_iter().filter_map(|member| match json.get(member) {
         Some(Json::String(_)) => None,
-        Some(value) => Some(format!("{member} is {}", value.kind())),
-        None => Some(format!("no {member}")),
+        Some(value) => Some(sentence!("{} is {}", member, value.kind())),
+        None => Some(sentence!("no {}", member)),
     });
     let status = match json.get("status") {
         Some(value) if value.as_int64().is_some() => None,
-        Some(value @ (Json::Number(_) | Json::String(_))) => Some(format!("status is {value}")),
-        Some(value) => Some(format!("status is {}", value.kind())),
-        None => Some("no status".to_owned()),
+        Some(value @ (Json::Number(_) | Json::String(_))) => Some(sentence!("status is {}", value)),
+        Some(value) => Some(sentence!("status is {}", value.kind())),
+        None => Some("no status".into()),
     };
     // All defects at once, so that one look at the response is enough.
-    let problems: Vec<String> = text.chain(status).collect();
-    (!problems.is_empty()).then(|| problems.join(", "))
+    let problems: Vec<Sentence> = text.chain(status).collect();
+    (!problems.is_empty()).then(|| sentence!("{}", problems))
 }
 
 const SHAPE: &str = "an Error: a string code, a string message and an integer status";
@@ -67,7 +68,7 @@ fn shape(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     for entry in described(history) {
         match misshapen(entry) {
             None => judgement.hold(),
-            Some(problem) => judgement.fail(&[entry], SHAPE, format!("{}: {problem}", answered(entry))),
+            Some(problem) => judgement.fail(&[entry], SHAPE, sentence!("{}: {}", answered(entry), problem)),
         }
     }
 }
@@ -79,8 +80,8 @@ fn status_member(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) 
         else {
             continue;
         };
-        judgement.require(entry, member == i64::from(http), format!("status {http} in the body"), || {
-            format!("{} with status {member} in the body", answered(entry))
+        judgement.require(entry, member == i64::from(http), sentence!("status {} in the body", http), || {
+            sentence!("{} with status {} in the body", answered(entry), member)
         });
     }
 }
@@ -92,7 +93,7 @@ fn media_type(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
             entry,
             media_type.as_deref() == Some("application/json"),
             "Content-Type: application/json",
-            || format!("{} with {}", answered(entry), media_type.as_deref().unwrap_or("no Content-Type")),
+            || sentence!("{} with {}", answered(entry), labelled(media_type.as_deref())),
         );
     }
 }
@@ -107,11 +108,11 @@ fn elsewhere(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
         }
         let wrong_status = || {
             let (http, member) = (entry.status()?, entry.value()?.get("status")?.as_int64()?);
-            (member != i64::from(http)).then(|| format!("status {member} in the body"))
+            (member != i64::from(http)).then(|| sentence!("status {} in the body", member))
         };
         match misshapen(entry).or_else(wrong_status) {
             None => judgement.hold(),
-            Some(problem) => judgement.fail(&[entry], SHAPE, format!("{}: {problem}", answered(entry))),
+            Some(problem) => judgement.fail(&[entry], SHAPE, sentence!("{}: {}", answered(entry), problem)),
         }
     }
 }

@@ -6,6 +6,7 @@ use crate::limits::{Answer, Costly, KeyLimits, SpentByAnother};
 use crate::limits::{Finding, Kind};
 use crate::rules::needs::Needs;
 use crate::rules::{Judgement, Rule};
+use crate::sentence::sentence;
 
 pub(crate) const RULES: &[Rule] = &[
     Rule::of_keys("quota.enforced", enforced).needing(Needs::LIMITS),
@@ -55,8 +56,9 @@ fn not_early(facts: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) 
     }
     judgement.fail_all(explanation.of_kinds(&[Kind::Early, Kind::Interrupted]));
     for SpentByAnother { limited, first, own } in facts.limiter.spent_by_another(key.index()) {
-        let found = format!(
-            "429 after {own} requests, although {} remained: requests with another key exhausted the rest",
+        let found = sentence!(
+            "429 after {} requests, although {} remained: requests with another key exhausted the rest",
+            own,
             first.window.remaining
         );
         judgement.fail(&[limited, first.entry], "a limit for each key", found);
@@ -65,8 +67,13 @@ fn not_early(facts: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) 
 
 fn every_operation(_: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
     for Costly { cost, times, seen: [before, after] } in key.costly_operations() {
-        let found =
-            format!("Remaining falls by {cost} on {}, in {times} of {times} requests", after.entry.operation.name());
+        let found = sentence!(
+            "Remaining falls by {} on {}, in {} of {} requests",
+            cost,
+            after.entry.operation.name(),
+            times,
+            times
+        );
         judgement.fail(&[after.entry, before.entry], "each successful request lowers Remaining by one", found);
     }
     let explanation = key.explanation();

@@ -6,6 +6,7 @@ use crate::history::{Animal, Entry, Era, History};
 use crate::request::PetId;
 use crate::rules::needs::Needs;
 use crate::rules::{Judgement, Rule, answered};
+use crate::sentence::sentence;
 use crate::trace::json::Json;
 
 pub(crate) const RULES: &[Rule] = &[
@@ -25,12 +26,12 @@ fn success(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
         let PetId::Int64(id) = id else { continue };
         let Some(status) = entry.status().filter(|_| history.known(id, entry).is_some()) else { continue };
         let shown = entry.animals().first().and_then(|animal| animal.id());
-        let expected = format!("200 and the animal {id}");
+        let expected = sentence!("200 and the animal {}", id);
         if status == 200 && shown != Some(id) {
             let found = match entry.value() {
-                Some(animal @ Json::Object(_)) => format!("an animal with the id {}", Animal(animal).shown("id")),
-                Some(other) => format!("{} in place of an animal", other.kind()),
-                None => "a body that is not JSON".to_owned(),
+                Some(animal @ Json::Object(_)) => sentence!("an animal with the id {}", Animal(animal).shown("id")),
+                Some(other) => sentence!("{} in place of an animal", other.kind()),
+                None => "a body that is not JSON".into(),
             };
             judgement.fail(&[entry], expected, found);
         } else if !history.expectation(entry).admits(status) {
@@ -63,11 +64,11 @@ fn not_found(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
         if history.is_shown_elsewhere(id, entry) {
             // If no earlier response shows the animal, it may not have existed yet: 200 and 404 are lawful, and nothing else.
             if history.known(id, entry).is_none() && !expectation.admits(status) {
-                judgement.fail(&[entry], format!("the animal {id}, or 404 before it is there"), answered(entry));
+                judgement.fail(&[entry], sentence!("the animal {}, or 404 before it is there", id), answered(entry));
             }
             continue;
         }
-        let expected = format!("404 for {id}, which no animal has");
+        let expected = sentence!("404 for {}, which no animal has", id);
         if expectation.refuses_with(status) {
             judgement.hold();
         } else if status != 200 || entry.animals_with(id).next().is_none() {

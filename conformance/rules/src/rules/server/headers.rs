@@ -16,6 +16,7 @@ use crate::limits::{Answer, Finding, KeyLimits, Kind};
 use crate::request::{Credential, Operation};
 use crate::rules::needs::Needs;
 use crate::rules::{Judgement, Rule, answered};
+use crate::sentence::{Sentence, sentence};
 use crate::tolerance::Tolerance;
 use crate::trace::knowledge::Fact;
 use crate::trace::rate_limit::{Field, RateHeaders};
@@ -46,15 +47,15 @@ fn of_operation(entry: &Entry<'_>) -> bool {
     entry.operation != Operation::Elsewhere && entry.rate.is_some() && !entry.credential.is_malformed()
 }
 
-fn present(entry: &Entry<'_>, judgement: &mut Judgement, name: &str, field: fn(&RateHeaders) -> &Field) {
+fn present(entry: &Entry<'_>, judgement: &mut Judgement, name: &'static str, field: fn(&RateHeaders) -> &Field) {
     let problem = match entry.rate.as_ref().map(field) {
         Some(Field::Integer(_)) => None,
-        None | Some(Field::Missing) => Some("without it".to_owned()),
-        Some(Field::Repeated) => Some("with it more than once".to_owned()),
-        Some(Field::Malformed(text)) => Some(format!("with {name}: {text}")),
+        None | Some(Field::Missing) => Some("without it".into()),
+        Some(Field::Repeated) => Some("with it more than once".into()),
+        Some(Field::Malformed(text)) => Some(sentence!("with {}: {}", name, text.clone())),
     };
-    judgement.require(entry, problem.is_none(), format!("{name}, once, an integer"), || {
-        format!("{} {}", answered(entry), problem.unwrap_or_default())
+    judgement.require(entry, problem.is_none(), sentence!("{}, once, an integer", name), || {
+        sentence!("{} {}", answered(entry), problem.unwrap_or_else(|| "".into()))
     });
 }
 
@@ -67,20 +68,20 @@ fn limit_figure(&Facts { history, .. }: &Facts<'_>, key: &KeyLimits<'_>, judgeme
         // A ban may go with a limit of its own.
         if !key.may_be_ban(entry) {
             judgement.require(entry, window.limit > 0, "a Limit above 0 for a valid key", || {
-                format!("{} with a Limit of 0", answered(entry))
+                sentence!("{} with a Limit of 0", answered(entry))
             });
         }
         limits.insert(window.limit);
         match named {
             Some(PlanLimits { per_minute, per_day }) => {
                 let held = [per_minute, per_day].contains(&window.limit);
-                judgement.require(entry, held, format!("a Limit of {per_minute} or {per_day}"), || {
-                    format!("{} with a Limit of {}", answered(entry), window.limit)
+                judgement.require(entry, held, sentence!("a Limit of {} or {}", per_minute, per_day), || {
+                    sentence!("{} with a Limit of {}", answered(entry), window.limit)
                 });
             }
             None => judgement.require(entry, limits.len() <= 2, "a figure per minute or a figure per day", || {
                 let limits: Vec<String> = limits.iter().map(u64::to_string).collect();
-                format!("a Limit that takes the values {}", limits.join(", "))
+                sentence!("a Limit that takes the values {}", limits.join(", "))
             }),
         }
     }
@@ -105,12 +106,12 @@ fn one_limit_for_a_minute(answers: &[Answer<'_>], named: Option<PlanLimits>, jud
         && answers.iter().all(|answer| answer.window.remaining < per_minute)
         && per_minute != per_day
     {
-        let found = format!("a limit of {per_day}, which is that of a day, with windows that end within a minute");
-        judgement.fail(&[entry], format!("a Limit of {per_minute} for the minute"), found);
+        let found = sentence!("a limit of {}, which is that of a day, with windows that end within a minute", per_day);
+        judgement.fail(&[entry], sentence!("a Limit of {} for the minute", per_minute), found);
     }
     let mut of_minutes = of_minutes.into_iter();
     if let (Some((one, first)), Some((other, second))) = (of_minutes.next(), of_minutes.next()) {
-        let found = format!("a limit of {one} and one of {other}, each with windows that end within a minute");
+        let found = sentence!("a limit of {} and one of {}, each with windows that end within a minute", one, other);
         judgement.fail(&[second, first], "one limit for the minute", found);
     }
 }
@@ -119,7 +120,7 @@ fn remaining_range(_: &Facts<'_>, entry: &Entry<'_>, judgement: &mut Judgement) 
     let Some(rate) = &entry.rate else { return };
     let (Some(limit), Some(remaining)) = (rate.limit.integer(), rate.remaining.integer()) else { return };
     judgement.require(entry, (0..=limit).contains(&remaining), "a Remaining from 0 to Limit", || {
-        format!("{} with Remaining {remaining} of {limit}", answered(entry))
+        sentence!("{} with Remaining {} of {}", answered(entry), remaining, limit)
     });
 }
 
@@ -128,7 +129,8 @@ fn remaining_falls(_: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement
     let uncounted = explanation.of_kinds(&[Kind::NotCounted, Kind::Rises]).next();
     if let Some(pair) = explanation.never_falls().filter(|_| uncounted.is_some()) {
         let remaining = reported_remaining(pair[0]).unwrap_or(0);
-        let found = format!("{} successful requests in one window, and still {remaining}", explanation.compared() + 1);
+        let found =
+            sentence!("{} successful requests in one window, and still {}", explanation.compared() + 1, remaining);
         judgement.fail(&pair, "a Remaining that falls with every successful request", found);
     } else {
         // `quota.every-operation` reports single requests that are not counted, and names the operation.
@@ -169,7 +171,7 @@ fn reset_time(facts: &Facts<'_>, judgement: &mut Judgement) {
     for key in facts.limiter.keys() {
         let explanation = key.explanation();
         if let Some(finding) = explanation.not_restored().first() {
-            let found = format!("nothing was restored: {} used in a window that began with none", finding.found);
+            let found = sentence!("nothing was restored: {} used in a window that began with none", finding.found);
             judgement.fail(&finding.entries, "a limit that resets as announced", found);
         }
         let (days, windows): (Vec<&Finding<'_>>, Vec<_>) = explanation
@@ -239,7 +241,7 @@ fn within_its_window(facts: &Facts<'_>, entry: &Entry<'_>, judgement: &mut Judge
     };
     let held = (earliest..=latest).contains(&reset);
     judgement.require(entry, held, "the Unix time in seconds at which the present window ends", || {
-        format!("Reset {reset}, {} from {clock} at {now}", distance(reset.saturating_sub(now)))
+        sentence!("Reset {}, {} from {} at {}", reset, distance(reset.saturating_sub(now)), clock, now)
     });
 }
 
@@ -249,15 +251,15 @@ fn took(entry: &Entry<'_>) -> i64 {
     exchange.received_at.duration_since(exchange.sent_at).saturating_add(exchange.known.precision).as_secs()
 }
 
-fn distance(seconds: i64) -> String {
+fn distance(seconds: i64) -> Sentence {
     let size = seconds.unsigned_abs();
     let text = match size {
-        0..120 => format!("{size} s"),
-        120..7_200 => format!("{} min", size / 60),
-        7_200..172_800 => format!("{} h", size / 3_600),
-        _ => format!("{} days", size / 86_400),
+        0..120 => sentence!("{} s", size),
+        120..7_200 => sentence!("{} min", size / 60),
+        7_200..172_800 => sentence!("{} h", size / 3_600),
+        _ => sentence!("{} days", size / 86_400),
     };
-    if seconds < 0 { format!("-{text}") } else { format!("+{text}") }
+    if seconds < 0 { sentence!("-{}", text) } else { sentence!("+{}", text) }
 }
 
 #[cfg(test)]

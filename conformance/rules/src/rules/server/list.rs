@@ -8,6 +8,7 @@ use crate::history::{Animal, Entry, History};
 use crate::request::{ListQuery, Parameter};
 use crate::rules::needs::Needs;
 use crate::rules::{Judgement, Rule, answered};
+use crate::sentence::{Sentence, sentence};
 use crate::trace::json::Json;
 use crate::trace::knowledge::Fact;
 
@@ -61,13 +62,13 @@ fn array(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
             other => Some(other),
         };
         judgement.require(entry, stranger.is_none(), "an array of animals, bare", || match json {
-            Json::Array(_) => format!("{} in the array", stranger.map_or("nothing", Json::kind)),
-            Json::Object(members) if members.is_empty() => "an empty object".to_owned(),
+            Json::Array(_) => sentence!("{} in the array", stranger.map_or("nothing", Json::kind)),
+            Json::Object(members) if members.is_empty() => "an empty object".into(),
             Json::Object(members) => {
                 let names: Vec<&str> = members.iter().take(4).map(|(name, _)| name.as_str()).collect();
-                format!("an object with the members {}", names.join(", "))
+                sentence!("an object with the members {}", names.join(", "))
             }
-            other => other.kind().to_owned(),
+            other => other.kind().into(),
         });
     }
 }
@@ -95,11 +96,11 @@ fn limit_maximum(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) 
     }
 }
 
-fn counted(entry: &Entry<'_>) -> String {
+fn counted(entry: &Entry<'_>) -> Sentence {
     match entry.status() {
         Some(200) => match entry.animals().len() {
-            1 => "1 animal".to_owned(),
-            count => format!("{count} animals"),
+            1 => "1 animal".into(),
+            count => sentence!("{} animals", count),
         },
         _ => answered(entry),
     }
@@ -114,7 +115,7 @@ fn limit_default(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) 
             let known = if is_full { animals.len() } else { expected_among(history, entry, query).len() };
             let full = is_full || animals.len() >= known;
             judgement.require(entry, full, "20 animals without a limit, if that many exist", || {
-                format!("{}, although {known} are known to exist", counted(entry))
+                sentence!("{}, although {} are known to exist", counted(entry), known)
             });
         }
     }
@@ -123,7 +124,7 @@ fn limit_default(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) 
 fn limit_honoured(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     for (entry, query, animals) in arrays(history) {
         if let Parameter::Lawful(limit) = query.limit {
-            judgement.require(entry, animals.len() <= limit, format!("at most {limit} animals"), || counted(entry));
+            judgement.require(entry, animals.len() <= limit, sentence!("at most {} animals", limit), || counted(entry));
         }
     }
 }
@@ -137,13 +138,16 @@ fn status_filter(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) 
             _ => continue,
         };
         let stranger = animals.iter().find(|animal| animal.status() != Some(wanted));
-        judgement.require(entry, stranger.is_none(), format!("only animals with the status \"{wanted}\""), || {
-            match stranger.and_then(|animal| animal.0.get("status")) {
-                Some(Json::String(status)) => format!("an animal with the status \"{status}\""),
-                Some(other) => format!("an animal whose status is {}", other.kind()),
-                None => "an animal without a status".to_owned(),
-            }
-        });
+        judgement.require(
+            entry,
+            stranger.is_none(),
+            sentence!("only animals with the status \"{}\"", wanted.clone()),
+            || match stranger.and_then(|animal| animal.0.get("status")) {
+                Some(Json::String(status)) => sentence!("an animal with the status \"{}\"", status.clone()),
+                Some(other) => sentence!("an animal whose status is {}", other.kind()),
+                None => "an animal without a status".into(),
+            },
+        );
     }
 }
 
@@ -203,7 +207,8 @@ fn complete(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
             Some(id) => {
                 let witness = history.known(id, entry).map(|(witness, _)| witness);
                 let entries: Vec<&Entry<'_>> = std::iter::once(entry).chain(witness).collect();
-                let found = format!("{} of at most {bound}, and the animal {id} is not among them", counted(entry));
+                let found =
+                    sentence!("{} of at most {}, and the animal {} is not among them", counted(entry), bound, id);
                 judgement.fail(&entries, expected, found);
             }
         }
@@ -215,7 +220,7 @@ fn unique(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
         let mut seen = HashSet::new();
         let twice = animals.iter().filter_map(|animal| animal.id()).find(|id| !seen.insert(*id));
         judgement.require(entry, twice.is_none(), "each animal at most once", || {
-            format!("the animal {} is listed twice", twice.unwrap_or_default())
+            sentence!("the animal {} is listed twice", twice.unwrap_or_default())
         });
     }
 }
@@ -226,7 +231,8 @@ fn agrees(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
         for animal in animals {
             compare_with_known(history, entry, animal, judgement);
             if let Some(sent) = named.more_than_sent(animal) {
-                let found = format!("an animal {:?} more than was created", animal.name().unwrap_or_default());
+                let found =
+                    sentence!("an animal {} more than was created", format!("{:?}", animal.name().unwrap_or_default()));
                 judgement.fail(&[entry, sent], "as many animals of a name as this run has sent", found);
             }
         }
@@ -305,11 +311,11 @@ pub(crate) fn differences(
     members: [(&'static str, bool); 3],
     shown: impl Fn(&str) -> String,
     due: impl Fn(&str) -> String,
-) -> Option<String> {
+) -> Option<Sentence> {
     let differing = members.into_iter().filter(|(_, differs)| *differs);
-    let each: Vec<String> =
-        differing.map(|(member, _)| format!("{member} {} instead of {}", shown(member), due(member))).collect();
-    (!each.is_empty()).then(|| each.join(", "))
+    let each: Vec<Sentence> =
+        differing.map(|(member, _)| sentence!("{} {} instead of {}", member, shown(member), due(member))).collect();
+    (!each.is_empty()).then(|| sentence!("{}", each))
 }
 
 fn bad_parameters(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {

@@ -8,6 +8,7 @@ use crate::history::Entry;
 use crate::limits::{Answer, KeyLimits, Kind};
 use crate::rules::needs::Needs;
 use crate::rules::{Judgement, Rule};
+use crate::sentence::sentence;
 use crate::tolerance::Tolerance;
 use crate::trace::exchange::Response;
 use crate::trace::retry_after;
@@ -23,7 +24,7 @@ fn has_retry_after(_: &Facts<'_>, entry: &Entry<'_>, judgement: &mut Judgement) 
     match entry.response().map(retry_after::read) {
         None => {}
         Some(Ok(_)) => judgement.hold(),
-        Some(Err(problem)) => judgement.fail(&[entry], expected, format!("429 with {problem}")),
+        Some(Err(problem)) => judgement.fail(&[entry], expected, sentence!("429 with {}", problem)),
     }
 }
 
@@ -33,14 +34,14 @@ fn recovers(facts: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
         let Some(wait) = limited.entry.wait_asked_for() else { continue };
         let is_first = index == 0 || !answers[index - 1].entry.is_limited();
         if is_first && wait > longest_first_wait(limited.entry) {
-            let found = format!("a first 429 that asks for a wait of {} days", wait.as_secs() / 86_400);
+            let found = sentence!("a first 429 that asks for a wait of {} days", wait.as_secs() / 86_400);
             judgement.fail(&[limited.entry], "a Retry-After within the day, the longest window there is", found);
             continue;
         }
         if let Some(served) = served_long_before(facts, &answers[index..]).filter(|_| is_first) {
             let waited = served.entry.exchange.sent_at.duration_since(limited.entry.exchange.received_at);
             let found =
-                format!("it asks for {} s, and {} s later the key was served", wait.as_secs(), waited.as_secs());
+                sentence!("it asks for {} s, and {} s later the key was served", wait.as_secs(), waited.as_secs());
             judgement.fail(
                 &[limited.entry, served.entry],
                 "a Retry-After that ends about when the limit resets",
@@ -56,7 +57,7 @@ fn recovers(facts: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
     }
     for finding in key.explanation().of_kinds(&[Kind::StillLimited]) {
         let expected = "an answer after Retry-After and the reset have passed";
-        judgement.fail(&finding.entries, expected, format!("429 after {} s", finding.found));
+        judgement.fail(&finding.entries, expected, sentence!("429 after {} s", finding.found));
     }
     // A refusal in a window whose Reset has restored nothing: the key was refused although the announced time had passed.
     for finding in key.explanation().not_restored() {
@@ -66,7 +67,7 @@ fn recovers(facts: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
         if let Some(refused) = refused.find(|answer| window.is_same(answer.window)) {
             let left_over = finding.found - finding.bound;
             let found =
-                format!("429 in a window that began with {left_over} used, as many as the one before ended with");
+                sentence!("429 in a window that began with {} used, as many as the one before ended with", left_over);
             judgement.fail(&[refused.entry, first], "the whole limit after the reset has passed", found);
         }
     }
@@ -105,14 +106,15 @@ fn error_body(_: &Facts<'_>, entry: &Entry<'_>, judgement: &mut Judgement) {
     }
     let media_type = entry.response().and_then(Response::media_type);
     let labelled = media_type.as_deref() == Some("application/json");
-    let label = (!labelled).then(|| format!("a body labelled {}", media_type.as_deref().unwrap_or("as nothing")));
+    let label =
+        (!labelled).then(|| sentence!("a body labelled {}", media_type.as_deref().unwrap_or("as nothing").to_owned()));
     let problem = misshapen(entry).or(label).or_else(|| {
         let member = entry.value()?.get("status")?.as_int64()?;
-        (member != 429).then(|| format!("status {member} in the body"))
+        (member != 429).then(|| sentence!("status {} in the body", member))
     });
     match problem {
         None => judgement.hold(),
-        Some(problem) => judgement.fail(&[entry], "an Error, or an empty body", format!("429 with {problem}")),
+        Some(problem) => judgement.fail(&[entry], "an Error, or an empty body", sentence!("429 with {}", problem)),
     }
 }
 

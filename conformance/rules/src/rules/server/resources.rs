@@ -6,6 +6,7 @@ use crate::facts::Facts;
 use crate::request::STATUSES;
 use crate::rules::needs::Needs;
 use crate::rules::{Judgement, Rule};
+use crate::sentence::{Sentence, sentence};
 use crate::trace::json::Json;
 
 pub(crate) const RULES: &[Rule] = &[
@@ -20,17 +21,17 @@ fn members(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
         for animal in entry.animals() {
             let problems =
                 ["id", "name", "categoryId"].into_iter().filter_map(|name| match (name, animal.0.get(name)) {
-                    (_, None) => Some(format!("no {name}")),
+                    (_, None) => Some(sentence!("no {}", name)),
                     ("name", Some(Json::String(_))) | ("id" | "categoryId", Some(Json::Number(_))) => None,
-                    (_, Some(value @ (Json::Number(_) | Json::String(_)))) => Some(format!("{name} is {value}")),
-                    (_, Some(value)) => Some(format!("{name} is {}", value.kind())),
+                    (_, Some(value @ (Json::Number(_) | Json::String(_)))) => Some(sentence!("{} is {}", name, value)),
+                    (_, Some(value)) => Some(sentence!("{} is {}", name, value.kind())),
                 });
             // All defects at once, so that one look at the response is enough.
-            let problems: Vec<String> = problems.collect();
+            let problems: Vec<Sentence> = problems.collect();
             let expected = "an animal with a string name and integers id and categoryId";
             judgement.require(entry, problems.is_empty(), expected, || match animal.0 {
-                Json::Object(_) => problems.join(", "),
-                other => format!("{} instead of an animal", other.kind()),
+                Json::Object(_) => sentence!("{}", problems),
+                other => sentence!("{} instead of an animal", other.kind()),
             });
         }
     }
@@ -42,8 +43,8 @@ fn int64(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
             for name in ["id", "categoryId"] {
                 let Some(value) = animal.0.get(name) else { continue };
                 judgement.require(entry, value.as_int64().is_some(), "a whole number within int64", || match value {
-                    Json::Number(_) | Json::String(_) => format!("{name} is {value}"),
-                    other => format!("{name} is {}", other.kind()),
+                    Json::Number(_) | Json::String(_) => sentence!("{} is {}", name, value),
+                    other => sentence!("{} is {}", name, other.kind()),
                 });
             }
         }
@@ -60,8 +61,8 @@ fn status_values(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) 
             };
             judgement.require(entry, lawful, "a status of available, pending or sold, or none", || {
                 match animal.0.get("status") {
-                    Some(status @ (Json::String(_) | Json::Number(_))) => format!("status is {status}"),
-                    other => format!("status is {}", other.map_or("absent", Json::kind)),
+                    Some(status @ (Json::String(_) | Json::Number(_))) => sentence!("status is {}", status),
+                    other => sentence!("status is {}", other.map_or("absent", Json::kind)),
                 }
             });
         }
@@ -79,7 +80,7 @@ fn unique_id(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
             if history.is_sample() && owner_entry.precedes(entry) {
                 continue;
             }
-            let found = format!("two animals were created with the id {}", creation.id);
+            let found = sentence!("two animals were created with the id {}", creation.id);
             judgement.fail(&[entry, &history.entries[owner]], expected, found);
             continue;
         }
@@ -87,7 +88,7 @@ fn unique_id(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
         match before {
             Some(_) if history.is_sample() => {}
             Some(before) => {
-                let found = format!("the id {} belonged to an animal before this one was created", creation.id);
+                let found = sentence!("the id {} belonged to an animal before this one was created", creation.id);
                 judgement.fail(&[entry, before], expected, found);
             }
             None => judgement.hold(),

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, HashSet};
 use crate::facts::Facts;
 use crate::limits::{Answer, KeyLimits, one_after_another};
 use crate::rules::Judgement;
+use crate::sentence::sentence;
 use crate::tolerance::Tolerance;
 
 /// The least number of successes that shows a Remaining which never falls.
@@ -45,9 +46,9 @@ pub(super) fn not_exceeded(_: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut J
     for ((limit, reset), admitted) in windows(key) {
         let certain = admitted.len() as u64 - 1;
         if certain > limit {
-            let found = format!("{certain} successes before the reset at {reset}");
+            let found = sentence!("{} successes before the reset at {}", certain, reset);
             let last = admitted[admitted.len() - 1].entry;
-            judgement.fail(&[last, admitted[0].entry], format!("at most {limit} in one window"), found);
+            judgement.fail(&[last, admitted[0].entry], sentence!("at most {} in one window", limit), found);
         }
     }
 }
@@ -65,7 +66,7 @@ pub(super) fn remaining_falls(_: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mu
         let restored = limit.saturating_mul(longest).div_ceil(Tolerance::MINUTE.unsigned().as_secs());
         let is_constant = admitted.iter().all(|answer| answer.window.remaining == remaining) && remaining > 0;
         if is_constant && to > from && admitted.len() >= MIN_SUCCESSES && admitted.len() as u64 > restored + 1 {
-            let found = format!("{remaining} after each of {} before the reset at {reset}", admitted.len());
+            let found = sentence!("{} after each of {} before the reset at {}", remaining, admitted.len(), reset);
             judgement.fail(&[last.entry, first.entry], "a Remaining that falls with every successful request", found);
         }
     }
@@ -77,8 +78,8 @@ pub(super) fn limit_figure(facts: &Facts<'_>, key: &KeyLimits<'_>, judgement: &m
     for answer in key.answers().iter().filter(|answer| answer.entry.succeeded()) {
         let limit = answer.window.limit;
         if ![plan.per_minute, plan.per_day].contains(&limit) {
-            let expected = format!("a Limit of {} or {}", plan.per_minute, plan.per_day);
-            judgement.fail(&[answer.entry], expected, format!("a success with a Limit of {limit}"));
+            let expected = sentence!("a Limit of {} or {}", plan.per_minute, plan.per_day);
+            judgement.fail(&[answer.entry], expected, sentence!("a success with a Limit of {}", limit));
         }
     }
 }

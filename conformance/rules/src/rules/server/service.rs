@@ -5,6 +5,7 @@ use crate::history::Entry;
 use crate::request::Operation;
 use crate::rules::needs::Needs;
 use crate::rules::{Judgement, Rule, answered};
+use crate::sentence::{Sentence, Value, sentence};
 use crate::trace::exchange::{FailureKind, MAX_BODY, Outcome};
 use crate::trace::knowledge::{Answerer, Fact};
 
@@ -20,7 +21,7 @@ fn complete_answer(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement
         }
         match &entry.exchange.outcome {
             Outcome::Response(response) => judgement.require(entry, !response.cut, expected, || {
-                format!("a body that goes on after {} MiB", MAX_BODY / 1024 / 1024)
+                sentence!("a body that goes on after {} MiB", MAX_BODY / 1024 / 1024)
             }),
             Outcome::Failed(failure) => {
                 let what = match failure.kind {
@@ -33,7 +34,7 @@ fn complete_answer(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement
                 judgement.fail(
                     &[entry],
                     expected,
-                    format!("{what} on {} ({})", entry.operation.name(), failure.detail),
+                    sentence!("{} on {} ({})", what, entry.operation.name(), failure.detail.clone()),
                 );
             }
         }
@@ -48,12 +49,18 @@ fn is_described_success(entry: &Entry<'_>) -> bool {
     )
 }
 
+/// The media type of a body, or that it has none, in words.
+pub(super) fn labelled(media_type: Option<&str>) -> Value {
+    media_type.map_or("no Content-Type".into(), |media_type| media_type.to_owned().into())
+}
+
 /// The coding in `Content-Encoding` of a body that is not encoded, in words. A client that decodes such a body gets nothing.
-pub(crate) fn false_coding(entry: &Entry<'_>) -> Option<String> {
+pub(crate) fn false_coding(entry: &Entry<'_>) -> Option<Sentence> {
     // A withheld value, such as `[redacted]`, names no coding.
     let is_known = !entry.exchange.known.withheld.contains(Fact::ResponseHeaders);
     let coding = entry.response()?.content_coding().filter(|_| is_known)?;
-    matches!(entry.json, Some(Ok(_))).then(|| format!("Content-Encoding: {coding}, and a body that is not encoded"))
+    matches!(entry.json, Some(Ok(_)))
+        .then(|| sentence!("Content-Encoding: {}, and a body that is not encoded", coding.to_owned()))
 }
 
 fn json(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
@@ -63,7 +70,7 @@ fn json(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
             judgement.fail(
                 &[entry],
                 "a body in the content coding that it is labelled with",
-                format!("{}: {coding}", answered(entry)),
+                sentence!("{}: {}", answered(entry), coding),
             );
             continue;
         }
@@ -71,12 +78,14 @@ fn json(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
             (Some(Ok(_)), Some("application/json")) => judgement.hold(),
             // The judge reads only the beginning of a long body, which then ends too early.
             (Some(Err(_)), Some("application/json")) if entry.response().is_some_and(|response| response.cut) => {}
-            (Some(Err(error)), _) => judgement.fail(&[entry], "a JSON body", format!("{}: {error}", answered(entry))),
-            (None, _) => judgement.fail(&[entry], "a JSON body", format!("{} with an empty body", answered(entry))),
+            (Some(Err(error)), _) => {
+                judgement.fail(&[entry], "a JSON body", sentence!("{}: {}", answered(entry), error.to_string()));
+            }
+            (None, _) => judgement.fail(&[entry], "a JSON body", sentence!("{} with an empty body", answered(entry))),
             (_, media_type) => judgement.fail(
                 &[entry],
                 "Content-Type: application/json",
-                format!("{} with {}", answered(entry), media_type.unwrap_or("no Content-Type")),
+                sentence!("{} with {}", answered(entry), labelled(media_type)),
             ),
         }
     }

@@ -8,6 +8,7 @@ use crate::history::{Animal, Entry, History};
 use crate::request::Operation;
 use crate::rules::needs::Needs;
 use crate::rules::{Judgement, Rule};
+use crate::sentence::sentence;
 use crate::trace::json::Json;
 
 pub(crate) const RULES: &[Rule] = &[
@@ -29,7 +30,7 @@ pub(crate) const RULES: &[Rule] = &[
 fn stores_nothing(
     &Facts { history, .. }: &Facts<'_>,
     judgement: &mut Judgement,
-    why: &str,
+    why: &'static str,
     is_refused: fn(&Entry<'_>) -> bool,
 ) {
     let refused = history.entries.iter().filter(|entry| is_refused(entry));
@@ -55,8 +56,8 @@ fn stores_nothing(
         match shown.iter().find(|entry| refused.precedes(entry)) {
             Some(entry) => judgement.fail(
                 &[entry, refused],
-                format!("no trace of an animal whose creation was refused ({why})"),
-                format!("the animal {name:?} exists"),
+                sentence!("no trace of an animal whose creation was refused ({})", why),
+                sentence!("the animal {} exists", format!("{:?}", name)),
             ),
             None if is_followed_by_a_read(history, refused) => judgement.hold(),
             None => {}

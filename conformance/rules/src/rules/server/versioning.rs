@@ -12,6 +12,7 @@ use crate::history::Era;
 use crate::request::PetId;
 use crate::rules::needs::Needs;
 use crate::rules::{Judgement, Rule, answered};
+use crate::sentence::sentence;
 use crate::trace::http_date;
 
 pub(crate) const RULES: &[Rule] = &[
@@ -24,7 +25,8 @@ pub(crate) const RULES: &[Rule] = &[
 fn path(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     let Some(entry) = history.entries.iter().find(|entry| entry.key().is_some() && entry.succeeded()) else { return };
     let held = history.context.base_url.ends_with("/v1");
-    judgement.require(entry, held, "a base address that ends in /v1", || history.context.base_url.clone());
+    judgement
+        .require(entry, held, "a base address that ends in /v1", || sentence!("{}", history.context.base_url.clone()));
 }
 
 fn lifetime(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
@@ -54,7 +56,9 @@ fn sunset(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgement) {
     for (entry, _) in history.gets() {
         for text in entry.response().into_iter().flat_map(|response| response.values("sunset")) {
             let held = http_date::read(text).is_some_and(names_the_day);
-            judgement.require(entry, held, "an HTTP-date on 5 December 2030 in Sunset", || format!("Sunset: {text}"));
+            judgement.require(entry, held, "an HTTP-date on 5 December 2030 in Sunset", || {
+                sentence!("Sunset: {}", text.to_owned())
+            });
         }
     }
 }
@@ -69,7 +73,7 @@ fn deprecation_header(&Facts { history, .. }: &Facts<'_>, judgement: &mut Judgem
     for (entry, _) in history.gets() {
         for text in entry.response().into_iter().flat_map(|response| response.values("deprecation")) {
             judgement.require(entry, is_date(text), "a structured-field date such as @1893456000", || {
-                format!("Deprecation: {text}")
+                sentence!("Deprecation: {}", text.to_owned())
             });
         }
     }

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Broken, Cause};
-use crate::fleet::Fleet;
 use crate::history::{Animal, Entry};
 
 /// What several catalogues break.
@@ -20,7 +19,7 @@ const BROKEN_BY_IT: [&str; 8] = [
 
 /// Replicas that have shown nothing of what was created at another one.
 pub(super) fn of_replicas(broken: &Broken<'_, '_>) -> Option<Cause> {
-    let apart = Fleet::of(broken.facts)?.storing_apart();
+    let apart = broken.fleet?.storing_apart();
     let addresses: Vec<&str> = broken.facts.history.context.addresses().collect();
     let sentence = match apart[..] {
         [] => return None,

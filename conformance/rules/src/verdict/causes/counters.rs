@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use super::{Broken, Cause};
-use crate::fleet::Fleet;
 use crate::history::Entry;
 use crate::limits::{Answer, KeyLimits, one_after_another};
 use crate::tolerance::Tolerance;
@@ -66,7 +65,7 @@ pub(super) fn several(broken: &Broken<'_, '_>) -> Option<Cause> {
 
 /// Replicas that count the requests of a key for themselves.
 pub(super) fn of_replicas(broken: &Broken<'_, '_>) -> Option<Cause> {
-    let fleet = Fleet::of(broken.facts)?;
+    let fleet = broken.fleet?;
     let apart = fleet.counting_apart();
     let addresses: Vec<&str> = broken.facts.history.context.addresses().collect();
     let subject = match apart[..] {

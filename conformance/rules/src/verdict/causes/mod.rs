@@ -13,6 +13,7 @@ mod restored;
 mod units;
 
 use crate::facts::Facts;
+use crate::fleet::Fleet;
 use crate::history::Entry;
 use crate::rules::Failure;
 use crate::verdict::{RequirementVerdict, Status};
@@ -36,8 +37,8 @@ const MAX_EXCHANGES: usize = 4;
 
 /// The likely causes of what a trace breaks, those that explain most first.
 #[must_use]
-pub fn causes(facts: &Facts<'_>, verdicts: &[RequirementVerdict]) -> Vec<Cause> {
-    let broken = Broken { facts, verdicts };
+pub(super) fn causes(facts: &Facts<'_>, fleet: Option<&Fleet>, verdicts: &[RequirementVerdict]) -> Vec<Cause> {
+    let broken = Broken { facts, fleet, verdicts };
     if broken.failures().next().is_none() {
         return Vec::new();
     }
@@ -80,6 +81,7 @@ pub fn causes(facts: &Facts<'_>, verdicts: &[RequirementVerdict]) -> Vec<Cause> 
 /// What is broken.
 struct Broken<'v, 'h> {
     facts: &'v Facts<'h>,
+    fleet: Option<&'v Fleet>,
     verdicts: &'v [RequirementVerdict],
 }
 
@@ -150,24 +152,24 @@ mod tests {
     use crate::catalogue::scope::Scope;
     use crate::history::History;
     use crate::trace_builder::TraceBuilder;
-    use crate::verdict::judge_facts;
+    use crate::verdict::conclude;
 
     /// The sentences of the causes that a trace shows, each with what it explains.
     pub(super) fn shown(builder: TraceBuilder) -> Vec<(String, Vec<&'static str>)> {
         let trace = builder.trace();
         let history = History::new(&trace);
-        let facts = Facts::new(&history);
-        let verdicts = judge_facts(&facts, &Scope::default());
-        causes(&facts, &verdicts).into_iter().map(|cause| (cause.sentence, cause.requirements)).collect()
+        conclude(&Facts::new(&history), &Scope::default())
+            .causes
+            .into_iter()
+            .map(|cause| (cause.sentence, cause.requirements))
+            .collect()
     }
 
     /// The identifiers of those causes.
     pub(super) fn ids(builder: TraceBuilder) -> Vec<&'static str> {
         let trace = builder.trace();
         let history = History::new(&trace);
-        let facts = Facts::new(&history);
-        let verdicts = judge_facts(&facts, &Scope::default());
-        causes(&facts, &verdicts).into_iter().map(|cause| cause.id).collect()
+        conclude(&Facts::new(&history), &Scope::default()).causes.into_iter().map(|cause| cause.id).collect()
     }
 
     #[test]

@@ -19,6 +19,7 @@ use super::knowing::{Key, Sender};
 use super::{Clients, Memory, described, waiting};
 use crate::history::Entry;
 use crate::rules::{Judgement, Rule};
+use crate::sentence::{Sentence, sentence};
 use crate::tolerance::Tolerance;
 use crate::trace::knowledge::Fact;
 
@@ -235,7 +236,7 @@ impl Refusals {
             judgement.fail(
                 &clients.evidence(entry, &[&storm.first]),
                 "waits that grow from one refusal to the next",
-                format!(
+                sentence!(
                     "{} refusals in a row on one connection, without a wait, the last to {}",
                     storm.count,
                     described(entry)
@@ -269,15 +270,17 @@ fn last_of(entry: &Entry<'_>) -> Last {
 }
 
 impl Run {
-    fn describe(&self, unlikely: Unlikely, entry: &Entry<'_>) -> String {
+    fn describe(&self, unlikely: Unlikely, entry: &Entry<'_>) -> Sentence {
         let Waits { first, least, most, count, .. } = self.waits;
         let refusals = count + 1;
         let waits = match unlikely {
-            Unlikely::None => format!("the last {SHORT_WAITS} without a wait"),
-            Unlikely::Even => format!("with waits of {least:.2} to {most:.2} s between them"),
-            Unlikely::Falling => format!("with no wait longer than the first of {first:.2} s"),
+            Unlikely::None => sentence!("the last {} without a wait", SHORT_WAITS),
+            Unlikely::Even => {
+                sentence!("with waits of {} to {} s between them", format!("{least:.2}"), format!("{most:.2}"))
+            }
+            Unlikely::Falling => sentence!("with no wait longer than the first of {} s", format!("{first:.2}")),
         };
-        format!("{refusals} refusals in a row, {waits}, the last to {}", described(entry))
+        sentence!("{} refusals in a row, {}, the last to {}", refusals, waits, described(entry))
     }
 }
 

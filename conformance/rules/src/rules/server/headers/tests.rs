@@ -137,7 +137,7 @@ fn a_distance_is_reported_in_the_unit_that_suits_it() {
         (172_799, "+47 h"),
         (-172_800, "-2 days"),
     ] {
-        assert_eq!(distance(seconds), text);
+        assert_eq!(distance(seconds).to_string(), text);
     }
 }
 

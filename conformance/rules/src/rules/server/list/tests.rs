@@ -131,7 +131,7 @@ fn an_object_in_place_of_a_list_is_reported_with_its_first_members() {
         let history = History::new(&trace);
         let rule = RULES.iter().find(|rule| rule.id == "list.array").expect("a rule");
         let failures = rule.judge(&Facts::new(&history)).failures;
-        failures.into_iter().map(|failure| failure.found).collect::<Vec<_>>()
+        failures.into_iter().map(|failure| failure.found.to_string()).collect::<Vec<_>>()
     };
     assert_eq!(found("{}"), ["an empty object"]);
     assert_eq!(found(r#"{"items":[],"next":1}"#), ["an object with the members items, next"]);
