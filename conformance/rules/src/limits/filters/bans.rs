@@ -26,7 +26,7 @@ impl<'h> KeyLimits<'h> {
 
     /// The numbers of the refusals that may belong to a ban: every refusal except the first of a series, and that one too if it overlaps
     /// another refusal, has no readable header fields, or asks for a longer wait than its window lasts. The first refusal of the trace is
-    /// left out unless it overlaps another one.
+    /// left out, unless it overlaps another one, or no response came before it and none reports its window again.
     pub(super) fn refusals_of_bans(&self, answers: &BTreeMap<usize, &Answer<'_>>) -> HashSet<usize> {
         let refusals: Vec<&Entry<'_>> =
             self.history.entries.iter().filter(|entry| entry.key() == Some(self.index) && entry.is_limited()).collect();
@@ -37,15 +37,19 @@ impl<'h> KeyLimits<'h> {
             let number = limited.exchange.number;
             let is_alone = latest.is_none_or(|earlier| earlier.precedes(limited))
                 && refusals.get(at + 1).is_none_or(|next| limited.precedes(next));
+            let follows_refusals = |before: &Entry<'_>| latest.is_none_or(|refusal| refusal.precedes(before));
+            let mut earlier = answers.range(..number).rev().map(|(_, answer)| answer.entry);
+            // Of responses at the same time, a refusal may have been the last one.
+            let is_first_of_series = is_alone
+                && earlier
+                    .find(|entry| entry.precedes(limited))
+                    .is_some_and(|before| !before.is_limited() && follows_refusals(before));
             if latest.is_none_or(|earlier| earlier.exchange.received_at < limited.exchange.received_at) {
                 latest = Some(limited);
             }
-            if is_alone && at == 0 {
+            if is_alone && at == 0 && (is_preceded(limited, answers) || is_reported_again(limited, answers)) {
                 continue;
             }
-            let mut earlier = answers.range(..number).rev().map(|(_, answer)| answer.entry);
-            let is_first_of_series =
-                is_alone && earlier.find(|entry| entry.precedes(limited)).is_some_and(|before| !before.is_limited());
             if !is_first_of_series || answers.get(&number).is_none_or(|answer| self.waits_for_more(answer)) {
                 of_bans.insert(number);
             }
@@ -64,6 +68,17 @@ impl<'h> KeyLimits<'h> {
         };
         limited.entry.wait_asked_for().is_some_and(|wait| wait > longest || ends_at_midnight(limited.entry, wait))
     }
+}
+
+fn is_preceded(limited: &Entry<'_>, answers: &BTreeMap<usize, &Answer<'_>>) -> bool {
+    answers.range(..limited.exchange.number).any(|(_, answer)| answer.entry.precedes(limited))
+}
+
+/// Returns true if a later response that is no refusal reports the window of a refusal. The end of a ban ends no window.
+fn is_reported_again(limited: &Entry<'_>, answers: &BTreeMap<usize, &Answer<'_>>) -> bool {
+    let Some(refused) = answers.get(&limited.exchange.number) else { return false };
+    let mut later = answers.range(limited.exchange.number + 1..);
+    later.any(|(_, answer)| !answer.entry.is_limited() && answer.window.is_same(refused.window))
 }
 
 /// The longest wait that a refusal for an exhausted minute may ask for.
@@ -116,6 +131,33 @@ mod tests {
             "each key by itself"
         );
         assert_eq!(possible(TraceBuilder::new().key("nobody").list(429, 0, 7)), NONE, "no key is no ban");
+    }
+
+    #[test]
+    fn a_first_refusal_is_of_a_ban_where_nothing_shows_that_its_window_was_exhausted() {
+        let of_bans = |builder: TraceBuilder| {
+            builder.main_key(|key| {
+                let answers: BTreeMap<usize, &Answer<'_>> =
+                    key.answers().iter().map(|answer| (answer.entry.exchange.number, answer)).collect();
+                let mut numbers: Vec<usize> = key.refusals_of_bans(&answers).into_iter().collect();
+                numbers.sort_unstable();
+                numbers
+            })
+        };
+        let refused = || TraceBuilder::new().list(429, 0, 7);
+        assert_eq!(of_bans(refused().list(200, 6, 7)), [0; 0], "its window is reported again");
+        assert_eq!(
+            of_bans(refused().wait(61).window(60).list(200, 6, 7)),
+            [1],
+            "a ban of an earlier run may have ended"
+        );
+        assert_eq!(
+            of_bans(TraceBuilder::new().list(200, 0, 7).list(429, 0, 7)),
+            [0; 0],
+            "the run may have exhausted it"
+        );
+        let together = TraceBuilder::new().list(429, 0, 7).list(200, 1, 7).list(200, 0, 7);
+        assert_eq!(of_bans(together.together(1..=3).list(429, 0, 7)), [4], "the first refusal may have come last");
     }
 
     #[test]
