@@ -13,7 +13,7 @@ use crate::http::key_forms::toggle_case;
 use animal_store_rules::catalogue::scope::{Profile, Scope};
 use animal_store_rules::trace::exchange::Request;
 
-/// What a request without the key asks for.
+/// The operation that a request without the key asks for.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Target {
     List,
@@ -41,7 +41,7 @@ use Target::{Body, Create, CreateAt, Get, Labelled, List, Orders, Path};
 /// A valid body.
 const ANIMAL: &str = r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":"sold"}"#;
 
-/// What the tour asks: each way of lacking the key once at least.
+/// The requests without the key that the tour sends.
 const FIRST: &[(Target, Form)] = &[
     (List, None),
     (Get, None),
@@ -69,7 +69,7 @@ const FIRST: &[(Target, Form)] = &[
     (Body(r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":"lost"}"#), None),
 ];
 
-/// What is asked later: the ways that one operation alone may take for the key.
+/// The requests without the key after the tour: credentials that one operation alone may take for the key.
 const SECOND: &[(Target, Form)] = &[
     (Orders, Null),
     (Path("/pets?limit=101"), Unknown),
@@ -126,10 +126,10 @@ const SECOND: &[(Target, Form)] = &[
 /// The number of requests without the key in the tour.
 pub(super) const IN_TOUR: usize = FIRST.len();
 
-/// The number of those that are sent later.
+/// The number of requests without the key after the tour.
 pub(super) const LATER: usize = SECOND.len();
 
-/// Sends those of the tour. `id` is the id of an animal.
+/// Sends the requests of the tour without the key. `id` is the id of an animal.
 ///
 /// # Errors
 ///
@@ -138,7 +138,7 @@ pub(super) async fn of_tour(session: &mut Session<'_>, id: i64, scope: &Scope) -
     send(session, FIRST, id, scope).await
 }
 
-/// Sends the others.
+/// Sends the requests without the key that come after the tour.
 ///
 /// # Errors
 ///
@@ -151,8 +151,8 @@ pub(super) async fn run(session: &mut Session<'_>, scope: &Scope) -> Result<(), 
     Ok(())
 }
 
-/// How a key that is sent elsewhere than in Authorization is in the query: not at all where it is to stay out of URLs, and in two requests
-/// where a plus sign in it may be read in two ways.
+/// The queries for a key that is sent elsewhere than in Authorization. It is left out where it is to stay out of URLs. A key with a
+/// plus sign is sent in two requests, because the sign may be read in two ways.
 fn queries(form: Form, key: &str, keeps_out: bool) -> &'static [Query] {
     match form {
         Elsewhere if keeps_out => &[Query::Absent],
@@ -163,7 +163,7 @@ fn queries(form: Form, key: &str, keeps_out: bool) -> &'static [Query] {
 
 async fn send(session: &mut Session<'_>, asked: &[(Target, Form)], id: i64, scope: &Scope) -> Result<(), Stop> {
     let profile = scope.profile;
-    // Who asks for this requirement by its name asks for all of it.
+    // A run that selects this requirement by its name sends all of its requests.
     let keeps_out = profile == Profile::ReadOnly && !scope.only.iter().any(|id| id == "auth.bearer-header");
     let key = session.key();
     let unknown = format!("conform-unknown-{:016x}", session.random.u64(..));
@@ -182,12 +182,12 @@ async fn send(session: &mut Session<'_>, asked: &[(Target, Form)], id: i64, scop
 }
 
 impl Target {
-    /// Whether a broken server could create an animal for it.
+    /// Returns true if a broken server could create an animal for the request.
     fn could_create(self) -> bool {
         matches!(self, Create | Body(_) | Labelled(_) | CreateAt(_))
     }
 
-    /// The request, and its name without ids and names.
+    /// The request, and its name for steps, without ids and names of animals.
     fn request(self, session: &mut Session<'_>, id: i64) -> (Request, String) {
         let mut post = |path: &str, template: &str| Request::new("POST", path).json(filled(session, template).1);
         match self {

@@ -7,7 +7,7 @@ use super::session::{Session, Stop, created_id};
 use super::steps::{ask, filled, listed_ids};
 use animal_store_rules::trace::exchange::Request;
 
-/// This many animals show whether a list ends at the maximum.
+/// The number of animals that shows whether a list ends at the maximum.
 const ENOUGH: usize = 101;
 
 /// Lists that must show a hundred animals at most, however many there are, and those of one status as many as their limit.
@@ -27,10 +27,10 @@ const LISTS: [&str; 13] = [
     "status=sold&limit=99",
 ];
 
-/// The maximum number of animals that it creates.
+/// The maximum number of animals that this probe creates.
 pub(super) const ANIMALS: usize = ENOUGH;
 
-/// The maximum number of its requests.
+/// The maximum number of requests of this probe.
 pub(super) const COUNT: usize = ANIMALS + LISTS.len();
 
 /// Creates as many animals as are missing, and lists them.

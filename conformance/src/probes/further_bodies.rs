@@ -5,14 +5,14 @@ use super::session::{MAY_BE_A_DAY, Session, Stop, created_id};
 use super::steps::{ask, create, filled};
 use animal_store_rules::trace::exchange::Request;
 
-/// Its name.
+/// The name of this probe in the trace.
 pub(super) const NAME: &str = "bodies";
 
-/// The number of its requests.
+/// The maximum number of requests of this probe.
 pub(super) const COUNT: usize =
     INVALID.len() + DISPUTED.len() + VALID.len() + NAMES.len() + LONG.len() + WITH_ITS_ID.len() + TWICE;
 
-/// The number of animals that it may create.
+/// The maximum number of animals that this probe creates.
 pub(super) const ANIMALS: usize = DISPUTED.len() + VALID.len() + NAMES.len() + WITH_ITS_ID.len() + TWICE;
 
 /// Invalid bodies with one defect each; first the [`FEW`] that most servers with such a defect accept.
@@ -31,7 +31,7 @@ const INVALID: [&str; 31] = [
     // Members that have another name or are in another object.
     r#"{"name":"@NAME@","category_id":@CATEGORY@}"#,
     r#"{"pet":{"name":"@NAME@","categoryId":@CATEGORY@}}"#,
-    // What is JSON in some dialects only.
+    // Text that is JSON in some dialects only.
     r#"{"name":"@NAME@",/* the category */"categoryId":@CATEGORY@}"#,
     r#"{name:"@NAME@",categoryId:@CATEGORY@}"#,
     "{\"name\":\"@NAME@\tx\",\"categoryId\":@CATEGORY@}",
@@ -42,7 +42,7 @@ const INVALID: [&str; 31] = [
     r#"{"name":"@NAME@","categoryId":"12345678901"}"#,
     r#"{"name":"@NAME@","categoryId":0.5}"#,
     r#"{"name":"@NAME@","categoryId":1e-5}"#,
-    // What every object of some languages has.
+    // A member that every object of some languages has.
     r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":"toString"}"#,
     r#"{"name":"@NAME@","status":"sold"}"#,
     r#"{"name":"@NAME@","category":@CATEGORY@}"#,
@@ -58,10 +58,10 @@ const INVALID: [&str; 31] = [
 /// The number of invalid bodies that a run on a Free key sends, too.
 pub(super) const FEW: usize = 15;
 
-/// Of the window that these are sent in, this much must be left for others.
+/// The number of requests that must remain in the window after the [`FEW`] bodies.
 const LEFT: u64 = 10;
 
-/// Bodies that a reader may accept or refuse, but must not fail with.
+/// Bodies that a server may accept or refuse, but must not fail with.
 const DISPUTED: [&str; 2] = [
     r#"(byte order mark){"name":"@NAME@","categoryId":@CATEGORY@,"status":"sold"}"#,
     r#"{"name":"@NAME@","categoryId":@CATEGORY@,"status":"sold","status":"sold"}"#,
@@ -90,16 +90,16 @@ const NAMES: [&str; 10] = [
 /// Long names in templates, and how many words of five letters each they have.
 const LONG: [(&str, usize); 2] = [("(1,100 letters)", 220), ("(5,000 letters)", 1_000)];
 
-/// Blanks in a template.
+/// The mark of blanks in a template.
 const BLANKS: &str = "(line breaks)";
 
-/// What may precede a body in a template: RFC 8259 section 8.1 lets a reader ignore it.
+/// The mark of a byte order mark before a body: RFC 8259 section 8.1 lets a reader ignore it.
 const BYTE_ORDER_MARK: &str = "(byte order mark)";
 
-/// What an animal's own id is called in a creation that must not replace it.
+/// The names of a member with the id of an existing animal, which the creation must not replace.
 const WITH_ITS_ID: [&str; 2] = ["id", "petId"];
 
-/// A creation that is sent twice makes two animals.
+/// The number of times that one creation is sent, which makes as many animals.
 const TWICE: usize = 2;
 
 /// Sends the first invalid bodies in a window that the run uses little of, if it has room for them.
@@ -120,7 +120,7 @@ pub(super) async fn few(session: &mut Session<'_>) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Sends them all.
+/// Sends all requests of this probe.
 ///
 /// # Errors
 ///

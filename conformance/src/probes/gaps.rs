@@ -7,8 +7,7 @@ use std::ops::Range;
 use super::session::{Session, Stop, created_id};
 use animal_store_rules::trace::exchange::{Exchange, Request};
 
-/// The maximum number of ids that are fetched in one gap, and in all gaps of a run.
-const PER_GAP: usize = 2;
+/// The maximum number of ids that are fetched in all gaps of a run, at most two in each.
 const IN_ALL: usize = 6;
 
 /// Fetches ids in the gaps between creations around refused ones.
@@ -24,25 +23,27 @@ pub(super) async fn run(session: &mut Session<'_>) -> Result<(), Stop> {
     Ok(())
 }
 
-/// The ids to fetch, of those that were not fetched yet.
+/// The ids to fetch: the first and the last unknown id of each gap, unless they were fetched already.
 fn suspects(exchanges: &[Exchange]) -> Vec<i64> {
-    let gaps = gaps(exchanges);
     let shown: BTreeSet<i64> = exchanges.iter().filter_map(created_id).collect();
-    let is_fetched = |id: i64| {
+    let mut ids: Vec<i64> = Vec::new();
+    for gap in gaps(exchanges) {
+        let unknown: Vec<i64> = gap.filter(|id| !shown.contains(id)).collect();
+        ids.extend(unknown.first());
+        if unknown.len() > 1 {
+            ids.extend(unknown.last());
+        }
+    }
+    ids.truncate(IN_ALL);
+    ids.retain(|id| {
         let path = format!("/pets/{id}");
-        exchanges.iter().any(|exchange| exchange.request.path == path)
-    };
-    let unknown = |gap: Range<i64>| gap.filter(|id| !shown.contains(id)).collect::<Vec<i64>>();
-    let ends = |ids: Vec<i64>| {
-        let (first, last) = (ids.first().copied(), ids.last().copied());
-        first.into_iter().chain(last.filter(|last| Some(*last) != first)).take(PER_GAP)
-    };
-    let ids: Vec<i64> = gaps.into_iter().map(unknown).flat_map(ends).take(IN_ALL).collect();
-    ids.into_iter().filter(|id| !is_fetched(*id)).collect()
+        exchanges.iter().all(|exchange| exchange.request.path != path)
+    });
+    ids
 }
 
-/// The ids between those of two creations with refused ones in between, if no more are missing than were refused; none where ids do not
-/// rise by one otherwise.
+/// The gaps between the ids of two creations with refused ones in between, if no more ids are missing than creations were refused.
+/// There are none if ids do not rise by one otherwise.
 fn gaps(exchanges: &[Exchange]) -> Vec<Range<i64>> {
     let (mut gaps, mut rises_by_one, mut last, mut refused) = (Vec::new(), false, None, 0_i64);
     for exchange in exchanges.iter().filter(|exchange| exchange.request.method == "POST") {

@@ -31,8 +31,8 @@ use needs::Part;
 use plan::{Plan, Probe, Turn};
 use session::{Session, Stop};
 
-/// Runs the probes that the options select, in an order in which ordinary traffic exhausts the windows. `after_each` looks at what each
-/// of them showed, and may end the run.
+/// Runs the probes that the options select, in an order in which ordinary traffic exhausts the windows. `after_each` examines the
+/// trace after each probe, and may end the run.
 ///
 /// # Errors
 ///
@@ -47,7 +47,7 @@ pub async fn run(
     let plan_limits = Limiter::new(&History::without_bodies(session.trace())).plan_limits(0);
     let plan = plan::plan(options, plan_limits, window);
     session.announce(plan.probes.len(), plan.requests);
-    // The tour shows most of what is broken. Who wants to know the first finding does not wait for a window before it.
+    // The tour shows most defects, so with `--fail-fast` it does not wait for a window.
     let first_of_window = usize::from(options.fail_fast);
     for (at, probe) in plan.probes.iter().enumerate() {
         let begun = if at == first_of_window { begin(session, &plan).await } else { Ok(()) };
@@ -55,7 +55,7 @@ pub async fn run(
             Ok(()) => carry_out(session, options, &plan, *probe).await,
             stopped => stopped,
         };
-        // What ended early is judged by whoever judges the run.
+        // The requests of a probe that ended early are judged by the caller.
         if let Err(stop) = sent.and_then(|()| after_each(session)) {
             leave_unfinished(session, &plan.probes[at..]);
             return Err(stop);
@@ -71,8 +71,8 @@ pub async fn run(
     Ok(())
 }
 
-/// What is left of a key that is nearly exhausted for longer than the run waits, and one request over its limit: a day is watched no
-/// other way.
+/// Sends the few requests that remain of a key that is exhausted for longer than the run waits, and one request over its limit. A
+/// limit per day is tested in no other way.
 ///
 /// # Errors
 ///
@@ -93,10 +93,10 @@ pub async fn over_the_limit(session: &mut Session<'_>, profile: Profile) -> Resu
     Ok(())
 }
 
-/// A run that finds no room for requests that belong together leaves so many at most.
+/// The maximum number of requests that a run leaves when it finds no room for requests that belong together.
 const FEW_LEFT: u64 = 10;
 
-/// What needs no key, where the key cannot be used and nothing of it was sent yet.
+/// Sends the requests that need no key, if none of them was sent yet. The run calls this when the key cannot be used.
 ///
 /// # Errors
 ///
@@ -140,7 +140,7 @@ async fn carry_out(session: &mut Session<'_>, options: &Options, plan: &Plan, pr
                 if session.other_key().is_some() && plan.few_bodies > 0 {
                     further_bodies::few(session).await?;
                 }
-                // From now on with the other key, if there is one: what is sent anyway exhausts it.
+                // From now on the other key is used, if there is one: ordinary traffic exhausts it.
                 session.ask_with(1);
                 gaps::run(session).await?;
                 quota::watch::later_with_the_second_key(session).await?;
@@ -150,12 +150,12 @@ async fn carry_out(session: &mut Session<'_>, options: &Options, plan: &Plan, pr
     }
 }
 
-/// Notes which fixed parts of the plan were not sent completely.
+/// Records the fixed parts of the plan that were not sent completely.
 fn leave_unfinished(session: &mut Session<'_>, probes: &[Probe]) {
     probes.iter().filter_map(|probe| probe.fixed_part()).for_each(|part| session.leave_unfinished(part));
 }
 
-/// Waits for a window that has room for what is planned.
+/// Waits for a window that has room for the planned requests.
 async fn begin(session: &mut Session<'_>, plan: &Plan) -> Result<(), Stop> {
     if !plan.exhausts() {
         return quota::watch::too_short_a_window(session, quota::watch::ENOUGH).await;
@@ -168,7 +168,7 @@ async fn begin(session: &mut Session<'_>, plan: &Plan) -> Result<(), Stop> {
     quota::keys::in_turn(session).await
 }
 
-/// The bytes with every occurrence of a mark replaced. Marks are ASCII, so that all else stays as it is, broken UTF-8 too.
+/// The bytes with every occurrence of a mark replaced. Marks are ASCII, so that all other bytes are unchanged, even invalid UTF-8.
 fn replaced(bytes: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(bytes.len());
     let mut rest = bytes;

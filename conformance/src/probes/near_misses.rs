@@ -10,10 +10,10 @@ use animal_store_rules::trace::exchange::Request;
 /// The number of requests of this probe with the key.
 pub(super) const COUNT: usize = BODIES.len() + UNUSUAL.len() + HARD.len() + LISTS.len() + IDS + 7;
 
-/// The number of those without it.
+/// The number of requests of this probe without the key.
 pub(super) const KEYLESS: usize = 5;
 
-/// The number of animals that it may create.
+/// The maximum number of animals that this probe creates.
 pub(super) const ANIMALS: usize = UNUSUAL.len() + HARD.len();
 
 /// Invalid bodies. Those from [`IN_TURN`] on are sent in turn with reads.
@@ -50,16 +50,16 @@ const BODIES: [&str; 28] = [
     r#"{"name":"@NAME@","categoryId":@CATEGORY@,}"#,
 ];
 
-/// The place of `null`.
+/// The place of `null` in [`BODIES`].
 const IN_TURN: usize = 17;
 
-/// The number of identifiers that resemble that of an animal, with its own.
+/// The number of identifiers that [`near_ids`] returns: the id of an animal, and some that resemble it.
 const IDS: usize = 5;
 
-/// The number of those that are no identifier of an animal's own, and a number.
+/// The number of identifiers of [`near_ids`] that are numbers, but not the id of the animal.
 pub(super) const OTHER_IDS: usize = 3;
 
-/// The smallest int64, of which no program can take the absolute value.
+/// The smallest int64, whose absolute value is not an int64.
 const SMALLEST: &str = "/pets/-9223372036854775808";
 
 /// Bodies that may be accepted or rejected, each for one reason: refused for one, a body would not show what becomes of the other.
@@ -70,10 +70,10 @@ const UNUSUAL: [&str; 4] = [
     r#"{"name":"@NAME@","categoryId":-9223372036854775808,"status":"sold"}"#,
 ];
 
-/// A template, a placeholder in it, and what replaces that.
+/// A template, a placeholder in it, and the bytes that replace the placeholder.
 type HardBody = (&'static str, &'static str, fn() -> Vec<u8>);
 
-/// Bodies that are hard to read, each with a placeholder and what replaces it: some must be refused, all may be.
+/// Bodies that are hard to read, each with a placeholder and its replacement: some must be refused, all may be.
 const HARD: [HardBody; 6] = [
     (r#"{"name":"@NAME@ (a byte that is not UTF-8)","categoryId":@CATEGORY@}"#, "(a byte that is not UTF-8)", || {
         vec![0xff]
@@ -91,7 +91,7 @@ const HARD: [HardBody; 6] = [
     (r#"{"name":"@NAME@","categoryId":@CATEGORY@(110 KiB of spaces)}"#, LONGEST, || b" ".repeat(110 * 1024)),
 ];
 
-/// What distinguishes the longest body, of which a server that refuses it may leave a part unread.
+/// The placeholder of the longest body. A server that refuses it may leave a part of it unread.
 const LONGEST: &str = "(110 KiB of spaces)";
 
 /// The query of a list that is asked for without a key before it is asked for with it.
@@ -100,7 +100,7 @@ const AFTER_A_REFUSAL: &str = "status=sold";
 /// Unusual query strings of lists.
 const LISTS: [&str; 4] = ["limit=-1", "limit=4294967297", "limit=99999999999999999999", AFTER_A_REFUSAL];
 
-/// Sends them all; without `creates`, only those that cannot create an animal.
+/// Sends all near misses; without `creates`, only those that cannot create an animal.
 ///
 /// # Errors
 ///
@@ -125,8 +125,8 @@ pub(super) async fn run(session: &mut Session<'_>, creates: bool) -> Result<(), 
     Ok(())
 }
 
-/// Bodies that are hard to read, among them one that must be accepted. Where ids rise by one, its id is asked for before it is assigned
-/// and afterwards: a cache may have kept that there is no such animal.
+/// Sends bodies that are hard to read, among them one that must be accepted. If ids rise by one, its id is fetched before it is
+/// assigned and afterwards: a cache may have kept the response that there is no such animal.
 async fn hard_bodies(session: &mut Session<'_>) -> Result<(), Stop> {
     let (mut next, mut asked_at, mut create_at) = (None, None, None);
     for (template, mark, filling) in HARD {
@@ -154,10 +154,10 @@ async fn hard_bodies(session: &mut Session<'_>) -> Result<(), Stop> {
     }
 }
 
-/// What distinguishes the hard body that must be accepted.
+/// The placeholder of the hard body that must be accepted.
 const ACCEPTED: &str = "(2 KiB of spaces)";
 
-/// The id of the next animal, where ids rise by one.
+/// The id of the next animal, if ids rise by one.
 fn next_id(session: &Session<'_>) -> Option<i64> {
     let ids = session.known_ids();
     let last = *ids.iter().max()?;
@@ -203,7 +203,7 @@ fn near_ids(session: &Session<'_>) -> impl Iterator<Item = (Request, String)> + 
     ids.into_iter().flatten().map(request)
 }
 
-/// Refused creations and reads in turn on one connection: what is left of the one must not show in the other.
+/// Sends refused creations and reads in turn on one connection: no part of one request may show in the next.
 async fn in_turn(session: &mut Session<'_>, refused: &[&str]) -> Result<(), Stop> {
     let mut reads: Vec<(Request, String)> = near_ids(session).collect();
     reads.extend(["/pets/0", SMALLEST].map(|path| (Request::new("GET", path), format!("GET {path}"))));

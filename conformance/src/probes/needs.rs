@@ -49,11 +49,11 @@ const ALL: &[Part] = &[
     Exhaustion,
 ];
 
-/// Everything that callers with and without a key may ask for, without exhausting a key.
+/// The parts that send every operation, with and without a key, but do not exhaust a key.
 const EVERY_OPERATION: &[Part] =
     &[FirstLists, Orders, Creations, Fetches, OtherIds, Credentials, Lists, NearMisses, Generated];
 
-/// The parts that requirements with an identifier of this beginning need; the first row that matches holds.
+/// The parts that the requirements with this prefix of their identifier need. The first row that matches applies.
 const NEEDS: &[(&str, &[Part])] = &[
     ("service.", EVERY_OPERATION),
     ("errors.", EVERY_OPERATION),
@@ -71,7 +71,7 @@ const NEEDS: &[(&str, &[Part])] = &[
     ("auth.refused-stores-nothing", ALL),
     ("auth.", &[FirstLists, Orders, Creations, Fetches, OtherIds, Credentials, Lists, NearMisses]),
     ("versioning.", &[Orders, Creations, Fetches, OtherIds]),
-    // An exhaustion takes as many requests of whatever kind.
+    // An exhaustion takes the same number of requests of any kind.
     ("quota.", ALL),
     ("headers.", ALL),
 ];
@@ -82,12 +82,14 @@ pub(crate) fn parts_for(requirement: &str) -> &'static [Part] {
 }
 
 impl Part {
-    /// Whether a run of this scope sends the part.
+    /// Returns true if a run of this scope sends the part.
     #[must_use]
     pub(super) fn is_needed(self, scope: &Scope) -> bool {
-        let selected = || catalogue().of(Party::Server).filter(|requirement| scope.selects(&requirement.id));
         // Without a selection, a run also observes which choices the server has made.
-        let is_selected = scope.only.is_empty() || selected().any(|found| parts_for(&found.id).contains(&self));
+        let is_selected = scope.only.is_empty()
+            || catalogue()
+                .of(Party::Server)
+                .any(|requirement| scope.selects(&requirement.id) && parts_for(&requirement.id).contains(&self));
         is_selected && (self != Exhaustion || scope.profile.exhausts())
     }
 

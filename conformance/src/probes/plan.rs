@@ -22,7 +22,7 @@ pub const FURTHER_BODIES: usize = further_bodies::COUNT;
 /// The maximum number of requests for a page that is full.
 pub const FULL_PAGE: usize = full_page::COUNT;
 
-/// From this limit on there is room for further bodies and a full page.
+/// The smallest limit per minute that has room for further bodies and a full page.
 const ROOMY: usize = 200;
 
 /// The number of requests of the quota run beyond those that exhaust the window.
@@ -31,7 +31,8 @@ pub const QUOTA_EXTRA: usize = 7;
 /// The number of requests without a valid key while a window is exhausted.
 pub const KEYLESS_OVER: usize = 3;
 
-/// The requests with two keys in turn at the start of a run, by the place of the key: between two of one, some of the other.
+/// The requests with two keys in turn at the start of a run, by the place of the key. Some requests of one key come between two of
+/// the other.
 pub(super) const IN_TURN: [usize; 7] = [1, 1, 1, 0, 1, 0, 1];
 
 /// The number of requests at a time with the key that is not being exhausted.
@@ -59,20 +60,20 @@ pub enum Probe {
     NearMisses,
     /// Further requests without a valid key.
     Credentials,
-    /// Bodies that lenient readers take for others.
+    /// Unusual bodies, which lenient readers take for others.
     FurtherBodies,
     /// More animals than a list may show.
     FullPage,
-    /// This many generated requests.
+    /// The generated requests, and their number.
     Properties(usize),
-    /// This many steps of the model-based sequence.
+    /// The model-based sequence, and the number of its steps.
     Sequence(usize),
     /// A turn of the quota run.
     Quota(Turn),
 }
 
 impl Probe {
-    /// What reports call a probe that every run has to send completely; none for one whose requests are generated.
+    /// The name in reports of a probe that every run has to send completely; none for a probe whose requests are generated.
     #[must_use]
     pub fn fixed_part(self) -> Option<&'static str> {
         match self {
@@ -94,7 +95,7 @@ impl Probe {
 pub struct Plan {
     /// The probes in order, after preflight.
     pub probes: Vec<Probe>,
-    /// The number of invalid bodies that are sent in a window of which little is used.
+    /// The number of invalid bodies that are sent in a window that has been used little.
     pub few_bodies: usize,
     /// The usual number of requests, if the limit is known.
     pub requests: usize,
@@ -104,14 +105,14 @@ pub struct Plan {
     pub keyless: usize,
     /// The usual number of one-minute windows, if the limit is known.
     pub windows: usize,
-    /// The usual number of animals that it creates.
+    /// The usual number of animals that the run creates.
     pub animals: usize,
     /// Whether the budget ends the run before everything is sent.
     pub is_cut: bool,
 }
 
 impl Plan {
-    /// Whether it exhausts the key.
+    /// Returns true if a probe of the plan exhausts the key.
     #[must_use]
     pub fn exhausts(&self) -> bool {
         self.probes.iter().any(|probe| matches!(probe, Probe::Quota(_)))
@@ -124,7 +125,7 @@ pub fn of_tour(scope: &Scope) -> (usize, usize) {
     (tour::keyed(scope), if Part::Credentials.is_needed(scope) { TOUR_KEYLESS } else { 0 })
 }
 
-/// The number of near misses.
+/// The number of near misses that a run of this scope sends.
 #[must_use]
 pub fn near_misses(scope: &Scope) -> usize {
     match (Part::NearMisses.is_needed(scope), Part::OtherIds.is_needed(scope)) {
@@ -229,8 +230,10 @@ pub fn plan(options: &Options, plan_limits: Option<PlanLimits>, window: Option<W
     }
 }
 
-/// The assumed limit when it is unknown: that of the smallest plan, and for a plan with custom limits a large one.
+/// The assumed limit per minute if it is unknown: the one of the smallest plan.
 const SMALLEST: u64 = 60;
+
+/// The assumed limit per minute of a plan with custom limits.
 const CUSTOM: u64 = 1_000_000;
 
 fn limit_per_minute(plan_limits: Option<PlanLimits>, window: Option<Window>) -> Option<u64> {
@@ -246,7 +249,7 @@ fn animals(scope: &Scope, cases: usize, has_further_bodies: bool, fills_a_page: 
     let near_misses = if Part::NearMisses.is_needed(scope) { near_misses::ANIMALS } else { 0 };
     let unusual = near_misses + if has_further_bodies { further_bodies::ANIMALS } else { 0 };
     let fixed = tour::ANIMALS + unusual + cases / 2 + cases / 15 + 1 + of_exhaustion;
-    // Those of the tour are there already.
+    // The animals of the tour are there already.
     if fills_a_page { fixed.max(full_page::ANIMALS + unusual) } else { fixed }
 }
 

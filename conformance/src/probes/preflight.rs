@@ -14,10 +14,10 @@ use crate::http::client::Client;
 use animal_store_rules::trace::answerer;
 use animal_store_rules::trace::exchange::Request;
 
-/// How preflight ends when it does not pass.
+/// The reason why preflight does not pass.
 #[derive(Debug, thiserror::Error)]
 pub enum Abort {
-    /// Judging would be meaningless.
+    /// The target cannot be judged.
     #[error(transparent)]
     Unusable(#[from] Unusable),
     /// The budget is too small.

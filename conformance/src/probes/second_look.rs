@@ -11,7 +11,7 @@ use animal_store_rules::rules::{self, alike};
 use animal_store_rules::tolerance::Tolerance;
 use animal_store_rules::trace::exchange::Request;
 
-/// The maximum number of requests that are repeated: more would show the same.
+/// The maximum number of requests that are repeated: more would show nothing new.
 const MOST: usize = 8;
 
 /// Repeats lagging reads, each at the replica that it was sent to, because each may lag separately. A list of everything follows, which
@@ -55,19 +55,22 @@ pub(super) async fn at_once(session: &mut Session<'_>) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Begins to send these requests again: the latest first, and each target once with each credential.
+/// Begins the second look, and returns its requests: the latest first, and each target once with each credential.
 fn again(session: &mut Session<'_>, numbers: &BTreeSet<usize>) -> Vec<Request> {
     session.begin_aside("second look");
     session.step("");
     let mut targets = BTreeSet::new();
-    let exchanges = &session.trace().exchanges;
-    let read = |number: &usize| exchanges.get(number.checked_sub(1)?).map(|exchange| exchange.request.clone());
-    let requests = numbers.iter().rev().filter_map(read);
+    let mut requests = Vec::new();
+    for number in numbers.iter().rev() {
+        let exchange = number.checked_sub(1).and_then(|place| session.trace().exchanges.get(place));
+        let Some(request) = exchange.map(|exchange| &exchange.request) else { continue };
+        if targets.insert((request.replica, request.target(), request.authorization.clone())) {
+            requests.push(request.clone());
+        }
+    }
+    requests.truncate(MOST);
     requests
-        .filter(|request| targets.insert((request.replica, request.target(), request.authorization.clone())))
-        .take(MOST)
-        .collect()
 }
 
-/// Added to the lag, because times are rounded.
+/// The time that is added to the read lag, because times are rounded.
 const MARGIN: Duration = Duration::from_millis(100);

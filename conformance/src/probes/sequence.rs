@@ -55,7 +55,7 @@ impl Strategy for Walks {
     }
 }
 
-/// A step, whether it is possible or not.
+/// The strategy for a step, which may not be possible.
 fn moves() -> impl Strategy<Value = Move> {
     let status = proptest::option::of(select(STATUSES.to_vec()));
     let query = (proptest::option::of(1_u32..=100), proptest::option::of(select(STATUSES.to_vec()))).prop_map(

@@ -40,40 +40,40 @@ use repetition::Repetitions;
 use spread::Spread;
 use wire::Wire;
 
-/// How often the run waits and tries a request again while the response is 429.
+/// The number of times that the run waits and tries a request again while the response is 429.
 const ATTEMPTS: u32 = 3;
 
-/// Why a run ended early.
+/// The reason why a run ended early.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Stop {
-    /// The requests are exhausted.
+    /// The budget of requests (`--max-requests`) is used up.
     #[error("the budget of {0} requests (--max-requests) is exhausted")]
     Requests(usize),
-    /// The time is exhausted, or a wait would exceed it.
+    /// The budget of time (`--max-duration`) is used up, or a wait would exceed it.
     #[error("the run would exceed {} s (--max-duration)", .0.as_secs())]
     Time(Duration),
     /// The key is exhausted for longer than the judge waits.
     #[error("the key is exhausted for another {} s, and the judge waits at most {} s", .0.as_secs(), pacing::LONGEST_WAIT.as_secs())]
     Exhausted(Duration),
-    /// The key remains limited.
+    /// The key is still refused with 429 after several waits.
     #[error("the key remained limited after waiting for Retry-After {ATTEMPTS} times")]
     StaysLimited,
-    /// Too much was received.
+    /// The responses of the run exceed the memory limit.
     #[error("the responses of the run exceed the memory limit of {MAX_MEMORY_MIB} MiB")]
     Bodies,
     /// The run was interrupted.
     #[error("the run was interrupted")]
     Interrupted,
-    /// A requirement is broken, and the run was asked to end with the first.
+    /// A requirement is broken, and `--fail-fast` ends the run with the first broken one.
     #[error("{0} is broken (--fail-fast)")]
     FailFast(&'static str),
     /// There is no generated request with this number.
     #[error("there is no generated request {case} to replay: {reason}")]
     NoSuchCase {
-        /// The number.
+        /// The number of the generated request, from 1.
         case: usize,
-        /// Why.
+        /// The reason why the request cannot be replayed.
         reason: &'static str,
     },
     /// Another address of the service, or the second key, cannot be used.
@@ -102,7 +102,7 @@ pub struct Session<'r> {
 }
 
 impl<'r> Session<'r> {
-    /// Begins a run.
+    /// Creates the session of a run, which has sent no request yet.
     #[must_use]
     pub fn new(
         client: &'r Client,
@@ -130,7 +130,7 @@ impl<'r> Session<'r> {
         }
     }
 
-    /// Ends when this is raised.
+    /// The session, which ends with [`Stop::Interrupted`] when this interrupt is raised.
     #[must_use]
     pub fn interrupted_by(mut self, interrupt: Interrupt) -> Session<'r> {
         self.wire.interrupt = interrupt;
@@ -143,7 +143,7 @@ impl<'r> Session<'r> {
         &self.log.trace
     }
 
-    /// Ends the session; its trace.
+    /// Ends the session and returns its trace.
     #[must_use]
     pub fn into_trace(self) -> Trace {
         self.log.trace
@@ -160,7 +160,7 @@ impl<'r> Session<'r> {
         self.log.tell(&Event::Probe(probe));
     }
 
-    /// Sets the name of requests that come beside the plan.
+    /// Sets the name of the following requests, which are not part of the plan.
     pub fn begin_aside(&mut self, name: &'static str) {
         self.log.probe = name;
         self.log.tell(&Event::Aside(name));
@@ -187,7 +187,7 @@ impl<'r> Session<'r> {
         self.seed
     }
 
-    /// How the requests reach their addresses.
+    /// The way in which the requests reach their addresses, for example through a proxy, and their timeout.
     #[must_use]
     pub fn transport(&self) -> &Transport {
         self.wire.client.transport()
@@ -205,9 +205,9 @@ impl<'r> Session<'r> {
         self.ledger.requests_left()
     }
 
-    /// How many of the wanted requests to send concurrently, so that a candidate that processes one at a time responds to all of
-    /// them within the timeout, and that few are refused: several refusals at a time could cause a ban. Batches grow by doubling, and a
-    /// candidate that refuses what its fields promise gets one request at a time.
+    /// The number of requests, of the wanted ones, to send concurrently. A candidate that processes one request at a time has to
+    /// answer all of them within the timeout, and few may be refused, because several refusals at a time could cause a ban. Batches
+    /// grow by doubling, and a candidate that refuses what its fields promise gets one request at a time.
     #[must_use]
     pub fn at_once(&self, wanted: usize) -> usize {
         self.bursts.size(wanted, self.room(), self.transport().timeout)
@@ -234,8 +234,8 @@ impl<'r> Session<'r> {
         Ok(&self.log.trace.exchanges[answered])
     }
 
-    /// Sends requests unchanged and concurrently; the exchanges that answer them. They are recorded in the given order, with their own
-    /// times, and before any repetition.
+    /// Sends requests unchanged and concurrently, and returns the exchanges that answer them. They are recorded in the given order,
+    /// with their own times, and before any repetition.
     ///
     /// # Errors
     ///
@@ -245,7 +245,7 @@ impl<'r> Session<'r> {
         Ok(places.into_iter().map(|place| &self.log.trace.exchanges[place]).collect())
     }
 
-    /// [`Session::send_together`], with the places of the exchanges.
+    /// Sends requests as [`Session::send_together`] does, and returns the places of the exchanges in the trace.
     async fn send_all(&mut self, requests: Vec<Request>) -> Result<Vec<usize>, Stop> {
         let count = requests.len();
         let first = self.transmit(requests).await?;
@@ -256,7 +256,7 @@ impl<'r> Session<'r> {
         Ok(places)
     }
 
-    /// Sends requests concurrently, and repeats none; the place of the first exchange.
+    /// Sends requests concurrently and repeats none. Returns the place of the first exchange.
     async fn transmit(&mut self, requests: Vec<Request>) -> Result<usize, Stop> {
         self.ledger.allow(requests.len().max(1), self.wire.elapsed())?;
         self.heed_refusals(&requests).await?;
@@ -286,24 +286,24 @@ impl<'r> Session<'r> {
         Ok(before)
     }
 
-    /// Some address of the service other than this one, if there are several.
+    /// An address of the service other than this one, if there are several.
     pub fn elsewhere_than(&mut self, replica: Option<usize>) -> Option<usize> {
         Some(self.wire.spread.as_mut()?.other_than(replica?))
     }
 
-    /// The time of day.
+    /// The current time by the session's clock.
     #[must_use]
     pub fn now(&self) -> Timestamp {
         self.wire.clock.now()
     }
 
-    /// How long the run may still take.
+    /// The time that is left of the budget.
     #[must_use]
     pub fn time_left(&self) -> Duration {
         self.ledger.budget.time.saturating_sub(self.wire.elapsed())
     }
 
-    /// Follows the advice.
+    /// Waits as the advice says, or stops if the wait is too long.
     ///
     /// # Errors
     ///
@@ -316,7 +316,7 @@ impl<'r> Session<'r> {
         }
     }
 
-    /// Waits.
+    /// Waits for this time, and tells the listener the reason.
     ///
     /// # Errors
     ///

@@ -10,7 +10,7 @@ pub(super) async fn ask<'s>(session: &'s mut Session<'_>, request: Request, step
     session.ask(request).await
 }
 
-/// A number that is new as a name.
+/// A number of 10 to 12 digits, which is new as a name.
 pub(super) fn digits(session: &mut Session<'_>) -> String {
     session.random.u64(1_000_000_000..1_000_000_000_000).to_string()
 }
@@ -31,7 +31,7 @@ pub(super) fn filled(session: &mut Session<'_>, template: &str) -> (String, Stri
     (step, body)
 }
 
-/// Sends a creation with the key, as the step that its template describes; the id of the new animal, if there is one.
+/// Sends a creation with the key, as the step that its template describes, and returns the id of the new animal, if there is one.
 pub(super) async fn create(session: &mut Session<'_>, template: &str) -> Result<Option<i64>, Stop> {
     let (step, body) = filled(session, template);
     ask(session, Request::new("POST", "/pets").json(body), &format!("POST /pets {step}")).await.map(created_id)

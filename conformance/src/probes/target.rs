@@ -1,4 +1,4 @@
-//! What the first responses of an address show: whether the API is there, and accepts the key.
+//! The usability of an address: its first responses show whether the API is there, and accepts the key.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use animal_store_rules::trace::exchange::{Exchange, Failure, FailureKind, Outcom
 use animal_store_rules::trace::keys::ApiKey;
 use animal_store_rules::trace::{Context, Trace};
 
-/// Why the target cannot be judged.
+/// The reason why the target cannot be judged.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Unusable {
@@ -27,7 +27,7 @@ pub enum Unusable {
         base_url: String,
         /// The error of the client.
         detail: String,
-        /// How long the run waited for the server.
+        /// The time that the run waited for the server.
         waited: Duration,
     },
     /// The name of the host is unknown.
@@ -40,7 +40,7 @@ pub enum Unusable {
         base_url: String,
         /// The error of the client.
         detail: String,
-        /// How long the run waited for the server.
+        /// The time that the run waited for the server.
         waited: Duration,
     },
     /// The Unix socket does not accept connections.
@@ -53,7 +53,7 @@ pub enum Unusable {
         path: PathBuf,
         /// The error of the client.
         detail: String,
-        /// How long the run waited for the server.
+        /// The time that the run waited for the server.
         waited: Duration,
     },
     /// The proxy cannot be reached.
@@ -73,7 +73,7 @@ pub enum Unusable {
         base_url: String,
         /// The error of the client.
         detail: String,
-        /// A remedy.
+        /// The remedy that the message suggests.
         hint: String,
     },
     /// There is a connection, but no HTTP response.
@@ -83,7 +83,7 @@ pub enum Unusable {
         base_url: String,
         /// The error of the client.
         detail: String,
-        /// A remedy.
+        /// The remedy that the message suggests.
         hint: String,
     },
     /// The key is rejected on every request.
@@ -91,7 +91,7 @@ pub enum Unusable {
         "the key was rejected with 401\n  Check that --api-key (or CONFORM_API_KEY) is complete, issued for this environment, and not revoked.{hint}"
     )]
     KeyRefused {
-        /// What looks wrong about the key, if anything.
+        /// The defect that the text of the key suggests, as a sentence; else empty.
         hint: &'static str,
     },
     /// The second key is rejected on every request.
@@ -99,7 +99,7 @@ pub enum Unusable {
         "the second key was rejected with 401\n  Check that --quota-key (or CONFORM_QUOTA_KEY) is complete, issued for this environment, and not revoked.{hint}"
     )]
     QuotaKeyRefused {
-        /// What looks wrong about the key, if anything.
+        /// The defect that the text of the key suggests, as a sentence; else empty.
         hint: &'static str,
     },
     /// The key remains rate-limited.
@@ -107,22 +107,22 @@ pub enum Unusable {
         "every response was 429: {reason}\n  Rerun when the limit of the key has reset and nothing else uses the key, or use another key."
     )]
     Limited {
-        /// Why the run ended.
+        /// The reason why the run ended.
         reason: String,
     },
-    /// The same of another address of the service.
+    /// Another address of the service (`--replica`) cannot be judged.
     #[error("{}", .0.to_string().replace("--base-url", "--replica"))]
     Replica(Box<Unusable>),
-    /// Something in front of the service answers in its place.
+    /// An intermediary in front of the service answers in its place.
     #[error("{base_url} cannot be judged{}: {detail}\n  {hint}", after(.waited))]
     Intermediary {
         /// The base URL.
         base_url: String,
-        /// Who answered, and what.
+        /// The name of the intermediary, and its status code.
         detail: String,
-        /// A remedy.
+        /// The remedy that the message suggests.
         hint: &'static str,
-        /// How long the run waited for the server.
+        /// The time that the run waited for the server.
         waited: Duration,
     },
     /// The base URL is not that of the API.
@@ -130,15 +130,15 @@ pub enum Unusable {
     AnotherPlace {
         /// The base URL.
         base_url: String,
-        /// What the response shows.
+        /// The property of the response that shows this, for example a redirect.
         detail: String,
-        /// A remedy.
+        /// The remedy that the message suggests.
         hint: String,
     },
 }
 
 impl Unusable {
-    /// The error with secrets replaced in what a server, or the system, said.
+    /// The error with secrets replaced in texts from a server or from the system.
     #[must_use]
     pub(crate) fn redacted(mut self, redactor: &Redactor) -> Unusable {
         match &mut self {
@@ -166,39 +166,46 @@ fn advice(waited: &Duration) -> &'static str {
     if waited.is_zero() { " If it is still starting, use --wait SECONDS." } else { "" }
 }
 
-/// Whether there was no connection, so that nothing else need be tried.
+/// Returns true if there was no usable connection, so that further requests are pointless.
 pub(super) fn is_unreachable(exchange: &Exchange) -> bool {
-    let is_final = |kind| !matches!(kind, FailureKind::Timeout | FailureKind::Closed | FailureKind::Broken);
-    matches!(&exchange.outcome, Outcome::Failed(failure) if is_final(failure.kind))
+    let Outcome::Failed(failure) = &exchange.outcome else { return false };
+    !matches!(failure.kind, FailureKind::Timeout | FailureKind::Closed | FailureKind::Broken)
 }
 
-/// Why another address than the base URL cannot be judged, if the exchanges from this place on show it. The first requests of the run that
-/// are sent to an address are its preflight, so that it costs none of its own. What accepts no key may still be judged: others accept it.
+/// The reason why another address than the base URL cannot be judged, if the exchanges from this place on show it. The first
+/// requests of the run to an address are its preflight, so that it costs no extra requests. An address that accepts no key may
+/// still be judged, because others accept it.
 #[must_use]
 pub(super) fn unusable_replica(trace: &Trace, transport: &Transport, key: &ApiKey, from: usize) -> Option<Unusable> {
-    let exchanges = &trace.exchanges;
-    exchanges[from..].iter().find_map(|exchange| {
-        let replica = exchange.request.replica.filter(|replica| *replica > 0)?;
-        let is_one = |other: &&Exchange| other.request.replica == Some(replica);
-        let mut first = exchanges.iter().filter(is_one);
-        let target = Target::of(&trace.context, &exchange.request, transport, key.clone(), Duration::ZERO);
-        if is_unreachable(exchange) && first.next().is_some_and(|first| first.number == exchange.number) {
-            return target.doubt(exchange).map(|doubt| Unusable::Replica(Box::new(doubt)));
-        }
-        let is_significant = |other: &&Exchange| {
-            is_one(other)
-                && ["/pets", "/store/orders"].contains(&other.request.path.as_str())
-                && !credential_of(other, &trace.context).is_invalid()
-        };
-        let mut significant = exchanges.iter().filter(is_significant).take(2);
-        let (one, other) = (significant.next()?, significant.next().filter(|other| other.number == exchange.number)?);
-        let is_elsewhere = |doubt: &Unusable| !matches!(doubt, Unusable::KeyRefused { .. });
-        let doubt = target.doubt(one).filter(is_elsewhere)?;
-        target.doubt(other).filter(is_elsewhere).map(|_| Unusable::Replica(Box::new(doubt)))
-    })
+    let doubt = trace.exchanges[from..].iter().find_map(|exchange| replica_doubt(trace, transport, key, exchange))?;
+    Some(Unusable::Replica(Box::new(doubt)))
 }
 
-/// Why the second key cannot be used, if these answers to it show it.
+/// The reason why the replica that got this request cannot be judged: its first request found no connection, or this is the second one
+/// that is significant, and both responses are inconclusive.
+fn replica_doubt(trace: &Trace, transport: &Transport, key: &ApiKey, exchange: &Exchange) -> Option<Unusable> {
+    let replica = exchange.request.replica.filter(|replica| *replica > 0)?;
+    let mut of_replica = trace.exchanges.iter().filter(|other| other.request.replica == Some(replica)).peekable();
+    let target = Target::of(&trace.context, &exchange.request, transport, key.clone(), Duration::ZERO);
+    if is_unreachable(exchange) && of_replica.peek().is_some_and(|first| first.number == exchange.number) {
+        return target.doubt(exchange);
+    }
+    let mut significant = of_replica.filter(|other| is_significant(other, &trace.context));
+    let (first, second) = (significant.next()?, significant.next()?);
+    if second.number != exchange.number {
+        return None;
+    }
+    let doubt = target.doubt_despite_key(first)?;
+    target.doubt_despite_key(second).map(|_| doubt)
+}
+
+/// Returns true if the response to this request shows whether the API is at its address.
+fn is_significant(exchange: &Exchange, context: &Context) -> bool {
+    ["/pets", "/store/orders"].contains(&exchange.request.path.as_str())
+        && !credential_of(exchange, context).is_invalid()
+}
+
+/// The reason why the second key cannot be used, if these answers to it show it.
 #[must_use]
 pub(super) fn unusable_quota_key(answers: &[Exchange], key: &ApiKey) -> Option<Unusable> {
     let is_refused = !answers.is_empty() && answers.iter().all(|answer| answer.status() == Some(401));
@@ -232,7 +239,7 @@ impl Target {
         }
     }
 
-    /// Why a response is inconclusive, if it is.
+    /// The reason why a response is inconclusive, if it is.
     pub(super) fn doubt(&self, exchange: &Exchange) -> Option<Unusable> {
         let response = match &exchange.outcome {
             Outcome::Response(response) => response,
@@ -265,6 +272,11 @@ impl Target {
             _ if media_type == "text/html" && !has_limits => another("the response is HTML instead of JSON"),
             _ => None,
         }
+    }
+
+    /// The reason of [`Target::doubt`], unless it is only that the key was rejected.
+    fn doubt_despite_key(&self, exchange: &Exchange) -> Option<Unusable> {
+        self.doubt(exchange).filter(|doubt| !matches!(doubt, Unusable::KeyRefused { .. }))
     }
 
     fn unreachable(&self, failure: &Failure) -> Unusable {
@@ -348,7 +360,7 @@ fn in_scheme(base_url: &str, scheme: &str) -> String {
     format!("{scheme}:{rest}")
 }
 
-/// What to do about a status that an intermediary answers.
+/// The remedy for a status that an intermediary answers.
 fn remedy(status: u16) -> Option<&'static str> {
     match status {
         407 => Some("A proxy asks for credentials of its own: give them with --proxy http://USER:PASSWORD@HOST:PORT."),
@@ -357,16 +369,16 @@ fn remedy(status: u16) -> Option<&'static str> {
     }
 }
 
-/// What to do where a server demands a client certificate.
+/// The remedy where a server demands a client certificate.
 const CLIENT_CERTIFICATE: &str =
     "Name a PEM file with a certificate that the server accepts, and its private key, with --client-cert FILE.";
 
-/// Whether a response says, as that of nginx, that the client sent no certificate.
+/// Returns true if a response says, like that of nginx, that the client sent no certificate.
 fn demands_client_certificate(response: &Response) -> bool {
     String::from_utf8_lossy(&response.body).to_ascii_lowercase().contains("ssl certificate")
 }
 
-/// What looks wrong about a rejected key.
+/// The defect that the text of a rejected key suggests, as a sentence; else empty.
 fn oddity(key: &str) -> &'static str {
     if key.starts_with(['"', '\'']) {
         " It begins with a quotation mark."

@@ -43,7 +43,7 @@ const REFUSED: [&str; 11] = [
     "",
 ];
 
-/// How many of them, the first, lack a required member.
+/// The number of bodies at the start of [`REFUSED`] that lack a required member.
 const LACKING: usize = 2;
 
 /// A body with the largest category, which may be accepted or rejected.
@@ -66,8 +66,8 @@ const UNUSUAL: [&str; 7] = [
 /// Lists of an empty catalogue, before anything is created.
 const AT_FIRST: [&str; 2] = ["status=available", "status=sold"];
 
-/// Asked for while there may be animals but none of this status, and again when there are some, in the same minute: that shows a
-/// filter that returns everything where nothing matches, and a list that is kept for longer than reads may lag.
+/// A list that is requested while there may be animals but none of this status, and again when there are some, in the same minute.
+/// This shows a filter that returns everything where nothing matches, and a list that is kept for longer than reads may lag.
 const PENDING: &str = "status=pending&limit=100";
 
 /// Lists that are requested concurrently.
@@ -107,7 +107,7 @@ pub(super) fn keyed(scope: &Scope) -> usize {
 /// The animals that the tour knows.
 #[derive(Default)]
 struct Animals {
-    /// The ids of all of them, those of the tour last.
+    /// The ids of all animals, those of the tour last.
     ids: Vec<i64>,
     /// The animal with the largest category, if the service knows it.
     largest_category: Option<i64>,
@@ -136,7 +136,7 @@ pub(super) async fn run(
     }
     let creates = profile.creates() && needs(Part::Creations);
     if creates {
-        // On one connection: what a body lacks must not be taken from the one before.
+        // On one connection: a member that a body lacks must not be taken from the body before.
         animals.ids.extend(required(session, 0).await?);
         for (place, template) in REFUSED.into_iter().enumerate() {
             let (step, body) = filled(session, template);
@@ -189,7 +189,8 @@ pub(super) async fn run(
     }
     lists(session, concurrency).await?;
     if needs(Part::Exhaustion) {
-        // With another key, if there is one: of sixty requests, the first has only a few left, and each of them shows how it falls.
+        // The other key is used, if there is one: of sixty requests, the first key has only a few left, and each of them shows how
+        // Remaining falls.
         session.ask_with(1);
     }
     let sent = single_lists(session).await;
@@ -220,13 +221,13 @@ async fn ask_at_once(session: &mut Session<'_>, requests: Vec<Request>, concurre
     Ok(())
 }
 
-/// Whether the response is a list without animals.
+/// Returns true if the response is a list without animals.
 fn is_empty(exchange: Option<&Exchange>) -> bool {
     let response = exchange.and_then(Exchange::response).filter(|response| response.status == 200);
     response.is_some_and(|response| Json::parse(&response.body).is_ok_and(|json| json == Json::Array(Vec::new())))
 }
 
-/// Valid creations: the required ones, and then, in bursts, enough to observe the default limit.
+/// Sends valid creations: the required ones, and then, in bursts, enough to observe the default limit.
 async fn creations(session: &mut Session<'_>, animals: &mut Animals, concurrency: usize) -> Result<(), Stop> {
     for number in 1..REQUIRED {
         animals.ids.extend(required(session, number).await?);
@@ -248,7 +249,7 @@ async fn creations(session: &mut Session<'_>, animals: &mut Animals, concurrency
     Ok(())
 }
 
-/// The valid creation of this number, of those that are always sent, the first on the connection that is kept; the new id.
+/// Sends the required creation with this number, the first one on the kept connection, and returns the new id.
 async fn required(session: &mut Session<'_>, number: usize) -> Result<Option<i64>, Stop> {
     let template = match STATUSES.get(number % 4) {
         // The order of members is irrelevant.
@@ -344,8 +345,8 @@ async fn read_back(session: &mut Session<'_>, animals: &Animals, concurrency: us
             pause *= 2;
         }
     }
-    // One that is available, with an unusual name if possible, and one with the largest category, concurrently: this shows handlers that
-    // share state by mistake.
+    // An available animal, with an unusual name if possible, and the one with the largest category, concurrently. This shows
+    // handlers that share state by mistake.
     let unusual = animals.unusual_name.or_else(|| session.created_as("available"));
     let unusual = unusual.or_else(|| animals.ids.get(animals.ids.len() / 2).copied());
     let others: Vec<i64> = unusual.into_iter().chain(animals.largest_category).collect();
@@ -372,13 +373,13 @@ async fn other_ids(session: &mut Session<'_>) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Whether the last creation is so recent that reads may still lag.
+/// Returns true if the last creation is so recent that reads may still lag.
 fn may_lag(session: &Session<'_>) -> bool {
     let last = session.trace().exchanges.iter().rev().find(|exchange| created_id(exchange).is_some());
     last.is_some_and(|last| session.now().duration_since(last.received_at) <= Tolerance::READ_LAG.duration())
 }
 
-/// Lists of every kind. The first one, of everything, is repeated until new animals are in it.
+/// Sends lists of every kind. The list of everything is the first, and is repeated until it shows the new animals.
 async fn lists(session: &mut Session<'_>, concurrency: usize) -> Result<(), Stop> {
     let created: Vec<i64> = session.trace().exchanges.iter().filter_map(created_id).collect();
     let (mut pause, mut replica) = (LOOK_AGAIN, None);
@@ -397,7 +398,7 @@ async fn lists(session: &mut Session<'_>, concurrency: usize) -> Result<(), Stop
     ask_at_once(session, TOGETHER.map(|query| Request::new("GET", "/pets").query(query)).into(), concurrency).await
 }
 
-/// Further lists, and one with the scheme in lower case.
+/// Sends further lists, and one with the scheme in lower case.
 async fn single_lists(session: &mut Session<'_>) -> Result<(), Stop> {
     for query in LISTS {
         let list = Request::new("GET", "/pets");

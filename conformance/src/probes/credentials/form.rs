@@ -4,22 +4,22 @@ use crate::http::key_forms::{basic, basic_user, percent_encoded, toggle_case, wi
 use animal_store_rules::trace::exchange::{Body, Request};
 use serde_json::{Map, Value};
 
-/// In which way a request lacks the key.
+/// The way in which a request lacks the key.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Form {
     /// There is no credential.
     None,
     /// A bearer token that nobody issued.
     Unknown,
-    /// A long one.
+    /// A long bearer token that nobody issued.
     LongUnknown,
     /// The scheme alone.
     Empty,
-    /// A field without a value.
+    /// An `Authorization` field without a value.
     Nothing,
-    /// What a client sends that has no token.
+    /// The word `null`, which a client without a token may send.
     Null,
-    /// The same, in another language.
+    /// The word `undefined`, which a client without a token may send.
     Undefined,
     /// The key and a letter more.
     Longer,
@@ -51,7 +51,7 @@ pub(super) enum Form {
     ColonForSpace,
     /// The scheme twice, and the key.
     SchemeTwice,
-    /// What matches any text in SQL.
+    /// The percent sign, which matches any text in SQL.
     Wildcard,
     /// The key and padding as in base64.
     Padded,
@@ -84,12 +84,12 @@ use Form::{
 };
 
 impl Form {
-    /// Whether the key differs in case alone.
+    /// Returns true if the credential differs from the key in case alone.
     pub(super) fn is_of_case(self) -> bool {
         matches!(self, OtherCase | LowerCase | UpperCase)
     }
 
-    /// In words, for the step of a request.
+    /// The form in words, for the step of a request.
     pub(super) fn described(self) -> &'static str {
         match self {
             None => "without a key",
@@ -129,7 +129,7 @@ impl Form {
         }
     }
 
-    /// The request in this form, of this key or of one that nobody issued.
+    /// The request with a credential in this form, made of the key or of a key that nobody issued.
     pub(super) fn apply(self, request: Request, key: &str, unknown: &str, query: Query) -> Request {
         let token = match self {
             None => return request,
@@ -173,19 +173,19 @@ impl Form {
     }
 }
 
-/// The key in a case that is not its own: this, or else with each letter inverted.
+/// The changed key if it differs from the key, else the key with the case of each letter inverted.
 fn another_case(key: &str, changed: String) -> String {
     if changed == key { toggle_case(key) } else { changed }
 }
 
-/// How a key that is sent elsewhere is in the query. Queries are in access logs.
+/// The spelling of a key in the query. Queries appear in access logs.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Query {
-    /// Not at all.
+    /// The query does not contain the key.
     Absent,
     /// Percent-encoded, as clients write it.
     Encoded,
-    /// With the plus signs that it has. A server that reads them as spaces takes it for another key, and some do not.
+    /// The key with unencoded plus signs. Some servers read them as spaces, and so take it for another key.
     Raw,
 }
 
@@ -209,7 +209,7 @@ enum Part {
     Body,
 }
 
-/// Where keys are, other than in Authorization, each with the name that it has there: what is seen most comes first.
+/// The places of keys other than Authorization, each with the name of the key there. The most frequent places come first.
 const PLACES: [(Part, &str); 20] = [
     (Part::Field, "X-API-Key"),
     (Part::Query, "api_key"),
@@ -233,26 +233,32 @@ const PLACES: [(Part, &str); 20] = [
     (Part::Field, "Proxy-Authorization"),
 ];
 
-/// The most bytes that copies of the key take in one request. A server may refuse a request whose URL or fields are longer than 8 KiB,
-/// whatever its key.
+/// The maximum size of the copies of the key in one request, in bytes. A server may refuse any request whose URL or fields are
+/// longer than 8 KiB.
 const COPIES: usize = 4 * 1024;
 
-/// The key in the usual places, but not in Authorization; in the query only as far as wanted. A long key is in the first of them only.
-fn elsewhere(request: Request, key: &str, query: Query) -> Request {
+/// The request with the key in the usual places other than Authorization, and in the query as chosen. A long key is put in the
+/// first places only.
+fn elsewhere(mut request: Request, key: &str, query: Query) -> Request {
     let places = &PLACES[..(COPIES / key.len()).clamp(1, PLACES.len())];
-    let names = |part: Part| places.iter().filter(move |place| place.0 == part).map(|place| place.1);
-    let pairs = |part: Part, key: &str| names(part).map(|name| format!("{name}={key}")).collect::<Vec<_>>();
-    let request = names(Part::Field).fold(request, |request, name| request.header(name, key));
-    let request = with_members(request, names(Part::Body), key);
-    let in_query = query.write(key);
-    let request = match in_query.map_or_else(Vec::new, |key| pairs(Part::Query, &key)) {
-        pairs if pairs.is_empty() => request,
-        pairs => request.query(pairs.join("&")),
-    };
-    match pairs(Part::Cookie, key) {
-        pairs if pairs.is_empty() => request,
-        pairs => request.header("Cookie", pairs.join("; ")),
+    let key_in_query = query.write(key);
+    let (mut pairs, mut cookies, mut members) = (Vec::new(), Vec::new(), Vec::new());
+    for &(part, name) in places {
+        match part {
+            Part::Field => request = request.header(name, key),
+            Part::Query => pairs.extend(key_in_query.as_ref().map(|key| format!("{name}={key}"))),
+            Part::Cookie => cookies.push(format!("{name}={key}")),
+            Part::Body => members.push(name),
+        }
     }
+    request = with_members(request, members.into_iter(), key);
+    if !pairs.is_empty() {
+        request = request.query(pairs.join("&"));
+    }
+    if !cookies.is_empty() {
+        request = request.header("Cookie", cookies.join("; "));
+    }
+    request
 }
 
 /// The request with the key in members of these names, if its body is a JSON object.

@@ -20,31 +20,31 @@ pub(super) enum Case {
     List(String),
     /// `GET /pets/{petId}` with this path value.
     Get(String),
-    /// A request without a valid key: the number of the operation, and how the key is changed.
+    /// A request without a valid key: the number of the operation, and the change of the key.
     Keyless(usize, Mutation),
 }
 
-/// How a valid key is changed.
+/// A change of a valid key.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Mutation {
-    /// It is omitted.
+    /// The key is omitted.
     Absent,
-    /// It is replaced by another token.
+    /// The key is replaced by another token.
     Other(String),
-    /// Something is appended.
+    /// This text is appended to the key.
     Suffix(String),
-    /// Something is put before it.
+    /// This text is put before the key.
     Prefix(String),
-    /// It is shortened to this percentage.
+    /// The key is shortened to this percentage of its length.
     Cut(usize),
     /// The character at this percentage of its length is changed.
     Changed(usize),
-    /// It is sent under another scheme, or under none.
+    /// The key is sent under another scheme, or under none.
     Scheme(&'static str),
 }
 
 impl Case {
-    /// Whether any server, also a broken one, could create an animal for it.
+    /// Returns true if a server, even a broken one, could create an animal for the request.
     pub(super) fn creates(&self) -> bool {
         matches!(self, Case::Create(_) | Case::Keyless(3 | 4, _))
     }

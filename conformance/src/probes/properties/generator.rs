@@ -17,9 +17,9 @@ type Request<T> = (Step, oneshot::Sender<Option<T>>);
 pub(in crate::probes) enum Step {
     /// A new value.
     Next,
-    /// A simpler one than the last, because that broke a rule.
+    /// A simpler value than the last one, which broke a rule.
     Simplify,
-    /// One between the last two, because the last broke no rule.
+    /// A value between the last two, because the last one broke no rule.
     Complicate,
 }
 

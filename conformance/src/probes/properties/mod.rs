@@ -63,7 +63,7 @@ pub(super) async fn run(
     Ok(())
 }
 
-/// Sends a generated request; the requirements that this exchange alone breaks, and the replica that it was sent to.
+/// Sends a generated request. Returns the requirements that this exchange alone breaks, and the replica that got it.
 async fn send(
     session: &mut Session<'_>,
     case: &Case,
@@ -73,7 +73,7 @@ async fn send(
     let request = request.at(replica);
     let exchange =
         if keyed { Some(session.ask(request).await?.clone()) } else { session.ask_without_key(request).await? };
-    // Nothing is judged of what callers without a key may not ask now.
+    // A request that the allowance of callers without a key refuses is not judged.
     let Some(exchange) = exchange else { return Ok((BTreeSet::new(), replica)) };
     let replica = exchange.request.replica;
     let exchanges = vec![exchange];

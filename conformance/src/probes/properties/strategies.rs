@@ -120,7 +120,7 @@ fn near_miss() -> impl Strategy<Value = Vec<u8>> {
     ]
 }
 
-/// JSON of another type than that of the member.
+/// A JSON value of another type than that of the member.
 fn wrong_type(member: &'static str) -> BoxedStrategy<String> {
     let values = vec!["true", "false", "[]", "{}", "[1]", "{\"a\":1}"];
     let more = match member {
@@ -186,7 +186,7 @@ fn pet_id() -> impl Strategy<Value = String> {
     ]
 }
 
-/// How a key is changed.
+/// The strategy for the change of a key.
 fn mutation() -> impl Strategy<Value = Mutation> {
     let token = vec(select("abcXYZ019-._~+/=".chars().collect::<Vec<_>>()), 1..40).prop_map(String::from_iter);
     prop_oneof![

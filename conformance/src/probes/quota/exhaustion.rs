@@ -9,11 +9,11 @@ use animal_store_rules::trace::exchange::{Exchange, Request};
 use animal_store_rules::trace::keys::ApiKey;
 use animal_store_rules::trace::rate_limit::Window;
 
-/// How often a request over the limit is sent until it is refused.
+/// The number of times that a request over the limit is sent until it is refused.
 const ATTEMPTS_OVER: usize = 3;
 
-/// After a refusal within a window that promised more requests the run waits and goes on, at most this often: further ones show nothing
-/// new.
+/// The maximum number of refusals, within windows that promised more requests, after which the run waits and goes on: further ones
+/// show nothing new.
 const EARLY_REFUSALS: usize = 2;
 
 /// The exhaustion of the key that requests are sent with.
@@ -41,7 +41,7 @@ pub(super) struct Exhaustion<'s, 'r> {
 }
 
 impl<'s, 'r> Exhaustion<'s, 'r> {
-    /// Begins with a window that has refused this request already, if any.
+    /// Creates the exhaustion of a window, which may have refused this request already.
     pub(super) fn new(
         session: &'s mut Session<'r>,
         turn: Turn,
@@ -136,7 +136,7 @@ impl<'s, 'r> Exhaustion<'s, 'r> {
         refusals.retain(|sent| sent.status() == Some(429));
         self.sent += burst;
         self.last_burst = burst;
-        // Of several requests at once, none is known to be the last one of the window.
+        // No request of a burst is known to be the last one of the window.
         if !refusals.is_empty() && (burst > 1 || self.is_early(promised)) {
             self.session.heed(&key, &refusals, 0.0).await?;
         } else {
@@ -145,7 +145,7 @@ impl<'s, 'r> Exhaustion<'s, 'r> {
         Ok(())
     }
 
-    /// Sends the next request; false if there is none, or if further requests would show nothing new.
+    /// Sends the next request. Returns false if there is none, or if further requests would show nothing new.
     async fn send_alone(&mut self) -> Result<bool, Stop> {
         let key = self.key();
         self.last_burst = 1;
@@ -221,7 +221,7 @@ impl<'s, 'r> Exhaustion<'s, 'r> {
                 if self.send_over(&last).await? {
                     return Ok(true);
                 }
-                // What drops out of a log may have made room for this one.
+                // A request that dropped out of a log may have made room for this one.
                 if !is_refused {
                     break;
                 }

@@ -37,11 +37,12 @@ pub(in crate::probes) async fn in_turn(session: &mut Session<'_>) -> Result<(), 
     Ok(())
 }
 
-/// This many answers show whether the second key is accepted.
+/// The number of answers that shows whether the second key is accepted.
 const TO_BE_SURE: usize = 2;
 
-/// Sends lists with the key that is not being exhausted, if there is another: right before and after the other is refused, they must be
-/// admitted. Two, because a server that counts them for the first key, which has one left, then refuses the second.
+/// Sends lists with the key that is not being exhausted, if there is one: right before and after the other key is refused, they
+/// must be admitted. There are two lists, because a server that counts them for the first key, which has one request left, then
+/// refuses the second.
 pub(super) async fn ask_with_the_other(session: &mut Session<'_>) -> Result<(), Stop> {
     let Some(other) = session.other_key() else { return Ok(()) };
     if has_few_left(session, &other) {
@@ -55,8 +56,8 @@ pub(super) async fn ask_with_the_other(session: &mut Session<'_>) -> Result<(), 
     Ok(())
 }
 
-/// Waits so long for the key that is exhausted. If the window of the other one ends meanwhile, a list some seconds after its Reset shows
-/// whether that has restored anything: with the exhausted key, it would take another refusal to see that.
+/// Waits this long for the exhausted key. If the window of the other key ends meanwhile, a list some seconds after its Reset shows
+/// whether that has restored anything. With the exhausted key, this would take another refusal.
 pub(super) async fn wait_with_the_other(session: &mut Session<'_>, time: Duration) -> Result<(), Stop> {
     const REASON: &str = "Retry-After";
     let asking = session.asking();
@@ -72,7 +73,7 @@ pub(super) async fn wait_with_the_other(session: &mut Session<'_>, time: Duratio
     session.wait(time.saturating_sub(left), REASON).await
 }
 
-/// Whether so few requests remain of a key that it may be exhausted itself.
+/// Returns true if so few requests of a key remain that it may be exhausted itself.
 fn has_few_left(session: &Session<'_>, key: &ApiKey) -> bool {
     session.last_window(key).is_some_and(|window| window.remaining < super::KEPT as u64)
 }

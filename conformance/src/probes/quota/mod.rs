@@ -24,10 +24,11 @@ mod over;
 mod recovery;
 mod unreported;
 
-/// Requests after the exhaustion: another one over the limit, those that show whether the key has recovered, and their repetition.
+/// The number of requests after the exhaustion: another one over the limit, those that show whether the key has recovered, and
+/// their repetition.
 const AFTERWARDS: usize = 8;
 
-/// The last requests of a window, which are sent one after the other so that their order is known.
+/// The number of requests at the end of a window that are sent one after the other, so that their order is known.
 const KEPT: usize = 6;
 
 /// The requests that exhaust a window: lawful lists that the tour does not contain, and the default list again, when no read lags
@@ -53,7 +54,7 @@ pub(super) async fn run(session: &mut Session<'_>, turn: Turn, concurrency: usiz
     if turn == Turn::First {
         watch::rest_of_window(session).await?;
     }
-    // A request at its end may have found the window exhausted: another one would be refused in vain.
+    // The window may be exhausted by now, and then another request would be refused in vain.
     let met = match session.refused_now(&key) {
         Some(refused) => Some(refused.request.clone()),
         None => {
@@ -71,7 +72,7 @@ pub(super) async fn run(session: &mut Session<'_>, turn: Turn, concurrency: usiz
             window.limit,
             session.requests_left()
         );
-        // What the first turn showed is judged, whether there is room for a second or not.
+        // The first turn is judged, whether the budget allows a second one or not.
         match turn {
             Turn::First => session.leave_out("quota.", reason),
             Turn::Second => {
@@ -119,7 +120,7 @@ fn list_of(place: usize, key: &ApiKey) -> Request {
     }
 }
 
-/// Whether fetching an animal works: the operation may have been removed.
+/// Returns true if fetching an animal works: the operation may have been removed.
 fn fetches_work(session: &Session<'_>) -> bool {
     let is_fetch = |exchange: &Exchange| exchange.request.path.starts_with("/pets/") && exchange.status() == Some(200);
     session.trace().exchanges.iter().any(is_fetch)
@@ -134,14 +135,15 @@ fn fetch_animal(id: i64, key: &ApiKey) -> Request {
     bearing(Request::new("GET", format!("/pets/{id}")), key)
 }
 
-/// What the facts about the limits of the key say that requests are sent with, as the rules will see them.
+/// Reads the limits of the key in use, as the rules will see them.
 fn limits<R>(session: &Session<'_>, ask: impl FnOnce(&KeyLimits<'_>) -> R) -> R {
     let history = History::without_bodies(session.trace());
     let limiter = Limiter::new(&history);
     ask(&limiter.keys()[session.asking()])
 }
 
-/// How many requests it may take to meet the limit: what remains, or the minute's limit where the headers report the day.
+/// The number of requests that may be needed to meet the limit: those that remain, or the limit of the minute where the headers
+/// report the day.
 fn needed(window: Window, key: &KeyLimits<'_>) -> u64 {
     match key.minute_behind_day() {
         Some(per_minute) => window.remaining.min(2 * per_minute),
@@ -149,17 +151,17 @@ fn needed(window: Window, key: &KeyLimits<'_>) -> u64 {
     }
 }
 
-/// Whether the budget allows for exhausting a limit that takes this many requests.
+/// Returns true if the budget allows for exhausting a limit that takes this many requests.
 fn has_budget(session: &Session<'_>, most: u64) -> bool {
     most + AFTERWARDS as u64 <= session.requests_left() as u64
 }
 
-/// Whether the present window has admitted more than its limit, so that there is nothing left to wait for.
+/// Returns true if the present window has admitted more than its limit, so that there is no refusal left to wait for.
 fn is_over_admitted(session: &Session<'_>) -> bool {
     limits(session, |key| key.is_over_admitted(session.now()))
 }
 
-/// How long the present minute of the key still lasts, if its last answer reports one.
+/// The time that is left of the present minute of the key, if its last answer reports one.
 pub(super) fn time_left(session: &Session<'_>) -> Option<Duration> {
     limits(session, |key| key.minute_left(session.now())).map(SignedDuration::unsigned_abs)
 }

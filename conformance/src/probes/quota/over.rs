@@ -2,14 +2,13 @@
 
 use std::iter;
 
-use super::bearing;
+use super::{bearing, window_of};
 use crate::probes::plan::{KEYLESS_OVER, Turn};
 use crate::probes::session::{Session, Stop};
 use animal_store_rules::trace::exchange::{Exchange, Request};
 use animal_store_rules::trace::keys::ApiKey;
-use animal_store_rules::trace::rate_limit;
 
-/// The requests over the limit, of which the run sends as many as may be refused: two in a row.
+/// The requests over the limit. The run sends as many of them as may be refused: two in a row.
 ///
 /// In the first turn the list is sent only if no response shows which request is the last of the window. In the second turn the list and
 /// one of three other operations are refused: one that was not counted when it failed, because it may be checked before the limit, else
@@ -47,11 +46,10 @@ fn is_free(session: &Session<'_>, key: &ApiKey, is_of_kind: fn(&Exchange) -> boo
         session.trace().exchanges.iter().filter(|exchange| exchange.request.authorization == credential).collect();
     own.windows(3).any(|neighbours| {
         let &[before, exchange, after] = neighbours else { return false };
-        let window = |exchange: &Exchange| rate_limit::read(exchange.response()?).window();
         let in_order = before.received_at <= exchange.sent_at && exchange.received_at <= after.sent_at;
         in_order
             && is_of_kind(exchange)
-            && window(before).zip(window(after)).is_some_and(|(before, after)| {
+            && window_of(before).zip(window_of(after)).is_some_and(|(before, after)| {
                 before.reset == after.reset && before.remaining.checked_sub(after.remaining) == Some(1)
             })
     })
@@ -68,8 +66,8 @@ fn list(turn: Turn) -> Request {
     Request::new("GET", "/pets").query(query)
 }
 
-/// A request over the limit, to be sent now. A creation that was sent before, and was admitted, is not sent again but another one: which of
-/// the two had stored an animal would show nowhere.
+/// The request over the limit to send now. A creation that was sent and admitted before is replaced by another one, because no
+/// response would show which of the two had stored an animal.
 pub(super) fn next(session: &mut Session<'_>, request: &Request, key: &ApiKey) -> Request {
     let was_sent = session.trace().exchanges.iter().rev().any(|exchange| exchange.request == *request);
     if request.method == "POST" && was_sent { bearing(creation(session), key) } else { request.clone() }

@@ -22,7 +22,7 @@ pub(super) async fn run(session: &mut Session<'_>, key: &ApiKey) -> Result<(), S
             break;
         }
         let advice = match pacing::after_refusal(refused, attempt, 0.0) {
-            // As long as the rules take for heeding it.
+            // The rules take this wait for heeding the announcement.
             Advice::Wait(reported) => Advice::Wait((reported + AFTER_RESET).max(window_end(session, attempt))),
             other => other,
         };
@@ -55,8 +55,8 @@ pub(super) async fn run(session: &mut Session<'_>, key: &ApiKey) -> Result<(), S
     all_operations(session, key).await
 }
 
-/// Asks once more when the window is over: a key that is served then need not have waited so long. Where the run has one key, its next part
-/// shows that.
+/// Sends the request once more when the window is over. If the key is served then, the announced wait was too long. With one key,
+/// the next part of the run shows this.
 async fn asked_for_too_much(session: &mut Session<'_>, key: &ApiKey, request: Request) -> Result<(), Stop> {
     let end = window_end(session, 1);
     if session.other_key().is_some() && session.refusals(key) == 1 && end <= pacing::LONGEST_WAIT {
@@ -78,15 +78,15 @@ async fn all_operations(session: &mut Session<'_>, key: &ApiKey) -> Result<(), S
         if session.refusals(key) > 0 {
             break;
         }
-        // Of a log, only the first place may be free again, and a second refusal may cause a ban.
+        // In a log of the last minute only one request may have dropped out, and a second refusal may cause a ban.
         session.make_room(key, 1).await?;
         session.send(request).await?;
     }
     Ok(())
 }
 
-/// How long until the window of the last 429 is over. Where the headers report the day, `Retry-After` is believed at first, and after
-/// that a whole minute is certain to be enough.
+/// The time until the window of the last 429 is over. Where the headers report the day, `Retry-After` is believed at first, and
+/// after that a whole minute is certain to be enough.
 fn window_end(session: &Session<'_>, attempt: u32) -> Duration {
     let longest = SignedDuration::from_secs(pacing::LONGEST_WAIT.as_secs().cast_signed());
     limits(session, |key| match key.answers().last() {

@@ -9,40 +9,44 @@ use crate::probes::session::{Session, Stop};
 use animal_store_rules::tolerance::Tolerance;
 use animal_store_rules::trace::exchange::Exchange;
 
-/// How long after a Reset requests are sent that show whether the limit has reset: more than clocks may differ by.
+/// The time after a Reset when requests show whether the limit has reset: more than clocks may differ by.
 pub(super) const AFTER_RESET: Duration = Tolerance::CLOCK_SLACK.unsigned().saturating_mul(2);
 
-/// The time that the rest of a run takes at the least, if nothing goes wrong.
+/// The minimum time that the rest of a run takes.
 const REST_OF_A_RUN: Duration = Duration::from_secs(75);
 
-/// The maximum number of requests that are sent at intervals, and how many have to be left for the end of the window.
+/// The maximum number of requests that are sent at intervals.
 const AT_INTERVALS: u64 = 4;
+
+/// The number of requests that have to be left for the end of the window.
 const LEFT: u64 = 2;
 
-/// The interval between requests of which several at a time lie in the last minute, and how many of them outlast two minutes.
+/// The interval between requests to a log that may drain: several of them lie in its last minute.
 const LINK: Duration = Duration::from_secs(12);
+
+/// The number of requests to a log that may drain: they take more than two minutes.
 const LINKS: usize = 12;
 
 /// The longest pause between two parts of the tour.
 const PAUSE: Duration = Duration::from_secs(10);
 
-/// The interval between two of them where the end of the window is unknown.
+/// The interval between two requests where the end of the window is unknown.
 const MOMENT: Duration = Duration::from_secs(2);
 
-/// Waits for the end of a window of which little is used, with a request in its middle: nothing but its Reset can restore anything
-/// then, and what the run needs of a window it gets of the next one. In this one there is room for a few bodies.
+/// Waits for the end of a window that has been used little, with a request in its middle. Only its Reset can restore anything then.
+/// The run uses the next window, and in this one there is room for a few bodies.
 ///
 /// # Errors
 ///
 /// [`Stop`] when the budget is exhausted.
 pub(in crate::probes) async fn first_reset(session: &mut Session<'_>, has_few_bodies: bool) -> Result<(), Stop> {
-    let fits = |left: &Duration| *left + AFTER_RESET + REST_OF_A_RUN < session.time_left();
-    let Some(left) = time_left(session).filter(|left| fits(left) && may_exhaust(session)) else {
+    let Some(left) = time_left(session) else { return Ok(()) };
+    if left + AFTER_RESET + REST_OF_A_RUN >= session.time_left() || !may_exhaust(session) {
         return Ok(());
-    };
+    }
     let key = session.asking_key();
     let half = left / 2;
-    // At once, so that a log of the last minute has forgotten them as well when the window ends.
+    // The bodies come first, so that a log of the last minute has forgotten them as well when the window ends.
     if has_few_bodies {
         further_bodies::few(session).await?;
     }
@@ -51,14 +55,14 @@ pub(in crate::probes) async fn first_reset(session: &mut Session<'_>, has_few_bo
     session.wait(half + AFTER_RESET, "the next window").await
 }
 
-/// What must be left of a window for the tour of a run that exhausts two keys in it.
+/// The time that must be left of a window for the tour of a run that exhausts two keys in it.
 pub(in crate::probes) const ENOUGH_FOR_TWO: Duration = Duration::from_secs(15);
 
-/// What must be left of a window for a run that exhausts none: shortly before a Reset, clocks may disagree whether it has passed, so
-/// what is answered then shows little.
+/// The time that must be left of a window for a run that exhausts none. Shortly before a Reset, clocks may disagree whether it has
+/// passed, so responses then show little.
 pub(in crate::probes) const ENOUGH: Duration = AFTER_RESET;
 
-/// Waits for the end of a window of which less than this is left.
+/// Waits for the end of a window if less than this is left of it.
 ///
 /// # Errors
 ///
@@ -70,24 +74,23 @@ pub(in crate::probes) async fn too_short_a_window(session: &mut Session<'_>, eno
     }
 }
 
-/// Pauses between two parts of the tour, in a window that the run waits for in any case: what is requested later shows whether a server
-/// answers at all times alike.
+/// Pauses between two parts of the tour, in a window that the run waits for in any case: later requests show whether a server
+/// answers alike at all times.
 ///
 /// # Errors
 ///
 /// [`Stop`] when the run may not take that long.
 pub(in crate::probes) async fn pause(session: &mut Session<'_>) -> Result<(), Stop> {
     let enough = time_to_exhaust(session);
-    let fits = |left: &Duration| *left + REST_OF_A_RUN < session.time_left();
-    let left = time_left(session).filter(|left| fits(left) && may_exhaust(session));
+    let left = time_left(session).filter(|left| *left + REST_OF_A_RUN < session.time_left() && may_exhaust(session));
     match left.and_then(|left| left.checked_sub(enough)) {
         Some(left) => session.wait((left / 3).min(PAUSE), "a later response in the same window").await,
         None => Ok(()),
     }
 }
 
-/// A fetch and a list later in the window of a second key, before most of it is used: the run does not wait for the end of that window,
-/// and a fetch that is refused between two other answers of it was refused at certain times only.
+/// Sends a fetch and a list later in the window of a second key, before most of it is used. The run does not wait for the end of
+/// that window. A fetch that is refused between two other answers of the window was refused at certain times only.
 ///
 /// # Errors
 ///
@@ -120,7 +123,7 @@ pub(super) async fn rest_of_window(session: &mut Session<'_>) -> Result<(), Stop
     }
     let interval = rest / count as u32;
     for place in 0..count as usize {
-        // What is refused now is no end of the window, but shows as much as several would.
+        // A refusal now is not the end of the window, and several would show no more than one.
         if later(session, interval, place).await? == Some(429) {
             return Ok(());
         }
@@ -128,22 +131,25 @@ pub(super) async fn rest_of_window(session: &mut Session<'_>) -> Result<(), Stop
     until_drained(session).await
 }
 
-/// Goes on for more than a minute where each request has moved the Reset: that a log of the last minute does so lawfully, and no window,
-/// shows when some of them have dropped out.
+/// Goes on for more than a minute if each request has moved the Reset. A log of the last minute does so lawfully, a window does
+/// not. The difference shows when some requests have dropped out of the log.
 async fn until_drained(session: &mut Session<'_>) -> Result<(), Stop> {
     let key = session.asking_key();
     for place in 0..LINKS {
         let has_room = session.last_window(&key).is_some_and(|window| window.remaining > LEFT);
         let has_time = LINK + REST_OF_A_RUN < session.time_left();
-        let is_open = || limits(session, |limits| limits.explanation().may_be_draining());
-        if !has_room || !has_time || !is_open() || later(session, LINK, place).await? == Some(429) {
+        if !has_room
+            || !has_time
+            || !limits(session, |limits| limits.explanation().may_be_draining())
+            || later(session, LINK, place).await? == Some(429)
+        {
             break;
         }
     }
     Ok(())
 }
 
-/// A fetch or a list after so much time, and the status of its response.
+/// Sends a fetch or a list after this time, and returns the status of its response.
 async fn later(session: &mut Session<'_>, interval: Duration, place: usize) -> Result<Option<u16>, Stop> {
     session.wait(interval, "a later response in the same window").await?;
     let key = session.asking_key();
@@ -152,7 +158,8 @@ async fn later(session: &mut Session<'_>, interval: Duration, place: usize) -> R
     Ok(session.send(request).await?.status())
 }
 
-/// Whether the budget allows for exhausting the window that the last answer reports: else nothing is waited for.
+/// Returns true if the budget allows for exhausting the window that the last answer reports. Otherwise the run does not wait for
+/// it.
 fn may_exhaust(session: &Session<'_>) -> bool {
     let window = session.last_window(&session.asking_key());
     window.is_none_or(|window| has_budget(session, limits(session, |key| needed(window, key))))

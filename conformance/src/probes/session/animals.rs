@@ -5,14 +5,14 @@ use animal_store_rules::request::{MODEST_NAME, is_plain_name};
 use animal_store_rules::trace::exchange::Exchange;
 use animal_store_rules::trace::json::Json;
 
-/// The names that a session gives to animals: none is used twice, not even by another run.
+/// The source of names for animals: no name is used twice, not even by another run.
 pub(super) struct Names {
     nonce: String,
     given: usize,
 }
 
 impl Names {
-    /// The names of the run that starts at this time, in milliseconds.
+    /// The names of the run that starts at this Unix time, in milliseconds.
     pub(super) fn new(milliseconds: u64) -> Names {
         let mut nonce = in_letters(milliseconds, NONCE);
         nonce[..1].make_ascii_uppercase();
@@ -59,12 +59,12 @@ impl Session<'_> {
     /// The id of the first animal that was created with this status.
     #[must_use]
     pub fn created_as(&self, status: &str) -> Option<i64> {
-        let named = |exchange: &&Exchange| {
+        let has_status = |exchange: &&Exchange| {
             let response = exchange.response().filter(|response| response.status == 201)?;
             let pet = Json::parse(&response.body).ok()?;
             (pet.get("status")?.as_str()? == status).then_some(())
         };
-        self.log.trace.exchanges.iter().find(|exchange| named(exchange).is_some()).and_then(created_id)
+        self.log.trace.exchanges.iter().find(|exchange| has_status(exchange).is_some()).and_then(created_id)
     }
 
     /// The id of the first animal that was created without a status.
@@ -78,7 +78,7 @@ impl Session<'_> {
     }
 }
 
-/// The letters that the names of one run begin with.
+/// The number of letters that all names of one run begin with.
 const NONCE: usize = 7;
 
 /// The last digits of a number, in letters.

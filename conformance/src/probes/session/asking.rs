@@ -1,4 +1,4 @@
-//! Requests with a key: with which one they are sent, when the limit has room for them, and what the last responses to it say.
+//! Requests with a key: the choice of the key, the waits until its limit has room, and its last responses.
 
 use std::time::Duration;
 
@@ -15,20 +15,20 @@ use animal_store_rules::trace::rate_limit::{self, Window};
 /// A limit of at least the smallest daily limit may be per day, and then the limit per minute is unknown.
 pub const MAY_BE_A_DAY: u64 = 1_000;
 
-/// How many requests others may use between two requests of the run.
+/// The number of requests that other clients of the key may send between two requests of the run.
 const FEW: u64 = 5;
 
-/// How many bans the run waits for, if each is short enough.
+/// The maximum number of bans that the run waits for, if each is short enough.
 const BANS: usize = 3;
 
-/// What is restored one by one may be used by others at once. A minute restores all.
+/// The time that restores the whole limit of a minute. Requests that are restored one by one may be used by other clients at once.
 const A_MINUTE: Duration = Tolerance::LONGEST_MINUTE.unsigned();
 
-/// How a session uses its keys, and what it has learnt about the waits for them.
+/// The use that a session makes of its keys, and its experience with waits for them.
 pub(super) struct Asking {
     /// The place of the key that requests are sent with.
     place: usize,
-    /// Whether Remaining 0 is waited for. If Resets restore nothing, only a 429 is.
+    /// Whether the run waits at Remaining 0. If Resets restore nothing, it waits only after a 429.
     follows_remaining: bool,
     /// The number of the exchange that followed the last wait for a Reset.
     waited_before: Option<usize>,
@@ -36,7 +36,7 @@ pub(super) struct Asking {
     early_refusals: usize,
     /// The bans that were waited for.
     bans: usize,
-    /// How often callers without a key may still exhaust an allowance of theirs.
+    /// The number of times that callers without a key may still exhaust an allowance of theirs.
     pub(super) allowances: usize,
 }
 
@@ -99,11 +99,11 @@ impl Session<'_> {
             let jitter = self.random.f64();
             let is_promised = self.promised(&key) > FEW;
             let exchange = self.send(request.clone()).await?.clone();
-            // If it is refused again, and the limit is not exhausted, others may be admitted.
+            // A second refusal is returned if the limit is not exhausted: other requests may be admitted.
             if !pacing::asks_to_wait(&exchange) || is_skipped {
                 return Ok(&self.log.trace.exchanges[exchange.number - 1]);
             }
-            // Whatever else answers 403 answers it again.
+            // A 403 for another reason than a ban comes again, so the second one is returned.
             is_skipped = is_promised || exchange.status() == Some(403);
             if attempt == ATTEMPTS {
                 break;
@@ -159,7 +159,8 @@ impl Session<'_> {
         self.follow(advice, "Retry-After").await
     }
 
-    /// The advice; but some times in a run to wait for the end of a ban that repeated refusals may have caused, which is lawful.
+    /// Returns the advice. If it is too long and repeated refusals may have caused a ban, which is lawful, the run waits for the
+    /// end of the ban instead, a few times at most.
     fn until_a_ban_ends(&mut self, key: &ApiKey, advice: Advice) -> Advice {
         match advice {
             Advice::TooLong(time)
@@ -168,13 +169,13 @@ impl Session<'_> {
                 self.asking.bans += 1;
                 Advice::Wait(time)
             }
-            // What came too early once may cause the next ban.
+            // After one ban, a request that comes too early may cause the next.
             Advice::Wait(time) if self.asking.bans > 0 => Advice::Wait(time.max(A_MINUTE)),
             other => other,
         }
     }
 
-    /// Whether the last refusal was not the first of the key.
+    /// Returns true if the key was refused with 429 at least twice.
     fn was_refused_before(&self, key: &ApiKey) -> bool {
         self.exchanges_of(key).filter(|exchange| exchange.status() == Some(429)).nth(1).is_some()
     }
@@ -235,18 +236,18 @@ impl Session<'_> {
         responses.map(rate_limit::read).find_map(|fields| fields.window())
     }
 
-    /// How many requests remain of the minute by the last answer to a key, while that minute runs.
+    /// The number of requests that remain of the minute by the last answer to a key; 0 as soon as that minute may be over.
     #[must_use]
     pub fn promised(&self, key: &ApiKey) -> u64 {
         let Some(last) = self.last_answer_to(key).filter(|last| last.status() != Some(429)) else { return 0 };
-        let window = last.response().and_then(|response| rate_limit::read(response).window());
+        let Some(window) = last.response().and_then(|response| rate_limit::read(response).window()) else { return 0 };
         let since = self.now().duration_since(last.received_at).as_secs();
-        let is_running = |window: &Window| window.reset > pacing::answered_at(last).as_second() + since + 1;
-        let is_minute = |window: &Window| match self.log.trace.context.plan_limits {
+        let is_running = window.reset > pacing::answered_at(last).as_second() + since + 1;
+        let is_minute = match self.log.trace.context.plan_limits {
             Some(plan_limits) => window.limit == plan_limits.per_minute,
             None => window.limit < MAY_BE_A_DAY,
         };
-        window.filter(|window| is_running(window) && is_minute(window)).map_or(0, |window| window.remaining)
+        if is_running && is_minute { window.remaining } else { 0 }
     }
 }
 

@@ -22,9 +22,9 @@ pub(super) const MAX_TIMEOUTS: usize = 10;
 /// The requests that a run may send, and the time that it may take.
 #[derive(Clone, Copy, Debug)]
 pub struct Budget {
-    /// Requests.
+    /// The maximum number of requests.
     pub requests: usize,
-    /// Time.
+    /// The maximum duration of the run.
     pub time: Duration,
 }
 

@@ -6,12 +6,13 @@ use animal_store_rules::history::History;
 use animal_store_rules::limits::Anonymous;
 use animal_store_rules::trace::exchange::{Exchange, Request};
 
-/// How often callers without a key may exhaust an allowance of theirs. The run waits for all but the last of them.
+/// The number of times that callers without a key may exhaust an allowance of theirs. The run waits for all but the last of them.
 pub(super) const ALLOWANCES: usize = 5;
 
 impl Session<'_> {
-    /// Sends a request without a valid key. Where callers without one have an allowance of their own, which this one has exhausted, waits
-    /// as announced and retries; after some such waits, nothing more is sent without a key. The exchange, unless it was refused for that.
+    /// Sends a request without a valid key. If callers without a key have an allowance and it is exhausted, waits as announced and
+    /// retries; after some such waits, nothing more is sent without a key. Returns the exchange, or none if the allowance remained
+    /// exhausted.
     ///
     /// # Errors
     ///
@@ -39,7 +40,7 @@ impl Session<'_> {
         Ok(None)
     }
 
-    /// Whether callers without a key have an allowance, which this last request was refused for.
+    /// Returns true if this last request was refused because the allowance of callers without a key is exhausted.
     fn is_over_allowance(&self, refused: &Exchange) -> bool {
         let history = History::without_bodies(self.trace());
         let refused = history.entries.get(refused.number.saturating_sub(1));

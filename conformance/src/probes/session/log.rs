@@ -15,7 +15,7 @@ pub(super) struct Log<'r> {
     pub(super) trace: Trace,
     pub(super) probe: &'static str,
     pub(super) step: String,
-    /// The number of a generated request.
+    /// The number of the generated request that is sent, from 1.
     pub(super) case: Option<usize>,
 }
 
@@ -24,7 +24,7 @@ impl<'r> Log<'r> {
         Log { listener, redactor, trace, probe: "preflight", step: String::new(), case: None }
     }
 
-    /// Tells the listener.
+    /// Passes an event to the listener.
     pub(super) fn tell(&self, event: &Event) {
         (self.listener)(event);
     }
@@ -52,7 +52,7 @@ impl<'r> Log<'r> {
         &self.trace.exchanges[number - 1]
     }
 
-    /// The target of a request, keys redacted; after its address, if the service has several.
+    /// The redacted target of a request, preceded by its address if the service has several.
     fn target_shown(&self, request: &Request) -> String {
         let has_several = self.trace.context.addresses().count() > 1;
         let address = if has_several { self.trace.context.address_of(request) } else { "" };

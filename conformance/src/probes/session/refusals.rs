@@ -1,7 +1,7 @@
-//! How often a run may be refused for the rate: at most two requests of a key in a row, whatever the header fields of the server say or lack.
+//! The bound on refusals: at most two requests of a key in a row are refused for the rate, with any header fields of the server.
 //!
-//! Two places see to that. Before a request is sent whose key was refused that often, the run waits, in [`Session::heed_refusals`]. And no
-//! more requests are sent at the same time than certainly fit into a window, in [`Session::room`].
+//! Two functions keep to it. [`Session::heed_refusals`] waits before a request whose key was refused that often. [`Session::room`]
+//! bounds the number of concurrent requests to what certainly fits into a window.
 
 use std::time::Duration;
 
@@ -14,23 +14,23 @@ use animal_store_rules::trace::exchange::{Exchange, Request};
 use animal_store_rules::trace::keys::ApiKey;
 use animal_store_rules::trace::rate_limit::{self, Window};
 
-/// At most this many requests of a key are refused in a row.
+/// The maximum number of requests of a key that are refused in a row.
 pub(super) const IN_A_ROW: usize = 2;
 
-/// A minute of any limiter is over after this time.
+/// The time after which a minute of any limiter is over.
 const A_MINUTE: Duration = Tolerance::LONGEST_MINUTE.unsigned();
 
-/// A server that announces a shorter wait after two refusals is not believed.
+/// The minimum wait after two refusals, even if the server announces a shorter one.
 const LEAST_WAIT: Duration = Duration::from_secs(2);
 
 impl Session<'_> {
-    /// How many more requests of a key may be refused before the run has to wait.
+    /// The number of further requests of a key that may be refused before the run has to wait.
     pub(in crate::probes) fn refusals_left(&self, key: &ApiKey) -> usize {
         IN_A_ROW.saturating_sub(self.refused_in_a_row(key).len())
     }
 
-    /// Waits where the key of one of these requests was refused as often in a row as it may be: as long as the last refusal announces, and
-    /// from the third one on a whole minute.
+    /// Waits if the key of one of these requests was refused as often in a row as is allowed. The wait is as long as the last
+    /// refusal announces, and from the third refusal on at least a whole minute.
     ///
     /// # Errors
     ///
@@ -49,7 +49,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// How long to wait before the next request of a key, because of its latest refusals.
+    /// The wait before the next request of a key, because of its latest refusals.
     fn wait_after_refusals(&self, key: &ApiKey) -> Duration {
         let row = self.refused_in_a_row(key);
         let Some(last) = row.first().filter(|_| row.len() >= IN_A_ROW) else { return Duration::ZERO };
@@ -66,15 +66,15 @@ impl Session<'_> {
         (self.now().duration_since(last.received_at).unsigned_abs() < announced).then_some(last)
     }
 
-    /// The latest exchanges of a key, the last one first, if all of them were refused for the rate.
+    /// The latest refusals of a key in a row, the last one first. Requests without a response are skipped.
     fn refused_in_a_row(&self, key: &ApiKey) -> Vec<&Exchange> {
         let answered = self.exchanges_of(key).rev().filter(|exchange| exchange.status().is_some());
         answered.take_while(|exchange| exchange.status() == Some(429)).collect()
     }
 
-    /// How many requests with the key may be sent at the same time, at least one. Where the last response does not say how many remain, all
-    /// of them may be refused. Where it does, it may be wrong: while the requests of the last minute come close to the limit of a plan,
-    /// all of them may be refused as well.
+    /// The number of requests with the key that may be sent concurrently, at least one. If the last response does not say how many
+    /// remain, all of them may be refused. If it does, it may be wrong: while the requests of the last minute come close to the
+    /// limit of a plan, all of them may be refused as well.
     pub(super) fn room(&self) -> usize {
         let key = self.asking_key();
         let Some(last) = self.last_answer_to(&key) else { return 1 };
@@ -90,7 +90,7 @@ impl Session<'_> {
         let near = if self.is_of_minute(last, window) && self.counts_own(&key, last, window) {
             limits.filter(|limit| sent < limit + IN_A_ROW).min()
         } else {
-            // Nothing says how many remain of the minute: it may have begun with any request of the last one.
+            // No header field says how many remain of the minute: it may have begun with any request of the last one.
             limits.next().map(|limit| if sent < limit { limit } else { sent })
         };
         match near {
@@ -111,15 +111,17 @@ impl Session<'_> {
         }
     }
 
-    /// Returns true if the window that the last response reports has as many requests used as this run has had admitted in it. If not,
-    /// nothing shows how many remain.
+    /// Returns true if the window of the last response has as many requests used as this run has had admitted in it. If not, its
+    /// Remaining is not reliable.
     fn counts_own(&self, key: &ApiKey, last: &Exchange, window: Window) -> bool {
-        let reported = self.exchanges_of(key).filter_map(|exchange| {
-            let reported = rate_limit::read(exchange.response()?).window()?;
-            (reported.reset == window.reset && reported.limit == window.limit).then_some((exchange, reported))
-        });
         let (mut counted, mut used) = (0, 0);
-        for (exchange, reported) in reported {
+        for exchange in self.exchanges_of(key) {
+            let Some(reported) = exchange.response().and_then(|response| rate_limit::read(response).window()) else {
+                continue;
+            };
+            if reported.reset != window.reset || reported.limit != window.limit {
+                continue;
+            }
             counted += u64::from(exchange.status() != Some(429));
             // Requests at the same time have no order.
             if exchange.received_at > last.sent_at {
@@ -130,7 +132,7 @@ impl Session<'_> {
         used + 1 >= counted
     }
 
-    /// How many requests of a key were admitted within the last minute.
+    /// The number of requests of a key that were admitted within the last minute.
     fn sent_in_a_minute(&self, key: &ApiKey) -> usize {
         let since = self.now() - Tolerance::MINUTE.duration();
         let recent = self.exchanges_of(key).rev().take_while(|exchange| exchange.received_at >= since);

@@ -1,7 +1,7 @@
 //! Requests that are repeated alone, because their outcome need not be the service's own: a kept connection ended, an intermediary answered,
 //! no connection could be made, or the response did not arrive in time.
 //!
-//! If the repetition is answered by the service, that answer is judged. If not, the service itself is silent, and that is judged; or the
+//! An answer of the service to the repetition is judged. Without one the service itself is silent, and that is judged; or the
 //! intermediary answers everything in its place, and the run ends.
 
 use std::collections::BTreeSet;
@@ -14,19 +14,20 @@ use animal_store_rules::trace::knowledge::Answerer;
 
 use super::{Session, Stop, bearing};
 
-/// After so many requests that no repetition got an answer to, no more are repeated: the service is at fault, and that is shown.
+/// The number of requests whose repetitions got no answer, after which no more are repeated: the service is at fault, and that is
+/// shown.
 const PERSISTENT: usize = 3;
 
 /// The waits for an intermediary to reach the service again.
 const PAUSES: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(2), Duration::from_secs(4)];
 
-/// How many requests may be lost with the connection that was kept for them, before all others get one of their own.
+/// The number of requests that may be lost with the connection that was kept for them, before every request gets one of its own.
 const LOST: usize = 2;
 
-/// How many requests on a kept connection may time out: one more than may be a coincidence.
+/// The number of requests on a kept connection that may time out: one more than may be a coincidence.
 const LATE: usize = 3;
 
-/// A list of this many animals may go on.
+/// The number of animals from which a list may have a further page.
 const FULL_PAGE: usize = 100;
 
 /// The requests of a run that were repeated.
@@ -45,7 +46,8 @@ impl Session<'_> {
         if lost_on_kept < LOST && late_on_kept < LATE { request.kept() } else { request }
     }
 
-    /// The place of the exchange that answers the request of the one at this place: its own, or that of a repetition.
+    /// Settles the request at this place, which is repeated if its outcome is in doubt. Returns the place of the exchange that
+    /// answers it: its own, or that of a repetition.
     ///
     /// # Errors
     ///
@@ -89,8 +91,8 @@ impl Session<'_> {
         }
     }
 
-    /// The place of the answer to a request that an intermediary answered twice. If the service answers other requests meanwhile, the
-    /// failure is that of this request, and the service's own.
+    /// Settles a request that an intermediary answered twice, and returns the place of its answer. If the service answers other
+    /// requests meanwhile, the failure is the one of this request, and is the fault of the service.
     async fn behind_intermediary(&mut self, failed: [usize; 2]) -> Result<usize, Stop> {
         for place in failed {
             self.mark(place, Answerer::Intermediary);
@@ -117,7 +119,7 @@ impl Session<'_> {
         Err(Stop::Intermediary(name, status))
     }
 
-    /// Why the outcome at this place need not be the service's own.
+    /// The reason why the outcome at this place may not be the service's own, if there is one.
     fn doubt(&self, place: usize) -> Option<Doubt> {
         let exchange = &self.log.trace.exchanges[place];
         match Doubt::of(exchange, true)? {
@@ -154,8 +156,8 @@ impl Session<'_> {
         self.transmit(vec![request]).await
     }
 
-    /// Returns true if the request at this place may be sent again. A creation may be, where it did not reach the service, or a list shows
-    /// that it created nothing.
+    /// Returns true if the request at this place may be sent again. A creation may be repeated if it did not reach the service, or
+    /// a list shows that it created nothing.
     async fn may_repeat(&mut self, place: usize, doubt: Doubt) -> Result<bool, Stop> {
         let exchange = &self.log.trace.exchanges[place];
         let (method, target) = (exchange.request.method.clone(), exchange.request.path.clone());
@@ -184,7 +186,6 @@ impl Session<'_> {
         let Some(Json::Array(animals)) = listed.filter(|_| self.log.trace.exchanges[list].status() == Some(200)) else {
             return Ok(false);
         };
-        let id_of = |animal: &Json| animal.get("id").and_then(Json::as_int64);
         let is_new = |animal: &Json| match name {
             Some(name) => animal.get("name").and_then(Json::as_str) == Some(name),
             None => !self.shown_ids(list).contains(&id_of(animal)),
@@ -197,14 +198,13 @@ impl Session<'_> {
         let bodies = self.log.trace.exchanges[..place]
             .iter()
             .filter_map(|exchange| Json::parse(&exchange.response()?.body).ok());
-        let id_of = |animal: &Json| animal.get("id").and_then(Json::as_int64);
         bodies
             .flat_map(|body| if let Json::Array(animals) = body { animals } else { vec![body] })
             .map(|animal| id_of(&animal))
             .collect()
     }
 
-    /// Asks for a list beside the plan; the place of its exchange.
+    /// Asks for a list that is not part of the plan, and returns the place of its exchange.
     async fn list(&mut self, replica: Option<usize>) -> Result<usize, Stop> {
         let list = bearing(Request::new("GET", "/pets").query("limit=100"), &self.asking_key()).at(replica);
         let step = std::mem::take(&mut self.log.step);
@@ -213,4 +213,8 @@ impl Session<'_> {
         (self.log.step, self.log.case) = (step, case);
         sent
     }
+}
+
+fn id_of(animal: &Json) -> Option<i64> {
+    animal.get("id").and_then(Json::as_int64)
 }

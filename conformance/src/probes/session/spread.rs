@@ -1,7 +1,7 @@
-//! Which address of a service with several each request goes to.
+//! The distribution of requests over the addresses of a service that has several.
 //!
-//! Requests of each kind go to every address in turn, in an order that depends on the seed, so that no address gets more than its share
-//! of any. What was written at one address is read at another one.
+//! Requests of each kind go to every address in turn, in an order that depends on the seed, so that no address gets more than its
+//! share of any kind. An animal that was created at one address is read at another one.
 
 use std::collections::HashMap;
 
@@ -10,17 +10,17 @@ use fastrand::Rng;
 
 use super::created_id;
 
-/// How many requests on a kept connection go to one address before the next address has its turn: what one request leaves on a connection
-/// shows in those after it.
+/// The number of requests on a kept connection to one address before the next address has its turn. State that one request leaves
+/// on a connection shows in the next ones.
 const ON_ONE_CONNECTION: usize = 6;
 
-/// Makes the order of the addresses another one than that of the requests.
+/// Makes the random order of the addresses independent of the other random choices, which use the same seed.
 const SALT: u64 = 0x5eed_f1ee;
 
 /// The turns of the addresses.
 pub(super) struct Spread {
     random: Rng,
-    /// How many requests each address has got.
+    /// The number of requests that each address has got, by its place.
     sent: Vec<usize>,
     /// The addresses whose turn is still to come, by the kind of the request.
     turns: HashMap<String, Vec<usize>>,
@@ -28,12 +28,12 @@ pub(super) struct Spread {
     created_at: HashMap<String, usize>,
     /// The address at which the last request created an animal, if it did.
     last_created_at: Option<usize>,
-    /// The address that gets the requests on a kept connection, and how many more.
+    /// The address that gets the requests on a kept connection, and the number of further requests that it gets.
     kept: Option<(usize, usize)>,
 }
 
 impl Spread {
-    /// The turns of this many addresses, if there are several.
+    /// The turns of this many addresses, or none if there is only one.
     pub(super) fn new(addresses: usize, seed: u64) -> Option<Spread> {
         (addresses > 1).then(|| Spread {
             random: Rng::with_seed(seed ^ SALT),
@@ -45,18 +45,18 @@ impl Spread {
         })
     }
 
-    /// The request, to the address that it goes to: the one that it names, else the next.
+    /// Sets the address of a request: the one that the request names, else the next.
     pub(super) fn place(&mut self, request: Request) -> Request {
         let at = match (request.replica, request.connection) {
             (Some(named), _) => named.min(self.sent.len() - 1),
-            (None, Connection::Kept) => self.of_kept_connection(&request),
+            (None, Connection::Kept) => self.address_of_kept_connection(&request),
             (None, Connection::Own) => self.next(&request),
         };
         self.sent[at] += 1;
         request.at(Some(at))
     }
 
-    /// Notes where an animal was created.
+    /// Records the address at which an exchange created an animal.
     pub(super) fn note(&mut self, exchange: &Exchange) {
         self.last_created_at = None;
         if let (Some(id), Some(at)) = (created_id(exchange), exchange.request.replica) {
@@ -65,13 +65,13 @@ impl Spread {
         }
     }
 
-    /// Some address other than this one.
+    /// A random address other than this one.
     pub(super) fn other_than(&mut self, at: usize) -> usize {
         let other = self.random.usize(..self.sent.len() - 1);
         if other < at { other } else { other + 1 }
     }
 
-    fn of_kept_connection(&mut self, request: &Request) -> usize {
+    fn address_of_kept_connection(&mut self, request: &Request) -> usize {
         let (at, left) = match self.kept {
             Some((at, left)) if left > 0 => (at, left),
             _ => (self.next(request), ON_ONE_CONNECTION),
@@ -80,7 +80,7 @@ impl Spread {
         at
     }
 
-    /// The next address for a request of this kind, other than the one at which what it reads was written.
+    /// The next address for a request of this kind, other than the address at which the requested animal was created.
     fn next(&mut self, request: &Request) -> usize {
         let written_at = self.written_at(request);
         let is_other = |at: &usize| Some(*at) != written_at;
@@ -100,7 +100,7 @@ impl Spread {
         }
     }
 
-    /// The address at which what a request reads was written, where that is one.
+    /// The address at which the animal was created that a request reads, if there is one.
     fn written_at(&self, request: &Request) -> Option<usize> {
         match (request.method.as_str(), request.path.strip_prefix("/pets")) {
             ("GET", Some("")) => self.last_created_at,
@@ -110,7 +110,7 @@ impl Spread {
     }
 }
 
-/// What requests have in common that are spread together.
+/// The kind of a request. The requests of each kind go to every address in turn.
 fn kind(request: &Request) -> String {
     let path = if request.path.starts_with("/pets/") { "/pets/{petId}" } else { &request.path };
     let credential = if request.authorization.is_some() { "a credential" } else { "none" };

@@ -40,11 +40,11 @@ impl<'r> Wire<'r> {
         self.clock.instant().duration_since(self.started)
     }
 
-    /// Sends requests concurrently, each to the address whose turn it is; their outcomes in the same order.
+    /// Sends requests concurrently, each to the address whose turn it is, and returns their outcomes in the same order.
     ///
     /// # Errors
     ///
-    /// [`Stop::Interrupted`]; what was sent is lost then.
+    /// [`Stop::Interrupted`]; the requests in flight are not recorded then.
     pub(super) async fn send(&mut self, mut requests: Vec<Request>) -> Result<Vec<Completed>, Stop> {
         if let Some(spread) = &mut self.spread {
             requests = requests.into_iter().map(|request| spread.place(request)).collect();
@@ -62,7 +62,7 @@ impl<'r> Wire<'r> {
         Completed { request, outcome, sent_at, received_at: self.clock.now() }
     }
 
-    /// Sleeps.
+    /// Sleeps for this time, or until the interrupt is raised.
     ///
     /// # Errors
     ///
