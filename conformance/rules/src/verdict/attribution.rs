@@ -1,7 +1,7 @@
-//! Attribution: which replicas of a service with several addresses show a finding, and whether any of them shows it by itself.
+//! Attribution: the replicas of a service with several addresses that show a finding, or that show it only together.
 //!
-//! A finding is attributed only where the trace supports it: where other replicas answered such requests without it, or where the
-//! exchanges of each replica, judged alone, do not show it. It changes no verdict.
+//! A finding is attributed only where the trace supports it: other replicas answered similar requests without it, or the exchanges
+//! of each replica, judged alone, do not show it. It changes no verdict.
 
 use std::collections::BTreeSet;
 
@@ -14,26 +14,26 @@ use crate::rules::{Failure, Judgement, Rule};
 use crate::trace::exchange::Exchange;
 use crate::trace::{Context, Trace};
 
-/// If one of three replicas takes part in this many differences between two responses, that is hardly chance.
+/// The number of differences between two responses: that one of three replicas takes part in all of them is hardly chance.
 const MANY: usize = 10;
 
-/// Which replicas show a finding, as places among the addresses of the service.
+/// The replicas that show a finding, as places among the addresses of the service.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Attribution {
-    /// Some replicas alone.
+    /// Some replicas show the finding by themselves, and others do not.
     Only {
-        /// Which.
+        /// The replicas that show the finding.
         replicas: Vec<usize>,
-        /// How many requests to them show it.
+        /// The number of requests to these replicas that show the finding.
         broken: usize,
-        /// How many such requests were sent to them.
+        /// The number of similar requests to these replicas.
         requests: usize,
-        /// How many such requests the other replicas answered without it.
+        /// The number of similar requests that the other replicas answered without the finding.
         others: usize,
     },
-    /// None by itself: it shows only between answers of several replicas.
+    /// No replica shows the finding by itself: it shows only between answers of several replicas.
     Across {
-        /// Those that one end of each such difference is at, where they are not all of them.
+        /// The replicas that take part in each difference; empty if all replicas do.
         replicas: Vec<usize>,
         /// Whether the replicas concerned count the requests of a key for themselves.
         counts_apart: bool,
@@ -69,7 +69,7 @@ impl Attribution {
         }
     }
 
-    /// The replicas that it names.
+    /// The replicas that the attribution names.
     #[must_use]
     pub fn replicas(&self) -> &[usize] {
         match self {
@@ -78,17 +78,17 @@ impl Attribution {
     }
 }
 
-/// Attributes the findings of one trace.
+/// The attributor of the findings of one trace.
 pub(super) struct Attributor<'f, 'h> {
     history: &'h History<'h>,
     fleet: &'f Fleet,
     addresses: usize,
-    /// For each replica: the requirements that its exchanges break if they are judged alone.
+    /// The requirements that the exchanges of each replica break if they are judged alone, by its place.
     alone: Vec<BTreeSet<&'static str>>,
 }
 
 impl<'f, 'h> Attributor<'f, 'h> {
-    /// Attributes the failures of these rules; none, if nothing is broken or the trace is a sample.
+    /// The attributor of the failures of these rules; none if nothing is broken or the trace is a sample.
     pub(super) fn new(facts: &Facts<'h>, fleet: &'f Fleet, broken: &[Rule]) -> Option<Attributor<'f, 'h>> {
         let history = facts.history;
         if broken.is_empty() || history.is_sample() {
@@ -99,19 +99,18 @@ impl<'f, 'h> Attributor<'f, 'h> {
         Some(Attributor { history, fleet, addresses, alone })
     }
 
-    /// The attribution of a finding: failures of one kind, of all those that a rule found.
+    /// The attribution of a finding, whose failures are all of one kind.
     pub(super) fn attribute(&self, id: &str, judgement: &Judgement, of_kind: &[&Failure]) -> Option<Attribution> {
         let decisive: BTreeSet<usize> =
             of_kind.iter().filter_map(|failure| failure.exchanges.first().copied()).collect();
-        let shown_at: BTreeSet<usize> =
-            decisive.iter().filter_map(|number| self.entry(*number)).map(replica_of).collect();
+        let shown_at = self.replicas_of(&decisive);
         if shown_at.is_empty() {
             return None;
         }
         if shown_at.iter().all(|replica| self.alone.get(*replica).is_some_and(|broken| broken.contains(id))) {
             return self.only(judgement, &decisive, &shown_at);
         }
-        // Between replicas, what is found depends on which of them was asked first: all that the rule found counts.
+        // Between replicas, the kind of a failure depends on which of them was asked first, so all failures of the rule count.
         let all: Vec<&Failure> = judgement.failures.iter().collect();
         if is_of_limits(id) {
             let apart = self.fleet.counting_apart();
@@ -119,11 +118,11 @@ impl<'f, 'h> Attributor<'f, 'h> {
                 let replicas = if self.fleet.shares_a_counter() { apart } else { Vec::new() };
                 return Some(Attribution::Across { replicas, counts_apart: true });
             }
-            // Where all count together, which replica a limit was exceeded at is a matter of chance.
+            // If all replicas count together, the replica at which a limit was exceeded is a matter of chance.
             let common = self.at_one_end(&all)?;
             return Some(Attribution::Across { replicas: vec![common], counts_apart: false });
         }
-        // What is wrong although each replica shows what the others have created is as wrong in one of them.
+        // If each replica shows the animals of the others, the failure is not one between replicas.
         if self.fleet.lagging().is_empty() {
             return None;
         }
@@ -134,70 +133,88 @@ impl<'f, 'h> Attributor<'f, 'h> {
         })
     }
 
-    /// What some replicas show by themselves, if others answered such requests without it.
+    /// The attribution to the replicas that show a finding by themselves, if others answered similar requests without it.
     fn only(
         &self,
         judgement: &Judgement,
         decisive: &BTreeSet<usize>,
         shown_at: &BTreeSet<usize>,
     ) -> Option<Attribution> {
-        let examples: Vec<&Entry<'_>> = decisive.iter().filter_map(|number| self.entry(*number)).collect();
-        let operations: BTreeSet<&str> = examples.iter().map(|entry| entry.operation.name()).collect();
         let broken: BTreeSet<usize> =
             judgement.failures.iter().filter_map(|failure| failure.exchanges.first().copied()).collect();
-        let judged = judgement.exchanges.iter().filter_map(|number| self.entry(*number));
-        let judged: Vec<&Entry<'_>> = judged.filter(|entry| operations.contains(entry.operation.name())).collect();
-        let is_at_others = |entry: &&&Entry<'_>| !shown_at.contains(&replica_of(entry));
-        // A rule that does not name the exchanges in which it held is about requests like those in which it did not.
-        let such = if judged.iter().any(|entry| is_at_others(&entry)) {
-            judged
-        } else {
-            let likenesses: Vec<Likeness> = examples.iter().map(|entry| Likeness::of(self.history, entry)).collect();
-            let is_alike = |entry: &&Entry<'_>| likenesses.contains(&Likeness::of(self.history, entry));
-            self.history.entries.iter().filter(is_alike).collect()
-        };
-        let is_broken = |entry: &Entry<'_>| broken.contains(&entry.exchange.number);
-        let others = such.iter().filter(is_at_others).filter(|entry| !is_broken(entry)).count();
-        let there: Vec<&Entry<'_>> = such.into_iter().filter(|entry| shown_at.contains(&replica_of(entry))).collect();
-        let attribution = Attribution::Only {
-            replicas: shown_at.iter().copied().collect(),
-            broken: there.iter().filter(|entry| is_broken(entry)).count(),
-            requests: there.len(),
-            others,
-        };
+        let (mut broken_there, mut requests, mut others) = (0, 0, 0);
+        for entry in self.similar(judgement, decisive, shown_at) {
+            let is_broken = broken.contains(&entry.exchange.number);
+            if shown_at.contains(&replica_of(entry)) {
+                requests += 1;
+                broken_there += usize::from(is_broken);
+            } else {
+                others += usize::from(!is_broken);
+            }
+        }
+        let replicas = shown_at.iter().copied().collect();
+        let attribution = Attribution::Only { replicas, broken: broken_there, requests, others };
         (shown_at.len() < self.addresses && others > 0).then_some(attribution)
     }
 
-    /// The replicas that alone do not show what was created at other ones, while those do.
+    /// The requests that are similar to those of a finding: requests of the same operations that the rule judged. If the rule judged none
+    /// at other replicas, it names only the exchanges in which it failed; then requests like those.
+    fn similar(
+        &self,
+        judgement: &Judgement,
+        decisive: &BTreeSet<usize>,
+        shown_at: &BTreeSet<usize>,
+    ) -> Vec<&'h Entry<'h>> {
+        let examples: Vec<&Entry<'_>> = decisive.iter().filter_map(|number| self.entry(*number)).collect();
+        let operations: BTreeSet<&str> = examples.iter().map(|entry| entry.operation.name()).collect();
+        let judged = judgement.exchanges.iter().filter_map(|number| self.entry(*number));
+        let judged: Vec<&Entry<'_>> = judged.filter(|entry| operations.contains(entry.operation.name())).collect();
+        if judged.iter().any(|entry| !shown_at.contains(&replica_of(entry))) {
+            return judged;
+        }
+        let likenesses: Vec<Likeness> = examples.iter().map(|entry| Likeness::of(self.history, entry)).collect();
+        let entries = self.history.entries.iter();
+        entries.filter(|entry| likenesses.contains(&Likeness::of(self.history, entry))).collect()
+    }
+
+    /// The attribution to the replicas that do not show the animals of other replicas, while the others do.
     fn some_do_not_show(&self, failures: &[&Failure]) -> Option<Attribution> {
         let broken: BTreeSet<usize> =
             failures.iter().filter_map(|failure| failure.exchanges.first().copied()).collect();
-        let shown_at: BTreeSet<usize> =
-            broken.iter().filter_map(|number| self.entry(*number)).map(replica_of).collect();
-        let sound = |is_one: &dyn Fn(&usize) -> bool| {
-            (0..self.addresses).filter(is_one).map(|replica| self.fleet.reads[replica].answers).sum::<usize>()
-        };
-        let others = sound(&|replica| !shown_at.contains(replica));
+        let shown_at = self.replicas_of(&broken);
+        let (mut sound_there, mut others) = (0, 0);
+        for (replica, reads) in self.fleet.reads.iter().enumerate() {
+            if shown_at.contains(&replica) {
+                sound_there += reads.answers;
+            } else {
+                others += reads.answers;
+            }
+        }
         let attribution = Attribution::Only {
             broken: broken.len(),
-            requests: broken.len() + sound(&|replica| shown_at.contains(replica)),
+            requests: broken.len() + sound_there,
             others,
             replicas: shown_at.iter().copied().collect(),
         };
         (shown_at.len() < self.addresses && others > 0).then_some(attribution)
     }
 
-    /// The replica that one of the two answers was from each time, where many pairs of answers do not agree, and the other was from
-    /// several.
+    /// The only replica that took part in each of many differences between two answers, if more than one other replica took part in some.
     fn at_one_end(&self, failures: &[&Failure]) -> Option<usize> {
-        let replicas = |failure: &&Failure| -> BTreeSet<usize> {
-            failure.exchanges.iter().filter_map(|number| self.entry(*number)).map(replica_of).collect()
-        };
-        let mut pairs = failures.iter().map(replicas);
-        let first = pairs.next()?;
-        let (common, all) = pairs.fold((first.clone(), first), |(common, all), pair| (&common & &pair, &all | &pair));
+        let (mut common, mut all): (Option<BTreeSet<usize>>, BTreeSet<usize>) = (None, BTreeSet::new());
+        for failure in failures {
+            let replicas = self.replicas_of(&failure.exchanges);
+            all.extend(&replicas);
+            common = Some(common.map_or_else(|| replicas.clone(), |common| &common & &replicas));
+        }
+        let common = common?;
         let is_certain = failures.len() >= MANY && all.len() > 2 && common.len() == 1;
         common.into_iter().next().filter(|_| is_certain)
+    }
+
+    /// The replicas that got the requests of these exchanges.
+    fn replicas_of<'n>(&self, numbers: impl IntoIterator<Item = &'n usize>) -> BTreeSet<usize> {
+        numbers.into_iter().filter_map(|number| self.entry(*number)).map(replica_of).collect()
     }
 
     fn entry(&self, number: usize) -> Option<&'h Entry<'h>> {
@@ -205,7 +222,7 @@ impl<'f, 'h> Attributor<'f, 'h> {
     }
 }
 
-/// Whether a requirement is about what the answers to a key say of its limit.
+/// Returns true if a requirement is about the limit of a key as its answers report it.
 fn is_of_limits(id: &str) -> bool {
     (id.starts_with("headers.") || id.starts_with("quota.")) && id != "quota.refused-stores-nothing"
 }

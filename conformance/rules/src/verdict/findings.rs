@@ -1,5 +1,5 @@
-//! Reduces the failures of a requirement to what a reader needs: one of each kind, the worst kind first, with how often it was seen,
-//! on which values, and whether it is intermittent.
+//! The findings on a requirement: its failures by kind, the worst kind first, each with one example, its frequency, its values, and
+//! whether it is intermittent.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use crate::facts::Facts;
 use crate::history::{Entry, History};
 use crate::rules::Failure;
 use crate::rules::alike::{Alike, Share, decisive, decisive_numbers};
-use crate::trace::exchange::{Exchange, Request};
+use crate::trace::exchange::Request;
 use crate::verdict::attribution::Attribution;
 
 /// The maximum number of subjects that a finding names.
@@ -16,20 +16,20 @@ const MAX_SUBJECTS: usize = 6;
 /// Failures of one kind.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Finding {
-    /// The plainest of them: that with the smallest request.
+    /// The plainest failure: the one with the smallest request.
     pub example: Failure,
-    /// How many there are.
+    /// The number of failures.
     pub count: usize,
-    /// The parts of the requests that they are about, without repetition: the first few.
+    /// The parts of the requests that the failures are about, without repetition: the first few.
     pub subjects: Vec<String>,
-    /// How many repetitions of the same request show it, if only some do.
+    /// The number of repetitions of the same request that show the failure, if only some do.
     pub intermittent: Option<Share>,
-    /// Which replicas of a service with several addresses show it, where the trace says more than that all do.
+    /// The replicas that show the failure, if the service has several addresses and not simply all of them do.
     pub attribution: Option<Attribution>,
 }
 
-/// The failures of a requirement by kind: the worst kind first, of equally bad ones the plainest. `attribute` says which replicas show
-/// those of one kind.
+/// The failures of a requirement by kind: the worst kind first, and among equally bad kinds the plainest. `attribute` returns the
+/// replicas that show the failures of one kind.
 #[must_use]
 pub(super) fn findings(
     facts: &Facts<'_>,
@@ -50,7 +50,7 @@ pub(super) fn findings(
         .filter_map(|of_kind| {
             let example = *of_kind.iter().min_by_key(|failure| size(history, failure))?;
             let attribution = attribute(&of_kind);
-            // What one replica shows often shows only now and then in all answers.
+            // A failure that one replica shows often appears rare among all answers.
             let is_explained = match &attribution {
                 Some(Attribution::Only { broken, requests, .. }) => 3 * broken > *requests,
                 other => other.is_some(),
@@ -76,8 +76,8 @@ fn size(history: &History<'_>, failure: &Failure) -> usize {
     })
 }
 
-/// How bad a failure is, the worst first: a success that should be none or shows something wrong, no answer, a server that fails, and
-/// a refusal of another kind.
+/// The rank of a failure, the worst first: a success that is wrong or should be none, no answer, a server error, and any other
+/// refusal.
 fn badness(history: &History<'_>, failure: &Failure) -> u8 {
     match decisive(history, failure).map(Entry::status) {
         Some(Some(200..=299)) => 0,
@@ -104,17 +104,23 @@ fn subjects(failures: &[&Failure]) -> Vec<String> {
     subjects
 }
 
-/// How many repetitions of one request show a failure, if a later repetition does not and few similar requests do. A failure that depends
-/// on the state of the server shows from some moment on, and one that depends on the request shows each time.
+/// The share of the repetitions of one request that show a failure, if a later repetition does not and few similar requests do. A
+/// failure that depends on the state of the server shows from some moment on, and one that depends on the request shows each time.
 fn share(history: &History<'_>, broken: &BTreeSet<usize>, failure: &Failure) -> Option<Share> {
     Alike::to(history, broken, failure).filter(Alike::is_rare)?;
     let example = decisive(history, failure)?.exchange;
-    let repetitions = history.entries.iter().map(|entry| entry.exchange);
-    let repetitions: Vec<_> =
-        repetitions.filter(|exchange| is_repetition(&exchange.request, &example.request)).collect();
-    let is_broken = |exchange: &&&Exchange| broken.contains(&exchange.number);
-    let held_later = repetitions.iter().filter(|exchange| exchange.number > example.number).any(|e| !is_broken(&e));
-    let share = Share { broken: repetitions.iter().filter(is_broken).count(), alike: repetitions.len() };
+    let (mut share, mut held_later) = (Share { broken: 0, alike: 0 }, false);
+    for exchange in history.entries.iter().map(|entry| entry.exchange) {
+        if !is_repetition(&exchange.request, &example.request) {
+            continue;
+        }
+        share.alike += 1;
+        if broken.contains(&exchange.number) {
+            share.broken += 1;
+        } else {
+            held_later |= exchange.number > example.number;
+        }
+    }
     held_later.then_some(share)
 }
 

@@ -34,7 +34,7 @@ pub struct KnownFailing {
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Entry {
     id: String,
-    /// Why it fails, in the words of whoever listed it.
+    /// The reason for the failure, as the file states it.
     pub reason: String,
     /// The last day on which the entry holds.
     pub expires: Option<Date>,
@@ -51,7 +51,7 @@ struct File {
     known_failing: Vec<TypedEntry>,
 }
 
-/// An entry as it is typed, with the places of what may be wrong with it.
+/// An entry as it is typed, with the places of its members for error messages.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct TypedEntry {
@@ -69,8 +69,8 @@ impl KnownFailing {
     ///
     /// # Errors
     ///
-    /// [`TomlError`] when it is no such TOML, names what the catalogue does not know or what cannot fail, or says something
-    /// twice.
+    /// [`TomlError`] when the text is not such TOML, names requirements that the catalogue does not have or that cannot fail, or
+    /// has an entry twice.
     pub fn parse(text: &str) -> Result<KnownFailing, TomlError> {
         let file: File = toml::from_str(text).map_err(|error| TomlError::toml(text, &error))?;
         let mut entries: Vec<Entry> = Vec::new();
@@ -139,7 +139,7 @@ impl KnownFailing {
         }
     }
 
-    /// Whether the requirement of this identifier is listed as one that fails each time, so that its entry has no use once it holds.
+    /// Returns true if the requirement is listed as one that fails each time, so that its entry has no use once it holds.
     #[must_use]
     pub fn expects_failure(&self, id: &str) -> bool {
         self.entry(id).is_some_and(|entry| !entry.flaky)
@@ -162,7 +162,7 @@ fn of_catalogue(text: &str, id: Spanned<String>) -> Result<String, TomlError> {
 }
 
 impl Entry {
-    /// An entry for a requirement, with what is known of it.
+    /// An entry for a requirement that fails each time, for this reason and until this last day.
     #[must_use]
     pub fn new(id: &str, reason: &str, expires: Option<Date>) -> Entry {
         Entry { id: id.to_owned(), reason: reason.to_owned(), expires, flaky: false, hides: Vec::new() }
@@ -171,7 +171,7 @@ impl Entry {
     /// The entry as TOML, as [`KnownFailing::parse`] reads it.
     #[must_use]
     pub fn toml(&self) -> String {
-        // A string of JSON is one of TOML, but for the one control character that JSON does not escape.
+        // A JSON string is a TOML string, except for the one control character that JSON does not escape.
         let quoted = |text: &str| serde_json::Value::from(text).to_string().replace('\u{7f}', "\\u007f");
         let expires = self.expires.map(|day| format!("expires = {}\n", quoted(&day.to_string())));
         let (id, reason) = (quoted(&self.id), quoted(&self.reason));

@@ -51,17 +51,17 @@ impl Verdict {
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Status {
-    /// It was judged and held each time.
+    /// The requirement was judged and held each time.
     Pass,
-    /// It was broken at least once.
+    /// The requirement was broken at least once.
     Fail,
-    /// It was broken, as it is known to be: no violation.
+    /// The requirement was broken, as is known: no violation.
     KnownFailing,
-    /// It was broken, and is listed as known to fail until a day that is over: a violation.
+    /// The requirement was broken, and is listed as known to fail until a day that is over: a violation.
     StaleKnownFailing,
-    /// Nothing in the trace allows a judgement.
+    /// The trace does not allow a judgement.
     NotExercised,
-    /// It is open: what the candidate chose is recorded.
+    /// The requirement is open: the choice of the candidate is recorded.
     Observed,
 }
 
@@ -70,26 +70,27 @@ pub enum Status {
 pub struct RequirementVerdict {
     /// The requirement.
     pub requirement: &'static Requirement,
-    /// Whether the run was asked for it.
+    /// Whether the run was asked for this requirement.
     pub selected: bool,
-    /// What was found.
+    /// The status of the requirement in this run.
     pub status: Status,
-    /// How many times it was judged.
+    /// The number of judgements.
     pub judged: usize,
-    /// The numbers of the exchanges that it was judged on, as far as its rule looks at single ones.
+    /// The numbers of the exchanges that the requirement was judged on, as far as its rule looks at single ones.
     pub exchanges: BTreeSet<usize>,
-    /// Where it was broken.
+    /// The failures of the requirement.
     pub failures: Vec<Failure>,
-    /// The same by kind, the worst first.
+    /// The failures by kind, the worst kind first.
     pub findings: Vec<Finding>,
-    /// Why it was not exercised, is known to fail, or is no longer known to fail; or, if it held, what the exchanges could not show.
+    /// The reason why the requirement was not exercised, is known to fail, or is no longer known to fail. If it held: the facts
+    /// that the exchanges could not show.
     pub reason: Option<String>,
-    /// For an open requirement: what the candidate chose, as far as this run shows it.
+    /// The choice of the candidate for an open requirement, as far as this run shows it.
     pub observed: Option<String>,
 }
 
 impl RequirementVerdict {
-    /// Whether this verdict makes the candidate violate.
+    /// Returns true if this verdict makes the candidate violate.
     #[must_use]
     pub fn is_violation(&self, strict: bool) -> bool {
         self.selected
@@ -100,7 +101,7 @@ impl RequirementVerdict {
             }
     }
 
-    /// Whether this verdict keeps the run from being complete. What a client had no occasion to do right or wrong does not.
+    /// Returns true if this verdict keeps the run from being complete. A requirement of clients that had no occasion does not.
     #[must_use]
     pub fn is_gap(&self) -> bool {
         let is_demanded = self.requirement.level == Level::Stated && self.requirement.party == Party::Server;
@@ -135,7 +136,7 @@ pub fn judge(trace: &Trace, scope: &Scope) -> Vec<RequirementVerdict> {
     judge_after(trace, scope, &mut Memory::default())
 }
 
-/// [`judge`], for a part of a recording: its clients remember earlier parts, and remember this one as well then.
+/// Judges a part of a recording as [`judge`] does. Its clients remember earlier parts, and `memory` then has this part as well.
 #[doc(hidden)]
 #[must_use]
 pub fn judge_after(trace: &Trace, scope: &Scope, memory: &mut Memory) -> Vec<RequirementVerdict> {
@@ -213,7 +214,7 @@ impl RequirementVerdict {
             attributor?.attribute(&requirement.id, &judgement, of_kind)
         });
         let reason = match status {
-            // What one key's requests do not show says more than what another's withhold.
+            // The facts that the requests of one key do not show say more than those that the recording of another key withholds.
             Status::NotExercised => {
                 judgement.unseen.filter(|_| requirement.party == Party::Client).or(judgement.withheld)
             }
@@ -254,8 +255,8 @@ fn reason(context: &Context, scope: &Scope, requirement: &Requirement, withheld:
 }
 
 impl Conclusion {
-    /// The verdict on the whole run. A run that did not send all of its fixed parts (`finished`) is incomplete at best: otherwise a server
-    /// would conform that breaks a requirement that was not tested. So is a run that exercised none of the selected requirements.
+    /// The verdict on the whole run. A run that did not send all of its fixed parts (`finished`), or exercised none of the selected
+    /// requirements, is incomplete at best: otherwise a server would conform that breaks an untested requirement.
     #[must_use]
     pub fn overall(&self, strict: bool, finished: bool) -> Verdict {
         overall(&self.verdicts, strict, finished)
@@ -272,7 +273,7 @@ fn overall(verdicts: &[RequirementVerdict], strict: bool, finished: bool) -> Ver
     }
 }
 
-/// Whether there is something to judge and none of it was exercised.
+/// Returns true if there is something to judge and none of it was exercised.
 fn is_empty(verdicts: &[RequirementVerdict]) -> bool {
     let is_judged = |verdict: &&RequirementVerdict| verdict.selected && verdict.requirement.level != Level::Open;
     let mut judged = verdicts.iter().filter(is_judged).peekable();

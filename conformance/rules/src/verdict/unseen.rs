@@ -4,7 +4,8 @@ use crate::facts::Facts;
 use crate::history::Era;
 use crate::trace::rate_limit;
 
-/// Says what a run could not show of a requirement, although it held. Rules say it themselves where it depends on what they count.
+/// The facts about a requirement that a run could not show, although it held. Rules state such facts themselves where they depend
+/// on counts.
 pub(super) fn unseen(id: &str, facts: &Facts<'_>) -> Option<String> {
     let unseen = match id {
         "quota.enforced" => limit_of_the_day,
@@ -14,7 +15,7 @@ pub(super) fn unseen(id: &str, facts: &Facts<'_>) -> Option<String> {
     unseen(facts).filter(|_| facts.history.is_run()).map(str::to_owned)
 }
 
-/// A refusal whose window ends later than that is about a day.
+/// The number of seconds: a refusal whose window ends later than this is about a day.
 const LONGER_THAN_A_MINUTE: i64 = 2 * 60;
 
 fn limit_of_the_day(facts: &Facts<'_>) -> Option<&'static str> {

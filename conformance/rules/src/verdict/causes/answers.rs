@@ -2,30 +2,30 @@
 
 use std::collections::BTreeSet;
 
+use super::connections::is_bare;
 use super::{Broken, Cause};
 use crate::history::Entry;
 use crate::request::{CreateBody, Operation};
 use crate::trace::exchange::{FailureKind, Outcome};
-use crate::trace::rate_limit::Field;
 
-/// As many answers as make a habit.
+/// The number of answers that make a habit.
 const SEVERAL: usize = 3;
 
-/// Every answer to the key had the same 5xx status.
+/// The cause where every answer to the key had the same 5xx status.
 pub(super) fn always_failing(broken: &Broken<'_, '_>) -> Option<Cause> {
     let keyed: Vec<&Entry<'_>> = broken.entries().iter().filter(|entry| entry.key().is_some()).collect();
     let status = keyed.first()?.status().filter(|status| (500..=599).contains(status))?;
-    let is_it = |entry: &Entry<'_>| entry.status() == Some(status);
-    if keyed.len() < SEVERAL || !keyed.iter().all(|entry| is_it(entry)) {
+    let has_status = |entry: &Entry<'_>| entry.status() == Some(status);
+    if keyed.len() < SEVERAL || !keyed.iter().all(|entry| has_status(entry)) {
         return None;
     }
-    let whose = if broken.entries().iter().all(is_it) { "every answer" } else { "every answer to the key" };
+    let whose = if broken.entries().iter().all(has_status) { "every answer" } else { "every answer to the key" };
     let question = if (502..=504).contains(&status) { ": is the backend up?" } else { "" };
-    let all = broken.explained_by(&[""], is_it);
+    let all = broken.explained_by(&[""], has_status);
     Cause::shown_by("every-answer-fails", format!("{whose} was {status}{question}"), all, keyed)
 }
 
-/// Requests without a valid key were refused for the rate.
+/// The cause where requests without a valid key were refused for the rate.
 pub(super) fn limiter_first(broken: &Broken<'_, '_>) -> Option<Cause> {
     let is_limited = |entry: &Entry<'_>| entry.credential.is_invalid() && entry.status() == Some(429);
     let explained = broken.explained_by(&["auth."], is_limited);
@@ -37,7 +37,7 @@ pub(super) fn limiter_first(broken: &Broken<'_, '_>) -> Option<Cause> {
     Cause::shown_by("limiter-before-authentication", sentence, explained, limited)
 }
 
-/// Invalid bodies are refused with one other status than 400.
+/// The cause where invalid bodies are refused with one status other than 400.
 pub(super) fn another_refusal(broken: &Broken<'_, '_>) -> Option<Cause> {
     let is_refused = |entry: &&Entry<'_>| {
         let is_faulty = matches!(entry.operation, Operation::Create(CreateBody::Faulty(..)));
@@ -53,14 +53,10 @@ pub(super) fn another_refusal(broken: &Broken<'_, '_>) -> Option<Cause> {
     Cause::shown_by("another-status-for-invalid-bodies", sentence, explained, refused)
 }
 
-/// What comes with nothing remaining is refused with one other status than 429.
+/// The cause where requests are refused with one status other than 429 once nothing remains.
 pub(super) fn limited_with_another_status(broken: &Broken<'_, '_>) -> Option<Cause> {
-    let is_spent = |entry: &Entry<'_>| {
-        entry.key().is_some() && entry.rate.as_ref().is_some_and(|rate| rate.remaining.integer() == Some(0))
-    };
     let is_refused = |entry: &&Entry<'_>| {
-        let owes_success = entry.operation.is_certainly_valid() && matches!(entry.status(), Some(400..=599));
-        is_spent(entry) && owes_success
+        is_spent(entry) && entry.operation.is_certainly_valid() && matches!(entry.status(), Some(400..=599))
     };
     let refused: Vec<&Entry<'_>> = broken.entries().iter().filter(is_refused).collect();
     let status = refused.first()?.status().filter(|status| *status != 429)?;
@@ -72,11 +68,19 @@ pub(super) fn limited_with_another_status(broken: &Broken<'_, '_>) -> Option<Cau
     Cause::shown_by("another-status-for-429", sentence, explained, refused)
 }
 
-/// Requests are refused with 403 and a time to wait, although some remain.
+/// Returns true if the response to a request with a key reports Remaining 0.
+fn is_spent(entry: &Entry<'_>) -> bool {
+    entry.key().is_some() && remaining(entry) == Some(0)
+}
+
+fn remaining(entry: &Entry<'_>) -> Option<i64> {
+    entry.rate.as_ref().and_then(|rate| rate.remaining.integer())
+}
+
+/// The cause where requests are refused with 403 and a time to wait, although some remain.
 pub(super) fn secondary_limit(broken: &Broken<'_, '_>) -> Option<Cause> {
     let is_refused = |entry: &Entry<'_>| {
-        let is_spent = entry.rate.as_ref().is_some_and(|rate| rate.remaining.integer() == Some(0));
-        entry.key().is_some() && entry.status() == Some(403) && entry.wait_asked_for().is_some() && !is_spent
+        entry.key().is_some() && entry.status() == Some(403) && entry.wait_asked_for().is_some() && !is_spent(entry)
     };
     let refused: Vec<&Entry<'_>> = broken.entries().iter().filter(|entry| is_refused(entry)).collect();
     let explained = broken.explained_by(&[""], is_refused);
@@ -88,10 +92,9 @@ pub(super) fn secondary_limit(broken: &Broken<'_, '_>) -> Option<Cause> {
     Cause::shown_by("secondary-limit", sentence, explained, refused)
 }
 
-/// Connections end without a response where nothing remains.
+/// The cause where connections end without a response once nothing remains.
 pub(super) fn dropped_over_the_limit(broken: &Broken<'_, '_>) -> Option<Cause> {
     let keyed: Vec<&Entry<'_>> = broken.entries().iter().filter(|entry| entry.key().is_some()).collect();
-    let remaining = |entry: &Entry<'_>| entry.rate.as_ref().and_then(|rate| rate.remaining.integer());
     let mut left = None;
     let mut dropped: Vec<&Entry<'_>> = Vec::new();
     for entry in keyed {
@@ -115,39 +118,34 @@ pub(super) fn dropped_over_the_limit(broken: &Broken<'_, '_>) -> Option<Cause> {
     Cause::shown_by("dropped-over-the-limit", sentence, explained, dropped)
 }
 
-/// All answers of a kind come without any of the three rate-limit headers.
+/// The cause where all answers of a kind come without any of the three rate-limit headers.
 pub(super) fn without_headers(broken: &Broken<'_, '_>) -> Option<Cause> {
     let answers: Vec<&Entry<'_>> = broken
         .entries()
         .iter()
         .filter(|entry| entry.operation != Operation::Elsewhere && entry.rate.is_some())
         .collect();
-    let lacks = |entry: &Entry<'_>| {
-        entry.rate.as_ref().is_some_and(|rate| {
-            [&rate.limit, &rate.remaining, &rate.reset].into_iter().all(|field| *field == Field::Missing)
-        })
-    };
-    let bare: Vec<&Entry<'_>> = answers.iter().copied().filter(|entry| lacks(entry)).collect();
+    let bare: Vec<&Entry<'_>> = answers.iter().copied().filter(|entry| is_bare(entry)).collect();
     if bare.len() < SEVERAL {
         return None;
     }
-    let explained = broken.explained_by(&["headers.limit", "headers.remaining", "headers.reset"], lacks);
+    let explained = broken.explained_by(&["headers.limit", "headers.remaining", "headers.reset"], is_bare);
     if explained.len() < 2 {
         return None;
     }
-    // Whether these are the bare ones and no others.
-    let are = |fits: &dyn Fn(&Entry<'_>) -> bool| answers.iter().all(|entry| fits(entry) == lacks(entry));
+    // The answers that fit may be exactly the answers without the headers.
+    let are_bare = |fits: &dyn Fn(&Entry<'_>) -> bool| answers.iter().all(|entry| fits(entry) == is_bare(entry));
     let statuses: BTreeSet<u16> = bare.iter().filter_map(|entry| entry.status()).collect();
     let operations: BTreeSet<&str> = bare.iter().map(|entry| entry.operation.name()).collect();
     let sentence = if bare.len() == answers.len() {
         "no answer has rate-limit headers: is there a limiter?".to_owned()
-    } else if are(&|entry| entry.credential.is_invalid()) {
+    } else if are_bare(&|entry| entry.credential.is_invalid()) {
         "no answer to a request without a valid key has rate-limit headers: does the limiter run after authentication?"
             .to_owned()
-    } else if are(&|entry| entry.status().is_some_and(|status| statuses.contains(&status))) {
+    } else if are_bare(&|entry| entry.status().is_some_and(|status| statuses.contains(&status))) {
         let statuses: Vec<String> = statuses.iter().map(u16::to_string).collect();
         format!("no answer with {} has rate-limit headers: are these answers made elsewhere?", statuses.join(" or "))
-    } else if are(&|entry| operations.contains(entry.operation.name())) {
+    } else if are_bare(&|entry| operations.contains(entry.operation.name())) {
         let operations: Vec<&str> = operations.into_iter().collect();
         format!("no answer on {} has rate-limit headers: does the limiter leave it out?", operations.join(" or "))
     } else {

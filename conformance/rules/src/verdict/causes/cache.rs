@@ -4,8 +4,8 @@ use super::{Broken, Cause};
 use crate::history::Entry;
 use crate::trace::rate_limit::RateHeaders;
 
-/// An answer was given a second time: to the same URL, with the same `Date`, rate-limit headers and body, although time or Remaining
-/// had gone on meanwhile, or the caller was another.
+/// The cause where an answer was given a second time: to the same URL, with the same `Date`, rate-limit headers and body, although
+/// time or Remaining had gone on meanwhile, or the caller was another.
 pub(super) fn repeats_answers(broken: &Broken<'_, '_>) -> Option<Cause> {
     let entries = broken.entries();
     let copies: Vec<[&Entry<'_>; 2]> = entries
@@ -32,7 +32,7 @@ fn remaining(entry: &Entry<'_>) -> Option<i64> {
     entry.rate.as_ref().and_then(|rate: &RateHeaders| rate.remaining.integer())
 }
 
-/// Whether the second of these entries was answered with what the first got.
+/// Returns true if the second of these entries was answered with the response to the first.
 fn is_copy(entries: &[Entry<'_>], at: usize, again: usize) -> bool {
     let (first, copy) = (&entries[at], &entries[again]);
     let (asked, repeated) = (&first.exchange.request, &copy.exchange.request);
@@ -47,12 +47,13 @@ fn is_copy(entries: &[Entry<'_>], at: usize, again: usize) -> bool {
     if one.status != other.status || one.body != other.body || date.is_none() || date != other.header("date") {
         return false;
     }
-    // A second is what a `Date` is rounded to.
+    // `Date` is rounded to a second.
     let has_aged = copy.exchange.sent_at.duration_since(first.exchange.received_at).as_secs() >= 2;
-    let is_of_key = |entry: &&Entry<'_>| first.key().is_some() && entry.key() == first.key();
-    let between = entries[at + 1..again].iter().filter(is_of_key).filter_map(remaining);
-    let was_lower = remaining(first).is_some_and(|left| between.into_iter().any(|later| later < left));
-    let is_another = first.key().is_some() && copy.credential.is_invalid();
+    let has_key = first.key().is_some();
+    let mut between = entries[at + 1..again].iter().filter(|entry| has_key && entry.key() == first.key());
+    let was_lower =
+        remaining(first).is_some_and(|left| between.any(|entry| remaining(entry).is_some_and(|later| later < left)));
+    let is_another = has_key && copy.credential.is_invalid();
     has_aged || was_lower || is_another
 }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{Broken, Cause};
 use crate::history::{Animal, Entry};
 
-/// What several catalogues break.
+/// The requirements that several catalogues break.
 const BROKEN_BY_IT: [&str; 8] = [
     "get.agrees",
     "get.not-found",
@@ -17,7 +17,7 @@ const BROKEN_BY_IT: [&str; 8] = [
     "versioning.lifetime",
 ];
 
-/// Replicas that have shown nothing of what was created at another one.
+/// The cause where replicas have shown no animal that was created at another one.
 pub(super) fn of_replicas(broken: &Broken<'_, '_>) -> Option<Cause> {
     let apart = broken.fleet?.storing_apart();
     let addresses: Vec<&str> = broken.facts.history.context.addresses().collect();
@@ -33,16 +33,16 @@ pub(super) fn of_replicas(broken: &Broken<'_, '_>) -> Option<Cause> {
     Cause::shown_by("catalogue-per-replica", sentence, explained, shown.into_iter().flat_map(|f| broken.entries_of(f)))
 }
 
-/// Ids that no 64-bit float can represent are shown as the nearest one that it can.
+/// The cause where ids that a 64-bit float cannot represent are shown as the nearest one that it can.
 pub(super) fn rounded_ids(broken: &Broken<'_, '_>) -> Option<Cause> {
-    let ids = |entry: &Entry<'_>| entry.animals().into_iter().filter_map(Animal::id).collect::<Vec<i64>>();
     let created: BTreeSet<i64> = broken.facts.history.creates().flat_map(|(entry, _)| ids(entry)).collect();
-    let nearest = |id: i64| (id as f64) as i64;
-    let rounded: BTreeMap<i64, i64> = created
-        .iter()
-        .map(|id| (nearest(*id), *id))
-        .filter(|(nearest, id)| nearest != id && !created.contains(nearest))
-        .collect();
+    let mut rounded: BTreeMap<i64, i64> = BTreeMap::new();
+    for id in &created {
+        let nearest = (*id as f64) as i64;
+        if nearest != *id && !created.contains(&nearest) {
+            rounded.insert(nearest, *id);
+        }
+    }
     let shown = |entry: &Entry<'_>| ids(entry).into_iter().find_map(|id| rounded.get_key_value(&id));
     let showing: Vec<&Entry<'_>> = broken.entries().iter().filter(|entry| shown(entry).is_some()).collect();
     let (rounded, exact) = shown(showing.first()?)?;
@@ -51,10 +51,14 @@ pub(super) fn rounded_ids(broken: &Broken<'_, '_>) -> Option<Cause> {
     Cause::shown_by("rounded-ids", sentence, explained, showing)
 }
 
-/// The fewest lists that show that a creation broke all of them.
+fn ids(entry: &Entry<'_>) -> Vec<i64> {
+    entry.animals().into_iter().filter_map(Animal::id).collect()
+}
+
+/// The number of lists that show that a creation broke all of them.
 const MANY: usize = 3;
 
-/// Every list failed from some creation on, and none before it.
+/// The cause where every list failed from some creation on, and none before it.
 pub(super) fn broken_by_a_creation(broken: &Broken<'_, '_>) -> Option<Cause> {
     let lists: Vec<&Entry<'_>> = broken.facts.history.lists().map(|(entry, _)| entry).collect();
     let owed: Vec<&Entry<'_>> =
@@ -85,7 +89,7 @@ pub(super) fn broken_by_a_creation(broken: &Broken<'_, '_>) -> Option<Cause> {
     )
 }
 
-/// A creation by its number and what it sent.
+/// A creation by its number and the beginning of its body.
 fn described(creation: &Entry<'_>) -> String {
     const MAX: usize = 60;
     let sent = creation.exchange.request.body.as_ref().map(|body| String::from_utf8_lossy(&body.bytes).into_owned());

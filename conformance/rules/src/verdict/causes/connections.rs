@@ -8,7 +8,7 @@ use crate::request::Operation;
 use crate::trace::exchange::Connection;
 use crate::trace::rate_limit::Field;
 
-/// Returns the cause where each request that follows a body on the kept connection is refused as if it were malformed: without rate-limit
+/// The cause where each request that follows a body on the kept connection is refused as if it were malformed: without rate-limit
 /// headers, which every other refusal of the service has.
 pub(super) fn unread_body(broken: &Broken<'_, '_>) -> Option<Cause> {
     let mut last_kept: HashMap<usize, &Entry<'_>> = HashMap::new();
@@ -39,8 +39,8 @@ pub(super) fn unread_body(broken: &Broken<'_, '_>) -> Option<Cause> {
     Cause::shown_by("unread-body", sentence, explained, spoilt)
 }
 
-/// Whether a response has none of the three rate-limit headers.
-fn is_bare(entry: &Entry<'_>) -> bool {
+/// Returns true if a response has none of the three rate-limit headers.
+pub(super) fn is_bare(entry: &Entry<'_>) -> bool {
     entry.rate.as_ref().is_some_and(|rate| {
         [&rate.limit, &rate.remaining, &rate.reset].into_iter().all(|field| *field == Field::Missing)
     })

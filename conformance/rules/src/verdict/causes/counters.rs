@@ -7,13 +7,13 @@ use crate::history::Entry;
 use crate::limits::{Answer, KeyLimits, one_after_another};
 use crate::tolerance::Tolerance;
 
-/// As many answers as make a series, and as many steps out of order as show that there is more than one.
+/// The number of answers that make a series, and of steps out of order that show more than one counter.
 const SEVERAL: usize = 3;
 
-/// Between two answers of one counter, so much may have been used by requests that the other answers do not show.
+/// The maximum fall of Remaining between two answers of one counter: other requests may have been counted between them.
 const MAX_STEP: u64 = 4;
 
-/// What several counters break.
+/// The requirements that several counters break.
 pub(in crate::verdict) const BROKEN_BY_IT: [&str; 7] = [
     "headers.remaining-falls",
     "headers.remaining-never-rises",
@@ -24,17 +24,17 @@ pub(in crate::verdict) const BROKEN_BY_IT: [&str; 7] = [
     "quota.not-exceeded",
 ];
 
-/// The group of requests to which one belongs.
+/// A function that returns the group to which a request belongs.
 type Group = fn(&Entry<'_>) -> String;
 
-/// The Remaining of a key interleaves several series, each of which falls.
+/// The cause where the Remaining of a key interleaves several series, each of which falls.
 pub(super) fn several(broken: &Broken<'_, '_>) -> Option<Cause> {
     let explained = broken.explained(&BROKEN_BY_IT, |_| true);
     if explained.is_empty() {
         return None;
     }
     broken.facts.limiter.keys().iter().find_map(|key| {
-        // These rise lawfully.
+        // Sliding ways of counting raise Remaining lawfully.
         if key.explanation().hypothesis.is_some_and(|best| !best.cut.is_fixed()) {
             return None;
         }
@@ -63,7 +63,7 @@ pub(super) fn several(broken: &Broken<'_, '_>) -> Option<Cause> {
     })
 }
 
-/// Replicas that count the requests of a key for themselves.
+/// The cause where replicas count the requests of a key for themselves.
 pub(super) fn of_replicas(broken: &Broken<'_, '_>) -> Option<Cause> {
     let fleet = broken.fleet?;
     let apart = fleet.counting_apart();
@@ -86,13 +86,14 @@ pub(super) fn in_order<'h>(key: &KeyLimits<'h>) -> Vec<Answer<'h>> {
     one_after_another(key.answers().iter().filter(|answer| answer.entry.succeeded()))
 }
 
-/// Whether the second answer, of the same window, reports no less than the first.
+/// Returns true if the second answer, of the same window, reports no less than the first.
 fn is_disorder([before, after]: [&Answer<'_>; 2]) -> bool {
     let is_over = after.entry.answered_at().as_second() >= before.window.reset - Tolerance::CLOCK_SLACK.seconds();
     before.window.limit == after.window.limit && !is_over && after.window.remaining >= before.window.remaining
 }
 
-/// Whether Remaining is out of order on more than one operation, or rises: where one operation costs nothing, it does neither.
+/// Returns true if Remaining is out of order on more than one operation, or rises. Where one operation costs nothing, it does
+/// neither.
 fn is_by_chance(disorder: &[[&Answer<'_>; 2]]) -> bool {
     let first = disorder.first().map(|[_, after]| after.entry.operation.name());
     let varies = disorder.iter().any(|[_, after]| Some(after.entry.operation.name()) != first);
@@ -100,7 +101,7 @@ fn is_by_chance(disorder: &[[&Answer<'_>; 2]]) -> bool {
     varies || rises >= 2
 }
 
-/// Whether a way of counting explains each group of requests by itself, and several of them without other clients.
+/// Returns true if a way of counting explains each group of requests by itself, and several of them without other clients.
 fn is_counted_each(key: &KeyLimits<'_>, answers: &[Answer<'_>], group: Group) -> bool {
     let mut groups: BTreeMap<String, usize> = BTreeMap::new();
     for answer in answers {
@@ -115,7 +116,8 @@ fn is_counted_each(key: &KeyLimits<'_>, answers: &[Answer<'_>], group: Group) ->
     is_explained && alone >= 2
 }
 
-/// How many series run at once, if nearly every answer belongs to one: each falls by single steps within one window.
+/// The number of series that run at once, if nearly every answer belongs to one. Each series falls by small steps within one
+/// window: 59, 30, 58, 29, 57, 28 are two series.
 fn series(answers: &[Answer<'_>]) -> Option<usize> {
     let mut series: Vec<Vec<usize>> = Vec::new();
     for (at, answer) in answers.iter().enumerate() {
@@ -124,7 +126,7 @@ fn series(answers: &[Answer<'_>]) -> Option<usize> {
             let step = last.window.remaining.checked_sub(answer.window.remaining)?;
             (last.window.is_same(answer.window) && (1..=MAX_STEP).contains(&step)).then_some(step)
         };
-        // Of equals, the one that has waited longest.
+        // Of equal steps, the series that has waited longest.
         let next = series
             .iter_mut()
             .filter_map(|of| Some((step(of)?, of.last().copied(), of)))

@@ -6,7 +6,7 @@ use super::{Broken, Cause};
 use crate::history::Entry;
 use crate::trace::rate_limit::Field;
 
-/// Every response of the service has the three headers twice, or refusals report a Limit that no other response reports.
+/// The cause where every response has the three headers twice, or refusals report a Limit that no other response reports.
 pub(super) fn second(broken: &Broken<'_, '_>) -> Option<Cause> {
     let doubled: Vec<&Entry<'_>> = broken.entries().iter().filter(|entry| is_doubled(entry)).collect();
     if !doubled.is_empty() {
@@ -36,7 +36,7 @@ pub(super) fn second(broken: &Broken<'_, '_>) -> Option<Cause> {
     })
 }
 
-/// Whether the response to a request with a key has a rate-limit header more than once.
+/// Returns true if the response to a request with a key has a rate-limit header more than once.
 fn is_doubled(entry: &Entry<'_>) -> bool {
     let fields = entry.rate.as_ref().map(|rate| [&rate.limit, &rate.remaining, &rate.reset]);
     entry.key().is_some() && fields.is_some_and(|fields| fields.contains(&&Field::Repeated))

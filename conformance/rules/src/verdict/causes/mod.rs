@@ -1,7 +1,7 @@
-//! Likely causes: what several findings have in common, where the trace supports it.
+//! Likely causes that several findings have in common, where the trace supports it.
 //!
-//! A cause changes no verdict. It says in one line what a reader would otherwise have to infer from the findings, and which of them it
-//! explains completely: those whose every failure shows it.
+//! A cause changes no verdict. It says in one line what a reader would otherwise have to infer from the findings. It explains a
+//! finding completely if every failure of it shows the cause.
 
 mod answers;
 mod cache;
@@ -22,20 +22,20 @@ pub(super) use counters::BROKEN_BY_IT as BROKEN_BY_COUNTERS;
 /// A likely cause of findings.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Cause {
-    /// Its name, for programs.
+    /// The name of the cause, for programs.
     pub id: &'static str,
     /// The cause in a line; a question where it is a guess.
     pub sentence: String,
-    /// The requirements whose failures it explains, in the order of the catalogue.
+    /// The requirements whose failures the cause explains, in the order of the catalogue.
     pub requirements: Vec<&'static str>,
-    /// The numbers of exchanges that show it: the first few.
+    /// The numbers of exchanges that show the cause: the first few.
     pub exchanges: Vec<usize>,
 }
 
 /// The maximum number of exchanges that a cause names.
 const MAX_EXCHANGES: usize = 4;
 
-/// The likely causes of what a trace breaks, those that explain most first.
+/// The likely causes of the failures of a trace; the cause that explains most comes first.
 #[must_use]
 pub(super) fn causes(facts: &Facts<'_>, fleet: Option<&Fleet>, verdicts: &[RequirementVerdict]) -> Vec<Cause> {
     let broken = Broken { facts, fleet, verdicts };
@@ -57,7 +57,7 @@ pub(super) fn causes(facts: &Facts<'_>, fleet: Option<&Fleet>, verdicts: &[Requi
         catalogues::rounded_ids,
         connections::unread_body,
         answers::without_headers,
-        // Several counters repeat figures as a cache does, and a cache makes no series that fall; so they come first of equals.
+        // Several counters repeat values as a cache does, but a cache makes no series that fall; so they precede it among equals.
         counters::of_replicas,
         restored::bucket,
         counters::several,
@@ -70,7 +70,7 @@ pub(super) fn causes(facts: &Facts<'_>, fleet: Option<&Fleet>, verdicts: &[Requi
     .into_iter()
     .filter_map(|find| find(&broken))
     .collect();
-    // What looks like several counters may be something simpler.
+    // Apparently several counters may have a simpler cause.
     if causes.iter().any(|cause| ["counter-per-replica", "token-bucket"].contains(&cause.id)) {
         causes.retain(|cause| cause.id != "several-counters");
     }
@@ -78,7 +78,7 @@ pub(super) fn causes(facts: &Facts<'_>, fleet: Option<&Fleet>, verdicts: &[Requi
     causes
 }
 
-/// What is broken.
+/// The broken requirements of a trace.
 struct Broken<'v, 'h> {
     facts: &'v Facts<'h>,
     fleet: Option<&'v Fleet>,
@@ -111,24 +111,26 @@ impl<'v, 'h> Broken<'v, 'h> {
             .into_iter()
     }
 
-    /// The broken requirements with one of these beginnings whose every failure fits.
+    /// The broken requirements with one of these prefixes whose every failure fits.
     fn explained(&self, beginnings: &[&str], fits: impl Fn(&Failure) -> bool) -> Vec<&'static str> {
-        let named = |id: &str| beginnings.iter().any(|beginning| id.starts_with(beginning));
-        let explained = self.verdicts().filter(|verdict| named(&verdict.requirement.id));
-        explained.filter(|verdict| verdict.failures.iter().all(&fits)).map(|v| v.requirement.id.as_str()).collect()
+        let explained = self.verdicts().filter(|verdict| {
+            let id = verdict.requirement.id.as_str();
+            beginnings.iter().any(|beginning| id.starts_with(beginning)) && verdict.failures.iter().all(&fits)
+        });
+        explained.map(|verdict| verdict.requirement.id.as_str()).collect()
     }
 
-    /// Those whose every failure has a decisive exchange that fits.
+    /// The broken requirements with one of these prefixes whose every failure has a decisive exchange that fits.
     fn explained_by(&self, beginnings: &[&str], fits: impl Fn(&Entry<'_>) -> bool) -> Vec<&'static str> {
         self.explained(beginnings, |failure| self.entries_of(failure).next().is_some_and(&fits))
     }
 
     /// The selected requirements with these identifiers that are broken, or were not exercised.
     fn concerned(&self, ids: &[&str]) -> Vec<&'static str> {
-        let is_open_end =
-            |verdict: &&RequirementVerdict| !verdict.failures.is_empty() || verdict.status == Status::NotExercised;
-        let selected = self.verdicts.iter().filter(|verdict| verdict.selected).filter(is_open_end);
-        let concerned = selected.filter(|verdict| ids.contains(&verdict.requirement.id.as_str()));
+        let concerned = self.verdicts.iter().filter(|verdict| {
+            let is_open_end = !verdict.failures.is_empty() || verdict.status == Status::NotExercised;
+            verdict.selected && is_open_end && ids.contains(&verdict.requirement.id.as_str())
+        });
         concerned.map(|verdict| verdict.requirement.id.as_str()).collect()
     }
 }

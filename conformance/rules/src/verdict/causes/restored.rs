@@ -5,16 +5,16 @@ use super::{Broken, Cause};
 use crate::limits::Answer;
 use crate::tolerance::Tolerance;
 
-/// As many steps as make a habit.
+/// The number of steps that make a habit.
 const SEVERAL: usize = 3;
 
-/// Of so many answers, one may be out of line: requests at the same time are answered in any order.
+/// The number of answers of which one may be out of line: concurrent requests are answered in any order.
 const ONE_IN: usize = 20;
 
-/// By how many requests a bucket may seem to be off: a part of a request, and one that is reported before it is counted.
+/// The number of requests that a bucket may seem to be off by: a part of a request, and one that is reported before it is counted.
 const OFF: f64 = 1.6;
 
-/// The Remaining of a key rises by the limit of a minute in each minute, evenly, until it is full.
+/// The cause where the Remaining of a key rises by the limit of a minute in each minute, evenly, until it is full.
 pub(super) fn bucket(broken: &Broken<'_, '_>) -> Option<Cause> {
     let explained = broken.explained(&BROKEN_BY_IT, |_| true);
     if explained.is_empty() {

@@ -8,33 +8,43 @@ use crate::limits::Answer;
 use crate::tolerance::Tolerance;
 use crate::trace::retry_after::{self, RetryAfter};
 
-/// This many milliseconds are a second.
+/// The number of milliseconds in a second.
 const MILLI: i64 = 1_000;
 
-/// Reset is a delay, or in milliseconds.
+/// The cause where Reset is a delay, or in milliseconds.
 pub(super) fn of_reset(broken: &Broken<'_, '_>) -> Option<Cause> {
-    let day = Tolerance::DAY.seconds();
-    let reset = |entry: &Entry<'_>| entry.rate.as_ref().and_then(|rate| rate.reset.integer());
-    let is_delay = |entry: &Entry<'_>| reset(entry).is_some_and(|reset| (0..=day + 1).contains(&reset));
-    // That is a delay only where it is not always 0.
+    let delay = broken.explained_by(&["headers.reset-time"], is_delay);
+    // A Reset that is always 0 is not a delay.
     let has_delay = broken.entries().iter().any(|entry| reset(entry).is_some_and(|reset| reset > 0));
-    let is_millis = |entry: &Entry<'_>| {
-        let now = entry.answered_at().as_second();
-        reset(entry).is_some_and(|reset| (now - day..=now + 2 * day).contains(&(reset / MILLI)))
-    };
-    let wrong = |fits: &dyn Fn(&Entry<'_>) -> bool| broken.explained_by(&["headers.reset-time"], fits);
-    let (sentence, explained) = match (wrong(&is_delay), wrong(&is_millis)) {
-        (delay, _) if !delay.is_empty() && has_delay => ("Reset is seconds from now, and not a Unix time", delay),
-        (_, millis) => ("Reset is a Unix time in milliseconds, and not in seconds", millis),
+    let (sentence, explained) = if !delay.is_empty() && has_delay {
+        ("Reset is seconds from now, and not a Unix time", delay)
+    } else {
+        let millis = broken.explained_by(&["headers.reset-time"], is_millis);
+        ("Reset is a Unix time in milliseconds, and not in seconds", millis)
     };
     let shown = broken.entries().iter().filter(|entry| is_delay(entry) || is_millis(entry));
     Cause::shown_by("unit-of-reset", sentence, explained, shown)
 }
 
-/// So many responses show by how much two clocks differ.
+fn reset(entry: &Entry<'_>) -> Option<i64> {
+    entry.rate.as_ref().and_then(|rate| rate.reset.integer())
+}
+
+/// Returns true if Reset is a number of seconds within a day.
+fn is_delay(entry: &Entry<'_>) -> bool {
+    reset(entry).is_some_and(|reset| (0..=Tolerance::DAY.seconds() + 1).contains(&reset))
+}
+
+/// Returns true if Reset, taken as milliseconds, is a Unix time near the answer.
+fn is_millis(entry: &Entry<'_>) -> bool {
+    let (now, day) = (entry.answered_at().as_second(), Tolerance::DAY.seconds());
+    reset(entry).is_some_and(|reset| (now - day..=now + 2 * day).contains(&(reset / MILLI)))
+}
+
+/// The number of responses that show by how much two clocks differ.
 const SEVERAL: usize = 8;
 
-/// Each Reset is off by the same time: by whole hours, by a minute, or by what two clocks differ.
+/// The cause where each Reset is off by the same time: by whole hours, by a minute, or by the difference of two clocks.
 pub(super) fn of_clock(broken: &Broken<'_, '_>) -> Option<Cause> {
     let (minute, hour) = (Tolerance::MINUTE.seconds(), 3_600);
     let slack = Tolerance::CLOCK_SLACK.seconds();
@@ -70,19 +80,16 @@ pub(super) fn of_clock(broken: &Broken<'_, '_>) -> Option<Cause> {
     })
 }
 
-/// `Retry-After` is in milliseconds, or a Unix time.
+/// The cause where `Retry-After` is in milliseconds, or a Unix time.
 pub(super) fn of_retry_after(broken: &Broken<'_, '_>) -> Option<Cause> {
     let refusals = broken.facts.limiter.keys().iter().flat_map(|key| key.answers());
     let refusals: Vec<&Answer<'_>> = refusals.filter(|answer| answer.entry.is_limited()).collect();
-    let is_near = |one: i64, other: i64| (one - other).abs() <= Tolerance::CLOCK_SLACK.seconds();
-    let is_millis = |answer: &&&Answer<'_>| {
-        delay(answer.entry).is_some_and(|delay| delay >= 2 * MILLI && is_near(delay / MILLI, answer.left()))
-    };
-    let is_time = |answer: &&&Answer<'_>| delay(answer.entry).is_some_and(|delay| is_near(delay, answer.window.reset));
-    let (sentence, shown): (_, Vec<&Answer<'_>>) = if refusals.iter().any(|answer| is_millis(&answer)) {
-        ("Retry-After is in milliseconds, and not in seconds", refusals.iter().filter(is_millis).copied().collect())
+    let millis: Vec<&Answer<'_>> = refusals.iter().copied().filter(|answer| waits_millis(answer)).collect();
+    let (sentence, shown) = if millis.is_empty() {
+        let times: Vec<&Answer<'_>> = refusals.iter().copied().filter(|answer| waits_until_reset(answer)).collect();
+        ("Retry-After is a Unix time, and not a delay", times)
     } else {
-        ("Retry-After is a Unix time, and not a delay", refusals.iter().filter(is_time).copied().collect())
+        ("Retry-After is in milliseconds, and not in seconds", millis)
     };
     if shown.is_empty() || shown.len() < refusals.len() {
         return None;
@@ -91,7 +98,21 @@ pub(super) fn of_retry_after(broken: &Broken<'_, '_>) -> Option<Cause> {
     Cause::shown_by("unit-of-retry-after", sentence, concerned, shown.into_iter().map(|answer| answer.entry))
 }
 
-/// The delay that an answer asks for, in whatever unit.
+/// Returns true if `Retry-After`, taken as milliseconds, ends with the window.
+fn waits_millis(answer: &Answer<'_>) -> bool {
+    delay(answer.entry).is_some_and(|delay| delay >= 2 * MILLI && is_near(delay / MILLI, answer.left()))
+}
+
+/// Returns true if `Retry-After`, taken as a Unix time, is the end of the window.
+fn waits_until_reset(answer: &Answer<'_>) -> bool {
+    delay(answer.entry).is_some_and(|delay| is_near(delay, answer.window.reset))
+}
+
+fn is_near(one: i64, other: i64) -> bool {
+    (one - other).abs() <= Tolerance::CLOCK_SLACK.seconds()
+}
+
+/// The number in `Retry-After` of an answer, in any unit.
 fn delay(entry: &Entry<'_>) -> Option<i64> {
     match retry_after::read(entry.response()?) {
         Ok(RetryAfter::Seconds(seconds)) => i64::try_from(seconds).ok(),
