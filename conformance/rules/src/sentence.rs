@@ -50,7 +50,7 @@ impl Sentence {
         &self.values
     }
 
-    /// Whether two sentences are of one kind: they differ at most in numbers and in texts.
+    /// Returns true if two sentences are of one kind: they differ at most in numbers and in texts.
     #[must_use]
     pub fn is_alike(&self, other: &Sentence) -> bool {
         self.text == other.text && self.values.iter().zip(&other.values).all(|(one, other)| one.is_alike(other))
