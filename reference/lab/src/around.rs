@@ -64,9 +64,9 @@ impl Parts {
         self.mock.answer(request, in_api, |request| self.handle(entrance.clone(), request)).await
     }
 
-    /// Answers as the variation does, or as the reference where there is none.
+    /// Answers a request by the variation, or by the reference if there is none.
     async fn handle(&self, entrance: Router, request: HttpRequest) -> HttpResponse {
-        // Numbered here, so that a test sees the same numbers after each reset.
+        // Requests are numbered here, so that a test sees the same numbers after each reset.
         let number = self.mock.control.as_ref().map(|control| control.next_request());
         // The faults of a server that is controlled come and go.
         let lab = self.lab.as_ref().filter(|lab| !lab.is_plain());
@@ -100,8 +100,8 @@ impl Parts {
     }
 }
 
-/// A variation of a server inside another program. Its clock is that of the server's options, wherever the setting starts it, and it
-/// knows the server's first key from the start.
+/// A variation of a server inside another program. Its clock is the one of the server's options, also if the setting has a start
+/// time, and it knows the server's first key from the start.
 impl Extension for Variation {
     type Layer = LabLayer;
 

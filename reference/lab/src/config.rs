@@ -122,7 +122,7 @@ pub struct ChallengeArgs {
     pub command: Vec<OsString>,
 }
 
-/// Where to write a report.
+/// The format and the path of a report to write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReportFile {
     /// The format of the report.

@@ -42,7 +42,7 @@ pub use state::{Memory, ServerState};
 use animal_store_reference::app::AppOptions;
 use animal_store_reference::rate_limit::BanPolicy;
 
-/// How long a window of requests per minute lasts.
+/// The length of a window of requests per minute, in seconds.
 const MINUTE: u32 = 60;
 
 /// The settings in which a variation differs from the plain reference.
@@ -50,11 +50,11 @@ const MINUTE: u32 = 60;
 pub struct Setting {
     /// The path below which the API lives.
     pub base_path: Option<&'static str>,
-    /// The time at which its clock starts.
+    /// The time at which the clock of the server starts.
     pub start_at: Option<&'static str>,
-    /// Animals that exist from the start, at least.
+    /// The minimum number of animals that exist from the start.
     pub stock: usize,
-    /// When the server bans a key.
+    /// The policy by which the server bans keys.
     pub ban: Option<BanPolicy>,
     /// Whether a layer counts requests, so that the reference does not.
     pub counts_in_layer: bool,
@@ -63,7 +63,7 @@ pub struct Setting {
 }
 
 impl Setting {
-    /// Changes how the reference is set up, except for its clock.
+    /// Applies the setting to the options of the reference, except for its clock.
     pub(crate) fn set_up(&self, options: &mut AppOptions) {
         if let Some(base_path) = self.base_path {
             options.base_path = base_path.to_owned();

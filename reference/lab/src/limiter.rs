@@ -12,32 +12,34 @@ use animal_store_reference::Limits;
 
 const DAY: i64 = 86_400;
 
-/// How long a count lies between being read and being written, where that is a flaw.
+/// The time between reading a count and writing it, for [`Flaw::Races`].
 const RACE: Duration = Duration::from_millis(20);
 
-/// Where a window begins.
+/// The beginning of a window.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Anchor {
-    /// On the clock.
+    /// A window begins with each minute of the clock.
     Clock,
-    /// With the first request after the last window.
+    /// A window begins with the first request after the last window.
     Request,
-    /// Nowhere: a request counts for so many seconds, and the reset is when the oldest one no longer does.
+    /// There are no windows: a request counts for this number of seconds, and Reset is the time when the oldest one no longer
+    /// counts.
     Log(i64),
-    /// Nowhere either, and the reset is when all of them no longer do.
+    /// There are no windows, as with [`Anchor::Log`], but Reset is the time when no request counts any more.
     Draining(i64),
-    /// On the clock, and the requests of the last minute count by the part of it that is less than a minute ago.
+    /// A window begins with each minute of the clock, and the requests of the last window count by the part of it that is less than
+    /// a minute ago.
     Sliding,
 }
 
-/// How requests that fail are counted.
+/// The counting of failed requests.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Failures {
-    /// As one, like all requests.
+    /// A failed request counts like any other.
     Count,
-    /// Not at all.
+    /// A failed request does not count.
     AreFree,
-    /// As one in their own response, and not at all afterwards.
+    /// A failed request counts in its own response, and not afterwards.
     AreRefunded,
 }
 
@@ -48,7 +50,7 @@ pub enum Flaw {
     OffBy(i64),
     /// Each operation has a count of its own.
     PerOperation,
-    /// This number of processes count by themselves, and requests are distributed round robin.
+    /// Several processes, this number, count by themselves, and requests are distributed round robin.
     PerProcess(u64),
     /// Some requests are neither counted nor refused.
     Exempts(fn(&Request) -> bool),
@@ -85,23 +87,23 @@ pub enum Flaw {
 /// The way in which a limiter counts, refuses and reports.
 #[derive(Clone, Copy, Debug)]
 pub struct Policy {
-    /// Where a minute begins.
+    /// The beginning of a minute.
     pub anchor: Anchor,
     /// Whether the headers report the day.
     pub reports_day: bool,
     /// Whether Remaining is read before the request is counted.
     pub counts_late: bool,
-    /// How requests that fail are counted.
+    /// The counting of failed requests.
     pub failures: Failures,
-    /// How many seconds `Retry-After` asks for beyond the window's end.
+    /// The number of seconds that `Retry-After` adds to the end of the window.
     pub extra_wait: i64,
     /// Whether `Retry-After` is a date.
     pub dates: bool,
     /// Whether a 429 has no body.
     pub empty: bool,
-    /// For how many seconds a second refused request bans the key, if it does.
+    /// The length of the ban that a second refused request causes, in seconds, if it causes one.
     pub ban: Option<i64>,
-    /// At which request of the key, and for how many seconds, the key is banned because of another client that uses it.
+    /// The number of the request at which another client causes a ban of the key, and the length of the ban in seconds.
     pub banned: Option<(u64, i64)>,
     /// Whether callers are distinguished by their address, so that requests without a key count against the same limit.
     pub by_address: bool,
@@ -140,7 +142,7 @@ pub const fn flawed(flaw: Flaw) -> Policy {
 struct Count {
     /// The end of the present window.
     ends: i64,
-    /// When the count was last set back.
+    /// The time when the count was last set back, in Unix seconds.
     since: i64,
     used: u64,
     /// The present day, counted from 1970.
@@ -150,7 +152,7 @@ struct Count {
     log: VecDeque<i64>,
     /// The counts of the last minute and of this one, for limiters in which the last one still weighs.
     minutes: [u64; 2],
-    /// When another client sends the next request, in Unix milliseconds.
+    /// The time of the next request of another client, in Unix milliseconds.
     next: Option<i64>,
     seen: u64,
     refused: u64,
@@ -183,7 +185,7 @@ struct Ledger {
     caller: Option<(i64, Limits)>,
 }
 
-/// The layer of a policy.
+/// The layer that applies a policy.
 #[must_use]
 pub fn limiter(policy: Policy) -> Layer {
     let takes = if matches!(policy.flaw, Some(Flaw::Races)) { RACE } else { Duration::ZERO };
@@ -262,7 +264,7 @@ impl Policy {
         refusal
     }
 
-    /// Whether Limit and Remaining describe the day.
+    /// Returns true if Limit and Remaining describe the day.
     fn shows_day(&self) -> bool {
         self.reports_day || matches!(self.flaw, Some(Flaw::DayEndsWithMinute))
     }
@@ -311,7 +313,7 @@ impl Policy {
             while count.log.front().is_some_and(|came| came + kept <= now) {
                 count.log.pop_front();
             }
-            // A second log, of refusals: only whether there is an earlier one in it matters.
+            // The refusals form a second log, of which only the existence of an earlier refusal matters.
             if count.refused_at + kept <= now {
                 count.refused = 0;
             }
@@ -391,7 +393,7 @@ impl Policy {
     }
 }
 
-/// A Unix time as HTTP writes it.
+/// A Unix time in the format of HTTP dates.
 fn http_date(unix: i64) -> String {
     animal_store_reference::clock::http_date(u64::try_from(unix).unwrap_or(0)).to_str().unwrap_or_default().to_owned()
 }

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-// As in the reference.
+// The allocator of the reference server.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

@@ -8,8 +8,8 @@ use animal_store_reference::keys::{self, ApiKey};
 use animal_store_reference::store::KeyStore;
 use animal_store_reference::{Limits, Plan};
 
-/// A key of the laboratory's own that meets no limit. Where a layer counts requests, they reach the reference with this key, as they
-/// would behind a gateway that counts. It is revoked in the end.
+/// A key of the laboratory that meets no limit. If a layer counts requests, they reach the reference with this key, as they would
+/// behind a gateway that counts. Dropping the pass revokes the key.
 pub(crate) struct Pass {
     app: Arc<App>,
     number: i64,

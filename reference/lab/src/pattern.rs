@@ -1,6 +1,6 @@
 //! Patterns of names, in which `*` stands for any text.
 
-/// Whether a name begins with a pattern, in which `*` stands for any text.
+/// Returns true if a name begins with a pattern, in which `*` stands for any text.
 pub(crate) fn begins(pattern: &str, name: &str) -> bool {
     let mut parts = pattern.split('*');
     let Some(mut rest) = parts.next().and_then(|start| name.strip_prefix(start)) else { return false };
@@ -11,7 +11,7 @@ pub(crate) fn begins(pattern: &str, name: &str) -> bool {
     })
 }
 
-/// Whether a name contains a pattern, in which `*` stands for any text.
+/// Returns true if a name contains a pattern, in which `*` stands for any text.
 pub(crate) fn contains(pattern: &str, name: &str) -> bool {
     begins(&format!("*{pattern}"), name)
 }

@@ -76,7 +76,7 @@ pub(crate) fn json(text: &str) -> String {
     out
 }
 
-/// Whether a character may be shown as it is.
+/// Returns true if a character may be shown unchanged.
 fn is_printable(c: char) -> bool {
     let acts =
         c.is_control() && c != '\n' && c != '\t' || matches!(c, '\u{2028}' | '\u{2029}' | '\u{fff9}'..='\u{fffb}');

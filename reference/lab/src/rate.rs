@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use sha2::{Digest, Sha256};
 
-/// A share of the requests, drawn by a seed: in a server with the same options, the same requests in the same order have it.
+/// A share of the requests, drawn by a seed: servers with the same options draw the same requests, if these come in the same order.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rate(f64);
 
@@ -52,7 +52,7 @@ impl Draw {
         Draw { rate, seed, fault: fault.to_owned() }
     }
 
-    /// Whether the fault shows in the request of this number.
+    /// Returns true if the fault shows in the request of this number.
     pub(crate) fn has(&self, number: u64) -> bool {
         let numbers = [self.seed.to_be_bytes(), number.to_be_bytes()].concat();
         let digest = Sha256::new().chain_update(numbers).chain_update(&self.fault).finalize();

@@ -12,7 +12,7 @@ pub struct ConnectionNumber(pub u64);
 pub struct Request {
     /// A number that no other request of this server has.
     pub number: u64,
-    /// The connection that it came on.
+    /// The connection that the request came on.
     pub connection: ConnectionNumber,
     /// The method.
     pub method: Method,
@@ -29,25 +29,25 @@ pub struct Request {
 }
 
 impl Request {
-    /// `GET /pets`
+    /// Returns true for `GET /pets`.
     #[must_use]
     pub fn is_list(&self) -> bool {
         self.method == Method::GET && self.path == "/pets"
     }
 
-    /// `POST /pets`
+    /// Returns true for `POST /pets`.
     #[must_use]
     pub fn is_create(&self) -> bool {
         self.method == Method::POST && self.path == "/pets"
     }
 
-    /// `GET /pets/{petId}`
+    /// Returns true for `GET /pets/{petId}`.
     #[must_use]
     pub fn is_get(&self) -> bool {
         self.method == Method::GET && self.path.starts_with("/pets/")
     }
 
-    /// `GET /store/orders`
+    /// Returns true for `GET /store/orders`.
     #[must_use]
     pub fn is_orders(&self) -> bool {
         self.method == Method::GET && self.path == "/store/orders"
@@ -59,13 +59,13 @@ impl Request {
         self.path.strip_prefix("/pets/")?.parse().ok()
     }
 
-    /// A query parameter.
+    /// The value of a query parameter, as it stands in the URL.
     #[must_use]
     pub fn parameter(&self, name: &str) -> Option<&str> {
         self.query.split('&').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='))
     }
 
-    /// A query parameter as a number.
+    /// The value of a query parameter, if it is an int64.
     #[must_use]
     pub fn number_of(&self, name: &str) -> Option<i64> {
         self.parameter(name)?.parse().ok()
@@ -111,7 +111,7 @@ impl Request {
         serde_json::from_slice(&self.body).ok()
     }
 
-    /// Whether the body is JSON, also where a number in it fits no type.
+    /// Returns true if the body is JSON, even if a number in it fits no type.
     #[must_use]
     pub fn is_json(&self) -> bool {
         serde_json::from_slice::<serde::de::IgnoredAny>(&self.body).is_ok()
@@ -126,7 +126,7 @@ impl Request {
         }
     }
 
-    /// Sets the body.
+    /// Sets a JSON body and its media type.
     pub fn set_json(&mut self, value: impl Into<Value>) {
         self.body = value.into().to_string().into_bytes();
         self.headers.insert("content-type", HeaderValue::from_static("application/json"));

@@ -13,10 +13,10 @@ use super::Request;
 /// The way in which a response is sent.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Delivery {
-    /// Whole, with its length.
+    /// The response is sent whole, with its length.
     #[default]
     Whole,
-    /// In chunks, without a length.
+    /// The response is sent in chunks, without a length.
     Chunked,
     /// The response breaks off in the middle.
     Cut,
@@ -29,7 +29,7 @@ pub enum Delivery {
 /// A response.
 #[derive(Clone, Debug)]
 pub struct Response {
-    /// The status.
+    /// The status code.
     pub status: u16,
     /// The header fields.
     pub headers: HeaderMap,
@@ -37,7 +37,7 @@ pub struct Response {
     pub body: Vec<u8>,
     /// The way in which the response is sent.
     pub delivery: Delivery,
-    /// How long the response is delayed, by the server's clock.
+    /// The delay of the response, by the server's clock.
     pub delay: Duration,
 }
 
@@ -177,7 +177,7 @@ impl Response {
     }
 }
 
-/// An Error, as plain as can be.
+/// The plainest Error with this status.
 pub(super) fn error_body(status: u16) -> Value {
     json!({"code": format!("error_{status}"), "message": "it was refused", "status": status})
 }

@@ -44,7 +44,7 @@ impl Lab {
         Ok(())
     }
 
-    /// Whether no layer stands around the reference.
+    /// Returns true if no layer stands around the reference.
     pub(crate) fn is_plain(&self) -> bool {
         self.running().variation.layers.is_empty()
     }
@@ -54,12 +54,11 @@ impl Lab {
         *self.running.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(next);
     }
 
-    /// Begins anew with the animals that are stored now. What its layers remember is forgotten, but for the keys that are
-    /// known.
+    /// Begins anew with the animals that are stored now. The layers forget everything except the known keys.
     ///
     /// # Errors
     ///
-    /// [`StoreError`] when the animals cannot be read or created; it goes on as before.
+    /// [`StoreError`] when the animals cannot be read or created; the server then goes on as before.
     pub async fn restart(&self) -> Result<(), StoreError> {
         let last = self.running();
         let next = Running::start(Arc::clone(&self.app), last.variation.clone(), last.pass.clone()).await?;
@@ -72,7 +71,7 @@ impl Lab {
         self.running().introduce(keys);
     }
 
-    /// Answers a request with the help of the reference. What lies outside the API is left to the reference alone.
+    /// Answers a request with the help of the reference. Requests outside the API go to the reference alone.
     ///
     /// # Errors
     ///
@@ -86,7 +85,7 @@ impl Lab {
     }
 }
 
-/// Prepares a variation, with the key of the one before where there is one.
+/// Prepares a variation, which takes over the pass of the one before, if there is one.
 async fn running(app: &Arc<App>, mut variation: Variation, pass: Option<Arc<Pass>>) -> Result<Running, ExtensionError> {
     if variation.setting.window.is_some() && !variation.setting.counts_in_layer {
         // The reference's own windows are minutes.

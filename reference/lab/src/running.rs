@@ -76,12 +76,12 @@ impl Running {
         keys.into_iter().for_each(|key| self.state.learn(key.reveal()));
     }
 
-    /// Knows the keys that another one knows.
+    /// Learns the keys that another running variation knows.
     pub(super) fn know_keys_of(&self, other: &Running) {
         other.state.keys().iter().for_each(|key| self.state.learn(key));
     }
 
-    /// Answers a request with the help of the reference. What lies outside the API is left to the reference alone.
+    /// Answers a request with the help of the reference. Requests outside the API go to the reference alone.
     ///
     /// # Errors
     ///
@@ -124,7 +124,7 @@ impl Running {
         Ok(response.into_response())
     }
 
-    /// Reads a request. Of a body that is longer than anybody should send only the beginning is kept.
+    /// Reads a request. A body that is longer than [`MAX_BODY`] and the bound of the reference is refused.
     async fn receive(&self, request: HttpRequest) -> Result<Request, ApiError> {
         let (parts, body) = request.into_parts();
         let limits = self.app.limits();
@@ -163,7 +163,7 @@ impl Running {
         let query = if request.query.is_empty() { String::new() } else { format!("?{}", request.query) };
         let uri = format!("{}{}{query}", self.app.base_path(), request.path);
         let inner = HttpRequest::builder().method(request.method.clone()).uri(uri);
-        // Layers may have made an impossible target, which nothing is found under.
+        // An impossible target, which layers may have made, is not found.
         let mut not_found = Response::new(404);
         not_found.refuse(404);
         let Ok(mut inner) = inner.body(Body::from(request.body.clone())) else { return not_found };
@@ -175,7 +175,7 @@ impl Running {
             inner.headers_mut().insert(header::AUTHORIZATION, credential);
         }
         let (mut parts, body) = passed_on(entrance, inner).await.into_parts();
-        // All of the body has arrived here, so the connection can go on whatever the reference left unread.
+        // The whole body has arrived here, so the connection can go on even if the reference left a part unread.
         parts.headers.remove(header::CONNECTION);
         let (body, delivery) = match body.collect().await {
             Ok(body) => (body.to_bytes(), Delivery::Whole),

@@ -1,4 +1,4 @@
-//! Secrets in texts: which names announce one, and how a known one is found and replaced, encoded or not.
+//! Secrets in texts: the names that announce one, and the replacement of known ones, encoded or not.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -7,13 +7,14 @@ use aho_corasick::{AhoCorasick, MatchKind};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD_NO_PAD;
 
-/// A shorter secret is only replaced where a name announces it: elsewhere it may just be a word.
+/// The minimum length of a secret that is replaced anywhere, in bytes. A shorter one may just be a word, and is replaced only where
+/// a name announces it.
 pub(crate) const LONG_ENOUGH: usize = 8;
 
 /// The mark in place of a secret that has no stand-in.
 pub(crate) const HIDDEN: &str = "redacted";
 
-/// Whether the value of a header field, a parameter or an option of this name is secret.
+/// Returns true if the value of a header field, a parameter or an option of this name is secret.
 pub(crate) fn is_secret_name(name: &str) -> bool {
     const WORDS: [&str; 10] =
         ["key", "token", "secret", "cookie", "auth", "session", "pass", "credential", "jwt", "assertion"];
@@ -24,7 +25,7 @@ pub(crate) fn is_secret_name(name: &str) -> bool {
 /// Replaces known secrets in texts: as they are, with escapes of URLs and of JSON, and within base64.
 #[derive(Default)]
 pub(crate) struct Redactor {
-    /// `None` where there is nothing to be found.
+    /// `None` if there is no secret to find.
     search: Option<AhoCorasick>,
     /// The stand-in of each secret, by the number of its pattern.
     stand_ins: Vec<String>,

@@ -37,7 +37,7 @@ pub(crate) fn run(program: &'static str, args: ServeArgs) -> Result<(), Failure>
     serve(program, &server, Served { wish, vector, animals, mock, control, now: server.now, clock: None })
 }
 
-/// Takes the address of the control.
+/// Binds the address of the control.
 fn listen(ControlAddress(address): ControlAddress) -> Result<TcpListener, Failure> {
     TcpListener::bind(address)
         .and_then(|listener| listener.set_nonblocking(true).map(|()| listener))
@@ -50,7 +50,7 @@ struct Served {
     vector: Vector,
     animals: Option<Vec<NewPet>>,
     mock: Mock,
-    /// Where the control listens, if there is one.
+    /// The listener of the control, if there is one.
     control: Option<TcpListener>,
     /// The time at which the clock was asked to start.
     now: Option<Timestamp>,
@@ -64,7 +64,7 @@ impl Extension for Served {
     fn set_up(&mut self, options: &mut AppOptions) {
         let setting = self.vector.variation().setting;
         setting.set_up(options);
-        // The time that was asked for holds.
+        // A requested time overrides the one of the setting.
         let start = self.now.or_else(|| setting.start_at.and_then(|time| time.parse().ok()));
         options.clock = if self.control.is_some() {
             let clock = TestClock::starting_at(start.unwrap_or_else(Timestamp::now));

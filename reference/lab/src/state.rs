@@ -23,7 +23,7 @@ pub struct ServerState {
 /// The memory that the layers share.
 #[derive(Debug, Default)]
 pub struct Memory {
-    /// Every animal of the reference, in the order of creation, and when it was created.
+    /// Every animal of the reference, in the order of creation, with the time of its creation.
     pub pets: Vec<(Value, Timestamp)>,
     /// Animals that only a layer knows.
     pub ghosts: Vec<Value>,
@@ -31,7 +31,7 @@ pub struct Memory {
     pub cache: HashMap<String, Response>,
     /// A counter for the use of one layer.
     pub count: u64,
-    /// When animals were first read, by their ids.
+    /// The time of the first read of each animal, by its id.
     pub read: HashMap<i64, Timestamp>,
     /// Ids that are shown in place of others.
     pub ids: HashMap<i64, i64>,
@@ -51,7 +51,7 @@ impl ServerState {
         self.app.base_path()
     }
 
-    /// How many seconds a window of requests per minute lasts.
+    /// The length of a window of requests per minute, in seconds.
     #[must_use]
     pub fn window(&self) -> i64 {
         self.window
@@ -69,7 +69,7 @@ impl ServerState {
         i64::try_from(self.clock().now()).unwrap_or(i64::MAX)
     }
 
-    /// The server's time, as exactly as it is known.
+    /// The server's time, with fractions of a second.
     #[must_use]
     pub fn timestamp(&self) -> Timestamp {
         self.clock().timestamp()
@@ -104,7 +104,7 @@ impl ServerState {
     pub fn own<T: Default + Send + Sync + 'static>(&self) -> Arc<T> {
         let mut own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
         let value = own.entry(TypeId::of::<T>()).or_insert_with(|| Arc::new(T::default()));
-        // Each type stands for itself, so it is found again under its number.
+        // The value under the id of a type is of that type.
         Arc::clone(value).downcast().unwrap_or_default()
     }
 

@@ -37,7 +37,7 @@ pub enum VectorError {
     UnknownChoice {
         /// The name.
         name: String,
-        /// The name that is most like it.
+        /// The most similar name of those that exist.
         nearest: Option<String>,
     },
     /// There is no fault of this name.
@@ -45,7 +45,7 @@ pub enum VectorError {
     UnknownFault {
         /// The name.
         name: String,
-        /// The name that is most like it.
+        /// The most similar name of those that exist.
         nearest: Option<String>,
     },
     /// The rate of a fault cannot be parsed.
@@ -62,9 +62,9 @@ pub enum VectorError {
     /// Two requested choices or faults exclude each other.
     #[error("`{first}` and `{second}` exclude each other: both decide {about}")]
     Contradiction {
-        /// The name of one.
+        /// The name of the first choice or fault.
         first: String,
-        /// The name of the other.
+        /// The name of the second choice or fault.
         second: String,
         /// The subject that both decide.
         about: String,
@@ -75,7 +75,7 @@ fn similar(nearest: Option<&str>) -> String {
     nearest.map(|name| format!(", but there is `{name}`")).unwrap_or_default()
 }
 
-/// Something that only one part of a server can decide, and whether a setting does.
+/// A subject that only one part of a server can decide, and a predicate for the settings that decide it.
 type Decision = (&'static str, fn(&Setting) -> bool);
 
 /// The subjects that only one part of a server can decide.
@@ -182,7 +182,7 @@ impl Vector {
         differs.into_iter().find(|(differs, _)| *differs).map(|(_, about)| about)
     }
 
-    /// Whether it is the plain reference.
+    /// Returns true if the server is the plain reference.
     #[must_use]
     pub fn is_plain(&self) -> bool {
         self.faults.is_empty() && self.differing().next().is_none()
@@ -193,7 +193,7 @@ impl Vector {
         self.choices.iter().filter(|choice| choice.maker != Maker::Reference)
     }
 
-    /// The server: the faults stand around the choices, and intermediaries around all.
+    /// The variation of the server: faults stand around choices, and intermediaries around all.
     #[must_use]
     pub fn variation(&self) -> Variation {
         let lawful = Build::new(&self.choices).finish();
@@ -231,7 +231,7 @@ fn contradiction(first: String, second: String, about: &str) -> VectorError {
     VectorError::Contradiction { first, second, about: about.to_owned() }
 }
 
-/// The name that is most like one that does not exist, if any is like it.
+/// The name that is most similar to one that does not exist, if any is similar enough.
 fn nearest(wanted: &str, names: impl Iterator<Item = String>) -> Option<String> {
     let scored = names.map(|name| (strsim::jaro_winkler(wanted, &name), name)).filter(|(score, _)| *score > 0.8);
     scored.max_by(|(one, _), (other, _)| one.total_cmp(other)).map(|(_, name)| name)

@@ -15,22 +15,22 @@ use tokio::signal::unix::{SignalKind, signal};
 use super::words::CommandLine;
 use crate::printable::Printable;
 
-/// How much of the end of an output is kept.
+/// The number of bytes at the end of an output that are kept.
 const TAIL: usize = 16 * 1024;
 
-/// How much is kept before that, in which a secret may begin that has its end in the tail.
+/// The number of bytes that are kept before the tail: a secret may begin in them and end in the tail.
 const BEFORE_TAIL: usize = 4 * 1024;
 
-/// How long the output of a command is read after the command has ended: its child processes may hold the output open.
+/// The time for which the output of a command is read after its end: its child processes may hold the output open.
 const LAST_OUTPUT: Duration = Duration::from_millis(500);
 
-/// The variable that a command finds the key in.
+/// The environment variable in which a command finds the key.
 const KEY_VARIABLE: &str = "CHALLENGE_KEY";
 
-/// How often processes that have left the group of a command are looked for.
+/// The maximum number of searches for processes that have left the group of a command.
 const MOST_ROUNDS: usize = 20;
 
-/// How a command ended.
+/// The way in which a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ended {
     WithCode(i32),
@@ -57,7 +57,7 @@ impl Suite {
         &self.line
     }
 
-    /// Runs it against a server; how it ended, and the end of its output. An error is a sentence.
+    /// Runs the suite against a server. Returns the way in which it ended, and the end of its output. An error is a sentence.
     pub(super) async fn run(&self, url: &str, key: &str) -> Result<(Ended, Printable), String> {
         let mut parts = self.command.iter().map(|part| filled_in(part, url, key));
         let program = parts.next().unwrap_or_default();
@@ -101,7 +101,7 @@ struct Running {
 
 impl Running {
     fn new(child: Child, key: &str) -> Running {
-        // Asked for now, because a command that has ended has no id any more.
+        // The id is read now, because a command that has ended has no id any more.
         let group = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
         Running { child, group, key: key.to_owned() }
     }
@@ -110,7 +110,7 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         if let Some(group) = self.group {
-            // Usually nothing of it is left.
+            // Usually no process of the group is left.
             let _ = kill_process_group(group, Signal::KILL);
         }
         // A process may have started another one just before it was killed.
@@ -126,13 +126,13 @@ impl Drop for Running {
     }
 }
 
-/// The processes that have this key in their environment, where the system has a /proc that tells.
+/// The processes that have this key in their environment, if the system has /proc.
 fn with_key(key: &str) -> Vec<Pid> {
     let marker = format!("{KEY_VARIABLE}={key}");
     let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let processes = entries.filter_map(|entry| Pid::from_raw(entry.file_name().to_str()?.parse().ok()?));
     let has_key = |process: &Pid| {
-        // That of other users cannot be read, and that of a process that has ended is empty.
+        // The environment of processes of other users cannot be read, and that of an ended process is empty.
         let environment = std::fs::read(format!("/proc/{}/environ", process.as_raw_nonzero())).unwrap_or_default();
         environment.split(|byte| *byte == 0).any(|variable| variable == marker.as_bytes())
     };

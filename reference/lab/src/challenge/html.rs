@@ -10,7 +10,7 @@ use animal_store_reference::docs::{escape, head};
 const POLICY: &str = "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; \
                       img-src data:; base-uri 'none'; form-action 'none'\">\n";
 
-/// The report for people who were not there.
+/// The report as an HTML page, for people.
 pub(super) fn page(report: &Report) -> String {
     let mut out = head("What a test suite notices", POLICY);
     out.push_str("<body>\n<main>\n<h1>What a test suite notices</h1>\n");

@@ -1,4 +1,4 @@
-//! `animal-lab challenge`: which faults does a user's test suite notice?
+//! `animal-lab challenge`: shows which faults a user's test suite notices.
 //!
 //! The suite, which is any command, is run against the plain reference, against other lawful servers, and against every broken one.
 //! Each is a server of its own in this process, with its own port, database and key. Where the command ends with exit code 0, it has
@@ -78,7 +78,7 @@ impl Opened<'_> {
         written.map_err(|error| cannot_write(self.report, &error))
     }
 
-    /// Leaves no empty file where there was none.
+    /// Removes the file if it did not exist before.
     fn give_up(&self) {
         if self.is_new {
             // A file that cannot be removed does no harm.

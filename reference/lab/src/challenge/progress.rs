@@ -1,4 +1,4 @@
-//! How far a challenge has come: a bar on a terminal, and a line now and then elsewhere.
+//! The progress of a challenge: a bar on a terminal, and a line now and then elsewhere.
 
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
@@ -7,10 +7,10 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use super::report::Report;
 
-/// Elsewhere than on a terminal, a line is written for each of this many parts of the work …
+/// The number of parts of the work: elsewhere than on a terminal, a line is written after each part.
 const PARTS: usize = 10;
 
-/// … and after this time without one, as soon as another server was tried.
+/// The time without a line after which the next tried server causes one.
 const LONGEST_SILENCE: Duration = Duration::from_secs(30);
 
 /// The progress of a challenge, shown on standard error.
@@ -19,7 +19,7 @@ pub(super) struct Progress {
     lines: Lines,
 }
 
-/// When to write a line.
+/// The state that decides when a line is written.
 struct Lines {
     servers: usize,
     tried: usize,
@@ -27,7 +27,7 @@ struct Lines {
 }
 
 impl Lines {
-    /// Whether a line is due after another server was tried.
+    /// Counts another tried server. Returns true if a line is due.
     fn advance(&mut self, now: Instant) -> bool {
         let part = |tried: usize| tried * PARTS / self.servers.max(1);
         let is_due = part(self.tried) != part(self.tried + 1) || now.duration_since(self.last) >= LONGEST_SILENCE;

@@ -1,4 +1,4 @@
-//! What a challenge has shown.
+//! The results of a challenge.
 
 use std::fmt::{self, Write};
 use std::time::Duration;
@@ -12,16 +12,16 @@ use animal_store_reference::Plan;
 /// The version of the JSON report.
 const SCHEMA: u32 = 1;
 
-/// How many lines of an output the text shows.
+/// The number of lines of an output that the text report shows.
 const LAST_LINES: usize = 5;
 
 /// The verdict of a suite on a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "verdict", rename_all = "kebab-case")]
 pub(super) enum Verdict {
-    /// Exit code 0.
+    /// The suite ended with exit code 0.
     Accepted,
-    /// Another exit code.
+    /// The suite ended with another exit code.
     Refused {
         /// The exit code.
         code: i32,
@@ -57,14 +57,14 @@ pub(super) struct Trial {
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Report {
     schema_version: u32,
-    /// The command, as a shell would take it.
+    /// The command, quoted for a shell.
     pub(super) command: Printable,
     pub(super) plan: &'static str,
-    /// How long a window of requests per minute was, if not a minute, as the specification says.
+    /// The length of a window of requests per minute in seconds, if it was not the 60 s of the specification.
     pub(super) fast_windows_seconds: Option<u32>,
     /// Whether the challenge was ended before all servers were tried.
     pub(super) interrupted: bool,
-    /// How long the suite took for the plain reference.
+    /// The duration of the suite on the plain reference, in seconds.
     pub(super) plain_seconds: f64,
     /// Lawful servers that make one choice.
     pub(super) choices: Vec<TriedChoice>,
@@ -98,7 +98,7 @@ pub(super) struct Lawful {
     #[serde(flatten)]
     pub(super) verdict: Verdict,
     pub(super) seconds: f64,
-    /// The choices in which it differs from the plain reference.
+    /// The choices in which the server differs from the plain reference.
     pub(super) choices: Vec<String>,
     /// The end of the suite's output, unless it accepted the server.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -114,14 +114,15 @@ pub(super) struct Tried {
     pub(super) breaks: &'static [&'static str],
     pub(super) does: &'static str,
     pub(super) as_with: &'static str,
-    /// Whether the suite did anything but accept it.
+    /// Whether the suite did not accept the server.
     pub(super) noticed: bool,
     #[serde(flatten)]
     pub(super) verdict: Verdict,
     pub(super) seconds: f64,
 }
 
-/// A requirement, how many of its faults were noticed, and how many of the choices that it leaves open were refused.
+/// A requirement, with the number of its faults and of the choices that it leaves open, and how many of each were noticed or
+/// refused.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(super) struct Row {
     pub(super) requirement: &'static str,
@@ -301,7 +302,7 @@ impl Report {
     }
 }
 
-/// The row of a requirement, which is added where there is none.
+/// The row of a requirement, which is added if there is none.
 fn row_of<'a>(rows: &'a mut Vec<Row>, requirement: &'static str) -> &'a mut Row {
     let place = rows.iter().position(|row| row.requirement == requirement).unwrap_or_else(|| {
         rows.push(Row { requirement, ..Row::default() });
@@ -310,7 +311,7 @@ fn row_of<'a>(rows: &'a mut Vec<Row>, requirement: &'static str) -> &'a mut Row 
     &mut rows[place]
 }
 
-/// How the command ended, with the last lines of its output.
+/// Writes the verdict of the command, with the last lines of its output.
 fn ending(out: &mut String, verdict: Verdict, seconds: f64, output: Option<&Printable>) {
     let lines: Vec<&str> =
         output.map_or("", Printable::as_str).lines().filter(|line| !line.trim().is_empty()).collect();

@@ -16,18 +16,18 @@ pub(super) struct Subject {
 /// The kind of a server.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
-    /// The reference as it is.
+    /// The plain reference.
     Plain,
-    /// Another lawful server, of a seed.
+    /// A lawful server whose choices are made by this seed.
     Lawful(u64),
-    /// One that makes one choice, or that something happens to: its place in the list of choices.
+    /// A server that makes one choice, or that is in one circumstance: the place in the list of choices.
     Choice(usize),
-    /// A broken one: its place in the list of faults.
+    /// A broken server: the place of its fault in the list of faults.
     Fault(usize),
 }
 
 impl Subject {
-    /// The reference as it is.
+    /// The plain reference.
     pub(super) fn plain() -> Subject {
         Subject { kind: Kind::Plain, vector: Vector::default() }
     }
@@ -55,7 +55,7 @@ pub(super) struct Chosen<'a> {
 }
 
 impl Chosen<'_> {
-    /// The servers: lawful ones first.
+    /// The selected servers, lawful ones first.
     pub(super) fn subjects(&self) -> Result<Vec<Subject>, String> {
         let mut subjects = Vec::new();
         let choices: Vec<Choice> = choices().into_iter().filter(|choice| choice.maker != Maker::Reference).collect();
@@ -78,15 +78,19 @@ impl Chosen<'_> {
         Ok(subjects)
     }
 
-    /// The places of the names that one of the patterns names; of all where there is no pattern of either kind.
+    /// The places of the names that match one of the patterns, or of all names if there is no pattern of either kind.
     fn named(&self, patterns: &[String], kind: &str, names: &[String]) -> Result<Vec<usize>, String> {
-        let names = || names.iter().enumerate();
-        if let Some(none) = patterns.iter().find(|pattern| !names().any(|(_, name)| begins(pattern, name))) {
+        if let Some(none) = patterns.iter().find(|pattern| !names.iter().any(|name| begins(pattern, name))) {
             return Err(format!("no {kind} matches `{none}`: `animal-lab {kind}s` lists all"));
         }
         let all = self.choices.is_empty() && self.faults.is_empty();
-        let is_named = |name: &str| all || patterns.iter().any(|pattern| begins(pattern, name));
-        Ok(names().filter(|(_, name)| is_named(name)).map(|(place, _)| place).collect())
+        let mut places = Vec::new();
+        for (place, name) in names.iter().enumerate() {
+            if all || patterns.iter().any(|pattern| begins(pattern, name)) {
+                places.push(place);
+            }
+        }
+        Ok(places)
     }
 }
 

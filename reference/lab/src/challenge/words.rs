@@ -10,9 +10,9 @@ const KEY: &str = "{key}";
 
 /// A command line that can be shown.
 pub(super) struct CommandLine {
-    /// As a shell would take it, without secrets.
+    /// The command line, quoted for a shell and without secrets.
     pub(super) shown: Printable,
-    /// The secrets that it has.
+    /// The secrets in the command line.
     secrets: Vec<String>,
 }
 
@@ -100,7 +100,7 @@ fn without_secrets(part: &str, next: &mut Next, secrets: &mut Vec<String>) -> St
     shown
 }
 
-/// A word as a shell takes it.
+/// A word, quoted for a shell if necessary.
 fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,{}".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use super::{Build, Choice, other, own};
 use crate::Layer;
 
-/// How many requests callers without a key may send in a minute.
+/// The number of requests that callers without a key may send in a minute.
 const ALLOWANCE: u64 = 40;
 
 /// Reports a limit to callers without a valid key.
@@ -20,7 +20,7 @@ fn anonymous(limit: i64) -> Layer {
     })
 }
 
-/// A minute, and how many requests without a valid key it has seen.
+/// A minute, and the number of requests without a valid key in it.
 #[derive(Default)]
 struct Allowance(Mutex<(i64, u64)>);
 

@@ -23,7 +23,7 @@ fn is_bad_limit(request: &Request) -> bool {
     request.is_list() && request.parameter("limit").is_some() && !matches!(request.number_of("limit"), Some(1..=100))
 }
 
-/// JSON with a space wherever one may stand, and no character beyond ASCII.
+/// JSON with all optional spaces, and no character beyond ASCII.
 fn spread(value: &Value) -> String {
     let pretty = format!("{value:#}");
     let escape = |c: char| {
@@ -33,7 +33,7 @@ fn spread(value: &Value) -> String {
     pretty.chars().map(|c| if c.is_ascii() { c.to_string() } else { escape(c) }).collect()
 }
 
-/// Holds one response of so many back.
+/// Delays each response to a request whose number is a multiple of `every`.
 fn slow(time: Duration, every: u64) -> Layer {
     Layer::default().after(move |request, response, _| {
         if request.number.is_multiple_of(every) {

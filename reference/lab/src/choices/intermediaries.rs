@@ -1,4 +1,4 @@
-//! What stands between client and server may do to requests and responses, and the server stays lawful.
+//! Choices of intermediaries between client and server, with which the server stays lawful.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -11,10 +11,10 @@ use flate2::write::GzEncoder;
 use super::{Build, Choice, between, own};
 use crate::{ConnectionNumber, Delivery, Layer, Request, Response, ServerState};
 
-/// How many requests a balancer lets pass on one connection.
+/// The number of requests that a balancer lets pass on one connection.
 const MOST_ON_A_CONNECTION: u32 = 5;
 
-/// By how many seconds the clock of a gateway is off.
+/// The number of seconds by which the clock of a gateway is off.
 const OFF: i64 = 120;
 
 /// The requests of each connection that have passed.
@@ -29,7 +29,7 @@ fn close_silently(request: &mut Request, server: &ServerState) -> Option<Respons
     (*count > MOST_ON_A_CONNECTION).then(|| {
         passed.remove(&request.connection);
         let mut response = Response::new(200);
-        // Something must be missing for the connection to end.
+        // A part of the body must be missing for the connection to end.
         response.set_body("text/plain", "never sent");
         response.delivery = Delivery::Dropped;
         response

@@ -1,6 +1,6 @@
 //! Lawful choices: other behaviour that the specification allows.
 //!
-//! A choice belongs to an axis, and a server makes at most one on each. Whatever is chosen on the others, the server is lawful.
+//! A choice belongs to an axis, and a server makes at most one on each. The server is lawful with any choices on the other axes.
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -23,22 +23,22 @@ pub use anonymous::CHOICES as ANONYMOUS;
 pub use limits::CHOICES as LIMITS;
 use view::View;
 
-/// A server in the making.
+/// A server that is built from choices.
 #[derive(Clone, Debug, Default)]
 pub struct Build {
     /// The reference behind the layers.
     setting: Setting,
     /// The limiter, if it is another than the reference's.
     policy: Option<Policy>,
-    /// How lists and fetches look at the animals.
+    /// The view of lists and fetches on the animals.
     view: View,
-    /// Layers around all that.
+    /// Layers around the limiter and the view.
     layers: Vec<Layer>,
     /// Layers that turn refusals into successes or the other way; the limiter counts their results.
     inside: Vec<Layer>,
 }
 
-/// Who makes a choice.
+/// The maker of a choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Maker {
     /// The plain reference, so that choosing it changes nothing.
@@ -58,9 +58,9 @@ pub struct Choice {
     short: &'static str,
     /// The behaviour of the server with this choice, in one sentence.
     pub does: &'static str,
-    /// How real servers come to do this.
+    /// The real servers that do this, or their reason for it.
     pub like: &'static str,
-    /// Who makes it.
+    /// The maker of the choice.
     pub maker: Maker,
     make: fn(&mut Build),
 }
@@ -117,7 +117,7 @@ const fn between(
     Choice { axis, short, does, like, maker: Maker::Intermediary, make }
 }
 
-/// Every choice, those on one axis in a row.
+/// Every choice; the choices on one axis are in a row.
 #[must_use]
 pub fn choices() -> Vec<Choice> {
     [

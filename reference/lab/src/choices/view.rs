@@ -1,4 +1,4 @@
-//! How lists and fetches look at the animals: in which order, how late, and under which ids.
+//! The view of lists and fetches on the animals: their order, their delay, and their ids.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -11,7 +11,7 @@ use crate::{Layer, Request, Response, ServerState};
 /// The order of a list.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(super) enum Order {
-    /// As the reference has it.
+    /// The order of the reference.
     #[default]
     Newest,
     Oldest,
@@ -30,13 +30,13 @@ pub(super) enum Course {
     Reserved { from: SignedDuration, until: SignedDuration },
 }
 
-/// How lists and fetches look at the animals.
+/// The view of lists and fetches on the animals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct View {
     pub(super) order: Order,
-    /// How long a list does not show a new animal.
+    /// The time for which a list does not show a new animal.
     pub(super) list_lag: SignedDuration,
-    /// How long a fetch does not show a new animal.
+    /// The time for which a fetch does not show a new animal.
     pub(super) get_lag: SignedDuration,
     /// The later states of an animal that was created as available, if it changes.
     pub(super) course: Option<Course>,
@@ -106,7 +106,7 @@ impl View {
         response.set_json(page);
     }
 
-    /// Notes when animals were first read, where that decides when they are sold.
+    /// Records the time of the first read of animals, if it decides when they are sold.
     fn note_read<'a>(self, server: &ServerState, pets: impl Iterator<Item = &'a Value>) {
         if matches!(self.course, Some(Course::SoldAfterRead(_))) {
             let (now, mut memory) = (server.timestamp(), server.memory());
@@ -119,8 +119,8 @@ impl View {
     fn listed(self, server: &ServerState) -> Vec<Value> {
         let now = server.timestamp();
         let seen = now - self.list_lag;
-        let born = |(_, born): &&(Value, Timestamp)| *born <= seen;
-        let mut pets: Vec<Value> = server.memory().pets.iter().filter(born).map(|(pet, _)| pet.clone()).collect();
+        let is_visible = |(_, born): &&(Value, Timestamp)| *born <= seen;
+        let mut pets: Vec<Value> = server.memory().pets.iter().filter(is_visible).map(|(pet, _)| pet.clone()).collect();
         for pet in pets.iter_mut().filter_map(Value::as_object_mut) {
             if let Some(status) = self.changed_status(server, pet, now) {
                 pet.insert("status".to_owned(), json!(status));
@@ -135,7 +135,7 @@ impl View {
         pets
     }
 
-    /// The status that an animal has by now, where that is not the one that it was created with.
+    /// The present status of an animal, if it differs from its status at creation.
     fn changed_status(self, server: &ServerState, pet: &Map<String, Value>, now: Timestamp) -> Option<&'static str> {
         let id = pet.get("id").and_then(Value::as_i64).filter(|_| pet.get("status") == Some(&json!("available")))?;
         let age = || born(server, id).map(|born| now.duration_since(born));
@@ -155,12 +155,12 @@ impl View {
     }
 }
 
-/// When an animal was created.
+/// The time at which an animal was created.
 fn born(server: &ServerState, id: i64) -> Option<Timestamp> {
     server.memory().pets.iter().find(|(pet, _)| pet["id"] == id).map(|(_, born)| *born)
 }
 
-/// Other ids than the reference's.
+/// The layer that shows other ids than the reference's.
 fn renumbered(factor: u64) -> Layer {
     let back = inverse(factor);
     Layer::default()
@@ -183,7 +183,7 @@ fn renumbered(factor: u64) -> Layer {
 #[derive(Default)]
 struct Gaps(Mutex<(i64, BTreeMap<i64, i64>)>);
 
-/// Refused creations consume ids as well.
+/// The layer by which refused creations consume ids as well.
 fn gapped() -> Layer {
     Layer::default()
         .before(|request, server| {
@@ -216,8 +216,8 @@ fn gapped() -> Layer {
         })
 }
 
-/// The id of a created animal that the reference gave this one, after so many refusals. Of creations at the same time the later may have
-/// been answered first: what was refused since then comes after both.
+/// The shown id of an animal with this id in the reference, created after this number of refusals. A later one of concurrent
+/// creations may have been answered first: refusals since then come after both.
 fn shown_as(id: i64, refused: i64, created: &BTreeMap<i64, i64>) -> i64 {
     let skipped_by_the_next = created.range(id..).next().map(|(next, shown)| shown - next);
     id + skipped_by_the_next.map_or(refused, |skipped| refused.min(skipped))

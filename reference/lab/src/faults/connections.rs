@@ -1,4 +1,4 @@
-//! What goes wrong between the requests of one connection, and how bodies are framed and encoded.
+//! Faults between the requests of one connection, and in the framing and coding of bodies.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};

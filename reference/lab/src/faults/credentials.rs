@@ -1,4 +1,4 @@
-//! What one operation alone takes for the key, and doors beside the guarded one.
+//! Credentials that one operation alone takes for the key, and ways around the guarded one.
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;

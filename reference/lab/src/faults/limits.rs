@@ -13,7 +13,7 @@ const RESET: &str = "x-ratelimit-reset";
 const REMAINING: &str = "x-ratelimit-remaining";
 const MINUTE: i64 = 60;
 
-/// A second, and how many requests it has seen.
+/// A second, and the number of requests in it.
 #[derive(Default)]
 struct Burst(Mutex<(i64, u32)>);
 
@@ -51,7 +51,7 @@ fn refusing(
     fault(short, does, &["quota.not-early"], like).before(refuses)
 }
 
-/// Whether at least five requests of this second came before this one.
+/// Returns true if at least five requests of this second came before this one.
 fn is_sixth(server: &ServerState) -> bool {
     let (burst, now) = (server.own::<Burst>(), server.now());
     let mut burst = burst.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -321,7 +321,7 @@ fn unreported() -> Vec<Fault> {
     vec![silent, silent_lists]
 }
 
-/// Lists that begin with the oldest animals: of a long catalogue, a new one never reaches a page.
+/// Lists begin with the oldest animals: a new animal never reaches a page of a long catalogue.
 fn oldest_first(fault: Fault) -> Fault {
     fault.stock(130).after(|request, response, server| {
         let limit = request.number_of("limit").filter(|limit| (1..=100).contains(limit)).unwrap_or(20);

@@ -1,4 +1,4 @@
-//! Faults: each breaks one thing, in a way in which real servers do.
+//! The faults: each breaks one requirement or a few, in a way in which real servers do.
 //!
 //! One file for each section of the specification. Each fault names the requirements that it breaks.
 
@@ -33,9 +33,9 @@ pub struct Fault {
     pub name: String,
     /// The behaviour of the broken server, in one sentence.
     pub does: &'static str,
-    /// How real servers come to do this.
+    /// The real servers that do this, or their reason for it.
     pub like: &'static str,
-    /// The requirements that it breaks.
+    /// The requirements that the fault breaks.
     pub targets: &'static [&'static str],
     /// The smallest plan whose limits leave a suite room to show the fault.
     pub plan: Plan,
@@ -98,7 +98,7 @@ impl Fault {
         self
     }
 
-    /// With another limiter than the reference's.
+    /// Sets another limiter than the reference's.
     fn limiter(mut self, policy: Policy) -> Fault {
         self.variation.setting.counts_in_layer = true;
         self.variation.layers.insert(0, limiter(policy));

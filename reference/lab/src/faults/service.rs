@@ -1,4 +1,4 @@
-//! What the service does: it answers, in JSON.
+//! The service as a whole: it answers, in JSON.
 
 use super::{Fault, fault};
 use crate::Delivery;

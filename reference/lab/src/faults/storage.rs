@@ -1,4 +1,4 @@
-//! What becomes of animals that were created: stored twice, taken for another, cut, forgotten, or remembered as missing.
+//! Faults of stored animals: stored twice, taken for another, cut, forgotten, or remembered as missing.
 
 use serde_json::{Value, json};
 

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use animal_store_reference::wire::{NewPet, PetStatus};
 
-/// More would take a start of minutes.
+/// The maximum number of generated animals: more would take minutes to create.
 const MOST: u32 = 1_000_000;
 
 /// The names of generated animals, before their number.
@@ -17,19 +17,19 @@ const NAMES: [&str; 24] = [
     "Nala", "Otto", "Pepper", "Quill", "Rex", "Shadow", "Tilly", "Umbra", "Violet", "Willow", "Ziggy",
 ];
 
-/// How many categories generated animals belong to, numbered from 1.
+/// The number of categories of generated animals, which are numbered from 1.
 const CATEGORIES: i64 = 5;
 
-/// Where the first animals come from.
+/// The source of the first animals.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Animals {
-    /// This many generated ones, the same in every run; of more of them, the first are the same.
+    /// Generated animals, this number: the same in every run, and a larger number begins with the same animals.
     Generated(u32),
     /// A JSON file: an array of bodies of creations.
     File(PathBuf),
 }
 
-/// Why a file gives no animals.
+/// The reason why a file gives no animals.
 #[derive(Debug, thiserror::Error)]
 pub enum AnimalsError {
     /// The file cannot be read.

@@ -15,7 +15,7 @@ pub struct TestClock(Arc<Mutex<Shown>>);
 #[derive(Debug)]
 struct Shown {
     at: Timestamp,
-    /// When it showed that, by the machine; `None` while it stands.
+    /// The time of the machine when the clock showed `at`; `None` while the clock stands.
     since: Option<Instant>,
 }
 
@@ -40,19 +40,19 @@ impl TestClock {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether it stands.
+    /// Returns true if the clock stands.
     #[must_use]
     pub fn is_frozen(&self) -> bool {
         self.shown().since.is_none()
     }
 
-    /// Shows another time; it runs on from there if it ran.
+    /// Sets the time of the clock. A running clock runs on from there.
     pub fn set(&self, at: Timestamp) {
         let mut shown = self.shown();
         *shown = Shown { at, since: shown.since.map(|_| Instant::now()) };
     }
 
-    /// Moves on by so much; false if no time is so late.
+    /// Moves the clock on by this time. Returns false if the result would be too late for a timestamp.
     #[must_use]
     pub fn advance(&self, by: SignedDuration) -> bool {
         let mut shown = self.shown();
@@ -61,13 +61,13 @@ impl TestClock {
         true
     }
 
-    /// Stands still.
+    /// Stops the clock.
     pub fn freeze(&self) {
         let mut shown = self.shown();
         *shown = Shown { at: shown.now(), since: None };
     }
 
-    /// Runs on.
+    /// Lets the clock run on.
     pub fn run(&self) {
         let mut shown = self.shown();
         *shown = Shown { at: shown.now(), since: Some(Instant::now()) };
@@ -79,7 +79,7 @@ impl TimeSource for TestClock {
         self.shown().now()
     }
 
-    /// Waits by the machine's time: a clock that stands would never let anybody go on.
+    /// Waits by the machine's time, because a wait by a clock that stands would never end.
     fn sleep(&self, duration: Duration) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
         Box::pin(tokio::time::sleep(duration))
     }

@@ -12,7 +12,7 @@ use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer};
 
 use animal_store_reference::respond::{LIMIT, REMAINING, RESET};
 
-/// How long a browser may remember the answer to a preflight.
+/// The time for which a browser may remember the answer to a preflight.
 const MAX_AGE: Duration = Duration::from_mins(10);
 
 /// Header fields of this server that scripts see only if they are exposed by name.
@@ -45,7 +45,7 @@ impl FromStr for Origin {
         }
         let parts = text.parse::<Uri>().ok().map(Uri::into_parts);
         let is_origin = parts.is_some_and(|parts| match (parts.scheme, parts.authority) {
-            // As browsers write it, because it is compared byte by byte.
+            // The form that browsers write, because origins are compared byte by byte.
             (Some(scheme), Some(authority)) => {
                 text == format!("{scheme}://{authority}").to_ascii_lowercase() && !authority.as_str().contains('@')
             }
@@ -60,12 +60,12 @@ impl FromStr for Origin {
     }
 }
 
-/// Which pages may read the answers.
+/// The pages that may read the answers.
 #[derive(Clone, Debug)]
 pub struct Cors(CorsLayer);
 
 impl Cors {
-    /// Pages of these origins.
+    /// Allows pages of these origins to read the answers.
     #[must_use]
     pub fn new(origins: &[Origin]) -> Self {
         let allowed = if origins.iter().any(|Origin(origin)| origin == "*") {
@@ -82,8 +82,8 @@ impl Cors {
         Self(layer)
     }
 
-    /// Answers a preflight, or adds to the answer of `handle` what browsers ask for. Other requests with the method OPTIONS
-    /// are none of its business.
+    /// Answers a preflight, or adds the header fields for browsers to the answer of `handle`. Other requests with the method
+    /// OPTIONS are left alone.
     pub(super) async fn answer<F, R>(&self, request: Request, mut handle: F) -> Response
     where
         F: FnMut(Request) -> R,

@@ -8,7 +8,7 @@ use std::time::Duration;
 /// The longest delay, in milliseconds: an hour.
 const LONGEST: u64 = 3_600_000;
 
-/// How long answers take, in milliseconds.
+/// The range of the delays of answers, in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DelayRange {
     from: u64,

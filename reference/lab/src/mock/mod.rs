@@ -1,5 +1,5 @@
-//! What makes a server a mock for the tests of clients, in addition to the laboratory: known animals, delayed responses, CORS, and a
-//! listener by which a test controls it. Without these options, none of it is in the path of a request.
+//! The parts that make a server a mock for the tests of clients, in addition to the laboratory: known animals, delayed responses,
+//! CORS, and a listener by which a test controls it. Without these options, no part is in the path of a request.
 
 pub mod animals;
 pub mod clock;
@@ -22,16 +22,16 @@ use self::delay::Delay;
 /// The parts of a mock that stand around the whole server.
 #[derive(Clone, Default)]
 pub struct Mock {
-    /// How long answers of the API take.
+    /// The delays of answers of the API.
     pub delay: Option<Arc<Delay>>,
-    /// Which pages may read the answers.
+    /// The pages that may read the answers.
     pub cors: Option<Cors>,
     /// The interface by which a test controls the server.
     pub control: Option<Arc<Listening>>,
 }
 
 impl Mock {
-    /// Whether nothing stands around the server.
+    /// Returns true if no part stands around the server.
     #[must_use]
     pub fn is_nothing(&self) -> bool {
         self.delay.is_none() && self.cors.is_none() && self.control.is_none()

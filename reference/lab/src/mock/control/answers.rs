@@ -16,10 +16,10 @@ use animal_store_reference::routes::{self, ORDERS};
 
 use crate::mock::operation::Operation;
 
-/// How often one answer may be given.
+/// The maximum number of times that one answer may be given.
 const MOST_TIMES: u64 = 1_000_000;
 
-/// How long it may be held back, in milliseconds.
+/// The maximum delay of an answer, in milliseconds: an hour.
 const LONGEST_DELAY: u64 = 3_600_000;
 
 /// Fields that say how a message is framed, which is the server's business.
@@ -29,7 +29,7 @@ const FRAMING: [HeaderName; 3] = [header::CONTENT_LENGTH, header::TRANSFER_ENCOD
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Wanted {
-    /// How many requests get it.
+    /// The number of requests that get the answer.
     #[serde(default = "once")]
     times: u64,
     /// Only requests that present this key.
@@ -142,7 +142,7 @@ impl Answers {
         self.waiting().iter().map(reported).collect()
     }
 
-    /// The first answer that waits for such a request.
+    /// Takes the first answer that waits for such a request.
     pub(super) fn take(&self, base_path: &str, request: &Request) -> Option<Given> {
         let path = routes::below(base_path, request.uri().path())?;
         let operation = Operation::of(request.method().as_str(), path);

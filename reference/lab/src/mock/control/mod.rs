@@ -1,4 +1,5 @@
-//! What a test can control: the animals and usage of the server, its clock, single responses, and the recording of its traffic.
+//! The control of a server by a test: the animals and usage of the server, its clock, single responses, and the recording of its
+//! traffic.
 
 mod answers;
 mod openapi;
@@ -29,10 +30,10 @@ use animal_store_reference::store::{Catalogue, StoreError};
 
 pub use routes::router;
 
-/// How many snapshots there may be: each is a whole catalogue in memory.
+/// The maximum number of snapshots: each is a whole catalogue in memory.
 const MOST_SNAPSHOTS: usize = 100;
 
-/// Where to listen for those who control the server: a port of this machine alone, or an address.
+/// The address on which the control listens: a port of this machine alone, or an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ControlAddress(pub SocketAddr);
 
@@ -85,18 +86,18 @@ pub struct Control {
     vector: Mutex<Vector>,
     /// Held while the state is replaced, so that two tests do not mix theirs.
     replacing: tokio::sync::Mutex<()>,
-    /// How many requests the server has handled since the start or the last reset.
+    /// The number of requests that the server has handled since the start or the last reset.
     requests: AtomicU64,
 }
 
-/// Why a snapshot cannot be made.
+/// The reason why a snapshot cannot be made.
 #[derive(Debug)]
 enum SnapshotError {
     TooMany,
     Store(StoreError),
 }
 
-/// Why a server cannot be changed.
+/// The reason why a server cannot be changed.
 #[derive(Debug)]
 enum ChangeError {
     /// The request is impossible for the reason in this sentence.
@@ -186,7 +187,7 @@ impl Control {
         self.snapshots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps the present state by this name, in place of one that was kept by it; returns the number of animals.
+    /// Keeps the present state by this name, in place of an earlier state of the same name. Returns the number of animals.
     async fn keep(&self, name: &str) -> Result<usize, SnapshotError> {
         let _alone = self.replacing.lock().await;
         let app = &self.parts.app;
@@ -201,7 +202,7 @@ impl Control {
         Ok(animals)
     }
 
-    /// Returns to a state that was kept; `None` if there is none of this name.
+    /// Returns to a kept state; `None` if there is none of this name.
     async fn restore(&self, name: &str) -> Option<Result<usize, StoreError>> {
         let snapshot = self.snapshots().get(name).cloned()?;
         Some(self.put_back(&snapshot).await)

@@ -7,7 +7,7 @@ use super::paths::{
     RESTORE, SNAPSHOT, SNAPSHOTS,
 };
 
-/// The description.
+/// The OpenAPI document of the control interface.
 pub(super) fn document() -> Value {
     let name = json!([{
         "name": "name", "in": "path", "required": true, "schema": { "type": "string", "maxLength": 100 }
@@ -204,7 +204,7 @@ fn operation(id: &str, summary: &str, content: &Value) -> Value {
     with_errors(operation, &[("403", "The request comes from a page in a browser")])
 }
 
-/// With the parameters that say which exchanges are meant.
+/// Adds the parameters that filter exchanges to an operation.
 fn filtered(mut operation: Value) -> Value {
     let parameter = |name: &str, description: &str| json!({ "name": name, "in": "query", "description": description, "schema": { "type": "string" } });
     operation["parameters"] = json!([

@@ -30,7 +30,7 @@ use animal_store_reference::clock::TimeSource;
 use animal_store_reference::error::ApiError;
 use animal_store_reference::respond::WrittenJson;
 
-/// How far a clock can be moved at a time, in seconds: a thousand years.
+/// The maximum time by which a clock can be moved at once, in seconds: a thousand years.
 const FARTHEST: i64 = 31_556_952_000;
 
 /// The longest name of a snapshot.
@@ -39,7 +39,7 @@ const LONGEST_NAME: usize = 100;
 type Shared = State<Arc<Control>>;
 type Answer = Result<Response, ApiError>;
 
-/// The control as a service of its own, which is listened for at `address`.
+/// The router of the control, which listens on `address`.
 pub fn router(control: Arc<Control>, address: SocketAddr) -> Router {
     let routes: [(&str, MethodRouter<Arc<Control>>); 15] = [
         (OPENAPI, get(|| async { WrittenJson(animal_store_reference::openapi::render(&openapi::document()).into()) })),
@@ -66,8 +66,8 @@ pub fn router(control: Arc<Control>, address: SocketAddr) -> Router {
         .with_state(control)
 }
 
-/// Keeps pages in browsers out, which can send requests to this machine's own addresses: directly, or by a name of theirs
-/// that they let resolve to one.
+/// Refuses requests of pages in browsers. A page can send requests to the addresses of this machine: directly, or by a host name
+/// that resolves to one.
 async fn guard(State(address): State<SocketAddr>, request: Request, next: Next) -> Response {
     let headers = request.headers();
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()?.parse::<Authority>().ok());
@@ -95,7 +95,7 @@ fn invalid(control: &Control, message: &str) -> ApiError {
     ApiError::invalid_body(Printable::from(control.recording.without_keys(message)).to_string())
 }
 
-/// Reads a body, whatever it is labelled: `curl -d` labels JSON as a form.
+/// Reads a body of any media type, because `curl -d` labels JSON as a form.
 fn read<T: DeserializeOwned>(control: &Control, body: &Bytes) -> Result<T, ApiError> {
     serde_json::from_slice(body).map_err(|error| invalid(control, &error.to_string()))
 }

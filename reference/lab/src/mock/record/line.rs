@@ -79,7 +79,7 @@ pub(super) struct Answered {
     pub(super) cut: bool,
 }
 
-/// Why there is no response.
+/// The reason why there is no response.
 #[derive(Serialize)]
 pub(super) struct Failed {
     pub(super) kind: &'static str,

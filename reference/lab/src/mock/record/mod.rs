@@ -28,13 +28,13 @@ use animal_store_reference::app::App;
 use animal_store_reference::keys::ApiKey;
 use animal_store_reference::routes;
 
-/// How many exchanges are kept, the latest ones.
+/// The maximum number of exchanges that are kept, the latest ones.
 const MOST: usize = 10_000;
 
-/// How many bytes of exchanges are kept.
+/// The maximum size of the kept exchanges, in bytes.
 const MOST_BYTES: usize = 64 * 1024 * 1024;
 
-/// How much of a body is kept.
+/// The maximum size of the kept part of a body, in bytes.
 const MOST_OF_BODY: usize = 1024 * 1024;
 
 /// A recording.
@@ -83,7 +83,7 @@ impl Recording {
         exchanges.split_off(exchanges.len().saturating_sub(filter.last.unwrap_or(MOST)))
     }
 
-    /// How many exchanges a filter lets pass, by operation and status.
+    /// The number of exchanges that a filter lets pass, by operation and status.
     pub(super) fn counts(&self, filter: &Filter) -> Value {
         let exchanges = self.matching(filter);
         let mut counts = BTreeMap::<String, BTreeMap<String, u64>>::new();
@@ -163,7 +163,7 @@ pub(super) struct Filter {
     path: Option<String>,
     operation: Option<Operation>,
     status: Option<StatusFilter>,
-    /// At most this number of them, the latest.
+    /// The maximum number of exchanges, the latest ones.
     last: Option<usize>,
 }
 
@@ -203,7 +203,7 @@ impl TryFrom<String> for StatusFilter {
     }
 }
 
-/// An exchange as it was. Whatever is shown of it is replaced when it is shown, when all credentials are known.
+/// An exchange as it was. Its credentials are replaced only when it is shown, because all credentials are known then.
 struct Recorded {
     sent_at: Timestamp,
     received_at: Timestamp,
@@ -217,12 +217,12 @@ struct Recorded {
 }
 
 impl Recorded {
-    /// The operation that was asked for, if it is one.
+    /// The operation that the request asks for, if it is one of the API.
     fn operation(&self) -> Option<Operation> {
         Operation::of(&self.method, &self.path)
     }
 
-    /// How many bytes it takes, about.
+    /// The approximate size of the exchange, in bytes.
     fn size(&self) -> usize {
         let fields = |headers: &HeaderMap| -> usize {
             headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 64).sum()
@@ -289,7 +289,7 @@ fn text_of(value: &HeaderValue) -> Cow<'_, str> {
 /// The values of a request that could be credentials.
 #[derive(Default)]
 struct Presented {
-    /// Values that a name or a place says to be credentials.
+    /// Values that a name or a place announces as credentials.
     announced: Vec<String>,
     /// Other values of parameters, and of members of a body.
     others: Vec<String>,
@@ -437,7 +437,8 @@ impl HttpBody for Watched {
             Poll::Ready(Some(Err(_))) | Poll::Pending => {}
         }
         drop(seen);
-        // Before the client has the last of it, so that a client that asks for the recording next finds the exchange.
+        // The exchange is added before the client has the end of the body, so that a client that asks for the recording next finds
+        // it.
         if matches!(polled, Poll::Ready(Some(Err(_)))) {
             self.finish();
         }

@@ -41,7 +41,7 @@ fn valid(number: usize) -> String {
 /// The stand-in of each credential of a trace.
 pub(super) struct StandIns {
     by_credential: HashMap<String, String>,
-    /// Replaces all of them in texts.
+    /// Replaces all these credentials in texts.
     pub(super) redactor: Redactor,
 }
 
@@ -97,7 +97,7 @@ fn scheme_and_credential(value: &str) -> (&str, &str) {
     }
 }
 
-/// The credentials of an `Authorization` field. That of the scheme Basic has a password in it.
+/// The credentials of an `Authorization` field: its own, and under the scheme Basic also the password in it.
 pub(super) fn credentials(value: &str) -> Vec<String> {
     let (scheme, credential) = scheme_and_credential(value);
     let mut credentials = vec![credential.to_owned()];
