@@ -42,8 +42,8 @@ fn suspects(exchanges: &[Exchange]) -> Vec<i64> {
     ids
 }
 
-/// The gaps between the ids of two creations with refused ones in between, if no more ids are missing than creations were refused.
-/// There are none if ids do not rise by one otherwise.
+/// The gaps between the ids of two creations with refused ones in between, if no more ids are missing than creations were refused;
+/// none if ids do not rise by one otherwise. For example, the ids 4, 5 and 7 with one refusal before the 7 have the gap 6.
 fn gaps(exchanges: &[Exchange]) -> Vec<Range<i64>> {
     let (mut gaps, mut rises_by_one, mut last, mut refused) = (Vec::new(), false, None, 0_i64);
     for exchange in exchanges.iter().filter(|exchange| exchange.request.method == "POST") {

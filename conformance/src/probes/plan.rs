@@ -144,45 +144,30 @@ pub fn plan(options: &Options, plan_limits: Option<PlanLimits>, window: Option<W
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     let cases = options.cases.unwrap_or(if limit < ROOMY { 2 } else { (limit / 5).min(120) });
     let earlier = options.earlier.as_ref().filter(|earlier| !earlier.probes.is_empty());
-    let repeats = |probe: &str| earlier.is_none_or(|earlier| earlier.probes.iter().any(|name| name == probe));
-    let needs = |part: Part| {
-        let shown_in: &[&str] = match part {
-            Part::Credentials => &["credentials"],
-            Part::FullPage => &["full page"],
-            Part::Generated => &["properties", "sequence"],
-            // With a small limit, bodies are sent on the way to exhausting a key.
-            Part::Exhaustion if profile.exhausts() && limit < ROOMY => &["quota", further_bodies::NAME],
-            Part::Exhaustion if profile.exhausts() => &["quota"],
-            _ => &[],
-        };
-        match earlier {
-            // A failure may show in a probe that is not meant for its requirement.
-            Some(_) if !shown_in.is_empty() => shown_in.iter().any(|probe| repeats(probe)),
-            _ => part.is_needed(&options.scope) && (part != Part::NearMisses || repeats("near misses")),
-        }
-    };
-    let fills_a_page = limit >= ROOMY && profile.creates() && needs(Part::FullPage);
-    let near_misses = if repeats("near misses") { near_misses(&options.scope) } else { 0 };
-    let sends_bodies = profile.creates() && repeats(further_bodies::NAME) && Part::NearMisses.is_needed(&options.scope);
+    let selection = Selection { scope: &options.scope, earlier, limit };
+    let fills_a_page = limit >= ROOMY && profile.creates() && selection.needs(Part::FullPage);
+    let near_misses = if selection.repeats("near misses") { near_misses(&options.scope) } else { 0 };
+    let sends_bodies =
+        profile.creates() && selection.repeats(further_bodies::NAME) && Part::NearMisses.is_needed(&options.scope);
     let has_further_bodies = limit >= ROOMY && sends_bodies;
     let generated = [
         (near_misses > 0).then_some(Probe::NearMisses),
-        needs(Part::Credentials).then_some(Probe::Credentials),
-        needs(Part::Generated).then_some(Probe::Properties(cases)),
-        needs(Part::Generated).then_some(Probe::Sequence(cases / 3)),
+        selection.needs(Part::Credentials).then_some(Probe::Credentials),
+        selection.needs(Part::Generated).then_some(Probe::Properties(cases)),
+        selection.needs(Part::Generated).then_some(Probe::Sequence(cases / 3)),
         has_further_bodies.then_some(Probe::FurtherBodies),
         fills_a_page.then_some(Probe::FullPage),
     ]
     .into_iter()
     .flatten();
-    let cases = if needs(Part::Generated) { cases } else { 0 };
+    let cases = if selection.needs(Part::Generated) { cases } else { 0 };
     let further_bodies = if has_further_bodies { FURTHER_BODIES } else { 0 };
     let generated_requests =
         near_misses + cases + cases / 3 + further_bodies + if fills_a_page { FULL_PAGE } else { 0 };
     let (tour, keyless_of_tour) = of_tour(&options.scope);
-    let credentials = if needs(Part::Credentials) { CREDENTIALS } else { 0 };
-    let of_near_misses = if needs(Part::NearMisses) { near_misses::KEYLESS } else { 0 };
-    let exhausts = needs(Part::Exhaustion);
+    let credentials = if selection.needs(Part::Credentials) { CREDENTIALS } else { 0 };
+    let of_near_misses = if selection.needs(Part::NearMisses) { near_misses::KEYLESS } else { 0 };
+    let exhausts = selection.needs(Part::Exhaustion);
     let while_exhausted = if exhausts { 2 * KEYLESS_OVER } else { 0 };
     let keyless = keyless_of_tour + credentials + of_near_misses + while_exhausted;
     let mut probes = vec![Probe::Tour];
@@ -227,6 +212,40 @@ pub fn plan(options: &Options, plan_limits: Option<PlanLimits>, window: Option<W
         windows: if exhausts { 3 } else { keyed.div_ceil(limit.max(1)) + 1 },
         animals: animals(&options.scope, cases, has_further_bodies, fills_a_page).min(requests),
         is_cut: wanted > options.max_requests,
+    }
+}
+
+/// The parts and probes that a run needs, by its scope and by the report of an earlier run, if one is given.
+struct Selection<'o> {
+    scope: &'o Scope,
+    earlier: Option<&'o crate::options::Earlier>,
+    /// The limit per minute.
+    limit: usize,
+}
+
+impl Selection<'_> {
+    /// Returns true if the probe failed in the earlier run, or if there was none.
+    fn repeats(&self, probe: &str) -> bool {
+        self.earlier.is_none_or(|earlier| earlier.probes.iter().any(|name| name == probe))
+    }
+
+    /// Returns true if the run needs the part.
+    fn needs(&self, part: Part) -> bool {
+        let exhausts = self.scope.profile.exhausts();
+        let shown_in: &[&str] = match part {
+            Part::Credentials => &["credentials"],
+            Part::FullPage => &["full page"],
+            Part::Generated => &["properties", "sequence"],
+            // With a small limit, bodies are sent on the way to exhausting a key.
+            Part::Exhaustion if exhausts && self.limit < ROOMY => &["quota", further_bodies::NAME],
+            Part::Exhaustion if exhausts => &["quota"],
+            _ => &[],
+        };
+        match self.earlier {
+            // A failure may show in a probe that is not meant for its requirement.
+            Some(_) if !shown_in.is_empty() => shown_in.iter().any(|probe| self.repeats(probe)),
+            _ => part.is_needed(self.scope) && (part != Part::NearMisses || self.repeats("near misses")),
+        }
     }
 }
 
