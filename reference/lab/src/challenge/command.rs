@@ -129,14 +129,17 @@ impl Drop for Running {
 /// The processes that have this key in their environment, if the system has /proc.
 fn with_key(key: &str) -> Vec<Pid> {
     let marker = format!("{KEY_VARIABLE}={key}");
-    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
-    let processes = entries.filter_map(|entry| Pid::from_raw(entry.file_name().to_str()?.parse().ok()?));
-    let has_key = |process: &Pid| {
+    let mut processes = Vec::new();
+    for entry in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let Some(process) = name.to_str().and_then(|name| Pid::from_raw(name.parse().ok()?)) else { continue };
         // The environment of processes of other users cannot be read, and that of an ended process is empty.
         let environment = std::fs::read(format!("/proc/{}/environ", process.as_raw_nonzero())).unwrap_or_default();
-        environment.split(|byte| *byte == 0).any(|variable| variable == marker.as_bytes())
-    };
-    processes.filter(has_key).collect()
+        if environment.split(|byte| *byte == 0).any(|variable| variable == marker.as_bytes()) {
+            processes.push(process);
+        }
+    }
+    processes
 }
 
 /// Completes at Ctrl-C, SIGTERM or SIGHUP.

@@ -16,11 +16,11 @@ pub(super) fn second(broken: &Broken<'_, '_>) -> Option<Cause> {
         return Cause::shown_by("second-limiter", sentence, explained, doubled);
     }
     broken.facts.limiter.keys().iter().find_map(|key| {
-        let limits = |is_refusal: bool| -> BTreeSet<u64> {
-            let answers = key.answers().iter().filter(|answer| answer.entry.is_limited() == is_refusal);
-            answers.map(|answer| answer.window.limit).collect()
-        };
-        let (admitted, refused) = (limits(false), limits(true));
+        let (mut admitted, mut refused) = (BTreeSet::new(), BTreeSet::new());
+        for answer in key.answers() {
+            let limits = if answer.entry.is_limited() { &mut refused } else { &mut admitted };
+            limits.insert(answer.window.limit);
+        }
         let (only, None) = (refused.iter().next()?, refused.iter().nth(1)) else { return None };
         if admitted.is_empty() || admitted.contains(only) {
             return None;
