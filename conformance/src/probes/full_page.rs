@@ -10,7 +10,7 @@ use animal_store_rules::trace::exchange::Request;
 /// The number of animals that shows whether a list ends at the maximum.
 const ENOUGH: usize = 101;
 
-/// Lists that must show a hundred animals at most, however many there are, and those of one status as many as their limit.
+/// Lists that must show at most 100 animals; a list of one status must show as many as its limit.
 const LISTS: [&str; 13] = [
     "limit=100",
     "limit=101",

@@ -163,7 +163,7 @@ async fn begin(session: &mut Session<'_>, plan: &Plan) -> Result<(), Stop> {
     if session.other_key().is_none() {
         return quota::watch::first_reset(session, plan.few_bodies > 0).await;
     }
-    // Two keys exhaust two windows in one minute, so there is no time to lose: what a Reset restores shows in the second key.
+    // Two keys exhaust two windows in one minute, so the run does not wait for a Reset: the second key shows what a Reset restores.
     quota::watch::too_short_a_window(session, quota::watch::ENOUGH_FOR_TWO).await?;
     quota::keys::in_turn(session).await
 }

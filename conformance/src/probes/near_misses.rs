@@ -62,7 +62,7 @@ pub(super) const OTHER_IDS: usize = 3;
 /// The smallest int64, whose absolute value is not an int64.
 const SMALLEST: &str = "/pets/-9223372036854775808";
 
-/// Bodies that may be accepted or rejected, each for one reason: refused for one, a body would not show what becomes of the other.
+/// Bodies that may be accepted or rejected, each for one reason, so that a refusal has only one explanation.
 const UNUSUAL: [&str; 4] = [
     r#"{"name":"@NAME@","categoryId":@CATEGORY@e0,"status":"sold"}"#,
     r#"{"name":"@NAME@\u0000 and more","categoryId":@CATEGORY@,"status":"sold"}"#,
@@ -94,7 +94,7 @@ const HARD: [HardBody; 6] = [
 /// The placeholder of the longest body. A server that refuses it may leave a part of it unread.
 const LONGEST: &str = "(110 KiB of spaces)";
 
-/// The query of a list that is asked for without a key before it is asked for with it.
+/// The query of a list that is requested without a key before it is requested with the key.
 const AFTER_A_REFUSAL: &str = "status=sold";
 
 /// Unusual query strings of lists.

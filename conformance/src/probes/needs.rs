@@ -66,7 +66,7 @@ const NEEDS: &[(&str, &[Part])] = &[
     ("get.malformed-id", &[OtherIds]),
     ("get.", &[Creations, Fetches, Lists, NearMisses, FullPage, Generated]),
     ("orders.", &[Orders]),
-    // While a key is exhausted, a limiter that does not ask for the key first shows itself, and so does an animal that was stored.
+    // An exhausted key shows a limiter that runs before authentication, and an animal that was stored.
     ("auth.before-all-else", ALL),
     ("auth.refused-stores-nothing", ALL),
     ("auth.", &[FirstLists, Orders, Creations, Fetches, OtherIds, Credentials, Lists, NearMisses]),

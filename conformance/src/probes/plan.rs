@@ -89,8 +89,8 @@ impl Probe {
     }
 }
 
-/// The plan of a run. Its numbers are those of a server with fixed windows whose reads do not lag; others take more, and no run takes
-/// more than [`Options::max_requests`].
+/// The plan of a run. Its numbers hold for a server with fixed windows whose reads do not lag. Other servers take more, and no run
+/// takes more than [`Options::max_requests`].
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Plan {
     /// The probes in order, after preflight.

@@ -32,7 +32,8 @@ pub(super) enum Move {
 /// The number of steps of a walk: more than any run needs. A walk ends where its budget does.
 const STEPS: usize = 400;
 
-/// Generates walks. Their steps are drawn one after another, because which are possible depends on those before.
+/// The strategy that generates walks. Their steps are drawn one after another, because earlier steps decide which ones are
+/// possible.
 #[derive(Clone, Debug)]
 struct Walks;
 

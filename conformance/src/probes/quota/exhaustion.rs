@@ -160,7 +160,7 @@ impl<'s, 'r> Exhaustion<'s, 'r> {
             Some(429) if self.is_early(promised) => self.session.heed(&key, &[exchange], 0.0).await?,
             Some(429) => self.refused = Some(exchange.request),
             None => return Ok(false),
-            // A list that is rejected with Remaining 0, but not with 429: further ones would show the same.
+            // A list may be rejected with Remaining 0, but not with 429: further lists would show nothing new.
             Some(400..=599) if self.turn == Turn::First && remains_none(&exchange) => return Ok(false),
             Some(_) => {}
         }
@@ -265,8 +265,8 @@ fn room(session: &Session<'_>, responses: usize) -> usize {
     usize::try_from(left).unwrap_or(usize::MAX).min(session.requests_left())
 }
 
-/// The fetch of an animal that is available, then of those after the first that is sold: several in a row show it when only some can be
-/// fetched. The near misses fetch one that is pending.
+/// The fetch of an available animal, then of the animals after the first sold one: several in a row show it when only some can be
+/// fetched. The near misses fetch a pending animal.
 fn fetch_next(session: &Session<'_>, place: usize, key: &ApiKey) -> Request {
     let ids = session.known_ids();
     if let Some(available) = session.created_as("available").filter(|_| place == 0) {

@@ -55,7 +55,7 @@ fn is_free(session: &Session<'_>, key: &ApiKey, is_of_kind: fn(&Exchange) -> boo
     })
 }
 
-/// The list that is asked for over the limit.
+/// The list that is sent over the limit.
 fn list(turn: Turn) -> Request {
     let query = match turn {
         Turn::First => "limit=1",

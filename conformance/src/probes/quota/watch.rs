@@ -1,5 +1,5 @@
-//! Requests at other times than the first moments of a window: in its middle, towards its end, and some seconds after its Reset. What
-//! happens then must be what the headers have announced.
+//! Requests at other times than the first moments of a window: in its middle, towards its end, and some seconds after its Reset.
+//! Their responses must agree with the header fields before.
 
 use std::time::Duration;
 

@@ -122,8 +122,8 @@ impl Session<'_> {
         Err(Stop::StaysLimited)
     }
 
-    /// Sends requests with the key in turn concurrently; if the window has no room for them, waits for the next one first. Those that
-    /// are refused are not retried, but the announced time is awaited: other requests would count as repeated.
+    /// Sends requests with the key in turn concurrently; if the window has no room for them, waits for the next one first. Refused
+    /// requests are not retried, but the announced time is awaited: other requests would count as repeated.
     ///
     /// # Errors
     ///
