@@ -45,8 +45,8 @@ impl Attribution {
     #[must_use]
     pub fn sentence(&self, context: &Context) -> String {
         let named = |places: &[usize]| {
-            let address = |at: &usize| context.addresses().nth(*at).unwrap_or_default().to_owned();
-            places.iter().map(address).collect::<Vec<_>>().join(" and ")
+            let addresses = places.iter().map(|at| context.addresses().nth(*at).unwrap_or_default());
+            addresses.collect::<Vec<_>>().join(" and ")
         };
         match self {
             Attribution::Only { replicas, broken, requests, others } => format!(
@@ -157,8 +157,9 @@ impl<'f, 'h> Attributor<'f, 'h> {
         (shown_at.len() < self.addresses && others > 0).then_some(attribution)
     }
 
-    /// The requests that are similar to those of a finding: requests of the same operations that the rule judged. If the rule judged none
-    /// at other replicas, it names only the exchanges in which it failed; then requests like those.
+    /// The requests that are similar to those of a finding: requests of the same operations that the rule judged. If the rule
+    /// judged none at other replicas, it names only the exchanges in which it failed, and then every request with the likeness of
+    /// those is similar.
     fn similar(
         &self,
         judgement: &Judgement,
