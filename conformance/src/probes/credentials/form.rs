@@ -242,7 +242,8 @@ const COPIES: usize = 4 * 1024;
 fn elsewhere(mut request: Request, key: &str, query: Query) -> Request {
     let places = &PLACES[..(COPIES / key.len()).clamp(1, PLACES.len())];
     let key_in_query = query.write(key);
-    let (mut pairs, mut cookies, mut members) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut pairs, mut cookies): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
+    let mut members = Vec::new();
     for &(part, name) in places {
         match part {
             Part::Field => request = request.header(name, key),
