@@ -7,8 +7,8 @@ use animal_store_rules::trace::Context;
 use animal_store_rules::trace::knowledge::Extent;
 use animal_store_rules::trace::recording::{self, Format, Head, har, lines};
 
-use super::conclusion::RecordedJudge;
 use super::parts::{Parts, Run};
+use super::recorded_judge::RecordedJudge;
 use super::source;
 use super::terms::Terms;
 use super::unusable::Unusable;
@@ -34,20 +34,20 @@ pub(super) struct Judged {
 
 /// Judges recorded traffic, and returns the head of its last file as well.
 pub(super) fn judged(files: &[PathBuf], terms: &Terms) -> Result<Judged, Unusable> {
-    let mut conclusion = RecordedJudge::new(terms.clone());
+    let mut recorded = RecordedJudge::new(terms.clone());
     let (mut report, mut head) = (None, None);
     for file in files {
-        let recording = read(&mut conclusion, file)?;
+        let recording = read(&mut recorded, file)?;
         head = recording.head;
         match recording.run {
             // One recorded run gives the report that the run gave.
             Some(run) if files.len() == 1 => report = Some(run.conclude(terms)),
-            Some(run) => drop(conclusion.add(run.trace)),
+            Some(run) => drop(recorded.add(run.trace)),
             None => {}
         }
     }
     let is_run = report.is_some();
-    let report = report.unwrap_or_else(|| conclusion.report(terms.rerun_command(files)));
+    let report = report.unwrap_or_else(|| recorded.report(terms.rerun_command(files)));
     if report.requirements.iter().any(|requirement| requirement.selected) {
         Ok(Judged { report, head, is_run })
     } else {
@@ -68,31 +68,31 @@ pub(super) fn name_of(path: &Path) -> String {
 }
 
 /// Reads a file. A whole run is returned without a judgement; other traffic is judged here.
-fn read(conclusion: &mut RecordedJudge, path: &Path) -> Result<Recording, Unusable> {
+fn read(recorded: &mut RecordedJudge, path: &Path) -> Result<Recording, Unusable> {
     let name = name_of(path);
     let named = |error: Unusable| match error {
         Unusable::Unreadable(_, error) => Unusable::Unreadable(name.clone(), error),
         other => other,
     };
-    let before = conclusion.exchanges();
+    let before = recorded.exchanges();
     let recording =
-        source::open(path, &name, |text, attached| read_text(conclusion, text, attached, &name)).map_err(named)?;
+        source::open(path, &name, |text, attached| read_text(recorded, text, attached, &name)).map_err(named)?;
     let is_empty = recording.run.as_ref().is_none_or(|run| run.trace.exchanges.is_empty());
-    if is_empty && conclusion.exchanges() == before {
-        let hint = conclusion.latest_note().map(|note| format!("\n  {note}")).unwrap_or_default();
+    if is_empty && recorded.exchanges() == before {
+        let hint = recorded.latest_note().map(|note| format!("\n  {note}")).unwrap_or_default();
         return Err(Unusable::Nothing(name, hint));
     }
     Ok(recording)
 }
 
 fn read_text(
-    conclusion: &mut RecordedJudge,
+    recorded: &mut RecordedJudge,
     mut text: Box<dyn BufRead + '_>,
     attached: &mut har::Attached<'_>,
     name: &str,
 ) -> Result<Recording, Unusable> {
     let format = recording::format(&mut text)?;
-    let mut parts = Parts::new(conclusion);
+    let mut parts = Parts::new(recorded);
     let (head, context) = match format {
         Format::Lines => {
             let head = lines::read(&mut text, |head, exchange| parts.take(Some(head), &head.base_url, exchange))?;
@@ -100,23 +100,23 @@ fn read_text(
             (Some(head), context)
         }
         Format::Har => {
-            let chosen = parts.conclusion().terms().base_url.clone();
+            let chosen = parts.recorded().terms().base_url.clone();
             let summary = har::read(text, chosen.as_deref(), attached, |summary, exchange| {
                 let base_url = summary.base_url.as_deref().unwrap_or_default();
                 parts.take(summary.head.as_ref(), base_url, exchange)
             })?;
-            describe(parts.conclusion(), &summary, name);
+            describe(parts.recorded(), &summary, name);
             let context = match &summary.head {
                 Some(head) => head.context()?,
                 None => {
                     let base_url = summary.base_url.as_deref().unwrap_or_default();
-                    parts.conclusion().context(base_url, Extent::Sample)
+                    parts.recorded().context(base_url, Extent::Sample)
                 }
             };
             (summary.head, context)
         }
     };
-    parts.conclusion().recorded_at(&context.base_url)?;
+    parts.recorded().recorded_at(&context.base_url)?;
     if let Some(head) = &head
         && !parts.are_all_there(head)?
     {
@@ -124,7 +124,7 @@ fn read_text(
         let note = format!(
             "{name}: {taken} of the {written} recorded exchanges; judged as a sample, because the others are missing"
         );
-        parts.conclusion().note(note);
+        parts.recorded().note(note);
         parts.judge(&Context { extent: Extent::Sample, ..context });
         return Ok(Recording { head: Some(head.clone()), run: None });
     }
@@ -139,15 +139,15 @@ fn read_text(
 }
 
 /// Notes the number of entries of an archive that were left out, with the reasons.
-fn describe(conclusion: &mut RecordedJudge, summary: &har::Summary, name: &str) {
+fn describe(recorded: &mut RecordedJudge, summary: &har::Summary, name: &str) {
     if summary.left_out.is_empty() {
         return;
     }
     let reasons: Vec<String> =
         summary.left_out.iter().map(|(reason, count)| format!("{count} {}", reason.as_str())).collect();
     let left_out: usize = summary.left_out.values().sum();
-    conclusion.note(format!("{name}: {left_out} of {} entries left out: {}", summary.entries, reasons.join(", ")));
+    recorded.note(format!("{name}: {left_out} of {} entries left out: {}", summary.entries, reasons.join(", ")));
     for har::UnreadableEntry { index, reason } in &summary.unreadable {
-        conclusion.note(format!("{name}: log.entries[{index}] cannot be read: {reason}"));
+        recorded.note(format!("{name}: log.entries[{index}] cannot be read: {reason}"));
     }
 }

@@ -3,12 +3,12 @@
 //! [`judge`] reads traces and HTTP Archives from files, [`verify`] derives a report again from its trace, and [`RecordedJudge`] judges traffic
 //! while it is being recorded.
 
-mod conclusion;
 mod judge;
 mod options;
 mod parts;
 mod pseudonyms;
 mod record;
+mod recorded_judge;
 mod source;
 mod terms;
 mod totals;
@@ -16,11 +16,11 @@ mod unusable;
 mod utf16;
 mod verify;
 
-pub use conclusion::RecordedJudge;
 pub use judge::judge;
 pub use parts::{LONGEST_PART, PART, PART_EXCHANGES, weight};
 pub(crate) use record::head;
 pub use record::{record, writer};
+pub use recorded_judge::RecordedJudge;
 pub use terms::Terms;
 pub use unusable::Unusable;
 pub use verify::{Unverifiable, Verification, verify};

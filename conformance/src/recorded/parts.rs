@@ -9,8 +9,8 @@ use animal_store_rules::trace::knowledge::Extent;
 use animal_store_rules::trace::recording::{Head, Unreadable, har};
 use animal_store_rules::trace::{Context, Trace};
 
-use super::conclusion::RecordedJudge;
 use super::options::{RunOptions, side_of};
+use super::recorded_judge::RecordedJudge;
 use super::terms::Terms;
 use super::totals::size;
 use super::unusable::Unusable;
@@ -33,7 +33,7 @@ const WHOLE_RUN: usize = 512 * 1024 * 1024;
 
 /// The parts of one recording.
 pub(super) struct Parts<'c> {
-    conclusion: &'c mut RecordedJudge,
+    recorded: &'c mut RecordedJudge,
     pending: Vec<Exchange>,
     bytes: usize,
     /// The number of exchanges that were taken.
@@ -46,20 +46,12 @@ pub(super) struct Parts<'c> {
 }
 
 impl<'c> Parts<'c> {
-    pub(super) fn new(conclusion: &'c mut RecordedJudge) -> Parts<'c> {
-        Parts {
-            conclusion,
-            pending: Vec::new(),
-            bytes: 0,
-            taken: 0,
-            is_divided: false,
-            is_foreign: false,
-            extent: None,
-        }
+    pub(super) fn new(recorded: &'c mut RecordedJudge) -> Parts<'c> {
+        Parts { recorded, pending: Vec::new(), bytes: 0, taken: 0, is_divided: false, is_foreign: false, extent: None }
     }
 
-    pub(super) fn conclusion(&mut self) -> &mut RecordedJudge {
-        self.conclusion
+    pub(super) fn recorded(&mut self) -> &mut RecordedJudge {
+        self.recorded
     }
 
     /// Returns true unless the recording has fewer exchanges than its head states.
@@ -88,11 +80,11 @@ impl<'c> Parts<'c> {
     pub(super) fn take(&mut self, head: Option<&Head>, base_url: &str, exchange: Exchange) -> Result<(), Unusable> {
         let context = |parts: &Parts<'_>| match head {
             Some(head) => head.context(),
-            None => Ok(parts.conclusion.context(base_url, Extent::Sample)),
+            None => Ok(parts.recorded.context(base_url, Extent::Sample)),
         };
         if self.pending.is_empty() && !self.is_divided {
             let side = head.and_then(|head| side_of(&head.options)).unwrap_or(Side::Server);
-            self.conclusion.side_or(side);
+            self.recorded.side_or(side);
         }
         self.is_foreign = head.is_none();
         if let Some(begins) = exchange.known.begins {
@@ -138,10 +130,10 @@ impl<'c> Parts<'c> {
             if self.is_foreign {
                 har::withhold_lost(&mut exchanges);
             }
-            self.conclusion.read_trace(!self.is_foreign);
-            let trace = self.conclusion.sample(context, exchanges);
+            self.recorded.read_trace(!self.is_foreign);
+            let trace = self.recorded.sample(context, exchanges);
             self.bytes = 0;
-            let _added = self.conclusion.add(trace);
+            let _added = self.recorded.add(trace);
         }
     }
 

@@ -117,11 +117,11 @@ impl Session {
         let lost = Arc::new(AtomicUsize::new(0));
         let is_closing = Arc::new(AtomicBool::new(false));
         let log = Log { traffic: Arc::clone(&traffic), budget: Budget::default(), queue, lost: Arc::clone(&lost) };
-        let mut conclusion = RecordedJudge::new(terms);
-        conclusion.recorded_at(&base_url).unwrap_or_else(|_| unreachable!("the first address"));
+        let mut recorded = RecordedJudge::new(terms);
+        recorded.recorded_at(&base_url).unwrap_or_else(|_| unreachable!("the first address"));
         let mut judge = Judge {
             base_url,
-            conclusion,
+            recorded,
             traffic,
             lost,
             is_closing: Arc::clone(&is_closing),
@@ -143,8 +143,8 @@ impl Session {
             judge.run(&received);
             let notes = judge.notes();
             // The command that sent the requests may contain their keys.
-            let rerun_command = judge.conclusion.redactor().redact(&rerun_command);
-            (judge.conclusion, judge.record.error, notes, rerun_command)
+            let rerun_command = judge.recorded.redactor().redact(&rerun_command);
+            (judge.recorded, judge.record.error, notes, rerun_command)
         })?;
         Ok((Session { thread, is_closing }, log))
     }
@@ -154,15 +154,15 @@ impl Session {
         let Session { thread, is_closing } = self;
         is_closing.store(true, Ordering::SeqCst);
         let joined = tokio::task::spawn_blocking(move || thread.join()).await;
-        let (mut conclusion, unwritten, of_judge, rerun_command) = match joined {
+        let (mut recorded, unwritten, of_judge, rerun_command) = match joined {
             Ok(Ok(ended)) => ended,
             // A panic of the thread that judges, or of this one.
             Ok(Err(panic)) => std::panic::resume_unwind(panic),
             Err(error) => std::panic::resume_unwind(error.into_panic()),
         };
-        let report = (conclusion.exchanges() > 0).then(|| {
-            notes.into_iter().chain(of_judge).for_each(|note| conclusion.note(note));
-            conclusion.report(rerun_command)
+        let report = (recorded.exchanges() > 0).then(|| {
+            notes.into_iter().chain(of_judge).for_each(|note| recorded.note(note));
+            recorded.report(rerun_command)
         });
         Outcome { unreached: None, report, unwritten }
     }
@@ -199,7 +199,7 @@ impl Recorder {
 /// The state of the thread that judges.
 struct Judge {
     base_url: String,
-    conclusion: RecordedJudge,
+    recorded: RecordedJudge,
     traffic: Arc<Traffic>,
     /// The number of exchanges for which there was no memory since they were last counted.
     lost: Arc<AtomicUsize>,
@@ -312,11 +312,11 @@ impl Judge {
         part[0].known.begins = Some(self.extent);
         self.parts += 1;
         self.samples += usize::from(self.extent == Extent::Sample);
-        let context = self.conclusion.context(&self.base_url, self.extent);
+        let context = self.recorded.context(&self.base_url, self.extent);
         self.extent = Extent::Conversation;
-        let trace = self.conclusion.sample(context, part);
+        let trace = self.recorded.sample(context, part);
         self.record.write(|| trace.exchanges.iter().map(lines::line).collect());
-        let verdicts = self.conclusion.add(trace);
+        let verdicts = self.recorded.add(trace);
         for (verdict, finding) in verdicts.iter().flat_map(selected_findings) {
             self.show(verdict, finding);
         }
@@ -329,9 +329,9 @@ impl Judge {
             return;
         }
         self.looked_at = count;
-        let context = self.conclusion.context(&self.base_url, self.extent);
-        let trace: Trace = self.conclusion.sample(context, self.pending[..count].to_vec());
-        let verdicts = self.conclusion.preview(&trace);
+        let context = self.recorded.context(&self.base_url, self.extent);
+        let trace: Trace = self.recorded.sample(context, self.pending[..count].to_vec());
+        let verdicts = self.recorded.preview(&trace);
         for (verdict, finding) in verdicts.iter().flat_map(selected_findings) {
             self.show(verdict, finding);
         }
@@ -354,8 +354,8 @@ impl Judge {
     }
 
     fn record_head(&mut self) {
-        let context = self.conclusion.context(&self.base_url, Extent::Conversation);
-        let options = serde_json::json!({"side": self.conclusion.scope().side.as_str()});
+        let context = self.recorded.context(&self.base_url, Extent::Conversation);
+        let options = serde_json::json!({"side": self.recorded.scope().side.as_str()});
         self.record.write(|| lines::head_line(&Head { options, ..Head::of(&context, writer()) }));
     }
 
