@@ -114,7 +114,7 @@ fn write_text(out: &mut String, explanation: &Explanation) -> std::fmt::Result {
     }
     if !explanation.exercised_by.is_empty() {
         writeln!(out, "\n{BOLD}Exercised by{BOLD:#}")?;
-        paragraph(out, &explanation.exercised_by.join(", "))?;
+        paragraph(out, &explanation.exercised_by.join("; "))?;
     }
     if explanation.example.is_empty() {
         return writeln!(out, "\n{DIM}It cannot be observed over HTTP.{DIM:#}");
