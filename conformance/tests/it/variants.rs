@@ -19,7 +19,10 @@ use crate::{broken, options};
 /// So many seeds are judged, each with the choices that it makes together.
 pub(crate) const SEEDS: u64 = 50;
 
-/// Those of them whose key others use, too, and which ban it again and again, for longer than the judge waits: a run may end with that
+/// Further seeds, both of a counter that slides while others use the key.
+const OF_SHARED_COUNTERS: [u64; 2] = [200_269, 200_839];
+
+/// Those of the first seeds whose key others use, too, and which ban it again and again, for longer than the judge waits: a run may end with that
 /// reason, or no 429 can be compared with what remained before it.
 const BANNED: [u64; 1] = [2];
 
@@ -62,7 +65,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     let two_keys = of_limits()
         .map(alone(Plan::Free))
         .map(|(name, variant)| (format!("{name} with two keys"), Variant { has_two_keys: true, ..variant }));
-    let together = (1..=SEEDS).map(|seed| {
+    let together = (1..=SEEDS).chain(OF_SHARED_COUNTERS).map(|seed| {
         let plan = if seed.is_multiple_of(2) { Plan::Free } else { Plan::Pro };
         let choices = lawful(seed, Drawn::ChoicesAndCircumstances).into_iter().filter(differs).collect();
         (

@@ -150,6 +150,15 @@ impl Search<'_, '_> {
         }
     }
 
+    /// Returns true if every response is from the same address of the service and reports the limit of the minute.
+    fn reports_minutes_of_one_address(&self, hypothesis: Hypothesis) -> bool {
+        let Figures { minute, day } = hypothesis.figures;
+        let reports = self.timeline.events.iter().filter_map(|event| event.report);
+        minute != day
+            && reports.map(|report| Some(report.limit)).all(|limit| limit == minute)
+            && self.timeline.is_of_one_address()
+    }
+
     fn evaluate(&self, hypothesis: Hypothesis, stop_at: i64) -> Evaluation {
         evaluate(hypothesis, self.timeline, &self.by_received, self.falls, stop_at)
     }
@@ -166,11 +175,19 @@ impl Search<'_, '_> {
                 self.counted.insert(hypothesis.figures);
             }
         }
+        let shared = Hypothesis { others: true, ..hypothesis };
         if self.may_have_others(hypothesis, &candidate.1) {
-            let shared = Hypothesis { others: true, ..hypothesis };
             let evaluation = self.evaluate(shared, most);
-            let is_shown = self.falls && hypothesis.cut == Cut::Log && evaluation.contradictions.is_empty();
-            if is_plain || is_shown || is_likely(&evaluation, self.plain) {
+            if is_plain || is_likely(&evaluation, self.plain) {
+                candidate = (shared, evaluation);
+            }
+        }
+        // A count that slides restores little at a time, so that other clients may use all of it. Remaining shows them by its falls,
+        // unless those are the differences between the counters of several addresses.
+        let may_slide = self.falls && !hypothesis.cut.is_fixed() && self.reports_minutes_of_one_address(hypothesis);
+        if may_slide && !candidate.1.contradictions.is_empty() {
+            let evaluation = self.evaluate(shared, 0);
+            if evaluation.contradictions.is_empty() {
                 candidate = (shared, evaluation);
             }
         }
