@@ -106,15 +106,14 @@ impl KeyRing {
     pub fn find(&self, presented: &str) -> Result<Option<Arc<Key>>, StoreError> {
         let hash = keys::hash(presented.as_bytes());
         let Some((id, limits)) = self.store.key_in_force(&hash)? else { return Ok(None) };
-        let has_this_record = |key: &&Arc<Key>| key.id == id && key.limits == limits;
-        let known =
-            self.used.read().unwrap_or_else(PoisonError::into_inner).get(&hash).filter(has_this_record).cloned();
+        let is_current = |key: &&Arc<Key>| key.id == id && key.limits == limits;
+        let known = self.used.read().unwrap_or_else(PoisonError::into_inner).get(&hash).filter(is_current).cloned();
         if known.is_some() {
             return Ok(known);
         }
         // This is the key's first request. Of several that arrive together, one makes the record and the others find it.
         let mut used = self.used.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some(key) = used.get(&hash).filter(has_this_record) {
+        if let Some(key) = used.get(&hash).filter(is_current) {
             return Ok(Some(Arc::clone(key)));
         }
         let usage = self.store.key(&hash)?.map(|stored| stored.usage).unwrap_or_default();
