@@ -96,7 +96,7 @@ fn write(root: &Path, Options { id, statement, level }: &Options) -> anyhow::Res
             for entry in &history.entries {{
                 // TODO: the condition that this exchange must meet.
                 let held = true;
-                judgement.require(entry, held, \"TODO: expected\", || \"TODO: found\".to_owned());
+                judgement.require(entry, held, \"TODO: expected\", || \"TODO: found\".into());
             }}
         }}\n\n"
     );
