@@ -178,7 +178,8 @@ impl Search<'_, '_> {
         let shared = Hypothesis { others: true, ..hypothesis };
         if self.may_have_others(hypothesis, &candidate.1) {
             let evaluation = self.evaluate(shared, most);
-            if is_plain || is_likely(&evaluation, self.plain) {
+            let is_shown = self.falls && hypothesis.cut == Cut::Log && evaluation.contradictions.is_empty();
+            if is_plain || is_shown || is_likely(&evaluation, self.plain) {
                 candidate = (shared, evaluation);
             }
         }
