@@ -102,16 +102,18 @@ const WITH_ITS_ID: [&str; 2] = ["id", "petId"];
 /// The number of times that one creation is sent, which makes as many animals.
 const TWICE: usize = 2;
 
-/// Sends the first invalid bodies in a window that the run uses little of, if it has room for them.
+/// Returns true if a window that the run uses little of has room for the first invalid bodies.
+pub(super) fn has_room_for_few(session: &Session<'_>) -> bool {
+    let window = session.last_window(&session.asking_key()).filter(|window| window.limit < MAY_BE_A_DAY);
+    window.is_some_and(|window| window.remaining >= FEW as u64 + LEFT)
+}
+
+/// Sends the first invalid bodies.
 ///
 /// # Errors
 ///
 /// [`Stop`] when the budget is exhausted.
 pub(super) async fn few(session: &mut Session<'_>) -> Result<(), Stop> {
-    let window = session.last_window(&session.asking_key()).filter(|window| window.limit < MAY_BE_A_DAY);
-    if window.is_none_or(|window| window.remaining < FEW as u64 + LEFT) {
-        return Ok(());
-    }
     session.begin_aside(NAME);
     for template in &INVALID[..FEW] {
         create(session, template).await?;

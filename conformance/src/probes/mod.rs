@@ -137,7 +137,7 @@ async fn carry_out(session: &mut Session<'_>, options: &Options, plan: &Plan, pr
             quota::run(session, turn, options.concurrency).await?;
             if turn == Turn::First {
                 // The window of a key that has just recovered is used for nothing else, if there is another.
-                if session.other_key().is_some() && plan.few_bodies > 0 {
+                if session.other_key().is_some() && plan.few_bodies > 0 && further_bodies::has_room_for_few(session) {
                     further_bodies::few(session).await?;
                 }
                 // From now on the other key is used, if there is one: ordinary traffic exhausts it.

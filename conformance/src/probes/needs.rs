@@ -24,6 +24,8 @@ pub(crate) enum Part {
     NearMisses,
     /// More animals than a list may show.
     FullPage,
+    /// Further invalid and unusual bodies.
+    Bodies,
     /// Generated requests.
     Generated,
     /// The exhaustion of a key.
@@ -31,7 +33,8 @@ pub(crate) enum Part {
 }
 
 use Part::{
-    Creations, Credentials, Exhaustion, Fetches, FirstLists, FullPage, Generated, Lists, NearMisses, Orders, OtherIds,
+    Bodies, Creations, Credentials, Exhaustion, Fetches, FirstLists, FullPage, Generated, Lists, NearMisses, Orders,
+    OtherIds,
 };
 
 /// Every part, in the order in which a run sends them.
@@ -44,6 +47,7 @@ const ALL: &[Part] = &[
     Credentials,
     Lists,
     NearMisses,
+    Bodies,
     FullPage,
     Generated,
     Exhaustion,
@@ -51,17 +55,17 @@ const ALL: &[Part] = &[
 
 /// The parts that send every operation, with and without a key, but do not exhaust a key.
 const EVERY_OPERATION: &[Part] =
-    &[FirstLists, Orders, Creations, Fetches, OtherIds, Credentials, Lists, NearMisses, Generated];
+    &[FirstLists, Orders, Creations, Fetches, OtherIds, Credentials, Lists, NearMisses, Bodies, Generated];
 
 /// The parts that the requirements with this prefix of their identifier need. The first row that matches applies.
 const NEEDS: &[(&str, &[Part])] = &[
     ("service.", EVERY_OPERATION),
     ("errors.", EVERY_OPERATION),
-    ("pet.", &[FirstLists, Creations, Fetches, Lists, NearMisses, FullPage, Generated]),
+    ("pet.", &[FirstLists, Creations, Fetches, Lists, NearMisses, Bodies, FullPage, Generated]),
     ("list.array", &[FirstLists, Lists]),
     ("list.bad-parameters", &[Lists, NearMisses, Generated]),
     ("list.", &[FirstLists, Creations, Fetches, Lists, NearMisses, FullPage, Generated]),
-    ("create.", &[Creations, Fetches, OtherIds, Lists, NearMisses, FullPage, Generated]),
+    ("create.", &[Creations, Fetches, OtherIds, Lists, NearMisses, Bodies, FullPage, Generated]),
     ("get.not-found", &[OtherIds]),
     ("get.malformed-id", &[OtherIds]),
     ("get.", &[Creations, Fetches, Lists, NearMisses, FullPage, Generated]),
@@ -105,6 +109,7 @@ impl Part {
             Credentials => "requests without a valid key",
             Lists => "lists of every kind",
             NearMisses => "near misses",
+            Bodies => "further invalid and unusual bodies",
             FullPage => "lists of more than 100 animals (with a limit of 200 or more)",
             Generated => "generated requests",
             Exhaustion => "the exhaustion of a key",

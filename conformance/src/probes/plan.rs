@@ -148,7 +148,7 @@ pub fn plan(options: &Options, plan_limits: Option<PlanLimits>, window: Option<W
     let fills_a_page = limit >= ROOMY && profile.creates() && selection.needs(Part::FullPage);
     let near_misses = if selection.repeats("near misses") { near_misses(&options.scope) } else { 0 };
     let sends_bodies =
-        profile.creates() && selection.repeats(further_bodies::NAME) && Part::NearMisses.is_needed(&options.scope);
+        profile.creates() && selection.repeats(further_bodies::NAME) && Part::Bodies.is_needed(&options.scope);
     let has_further_bodies = limit >= ROOMY && sends_bodies;
     let generated = [
         (near_misses > 0).then_some(Probe::NearMisses),

@@ -47,7 +47,7 @@ pub(in crate::probes) async fn first_reset(session: &mut Session<'_>, has_few_bo
     let key = session.asking_key();
     let half = left / 2;
     // The bodies come first, so that a log of the last minute has forgotten them as well when the window ends.
-    if has_few_bodies {
+    if has_few_bodies && further_bodies::has_room_for_few(session) {
         further_bodies::few(session).await?;
     }
     session.wait(half, "a later response in the same window").await?;
