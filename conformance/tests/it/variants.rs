@@ -22,7 +22,7 @@ pub(crate) const SEEDS: u64 = 50;
 /// Further seeds, both of a counter that slides while others use the key.
 const OF_SHARED_COUNTERS: [u64; 2] = [200_269, 200_839];
 
-/// Those of the first seeds whose key others use, too, and which ban it again and again, for longer than the judge waits: a run may end with that
+/// The seeds whose key others use, too, and which ban it again and again, for longer than the judge waits: a run may end with that
 /// reason, or no 429 can be compared with what remained before it.
 const BANNED: [u64; 1] = [2];
 

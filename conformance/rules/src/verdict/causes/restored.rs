@@ -8,7 +8,7 @@ use crate::tolerance::Tolerance;
 /// The number of steps that make a habit.
 const SEVERAL: usize = 3;
 
-/// The number of answers of which one may be out of line: concurrent requests are answered in any order.
+/// One in this many answers may be out of line: concurrent requests are answered in any order.
 const ONE_IN: usize = 20;
 
 /// The number of requests that a bucket may seem to be off by: a part of a request, and one that is reported before it is counted.
