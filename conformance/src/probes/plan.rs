@@ -184,7 +184,8 @@ pub fn plan(options: &Options, plan_limits: Option<PlanLimits>, window: Option<W
     } else {
         probes.extend(first.into_iter().chain(generated).chain(second));
     }
-    let has_few_bodies = !has_further_bodies && sends_bodies;
+    // Without an exhaustion, they take another window, which a run takes only for requirements that are asked for.
+    let has_few_bodies = !has_further_bodies && sends_bodies && (exhausts || !options.scope.only.is_empty());
     let few_bodies = if has_few_bodies { further_bodies::FEW } else { 0 };
     let keyed = tour + generated_requests + few_bodies;
     let exhausting = match &options.quota_key {
