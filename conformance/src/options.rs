@@ -17,33 +17,29 @@ use animal_store_rules::trace::keys::{ApiKey, UnusableKey};
 use animal_store_rules::verdict::known_failing::KnownFailing;
 
 /// The invocation of a run, for its rerun command.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[non_exhaustive]
+#[serde(deny_unknown_fields)]
 pub struct Invoked {
     /// The program, without its arguments.
     pub program: String,
     /// Whether the target is the embedded server: its address and key change from run to run.
     pub embedded: bool,
-    /// The options of the container of an image run, with their values.
-    pub container: Vec<(&'static str, String)>,
-    /// Options that a rerun repeats as they were given, with their values: the sources of keys, `--client-cert` and `--resolve`.
-    pub further: Vec<(&'static str, String)>,
-    /// The file of the known failures.
-    pub known_failing: Option<PathBuf>,
-    /// The file of the certificates.
-    pub ca_cert: Option<PathBuf>,
+    /// Options that a rerun repeats as they were given, with their values: those of a container, the sources of keys, files, and
+    /// addresses of hosts. A report does not contain the files themselves.
+    pub given: Vec<(String, String)>,
 }
 
 impl Default for Invoked {
     fn default() -> Invoked {
-        Invoked {
-            program: "conform".to_owned(),
-            embedded: false,
-            container: Vec::new(),
-            further: Vec::new(),
-            known_failing: None,
-            ca_cert: None,
-        }
+        Invoked { program: "conform".to_owned(), embedded: false, given: Vec::new() }
+    }
+}
+
+impl Invoked {
+    /// Returns true if a container of an image is judged.
+    pub(crate) fn starts_container(&self) -> bool {
+        self.given.iter().any(|(option, _)| option == "--image")
     }
 }
 
@@ -60,20 +56,27 @@ pub struct Earlier {
 }
 
 /// The settings of connections to the target.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[non_exhaustive]
+#[serde(deny_unknown_fields)]
 pub struct Transport {
     /// The base URL, without a trailing slash.
+    #[serde(skip)]
     pub base_url: String,
     /// Further addresses of the same service, in the same form: [`Options::add_replica`] checks them.
+    #[serde(skip)]
     pub replicas: Vec<String>,
     /// The maximum duration of one exchange, connecting and reading included. The default is [`Options::TIMEOUT`].
+    #[serde(with = "duration")]
     pub timeout: Duration,
     /// PEM certificates to trust in addition to the system's.
+    #[serde(skip)]
     pub ca_certificates: Vec<u8>,
     /// A certificate chain and its private key in PEM, for a server that demands a client certificate. Empty by default.
+    #[serde(skip)]
     pub client_certificate: Vec<u8>,
     /// Addresses to connect to instead of those that a host name resolves to.
+    #[serde(skip)]
     pub resolved: Vec<Resolved>,
     /// A proxy for every request. The environment's proxy settings are not used.
     pub proxy: Option<String>,
@@ -130,14 +133,20 @@ impl fmt::Display for Resolved {
 }
 
 /// The options of a run. The defaults are those of the command line: make one with [`Options::new`], then set the fields that differ.
-#[derive(Clone, Debug)]
+///
+/// Serialized, for the recording of a run, they lack the target, the keys and what else the context of a trace states, and the contents
+/// of files with certificates.
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[non_exhaustive]
+#[serde(deny_unknown_fields)]
 pub struct Options {
     /// The settings of connections to the target.
     pub transport: Transport,
     /// The key to judge with.
+    #[serde(skip, default = "unknown_key")]
     pub api_key: ApiKey,
     /// A second key, which the run exhausts beside the main one: it then takes less time.
+    #[serde(skip)]
     pub quota_key: Option<ApiKey>,
     /// The plan of the main key, if known.
     pub plan: Option<Plan>,
@@ -148,16 +157,20 @@ pub struct Options {
     /// The requirements that are known to fail.
     pub known_failing: KnownFailing,
     /// The maximum time to wait for a server that does not respond yet. The default is [`Options::WAIT`].
+    #[serde(with = "duration")]
     pub wait: Duration,
     /// The seed of the random generator.
     pub seed: u64,
     /// The maximum number of requests.
     pub max_requests: usize,
     /// The maximum duration of the run: no request or wait begins that would exceed it.
+    #[serde(with = "duration")]
     pub max_duration: Duration,
     /// A category in which animals can be created.
+    #[serde(skip)]
     pub category_id: i64,
     /// The date to judge the removal of `GET /pets/{petId}` by, instead of the `Date` of the responses.
+    #[serde(skip)]
     pub assumed_date: Option<Timestamp>,
     /// The number of generated requests; by default it depends on the rate limit.
     pub cases: Option<usize>,
@@ -175,6 +188,16 @@ pub struct Options {
     pub implementation: Implementation,
     /// The invocation of the run.
     pub invoked: Invoked,
+}
+
+/// The form of a duration in serialized options: `1m 30s`.
+use jiff::fmt::serde::unsigned_duration::friendly::compact::required as duration;
+
+/// The key of deserialized options, until the key of the run or its pseudonym is set.
+fn unknown_key() -> ApiKey {
+    // Every key of printable ASCII can be sent.
+    #[expect(clippy::expect_used)]
+    ApiKey::new("unknown").expect("a key of letters")
 }
 
 /// An invalid base URL or key.

@@ -142,8 +142,8 @@ impl<'c> Parts<'c> {
         let wrong = |problem: String| Unusable::Options(name.to_owned(), problem);
         let options: RunOptions =
             serde_json::from_value(head.options.clone()).map_err(|error| wrong(error.to_string()))?;
-        let (ended_early, took) = (options.ended_early.clone(), options.took());
-        let options = options.restore(&context).map_err(wrong)?;
+        let (ended_early, took) = (options.ended_early.clone(), options.took);
+        let options = options.restore(&context).ok_or_else(|| wrong("a run without a key".to_owned()))?;
         let exchanges = super::pseudonyms::restored(self.pending, &options);
         Ok(Run { trace: Trace { context, exchanges }, options, ended_early, took })
     }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::options::RunOptions;
 use super::pseudonyms::without_secrets;
 use crate::options::Options;
+use crate::redaction;
 use crate::report::TOOL;
 use animal_store_rules::trace::Trace;
 use animal_store_rules::trace::recording::{Head, Writer, lines};
@@ -32,7 +33,9 @@ pub fn writer() -> Writer {
 
 /// The head of a recording, given a trace and options that contain pseudonyms.
 fn head_of(trace: &Trace, options: &Options, ended_early: Option<&str>, took: Option<Duration>) -> Head {
-    let options = RunOptions::of(options, ended_early.map(str::to_owned), took);
+    let mut options = options.clone();
+    options.transport.proxy = options.transport.proxy.as_deref().map(redaction::without_secrets);
+    let options = RunOptions { options, ended_early: ended_early.map(str::to_owned), took };
     // Plain data: texts, numbers and lists.
     let options = serde_json::to_value(options).unwrap_or_default();
     Head { options, exchanges: Some(trace.exchanges.len()), ..Head::of(&trace.context, writer()) }

@@ -37,7 +37,9 @@ impl Terms {
         options.plan = self.plan.clone().or_else(|| options.plan.clone());
         if let Some((known_failing, path)) = &self.known_failing {
             options.known_failing = known_failing.clone();
-            options.invoked.known_failing = Some(path.clone());
+            let given = &mut options.invoked.given;
+            given.retain(|(option, _)| option != "--known-failing");
+            given.push(("--known-failing".to_owned(), path.display().to_string()));
         }
     }
 

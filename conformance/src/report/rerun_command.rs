@@ -1,6 +1,5 @@
 //! The command line that repeats a run.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use jiff::tz::TimeZone;
@@ -16,9 +15,10 @@ use animal_store_rules::catalogue::scope::Profile;
 /// except for the names of new animals, which depend on the time as well as on the seed.
 pub(crate) fn command(options: &Options, redactor: &Redactor) -> String {
     let prose = redactor.for_prose();
-    let mut words = vec![options.invoked.program.clone()];
+    // A recording names the program and the options that were given, and it may be written by others.
+    let mut words: Vec<String> = options.invoked.program.split(' ').map(|part| word(part, &prose)).collect();
     for (option, value) in arguments(options) {
-        words.push(option.to_owned());
+        words.push(word(option, &prose));
         let holds_secret = ["--api-key", "--quota-key"].contains(&option);
         words.extend(value.map(|value| word(&value, if holds_secret { redactor } else { &prose })));
     }
@@ -68,11 +68,9 @@ impl Report {
 pub(crate) fn curl_options(options: &Options) -> Vec<String> {
     let mut words = Vec::new();
     let mut option = |name: &str, value: String| words.extend([name.to_owned(), value]);
-    if let Some(path) = &options.invoked.ca_cert {
-        option("--cacert", path.display().to_string());
-    }
-    for (name, value) in &options.invoked.further {
-        match *name {
+    for (name, value) in &options.invoked.given {
+        match name.as_str() {
+            "--ca-cert" => option("--cacert", value.clone()),
             "--client-cert" => option("--cert", value.clone()),
             "--resolve" => option(name, value.clone()),
             _ => {}
@@ -91,22 +89,18 @@ pub(crate) fn curl_options(options: &Options) -> Vec<String> {
 }
 
 /// The options that differ from their defaults, and the seed.
-fn arguments(options: &Options) -> Vec<(&'static str, Option<String>)> {
+fn arguments(options: &Options) -> Vec<(&str, Option<String>)> {
     let mut all = Vec::new();
-    let mut add = |option: &'static str, value: Option<String>| all.extend(value.map(|value| (option, Some(value))));
+    let mut add = |option, value: Option<String>| all.extend(value.map(|value| (option, Some(value))));
     let (transport, invoked) = (&options.transport, &options.invoked);
     let seconds = |time: Duration, default: Duration| (time != default).then(|| time.as_secs().to_string());
     let number = |number: usize, default: usize| (number != default).then(|| number.to_string());
-    let file = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
-    invoked.container.iter().for_each(|(option, value)| add(option, Some(value.clone())));
     if !invoked.embedded {
-        add("--base-url", invoked.container.is_empty().then(|| transport.base_url.clone()));
+        add("--base-url", (!invoked.starts_container()).then(|| transport.base_url.clone()));
         transport.replicas.iter().for_each(|replica| add("--replica", Some(replica.clone())));
         for (option, key) in ["--api-key", "--quota-key"].into_iter().zip(options.keys()) {
-            match invoked.further.iter().find(|(source, _)| source.starts_with(option)) {
-                Some((source, value)) => add(source, Some(value.clone())),
-                None => add(option, Some(key.reveal().to_owned())),
-            }
+            let has_source = invoked.given.iter().any(|(source, _)| source.starts_with(option));
+            add(option, (!has_source).then(|| key.reveal().to_owned()));
         }
         let implementation = &options.implementation;
         add("--implementation", implementation.name.clone());
@@ -114,12 +108,12 @@ fn arguments(options: &Options) -> Vec<(&'static str, Option<String>)> {
         add("--implementation-url", implementation.url.clone());
         add("--implementation-digest", implementation.digest.as_ref().map(ToString::to_string));
     }
+    invoked.given.iter().for_each(|(option, value)| add(option, Some(value.clone())));
     add("--plan", options.plan.as_ref().map(ToString::to_string));
     let profile = options.scope.profile;
     add("--profile", (profile != Profile::default()).then(|| profile.as_str().to_owned()));
     options.scope.only.iter().for_each(|id| add("--only", Some(id.clone())));
     options.scope.skip.iter().for_each(|id| add("--skip", Some(id.clone())));
-    add("--known-failing", file(&invoked.known_failing));
     add("--max-requests", number(options.max_requests, Options::MAX_REQUESTS));
     add("--max-duration", seconds(options.max_duration, Options::MAX_DURATION));
     add("--timeout", seconds(transport.timeout, Options::TIMEOUT));
@@ -128,12 +122,8 @@ fn arguments(options: &Options) -> Vec<(&'static str, Option<String>)> {
     add("--assume-date", options.assumed_date.map(|time| time.to_zoned(TimeZone::UTC).date().to_string()));
     add("--cases", options.cases.map(|cases| cases.to_string()));
     add("--concurrency", number(options.concurrency, Options::CONCURRENCY));
-    add("--ca-cert", file(&invoked.ca_cert));
-    for (option, value) in invoked.further.iter().filter(|(option, _)| !option.contains("-key-")) {
-        add(option, Some(value.clone()));
-    }
     add("--proxy", transport.proxy.as_deref().map(without_secrets));
-    add("--unix-socket", file(&transport.unix_socket));
+    add("--unix-socket", transport.unix_socket.as_ref().map(|path| path.display().to_string()));
     transport.headers.iter().for_each(|(name, value)| {
         add("--header", Some(format!("{name}: {}", if value.is_empty() { "" } else { HIDDEN })));
     });
@@ -196,9 +186,8 @@ mod tests {
             "/run/api.sock",
         ];
         let mut options = Options::new("http://h/v1", "sk-main-4711").unwrap();
-        options.invoked.ca_cert = Some("ca.pem".into());
-        options.invoked.further =
-            [("--client-cert", "client.pem"), ("--resolve", "h:80:192.0.2.7")].map(|(o, v)| (o, v.to_owned())).to_vec();
+        let given = [("--ca-cert", "ca.pem"), ("--client-cert", "client.pem"), ("--resolve", "h:80:192.0.2.7")];
+        options.invoked.given = given.map(|(option, value)| (option.to_owned(), value.to_owned())).to_vec();
         options.transport.proxy = Some("http://me:secret@proxy:3128".to_owned());
         options.transport.unix_socket = Some("/run/api.sock".into());
         options.transport.headers = vec![("X-Tenant".to_owned(), "a b".to_owned())];

@@ -51,9 +51,9 @@ pub(super) struct ContainerArguments {
 }
 
 impl ContainerArguments {
-    /// These arguments as options of a rerun command. The values of variables may be secret, so only their names are included: a
+    /// These arguments, if there is an image, as options of a rerun command. The values of variables may be secret, so only their names are included: a
     /// rerun takes the values from its own environment.
-    pub(super) fn to_options(&self) -> Vec<(&'static str, String)> {
+    pub(super) fn given(&self) -> Vec<(&'static str, String)> {
         let Some(image) = &self.image else { return Vec::new() };
         let mut options = vec![("--image", image.to_string()), ("--container-port", self.container_port.to_string())];
         options.push(("--container-path", self.container_path.clone()));

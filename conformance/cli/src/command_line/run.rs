@@ -110,7 +110,6 @@ impl Invocation {
         };
         options.invoked.program.clone_from(&self.program);
         options.invoked.embedded = self.embedded;
-        options.invoked.container = self.arguments.container.to_options();
         if self.arguments.dry_run {
             let target = image.map_or_else(|| dry_run::target(&options), |image| format!("image {}", image.name));
             let as_json = matches!(self.arguments.format, Printed::Report(format) if format.name == "json");

@@ -55,9 +55,7 @@ impl Arguments {
         options.implementation.version = self.implementation_version.clone();
         options.implementation.url = self.implementation_url.clone();
         options.implementation.digest = self.implementation_digest.clone();
-        options.invoked.further = self.further();
-        options.invoked.ca_cert = self.ca_cert.clone();
-        options.invoked.known_failing = self.known_failing.clone();
+        options.invoked.given = self.given();
         options.transport.proxy = self.proxy.clone();
         options.transport.unix_socket = self.unix_socket.clone();
         options.transport.headers = self.header.iter().map(|field| (field.name.clone(), field.value.clone())).collect();
@@ -80,17 +78,21 @@ impl Arguments {
     }
 
     /// The options that a rerun repeats as they were given.
-    fn further(&self) -> Vec<(&'static str, String)> {
+    fn given(&self) -> Vec<(String, String)> {
         let file = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
         let once = [
             ("--api-key-file", file(&self.api_key_file)),
             ("--api-key-command", self.api_key_command.clone()),
             ("--quota-key-file", file(&self.quota_key_file)),
             ("--quota-key-command", self.quota_key_command.clone()),
+            ("--known-failing", file(&self.known_failing)),
+            ("--ca-cert", file(&self.ca_cert)),
             ("--client-cert", file(&self.client_cert)),
         ];
-        let resolved = self.resolve.iter().map(|resolved| ("--resolve", resolved.to_string()));
-        once.into_iter().filter_map(|(option, value)| Some((option, value?))).chain(resolved).collect()
+        let mut given = self.container.given();
+        given.extend(once.into_iter().filter_map(|(option, value)| Some((option, value?))));
+        given.extend(self.resolve.iter().map(|resolved| ("--resolve", resolved.to_string())));
+        given.into_iter().map(|(option, value)| (option.to_owned(), value)).collect()
     }
 
     fn known_failing(&self) -> Result<KnownFailing, UsageError> {
@@ -145,14 +147,14 @@ mod tests {
         options.scope.only = vec!["list".to_owned()];
         options.scope.skip = vec!["list.order".to_owned()];
         options.strict = true;
-        options.invoked.known_failing = Some("known failing.toml".into());
-        options.invoked.ca_cert = Some("ca.pem".into());
-        options.invoked.further = [
+        options.invoked.given = [
             ("--quota-key-command", "pass show 'quota key'"),
+            ("--known-failing", "known failing.toml"),
+            ("--ca-cert", "ca.pem"),
             ("--client-cert", "client.pem"),
             ("--resolve", "h:80:192.0.2.7"),
         ]
-        .map(|(option, value)| (option, value.to_owned()))
+        .map(|(option, value)| (option.to_owned(), value.to_owned()))
         .to_vec();
         (options.seed, options.max_requests, options.concurrency, options.category_id) = (7, 99, 3, -5);
         (options.cases, options.replay) = (Some(4), Some(2));

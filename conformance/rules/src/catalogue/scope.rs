@@ -143,7 +143,8 @@ fn begins_with_any(id: &str, patterns: &[String]) -> bool {
 }
 
 /// The selection of requirements for a run.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
 pub struct Scope {
     /// The profile, which leaves out requirements by their effects on the target.
     pub profile: Profile,
@@ -152,8 +153,10 @@ pub struct Scope {
     /// The beginnings of the identifiers to leave out.
     pub skip: Vec<String>,
     /// The parties that are judged. The requirements of the other party have no verdict at all.
+    #[serde(skip)]
     pub side: Side,
     /// Whether a requirement outside [`Scope::only`] counts where it turns out to be broken.
+    #[serde(skip)]
     pub reports_new_failures: bool,
 }
 

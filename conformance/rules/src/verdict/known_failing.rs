@@ -17,7 +17,7 @@
 //! ```
 
 use jiff::civil::Date;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
 use crate::catalogue::{Level, catalogue};
@@ -25,13 +25,15 @@ use crate::toml_error::TomlError;
 use crate::verdict::{RequirementVerdict, Status};
 
 /// Requirements that are known to fail.
-#[derive(Clone, Debug, Default, Eq, PartialEq)]
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
 pub struct KnownFailing {
     entries: Vec<Entry>,
 }
 
 /// One requirement that is known to fail.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
 pub struct Entry {
     id: String,
     /// The reason for the failure, as the file states it.
@@ -102,12 +104,6 @@ impl KnownFailing {
     #[must_use]
     pub fn entry(&self, id: &str) -> Option<&Entry> {
         self.entries.iter().find(|entry| entry.id == id)
-    }
-
-    /// The list as TOML, as [`KnownFailing::parse`] reads it.
-    #[must_use]
-    pub fn toml(&self) -> String {
-        self.entries.iter().map(Entry::toml).collect()
     }
 
     /// Sets known failures apart from violations, on the day of the run, with the requirements that they hide. An entry whose last
