@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use super::plan::Cost;
 use super::session::{Session, Stop, created_id};
 use super::steps::{ask, filled, listed_ids};
 use animal_store_rules::trace::exchange::Request;
@@ -27,11 +28,8 @@ const LISTS: [&str; 13] = [
     "status=sold&limit=99",
 ];
 
-/// The maximum number of animals that this probe creates.
-pub(super) const ANIMALS: usize = ENOUGH;
-
-/// The maximum number of requests of this probe.
-pub(super) const COUNT: usize = ANIMALS + LISTS.len();
+/// The maximum cost of this probe.
+pub(super) const COST: Cost = Cost { keyed: ENOUGH + LISTS.len(), keyless: 0, animals: ENOUGH };
 
 /// Creates as many animals as are missing, and lists them.
 ///

@@ -1,6 +1,7 @@
 //! Further bodies, for which a Free key allows too few requests: invalid ones that lenient parsers accept, valid ones that strict
 //! parsers refuse, names that may be mistaken for something else, and creations with the id of an existing animal.
 
+use super::plan::Cost;
 use super::session::{MAY_BE_A_DAY, Session, Stop, created_id};
 use super::steps::{ask, create, filled};
 use animal_store_rules::trace::exchange::Request;
@@ -8,12 +9,11 @@ use animal_store_rules::trace::exchange::Request;
 /// The name of this probe in the trace.
 pub(super) const NAME: &str = "bodies";
 
-/// The maximum number of requests of this probe.
-pub(super) const COUNT: usize =
-    INVALID.len() + DISPUTED.len() + VALID.len() + NAMES.len() + LONG.len() + WITH_ITS_ID.len() + TWICE;
+/// The maximum cost of this probe.
+pub(super) const COST: Cost = Cost { keyed: INVALID.len() + LONG.len() + CREATIONS, keyless: 0, animals: CREATIONS };
 
-/// The maximum number of animals that this probe creates.
-pub(super) const ANIMALS: usize = DISPUTED.len() + VALID.len() + NAMES.len() + WITH_ITS_ID.len() + TWICE;
+/// The number of requests that may create an animal.
+const CREATIONS: usize = DISPUTED.len() + VALID.len() + NAMES.len() + WITH_ITS_ID.len() + TWICE;
 
 /// Invalid bodies with one defect each; first the [`FEW`] that most servers with such a defect accept.
 const INVALID: [&str; 31] = [

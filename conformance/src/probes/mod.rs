@@ -62,7 +62,7 @@ pub async fn run(
         }
     }
     if !plan.exhausts() {
-        if plan.few_bodies > 0 {
+        if plan.sends_few_bodies {
             further_bodies::few(session).await?;
         }
         second_look::run(session).await?;
@@ -137,7 +137,7 @@ async fn carry_out(session: &mut Session<'_>, options: &Options, plan: &Plan, pr
             quota::run(session, turn, options.concurrency).await?;
             if turn == Turn::First {
                 // The window of a key that has just recovered is used for nothing else, if there is another.
-                if session.other_key().is_some() && plan.few_bodies > 0 && further_bodies::has_room_for_few(session) {
+                if session.other_key().is_some() && plan.sends_few_bodies && further_bodies::has_room_for_few(session) {
                     further_bodies::few(session).await?;
                 }
                 // From now on the other key is used, if there is one: ordinary traffic exhausts it.
@@ -161,7 +161,7 @@ async fn begin(session: &mut Session<'_>, plan: &Plan) -> Result<(), Stop> {
         return quota::watch::too_short_a_window(session, quota::watch::ENOUGH).await;
     }
     if session.other_key().is_none() {
-        return quota::watch::first_reset(session, plan.few_bodies > 0).await;
+        return quota::watch::first_reset(session, plan.sends_few_bodies).await;
     }
     // Two keys exhaust two windows in one minute, so the run does not wait for a Reset: the second key shows what a Reset restores.
     quota::watch::too_short_a_window(session, quota::watch::ENOUGH_FOR_TWO).await?;

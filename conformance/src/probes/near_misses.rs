@@ -2,19 +2,18 @@
 //! wrong JSON type of one member, text that is not quite JSON, bodies that are hard to read, and identifiers that are not quite those
 //! of an animal.
 
+use super::plan::Cost;
 use super::replaced;
 use super::session::{Session, Stop};
 use super::steps::{ask, create, filled, listed_ids};
 use animal_store_rules::trace::exchange::Request;
 
-/// The number of requests of this probe with the key.
-pub(super) const COUNT: usize = BODIES.len() + UNUSUAL.len() + HARD.len() + LISTS.len() + IDS + 7;
-
-/// The number of requests of this probe without the key.
-pub(super) const KEYLESS: usize = 5;
-
-/// The maximum number of animals that this probe creates.
-pub(super) const ANIMALS: usize = UNUSUAL.len() + HARD.len();
+/// The usual cost of this probe.
+pub(super) const COST: Cost = Cost {
+    keyed: BODIES.len() + UNUSUAL.len() + HARD.len() + LISTS.len() + IDS + 7,
+    keyless: 5,
+    animals: UNUSUAL.len() + HARD.len(),
+};
 
 /// Invalid bodies. Those from [`IN_TURN`] on are sent in turn with reads.
 const BODIES: [&str; 28] = [

@@ -10,26 +10,14 @@ use animal_store_rules::catalogue::plan::PlanLimits;
 use animal_store_rules::catalogue::scope::Scope;
 use animal_store_rules::trace::rate_limit::Window;
 
-/// The number of requests without a valid key in the tour.
-pub const TOUR_KEYLESS: usize = credentials::IN_TOUR;
-
-/// The number of further requests without a valid key.
-pub const CREDENTIALS: usize = credentials::LATER;
-
-/// The maximum number of further creations with unusual bodies.
-pub const FURTHER_BODIES: usize = further_bodies::COUNT;
-
-/// The maximum number of requests for a page that is full.
-pub const FULL_PAGE: usize = full_page::COUNT;
-
 /// The smallest limit per minute that has room for further bodies and a full page.
 const ROOMY: usize = 200;
 
 /// The number of requests of the quota run beyond those that exhaust the window.
-pub const QUOTA_EXTRA: usize = 7;
+const QUOTA_EXTRA: usize = 7;
 
 /// The number of requests without a valid key while a window is exhausted.
-pub const KEYLESS_OVER: usize = 3;
+pub(super) const KEYLESS_OVER: usize = 3;
 
 /// The requests with two keys in turn at the start of a run, by the place of the key. Some requests of one key come between two of
 /// the other.
@@ -87,6 +75,38 @@ impl Probe {
             Probe::Properties(_) | Probe::Sequence(_) => None,
         }
     }
+
+    /// The usual cost of the probe in a run of this scope, without the requests that exhaust a window.
+    #[must_use]
+    pub fn cost(self, scope: &Scope) -> Cost {
+        match self {
+            Probe::Tour => Cost {
+                keyed: tour::keyed(scope),
+                keyless: if Part::Credentials.is_needed(scope) { credentials::IN_TOUR } else { 0 },
+                animals: if Part::Creations.is_needed(scope) { tour::ANIMALS } else { 0 },
+            },
+            Probe::NearMisses if Part::NearMisses.is_needed(scope) => near_misses::COST,
+            Probe::NearMisses => Cost { keyed: near_misses::OTHER_IDS, ..Cost::default() },
+            Probe::Credentials => Cost { keyless: credentials::LATER, ..Cost::default() },
+            Probe::FurtherBodies => further_bodies::COST,
+            Probe::FullPage => full_page::COST,
+            // Nearly half of the generated requests may create an animal, and a fifth of the steps.
+            Probe::Properties(cases) => Cost { keyed: cases, animals: cases / 2, ..Cost::default() },
+            Probe::Sequence(steps) => Cost { keyed: steps, animals: steps / 5 + 1, ..Cost::default() },
+            Probe::Quota(_) => Cost { keyed: QUOTA_EXTRA, keyless: KEYLESS_OVER, animals: 1 },
+        }
+    }
+}
+
+/// The usual cost of a probe.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Cost {
+    /// The number of requests with a key.
+    pub keyed: usize,
+    /// The number of requests without a valid key.
+    pub keyless: usize,
+    /// The number of new animals, if the profile creates any.
+    pub animals: usize,
 }
 
 /// The plan of a run. Its numbers hold for a server with fixed windows whose reads do not lag. Other servers take more, and no run
@@ -95,8 +115,8 @@ impl Probe {
 pub struct Plan {
     /// The probes in order, after preflight.
     pub probes: Vec<Probe>,
-    /// The number of invalid bodies that are sent in a window that has been used little.
-    pub few_bodies: usize,
+    /// Whether [`further_bodies::few`] are sent in a window that has been used little.
+    pub sends_few_bodies: bool,
     /// The usual number of requests, if the limit is known.
     pub requests: usize,
     /// The usual number of requests with a key.
@@ -119,100 +139,81 @@ impl Plan {
     }
 }
 
-/// The usual number of requests in preflight and tour: with the key, and without a valid one.
-#[must_use]
-pub fn of_tour(scope: &Scope) -> (usize, usize) {
-    (tour::keyed(scope), if Part::Credentials.is_needed(scope) { TOUR_KEYLESS } else { 0 })
-}
-
-/// The number of near misses that a run of this scope sends.
-#[must_use]
-pub fn near_misses(scope: &Scope) -> usize {
-    match (Part::NearMisses.is_needed(scope), Part::OtherIds.is_needed(scope)) {
-        (true, _) => near_misses::COUNT,
-        (false, true) => near_misses::OTHER_IDS,
-        (false, false) => 0,
-    }
-}
-
 /// Plans a run, given the limits of the plan, the window that the first responses report, or neither.
 #[must_use]
 pub fn plan(options: &Options, plan_limits: Option<PlanLimits>, window: Option<Window>) -> Plan {
-    let profile = options.scope.profile;
+    let (scope, creates) = (&options.scope, options.scope.profile.creates());
+    if let Some(case) = options.replay {
+        return Plan {
+            probes: vec![Probe::Properties(case)],
+            sends_few_bodies: false,
+            requests: 2,
+            keyed: 2,
+            keyless: 1,
+            windows: 1,
+            animals: usize::from(creates),
+            is_cut: options.max_requests < 2,
+        };
+    }
     let custom = options.plan.as_ref().is_some_and(|plan| plan.plan_limits().is_none());
     let limit = limit_per_minute(plan_limits, window).unwrap_or(if custom { CUSTOM } else { SMALLEST });
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-    let cases = options.cases.unwrap_or(if limit < ROOMY { 2 } else { (limit / 5).min(120) });
     let earlier = options.earlier.as_ref().filter(|earlier| !earlier.probes.is_empty());
-    let selection = Selection { scope: &options.scope, earlier, limit };
-    let fills_a_page = limit >= ROOMY && profile.creates() && selection.needs(Part::FullPage);
-    let near_misses = if selection.repeats("near misses") { near_misses(&options.scope) } else { 0 };
-    let sends_bodies =
-        profile.creates() && selection.repeats(further_bodies::NAME) && Part::Bodies.is_needed(&options.scope);
-    let has_further_bodies = limit >= ROOMY && sends_bodies;
-    let generated = [
-        (near_misses > 0).then_some(Probe::NearMisses),
-        selection.needs(Part::Credentials).then_some(Probe::Credentials),
-        selection.needs(Part::Generated).then_some(Probe::Properties(cases)),
-        selection.needs(Part::Generated).then_some(Probe::Sequence(cases / 3)),
-        has_further_bodies.then_some(Probe::FurtherBodies),
-        fills_a_page.then_some(Probe::FullPage),
-    ]
-    .into_iter()
-    .flatten();
-    let cases = if selection.needs(Part::Generated) { cases } else { 0 };
-    let further_bodies = if has_further_bodies { FURTHER_BODIES } else { 0 };
-    let generated_requests =
-        near_misses + cases + cases / 3 + further_bodies + if fills_a_page { FULL_PAGE } else { 0 };
-    let (tour, keyless_of_tour) = of_tour(&options.scope);
-    let credentials = if selection.needs(Part::Credentials) { CREDENTIALS } else { 0 };
-    let of_near_misses = if selection.needs(Part::NearMisses) { near_misses::KEYLESS } else { 0 };
+    let selection = Selection { scope, earlier, limit };
+    let cases = options.cases.unwrap_or(if limit < ROOMY { 2 } else { (limit / 5).min(120) });
+    let generated = selection.between_exhaustions(cases);
     let exhausts = selection.needs(Part::Exhaustion);
-    let while_exhausted = if exhausts { 2 * KEYLESS_OVER } else { 0 };
-    let keyless = keyless_of_tour + credentials + of_near_misses + while_exhausted;
-    let mut probes = vec![Probe::Tour];
-    if let Some(case) = options.replay {
-        let probes = vec![Probe::Properties(case)];
-        let animals = usize::from(profile.creates());
-        let is_cut = options.max_requests < 2;
-        return Plan { probes, few_bodies: 0, requests: 2, keyed: 2, keyless: 1, windows: 1, animals, is_cut };
-    }
-    let fits = tour + generated_requests + QUOTA_EXTRA <= limit && options.quota_key.is_none();
+    // Without an exhaustion, they take another window, which a run takes only for requirements that are asked for.
+    let sends_few_bodies = selection.sends_bodies() && limit < ROOMY && (exhausts || !scope.only.is_empty());
+
+    let keyed_by = |probes: &[Probe]| probes.iter().map(|probe| probe.cost(scope).keyed).sum::<usize>();
+    let fits = keyed_by(&[Probe::Tour]) + keyed_by(&generated) + QUOTA_EXTRA <= limit && options.quota_key.is_none();
     let [first, second] = [Turn::First, Turn::Second].map(|turn| exhausts.then_some(Probe::Quota(turn)));
+    let mut probes = vec![Probe::Tour];
     if fits {
-        probes.extend(generated.chain(first).chain(second));
+        probes.extend(generated.into_iter().chain(first).chain(second));
     } else {
         probes.extend(first.into_iter().chain(generated).chain(second));
     }
-    // Without an exhaustion, they take another window, which a run takes only for requirements that are asked for.
-    let has_few_bodies = !has_further_bodies && sends_bodies && (exhausts || !options.scope.only.is_empty());
-    let few_bodies = if has_few_bodies { further_bodies::FEW } else { 0 };
-    let keyed = tour + generated_requests + few_bodies;
-    let exhausting = match &options.quota_key {
-        _ if !exhausts => 0,
-        // Each key is exhausted once: the main one by the tour, the other one by the generated requests.
-        Some(_) => {
-            limit.saturating_sub(tour) + limit.saturating_sub(generated_requests) + 2 * QUOTA_EXTRA + OF_TWO_KEYS
+
+    let few_bodies = if sends_few_bodies { further_bodies::FEW } else { 0 };
+    let (mut keyed, mut keyless, mut animals) = (few_bodies, 0, 0);
+    // The requests that exhaust windows, and those of the present window until then.
+    let (mut exhausting, mut in_window) = (0, 0);
+    for probe in &probes {
+        let cost = probe.cost(scope);
+        keyless += cost.keyless;
+        if *probe == Probe::FullPage {
+            animals = animals.max(cost.animals + near_misses::COST.animals + further_bodies::COST.animals);
+        } else {
+            animals += cost.animals;
         }
-        // Two windows are exhausted: one by the tour and one by the generated requests, or the first by both.
-        None if fits => limit.saturating_sub(keyed).saturating_add(limit) + 2 * QUOTA_EXTRA,
-        None => limit.saturating_sub(tour) + limit.saturating_sub(generated_requests) + 2 * QUOTA_EXTRA,
-    };
+        if matches!(probe, Probe::Quota(_)) {
+            exhausting += limit.saturating_sub(in_window) + cost.keyed;
+            in_window = 0;
+        } else {
+            keyed += cost.keyed;
+            in_window += cost.keyed;
+        }
+    }
+    if exhausts && options.quota_key.is_some() {
+        exhausting += OF_TWO_KEYS;
+    }
     // The quota run does not start if the budget is too small for it.
-    let affordable = keyed + keyless + exhausting <= options.max_requests;
-    let exhausting = if affordable { exhausting } else { 1 };
-    let wanted = (keyed + keyless).saturating_add(exhausting);
-    let requests = wanted.min(options.max_requests);
+    let is_affordable = keyed + keyless + exhausting <= options.max_requests;
+    keyed += if is_affordable { exhausting } else { 1 };
+    let requests = (keyed + keyless).min(options.max_requests);
+    let cases = if selection.needs(Part::Generated) { cases } else { 0 };
     Plan {
         probes,
-        few_bodies,
+        sends_few_bodies,
         requests,
-        keyed: (wanted - keyless).min(requests),
+        keyed: keyed.min(requests),
         keyless: (keyless + cases).min(requests),
         // Two are exhausted, and a run may begin in the middle of another.
         windows: if exhausts { 3 } else { keyed.div_ceil(limit.max(1)) + 1 },
-        animals: animals(&options.scope, cases, has_further_bodies, fills_a_page).min(requests),
-        is_cut: wanted > options.max_requests,
+        animals: if creates { animals.min(requests) } else { 0 },
+        is_cut: keyed + keyless > options.max_requests,
     }
 }
 
@@ -225,6 +226,29 @@ struct Selection<'o> {
 }
 
 impl Selection<'_> {
+    /// The probes between the exhaustions of two windows, or before both.
+    fn between_exhaustions(&self, cases: usize) -> Vec<Probe> {
+        let has_near_misses = Part::NearMisses.is_needed(self.scope) || Part::OtherIds.is_needed(self.scope);
+        let is_roomy = self.limit >= ROOMY;
+        let fills_page = is_roomy && self.scope.profile.creates() && self.needs(Part::FullPage);
+        [
+            (has_near_misses && self.repeats("near misses")).then_some(Probe::NearMisses),
+            self.needs(Part::Credentials).then_some(Probe::Credentials),
+            self.needs(Part::Generated).then_some(Probe::Properties(cases)),
+            self.needs(Part::Generated).then_some(Probe::Sequence(cases / 3)),
+            (is_roomy && self.sends_bodies()).then_some(Probe::FurtherBodies),
+            fills_page.then_some(Probe::FullPage),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+
+    /// Returns true if the run sends the further bodies, or a few of them.
+    fn sends_bodies(&self) -> bool {
+        self.scope.profile.creates() && self.repeats(further_bodies::NAME) && Part::Bodies.is_needed(self.scope)
+    }
+
     /// Returns true if the probe failed in the earlier run, or if there was none.
     fn repeats(&self, probe: &str) -> bool {
         self.earlier.is_none_or(|earlier| earlier.probes.iter().any(|name| name == probe))
@@ -258,19 +282,6 @@ const CUSTOM: u64 = 1_000_000;
 
 fn limit_per_minute(plan_limits: Option<PlanLimits>, window: Option<Window>) -> Option<u64> {
     plan_limits.map(|plan_limits| plan_limits.per_minute).or(window.map(|window| window.limit))
-}
-
-/// The usual number of animals: nearly half of the generated requests and a fifth of the steps may create one.
-fn animals(scope: &Scope, cases: usize, has_further_bodies: bool, fills_a_page: bool) -> usize {
-    if !scope.profile.creates() || !Part::Creations.is_needed(scope) {
-        return 0;
-    }
-    let of_exhaustion = if Part::Exhaustion.is_needed(scope) { 2 } else { 0 };
-    let near_misses = if Part::NearMisses.is_needed(scope) { near_misses::ANIMALS } else { 0 };
-    let unusual = near_misses + if has_further_bodies { further_bodies::ANIMALS } else { 0 };
-    let fixed = tour::ANIMALS + unusual + cases / 2 + cases / 15 + 1 + of_exhaustion;
-    // The animals of the tour are there already.
-    if fills_a_page { fixed.max(full_page::ANIMALS + unusual) } else { fixed }
 }
 
 #[cfg(test)]
@@ -323,7 +334,7 @@ mod tests {
                 options.earlier = Some(Earlier { report, broken, probes: vec![further_bodies::NAME.to_owned()] });
             })
         };
-        assert!(rerun("free").few_bodies > 0, "{:?}", rerun("free"));
+        assert!(rerun("free").sends_few_bodies, "{:?}", rerun("free"));
         assert_eq!(rerun("pro").probes, [Probe::Tour, Probe::FurtherBodies]);
     }
 

@@ -2,7 +2,7 @@
 
 use crate::options::Options;
 use crate::probes::needs;
-use crate::probes::plan::{self, Probe, Turn};
+use crate::probes::plan::{self, Cost, Probe, Turn};
 use animal_store_rules::catalogue::plan::Plan;
 
 /// The probes of a run and their cost, known before anything is sent. Without a plan in the options, the key is taken for a Free one.
@@ -54,21 +54,13 @@ impl Forecast {
 }
 
 fn described(probe: Probe, options: &Options) -> (&'static str, String) {
+    let Cost { keyed, keyless, .. } = probe.cost(&options.scope);
     match probe {
-        Probe::Tour => {
-            let (keyed, keyless) = plan::of_tour(&options.scope);
-            ("tour", format!("{keyed} requests with the key, {keyless} without"))
-        }
-        Probe::NearMisses => {
-            ("near misses", format!("{} requests, each with one defect", plan::near_misses(&options.scope)))
-        }
-        Probe::Credentials => ("credentials", format!("{} requests without a valid key", plan::CREDENTIALS)),
-        Probe::FurtherBodies => {
-            ("bodies", format!("up to {} creations that lenient servers misread", plan::FURTHER_BODIES))
-        }
-        Probe::FullPage => {
-            ("full page", format!("up to {} requests: more animals than a list may show", plan::FULL_PAGE))
-        }
+        Probe::Tour => ("tour", format!("{keyed} requests with the key, {keyless} without")),
+        Probe::NearMisses => ("near misses", format!("{keyed} requests, each with one defect")),
+        Probe::Credentials => ("credentials", format!("{keyless} requests without a valid key")),
+        Probe::FurtherBodies => ("bodies", format!("up to {keyed} creations that lenient servers misread")),
+        Probe::FullPage => ("full page", format!("up to {keyed} requests: more animals than a list may show")),
         Probe::Properties(case) if options.replay.is_some() => ("properties", format!("generated request {case} only")),
         Probe::Properties(cases) => ("properties", format!("{cases} generated requests; more to simplify failures")),
         Probe::Sequence(steps) => ("sequence", format!("{steps} create, list and get requests")),
