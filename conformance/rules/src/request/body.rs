@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::{STATUSES, extended};
 use crate::trace::Context;
 use crate::trace::exchange::Body;
-use crate::trace::json::{Json, Whole};
+use crate::trace::json::{Json, Whole, outside_strings};
 use crate::trace::knowledge::Extent;
 
 /// The size in bytes above which a body may be refused for its size.
@@ -226,19 +226,14 @@ fn is_lenient_json(bytes: &[u8]) -> bool {
 
 /// The number of levels to which arrays and objects are nested in a JSON text.
 fn depth(text: &[u8]) -> usize {
-    let (mut depth, mut deepest, mut in_string, mut escaped) = (0_usize, 0, false, false);
-    for byte in text {
+    let (mut depth, mut deepest) = (0_usize, 0);
+    for byte in outside_strings(text) {
         match byte {
-            _ if escaped => escaped = false,
-            b'\\' => escaped = in_string,
-            b'"' => in_string = !in_string,
-            b'[' | b'{' if !in_string => {
-                depth += 1;
-                deepest = deepest.max(depth);
-            }
-            b']' | b'}' if !in_string => depth = depth.saturating_sub(1),
+            b'[' | b'{' => depth += 1,
+            b']' | b'}' => depth = depth.saturating_sub(1),
             _ => {}
         }
+        deepest = deepest.max(depth);
     }
     deepest
 }

@@ -4,8 +4,9 @@
 //! every member in order, duplicates included. (`serde_json`'s own `arbitrary_precision` would do the first, but as a
 //! feature of a shared crate it would change every other crate of a build that contains this one.)
 
-mod display;
 mod number;
+
+use std::fmt;
 
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
@@ -23,17 +24,21 @@ pub const MAX_VALUES: usize = 100_000;
 /// The number of values of a JSON text, names of members included, as an estimate that is never too low. It takes one pass over the bytes.
 #[must_use]
 pub fn count_values(text: &[u8]) -> usize {
-    let (mut values, mut in_string, mut escaped) = (1, false, false);
-    for byte in text {
+    1 + outside_strings(text).filter(|byte| matches!(byte, b'[' | b'{' | b',' | b':')).count()
+}
+
+/// The bytes of a JSON text that are outside strings.
+pub(crate) fn outside_strings(text: &[u8]) -> impl Iterator<Item = u8> {
+    let (mut in_string, mut escaped) = (false, false);
+    text.iter().copied().filter(move |byte| {
         match byte {
             _ if escaped => escaped = false,
             b'\\' => escaped = in_string,
             b'"' => in_string = !in_string,
-            b'[' | b'{' | b',' | b':' if !in_string => values += 1,
-            _ => {}
+            _ => return !in_string,
         }
-    }
-    values
+        false
+    })
 }
 
 /// A JSON value.
@@ -91,7 +96,10 @@ impl Json {
     ///
     /// [`NotJson`], with the defect of the bytes.
     pub fn parse_foreign(bytes: &[u8]) -> Result<Json, NotJson> {
-        Json::read(bytes, |text| serde_json::from_str(text).map(|Text(text)| text))
+        Json::read(bytes, |text| {
+            let bytes = serde_json::from_str::<StringBytes>(text)?.replace_halves(|_| None);
+            Ok(String::from_utf8_lossy(&bytes).into_owned())
+        })
     }
 
     fn read(bytes: &[u8], string: ReadString) -> Result<Json, NotJson> {
@@ -123,15 +131,14 @@ impl Json {
             b'f' => Json::Bool(false),
             b'"' => Json::String(string(text)?),
             b'[' => {
-                Json::Array(serde_json::from_str::<Items<'_>>(text)?.0.into_iter().map(read).collect::<Result<_, _>>()?)
+                let items: Vec<&RawValue> = serde_json::from_str(text)?;
+                Json::Array(items.into_iter().map(read).collect::<Result<_, _>>()?)
             }
-            b'{' => Json::Object(
-                serde_json::from_str::<Members<'_>>(text)?
-                    .0
-                    .into_iter()
-                    .map(|(name, value)| Ok((name, read(value)?)))
-                    .collect::<Result<_, NotJson>>()?,
-            ),
+            b'{' => {
+                let Members(members) = serde_json::from_str(text)?;
+                let members = members.into_iter().map(|(name, value)| Ok((name, read(value)?)));
+                Json::Object(members.collect::<Result<_, NotJson>>()?)
+            }
             _ => Json::Number(Number::new(text)),
         })
     }
@@ -177,6 +184,34 @@ impl Json {
     }
 }
 
+/// The value as text, for sentences: compact, numbers and the order of members as they were read.
+impl fmt::Display for Json {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let quoted = |text: &str| serde_json::Value::from(text);
+        let comma = |at: usize| if at > 0 { "," } else { "" };
+        match self {
+            Json::Null => f.write_str("null"),
+            Json::Bool(value) => write!(f, "{value}"),
+            Json::Number(number) => f.write_str(number.as_str()),
+            Json::String(text) => write!(f, "{}", quoted(text)),
+            Json::Array(items) => {
+                f.write_str("[")?;
+                for (at, item) in items.iter().enumerate() {
+                    write!(f, "{}{item}", comma(at))?;
+                }
+                f.write_str("]")
+            }
+            Json::Object(members) => {
+                f.write_str("{")?;
+                for (at, (name, value)) in members.iter().enumerate() {
+                    write!(f, "{}{}:{value}", comma(at), quoted(name))?;
+                }
+                f.write_str("}")
+            }
+        }
+    }
+}
+
 /// A fast reader for JSON whose numbers are integers of 64 bits, as in nearly every body, down to this many levels. It fails at any other
 /// number, because a double could lose a digit of it.
 struct InOnePass(usize);
@@ -192,7 +227,7 @@ impl<'de> DeserializeSeed<'de> for InOnePass {
 impl<'de> Visitor<'de> for InOnePass {
     type Value = Json;
 
-    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("JSON without fractions")
     }
 
@@ -244,60 +279,46 @@ impl<'de> Visitor<'de> for InOnePass {
     }
 }
 
-/// A string in which half a surrogate pair is U+FFFD.
-struct Text(String);
+/// The bytes of a string. Half of a surrogate pair has the three bytes that UTF-8 would have for it, as serde_json hands it over.
+pub(crate) struct StringBytes(Vec<u8>);
 
-impl<'de> Deserialize<'de> for Text {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct TextVisitor;
-        impl Visitor<'_> for TextVisitor {
-            type Value = Text;
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("a string")
-            }
-            // serde_json hands over such halves as bytes only, each encoded like a character.
-            fn visit_bytes<E>(self, bytes: &[u8]) -> Result<Text, E> {
-                let (mut whole, mut rest) = (Vec::with_capacity(bytes.len()), bytes);
-                loop {
-                    match rest {
-                        [0xED, 0xA0..=0xBF, _, others @ ..] => {
-                            whole.extend("\u{FFFD}".bytes());
-                            rest = others;
-                        }
-                        [first, others @ ..] => {
-                            whole.push(*first);
-                            rest = others;
-                        }
-                        [] => break,
+impl StringBytes {
+    /// The bytes with a byte in place of each half of a surrogate pair, or with U+FFFD where the function returns none. The function takes
+    /// the half, from D800 to DFFF.
+    pub(crate) fn replace_halves(self, mut byte_for: impl FnMut(u16) -> Option<u8>) -> Vec<u8> {
+        let (mut replaced, mut rest) = (Vec::with_capacity(self.0.len()), &self.0[..]);
+        loop {
+            match rest {
+                [0xED, second @ 0xA0..=0xBF, third, others @ ..] => {
+                    match byte_for(0xD000 | u16::from(second & 0x3F) << 6 | u16::from(third & 0x3F)) {
+                        Some(byte) => replaced.push(byte),
+                        None => replaced.extend("\u{FFFD}".bytes()),
                     }
+                    rest = others;
                 }
-                Ok(Text(String::from_utf8_lossy(&whole).into_owned()))
+                [first, others @ ..] => {
+                    replaced.push(*first);
+                    rest = others;
+                }
+                [] => return replaced,
             }
         }
-        deserializer.deserialize_bytes(TextVisitor)
     }
 }
 
-/// The items of an array, unread.
-struct Items<'t>(Vec<&'t RawValue>);
-
-impl<'de> Deserialize<'de> for Items<'de> {
+impl<'de> Deserialize<'de> for StringBytes {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct ItemsVisitor;
-        impl<'de> Visitor<'de> for ItemsVisitor {
-            type Value = Items<'de>;
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("an array")
+        struct BytesVisitor;
+        impl Visitor<'_> for BytesVisitor {
+            type Value = StringBytes;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string")
             }
-            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Items<'de>, A::Error> {
-                let mut items = Vec::new();
-                while let Some(item) = seq.next_element()? {
-                    items.push(item);
-                }
-                Ok(Items(items))
+            fn visit_bytes<E>(self, bytes: &[u8]) -> Result<StringBytes, E> {
+                Ok(StringBytes(bytes.to_vec()))
             }
         }
-        deserializer.deserialize_seq(ItemsVisitor)
+        deserializer.deserialize_bytes(BytesVisitor)
     }
 }
 
@@ -309,7 +330,7 @@ impl<'de> Deserialize<'de> for Members<'de> {
         struct MembersVisitor;
         impl<'de> Visitor<'de> for MembersVisitor {
             type Value = Members<'de>;
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an object")
             }
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members<'de>, A::Error> {
@@ -391,6 +412,21 @@ mod tests {
         assert_eq!(read(r"a\ud83dz"), name("a\u{FFFD}z"));
         assert_eq!(read(r"\udc36\ud83d"), name("\u{FFFD}\u{FFFD}"));
         assert_eq!(read(r"\ud83d\udc36퟿\uE000\ud800"), name("\u{1F436}\u{D7FF}\u{E000}\u{FFFD}"));
+    }
+
+    #[test]
+    fn a_value_is_written_as_it_was_read() {
+        for text in [
+            "null",
+            "true",
+            "1.0",
+            "12345678901234567890123",
+            r#""a \"b\" \u0001""#,
+            "[]",
+            r#"{"b":[1,{}],"a":"x","b":null}"#,
+        ] {
+            assert_eq!(Json::parse(text.as_bytes()).unwrap().to_string(), text);
+        }
     }
 
     proptest! {

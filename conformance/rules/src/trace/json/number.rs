@@ -57,10 +57,7 @@ impl Whole {
         if !text.contains(['.', 'e', 'E']) {
             return text.parse().map_or(Whole::OutOfRange, Whole::Int64);
         }
-        let (negative, rest) = match text.strip_prefix('-') {
-            Some(rest) => (true, rest),
-            None => (false, text),
-        };
+        let (sign, rest) = text.strip_prefix('-').map_or(("", text), |rest| ("-", rest));
         let (mantissa, exponent) = rest.split_once(['e', 'E']).unwrap_or((rest, "0"));
         let (integral, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
         let digits = format!("{integral}{fraction}");
@@ -82,9 +79,8 @@ impl Whole {
         if scale.saturating_add(significant.len() as i64) > 19 {
             return Whole::OutOfRange;
         }
-        let magnitude = format!("{significant}{}", "0".repeat(scale as usize));
-        let signed = if negative { format!("-{magnitude}") } else { magnitude };
-        signed.parse().map_or(Whole::OutOfRange, Whole::Int64)
+        let integer = format!("{sign}{significant}{}", "0".repeat(scale as usize));
+        integer.parse().map_or(Whole::OutOfRange, Whole::Int64)
     }
 }
 

@@ -1,11 +1,11 @@
 //! Lenient readers of the members of an archive: exporters write null, a number as text, or a value of their own.
 
-use std::fmt;
-
 use serde::Deserialize;
-use serde::de::{Deserializer, Error, Visitor};
+use serde::de::{Deserializer, Error};
 use serde_json::Value;
 use serde_json::value::RawValue;
+
+use crate::trace::json::StringBytes;
 
 /// Reads a value of the expected type; `None` for any other value.
 pub(super) fn if_readable<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
@@ -69,45 +69,12 @@ pub(super) struct Text {
 
 impl<'de> Deserialize<'de> for Text {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Text, D::Error> {
-        deserializer.deserialize_bytes(TextVisitor)
-    }
-}
-
-struct TextVisitor;
-
-impl Visitor<'_> for TextVisitor {
-    type Value = Text;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a string")
-    }
-
-    fn visit_str<E: Error>(self, text: &str) -> Result<Text, E> {
-        Ok(Text { bytes: text.as_bytes().to_vec(), has_halves: false })
-    }
-
-    /// Reads bytes in which half a surrogate pair has the three bytes that UTF-8 would have for it. U+DC80 to U+DCFF stand for the bytes
-    /// from 80 to FF.
-    fn visit_bytes<E: Error>(self, raw: &[u8]) -> Result<Text, E> {
-        let (mut bytes, mut has_halves, mut at) = (Vec::with_capacity(raw.len()), false, 0);
-        while let Some(byte) = raw.get(at) {
-            match raw[at..] {
-                [0xED, second @ 0xB2..=0xB3, third, ..] => {
-                    bytes.push((second & 0x01) << 6 | third & 0x3F | 0x80);
-                    has_halves = true;
-                    at += 3;
-                }
-                [0xED, 0xA0..=0xBF, _, ..] => {
-                    bytes.extend_from_slice("\u{fffd}".as_bytes());
-                    has_halves = true;
-                    at += 3;
-                }
-                _ => {
-                    bytes.push(*byte);
-                    at += 1;
-                }
-            }
-        }
+        let mut has_halves = false;
+        let bytes = StringBytes::deserialize(deserializer)?.replace_halves(|half| {
+            has_halves = true;
+            // U+DC80 to U+DCFF stand for the bytes from 80 to FF.
+            (0xDC80..=0xDCFF).contains(&half).then_some(half as u8)
+        });
         Ok(Text { bytes, has_halves })
     }
 }
