@@ -144,30 +144,26 @@ pub fn read<E: From<Unreadable>>(
     let mut recorder = Recorder::default();
     let text = ArchiveText::new(text);
     let bound = text.bound();
-    let mut take = |summary: &mut Summary, entry: &RawValue| -> Result<(), E> {
+    let mut take = |summary: &mut Summary, entry: &RawValue| {
         bound.begin_member();
         summary.entries += 1;
-        match exchange(summary, base_url.is_some(), entry, attached, &mut recorder)? {
-            Ok(mut exchange) => {
+        let taken = match exchange(summary, base_url.is_some(), entry, attached, &mut recorder) {
+            Ok(Ok(mut exchange)) => {
                 number += 1;
                 exchange.number = number;
                 each(summary, exchange)
             }
-            Err(reason) => {
+            Ok(Err(reason)) => {
                 *summary.left_out.entry(reason).or_default() += 1;
                 Ok(())
             }
-        }
+            Err(error) => Err(error.into()),
+        };
+        taken.map_err(|error| failed = Some(error)).is_ok()
     };
     let mut reader = serde_json::Deserializer::from_reader(BufReader::with_capacity(1 << 16, text));
-    let read = Archive(
-        &mut |summary: &mut Summary, entry: &RawValue| {
-            take(summary, entry).map_err(|error| failed = Some(error)).is_ok()
-        },
-        &mut summary,
-    )
-    .deserialize(&mut reader)
-    .and_then(|()| reader.end());
+    let archive = Reader { level: Level::Archive, take: &mut take, summary: &mut summary };
+    let read = archive.deserialize(&mut reader).and_then(|()| reader.end());
     match (failed, read) {
         (Some(error), _) => Err(error),
         (None, Err(error)) if error.is_data() && !summary.has_log => Err(Unreadable::Neither.into()),
@@ -222,106 +218,78 @@ fn exchange(
 /// A function that takes an entry and returns whether to go on.
 type Take<'t> = dyn FnMut(&mut Summary, &RawValue) -> bool + 't;
 
-/// The reader of the object of an archive.
-struct Archive<'a, 't>(&'a mut Take<'t>, &'a mut Summary);
+/// The levels of an archive down to its entries.
+#[derive(Clone, Copy)]
+enum Level {
+    /// The whole archive, an object.
+    Archive,
+    /// The member `log` of the archive, an object.
+    Log,
+    /// The member `entries` of `log`, an array.
+    Entries,
+}
 
-/// The reader of the member `log` of an archive.
-struct Log<'a, 't>(&'a mut Take<'t>, &'a mut Summary);
+/// The reader of a level of an archive. It holds one entry at a time.
+struct Reader<'a, 't> {
+    level: Level,
+    take: &'a mut Take<'t>,
+    summary: &'a mut Summary,
+}
 
-/// The reader of the member `entries` of `log`.
-struct Entries<'a, 't>(&'a mut Take<'t>, &'a mut Summary);
-
-/// The message about a member that is missing or repeated.
-const ONCE: &str = "an HTTP Archive has one member `log`, with one member `entries`";
-
-impl<'de> DeserializeSeed<'de> for Archive<'_, '_> {
+impl<'de> DeserializeSeed<'de> for Reader<'_, '_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_map(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Archive<'_, '_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an HTTP Archive")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let Archive(take, summary) = self;
-        let mut logs = 0;
-        while let Some(name) = map.next_key::<String>()? {
-            if name == "log" {
-                logs += 1;
-                summary.has_log = true;
-                map.next_value_seed(Log(&mut *take, &mut *summary))?;
-            } else {
-                map.next_value::<IgnoredAny>()?;
-            }
+        match self.level {
+            Level::Archive | Level::Log => deserializer.deserialize_map(self),
+            Level::Entries => deserializer.deserialize_seq(self),
         }
-        if logs == 1 { Ok(()) } else { Err(A::Error::custom(ONCE)) }
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Log<'_, '_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_map(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Log<'_, '_> {
+impl<'de> Visitor<'de> for Reader<'_, '_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the log of an HTTP Archive")
+        f.write_str(match self.level {
+            Level::Archive => "an HTTP Archive",
+            Level::Log => "the log of an HTTP Archive",
+            Level::Entries => "the entries of an HTTP Archive",
+        })
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let Log(take, summary) = self;
-        let mut lists = 0;
+        let Reader { level, take, summary } = self;
+        let mut inner = 0;
         while let Some(name) = map.next_key::<String>()? {
-            match name.as_str() {
-                "entries" => {
-                    lists += 1;
-                    map.next_value_seed(Entries(&mut *take, &mut *summary))?;
-                }
-                HEAD => {
+            let level = match (level, name.as_str()) {
+                (Level::Archive, "log") => Level::Log,
+                (Level::Log, "entries") => Level::Entries,
+                (Level::Log, HEAD) => {
                     let head: Head = map.next_value()?;
                     summary.base_url = Some(head.base_url.clone());
                     summary.head = Some(head);
+                    continue;
                 }
                 _ => {
                     map.next_value::<IgnoredAny>()?;
+                    continue;
                 }
-            }
+            };
+            inner += 1;
+            summary.has_log = true;
+            map.next_value_seed(Reader { level, take: &mut *take, summary: &mut *summary })?;
         }
-        if lists == 1 { Ok(()) } else { Err(A::Error::custom(ONCE)) }
-    }
-}
-
-impl<'de> DeserializeSeed<'de> for Entries<'_, '_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_seq(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Entries<'_, '_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the entries of an HTTP Archive")
+        if inner == 1 {
+            Ok(())
+        } else {
+            Err(A::Error::custom("an HTTP Archive has one member `log`, with one member `entries`"))
+        }
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
-        let Entries(take, summary) = self;
         while let Some(entry) = seq.next_element::<Box<RawValue>>()? {
-            if !take(summary, &entry) {
+            if !(self.take)(self.summary, &entry) {
                 // The caller that takes entries knows the reason.
                 return Err(A::Error::custom("ended"));
             }
