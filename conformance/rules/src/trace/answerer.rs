@@ -3,7 +3,7 @@
 use super::Trace;
 use super::exchange::{Connection, Exchange, FailureKind, Outcome, Response};
 use super::knowledge::Answerer;
-use super::rate_limit::{LIMIT, REMAINING, RESET};
+use super::rate_limit::FIELDS;
 
 /// The reason why the outcome of a request may not be the service's own.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -109,7 +109,7 @@ pub fn is_of_intermediary(status: u16, has_limits: bool) -> bool {
 /// Returns true if a response has any of the rate-limit header fields.
 #[must_use]
 pub fn shows_limits(response: &Response) -> bool {
-    [LIMIT, REMAINING, RESET].into_iter().any(|name| response.header(name).is_some())
+    FIELDS.into_iter().any(|name| response.header(name).is_some())
 }
 
 /// Header fields that name an intermediary.

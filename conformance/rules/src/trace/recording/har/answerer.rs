@@ -7,8 +7,9 @@ use serde_json::Value;
 use super::LeftOut;
 use super::entry::Entry;
 use super::lenient::is_set;
+use super::message;
 use crate::trace::answerer::is_of_intermediary;
-use crate::trace::rate_limit::{LIMIT, REMAINING, RESET};
+use crate::trace::rate_limit::FIELDS;
 
 /// A predicate that returns true if an entry shows a sign.
 type Sign = fn(&Entry) -> bool;
@@ -38,8 +39,8 @@ fn status(entry: &Entry) -> Option<u16> {
 
 /// The values of a header field of the response, given in lower case.
 fn values<'e>(entry: &'e Entry, name: &'static str) -> impl Iterator<Item = &'e str> {
-    let fields = entry.response.iter().flat_map(|response| &response.headers);
-    fields.filter(move |field| field.name.eq_ignore_ascii_case(name)).flat_map(|field| field.value.split('\n'))
+    let fields = entry.response.iter().flat_map(move |response| message::values(&response.headers, name));
+    fields.flat_map(|value| value.split('\n'))
 }
 
 /// Whether an entry has a record of the state of a cache before or after the request.
@@ -69,17 +70,15 @@ fn is_by_recorder(entry: &Entry) -> bool {
 fn is_untransferred(entry: &Entry) -> bool {
     let Some(response) = &entry.response else { return false };
     let nothing = [response.headers_size, response.body_size, entry.time].into_iter().filter(|size| *size == Some(0.0));
-    let has_address = entry.server_address.as_deref().is_some_and(|address| !address.is_empty());
-    response.transfer_size == Some(0.0) || !has_address && nothing.count() >= 2
+    response.transfer_size == Some(0.0) || !entry.has_address() && nothing.count() >= 2
 }
 
 fn is_by_intermediary(entry: &Entry) -> bool {
-    let has_limits = [LIMIT, REMAINING, RESET].into_iter().any(|name| values(entry, name).next().is_some());
+    let has_limits = FIELDS.into_iter().any(|name| values(entry, name).next().is_some());
     status(entry).is_some_and(|status| is_of_intermediary(status, has_limits))
 }
 
 /// Whether an entry has several messages. Converters of packet captures put all messages of a connection into one entry.
 fn is_merged(entry: &Entry) -> bool {
-    let hosts = entry.request.headers.iter().filter(|field| field.name.eq_ignore_ascii_case("host"));
-    hosts.count() > 1 || values(entry, "date").count() > 1
+    message::values(&entry.request.headers, "host").count() > 1 || values(entry, "date").count() > 1
 }

@@ -55,6 +55,11 @@ pub(super) struct Entry {
 }
 
 impl Entry {
+    /// Returns true if the recorder states the address of the server.
+    pub(super) fn has_address(&self) -> bool {
+        self.server_address.as_deref().is_some_and(|address| !address.is_empty())
+    }
+
     /// Reads the bodies that are in files of their own.
     pub(super) fn attach(&mut self, attached: &mut Attached<'_>) {
         if let Some(data) = &mut self.request.post_data {

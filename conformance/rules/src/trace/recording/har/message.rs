@@ -257,7 +257,7 @@ fn is_changed(bytes: &[u8], text: Option<&Text>) -> bool {
 }
 
 /// The values of a header field, given in lower case.
-fn values<'f>(fields: &'f [Field], name: &'static str) -> impl Iterator<Item = &'f str> {
+pub(super) fn values<'f>(fields: &'f [Field], name: &'static str) -> impl Iterator<Item = &'f str> {
     fields.iter().filter(move |field| field.name.eq_ignore_ascii_case(name)).map(|field| field.value.trim())
 }
 

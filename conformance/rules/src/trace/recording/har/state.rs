@@ -35,9 +35,8 @@ impl Recorder {
         if digests.into_iter().flatten().filter(|digest| !self.seen.insert(*digest)).count() > 0 {
             return Err(LeftOut::Repeated);
         }
-        let has_address = entry.server_address.as_deref().is_some_and(|address| !address.is_empty());
-        self.shows_addresses |= has_address;
-        if self.shows_addresses && !has_address {
+        self.shows_addresses |= entry.has_address();
+        if self.shows_addresses && !entry.has_address() {
             return Err(LeftOut::Untransferred);
         }
         match self.clocks.compare(exchange) {

@@ -65,25 +65,20 @@ impl<R: Read> ArchiveText<R> {
     }
 
     fn convert(&mut self) {
-        let mut rest = self.raw.as_slice();
-        while let Err(error) = std::str::from_utf8(rest) {
-            let (valid, after) = rest.split_at(error.valid_up_to());
-            self.text.extend_from_slice(valid);
-            rest = after;
-            let invalid = match error.error_len() {
-                Some(length) => length,
-                None if self.has_ended => after.len(),
+        let raw = std::mem::take(&mut self.raw);
+        let mut rest = raw.len();
+        for chunk in raw.utf8_chunks() {
+            let (valid, invalid) = (chunk.valid(), chunk.invalid());
+            rest -= valid.len() + invalid.len();
+            self.text.extend_from_slice(valid.as_bytes());
+            let is_beginning = std::str::from_utf8(invalid).is_err_and(|error| error.error_len().is_none());
+            if rest == 0 && is_beginning && !self.has_ended {
                 // The rest of the character is in the next chunk.
-                None => {
-                    self.raw = rest.to_vec();
-                    return;
-                }
-            };
-            self.text.extend_from_slice("\u{fffd}".as_bytes());
-            rest = &rest[invalid..];
+                self.raw = invalid.to_vec();
+            } else if !invalid.is_empty() {
+                self.text.extend_from_slice("\u{fffd}".as_bytes());
+            }
         }
-        self.text.extend_from_slice(rest);
-        self.raw.clear();
     }
 }
 
