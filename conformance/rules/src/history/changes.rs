@@ -1,7 +1,7 @@
 //! Changes of status. The specification does not say what moves an animal from one status to another, so a status other than that of
 //! the creation is not necessarily a mistake.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use super::{Entry, History};
 use crate::request::STATUSES;
@@ -29,24 +29,16 @@ impl History<'_> {
 
     /// Finds the changes of status that one course of changes explains. All others are left for the rules to report.
     pub(super) fn find_changes(&self) -> Changes {
-        let own: HashSet<i64> = self.creations.iter().map(|creation| creation.id).collect();
-        let mut shown: HashMap<i64, Vec<Shown<'_>>> = HashMap::new();
-        for entry in &self.entries {
-            for animal in entry.animals() {
-                if let Some(id) = animal.id().filter(|id| own.contains(id)) {
-                    shown.entry(id).or_default().push((entry, animal.status()));
-                }
-            }
-        }
         let mut changes = Changes::new();
-        for (id, shown) in &shown {
-            let Some(original) = shown.first().and_then(|(_, status)| *status) else { continue };
-            if !self.is_one_course(shown) {
+        for id in self.creations.iter().map(|creation| creation.id).collect::<HashSet<i64>>() {
+            let shown: Vec<Shown<'_>> = self.shown(id).map(|(entry, animal)| (entry, animal.status())).collect();
+            let Some((_, Some(original))) = shown.first() else { continue };
+            if !self.is_one_course(&shown) {
                 continue;
             }
-            for (entry, status) in shown {
-                if status.is_some_and(|status| STATUSES.contains(&status) && status != original) {
-                    changes.insert((*id, entry.exchange.number));
+            for (entry, status) in &shown {
+                if status.is_some_and(|status| STATUSES.contains(&status) && status != *original) {
+                    changes.insert((id, entry.exchange.number));
                 }
             }
         }
@@ -117,34 +109,29 @@ mod tests {
     }
 
     #[test]
-    fn what_was_read_as_created_may_have_another_status_from_then_on() {
-        assert_eq!(changes(&[(1, "sold"), (1, "pending"), (1, "pending")]), [false, true, true]);
-        assert_eq!(changes(&[(1, "sold"), (1, "pending"), (9, "available")]), [false, true, true]);
-        assert_eq!(changes(&[(1, "sold"), (1, "pending"), (2, "available")]), [false, true, true]);
-        assert_eq!(changes(&[(1, "sold"), (1, "pending"), (1, "available")]), [false; 3], "nobody is so quick");
+    fn a_status_may_change_if_all_reads_at_a_time_agree_and_no_status_is_too_short() {
+        for (why, reads, changed) in [
+            ("seen as created", &[(1, "sold"), (1, "pending"), (1, "pending")][..], &[false, true, true][..]),
+            ("twice, slowly", &[(1, "sold"), (1, "pending"), (9, "available")], &[false, true, true]),
+            ("nobody is so quick", &[(1, "sold"), (1, "pending"), (1, "available")], &[false; 3]),
+            ("it may return", &[(1, "sold"), (1, "pending"), (9, "sold")], &[false, true, false]),
+            ("it was both at a time", &[(1, "sold"), (1, "pending"), (1, "sold"), (9, "sold")], &[false; 4]),
+            ("the last read may lag", &[(1, "sold"), (1, "pending"), (2, "sold")], &[false, true, false]),
+            ("one may lag", &[(1, "sold"), (1, "pending"), (1, "sold"), (9, "pending")], &[false, true, false, true]),
+            ("not looked at for some time", &[(6, "pending"), (1, "pending")], &[true, true]),
+            ("nor until it returned", &[(6, "pending"), (9, "sold")], &[true, false]),
+            ("looked at soon", &[(4, "pending"), (9, "pending")], &[false, false]),
+            ("never as created", &[(1, "pending"), (9, "sold")], &[false, false]),
+            ("no status", &[(1, "sold"), (1, "Sold")], &[false, false]),
+        ] {
+            assert_eq!(changes(reads), changed, "{why}");
+        }
     }
 
     #[test]
-    fn a_status_may_return_if_all_reads_at_a_time_agree() {
-        assert_eq!(changes(&[(1, "sold"), (1, "pending"), (9, "sold")]), [false, true, false]);
-        assert_eq!(changes(&[(6, "pending"), (9, "sold")]), [true, false]);
-        assert_eq!(
-            changes(&[(1, "sold"), (1, "pending"), (1, "sold"), (9, "sold")]),
-            [false; 4],
-            "it was both at a time"
-        );
-        let twice = [(1, "sold"), (1, "pending"), (4, "sold"), (4, "pending"), (1, "sold")];
-        assert_eq!(changes(&twice), [false, true, false, true, false], "the last read may lag");
-        let one_lags = [(1, "sold"), (1, "pending"), (1, "sold"), (9, "pending")];
-        assert_eq!(changes(&one_lags), [false, true, false, true]);
-    }
-
-    #[test]
-    fn what_nobody_looked_at_for_some_time_may_have_changed_before_the_first_look() {
-        assert_eq!(changes(&[(6, "pending"), (1, "pending")]), [true, true]);
-        assert_eq!(changes(&[(4, "pending"), (9, "pending")]), [false, false], "it was looked at soon");
+    fn an_animal_may_have_changed_while_it_was_created() {
         let slow = TraceBuilder::new().create(7).slow(6).get(7, Some("pending")).trace();
-        assert!(History::new(&slow).has_changed(7, &History::new(&slow).entries[1]), "nor during its creation");
+        assert!(History::new(&slow).has_changed(7, &History::new(&slow).entries[1]));
     }
 
     #[test]
@@ -153,13 +140,5 @@ mod tests {
         let changed = |builder: TraceBuilder| History::new(&builder.trace()).changes.contains(&(7, 2));
         assert!(changed(reads().together(2..=3)));
         assert!(!changed(reads()));
-    }
-
-    #[test]
-    fn what_never_was_as_created_has_not_changed() {
-        assert_eq!(changes(&[(1, "pending"), (1, "pending")]), [false, false]);
-        assert_eq!(changes(&[(1, "pending"), (9, "sold")]), [false, false]);
-        assert_eq!(changes(&[(1, "sold"), (1, "Sold")]), [false, false], "that is no status");
-        assert_eq!(changes(&[(1, "sold"), (1, "pending"), (2, "sold")]), [false, true, false], "the last read may lag");
     }
 }

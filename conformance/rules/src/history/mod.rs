@@ -221,31 +221,18 @@ impl<'t> History<'t> {
         }
     }
 
-    /// Returns true if a failed request with the same key was under way at the same time. A server may give back the request that it had
-    /// counted for the failed one.
-    #[must_use]
-    pub fn overlaps_a_failure(&self, entry: &Entry<'_>) -> bool {
-        self.meanwhile(entry).any(|other| other.key() == entry.key() && !other.succeeded())
+    /// The number of requests that were under way when this one was sent.
+    fn under_way_at(&self, entry: &Entry<'_>) -> usize {
+        let sent_at = entry.exchange.sent_at;
+        let earlier = self.entries.iter().zip(&self.answered_by).take(index_of(entry)).rev();
+        let may_be_open = earlier.take_while(|(_, answered_by)| **answered_by > sent_at);
+        may_be_open.filter(|(other, _)| other.exchange.received_at > sent_at).count()
     }
 
-    /// The other requests that were under way at the same time.
-    pub fn meanwhile(&self, entry: &Entry<'_>) -> impl Iterator<Item = &Entry<'t>> {
-        self.under_way_at(entry).chain(self.sent_during(entry))
-    }
-
-    /// The requests that were under way when this one was sent.
-    fn under_way_at(&self, entry: &Entry<'_>) -> impl Iterator<Item = &Entry<'t>> {
-        let (sent_at, end) = (entry.exchange.sent_at, index_of(entry));
-        let earlier = self.entries.iter().zip(&self.answered_by).take(end).rev();
-        let may_be_open = earlier.take_while(move |(_, answered_by)| **answered_by > sent_at);
-        may_be_open.map(|(other, _)| other).filter(move |other| other.exchange.received_at > sent_at)
-    }
-
-    /// The requests that were sent while this one was under way.
-    fn sent_during(&self, entry: &Entry<'_>) -> impl Iterator<Item = &Entry<'t>> {
-        let received_at = entry.exchange.received_at;
+    /// The number of requests that were sent while this one was under way.
+    fn sent_during(&self, entry: &Entry<'_>) -> usize {
         let later = self.entries.iter().skip(index_of(entry) + 1);
-        later.take_while(move |other| other.exchange.sent_at < received_at)
+        later.take_while(|other| other.exchange.sent_at < entry.exchange.received_at).count()
     }
 
     /// Returns true if this run created the animal with this id.
@@ -255,8 +242,7 @@ impl<'t> History<'t> {
     }
 
     fn sees_others_change(&self) -> bool {
-        let own: HashSet<i64> =
-            self.creations.iter().map(|creation| creation.id).filter(|id| self.is_own(*id)).collect();
+        let own: HashSet<i64> = self.creations.iter().filter(|_| self.is_run()).map(|creation| creation.id).collect();
         let mut statuses: HashMap<i64, Option<&str>> = HashMap::new();
         self.entries.iter().flat_map(Entry::animals).any(|animal| {
             let Some(id) = animal.id().filter(|id| !own.contains(id)) else { return false };
@@ -289,9 +275,7 @@ impl<'t> History<'t> {
     /// second response is among them.
     #[must_use]
     pub fn sent_between(&self, before: &Entry<'_>, after: &Entry<'_>) -> u64 {
-        let earlier = self.under_way_at(before).count();
-        let later = self.sent_during(after).count();
-        (earlier + (index_of(after) - index_of(before)) + later) as u64
+        (self.under_way_at(before) + (index_of(after) - index_of(before)) + self.sent_during(after)) as u64
     }
 }
 

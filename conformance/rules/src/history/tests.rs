@@ -36,27 +36,16 @@ fn others_change_where_an_animal_that_is_not_this_runs_was_seen_with_two_statuse
 }
 
 #[test]
-fn a_request_overlaps_a_failure_of_its_key_that_was_under_way_at_the_same_time() {
-    let overlaps = |builder: TraceBuilder, number: usize| {
-        let trace = builder.trace();
+fn a_server_may_count_every_request_that_was_under_way_between_two_responses() {
+    let between = |together: std::ops::RangeInclusive<usize>| {
+        let trace = TraceBuilder::new().lists(60, &[(200, 9); 5]).together(together).trace();
         let history = History::new(&trace);
-        history.overlaps_a_failure(&history.entries[number - 1])
+        history.sent_between(&history.entries[1], &history.entries[3])
     };
-    let lists =
-        |statuses: &[u16]| statuses.iter().fold(TraceBuilder::new(), |builder, status| builder.list(*status, 5, 60));
-    assert!(!overlaps(lists(&[404, 200, 404]), 2), "one after the other");
-    assert!(overlaps(lists(&[404, 200, 404]).together(1..=2), 2), "the failure was sent first");
-    assert!(overlaps(lists(&[404, 200, 404]).together(2..=3), 2), "the failure was sent last");
-    assert!(!overlaps(lists(&[200, 200, 200]).together(1..=3), 2), "nothing failed");
-    assert!(!overlaps(lists(&[404]).together(1..=1), 1), "it does not overlap itself");
-    let mut slow = lists(&[404, 200, 200]).trace();
-    slow.exchanges[0].received_at = slow.exchanges[2].received_at;
-    let history = History::new(&slow);
-    assert!(history.overlaps_a_failure(&history.entries[2]), "others were answered while the failure was under way");
-    assert!(
-        !overlaps(TraceBuilder::new().list(200, 5, 60).key("sk-Other").list(404, 5, 60).together(1..=2), 1),
-        "another key"
-    );
+    assert_eq!(between(1..=1), 2, "one after the other");
+    assert_eq!(between(1..=2), 3, "the first was under way as well");
+    assert_eq!(between(4..=5), 3, "the last was sent before the response");
+    assert_eq!(between(2..=4), 2, "those in between count anyway");
 }
 
 #[test]
