@@ -251,7 +251,8 @@ impl FailureKind {
 }
 
 /// A request that got no complete response.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
 pub struct Failure {
     /// The reason, classified.
     pub kind: FailureKind,

@@ -9,7 +9,7 @@ use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 
 use super::{FORMAT, Head, MAX_LINE, Unreadable};
-use crate::trace::exchange::{Body, Connection, Exchange, Failure, FailureKind, Outcome, Request, Response};
+use crate::trace::exchange::{Body, Connection, Exchange, Failure, Outcome, Request, Response};
 use crate::trace::knowledge::{Answerer, Carrier, Extent, Fact, FactSet, KeyPlace, Knowledge};
 
 #[derive(Deserialize, Serialize)]
@@ -47,7 +47,7 @@ struct Line {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     response: Option<Answered>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    failure: Option<Failed>,
+    failure: Option<Failure>,
 }
 
 #[derive(Deserialize, Serialize)]
@@ -91,13 +91,6 @@ struct Answered {
     cut: bool,
 }
 
-#[derive(Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-struct Failed {
-    kind: FailureKind,
-    detail: String,
-}
-
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes it so")]
 fn is_service(answerer: &Answerer) -> bool {
     *answerer == Answerer::Service
@@ -133,7 +126,7 @@ pub fn line(exchange: &Exchange) -> String {
             let (body, body_base64) = written(body);
             (Some(Answered { status: *status, headers: headers.clone(), body, body_base64, cut: *cut }), None)
         }
-        Outcome::Failed(Failure { kind, detail }) => (None, Some(Failed { kind: *kind, detail: detail.clone() })),
+        Outcome::Failed(failure) => (None, Some(failure.clone())),
     };
     let (body, body_base64) = request.body.as_ref().map_or((None, None), |body| written(&body.bytes));
     line_of(&Line {
@@ -240,7 +233,7 @@ fn exchange(number: usize, line: Line) -> Result<Exchange, String> {
         (Some(Answered { status, headers, body, body_base64, cut }), None) => {
             Outcome::Response(Response { status, headers, body: bytes(body, body_base64)?, cut })
         }
-        (None, Some(Failed { kind, detail })) => Outcome::Failed(Failure { kind, detail }),
+        (None, Some(failure)) => Outcome::Failed(failure),
         _ => return Err("an exchange has either a response or a failure".to_owned()),
     };
     let precision = i64::try_from(line.precision_us.unwrap_or_default()).unwrap_or(i64::MAX);
@@ -270,6 +263,7 @@ fn exchange(number: usize, line: Line) -> Result<Exchange, String> {
 mod tests {
     use super::*;
     use crate::trace::Trace;
+    use crate::trace::exchange::FailureKind;
     use crate::trace::recording::Writer;
     use crate::trace_builder::TraceBuilder;
 
