@@ -30,9 +30,7 @@ pub fn credential_of(exchange: &Exchange, context: &Context) -> Credential {
 /// Reads the credential of a request.
 #[must_use]
 pub fn credential(request: &Request, context: &Context) -> Credential {
-    let further = request.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("authorization"));
-    let values: Vec<&str> =
-        request.authorization.as_ref().into_iter().chain(further.map(|(_, value)| value)).map(String::as_str).collect();
+    let values: Vec<&str> = request.authorizations().collect();
     match values[..] {
         [] => {
             let is_elsewhere = request.query.as_deref().is_some_and(|query| holds_any(query, context))
@@ -86,32 +84,32 @@ mod tests {
     #[test]
     fn only_the_exact_key_in_the_described_form_is_valid() {
         let request = || Request::new("GET", "/pets");
-        let read = |value: &str| credential(&request().authorization(value), &Context::for_test());
-        assert_eq!(read("Bearer sk-Key1"), Credential::Valid(0));
-        assert_eq!(read("bearer sk-Key1"), Credential::Ambiguous);
-        assert_eq!(read("Bearer  sk-Key1"), Credential::Ambiguous);
-        assert_eq!(read("Bearer sk-key1"), Credential::Invalid(Defect::Inexact));
-        assert_eq!(read("Bearer sk-Key"), Credential::Invalid(Defect::Inexact));
-        assert_eq!(read("Bearer sk-Key1x"), Credential::Invalid(Defect::Inexact));
-        assert_eq!(read("Bearer sk-Key2"), Credential::Invalid(Defect::Inexact));
-        assert_eq!(read("Bearer sk-Ke\u{e9}"), Credential::Invalid(Defect::Unknown));
-        assert_eq!(read("Bearer other"), Credential::Invalid(Defect::Unknown));
-        assert_eq!(read("Bearer Key"), Credential::Invalid(Defect::Unknown), "a part that may be there by chance");
-        assert_eq!(read("Bearer"), Credential::Invalid(Defect::Unknown));
-        assert_eq!(read("sk-Key1"), Credential::Invalid(Defect::NotBearer));
-        assert_eq!(read("Basic sk-Key1"), Credential::Invalid(Defect::NotBearer));
-        assert_eq!(read("Basic c2stS2V5MTpzay1LZXkx"), Credential::Invalid(Defect::NotBearer));
-        assert_eq!(read("Bearer sk-Key1 more"), Credential::Invalid(Defect::Inexact));
-        assert_eq!(read("Basic c2stS2V5MTo="), Credential::Invalid(Defect::NotBearer));
+        for (value, expected) in [
+            ("Bearer sk-Key1", Credential::Valid(0)),
+            ("bearer sk-Key1", Credential::Ambiguous),
+            ("Bearer  sk-Key1", Credential::Ambiguous),
+            ("Bearer sk-key1", Credential::Invalid(Defect::Inexact)),
+            ("Bearer sk-Key", Credential::Invalid(Defect::Inexact)),
+            ("Bearer sk-Key1x", Credential::Invalid(Defect::Inexact)),
+            ("Bearer sk-Key2", Credential::Invalid(Defect::Inexact)),
+            ("Bearer sk-Key1 more", Credential::Invalid(Defect::Inexact)),
+            ("Bearer sk-Ke\u{e9}", Credential::Invalid(Defect::Unknown)),
+            ("Bearer other", Credential::Invalid(Defect::Unknown)),
+            // A part that may be there by chance.
+            ("Bearer Key", Credential::Invalid(Defect::Unknown)),
+            ("Bearer", Credential::Invalid(Defect::Unknown)),
+            ("sk-Key1", Credential::Invalid(Defect::NotBearer)),
+            ("Basic sk-Key1", Credential::Invalid(Defect::NotBearer)),
+            ("Basic c2stS2V5MTpzay1LZXkx", Credential::Invalid(Defect::NotBearer)),
+            ("Basic c2stS2V5MTo=", Credential::Invalid(Defect::NotBearer)),
+        ] {
+            let read = credential(&request().authorization(value), &Context::for_test());
+            assert_eq!(read, expected, "{value}");
+        }
+        let elsewhere = [request().query("api_key=sk-Key1"), request().header("X-Api-Key", "sk-Key1")];
+        let read = elsewhere.map(|request| credential(&request, &Context::for_test()));
+        assert_eq!(read, [Credential::Invalid(Defect::NotBearer); 2]);
         assert_eq!(credential(&request(), &Context::for_test()), Credential::Invalid(Defect::Absent));
-        assert_eq!(
-            credential(&request().query("api_key=sk-Key1"), &Context::for_test()),
-            Credential::Invalid(Defect::NotBearer)
-        );
-        assert_eq!(
-            credential(&request().header("X-Api-Key", "sk-Key1"), &Context::for_test()),
-            Credential::Invalid(Defect::NotBearer)
-        );
     }
 
     #[test]

@@ -115,7 +115,18 @@ impl Request {
     /// Returns true if the body is sent in chunks, so that no length precedes it.
     #[must_use]
     pub fn is_chunked(&self) -> bool {
-        self.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(TRANSFER_ENCODING))
+        self.further(TRANSFER_ENCODING).next().is_some()
+    }
+
+    /// Every `Authorization` value. A second one is among the further header fields.
+    pub(crate) fn authorizations(&self) -> impl Iterator<Item = &str> {
+        self.authorization.as_deref().into_iter().chain(self.further("authorization"))
+    }
+
+    /// The values of a header field among the further ones, given in any case.
+    pub(crate) fn further(&self, name: &'static str) -> impl Iterator<Item = &str> {
+        let fields = self.headers.iter().filter(move |(field, _)| field.eq_ignore_ascii_case(name));
+        fields.map(|(_, value)| value.as_str())
     }
 
     /// The request on the connection that is kept open.
@@ -176,14 +187,13 @@ impl Response {
     /// The media type without parameters, in lower case; where several fields name different ones, all of them: `text/html and text/plain`.
     #[must_use]
     pub fn media_type(&self) -> Option<String> {
-        let types = self.values("content-type");
-        let types = types.map(|value| value.split(';').next().unwrap_or(value).trim().to_ascii_lowercase());
         let mut named: Vec<String> = Vec::new();
-        types.for_each(|media_type| {
+        for value in self.values("content-type") {
+            let media_type = value.split(';').next().unwrap_or(value).trim().to_ascii_lowercase();
             if !named.contains(&media_type) {
                 named.push(media_type);
             }
-        });
+        }
         (!named.is_empty()).then(|| named.join(" and "))
     }
 

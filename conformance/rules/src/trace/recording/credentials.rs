@@ -27,9 +27,8 @@ pub(super) enum Found {
 /// The credentials of a request: of `Authorization` and fields like it, of cookies, of the query, and of the body.
 pub(super) fn of(request: &Request) -> Vec<Found> {
     let mut found = Vec::new();
-    let further = request.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("authorization"));
-    for value in request.authorization.iter().chain(further.map(|(_, value)| value)) {
-        let token = value.split_once(' ').map_or(value.as_str(), |(_, token)| token).trim();
+    for value in request.authorizations() {
+        let token = value.split_once(' ').map_or(value, |(_, token)| token).trim();
         if !token.is_empty() {
             found.push(Found::Key(token.to_owned()));
         }
