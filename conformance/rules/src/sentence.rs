@@ -135,19 +135,13 @@ macro_rules! numbers {
     ($($number:ty),*) => {
         $(impl From<$number> for Value {
             fn from(number: $number) -> Value {
-                Value::Number(number.into())
+                Value::Number(number as i128)
             }
         })*
     };
 }
 
-numbers!(u16, i32, u32, i64, u64);
-
-impl From<usize> for Value {
-    fn from(number: usize) -> Value {
-        Value::Number(number as i128)
-    }
-}
+numbers!(u16, i32, u32, i64, u64, usize);
 
 /// Makes a [`Sentence`]: `sentence!("Remaining {} of {}", remaining, limit)`.
 macro_rules! sentence {

@@ -8,11 +8,11 @@ use crate::catalogue::plan::PlanLimits;
 use crate::facts::Facts;
 use crate::history::History;
 use crate::limits::{KeyLimits, Limiter};
-use crate::rules::{Judgement, Rule, rules, rules_of};
+use crate::rules::{Judgement, Rule, rules_of};
 use crate::trace::exchange::{Exchange, Outcome, Request, Response};
 use crate::trace::keys::ApiKey;
 use crate::trace::knowledge::{Carrier, Knowledge};
-use crate::trace::rate_limit::{LIMIT, REMAINING, RESET};
+use crate::trace::rate_limit::{FIELDS, LIMIT, REMAINING, RESET};
 use crate::trace::{Context, Trace};
 
 /// The time from each request to its response.
@@ -164,18 +164,14 @@ impl TraceBuilder {
     }
 
     /// Sends the last request this many seconds earlier.
-    pub(crate) fn slow(mut self, seconds: i64) -> TraceBuilder {
-        let last = self.trace.exchanges.last_mut().expect("an exchange");
-        last.sent_at -= SignedDuration::from_secs(seconds);
-        self
+    pub(crate) fn slow(self, seconds: i64) -> TraceBuilder {
+        self.change_last(|exchange| exchange.sent_at -= SignedDuration::from_secs(seconds))
     }
 
     /// Gives the last response a `Date` that is off by this many seconds.
-    pub(crate) fn dated(mut self, seconds: i64) -> TraceBuilder {
+    pub(crate) fn dated(self, seconds: i64) -> TraceBuilder {
         let date = self.now - ANSWERED_IN + SignedDuration::from_secs(seconds);
-        let text = httpdate::fmt_http_date(std::time::SystemTime::from(date));
-        self.last().headers.retain(|(name, _)| name != "date");
-        self.header("date", &text)
+        self.dateless().header("date", &httpdate::fmt_http_date(std::time::SystemTime::from(date)))
     }
 
     /// Takes the `Date` from the last response.
@@ -186,7 +182,7 @@ impl TraceBuilder {
 
     /// Takes the rate-limit header fields from the last response.
     pub(crate) fn without_rate_limit(mut self) -> TraceBuilder {
-        self.last().headers.retain(|(name, _)| ![LIMIT, REMAINING, RESET].contains(&name.as_str()));
+        self.last().headers.retain(|(name, _)| !FIELDS.contains(&name.as_str()));
         self
     }
 
@@ -224,9 +220,9 @@ impl TraceBuilder {
 
     /// The judgement of the rule for a requirement.
     pub(crate) fn judged_by(self, id: &str) -> Judgement {
-        let rule = rules().into_iter().find(|rule| rule.id == id).expect("a rule for the requirement");
-        let history = History::new(&self.trace);
-        rule.judge(&Facts::new(&history))
+        let mut rules = [Party::Server, Party::Client].into_iter().flat_map(rules_of);
+        let rule = rules.find(|rule| rule.id == id).expect("a rule for the requirement");
+        rule.judge(&Facts::new(&History::new(&self.trace)))
     }
 
     /// The exchanges of each failure of the rule for a requirement, by number.
@@ -244,8 +240,7 @@ impl TraceBuilder {
 
     /// The number of times that the rule for a requirement of clients was applied to the trace.
     pub(crate) fn client_judged(self, id: &str) -> usize {
-        let rule = rules_of(Party::Client).into_iter().find(|rule| rule.id == id).expect("a rule for the requirement");
-        rule.judge(&Facts::new(&History::new(&self.trace))).judged
+        self.judged_by(id).judged
     }
 
     /// The judgement of a rule.

@@ -48,8 +48,8 @@ impl Profile {
 
     /// Whether the profile leaves a requirement out.
     fn leaves_out(self, id: &str) -> bool {
-        !self.exhausts() && NEED_EXHAUSTION.iter().any(|beginning| id.starts_with(beginning))
-            || !self.creates() && NEED_CREATION.iter().any(|beginning| id.starts_with(beginning))
+        !self.exhausts() && begins_with_any(id, NEED_EXHAUSTION)
+            || !self.creates() && begins_with_any(id, NEED_CREATION)
     }
 }
 
@@ -138,8 +138,8 @@ impl FromStr for Side {
     }
 }
 
-fn begins_with_any(id: &str, patterns: &[String]) -> bool {
-    patterns.iter().any(|pattern| id.starts_with(pattern.as_str()))
+fn begins_with_any(id: &str, beginnings: &[impl AsRef<str>]) -> bool {
+    beginnings.iter().any(|beginning| id.starts_with(beginning.as_ref()))
 }
 
 /// The selection of requirements for a run.

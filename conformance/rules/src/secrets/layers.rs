@@ -253,26 +253,23 @@ const ENTITIES: [(u8, &str); 40] = [
 
 /// Encodes a byte in the form of `former`, the encoding of another byte.
 fn encode_as(former: &[u8], byte: u8, coding: Coding, encoded: &mut Vec<u8>) {
-    let is_upper = !former[1..].iter().any(|byte| matches!(byte, b'a'..=b'f'));
-    let hex = |digits: usize| {
-        let text = if is_upper { format!("{byte:0digits$X}") } else { format!("{byte:0digits$x}") };
-        text.into_bytes()
+    let is_upper = match coding {
+        Coding::Hex => former.iter().any(|byte| matches!(byte, b'A'..=b'F')),
+        Coding::Escapes | Coding::Base64 => !former[1..].iter().any(|byte| matches!(byte, b'a'..=b'f')),
     };
-    match former {
-        _ if coding == Coding::Hex => {
-            let is_upper = former.iter().any(|byte| matches!(byte, b'A'..=b'F'));
-            let text = if is_upper { format!("{byte:02X}") } else { format!("{byte:02x}") };
-            encoded.extend_from_slice(text.as_bytes());
-        }
-        [b'%', ..] => encoded.extend([&b"%"[..], &hex(2)].concat()),
-        [b'\\', b'u', b'{', ..] => encoded.extend([&b"\\u{"[..], &hex(2), b"}"].concat()),
-        [b'\\', b'u', ..] => encoded.extend([&b"\\u"[..], &hex(4)].concat()),
-        [b'\\', b'x', ..] => encoded.extend([&b"\\x"[..], &hex(2)].concat()),
-        [b'\\', b'0'..=b'3', ..] => encoded.extend(format!("\\{byte:03o}").into_bytes()),
-        [b'&', b'#', x @ (b'x' | b'X'), ..] => encoded.extend([&b"&#"[..], &[*x], &hex(2), b";"].concat()),
-        [b'&', b'#', ..] => encoded.extend(format!("&#{byte};").into_bytes()),
-        _ => encoded.push(byte),
-    }
+    let hex = |digits: usize| if is_upper { format!("{byte:0digits$X}") } else { format!("{byte:0digits$x}") };
+    let text = match former {
+        _ if coding == Coding::Hex => hex(2),
+        [b'%', ..] => format!("%{}", hex(2)),
+        [b'\\', b'u', b'{', ..] => format!("\\u{{{}}}", hex(2)),
+        [b'\\', b'u', ..] => format!("\\u{}", hex(4)),
+        [b'\\', b'x', ..] => format!("\\x{}", hex(2)),
+        [b'\\', b'0'..=b'3', ..] => format!("\\{byte:03o}"),
+        [b'&', b'#', x @ (b'x' | b'X'), ..] => format!("&#{}{};", char::from(*x), hex(2)),
+        [b'&', b'#', ..] => format!("&#{byte};"),
+        _ => return encoded.push(byte),
+    };
+    encoded.extend_from_slice(text.as_bytes());
 }
 
 /// The value of each base64 character of either alphabet, and [`NO_SEXTET`] for any other byte.
