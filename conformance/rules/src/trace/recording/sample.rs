@@ -232,7 +232,7 @@ fn hide_keys(request: &mut Request, pseudonyms: &Pseudonyms) {
     });
 }
 
-/// Replaces secrets in targets, bodies and response headers: clients put keys there by mistake, and servers may repeat them. A body with a
+/// Replaces secrets in every other text of an exchange: clients put keys anywhere by mistake, and servers may repeat them. A body with a
 /// key that may be there by chance is withheld.
 fn hide_in_texts(exchange: &mut Exchange, Pseudonyms { secrets, by_chance, .. }: &Pseudonyms) {
     let Exchange { request, outcome, known, .. } = exchange;
@@ -246,6 +246,7 @@ fn hide_in_texts(exchange: &mut Exchange, Pseudonyms { secrets, by_chance, .. }:
     };
     if let Some(body) = &mut request.body {
         hide_in_body(&mut body.bytes, Fact::RequestBody);
+        hide_in_text(&mut body.content_type);
     }
     match outcome {
         Outcome::Response(response) => {
@@ -254,7 +255,8 @@ fn hide_in_texts(exchange: &mut Exchange, Pseudonyms { secrets, by_chance, .. }:
         }
         Outcome::Failed(failure) => hide_in_text(&mut failure.detail),
     }
-    std::iter::once(&mut request.path).chain(&mut request.query).for_each(hide_in_text);
+    [&mut request.method, &mut request.path].into_iter().chain(&mut request.query).for_each(hide_in_text);
+    request.headers.iter_mut().flat_map(|(name, value)| [name, value]).for_each(hide_in_text);
 }
 
 /// The header field that every HTTP/1.1 request has. An archive that shows it shows all fields of the request.
@@ -377,6 +379,17 @@ mod tests {
             Request::new("GET", "/pets/sk-secret-1").authorization("Bearer sk-secret-1").query("sk-secret-1&x=1");
         let request = &sampled(vec![(request, 200)]).exchanges[0].request;
         assert_eq!(request.target(), "/pets/key-1-ab12?key-1-ab12&x=omitted");
+    }
+
+    #[test]
+    fn a_key_in_any_field_of_a_request_is_replaced() {
+        let mut request =
+            Request::new("POST", "/pets").authorization("Bearer sk-secret-1").body("text/sk-secret-1", "x");
+        for name in ["user-agent", "accept", "if-none-match", "host", "x-http-method"] {
+            request = request.header(name, "of sk-secret-1 (x)");
+        }
+        let request = &sampled(vec![(request, 200)]).exchanges[0].request;
+        assert!(!format!("{request:?}").contains("sk-secret"), "{request:?}");
     }
 
     #[test]
