@@ -99,11 +99,12 @@ pub fn end_run(trace: &mut Trace) {
     }
 }
 
-/// Returns true if a response has the signs of an intermediary: a proxy asks for its own credentials, or a balancer cannot reach the
-/// service. A response with the rate-limit fields of the service is its own.
+/// Returns true if a response has the signs of an intermediary: a proxy asks for its own credentials, a balancer cannot reach the service,
+/// a network demands a login (RFC 6585, section 6), or a content delivery network states with 520 to 530 what is wrong with the service. A
+/// response with the rate-limit fields of the service is its own.
 #[must_use]
 pub fn is_of_intermediary(status: u16, has_limits: bool) -> bool {
-    !has_limits && matches!(status, 407 | 502..=504)
+    !has_limits && matches!(status, 407 | 502..=504 | 511 | 520..=530)
 }
 
 /// Returns true if a response has any of the rate-limit header fields.
@@ -148,7 +149,17 @@ mod tests {
 
     #[test]
     fn only_responses_without_the_fields_of_the_service_are_those_of_an_intermediary() {
-        let rows = [(407, true), (502, true), (503, true), (504, true), (500, false), (403, false), (429, false)];
+        let rows = [
+            (407, true),
+            (502, true),
+            (503, true),
+            (504, true),
+            (511, true),
+            (522, true),
+            (500, false),
+            (403, false),
+            (429, false),
+        ];
         for (status, is_foreign) in rows {
             assert_eq!(is_of_intermediary(status, false), is_foreign, "{status}");
             assert!(!is_of_intermediary(status, true), "{status} with fields");

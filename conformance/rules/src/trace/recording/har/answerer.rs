@@ -15,7 +15,7 @@ use crate::trace::rate_limit::FIELDS;
 type Sign = fn(&Entry) -> bool;
 
 /// The signs that something other than the service answered, or that an entry is not one answer.
-const SIGNS: [(LeftOut, Sign); 9] = [
+const SIGNS: [(LeftOut, Sign); 10] = [
     (LeftOut::Cached, |entry| is_set(entry.from_cache.as_ref())),
     (LeftOut::Cached, |entry| entry.fetch_type.as_deref().is_some_and(|kind| kind != "Network Load")),
     (LeftOut::Cached, has_cache_record),
@@ -24,6 +24,8 @@ const SIGNS: [(LeftOut, Sign); 9] = [
     (LeftOut::Cached, |entry| status(entry) == Some(304)),
     (LeftOut::Recorder, is_by_recorder),
     (LeftOut::Untransferred, is_untransferred),
+    // Browsers write it for the redirects that they make themselves, such as those to HTTPS.
+    (LeftOut::Untransferred, |entry| values(entry, "non-authoritative-reason").next().is_some()),
     (LeftOut::Intermediary, is_by_intermediary),
     (LeftOut::Merged, is_merged),
 ];
@@ -49,10 +51,27 @@ fn has_cache_record(entry: &Entry) -> bool {
     ["beforeRequest", "afterRequest"].into_iter().any(|name| cache.get(name).is_some_and(|record| !record.is_null()))
 }
 
-/// Whether the response has a header field of a cache hit. `Age: 0` is none: the cache has just received the response.
+/// Whether the response has a header field of a cache hit.
 fn has_cache_field(entry: &Entry) -> bool {
-    let is_hit = |name| values(entry, name).any(|value| value.to_ascii_lowercase().contains("hit"));
-    values(entry, "age").any(|value| value.trim() != "0") || is_hit("x-cache") || is_hit("cf-cache-status")
+    let fields = entry.response.iter().flat_map(|response| &response.headers);
+    fields.flat_map(|field| field.value.split('\n').map(|value| (&field.name, value))).any(is_cache_hit)
+}
+
+/// Whether a header field states a cache hit, by its standard name (RFC 9111, RFC 9211) or by that of a cache. `Age: 0` states none: the
+/// cache has just received the response.
+fn is_cache_hit((name, value): (&String, &str)) -> bool {
+    const HITS: [&str; 4] = ["hit", "revalidated", "stale", "updating"];
+    match name.to_ascii_lowercase().as_str() {
+        "cache-control" => false,
+        "age" => value.trim() != "0",
+        // Varnish names the request, and the one whose response it repeats.
+        "x-varnish" => value.split_whitespace().count() > 1,
+        "x-cache-hits" => value.split(',').any(|hits| hits.trim().parse().is_ok_and(|hits: u32| hits > 0)),
+        name if name.contains("cache") || name == "server-timing" => {
+            value.to_ascii_lowercase().split(|c: char| !c.is_ascii_alphabetic()).any(|word| HITS.contains(&word))
+        }
+        _ => false,
+    }
 }
 
 /// Whether a service worker of the page, or a mock in the recorded test, answered the request.

@@ -84,7 +84,7 @@ pub(super) fn exchange(entry: &Entry, path: String, query: Option<String>) -> Re
     }
     let mut withheld = FactSet::of(&[Fact::Times]);
     let (authorization, body) = (message::authorization(&entry.request), message::sent_body(&entry.request));
-    let headers = message::received_headers(&response.headers);
+    let headers = message::received_headers(&entry.request, response);
     let content = message::received_body(response, headers.as_deref());
     let mut or_withheld = |is_known: bool, fact: Fact| {
         if !is_known {

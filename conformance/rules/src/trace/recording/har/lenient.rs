@@ -15,7 +15,7 @@ pub(super) fn if_readable<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     Ok(serde_json::from_str(raw.get()).ok())
 }
 
-/// Reads a text, or a number as the text that it was written with. Bytes that are not UTF-8 are replaced, as in the header fields of a run.
+/// Reads a text, or a number as the text that it was written with, without the fraction of a whole number. Bytes that are not UTF-8 are replaced, as in the header fields of a run.
 pub(super) fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let raw = <&RawValue>::deserialize(deserializer)?;
     text_of(raw.get()).map_err(D::Error::custom)
@@ -31,7 +31,8 @@ pub(super) fn text_or_default<'de, D: Deserializer<'de>>(deserializer: D) -> Res
 
 fn text_of(raw: &str) -> serde_json::Result<String> {
     if raw.starts_with(|first: char| first.is_ascii_digit() || first == '-') {
-        return Ok(raw.to_owned());
+        // Some recorders write every number as a double.
+        return Ok(raw.strip_suffix(".0").unwrap_or(raw).to_owned());
     }
     let text: Text = serde_json::from_str(raw)?;
     Ok(String::from_utf8_lossy(&text.bytes).into_owned())

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::lenient::{Text, if_readable, number, or_default, text, text_or_default};
+use super::marks::{self, is_json, is_placeholder, is_redacted};
 use crate::trace::exchange::{Body, MAX_BODY};
 use crate::trace::rate_limit::{LIMIT, REMAINING, RESET};
 use crate::trace::retry_after::RETRY_AFTER;
@@ -94,10 +95,12 @@ pub(super) struct PostData {
 
 /// The body of a response.
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, rename_all = "camelCase")]
 pub(super) struct Content {
     #[serde(deserialize_with = "number")]
     size: Option<f64>,
+    #[serde(deserialize_with = "text_or_default")]
+    mime_type: String,
     pub(super) text: Option<Text>,
     #[serde(deserialize_with = "if_readable")]
     pub(super) encoding: Option<String>,
@@ -113,13 +116,19 @@ pub(super) struct Content {
     pub(super) unread: bool,
 }
 
-/// Header fields that programs inside a web page do not see, in lower case. An archive that has one of them was recorded below the page,
-/// and so has all fields. A server may expose some of them to pages, such as `Date`, but then it exposes the fields that rules need as well.
-const BELOW_THE_PAGE: [&str; 9] =
-    ["connection", "date", "keep-alive", "server", "set-cookie", "transfer-encoding", "via", LIMIT, RESET];
+/// Header fields of a response that programs inside a web page do not see, in lower case. A recorder that shows one of them worked below the
+/// page, and so shows all fields.
+const BELOW_THE_PAGE: [&str; 6] = ["connection", "keep-alive", "server", "set-cookie", "transfer-encoding", "via"];
+
+/// Header fields of a response that programs inside a web page see only if the server exposes them, in lower case. A recorder that shows one
+/// of them and the host of the request worked below the page.
+const EXPOSED: [&str; 3] = ["date", LIMIT, RESET];
+
+const CONTENT_TYPE: &str = "content-type";
 
 /// Header fields of a response that rules read, in lower case.
-const JUDGED: [&str; 8] = ["content-type", "date", "deprecation", "sunset", LIMIT, REMAINING, RESET, RETRY_AFTER];
+pub(super) const JUDGED: [&str; 8] =
+    [CONTENT_TYPE, "date", "deprecation", "sunset", LIMIT, REMAINING, RESET, RETRY_AFTER];
 
 /// The query of a request, given the query of its URL. Some recorders write the query only apart from the URL, decoded. Such a query is
 /// known if none of its characters needs an encoding.
@@ -147,8 +156,13 @@ pub(super) fn is_template(text: &str) -> bool {
 }
 
 /// The header fields of a response, names in lower case. `Content-Encoding` is removed, because archives have decoded bodies.
-pub(super) fn received_headers(fields: &[Field]) -> Option<Vec<(String, String)>> {
+pub(super) fn received_headers(request: &SentRequest, response: &ReceivedResponse) -> Option<Vec<(String, String)>> {
+    let fields = &response.headers;
     if fields.iter().any(Field::is_damaged) {
+        return None;
+    }
+    // Recorders read the media type from the field.
+    if is_json(&response.content.mime_type) && values(fields, CONTENT_TYPE).next().is_none() {
         return None;
     }
     let mut headers = Vec::new();
@@ -165,7 +179,8 @@ pub(super) fn received_headers(fields: &[Field]) -> Option<Vec<(String, String)>
             headers.push((name.clone(), value.to_owned()));
         }
     }
-    headers.iter().any(|(name, _)| BELOW_THE_PAGE.contains(&name.as_str())).then_some(headers)
+    let has_any_of = |names: &[&str]| headers.iter().any(|(name, _)| names.contains(&name.as_str()));
+    (has_any_of(&BELOW_THE_PAGE) || has_any_of(&EXPOSED) && shows_all(request)).then_some(headers)
 }
 
 /// The `Authorization` of a request. Its absence is known only if the archive shows all header fields of the request.
@@ -174,9 +189,7 @@ pub(super) fn authorization(request: &SentRequest) -> Option<Option<String>> {
     let mut values = values(&request.headers, "authorization");
     match (values.next(), values.next()) {
         (None, _) => shows_all(request).then_some(None),
-        (Some(value), None) if !value.is_empty() && !value.split_whitespace().any(is_redacted) => {
-            Some(Some(value.to_owned()))
-        }
+        (Some(value), None) if !value.is_empty() && !marks::is_key_placeholder(value) => Some(Some(value.to_owned())),
         _ => None,
     }
 }
@@ -186,23 +199,23 @@ pub(super) fn authorization(request: &SentRequest) -> Option<Option<String>> {
 pub(super) fn sent_body(request: &SentRequest) -> Option<Option<Body>> {
     let length = values(&request.headers, "content-length").next();
     let Some(data) = &request.post_data else {
-        let is_http_1 =
-            request.http_version.as_deref().is_some_and(|version| version.to_ascii_lowercase().starts_with("http/1"));
-        let is_framed = length.is_some() || values(&request.headers, "transfer-encoding").next().is_some();
-        let has_none = length == Some("0") || is_http_1 && shows_all(request) && !is_framed;
-        return (has_none || ["GET", "HEAD"].contains(&request.method.as_str())).then_some(None);
+        return (length == Some("0") || ["GET", "HEAD"].contains(&request.method.as_str())).then_some(None);
     };
     let (bytes, text) = match &data.file {
         Some(_) => (data.attached.clone()?, None),
         None => (decoded(data.text.as_ref()?, data.encoding.as_deref())?, data.text.as_ref()),
     };
-    let content_type = values(&request.headers, "content-type").next().unwrap_or(&data.mime_type);
+    let content_type = values(&request.headers, CONTENT_TYPE).next().unwrap_or(&data.mime_type);
     let size = request.body_size.filter(|size| *size > 0.0);
     let is_whole = match length {
         Some(length) => length.parse() == Ok(bytes.len()),
-        None => !bytes.is_empty() && size.is_none_or(|size| size == bytes.len() as f64) && !is_changed(&bytes, text),
+        None => {
+            size.is_none_or(|size| size == bytes.len() as f64)
+                && text.is_none_or(|text| marks::is_plausible(&bytes, text, content_type))
+        }
     };
-    (is_whole && !content_type.is_empty()).then(|| Some(Body { content_type: content_type.to_owned(), bytes }))
+    let is_known = is_whole && !content_type.is_empty() && !marks::has_redacted_value(&bytes);
+    is_known.then(|| Some(Body { content_type: content_type.to_owned(), bytes }))
 }
 
 /// The body of a response. Exporters truncate long bodies, leave bodies out, and reformat bodies that they have parsed.
@@ -230,9 +243,12 @@ pub(super) fn received_body(response: &ReceivedResponse, headers: Option<&[(Stri
     let has_size = size.is_none_or(|size| if is_coded { size <= length } else { size == length });
     let is_whole = match stated {
         Some(text) => text.parse() == Ok(bytes.len()),
-        None => !is_changed(&bytes, text),
+        None => {
+            let content_type = values(fields, CONTENT_TYPE).next().unwrap_or(&content.mime_type);
+            text.is_none_or(|text| marks::is_plausible(&bytes, text, content_type))
+        }
     };
-    (has_size && is_whole).then_some(bytes)
+    (has_size && is_whole && !marks::has_redacted_value(&bytes)).then_some(bytes)
 }
 
 /// The bytes of a text. A text with replacement characters has lost bytes, so `None` is returned for it.
@@ -247,15 +263,6 @@ fn decoded(text: &Text, encoding: Option<&str>) -> Option<Vec<u8>> {
     (bytes.len() <= MAX_BODY).then_some(bytes)
 }
 
-/// Returns true if a body without a stated length may have been changed by its recorder: cut, put into base64 without saying so, or
-/// written with halves of surrogate pairs, which only a stated length shows to be bytes.
-fn is_changed(bytes: &[u8], text: Option<&Text>) -> bool {
-    let is_cut = serde_json::from_slice::<serde::de::IgnoredAny>(bytes).is_err_and(|error| error.is_eof());
-    is_cut
-        || text.is_some_and(|text| text.has_halves)
-        || BASE64_STANDARD.decode(bytes).is_ok_and(|hidden| matches!(hidden.first(), Some(b'{' | b'[' | b'"')))
-}
-
 /// The values of a header field, given in lower case.
 pub(super) fn values<'f>(fields: &'f [Field], name: &'static str) -> impl Iterator<Item = &'f str> {
     fields.iter().filter(move |field| field.name.eq_ignore_ascii_case(name)).map(|field| field.value.trim())
@@ -265,39 +272,4 @@ pub(super) fn values<'f>(fields: &'f [Field], name: &'static str) -> impl Iterat
 fn shows_all(request: &SentRequest) -> bool {
     !request.headers.iter().any(Field::is_damaged)
         && values(&request.headers, "host").chain(values(&request.headers, ":authority")).next().is_some()
-}
-
-/// Whether a value is the name of a kind of values, in brackets: `<number>`, `{{key}}`, `${limit}`.
-fn is_placeholder(value: &str) -> bool {
-    let value = value.trim().trim_start_matches('$');
-    [('<', '>'), ('{', '}')].into_iter().any(|(open, close)| value.starts_with(open) && value.ends_with(close))
-}
-
-/// Whether a value was replaced by a placeholder or a mark such as `REDACTED` or `***`.
-fn is_redacted(value: &str) -> bool {
-    const MARKS: [&str; 8] = ["redacted", "filtered", "hidden", "masked", "removed", "sanitized", "scrubbed", "secret"];
-    if is_placeholder(value) {
-        return true;
-    }
-    let word: String = value.chars().filter(char::is_ascii_alphabetic).collect::<String>().to_ascii_lowercase();
-    let is_blotted = value.len() >= 3
-        && value.chars().all(|c| matches!(c, '*' | 'x' | 'X' | '.' | '\u{2022}' | '\u{2026}' | '-' | '#'));
-    MARKS.contains(&word.as_str()) || is_blotted
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_mark_for_what_is_hidden_is_no_value() {
-        for mark in
-            ["[redacted]", "<REDACTED>", "***", "xxxxxxxx", "(hidden)", "\u{2022}\u{2022}\u{2022}", "**REMOVED**"]
-        {
-            assert!(is_redacted(mark), "{mark}");
-        }
-        for value in ["60", "Sun, 06 Nov 1994 08:49:37 GMT", "sk-1", "application/json", "key-secret", "0"] {
-            assert!(!is_redacted(value), "{value}");
-        }
-    }
 }

@@ -7,6 +7,7 @@
 mod answerer;
 mod entry;
 mod lenient;
+mod marks;
 mod message;
 mod own;
 mod state;
@@ -196,16 +197,17 @@ fn exchange(
         }
     };
     let Some(target) = Target::read(&entry.request.url) else { return Ok(Err(LeftOut::Elsewhere)) };
+    let other = answerer::other_than_service(&entry);
     let base_url = match (summary.base_url.clone(), target.service()) {
         (None, None) => return Ok(Err(LeftOut::Elsewhere)),
         (None, Some(found)) => summary.base_url.insert(found).clone(),
-        (Some(base_url), Some(other)) if !is_chosen && other != base_url => {
-            return Err(Unreadable::Services(base_url, other));
+        (Some(base_url), Some(found)) if !is_chosen && found != base_url => {
+            return Err(Unreadable::Services(base_url, found));
         }
         (Some(base_url), _) => base_url,
     };
     let Some((path, query)) = target.below(&base_url) else { return Ok(Err(LeftOut::Elsewhere)) };
-    let exchange = match answerer::other_than_service(&entry) {
+    let exchange = match other {
         Some(reason) => Err(reason),
         None => {
             entry.attach(attached);

@@ -7,7 +7,9 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::LeftOut;
 use super::entry::Entry;
+use super::message::{JUDGED, values};
 use crate::trace::exchange::Exchange;
+use crate::trace::json::outside_strings;
 use crate::trace::knowledge::{Fact, Knowledge};
 use crate::trace::rate_limit::REMAINING;
 
@@ -15,7 +17,7 @@ use crate::trace::rate_limit::REMAINING;
 const CLOCK_SLACK: SignedDuration = SignedDuration::from_secs(2);
 
 /// The integer from which on a double may stand for neighbours as well: 2^53.
-const EXACT: u128 = 1 << 53;
+const EXACT: f64 = 9_007_199_254_740_992.0;
 
 /// The state of a reader of an archive: the evidence of the entries so far.
 #[derive(Debug, Default)]
@@ -62,13 +64,14 @@ pub fn withhold_lost(exchanges: &mut [Exchange]) {
             [Integers::of(sent), Integers::of(received)]
         })
         .collect();
-    let is_exact = integers.iter().flatten().any(|integers| *integers == Integers::Exact);
+    let is_exact = |side: usize| integers.iter().any(|integers| integers[side] == Integers::Exact);
+    let is_exact = [is_exact(0), is_exact(1)];
     for (exchange, integers) in exchanges.iter_mut().zip(integers) {
         if !shows_queries {
             exchange.known.withheld.insert(Fact::Query);
         }
-        for (integers, fact) in integers.into_iter().zip([Fact::RequestBody, Fact::ResponseBody]) {
-            if integers == Integers::MaybeRounded && !is_exact {
+        for (side, fact) in [Fact::RequestBody, Fact::ResponseBody].into_iter().enumerate() {
+            if integers[side] == Integers::MaybeRounded && !is_exact[side] {
                 exchange.known.withheld.insert(fact);
             }
         }
@@ -89,16 +92,21 @@ enum Integers {
 impl Integers {
     fn of(text: &[u8]) -> Integers {
         let mut found = Integers::Small;
-        for digits in text.split(|byte| !byte.is_ascii_digit()).filter(|digits| (16..=38).contains(&digits.len())) {
-            let digits = std::str::from_utf8(digits).unwrap_or_default();
-            let Some(integer) = digits.parse::<u128>().ok().filter(|integer| *integer >= EXACT) else { continue };
-            let double = integer as f64;
-            // A double prints as its exact value, or as the shortest digits that give it again, filled up with zeros.
-            if double as u128 == integer || double.to_string() == digits {
-                found = Integers::MaybeRounded;
-            } else {
+        // Strings are not rounded.
+        let outside: Vec<u8> = outside_strings(text).collect();
+        for number in outside.split(|byte| !byte.is_ascii_digit() && !b"+-.eE".contains(byte)) {
+            let number = std::str::from_utf8(number).unwrap_or_default();
+            let Ok(double) = number.parse::<f64>() else { continue };
+            if double.abs() < EXACT {
+                continue;
+            }
+            // A double prints as its exact value, or as the shortest digits that give it again, filled up with zeros, or with an exponent.
+            let is_printed =
+                number.parse().map_or(true, |integer: i128| double as i128 == integer) || double.to_string() == number;
+            if !is_printed {
                 return Integers::Exact;
             }
+            found = Integers::MaybeRounded;
         }
         found
     }
@@ -115,16 +123,17 @@ fn request_digest(entry: &Entry) -> Option<u64> {
     Some(hasher.finish())
 }
 
-/// The digest of a response with its Remaining, which no server gives twice. `None` without Remaining.
+/// The digest of a response with its Remaining, which no server gives twice. `None` without Remaining. Two recorders of one exchange may
+/// differ in the fields that no rule reads.
 fn response_digest(entry: &Entry) -> Option<u64> {
     let response = entry.response.as_ref()?;
     let mut hasher = DefaultHasher::new();
     (&entry.request.method, &entry.request.url).hash(&mut hasher);
-    for field in &response.headers {
-        (&field.name, &field.value).hash(&mut hasher);
+    for name in JUDGED {
+        values(&response.headers, name).collect::<Vec<_>>().hash(&mut hasher);
     }
     (&response.content.file, response.content.text.as_ref().map(|text| &text.bytes)).hash(&mut hasher);
-    response.headers.iter().any(|field| field.name.eq_ignore_ascii_case(REMAINING)).then(|| hasher.finish())
+    values(&response.headers, REMAINING).next().map(|_| hasher.finish())
 }
 
 /// The difference between the server's clock and the recorder's, bounded by the entries so far.
@@ -172,10 +181,14 @@ mod tests {
     fn an_integer_that_no_double_prints_shows_that_nothing_is_rounded() {
         let of = |text: &str| Integers::of(text.as_bytes());
         assert_eq!(of(r#"{"id":9007199254740991}"#), Integers::Small);
-        for rounded in ["9007199254740992", "-9223372036854775808", "9223372036854776000"] {
+        for rounded in
+            ["9007199254740992", "-9223372036854775808", "9223372036854776000", "9.007199254740994e+15", "1e300"]
+        {
             assert_eq!(of(&format!("[{rounded}]")), Integers::MaybeRounded, "{rounded}");
         }
         assert_eq!(of("[9007199254740994, 9007199254740993]"), Integers::Exact);
         assert_eq!(of("[9223372036854775807]"), Integers::Exact);
+        assert_eq!(of(r#"{"id":9007199254740992,"link":"/pets/9007199254740993"}"#), Integers::MaybeRounded);
+        assert_eq!(of(r#"{"name":"9007199254740993"}"#), Integers::Small);
     }
 }
