@@ -36,8 +36,8 @@ pub(super) fn settle(entries: &mut [Entry<'_>]) {
     let slack = Tolerance::CLOCK_SLACK.seconds() + ends.iter().map(|end| end.took).max().unwrap_or_default();
     let ahead: Vec<i64> = ends.iter().map(End::ahead).collect();
     let is_steady = ahead.iter().max().zip(ahead.iter().min()).is_some_and(|(most, least)| most - least <= slack);
-    if is_foreign && is_steady {
-        for entry in entries.iter_mut().filter(|entry| entry.date.is_some()) {
+    for entry in entries.iter_mut().filter(|entry| entry.date.is_some()) {
+        if is_foreign && is_steady || entry.exchange.known.has_foreign_date {
             // A `Date` is in whole seconds.
             entry.date = jiff::Timestamp::from_second(entry.exchange.received_at.as_second()).ok();
         }

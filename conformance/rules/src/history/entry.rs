@@ -112,6 +112,12 @@ impl<'t> Entry<'t> {
         self.date
     }
 
+    /// Returns true if something between server and client wrote the `Date` of the response.
+    #[must_use]
+    pub fn has_foreign_date(&self) -> bool {
+        self.date != self.exchange.response().and_then(Response::date)
+    }
+
     /// The server's time when it answered, or without a `Date` the time of receipt by the judge's clock.
     #[must_use]
     pub fn answered_at(&self) -> Timestamp {

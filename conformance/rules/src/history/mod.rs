@@ -64,6 +64,14 @@ pub struct History<'t> {
     pub others_change: bool,
     /// The responses that show a changed status of an animal of this run.
     changes: changes::Changes,
+    /// The ids that a sample shows in the responses to several creations.
+    recreated: HashSet<i64>,
+}
+
+/// The id of the animal that a request beyond the specification has changed or removed, as its method and its status say.
+fn changed_beyond_specification(entry: &Entry<'_>) -> Option<i64> {
+    let changes = ["DELETE", "PATCH", "PUT"].contains(&entry.exchange.request.method.as_str()) && entry.succeeded();
+    entry.exchange.request.path.strip_prefix("/pets/").filter(|_| changes)?.parse().ok()
 }
 
 impl<'t> History<'t> {
@@ -103,7 +111,9 @@ impl<'t> History<'t> {
                 creations.push(Creation { entry: index, id, sent: body.draft().cloned().unwrap_or_default() });
             }
         }
-        let sightings = sightings::of(&entries);
+        let mut sightings = sightings::of(&entries);
+        let changed: HashSet<i64> = entries.iter().filter_map(changed_beyond_specification).collect();
+        sightings.retain(|id, _| !changed.contains(id));
         if context.extent < Extent::Complete {
             bans::withhold(&mut entries);
         } else {
@@ -123,7 +133,13 @@ impl<'t> History<'t> {
             lag: Tolerance::READ_LAG.duration(),
             others_change: false,
             changes: changes::Changes::default(),
+            recreated: HashSet::new(),
         };
+        if history.is_sample() {
+            let mut created = HashSet::new();
+            let again = history.creations.iter().map(|creation| creation.id).filter(|id| !created.insert(*id));
+            history.recreated = again.collect();
+        }
         history.others_change = history.sees_others_change();
         history.changes = history.find_changes();
         history

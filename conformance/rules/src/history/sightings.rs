@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{Animal, Entry, History};
+use super::{Animal, Entry, History, Operation};
 use crate::tolerance::Tolerance;
 
 /// The places that show an animal with an id, in order, for every id.
@@ -64,11 +64,17 @@ impl<'t> History<'t> {
         self.shown(id).any(|(other, _)| !std::ptr::eq(other, entry))
     }
 
-    /// Returns true if the response to a later request shows an animal with this id that satisfies `like`.
+    /// Returns true if the response to a later request shows an animal with this id that satisfies `like`. Where others may have emptied
+    /// the catalogue meanwhile, a further creation with the id makes another animal.
     #[must_use]
     pub fn is_seen_after(&self, id: i64, entry: &Entry<'_>, like: impl Fn(Animal<'_>) -> bool) -> bool {
         let later = self.shown(id).rev().take_while(|(later, _)| entry.precedes(later));
-        later.map(|(_, animal)| animal).any(like)
+        if !self.recreated.contains(&id) {
+            return later.map(|(_, animal)| animal).any(like);
+        }
+        later.fold(false, |is_seen, (later, animal)| {
+            !matches!(later.operation, Operation::Create(_)) && (is_seen || like(animal))
+        })
     }
 
     /// The animal in the next response to a later request that shows it. The first value is true if that response came within

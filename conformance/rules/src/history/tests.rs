@@ -1,5 +1,6 @@
 use super::*;
-use crate::trace_builder::TraceBuilder;
+use crate::trace::exchange::Request;
+use crate::trace_builder::{TraceBuilder, animal};
 
 #[test]
 fn what_was_created_is_settled_once_reads_may_lag_no_longer() {
@@ -25,6 +26,30 @@ fn an_animal_of_somebody_elses_is_certain_only_between_two_answers_that_show_it_
     assert!(!settled(&|builder| builder.get(7, Some("pending"))));
     assert!(!settled(&|builder| builder.get(8, Some("sold"))));
     assert!(!settled(&|builder| builder.get(7, Some("sold")).together(2..=3)), "which came first is unknown");
+}
+
+#[test]
+fn a_further_creation_with_an_id_in_a_sample_makes_another_animal() {
+    let settled = |then: &dyn Fn(TraceBuilder) -> TraceBuilder| {
+        let mut trace = then(TraceBuilder::new().create(7).wait(6).list(200, 9, 60)).trace();
+        trace.context.extent = Extent::Sample;
+        let history = History::new(&trace);
+        history.is_settled(7, &history.entries[1])
+    };
+    assert!(settled(&|builder| builder.get(7, Some("sold"))));
+    assert!(!settled(&|builder| builder.create(7).get(7, Some("sold"))), "the catalogue may have been emptied");
+    assert!(settled(&|builder| builder.get(7, Some("sold")).create(7)));
+}
+
+#[test]
+fn an_animal_that_a_request_beyond_the_specification_changed_is_compared_with_nothing() {
+    let is_shown = |method: &str, status: u16| {
+        let request = Request::new(method, "/pets/7");
+        let trace = TraceBuilder::new().create(7).ask(request, status, animal(7, "sold")).get(7, Some("sold")).trace();
+        History::new(&trace).is_shown(7)
+    };
+    assert!(!is_shown("PATCH", 200) && !is_shown("DELETE", 204));
+    assert!(is_shown("PATCH", 405) && is_shown("GET", 200));
 }
 
 #[test]

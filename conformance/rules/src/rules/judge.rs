@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{Applies, Judgement, Memory, Rule};
 use crate::catalogue::Party;
 use crate::facts::Facts;
-use crate::history::History;
+use crate::history::{Entry, History};
 use crate::trace::exchange::Exchange;
-use crate::trace::knowledge::{Answerer, Extent, FactSet};
+use crate::trace::knowledge::{Answerer, Extent, FactSet, Knowledge};
 use crate::trace::{Context, Trace};
 
 /// Judges a trace that has no earlier part by these rules.
@@ -40,8 +40,8 @@ pub fn judge_after(rules: &[Rule], facts: &Facts<'_>, memory: &mut Memory) -> BT
 /// Judges the exchanges that the service answered. If other exchanges are left out, the rest of the trace is a sample.
 fn judge_servers(rules: &[Rule], facts: &Facts<'_>) -> BTreeMap<&'static str, Judgement> {
     let history = facts.history;
-    let exchanges = history.entries.iter().map(|entry| entry.exchange);
-    let served: Vec<&Exchange> = exchanges.filter(|exchange| exchange.known.answerer == Answerer::Service).collect();
+    let entries = history.entries.iter();
+    let served: Vec<&Entry<'_>> = entries.filter(|entry| entry.exchange.known.answerer == Answerer::Service).collect();
     // The judge repeats requests that the service did not answer. They may have been counted all the same.
     if history.is_run() || served.len() == history.entries.len() {
         return judge_by_key(rules, facts);
@@ -55,8 +55,8 @@ fn judge_servers(rules: &[Rule], facts: &Facts<'_>) -> BTreeMap<&'static str, Ju
 /// Judges the exchanges of each key separately, unless the trace has all requests of its keys.
 fn judge_by_key(rules: &[Rule], facts: &Facts<'_>) -> BTreeMap<&'static str, Judgement> {
     let history = facts.history;
-    let mut by_key: BTreeMap<Option<usize>, Vec<&Exchange>> = BTreeMap::new();
-    history.entries.iter().for_each(|entry| by_key.entry(entry.key()).or_default().push(entry.exchange));
+    let mut by_key: BTreeMap<Option<usize>, Vec<&Entry<'_>>> = BTreeMap::new();
+    history.entries.iter().for_each(|entry| by_key.entry(entry.key()).or_default().push(entry));
     if !history.is_sample() || by_key.len() < 2 {
         return judge_part(rules, facts);
     }
@@ -91,8 +91,8 @@ fn judge_part(rules: &[Rule], facts: &Facts<'_>) -> BTreeMap<&'static str, Judge
             judgements.extend(rules.map(|rule| (rule.id, judge_known(rule, facts))));
             continue;
         }
-        let exchanges = history.entries.iter().map(|entry| entry.exchange);
-        let known = exchanges.filter(|exchange| exchange.known.withheld.intersection(missing).is_empty());
+        let known =
+            history.entries.iter().filter(|entry| entry.exchange.known.withheld.intersection(missing).is_empty());
         // A withheld fact may have been anything, so the other exchanges are a sample.
         let part = Part::of(history.context, Extent::Sample, known);
         let seen = History::new(&part.trace);
@@ -151,11 +151,13 @@ struct Part {
 }
 
 impl Part {
-    fn of<'e>(context: &Context, extent: Extent, picked: impl IntoIterator<Item = &'e Exchange>) -> Part {
+    fn of<'e, 't: 'e>(context: &Context, extent: Extent, picked: impl IntoIterator<Item = &'e Entry<'t>>) -> Part {
         let (mut exchanges, mut numbers) = (Vec::new(), Vec::new());
-        for exchange in picked {
+        for entry in picked {
+            let exchange = entry.exchange;
             numbers.push(exchange.number);
-            exchanges.push(Exchange { number: numbers.len(), ..exchange.clone() });
+            let known = Knowledge { has_foreign_date: entry.has_foreign_date(), ..exchange.known };
+            exchanges.push(Exchange { number: numbers.len(), known, ..exchange.clone() });
         }
         Part { trace: Trace { context: Context { extent, ..context.clone() }, exchanges }, numbers }
     }
@@ -166,5 +168,27 @@ impl Part {
         numbers.for_each(|number| *number = self.numbers[*number - 1]);
         judgement.exchanges = judgement.exchanges.iter().map(|number| self.numbers[number - 1]).collect();
         judgement
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::rules_of;
+    use crate::trace_builder::TraceBuilder;
+
+    #[test]
+    fn the_date_of_a_gateway_is_known_where_only_other_keys_show_it() {
+        let broken = |date: i64| {
+            let keyed = [1, 20, 38].into_iter().fold(TraceBuilder::new().window(60), |builder, pause| {
+                builder.wait(pause).list(200, 50, 60).dated(date)
+            });
+            let keyless = keyed.list(401, 60, 60).dated(date).change_last(|last| last.request.authorization = None);
+            let mut trace = keyless.trace();
+            trace.context.extent = Extent::Sample;
+            let judgements = judge(&rules_of(Party::Server), &Facts::new(&History::new(&trace)));
+            judgements["headers.reset-time"].failures.len()
+        };
+        assert_eq!([broken(0), broken(3_600)], [0, 0]);
     }
 }

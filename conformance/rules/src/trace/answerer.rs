@@ -1,5 +1,7 @@
 //! The answerer of a request: the service, or an intermediary between it and its client. Only responses of the service are judged.
 
+use std::collections::HashSet;
+
 use super::Trace;
 use super::exchange::{Connection, Exchange, FailureKind, Outcome, Response};
 use super::knowledge::Answerer;
@@ -50,11 +52,24 @@ pub fn has_limits<'e>(exchanges: impl IntoIterator<Item = &'e Exchange>) -> bool
     own.peek().is_none() || own.any(shows_limits)
 }
 
-/// Marks the answers of intermediaries in recorded traffic, whose requests cannot be repeated to remove the doubt.
+/// Marks the answers of intermediaries in recorded traffic, whose requests cannot be repeated to remove the doubt. There, a refusal without
+/// rate-limit fields whose `Server` no response of the service has is that of an intermediary, too.
 pub fn mark(exchanges: &mut [Exchange]) {
     let has_limits = has_limits(&*exchanges);
+    let with_limits = exchanges.iter().filter_map(Exchange::response).filter(|response| shows_limits(response));
+    let own: HashSet<Option<String>> =
+        with_limits.map(|response| response.header("server").map(str::to_owned)).collect();
     for exchange in exchanges {
-        if Doubt::of(exchange, has_limits) == Some(Doubt::Intermediary) {
+        let is_foreign = |response: &Response| {
+            let server = response.header("server").map(str::to_owned);
+            has_limits
+                && response.status >= 300
+                && !shows_limits(response)
+                && server.is_some()
+                && !own.contains(&server)
+        };
+        let is_foreign = exchange.response().is_some_and(is_foreign);
+        if is_foreign || Doubt::of(exchange, has_limits) == Some(Doubt::Intermediary) {
             exchange.known.answerer = Answerer::Intermediary;
         }
     }
@@ -172,6 +187,23 @@ mod tests {
         let trace = TraceBuilder::new().ask(request, 502, String::new()).trace();
         let doubt = |has_limits| Doubt::of(&trace.exchanges[0], has_limits);
         assert_eq!((doubt(true), doubt(false)), (Some(Doubt::Intermediary), None));
+    }
+
+    #[test]
+    fn in_a_recording_a_refusal_by_another_server_than_the_services_is_that_of_an_intermediary() {
+        let marked = |own: Option<&str>, other: Option<&str>, status: u16| {
+            let add = |builder: TraceBuilder, server: Option<&str>| match server {
+                Some(server) => builder.header("server", server),
+                None => builder,
+            };
+            let refused = add(TraceBuilder::new().list(200, 9, 60), own).list(status, 0, 60).without_rate_limit();
+            let mut exchanges = add(refused, other).trace().exchanges;
+            mark(&mut exchanges);
+            exchanges[1].known.answerer == Answerer::Intermediary
+        };
+        assert!(marked(None, Some("nginx"), 429) && marked(Some("axum"), Some("cloudflare"), 403));
+        assert!(!marked(Some("nginx"), Some("nginx"), 429) && !marked(Some("nginx"), None, 404));
+        assert!(!marked(None, Some("nginx"), 200), "no intermediary lists animals");
     }
 
     #[test]

@@ -153,6 +153,8 @@ pub struct Knowledge {
     pub carrier: Option<Carrier>,
     /// The place of a key outside the `Authorization` field of the request, if there is one. The key itself is not recorded.
     pub misplaced_key: Option<KeyPlace>,
+    /// Whether the other responses of the recording show that something between server and client wrote the `Date` of this one.
+    pub has_foreign_date: bool,
 }
 
 /// The connection of a client that carried an exchange.

@@ -255,6 +255,7 @@ fn exchange(number: usize, line: Line) -> Result<Exchange, String> {
                 .connection
                 .map(|connection| Carrier { connection, others: line.other_connections.unwrap_or_default() }),
             misplaced_key: line.misplaced_key,
+            has_foreign_date: false,
         },
     })
 }

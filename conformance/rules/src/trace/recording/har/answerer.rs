@@ -24,8 +24,7 @@ const SIGNS: [(LeftOut, Sign); 10] = [
     (LeftOut::Cached, |entry| status(entry) == Some(304)),
     (LeftOut::Recorder, is_by_recorder),
     (LeftOut::Untransferred, is_untransferred),
-    // Browsers write it for the redirects that they make themselves, such as those to HTTPS.
-    (LeftOut::Untransferred, |entry| values(entry, "non-authoritative-reason").next().is_some()),
+    (LeftOut::Redirected, |entry| values(entry, "non-authoritative-reason").next().is_some()),
     (LeftOut::Intermediary, is_by_intermediary),
     (LeftOut::Merged, is_merged),
 ];

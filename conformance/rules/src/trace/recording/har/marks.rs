@@ -10,7 +10,7 @@ use crate::trace::json::Json;
 const REDACTED: [&str; 6] = ["redacted", "masked", "sanitized", "scrubbed", "anonymized", "anonymised"];
 
 /// The words that stand in place of values, alone.
-const REDACTED_ALONE: [&str; 5] = ["filtered", "hidden", "omitted", "removed", "secret"];
+const REDACTED_ALONE: [&str; 8] = ["filtered", "hidden", "none", "null", "omitted", "removed", "secret", "undefined"];
 
 /// Returns true if a value is the name of a kind of values, in brackets: `<number>`, `{{key}}`, `${limit}`, `[API_KEY]`.
 pub(super) fn is_placeholder(value: &str) -> bool {
@@ -23,13 +23,19 @@ pub(super) fn is_placeholder(value: &str) -> bool {
 
 /// Returns true if a value was replaced by a placeholder or a mark such as `REDACTED` or `***`.
 pub(super) fn is_redacted(value: &str) -> bool {
-    let lower = value.to_ascii_lowercase();
-    let mut words = lower.split(|c: char| !c.is_ascii_alphabetic()).filter(|word| !word.is_empty());
-    let is_blotted = value.len() >= 3
-        && value.chars().all(|c| matches!(c, '*' | 'x' | 'X' | '.' | '\u{2022}' | '\u{2026}' | '-' | '#'));
-    let is_marked = words.clone().any(|word| REDACTED.contains(&word));
-    let is_mark = words.next().is_some_and(|word| REDACTED_ALONE.contains(&word)) && words.next().is_none();
-    is_placeholder(value) || is_blotted || is_marked || is_mark
+    let word = value.trim_matches(|c: char| !c.is_ascii_alphabetic()).to_ascii_lowercase();
+    is_marked(value) || REDACTED_ALONE.contains(&word.as_str())
+}
+
+/// Returns true if a text shows that a value was replaced, whatever it describes: an animal may be called `Hidden`, and `removed` is a
+/// message.
+fn is_marked(text: &str) -> bool {
+    let lower = text.to_ascii_lowercase();
+    let is_blotted = text.len() >= 3
+        && text.chars().all(|c| matches!(c, '*' | 'x' | 'X' | '.' | '\u{2022}' | '\u{2026}' | '-' | '#'));
+    is_placeholder(text)
+        || is_blotted
+        || lower.split(|c: char| !c.is_ascii_alphabetic()).any(|word| REDACTED.contains(&word))
 }
 
 /// Returns true if an `Authorization` value has a placeholder in place of the key: `Bearer YOUR_API_KEY`, `Bearer <api key>`.
@@ -77,7 +83,7 @@ pub(super) fn has_redacted_value(bytes: &[u8]) -> bool {
 
 fn is_redacted_inside(json: &Json) -> bool {
     match json {
-        Json::String(text) => is_redacted(text.as_str()),
+        Json::String(text) => is_marked(text),
         Json::Array(items) => items.iter().any(is_redacted_inside),
         Json::Object(members) => members.iter().any(|(_, value)| is_redacted_inside(value)),
         _ => false,
@@ -149,6 +155,6 @@ mod tests {
     #[test]
     fn a_body_with_a_value_that_is_hidden_is_unknown() {
         assert!(has_redacted_value(br#"[{"id":"[redacted]"}]"#) && has_redacted_value(br#"{"name":"***"}"#));
-        assert!(!has_redacted_value(br#"{"name":"Rex","tags":[]}"#) && !has_redacted_value(b"***"));
+        assert!(!has_redacted_value(br#"{"name":"Hidden","message":"removed"}"#) && !has_redacted_value(b"***"));
     }
 }

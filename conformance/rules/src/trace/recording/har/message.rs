@@ -118,11 +118,12 @@ pub(super) struct Content {
 
 /// Header fields of a response that programs inside a web page do not see, in lower case. A recorder that shows one of them worked below the
 /// page, and so shows all fields.
-const BELOW_THE_PAGE: [&str; 6] = ["connection", "keep-alive", "server", "set-cookie", "transfer-encoding", "via"];
+const BELOW_THE_PAGE: [&str; 7] =
+    ["connection", "date", "keep-alive", "server", "set-cookie", "transfer-encoding", "via"];
 
-/// Header fields of a response that programs inside a web page see only if the server exposes them, in lower case. A recorder that shows one
-/// of them and the host of the request worked below the page.
-const EXPOSED: [&str; 3] = ["date", LIMIT, RESET];
+/// Header fields of a response that servers expose to programs inside a web page, in lower case. A recorder that shows one of them and the
+/// host of the request worked below the page.
+const EXPOSED: [&str; 2] = [LIMIT, RESET];
 
 const CONTENT_TYPE: &str = "content-type";
 

@@ -44,6 +44,8 @@ pub enum LeftOut {
     Recorder,
     /// The response was not transferred: a browser had it, or blocked it.
     Untransferred,
+    /// The browser itself redirected the request, for example to HTTPS.
+    Redirected,
     /// A proxy, a balancer or a gateway answered the request.
     Intermediary,
     /// The entry has the messages of several requests.
@@ -67,6 +69,7 @@ impl LeftOut {
             LeftOut::Cached => "answered from a cache",
             LeftOut::Recorder => "answered by a service worker or a mock",
             LeftOut::Untransferred => "not transferred over the network",
+            LeftOut::Redirected => "redirected by the browser itself",
             LeftOut::Intermediary => "answered by an intermediary",
             LeftOut::Merged => "with several messages in one entry",
             LeftOut::Repeated => "recorded twice",
@@ -200,6 +203,8 @@ fn exchange(
     let other = answerer::other_than_service(&entry);
     let base_url = match (summary.base_url.clone(), target.service()) {
         (None, None) => return Ok(Err(LeftOut::Elsewhere)),
+        // The address that the browser was asked for may be that of no service.
+        (_, Some(_)) if other == Some(LeftOut::Redirected) => return Ok(Err(LeftOut::Redirected)),
         (None, Some(found)) => summary.base_url.insert(found).clone(),
         (Some(base_url), Some(found)) if !is_chosen && found != base_url => {
             return Err(Unreadable::Services(base_url, found));

@@ -32,8 +32,8 @@ pub(super) struct Recorder {
 impl Recorder {
     /// Withholds the times of an exchange if they contradict earlier ones. The error is the reason why the entry is left out.
     pub(super) fn correct(&mut self, entry: &Entry, exchange: &mut Exchange) -> Result<(), LeftOut> {
-        let digests = [request_digest(entry), response_digest(entry)];
-        // Both are inserted, even if the first is known.
+        let digests = [request_digest(entry), response_digest(entry), idempotency_digest(entry)];
+        // All are inserted, even if the first is known.
         if digests.into_iter().flatten().filter(|digest| !self.seen.insert(*digest)).count() > 0 {
             return Err(LeftOut::Repeated);
         }
@@ -120,6 +120,14 @@ fn request_digest(entry: &Entry) -> Option<u64> {
     // The name of a file is the digest of its bytes.
     let body = entry.request.post_data.as_ref().map(|data| (&data.file, data.text.as_ref().map(|text| &text.bytes)));
     body.hash(&mut hasher);
+    Some(hasher.finish())
+}
+
+/// The digest of the `Idempotency-Key` of a request. With it, a service gives a repetition the response of the first request.
+fn idempotency_digest(entry: &Entry) -> Option<u64> {
+    let mut hasher = DefaultHasher::new();
+    let key = values(&entry.request.headers, "idempotency-key").next()?;
+    (&entry.request.method, &entry.request.url, key).hash(&mut hasher);
     Some(hasher.finish())
 }
 

@@ -105,8 +105,13 @@ fn what_an_exporter_may_have_left_out_or_changed_is_withheld() {
     assert_eq!(withheld(&[("/response/headers/1/value", json!("[redacted]"))]), headers);
     let key = [Fact::Credential, Fact::Times];
     assert_eq!(withheld(&[("/request/headers/1/value", json!("Bearer ***"))]), key);
+    let request_in_page = ("/request/headers", json!([{"name": "accept", "value": "*/*"}]));
+    assert_eq!(withheld(&[request_in_page.clone()]), key);
+    let exposed =
+        json!([{"name": "content-type", "value": "application/json"}, {"name": "x-ratelimit-limit", "value": "60"}]);
     let in_page = [Fact::Credential, Fact::ResponseHeaders, Fact::Times];
-    assert_eq!(withheld(&[("/request/headers", json!([{"name": "accept", "value": "*/*"}]))]), in_page);
+    assert_eq!(withheld(&[request_in_page, ("/response/headers", exposed.clone())]), in_page);
+    assert_eq!(withheld(&[("/response/headers", exposed)]), [Fact::Times], "the host of the request is below the page");
     let posted = withheld(&[("/request/method", json!("POST"))]);
     assert_eq!(posted, [Fact::RequestBody, Fact::Times], "HTTP/2 needs no length");
 }
@@ -132,6 +137,27 @@ fn bytes_that_are_not_text_are_known_where_the_length_proves_them() {
     let text = archive(&[unproven]).replace("BYTES", r#"[\"caf\udce9\"]"#);
     let (_, exchanges) = read_all(&text, None).expect("an archive");
     assert!(exchanges[0].known.withheld.contains(Fact::ResponseBody));
+}
+
+#[test]
+fn an_archive_of_chromium_without_a_key_does_not_say_that_none_was_sent() {
+    let keyless = ("/request/headers", json!([{"name": "host", "value": "api.example.com"}]));
+    assert_eq!(withheld(std::slice::from_ref(&keyless)), [Fact::Times]);
+    let mut of_chromium = entry(&[keyless]);
+    of_chromium["_resourceType"] = json!("fetch");
+    let (_, exchanges) = read_all(&archive(&[of_chromium]), None).expect("an archive");
+    assert!(exchanges[0].known.withheld.contains(Fact::Credential));
+}
+
+#[test]
+fn a_redirect_of_the_browser_itself_names_no_service() {
+    let redirect = entry(&[
+        ("/request/url", json!("http://api.example.com/v1/pets")),
+        ("/response/status", json!(307)),
+        ("/response/headers", json!([{"name": "Non-Authoritative-Reason", "value": "HSTS"}])),
+    ]);
+    let (summary, exchanges) = read_all(&archive(&[redirect, entry(&[])]), None).expect("an archive");
+    assert_eq!((summary.left_out.get(&LeftOut::Redirected), exchanges.len()), (Some(&1), 1));
 }
 
 #[test]
