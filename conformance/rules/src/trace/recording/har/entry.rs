@@ -64,11 +64,9 @@ impl Entry {
 
     /// Reads the bodies that are in files of their own.
     pub(super) fn attach(&mut self, attached: &mut Attached<'_>) {
-        if let Some(data) = &mut self.request.post_data {
-            data.attached = data.file.as_deref().and_then(&mut *attached);
-        }
-        if let Some(ReceivedResponse { content, .. }) = &mut self.response {
-            content.attached = content.file.as_deref().and_then(attached);
+        let received = self.response.iter_mut().map(|response| &mut response.content);
+        for body in self.request.post_data.iter_mut().chain(received) {
+            body.attached = body.file.as_deref().and_then(&mut *attached);
         }
     }
 }

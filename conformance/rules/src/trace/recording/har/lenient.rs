@@ -60,7 +60,7 @@ pub(super) fn is_set(value: Option<&Value>) -> bool {
 }
 
 /// A text that may have been bytes: recorders in Python write a byte that is not UTF-8 as half a surrogate pair.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Debug, Hash, PartialEq)]
 pub(super) struct Text {
     /// The bytes of the text, with each half of a surrogate pair as the byte that it stands for.
     pub(super) bytes: Vec<u8>,

@@ -2,6 +2,8 @@
 //!
 //! In the result of each function, `None` is a withheld part and `Some(None)` an absent one.
 
+use std::borrow::Cow;
+
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use serde::Deserialize;
@@ -29,7 +31,7 @@ pub(super) struct SentRequest {
     query_string: Vec<Field>,
     #[serde(deserialize_with = "number")]
     body_size: Option<f64>,
-    pub(super) post_data: Option<PostData>,
+    pub(super) post_data: Option<ArchivedBody>,
 }
 
 /// The response of an entry.
@@ -41,7 +43,7 @@ pub(super) struct ReceivedResponse {
     #[serde(deserialize_with = "or_default")]
     pub(super) headers: Vec<Field>,
     #[serde(deserialize_with = "or_default")]
-    pub(super) content: Content,
+    pub(super) content: ArchivedBody,
     #[serde(deserialize_with = "number")]
     pub(super) headers_size: Option<f64>,
     #[serde(deserialize_with = "number")]
@@ -57,7 +59,7 @@ pub(super) struct ReceivedResponse {
 }
 
 /// A header field.
-#[derive(Default, Deserialize)]
+#[derive(Default, Deserialize, Hash)]
 #[serde(default)]
 pub(super) struct Field {
     #[serde(deserialize_with = "text_or_default")]
@@ -73,37 +75,20 @@ impl Field {
     }
 }
 
-/// The body of a request.
+/// The body of a message.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-pub(super) struct PostData {
-    #[serde(deserialize_with = "text_or_default")]
-    pub(super) mime_type: String,
+pub(super) struct ArchivedBody {
+    #[serde(deserialize_with = "if_readable")]
+    mime_type: Option<Text>,
+    #[serde(deserialize_with = "number")]
+    size: Option<f64>,
     pub(super) text: Option<Text>,
     #[serde(deserialize_with = "if_readable")]
     encoding: Option<String>,
+    /// The bytes of a request body that is not text, in an archive of the judge.
     #[serde(rename = "_base64", deserialize_with = "if_readable")]
-    pub(super) base64: Option<String>,
-    /// The name of the file that contains the bytes, which Playwright writes instead of `text`.
-    #[serde(rename = "_file", deserialize_with = "if_readable")]
-    pub(super) file: Option<String>,
-    #[serde(skip)]
-    pub(super) attached: Option<Vec<u8>>,
-    #[serde(rename = "_cut", deserialize_with = "or_default")]
-    pub(super) cut: bool,
-}
-
-/// The body of a response.
-#[derive(Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub(super) struct Content {
-    #[serde(deserialize_with = "number")]
-    size: Option<f64>,
-    #[serde(deserialize_with = "text_or_default")]
-    mime_type: String,
-    pub(super) text: Option<Text>,
-    #[serde(deserialize_with = "if_readable")]
-    pub(super) encoding: Option<String>,
+    base64: Option<String>,
     /// The name of the file that contains the bytes, which Playwright writes instead of `text`.
     #[serde(rename = "_file", deserialize_with = "if_readable")]
     pub(super) file: Option<String>,
@@ -114,6 +99,46 @@ pub(super) struct Content {
     /// Whether the body was longer than its part that was read.
     #[serde(rename = "_unread", deserialize_with = "or_default")]
     pub(super) unread: bool,
+}
+
+impl ArchivedBody {
+    /// The bytes of a body that the judge wrote.
+    pub(super) fn own_bytes(&self) -> Option<Vec<u8>> {
+        let text = self.text.as_ref().map_or(&[][..], |text| &text.bytes);
+        match &self.base64 {
+            Some(base64) => BASE64_STANDARD.decode(base64).ok(),
+            None if self.encoding.as_deref() == Some("base64") => BASE64_STANDARD.decode(text).ok(),
+            None => Some(text.to_vec()),
+        }
+    }
+
+    /// The bytes of a body that is recorded, as far as they are known. A text with replacement characters has lost bytes.
+    fn bytes(&self) -> Option<Vec<u8>> {
+        if self.file.is_some() {
+            return self.attached.clone();
+        }
+        let text = self.text.as_ref()?;
+        let bytes = match self.encoding.as_deref() {
+            Some("base64") => BASE64_STANDARD.decode(&text.bytes).ok()?,
+            Some(other) if !other.is_empty() => return None,
+            _ if text.has_halves && std::str::from_utf8(&text.bytes).is_ok() => return None,
+            _ if String::from_utf8_lossy(&text.bytes).contains('\u{fffd}') && !text.has_halves => return None,
+            _ => text.bytes.clone(),
+        };
+        (bytes.len() <= MAX_BODY).then_some(bytes)
+    }
+
+    /// The media type that the recorder states.
+    fn mime_type(&self) -> Cow<'_, str> {
+        self.mime_type.as_ref().map(|text| String::from_utf8_lossy(&text.bytes)).unwrap_or_default()
+    }
+
+    /// Returns true if these bytes, whose length is not stated, may be those of the message. Files have the bytes that were transferred.
+    fn is_plausible(&self, bytes: &[u8], content_type: Option<&str>) -> bool {
+        let stated = self.mime_type();
+        let content_type = content_type.unwrap_or(&stated);
+        self.file.is_some() || self.text.as_ref().is_some_and(|text| marks::is_plausible(bytes, text, content_type))
+    }
 }
 
 /// Header fields of a response that programs inside a web page do not see, in lower case. A recorder that shows one of them worked below the
@@ -163,7 +188,7 @@ pub(super) fn received_headers(request: &SentRequest, response: &ReceivedRespons
         return None;
     }
     // Recorders read the media type from the field.
-    if is_json(&response.content.mime_type) && values(fields, CONTENT_TYPE).next().is_none() {
+    if is_json(&response.content.mime_type()) && values(fields, CONTENT_TYPE).next().is_none() {
         return None;
     }
     let mut headers = Vec::new();
@@ -202,21 +227,16 @@ pub(super) fn sent_body(request: &SentRequest) -> Option<Option<Body>> {
     let Some(data) = &request.post_data else {
         return (length == Some("0") || ["GET", "HEAD"].contains(&request.method.as_str())).then_some(None);
     };
-    let (bytes, text) = match &data.file {
-        Some(_) => (data.attached.clone()?, None),
-        None => (decoded(data.text.as_ref()?, data.encoding.as_deref())?, data.text.as_ref()),
-    };
-    let content_type = values(&request.headers, CONTENT_TYPE).next().unwrap_or(&data.mime_type);
+    let bytes = data.bytes()?;
+    let content_type = values(&request.headers, CONTENT_TYPE).next();
     let size = request.body_size.filter(|size| *size > 0.0);
     let is_whole = match length {
         Some(length) => length.parse() == Ok(bytes.len()),
-        None => {
-            size.is_none_or(|size| size == bytes.len() as f64)
-                && text.is_none_or(|text| marks::is_plausible(&bytes, text, content_type))
-        }
+        None => size.is_none_or(|size| size == bytes.len() as f64) && data.is_plausible(&bytes, content_type),
     };
+    let content_type = content_type.map_or_else(|| data.mime_type(), Cow::from).into_owned();
     let is_known = is_whole && !content_type.is_empty() && !marks::has_redacted_value(&bytes);
-    is_known.then(|| Some(Body { content_type: content_type.to_owned(), bytes }))
+    is_known.then(|| Some(Body { content_type, bytes }))
 }
 
 /// The body of a response. Exporters truncate long bodies, leave bodies out, and reformat bodies that they have parsed.
@@ -225,12 +245,8 @@ pub(super) fn received_body(response: &ReceivedResponse, headers: Option<&[(Stri
     if [&response.error, &response.failure_text].into_iter().flatten().any(|error| !error.is_empty()) {
         return None;
     }
-    let text = content.text.as_ref().filter(|_| content.file.is_none());
-    let bytes = match (&content.file, text) {
-        (Some(_), _) => content.attached.clone()?,
-        (None, Some(text)) => decoded(text, content.encoding.as_deref())?,
-        (None, None) => Vec::new(),
-    };
+    let is_recorded = content.file.is_some() || content.text.is_some();
+    let bytes = if is_recorded { content.bytes()? } else { Vec::new() };
     let fields = &response.headers;
     let is_coded = values(fields, "content-encoding").any(|coding| !coding.eq_ignore_ascii_case("identity"));
     let stated = values(fields, "content-length").next().filter(|_| !is_coded);
@@ -244,24 +260,9 @@ pub(super) fn received_body(response: &ReceivedResponse, headers: Option<&[(Stri
     let has_size = size.is_none_or(|size| if is_coded { size <= length } else { size == length });
     let is_whole = match stated {
         Some(text) => text.parse() == Ok(bytes.len()),
-        None => {
-            let content_type = values(fields, CONTENT_TYPE).next().unwrap_or(&content.mime_type);
-            text.is_none_or(|text| marks::is_plausible(&bytes, text, content_type))
-        }
+        None => content.is_plausible(&bytes, values(fields, CONTENT_TYPE).next()),
     };
     (has_size && is_whole && !marks::has_redacted_value(&bytes)).then_some(bytes)
-}
-
-/// The bytes of a text. A text with replacement characters has lost bytes, so `None` is returned for it.
-fn decoded(text: &Text, encoding: Option<&str>) -> Option<Vec<u8>> {
-    let bytes = match encoding {
-        Some("base64") => BASE64_STANDARD.decode(&text.bytes).ok()?,
-        Some(other) if !other.is_empty() => return None,
-        _ if text.has_halves && std::str::from_utf8(&text.bytes).is_ok() => return None,
-        _ if String::from_utf8_lossy(&text.bytes).contains('\u{fffd}') && !text.has_halves => return None,
-        _ => text.bytes.clone(),
-    };
-    (bytes.len() <= MAX_BODY).then_some(bytes)
 }
 
 /// The values of a header field, given in lower case.

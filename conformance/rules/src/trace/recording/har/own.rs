@@ -1,12 +1,10 @@
 //! Archives that the judge wrote itself. Members whose names begin with an underscore hold the facts that the format does not define.
 
 use super::entry::Entry;
-use super::message::{Content, Field, PostData};
+use super::message::Field;
 use crate::trace::exchange::{Body, Connection, Exchange, Failure, Outcome, Request, Response};
 use crate::trace::knowledge::{Fact, FactSet, Knowledge};
 use crate::trace::recording::{Head, Unreadable};
-use base64::Engine;
-use base64::prelude::BASE64_STANDARD;
 
 /// The exchange of an entry, with every fact that the judge wrote.
 pub(super) fn exchange(head: &Head, entry: &Entry) -> Result<Exchange, Unreadable> {
@@ -27,7 +25,7 @@ pub(super) fn exchange(head: &Head, entry: &Entry) -> Result<Exchange, Unreadabl
         if data.cut {
             withheld.insert(Fact::RequestBody);
         }
-        let bytes = sent(data).ok_or_else(|| wrong("a request body that is not base64"))?;
+        let bytes = data.own_bytes().ok_or_else(|| wrong("a request body that is not base64"))?;
         Ok::<Body, Unreadable>(Body { content_type: field("content-type").unwrap_or_default(), bytes })
     });
     let body = body.transpose()?;
@@ -40,7 +38,7 @@ pub(super) fn exchange(head: &Head, entry: &Entry) -> Result<Exchange, Unreadabl
             if response.content.cut {
                 withheld.insert(Fact::ResponseBody);
             }
-            let body = received(&response.content).ok_or_else(|| wrong("a response body that is not base64"))?;
+            let body = response.content.own_bytes().ok_or_else(|| wrong("a response body that is not base64"))?;
             let headers = response.headers.iter().map(|Field { name, value }| (name.clone(), value.clone())).collect();
             let status = response.status.unwrap_or_default() as u16;
             let response = Response { status, headers, body, cut: response.content.unread };
@@ -84,16 +82,4 @@ fn address_of<'u>(head: &Head, url: &'u str) -> Option<(Option<usize>, &'u str)>
     let found = addresses.filter_map(|(at, address)| Some((at, url.strip_prefix(address.as_str())?)));
     let (at, target) = found.min_by_key(|(_, target)| target.len())?;
     Some(((!head.replicas.is_empty()).then_some(at), target))
-}
-
-fn sent(data: &PostData) -> Option<Vec<u8>> {
-    match &data.base64 {
-        Some(text) => BASE64_STANDARD.decode(text).ok(),
-        None => Some(data.text.clone().unwrap_or_default().bytes),
-    }
-}
-
-fn received(content: &Content) -> Option<Vec<u8>> {
-    let text = content.text.clone().unwrap_or_default().bytes;
-    if content.encoding.as_deref() == Some("base64") { BASE64_STANDARD.decode(text).ok() } else { Some(text) }
 }

@@ -118,8 +118,7 @@ fn request_digest(entry: &Entry) -> Option<u64> {
     let started = entry.started_date_time.as_ref()?;
     (started, entry.time?.to_bits(), &entry.request.method, &entry.request.url).hash(&mut hasher);
     // The name of a file is the digest of its bytes.
-    let body = entry.request.post_data.as_ref().map(|data| (&data.file, data.text.as_ref().map(|text| &text.bytes)));
-    body.hash(&mut hasher);
+    entry.request.post_data.as_ref().map(|data| (&data.file, &data.text)).hash(&mut hasher);
     Some(hasher.finish())
 }
 
@@ -140,7 +139,7 @@ fn response_digest(entry: &Entry) -> Option<u64> {
     for name in JUDGED {
         values(&response.headers, name).collect::<Vec<_>>().hash(&mut hasher);
     }
-    (&response.content.file, response.content.text.as_ref().map(|text| &text.bytes)).hash(&mut hasher);
+    (&response.content.file, &response.content.text).hash(&mut hasher);
     values(&response.headers, REMAINING).next().map(|_| hasher.finish())
 }
 
