@@ -28,6 +28,18 @@ enum Success {
     Created,
 }
 
+impl Success {
+    /// The status code of the response, the shape of its body, and both in words.
+    fn response(self) -> Option<(u16, Shape, &'static str)> {
+        match self {
+            Success::None => None,
+            Success::Pets => Some((200, Shape::Pets, "200 Pets")),
+            Success::Pet => Some((200, Shape::Pet, "200 Pet")),
+            Success::Created => Some((201, Shape::Pet, "201 Pet")),
+        }
+    }
+}
+
 /// The lawful refusals of a request.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Refusal {
@@ -69,6 +81,9 @@ pub enum Existence {
     /// No response shows the animal.
     Unknown,
 }
+
+/// The ambiguities for which a constraint of the service may exclude a body.
+const CONSTRAINTS: [Ambiguity; 4] = [Ambiguity::Name, Ambiguity::Unvouched, Ambiguity::Size, Ambiguity::Nesting];
 
 const ANY: Expectation = Expectation::new(Success::None, Refusal::AnythingBut(&[]));
 
@@ -114,32 +129,27 @@ impl Expectation {
                 Expectation::new(Success::Created, Refusal::ClientError)
             }
             CreateBody::Malformed => Expectation::new(Success::None, Refusal::ClientError),
-            CreateBody::Faulty(faults, _) if faults.contains(&Fault::CategoryDigits) => {
-                Expectation::new(Success::None, Refusal::ClientError)
+            CreateBody::Faulty(faults, _) => {
+                let refusal = match faults {
+                    faults if faults.contains(&Fault::CategoryDigits) => Refusal::ClientError,
+                    faults if faults.contains(&Fault::NoLength) => Refusal::Statuses(&[400, 411]),
+                    _ => Refusal::Statuses(&[400]),
+                };
+                Expectation::new(Success::None, refusal)
             }
-            CreateBody::Faulty(faults, _) if faults.contains(&Fault::NoLength) => {
-                Expectation::new(Success::None, Refusal::Statuses(&[400, 411]))
+            CreateBody::NewPet(_, ambiguities) => {
+                let has = |ambiguity| ambiguities.contains(&ambiguity);
+                let refusal = match ambiguities[..] {
+                    [] => Refusal::None,
+                    // A constraint that the specification does not have may have a status code that it does not have. The other
+                    // ambiguities are about valid or invalid, 201 or 400.
+                    _ if CONSTRAINTS.into_iter().any(has) => Refusal::ClientError,
+                    [Ambiguity::NoLength] => Refusal::Statuses(&[411]),
+                    _ if has(Ambiguity::NoLength) => Refusal::Statuses(&[400, 411]),
+                    _ => Refusal::Statuses(&[400]),
+                };
+                Expectation::new(Success::Created, refusal)
             }
-            CreateBody::Faulty(..) => Expectation::new(Success::None, Refusal::Statuses(&[400])),
-            CreateBody::NewPet(_, ambiguities) if ambiguities.is_empty() => {
-                Expectation::new(Success::Created, Refusal::None)
-            }
-            // A constraint that the specification does not have may have a status code that it does not have. The other ambiguities are
-            // about valid or invalid, 201 or 400.
-            CreateBody::NewPet(_, ambiguities)
-                if ambiguities.iter().any(|ambiguity| {
-                    matches!(ambiguity, Ambiguity::Name | Ambiguity::Unvouched | Ambiguity::Size | Ambiguity::Nesting)
-                }) =>
-            {
-                Expectation::new(Success::Created, Refusal::ClientError)
-            }
-            CreateBody::NewPet(_, ambiguities) if *ambiguities == [Ambiguity::NoLength] => {
-                Expectation::new(Success::Created, Refusal::Statuses(&[411]))
-            }
-            CreateBody::NewPet(_, ambiguities) if ambiguities.contains(&Ambiguity::NoLength) => {
-                Expectation::new(Success::Created, Refusal::Statuses(&[400, 411]))
-            }
-            CreateBody::NewPet(..) => Expectation::new(Success::Created, Refusal::Statuses(&[400])),
         }
     }
 
@@ -176,28 +186,15 @@ impl Expectation {
     /// Returns true if a response with this status code is lawful.
     #[must_use]
     pub fn admits(self, status: u16) -> bool {
-        self.succeeds_with(status) || self.refuses_with(status)
+        self.success.response().is_some_and(|(code, ..)| code == status) || self.refuses_with(status)
     }
 
     /// Returns true if a response with this status code and a body of this shape is lawful.
     #[must_use]
     pub fn admits_answer(self, status: u16, shape: Shape) -> bool {
-        let succeeds = self.succeeds_with(status)
-            && match self.success {
-                Success::Pets => shape == Shape::Pets,
-                Success::Pet | Success::Created => shape == Shape::Pet,
-                Success::None => false,
-            };
+        let succeeds = self.success.response().is_some_and(|(code, body, _)| (code, body) == (status, shape));
         let states_error = matches!(self.refusal, Refusal::Statuses(_)) && !self.is_removed_with(status);
         succeeds || self.refuses_with(status) && (!states_error || shape == Shape::Error)
-    }
-
-    fn succeeds_with(self, status: u16) -> bool {
-        match self.success {
-            Success::None => false,
-            Success::Pets | Success::Pet => status == 200,
-            Success::Created => status == 201,
-        }
     }
 
     /// Returns true if a refusal with this status code is lawful.
@@ -220,15 +217,9 @@ impl Expectation {
 
 impl fmt::Display for Expectation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let success = match self.success {
-            Success::None => None,
-            Success::Pets => Some("200 Pets"),
-            Success::Pet => Some("200 Pet"),
-            Success::Created => Some("201 Pet"),
-        };
-        f.write_str(success.unwrap_or_default())?;
-        if success.is_some() && self.refusal != Refusal::None {
-            f.write_str(", or ")?;
+        if let Some((.., success)) = self.success.response() {
+            f.write_str(success)?;
+            f.write_str(if self.refusal == Refusal::None { "" } else { ", or " })?;
         }
         match self.refusal {
             Refusal::None => Ok(()),
