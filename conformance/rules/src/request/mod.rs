@@ -14,9 +14,8 @@ mod credential;
 mod expectation;
 mod extended;
 
-pub use crate::trace::credential::{Credential, Defect};
 pub use body::{Ambiguity, CreateBody, Draft, Fault, MODEST_NAME, is_plain_name};
-pub use credential::{credential, credential_of};
+pub use credential::{Credential, Defect, credential, credential_of};
 pub(crate) use expectation::NEAR_ZERO;
 pub use expectation::{Existence, Expectation, Shape};
 

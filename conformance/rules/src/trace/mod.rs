@@ -2,7 +2,6 @@
 
 pub mod answerer;
 pub(crate) mod conditions;
-pub mod credential;
 pub mod exchange;
 pub mod http_date;
 pub mod json;

@@ -11,7 +11,7 @@ use crate::trace::exchange::{Exchange, Outcome, Request};
 use crate::trace::keys::ApiKey;
 use crate::trace::knowledge::{Extent, Fact, Knowledge};
 use crate::trace::misplaced::{KEY_FIELDS, misplaced, values_beside_key};
-use crate::trace::{Context, Trace};
+use crate::trace::{Context, Trace, conditions};
 
 /// The secrets of recorded traffic and their pseudonyms, which are equal in all parts of a recording.
 #[derive(Clone, Debug, Default)]
@@ -266,10 +266,8 @@ const HOST: &str = "host";
 #[must_use]
 pub fn is_needed(name: &str) -> bool {
     KEY_FIELDS.contains(&name)
-        || name == USER_AGENT
-        || name == HOST
-        || name == crate::trace::conditions::ACCEPT
-        || crate::trace::conditions::FIELDS.contains(&name)
+        || [USER_AGENT, HOST, conditions::ACCEPT].contains(&name)
+        || conditions::FIELDS.contains(&name)
 }
 
 /// Returns true if a header field of a request is read: it is needed for judging, or it carries a secret that other texts may contain as
@@ -282,8 +280,7 @@ pub fn is_read(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::request::credential_of;
-    use crate::trace::credential::{Credential, Defect};
+    use crate::request::{Credential, Defect, credential_of};
     use crate::trace_builder::TraceBuilder;
 
     fn sampled(requests: Vec<(Request, u16)>) -> Trace {
