@@ -44,10 +44,7 @@ pub(crate) fn misplaced(
     if request.path.split(['/', ';', '=', ',', ':']).any(|segment| is_key(&decoded(segment))) {
         return Some(KeyPlace::Path);
     }
-    let is_in_field = request.headers.iter().any(|(name, value)| {
-        KEY_FIELDS.contains(&name.to_ascii_lowercase().as_str()) && (is_key(value) || search.is_named("key", value))
-    });
-    if is_in_field {
+    if key_fields(request).any(|value| is_key(value) || search.is_named("key", value)) {
         return Some(KeyPlace::Field);
     }
     let body = request.body.as_ref()?;
@@ -63,12 +60,16 @@ pub(crate) fn misplaced(
 
 /// The values of credential names in a request with an `Authorization` field, which are therefore no keys.
 pub(crate) fn values_beside_key(request: &Request) -> Vec<String> {
-    let named = request.query.as_deref().into_iter().flat_map(pairs).map(|(_, value)| value);
-    let fields = request.headers.iter().filter(|(name, _)| KEY_FIELDS.contains(&name.to_ascii_lowercase().as_str()));
-    match request.authorization {
-        Some(_) => named.chain(fields.map(|(_, value)| value.clone())).collect(),
-        None => Vec::new(),
+    if request.authorization.is_none() {
+        return Vec::new();
     }
+    let named = request.query.as_deref().into_iter().flat_map(pairs).map(|(_, value)| value);
+    named.chain(key_fields(request).map(str::to_owned)).collect()
+}
+
+/// The values of the header fields in which clients send keys.
+fn key_fields(request: &Request) -> impl Iterator<Item = &str> {
+    KEY_FIELDS.into_iter().flat_map(|name| request.further(name))
 }
 
 fn decoded(text: &str) -> String {
