@@ -173,14 +173,7 @@ impl<'t> Entry<'t> {
     /// The index of the key, if the request came with a valid key in the described form.
     #[must_use]
     pub fn key(&self) -> Option<usize> {
-        match self.credential {
-            Credential::Valid(key) => Some(key),
-            Credential::Ambiguous
-            | Credential::Contradictory
-            | Credential::Banned
-            | Credential::Withheld
-            | Credential::Invalid(_) => None,
-        }
+        if let Credential::Valid(key) = self.credential { Some(key) } else { None }
     }
 
     /// The animals that the response shows, wherever they are well enough formed to be distinguished.
