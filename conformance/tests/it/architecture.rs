@@ -156,7 +156,12 @@ fn the_two_products_never_import_each_other() {
 
 #[test]
 fn the_coverage_page_holds_the_table_of_the_catalogue() {
-    check_table(".github/docs/coverage.md", &animal_store_rules::catalogue::catalogue().coverage_markdown());
+    let mut table = String::from("| section | what it says | requirements |\n|---|---|---|\n");
+    for statement in &animal_store_rules::catalogue().statements {
+        let ids: Vec<String> = statement.requirements.iter().map(|id| format!("`{id}`")).collect();
+        table.push_str(&format!("| {} | {} | {} |\n", statement.section, statement.gist, ids.join(", ")));
+    }
+    check_table(".github/docs/coverage.md", &table);
 }
 
 /// How many packages the library may consist of, itself included: each is something that its users compile and trust.

@@ -168,17 +168,6 @@ impl Catalogue {
     pub fn statements_behind(&self, id: &str) -> impl Iterator<Item = &Statement> {
         self.statements.iter().filter(move |statement| statement.requirements.iter().any(|named| named == id))
     }
-
-    /// The table of `.github/docs/coverage.md`: a row for each statement of the specification.
-    #[must_use]
-    pub fn coverage_markdown(&self) -> String {
-        let mut table = String::from("| section | what it says | requirements |\n|---|---|---|\n");
-        for statement in &self.statements {
-            let ids: Vec<String> = statement.requirements.iter().map(|id| format!("`{id}`")).collect();
-            table.push_str(&format!("| {} | {} | {} |\n", statement.section, statement.gist, ids.join(", ")));
-        }
-        table
-    }
 }
 
 #[cfg(test)]
