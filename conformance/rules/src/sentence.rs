@@ -38,18 +38,6 @@ impl Sentence {
         Sentence { text, values }
     }
 
-    /// The text of the sentence, with a mark `{}` for each value.
-    #[must_use]
-    pub fn text(&self) -> &'static str {
-        self.text
-    }
-
-    /// The values, in the order of the marks.
-    #[must_use]
-    pub fn values(&self) -> &[Value] {
-        &self.values
-    }
-
     /// Returns true if two sentences are of one kind: they differ at most in numbers and in texts.
     #[must_use]
     pub fn is_alike(&self, other: &Sentence) -> bool {

@@ -36,12 +36,6 @@ impl<'t> History<'t> {
         self.sightings.keys().copied()
     }
 
-    /// Returns true if a response shows an animal with this id.
-    #[must_use]
-    pub fn is_shown(&self, id: i64) -> bool {
-        self.sightings.contains_key(&id)
-    }
-
     /// The responses that show the animal with this id, in order, and the animal in each.
     #[must_use]
     pub fn shown(&self, id: i64) -> impl DoubleEndedIterator<Item = (&Entry<'t>, Animal<'_>)> {
