@@ -161,22 +161,24 @@ fn list_query(query: &str) -> ListQuery {
         .filter(|pair| !pair.is_empty())
         .map(|pair| pair.split_once('=').unwrap_or((pair, "")))
         .collect();
-    let values = |name: &str| pairs.iter().filter(|(key, _)| *key == name).map(|(_, value)| *value).collect::<Vec<_>>();
-    let limit = match values("limit")[..] {
-        [] => Parameter::Absent,
-        [text] => match text.parse::<usize>() {
-            Ok(limit @ 1..=MAX_LIMIT) if text == limit.to_string() => Parameter::Lawful(limit),
-            _ => Parameter::Ambiguous(text.to_owned()),
-        },
-        _ => Parameter::Repeated,
-    };
-    let status = match values("status")[..] {
-        [] => Parameter::Absent,
-        [text] if STATUSES.contains(&text) => Parameter::Lawful(text.to_owned()),
-        [text] => Parameter::Ambiguous(text.to_owned()),
-        _ => Parameter::Repeated,
-    };
-    ListQuery { limit, status, unknown: pairs.iter().any(|(key, _)| !["limit", "status"].contains(key)) }
+    let limit =
+        |text: &str| text.parse().ok().filter(|limit| (1..=MAX_LIMIT).contains(limit) && text == limit.to_string());
+    let status = |text: &str| STATUSES.contains(&text).then(|| text.to_owned());
+    ListQuery {
+        limit: parameter(&pairs, "limit", limit),
+        status: parameter(&pairs, "status", status),
+        unknown: pairs.iter().any(|(key, _)| !["limit", "status"].contains(key)),
+    }
+}
+
+/// Reads a parameter. The function returns the value of a lawful text.
+fn parameter<T>(pairs: &[(&str, &str)], name: &str, lawful: impl FnOnce(&str) -> Option<T>) -> Parameter<T> {
+    let mut values = pairs.iter().filter(|(key, _)| *key == name).map(|(_, value)| *value);
+    match (values.next(), values.next()) {
+        (None, _) => Parameter::Absent,
+        (Some(text), None) => lawful(text).map_or_else(|| Parameter::Ambiguous(text.to_owned()), Parameter::Lawful),
+        (Some(_), Some(_)) => Parameter::Repeated,
+    }
 }
 
 fn pet_id(text: &str) -> PetId {
