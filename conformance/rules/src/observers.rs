@@ -112,11 +112,8 @@ fn extra_members(&Facts { history, .. }: &Facts<'_>) -> Option<String> {
     let known = ["id", "name", "categoryId", "status"];
     let mut shown = history.entries.iter().flat_map(Entry::animals).peekable();
     shown.peek()?;
-    let extra = shown.filter_map(|animal| match animal.0 {
-        Json::Object(members) => Some(members),
-        _ => None,
-    });
-    let extra = extra.flatten().map(|(name, _)| name.clone()).filter(|name| !known.contains(&name.as_str()));
+    let members = shown.flat_map(|animal| if let Json::Object(members) = animal.0 { members.as_slice() } else { &[] });
+    let extra = members.map(|(name, _)| name.clone()).filter(|name| !known.contains(&name.as_str()));
     Some(distinct(extra).unwrap_or_else(|| "none".to_owned()))
 }
 

@@ -97,14 +97,10 @@ fn answer(history: &History<'_>, entry: &Entry<'_>) -> String {
 
 /// The schema of the body of a response.
 fn shape(entry: &Entry<'_>) -> Shape {
-    match entry.value() {
+    match (&entry.operation, entry.value()) {
         _ if misshapen(entry).is_none() => Shape::Error,
-        Some(Json::Array(_)) if matches!(entry.operation, Operation::List(_)) => Shape::Pets,
-        Some(_)
-            if matches!(entry.operation, Operation::Create(_) | Operation::Get(_)) && entry.animals().len() == 1 =>
-        {
-            Shape::Pet
-        }
+        (Operation::List(_), Some(Json::Array(_))) => Shape::Pets,
+        (Operation::Create(_) | Operation::Get(_), _) if entry.animals().len() == 1 => Shape::Pet,
         _ => Shape::Other,
     }
 }

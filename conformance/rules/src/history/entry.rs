@@ -127,14 +127,17 @@ impl<'t> Entry<'t> {
     /// The wait that the `Retry-After` of the response asks for, if it can be read.
     #[must_use]
     pub fn wait_asked_for(&self) -> Option<SignedDuration> {
-        let retry_after = retry_after::read(self.response()?).ok()?;
-        Some(retry_after.wait(self.answered_at()))
+        Some(self.retry_after()?.wait(self.answered_at()))
     }
 
     /// Returns true if the `Retry-After` of the response is a number of seconds, not a date.
     #[must_use]
     pub fn asks_in_seconds(&self) -> bool {
-        self.response().is_some_and(|response| matches!(retry_after::read(response), Ok(RetryAfter::Seconds(_))))
+        matches!(self.retry_after(), Some(RetryAfter::Seconds(_)))
+    }
+
+    fn retry_after(&self) -> Option<RetryAfter> {
+        retry_after::read(self.response()?).ok()
     }
 
     /// Returns true if a request with a valid key was refused with 429.
