@@ -30,7 +30,7 @@ impl History<'_> {
     /// Finds the changes of status that one course of changes explains. All others are left for the rules to report.
     pub(super) fn find_changes(&self) -> Changes {
         let mut changes = Changes::new();
-        for id in self.creations.iter().map(|creation| creation.id).collect::<HashSet<i64>>() {
+        for &id in self.created.keys() {
             let shown: Vec<Shown<'_>> = self.shown(id).map(|(entry, animal)| (entry, animal.status())).collect();
             let Some((_, Some(original))) = shown.first() else { continue };
             if !self.is_one_course(&shown) {

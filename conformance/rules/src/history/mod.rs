@@ -53,6 +53,8 @@ pub struct History<'t> {
     pub entries: Vec<Entry<'t>>,
     /// Every creation that was answered with 201 and an id.
     pub creations: Vec<Creation>,
+    /// The index in `creations` of the first creation with each id.
+    created: HashMap<i64, usize>,
     /// The responses that show each animal.
     sightings: sightings::Sightings,
     /// For each entry, the time by which it and all entries before it had been answered.
@@ -104,10 +106,11 @@ impl<'t> History<'t> {
     #[must_use]
     pub fn of(context: &'t Context, mut entries: Vec<Entry<'t>>) -> History<'t> {
         clock::settle(&mut entries);
-        let mut creations = Vec::new();
+        let (mut creations, mut created) = (Vec::new(), HashMap::new());
         for (index, entry) in entries.iter().enumerate() {
             let Operation::Create(body) = &entry.operation else { continue };
             for id in entry.animals().into_iter().filter_map(Animal::id) {
+                created.entry(id).or_insert(creations.len());
                 creations.push(Creation { entry: index, id, sent: body.draft().cloned().unwrap_or_default() });
             }
         }
@@ -129,6 +132,7 @@ impl<'t> History<'t> {
             context,
             entries,
             creations,
+            created,
             sightings,
             lag: Tolerance::READ_LAG.duration(),
             others_change: false,
@@ -172,7 +176,7 @@ impl<'t> History<'t> {
     /// The creation of the animal with this id.
     #[must_use]
     pub fn creation(&self, id: i64) -> Option<&Creation> {
-        self.creations.iter().find(|creation| creation.id == id)
+        self.created.get(&id).map(|at| &self.creations[*at])
     }
 
     /// Returns true if a read must show the animal: this run created it longer ago than reads may lag. Each replica may lag
@@ -258,10 +262,9 @@ impl<'t> History<'t> {
     }
 
     fn sees_others_change(&self) -> bool {
-        let own: HashSet<i64> = self.creations.iter().filter(|_| self.is_run()).map(|creation| creation.id).collect();
         let mut statuses: HashMap<i64, Option<&str>> = HashMap::new();
         self.entries.iter().flat_map(Entry::animals).any(|animal| {
-            let Some(id) = animal.id().filter(|id| !own.contains(id)) else { return false };
+            let Some(id) = animal.id().filter(|id| !self.is_own(*id)) else { return false };
             *statuses.entry(id).or_insert(animal.status()) != animal.status()
         })
     }
