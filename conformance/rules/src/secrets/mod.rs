@@ -279,9 +279,13 @@ struct Search {
     is_legible: Legible,
 }
 
-/// The text in lower case with spaces for plus signs, to compare texts without regard to both.
+/// The byte in lower case, or a space for a plus sign, to compare texts without regard to both.
+fn fold(byte: u8) -> u8 {
+    if byte == b'+' { b' ' } else { byte.to_ascii_lowercase() }
+}
+
 fn folded(text: &[u8]) -> Vec<u8> {
-    text.iter().map(|byte| if *byte == b'+' { b' ' } else { byte.to_ascii_lowercase() }).collect()
+    text.iter().copied().map(fold).collect()
 }
 
 impl Search {
@@ -347,13 +351,10 @@ impl Search {
                 _ => continue,
             };
             let offset = pattern.part.unwrap_or_default();
-            let rest = &self.forms[form].text[offset + shown.len()..];
-            let is_part = pattern.part.is_some();
             // A part goes on as far as the text goes on like the form.
-            let pairs = folded(rest).into_iter().zip(folded(&text[place.end..text.len().min(place.end + rest.len())]));
-            let more = if is_part { pairs.take_while(|(sought, shown)| sought == shown).count() } else { 0 };
-            at = place.end + more;
-            all.push(Found { place: place.start..at, form, offset, is_part });
+            let rest = self.forms[form].text[offset + shown.len()..].iter().zip(&text[place.end..]);
+            at = place.end + rest.take_while(|(sought, shown)| fold(**sought) == fold(**shown)).count();
+            all.push(Found { place: place.start..at, form, offset, is_part: pattern.part.is_some() });
         }
         all
     }
