@@ -123,13 +123,19 @@ macro_rules! numbers {
     ($($number:ty),*) => {
         $(impl From<$number> for Value {
             fn from(number: $number) -> Value {
-                Value::Number(number as i128)
+                Value::Number(number.into())
             }
         })*
     };
 }
 
-numbers!(u16, i32, u32, i64, u64, usize);
+numbers!(u16, i32, u32, i64, u64);
+
+impl From<usize> for Value {
+    fn from(number: usize) -> Value {
+        Value::Number(number as i128)
+    }
+}
 
 /// Makes a [`Sentence`]: `sentence!("Remaining {} of {}", remaining, limit)`.
 macro_rules! sentence {
