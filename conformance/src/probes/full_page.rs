@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::plan::Cost;
+use super::cost::Cost;
 use super::session::{Session, Stop, created_id};
 use super::steps::{ask, filled, listed_ids};
 use animal_store_rules::trace::exchange::Request;

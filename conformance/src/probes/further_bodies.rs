@@ -1,7 +1,7 @@
 //! Further bodies, for which a Free key allows too few requests: invalid ones that lenient parsers accept, valid ones that strict
 //! parsers refuse, names that may be mistaken for something else, and creations with the id of an existing animal.
 
-use super::plan::Cost;
+use super::cost::Cost;
 use super::session::{MAY_BE_A_DAY, Session, Stop, created_id};
 use super::steps::{ask, create, filled};
 use animal_store_rules::trace::exchange::Request;

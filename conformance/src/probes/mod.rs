@@ -3,6 +3,7 @@
 //! A probe reads responses only to decide what to send next: whether a new animal can be read yet, whether a window is
 //! exhausted, whether a simpler request breaks the same rule. Judging the responses is up to the rules.
 
+pub(crate) mod cost;
 pub(crate) mod needs;
 pub mod plan;
 pub mod preflight;

@@ -2,7 +2,7 @@
 //! wrong JSON type of one member, text that is not quite JSON, bodies that are hard to read, and identifiers that are not quite those
 //! of an animal.
 
-use super::plan::Cost;
+use super::cost::Cost;
 use super::replaced;
 use super::session::{Session, Stop};
 use super::steps::{ask, create, filled, listed_ids};

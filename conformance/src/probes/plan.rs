@@ -3,6 +3,7 @@
 //! Ordinary traffic exhausts the window: if it has room, generated requests come before the quota run, which then needs fewer
 //! requests of its own. With a small limit they come after it, in the next window.
 
+use super::cost::Cost;
 use super::needs::Part;
 use super::{credentials, full_page, further_bodies, near_misses, tour};
 use crate::options::Options;
@@ -96,17 +97,6 @@ impl Probe {
             Probe::Quota(_) => Cost { keyed: QUOTA_EXTRA, keyless: KEYLESS_OVER, animals: 1 },
         }
     }
-}
-
-/// The usual cost of a probe.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub struct Cost {
-    /// The number of requests with a key.
-    pub keyed: usize,
-    /// The number of requests without a valid key.
-    pub keyless: usize,
-    /// The number of new animals, if the profile creates any.
-    pub animals: usize,
 }
 
 /// The plan of a run. Its numbers hold for a server with fixed windows whose reads do not lag. Other servers take more, and no run

@@ -1,8 +1,9 @@
 //! The cost of a run, known before anything is sent.
 
 use crate::options::Options;
+use crate::probes::cost::Cost;
 use crate::probes::needs;
-use crate::probes::plan::{self, Cost, Probe, Turn};
+use crate::probes::plan::{self, Probe, Turn};
 use animal_store_rules::catalogue::plan::Plan;
 
 /// The probes of a run and their cost, known before anything is sent. Without a plan in the options, the key is taken for a Free one.

@@ -36,8 +36,8 @@ pub(super) struct Entry {
     pub(super) was_fulfilled: Option<Value>,
     #[serde(rename = "_fetchType", deserialize_with = "if_readable")]
     pub(super) fetch_type: Option<String>,
-    #[serde(rename = "_resourceType", deserialize_with = "if_readable")]
-    resource_type: Option<Value>,
+    #[serde(rename = "_initiator", deserialize_with = "if_readable")]
+    initiator: Option<Value>,
     #[serde(rename = "_number", deserialize_with = "if_readable")]
     pub(super) number: Option<usize>,
     #[serde(rename = "_probe", deserialize_with = "if_readable")]
@@ -83,8 +83,8 @@ pub(super) fn exchange(entry: &Entry, path: String, query: Option<String>) -> Re
         return Err(LeftOut::Unaddressed);
     }
     let mut withheld = FactSet::of(&[Fact::Times]);
-    // Chromium leaves `Authorization` out, unless its user asks for sensitive data.
-    let is_of_chromium = entry.resource_type.is_some();
+    // The developer tools of Chromium, which write this member, leave `Authorization` out unless their user asks for sensitive data.
+    let is_of_chromium = entry.initiator.is_some();
     let authorization = message::authorization(&entry.request).filter(|value| value.is_some() || !is_of_chromium);
     let body = message::sent_body(&entry.request);
     let headers = message::received_headers(&entry.request, response);

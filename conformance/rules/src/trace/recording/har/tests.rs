@@ -135,7 +135,7 @@ fn an_archive_of_chromium_without_a_key_does_not_say_that_none_was_sent() {
     let keyless = ("/request/headers", json!([{"name": "host", "value": "api.example.com"}]));
     assert_eq!(withheld(std::slice::from_ref(&keyless)), [Fact::Times]);
     let mut of_chromium = entry(&[keyless]);
-    of_chromium["_resourceType"] = json!("fetch");
+    of_chromium["_initiator"] = json!({"type": "script"});
     let (_, exchanges) = read_all(&archive(&[of_chromium]), None).expect("an archive");
     assert!(exchanges[0].known.withheld.contains(Fact::Credential));
 }
