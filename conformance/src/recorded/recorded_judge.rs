@@ -1,7 +1,5 @@
 //! The verdicts on the parts of recorded traffic, added up, and the report on all of them.
 
-use std::collections::BTreeMap;
-
 use animal_store_rules::catalogue::plan::Plan;
 use animal_store_rules::catalogue::scope::{Scope, Side};
 use animal_store_rules::rules::Memory;
@@ -28,7 +26,7 @@ pub struct RecordedJudge {
     terms: Terms,
     /// The side that is judged, fixed with the first part: verdicts on different sides cannot be added up.
     side: Option<Side>,
-    pub(super) totals: Totals,
+    totals: Totals,
     notes: Vec<String>,
     base_url: Option<String>,
     /// The knowledge that the clients have from the parts so far.
@@ -138,14 +136,14 @@ impl RecordedJudge {
     /// The number of exchanges that were judged.
     #[must_use]
     pub fn exchanges(&self) -> usize {
-        self.totals.exchanges
+        self.totals.counts.requests
     }
 
     /// The report on all parts. Its rerun command is the given one.
     #[must_use]
     pub fn report(mut self, rerun_command: String) -> Report {
         let base_url = self.base_url.take().unwrap_or_default();
-        if self.totals.is_thinned() {
+        if self.totals.is_thinned {
             self.notes
                 .push("the recording is long: the report contains only the exchanges that show a failure".to_owned());
         }
@@ -164,25 +162,13 @@ impl RecordedJudge {
         options.invoked.program.clone_from(&self.terms.program);
         self.terms.apply_to(&mut options);
         options.scope.side = side;
-        let first = self.totals.first;
-        let mut recording = Recording {
-            requests: self.totals.exchanges,
-            requests_with_key: self.totals.with_key,
-            refused: self.totals.refused,
-            answerers: self.totals.answerers.clone(),
-            created: self.totals.created,
-            first: self.totals.first,
-            last: self.totals.last,
-            dropped: BTreeMap::new(),
-            rerun_command,
-        };
         let context = self.context(&base_url, Extent::Sample);
-        let (mut verdicts, exchanges, dropped) = self.totals.into_parts();
-        recording.dropped = dropped;
-        if let Some(first) = first {
+        let Totals { mut verdicts, kept, dropped, counts, .. } = self.totals;
+        if let Some(first) = counts.first {
             options.known_failing.apply(&mut verdicts, first.to_zoned(TimeZone::UTC).date());
         }
-        let trace = Trace { context, exchanges };
+        let trace = Trace { context, exchanges: kept };
+        let recording = Recording { counts, dropped, rerun_command };
         let conclusion = Conclusion { verdicts, causes: Vec::new(), fleet: None };
         let remarks = Remarks { notes: self.notes, ..Remarks::default() };
         report::assemble_recorded(&trace, &conclusion, &options, remarks, recording, self.pseudonyms.redactor())

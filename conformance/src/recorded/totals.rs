@@ -2,13 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use animal_store_rules::request::credential_of;
 use animal_store_rules::trace::Trace;
 use animal_store_rules::trace::exchange::{Exchange, Outcome};
 use animal_store_rules::verdict::{RequirementVerdict, Status};
-use jiff::Timestamp;
 
-use crate::report::Answerers;
+use crate::report::TrafficCounts;
 
 /// The maximum size of the exchanges that are kept, in bytes. A larger recording keeps only the exchanges that show a failure.
 const MAX_KEPT: usize = 16 * 1024 * 1024;
@@ -22,29 +20,21 @@ const MAX_KINDS: usize = 50;
 /// The verdicts, exchanges and counts of the parts that were judged so far.
 #[derive(Default)]
 pub(super) struct Totals {
-    verdicts: Vec<RequirementVerdict>,
+    pub(super) verdicts: Vec<RequirementVerdict>,
     /// The number of failures of each requirement that were counted and not kept.
-    dropped: BTreeMap<String, usize>,
-    kept: Vec<Exchange>,
+    pub(super) dropped: BTreeMap<String, usize>,
+    /// The exchanges that are kept.
+    pub(super) kept: Vec<Exchange>,
     kept_bytes: usize,
-    is_thinned: bool,
-    pub(super) exchanges: usize,
-    /// The number of exchanges with a key that the server may count them against.
-    pub(super) with_key: usize,
-    /// The number of exchanges with such a key that were refused with 429.
-    pub(super) refused: usize,
-    pub(super) answerers: Answerers,
-    pub(super) created: usize,
-    /// The time at which the first request was sent.
-    pub(super) first: Option<Timestamp>,
-    /// The time at which the last response was complete.
-    pub(super) last: Option<Timestamp>,
+    /// Whether exchanges that show no failure were dropped.
+    pub(super) is_thinned: bool,
+    pub(super) counts: TrafficCounts,
 }
 
 impl Totals {
     /// Adds the verdicts on another part.
     pub(super) fn add(&mut self, trace: Trace, mut verdicts: Vec<RequirementVerdict>) {
-        let offset = self.exchanges;
+        let offset = self.counts.requests;
         for verdict in &mut verdicts {
             let examples = verdict.findings.iter_mut().map(|finding| &mut finding.example);
             let failures = verdict.failures.iter_mut().chain(examples);
@@ -66,14 +56,7 @@ impl Totals {
         let Trace { context, exchanges } = trace;
         for mut exchange in exchanges {
             exchange.number += offset;
-            self.exchanges += 1;
-            let comes_with_key = !credential_of(&exchange, &context).is_invalid();
-            self.with_key += usize::from(comes_with_key);
-            self.refused += usize::from(comes_with_key && exchange.status() == Some(429));
-            self.answerers.count(&exchange);
-            self.created += usize::from(exchange.request.method == "POST" && exchange.status() == Some(201));
-            self.first = Some(self.first.map_or(exchange.sent_at, |first| first.min(exchange.sent_at)));
-            self.last = Some(self.last.map_or(exchange.received_at, |last| last.max(exchange.received_at)));
+            self.counts.add(&exchange, &context);
             self.kept_bytes += size(&exchange);
             self.kept.push(exchange);
         }
@@ -93,16 +76,6 @@ impl Totals {
         self.kept.retain(|exchange| shown.contains(&exchange.number));
         self.verdicts.iter_mut().for_each(|verdict| verdict.exchanges.retain(|number| shown.contains(number)));
         self.kept_bytes = self.kept.iter().map(size).sum();
-    }
-
-    /// The verdicts, the exchanges that were kept, and the number of failures of each requirement that were not kept.
-    pub(super) fn into_parts(self) -> (Vec<RequirementVerdict>, Vec<Exchange>, BTreeMap<String, usize>) {
-        (self.verdicts, self.kept, self.dropped)
-    }
-
-    /// Returns true if exchanges that show no failure were dropped.
-    pub(super) fn is_thinned(&self) -> bool {
-        self.is_thinned
     }
 }
 

@@ -2,9 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use jiff::Timestamp;
-
-use super::answerers::Answerers;
 use super::confidence::{self, Confidence};
 use super::counting::Counting;
 use super::fleet;
@@ -17,6 +14,7 @@ use super::presentation::Presentation;
 use super::recorded_exchange::RecordedExchange;
 use super::replica::Attribution;
 use super::rerun_command;
+use super::traffic::TrafficCounts;
 use crate::layout::at_most;
 use crate::options::Options;
 use crate::redaction::Redactor;
@@ -48,30 +46,27 @@ pub(crate) struct Remarks {
 /// Assembles the report on a run.
 #[must_use]
 pub(crate) fn assemble(trace: &Trace, conclusion: &Conclusion, options: &Options, remarks: Remarks) -> Report {
-    assemble_with(trace, conclusion, options, remarks, &Presentation::of_run(trace, options))
+    let counts = TrafficCounts::of(&trace.exchanges, &trace.context);
+    assemble_with(&Presentation::of_run(trace, options), conclusion, options, remarks, counts)
 }
 
 fn assemble_with(
-    trace: &Trace,
+    presentation: &Presentation<'_>,
     conclusion: &Conclusion,
     options: &Options,
     remarks: Remarks,
-    presentation: &Presentation<'_>,
+    counts: TrafficCounts,
 ) -> Report {
-    let verdicts = &conclusion.verdicts;
-    let first = trace.exchanges.first().map(|exchange| exchange.sent_at);
-    let last = trace.exchanges.last().map(|exchange| exchange.received_at);
-    let duration = first.zip(last).map_or(0, |(first, last)| last.duration_since(first).as_millis());
+    let (trace, verdicts) = (presentation.trace(), &conclusion.verdicts);
     let exchanges: Vec<RecordedExchange> =
         trace.exchanges.iter().map(|exchange| presentation.exchange(exchange)).collect();
     let mut requirements: Vec<RequirementReport> =
-        verdicts.iter().map(|verdict| requirement(trace, &exchanges, presentation, verdict, options.strict)).collect();
+        verdicts.iter().map(|verdict| requirement(&exchanges, presentation, verdict, options.strict)).collect();
     for requirement in
         requirements.iter_mut().filter(|requirement| depends_on_connection(requirement, &conclusion.causes))
     {
-        send_on_kept_connection(requirement, trace, presentation);
+        send_on_kept_connection(requirement, presentation);
     }
-    let created = trace.exchanges.iter().filter(|e| e.request.method == "POST" && e.status() == Some(201)).count();
     Report {
         schema_version: SCHEMA_VERSION,
         tool: Tool { name: TOOL.to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() },
@@ -94,19 +89,19 @@ fn assemble_with(
         profile: options.scope.profile,
         side: options.scope.side,
         strict: options.strict,
-        started_at: first.map(|time| time.to_string()),
-        requests: trace.exchanges.len(),
-        requests_with_key: trace.exchanges.iter().filter(|exchange| presentation.comes_with_key(exchange)).count(),
-        refused: trace.exchanges.iter().filter(|exchange| presentation.is_refusal(exchange)).count(),
-        answerers: Answerers::of(&trace.exchanges).renamed(|name| presentation.text(name)),
-        created,
-        duration_ms: u64::try_from(duration).unwrap_or_default(),
+        started_at: counts.first.map(|time| time.to_string()),
+        requests: counts.requests,
+        requests_with_key: counts.with_key,
+        refused: counts.refused,
+        duration_ms: counts.duration_ms(),
+        answerers: counts.answerers.renamed(|name| presentation.text(name)),
+        created: counts.created,
         unfinished: trace.context.unfinished.iter().map(|part| part.to_string()).collect(),
         ended_early: remarks.ended_early.map(|reason| presentation.own(&reason)),
         notes: remarks.notes.iter().map(|note| presentation.own(note)).collect(),
         transcript_diff: remarks.transcript_diff.map(|diff| presentation.own(&diff)),
         candidate_log: None,
-        replicas: fleet::replicas(trace, conclusion.fleet.as_ref(), verdicts, presentation),
+        replicas: fleet::replicas(presentation, conclusion.fleet.as_ref(), verdicts),
         causes: conclusion.causes.iter().map(|cause| likely(presentation, cause)).collect(),
         gap_profile: requirements.iter().filter_map(choice).collect(),
         coverage: coverage(&requirements),
@@ -146,20 +141,10 @@ fn implementation(presentation: &Presentation<'_>, given: &Implementation) -> Im
     }
 }
 
-/// The counts of a whole recording. The report may contain only some of its exchanges.
+/// A whole recording. The report may contain only some of its exchanges.
 #[derive(Clone, Debug)]
 pub(crate) struct Recording {
-    pub requests: usize,
-    /// The number of exchanges with a key that the server may count them against.
-    pub requests_with_key: usize,
-    /// The number of exchanges with such a key that were refused with 429.
-    pub refused: usize,
-    pub answerers: Answerers,
-    pub created: usize,
-    /// The time at which the first request was sent.
-    pub first: Option<Timestamp>,
-    /// The time at which the last response was complete.
-    pub last: Option<Timestamp>,
+    pub counts: TrafficCounts,
     /// The number of failures of each requirement that were counted, and that the verdicts do not contain.
     pub dropped: BTreeMap<String, usize>,
     /// The command that judges the recording again.
@@ -177,16 +162,7 @@ pub(crate) fn assemble_recorded(
     secrets: &Redactor,
 ) -> Report {
     let presentation = Presentation::of_traffic(trace, options, secrets.clone());
-    let mut report = assemble_with(trace, conclusion, options, remarks, &presentation);
-    let duration =
-        recording.first.zip(recording.last).map_or(0, |(first, last)| last.duration_since(first).as_millis());
-    report.duration_ms = u64::try_from(duration).unwrap_or_default();
-    report.started_at = recording.first.map(|time| time.to_string());
-    report.requests = recording.requests;
-    report.requests_with_key = recording.requests_with_key;
-    report.refused = recording.refused;
-    report.answerers = recording.answerers.renamed(|name| presentation.text(name));
-    report.created = recording.created;
+    let mut report = assemble_with(&presentation, conclusion, options, remarks, recording.counts);
     report.rerun_command = recording.rerun_command;
     report.options.clear();
     for requirement in &mut report.requirements {
@@ -196,17 +172,17 @@ pub(crate) fn assemble_recorded(
 }
 
 fn requirement(
-    trace: &Trace,
     recorded: &[RecordedExchange],
     presentation: &Presentation<'_>,
     verdict: &RequirementVerdict,
     strict: bool,
 ) -> RequirementReport {
     let hide = |text: &str| presentation.sentence(text);
+    let exchanges = &presentation.trace().exchanges;
     let failing = verdict.failures.iter().flat_map(|failure| &failure.exchanges);
-    let failing = failing.filter_map(|number| index_of(trace, *number));
-    let shown_in: BTreeSet<&str> = failing.map(|index| &*trace.exchanges[index].probe).collect();
-    let judged_on = verdict.exchanges.iter().filter_map(|number| index_of(trace, *number));
+    let failing = failing.filter_map(|number| presentation.index_of(*number));
+    let shown_in: BTreeSet<&str> = failing.map(|index| &*exchanges[index].probe).collect();
+    let judged_on = verdict.exchanges.iter().filter_map(|number| presentation.index_of(*number));
     let judged_on = judged_on.map(|index| &recorded[index]);
     let duration = judged_on.map(|exchange| exchange.elapsed_us).sum::<u64>() / 1_000;
     let findings = verdict.findings.iter().take(MAX_EVIDENCE);
@@ -229,16 +205,16 @@ fn requirement(
         observed: verdict.observed.as_deref().map(hide),
         duration_ms: duration,
         shown_in: shown_in.into_iter().map(str::to_owned).collect(),
-        evidence: findings.map(|finding| evidence(trace, presentation, finding)).collect(),
+        evidence: findings.map(|finding| evidence(presentation, finding)).collect(),
     }
 }
 
 /// The evidence for failures of one kind: the expectation, the finding, and the exchanges of the example.
-fn evidence(trace: &Trace, presentation: &Presentation<'_>, finding: &Finding) -> Evidence {
+fn evidence(presentation: &Presentation<'_>, finding: &Finding) -> Evidence {
     let example = &finding.example;
     let (expected, found) =
         (presentation.sentence(&example.expected.to_string()), presentation.sentence(&example.found.to_string()));
-    let exchanges = example.exchanges.iter().filter_map(|number| index_of(trace, *number));
+    let exchanges = example.exchanges.iter().filter_map(|number| presentation.index_of(*number));
     Evidence {
         sentence: format!("expected {expected}; found {found}"),
         expected,
@@ -246,14 +222,9 @@ fn evidence(trace: &Trace, presentation: &Presentation<'_>, finding: &Finding) -
         count: finding.count,
         subjects: finding.subjects.iter().map(|text| at_most(&presentation.text(text), MAX_SUBJECT)).collect(),
         intermittent: finding.intermittent.map(|Share { broken, alike }| Intermittent { broken, alike }),
-        attribution: finding.attribution.as_ref().map(|by| Attribution::of(presentation, trace, by)),
-        exchanges: exchanges.map(|index| presentation.evidence(&trace.exchanges[index])).collect(),
+        attribution: finding.attribution.as_ref().map(|by| Attribution::of(presentation, by)),
+        exchanges: exchanges.map(|index| presentation.evidence(&presentation.trace().exchanges[index])).collect(),
     }
-}
-
-/// The index of an exchange in the trace, if it is there: the report on a long recording keeps only some exchanges.
-fn index_of(trace: &Trace, number: usize) -> Option<usize> {
-    trace.exchanges.binary_search_by_key(&number, |exchange| exchange.number).ok()
 }
 
 /// Whether a failure may be due to an earlier request on the same connection: to its key, or to its body.
@@ -263,11 +234,11 @@ fn depends_on_connection(requirement: &RequirementReport, causes: &[Cause]) -> b
 }
 
 /// Replaces the `curl` commands of evidence from a kept connection by commands that repeat the earlier request as well.
-fn send_on_kept_connection(requirement: &mut RequirementReport, trace: &Trace, presentation: &Presentation<'_>) {
+fn send_on_kept_connection(requirement: &mut RequirementReport, presentation: &Presentation<'_>) {
     for shown in requirement.evidence.iter_mut().filter_map(|evidence| evidence.exchanges.first_mut()) {
-        let place = trace.exchanges.binary_search_by_key(&shown.number, |exchange| exchange.number);
-        let curl = place.ok().and_then(|place| presentation.curl_on_kept_connection(&trace.exchanges, place));
-        shown.curl = curl.unwrap_or_else(|| std::mem::take(&mut shown.curl));
+        if let Some(curl) = presentation.curl_on_kept_connection(shown.number) {
+            shown.curl = curl;
+        }
     }
 }
 

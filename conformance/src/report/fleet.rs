@@ -5,18 +5,18 @@ use jiff::SignedDuration;
 use super::Report;
 use super::presentation::Presentation;
 use super::replica::{Attribution, ReadsElsewhere, Replica};
+use super::traffic::TrafficCounts;
 use animal_store_rules::fleet::{Counter, Fleet, Reads};
-use animal_store_rules::trace::Trace;
 use animal_store_rules::trace::exchange::Exchange;
 use animal_store_rules::verdict::RequirementVerdict;
 use animal_store_rules::verdict::attribution;
 
 impl Attribution {
     /// The attribution of a finding, presented.
-    pub(super) fn of(presentation: &Presentation<'_>, trace: &Trace, found: &attribution::Attribution) -> Attribution {
-        let addresses = addresses(presentation, trace);
+    pub(super) fn of(presentation: &Presentation<'_>, found: &attribution::Attribution) -> Attribution {
+        let addresses = presentation.addresses();
         let replicas = found.replicas().iter().filter_map(|at| addresses.get(*at).cloned()).collect();
-        let sentence = presentation.own(&found.sentence(&trace.context));
+        let sentence = presentation.own(&found.sentence(&presentation.trace().context));
         match *found {
             attribution::Attribution::Only { broken, requests, others, .. } => {
                 Attribution::Only { replicas, broken, requests, others, sentence }
@@ -76,17 +76,17 @@ impl Report {
 
 /// A row for each address of the service, if there are several.
 pub(super) fn replicas(
-    trace: &Trace,
+    presentation: &Presentation<'_>,
     fleet: Option<&Fleet>,
     verdicts: &[RequirementVerdict],
-    presentation: &Presentation<'_>,
 ) -> Vec<Replica> {
     let Some(fleet) = fleet else { return Vec::new() };
-    let addresses = addresses(presentation, trace);
+    let (trace, addresses) = (presentation.trace(), presentation.addresses());
     let mut rows = Vec::new();
     for (at, (counter, reads)) in fleet.counters.iter().zip(&fleet.reads).enumerate() {
         let all = trace.exchanges.iter();
         let sent: Vec<&Exchange> = all.filter(|e| e.request.replica.unwrap_or_default() == at).collect();
+        let counts = TrafficCounts::of(sent.iter().copied(), &trace.context);
         let (mut findings, mut only_here) = (Vec::new(), Vec::new());
         for verdict in verdicts.iter().filter(|verdict| verdict.selected && has_decisive(verdict, &sent)) {
             findings.push(verdict.requirement.id.clone());
@@ -96,9 +96,9 @@ pub(super) fn replicas(
         }
         rows.push(Replica {
             base_url: addresses[at].clone(),
-            requests: sent.len(),
-            requests_with_key: sent.iter().filter(|exchange| presentation.comes_with_key(exchange)).count(),
-            created: sent.iter().filter(|e| e.request.method == "POST" && e.status() == Some(201)).count(),
+            requests: counts.requests,
+            requests_with_key: counts.with_key,
+            created: counts.created,
             findings,
             only_here,
             reads: reads_elsewhere(reads),
@@ -124,10 +124,6 @@ fn is_attributed_to(verdict: &RequirementVerdict, at: usize) -> bool {
         && attributions.all(|attribution| {
             matches!(attribution, Some(attribution::Attribution::Only { replicas, .. }) if *replicas == [at])
         })
-}
-
-fn addresses(presentation: &Presentation<'_>, trace: &Trace) -> Vec<String> {
-    trace.context.addresses().map(|address| presentation.own(address)).collect()
 }
 
 fn reads_elsewhere(reads: &Reads) -> ReadsElsewhere {

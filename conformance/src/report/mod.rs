@@ -5,7 +5,6 @@
 
 pub mod text;
 
-mod answerers;
 mod assemble;
 mod confidence;
 pub(crate) mod counting;
@@ -23,8 +22,8 @@ mod recorded_exchange;
 mod replica;
 mod rerun_command;
 mod shell;
+mod traffic;
 
-pub use answerers::{Answerers, Intermediary};
 pub(crate) use assemble::{Recording, Remarks, assemble, assemble_recorded};
 pub use confidence::Confidence;
 pub use counting::{Counting, Unexplained};
@@ -41,3 +40,5 @@ pub use presentation::{curl_lines, shown};
 pub use recorded_exchange::{RecordedBody, RecordedExchange, RecordedResponse};
 pub use replica::{Attribution, ReadsElsewhere, Replica};
 pub use shell::shell_word;
+pub(crate) use traffic::TrafficCounts;
+pub use traffic::{Answerers, Intermediary};

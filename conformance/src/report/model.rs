@@ -6,13 +6,13 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::answerers::Answerers;
 use super::confidence::Confidence;
 use super::counting::Counting;
 use super::identity::{CatalogueVersion, Implementation};
 use super::key_alias::KeyAlias;
 use super::recorded_exchange::RecordedExchange;
 use super::replica::{Attribution, Replica};
+use super::traffic::Answerers;
 use crate::options::Earlier;
 use animal_store_rules::catalogue::Level;
 use animal_store_rules::catalogue::scope::{Profile, Side};

@@ -12,9 +12,9 @@ use super::{curl, rerun_command};
 use crate::options::Options;
 use crate::redaction::{Redactor, printable, redactor_for, without_its_value};
 use animal_store_rules::request::{Credential, Defect, credential_of};
+use animal_store_rules::trace::Trace;
 use animal_store_rules::trace::exchange::{Connection, Exchange, Outcome, Request};
 use animal_store_rules::trace::knowledge::Answerer;
-use animal_store_rules::trace::{Context, Trace};
 
 /// The maximum number of characters of a body that a failure shows.
 const MAX_SHOWN: usize = 2_000;
@@ -28,7 +28,7 @@ const MAX_SENTENCE: usize = 1_000;
 /// Presents the exchanges of a trace.
 #[derive(Debug)]
 pub(crate) struct Presentation<'t> {
-    context: &'t Context,
+    trace: &'t Trace,
     redactor: Redactor,
     /// The redactor for the judge's own words.
     prose: Redactor,
@@ -45,23 +45,30 @@ impl<'t> Presentation<'t> {
     /// Presents the trace of a run, or of traffic that is judged by these options, with this redactor.
     pub(crate) fn of_traffic(trace: &'t Trace, options: &Options, redactor: Redactor) -> Presentation<'t> {
         Presentation {
-            context: &trace.context,
-            prose: redactor.for_prose(),
-            redactor,
             curl_options: rerun_command::curl_options(options),
             seed: Some(options.seed),
+            ..Presentation::with_redactor(trace, redactor)
         }
     }
 
     /// Presents a trace that is not from a run, such as an example, with this redactor.
     fn with_redactor(trace: &'t Trace, redactor: Redactor) -> Presentation<'t> {
-        Presentation {
-            context: &trace.context,
-            prose: redactor.for_prose(),
-            redactor,
-            curl_options: Vec::new(),
-            seed: None,
-        }
+        Presentation { trace, prose: redactor.for_prose(), redactor, curl_options: Vec::new(), seed: None }
+    }
+
+    /// The trace.
+    pub(super) fn trace(&self) -> &'t Trace {
+        self.trace
+    }
+
+    /// The index of an exchange in the trace, if it is there: the report on a long recording keeps only some exchanges.
+    pub(super) fn index_of(&self, number: usize) -> Option<usize> {
+        self.trace.exchanges.binary_search_by_key(&number, |exchange| exchange.number).ok()
+    }
+
+    /// The addresses of the service, redacted. The base URL comes first.
+    pub(super) fn addresses(&self) -> Vec<String> {
+        self.trace.context.addresses().map(|address| self.own(address)).collect()
     }
 
     /// The redactor for secrets.
@@ -89,15 +96,16 @@ impl<'t> Presentation<'t> {
     /// An exchange for the report.
     pub(crate) fn exchange(&self, exchange: &Exchange) -> RecordedExchange {
         let redactor = &self.redactor;
-        let (response, failure) = match &exchange.outcome {
+        let (response, failure, failure_kind) = match &exchange.outcome {
             Outcome::Response(response) => {
                 let headers = self.fields(&response.headers);
                 let body = body(&response.body, response.cut, redactor);
-                (Some(RecordedResponse { status: response.status, headers, body }), None)
+                (Some(RecordedResponse { status: response.status, headers, body }), None, None)
             }
-            Outcome::Failed(failure) => (None, Some(self.text(&failure.detail))),
+            Outcome::Failed(failure) => (None, Some(self.text(&failure.detail)), Some(failure.kind)),
         };
         let request = &exchange.request;
+        let address = self.own(self.trace.context.address_of(request));
         let elapsed = exchange.received_at.duration_since(exchange.sent_at).as_micros();
         RecordedExchange {
             number: exchange.number,
@@ -110,16 +118,13 @@ impl<'t> Presentation<'t> {
             elapsed_us: u64::try_from(elapsed).unwrap_or_default(),
             replay: exchange.case.zip(self.seed).map(|(case, seed)| format!("--seed {seed} --replay {case}")),
             method: request.method.clone(),
-            url: self.own(self.context.address_of(request)) + &self.target(request),
-            replica: request.replica.map(|_| self.own(self.context.address_of(request))),
+            url: address.clone() + &self.target(request),
+            replica: request.replica.map(|_| address),
             request_headers: self.request_fields(request),
             request_body: request.body.as_ref().map(|sent| body(&sent.bytes, false, &self.prose)),
             response,
             failure,
-            failure_kind: match &exchange.outcome {
-                Outcome::Failed(failure) => Some(failure.kind),
-                Outcome::Response(_) => None,
-            },
+            failure_kind,
             answerer: Some(exchange.known.answerer).filter(|answerer| *answerer != Answerer::Service),
             case: exchange.case,
             kept: request.connection == Connection::Kept,
@@ -154,18 +159,18 @@ impl<'t> Presentation<'t> {
 
     /// The `curl` command that repeats a request.
     fn curl(&self, request: &Request) -> String {
-        curl::line(self.context.address_of(request), &self.curl_options, &self.redactor, &self.prose, request)
+        curl::line(self.trace.context.address_of(request), &self.curl_options, &self.redactor, &self.prose, request)
     }
 
-    /// One `curl` command that repeats a request and the previous request on the kept connection. There is none without a previous
-    /// request, or if the body of that request cannot be an argument.
-    pub(super) fn curl_on_kept_connection(&self, exchanges: &[Exchange], place: usize) -> Option<String> {
-        let request = &exchanges[place].request;
-        let mut earlier = exchanges[..place].iter().map(|exchange| &exchange.request).rev();
-        let before = earlier.find(|other| other.connection == Connection::Kept && other.replica == request.replica)?;
-        let is_possible = request.connection == Connection::Kept && curl::fits_argument(before);
-        is_possible.then(|| {
-            let address = self.context.address_of(request);
+    /// One `curl` command that repeats the request of an exchange and the previous request on the kept connection. There is none without a
+    /// previous request, or if the body of that request cannot be an argument.
+    pub(super) fn curl_on_kept_connection(&self, number: usize) -> Option<String> {
+        let place = self.index_of(number)?;
+        let mut sent = self.trace.exchanges[..=place].iter().map(|exchange| &exchange.request).rev();
+        let request = sent.next().filter(|request| request.connection == Connection::Kept)?;
+        let before = sent.find(|other| other.connection == Connection::Kept && other.replica == request.replica)?;
+        curl::fits_argument(before).then(|| {
+            let address = self.trace.context.address_of(request);
             let requests = [before, request];
             curl::on_one_connection(address, &self.curl_options, &self.redactor, &self.prose, &requests)
         })
@@ -177,19 +182,9 @@ impl<'t> Presentation<'t> {
         request.query.as_ref().map_or_else(|| path.clone(), |query| format!("{path}?{}", self.text(query)))
     }
 
-    /// Returns true if a request comes with a key that the server may count it against.
-    pub(super) fn comes_with_key(&self, exchange: &Exchange) -> bool {
-        !credential_of(exchange, self.context).is_invalid()
-    }
-
-    /// Returns true if a request with a key that counts was refused with 429.
-    pub(super) fn is_refusal(&self, exchange: &Exchange) -> bool {
-        exchange.status() == Some(429) && self.comes_with_key(exchange)
-    }
-
     /// The key of an exchange, by its role.
     pub(super) fn key_alias(&self, exchange: &Exchange) -> KeyAlias {
-        match credential_of(exchange, self.context) {
+        match credential_of(exchange, &self.trace.context) {
             Credential::Valid(0) => KeyAlias::Main,
             Credential::Valid(_) => KeyAlias::Quota,
             Credential::Invalid(Defect::Absent) => KeyAlias::None,

@@ -1,7 +1,10 @@
-//! The parties that answered the requests of a run or a recording.
+//! The counts of the requests of a run or a recording, also by the party that answered them.
 
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use animal_store_rules::request::credential_of;
+use animal_store_rules::trace::Context;
 use animal_store_rules::trace::answerer::name_of;
 use animal_store_rules::trace::exchange::Exchange;
 use animal_store_rules::trace::knowledge::Answerer;
@@ -11,6 +14,51 @@ const MAX_NAMED: usize = 20;
 
 /// The name under which further intermediaries are counted.
 const OTHERS: &str = "others";
+
+/// The counts of exchanges that a report states.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct TrafficCounts {
+    /// The number of exchanges.
+    pub(crate) requests: usize,
+    /// The number of exchanges with a key that the server may count them against.
+    pub(crate) with_key: usize,
+    /// The number of exchanges with such a key that were refused with 429.
+    pub(crate) refused: usize,
+    pub(crate) answerers: Answerers,
+    /// The number of animals that were created.
+    pub(crate) created: usize,
+    /// The time at which the first request was sent.
+    pub(crate) first: Option<Timestamp>,
+    /// The time at which the last response was complete.
+    pub(crate) last: Option<Timestamp>,
+}
+
+impl TrafficCounts {
+    /// The counts of these exchanges.
+    pub(super) fn of<'e>(exchanges: impl IntoIterator<Item = &'e Exchange>, context: &Context) -> TrafficCounts {
+        let mut counts = TrafficCounts::default();
+        exchanges.into_iter().for_each(|exchange| counts.add(exchange, context));
+        counts
+    }
+
+    /// Counts one more exchange.
+    pub(crate) fn add(&mut self, exchange: &Exchange, context: &Context) {
+        let comes_with_key = !credential_of(exchange, context).is_invalid();
+        self.requests += 1;
+        self.with_key += usize::from(comes_with_key);
+        self.refused += usize::from(comes_with_key && exchange.status() == Some(429));
+        self.answerers.count(exchange);
+        self.created += usize::from(exchange.request.method == "POST" && exchange.status() == Some(201));
+        self.first = Some(self.first.map_or(exchange.sent_at, |first| first.min(exchange.sent_at)));
+        self.last = Some(self.last.map_or(exchange.received_at, |last| last.max(exchange.received_at)));
+    }
+
+    /// The time from the first request to the last response, in milliseconds.
+    pub(super) fn duration_ms(&self) -> u64 {
+        let duration = self.first.zip(self.last).map_or(0, |(first, last)| last.duration_since(first).as_millis());
+        u64::try_from(duration).unwrap_or_default()
+    }
+}
 
 /// The numbers of requests by the party that answered them.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
@@ -38,7 +86,7 @@ pub struct Intermediary {
 
 impl Answerers {
     /// Counts an exchange for the party that answered it.
-    pub(crate) fn count(&mut self, exchange: &Exchange) {
+    fn count(&mut self, exchange: &Exchange) {
         match exchange.known.answerer {
             Answerer::Service => self.service += 1,
             Answerer::Nobody => self.nobody += 1,
@@ -53,13 +101,6 @@ impl Answerers {
                 }
             }
         }
-    }
-
-    /// The counts of these exchanges.
-    pub(super) fn of(exchanges: &[Exchange]) -> Answerers {
-        let mut answerers = Answerers::default();
-        exchanges.iter().for_each(|exchange| answerers.count(exchange));
-        answerers
     }
 
     /// These counts with other names for the intermediaries, such as names without secrets.
