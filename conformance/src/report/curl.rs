@@ -8,35 +8,13 @@ use animal_store_rules::trace::exchange::Request;
 /// A longer body goes through a pipe: an argument may be limited to 128 KiB.
 const LONGEST_ARGUMENT: usize = 64 * 1024;
 
-/// The `curl` command for a request, for any POSIX shell. Keys are replaced by the variables that hold them; `prose` is the
-/// redactor for the judge's own texts.
-pub(super) fn line(
-    base_url: &str,
-    options: &[String],
-    redactor: &Redactor,
-    prose: &Redactor,
-    request: &Request,
-) -> String {
-    on_one_connection(base_url, options, redactor, prose, &[request])
-}
-
-/// One `curl` command for several requests, which curl sends on one connection. Only the last may need a pipe for its body.
-pub(super) fn on_one_connection(
-    base_url: &str,
-    options: &[String],
-    redactor: &Redactor,
-    prose: &Redactor,
-    requests: &[&Request],
-) -> String {
-    let mut piped = None;
-    let mut transfers = Vec::new();
-    for request in requests {
-        let (words, printf) = transfer(base_url, options, redactor, prose, request);
-        transfers.push(words.join(" "));
-        piped = printf;
-    }
-    let command = format!("curl {}", transfers.join(" --next "));
-    piped.map_or_else(|| command.clone(), |printf| format!("{printf} | {command}"))
+/// Writes `curl` commands, for any POSIX shell. Keys are replaced by the variables that hold them.
+pub(super) struct Curl<'p> {
+    /// The options that `curl` needs to reach the target.
+    pub(super) options: &'p [String],
+    pub(super) redactor: &'p Redactor,
+    /// The redactor for the judge's own texts.
+    pub(super) prose: &'p Redactor,
 }
 
 /// Returns true if the body of a request can be an argument of the command.
@@ -46,65 +24,79 @@ pub(super) fn fits_argument(request: &Request) -> bool {
     })
 }
 
-/// The arguments of `curl` for one request, and the command that pipes its body, if one must.
-fn transfer(
-    base_url: &str,
-    options: &[String],
-    redactor: &Redactor,
-    prose: &Redactor,
-    request: &Request,
-) -> (Vec<String>, Option<String>) {
-    let word = |text: &str| shell::word(text, prose);
-    // With -X HEAD, curl would wait for a body.
-    let mut words = match request.method.as_str() {
-        "HEAD" => vec!["-I".to_owned()],
-        "GET" if request.body.is_none() => vec!["-i".to_owned()],
-        method => vec!["-i".to_owned(), "-X".to_owned(), word(method)],
-    };
-    words.extend(options.iter().map(|option| word(option)));
-    let mut header = |name: &str, value: &str| {
-        // curl omits a field without a value, unless it ends in a semicolon.
-        let field = if value.is_empty() { format!("{name};") } else { format!("{name}: {value}") };
-        // The name and the scheme are the judge's own.
-        let own = field.len() - value.rsplit(' ').next().map_or(0, str::len);
-        let (own, foreign) = if value.is_empty() { (field.as_str(), "") } else { field.split_at(own) };
-        words.extend(["-H".to_owned(), shell::word_in_parts(&[(own, prose), (foreign, redactor)])]);
-    };
-    if let Some(value) = &request.authorization {
-        header("Authorization", value);
+impl Curl<'_> {
+    /// One command for requests, which curl sends on one connection. Only the last may need a pipe for its body.
+    pub(super) fn command(&self, base_url: &str, requests: &[&Request]) -> String {
+        let mut piped = None;
+        let mut transfers = Vec::new();
+        for request in requests {
+            let (words, printf) = self.transfer(base_url, request);
+            transfers.push(words.join(" "));
+            piped = printf;
+        }
+        let command = format!("curl {}", transfers.join(" --next "));
+        piped.map_or_else(|| command.clone(), |printf| format!("{printf} | {command}"))
     }
-    for (name, value) in &request.headers {
-        header(name, value);
-    }
-    let mut piped = None;
-    if let Some(body) = &request.body {
-        header("Content-Type", &body.content_type);
-        match std::str::from_utf8(&body.bytes) {
-            Ok(text) if fits_argument(request) => words.extend(["--data-raw".to_owned(), word(text)]),
-            _ => {
-                piped = Some(shell::printf(&body.bytes, prose));
-                words.extend(["--data-binary".to_owned(), "@-".to_owned()]);
+
+    /// The arguments of `curl` for one request, and the command that pipes its body, if one must.
+    fn transfer(&self, base_url: &str, request: &Request) -> (Vec<String>, Option<String>) {
+        let Curl { options, redactor, prose } = *self;
+        let word = |text: &str| shell::word(text, prose);
+        // With -X HEAD, curl would wait for a body.
+        let mut words = match request.method.as_str() {
+            "HEAD" => vec!["-I".to_owned()],
+            "GET" if request.body.is_none() => vec!["-i".to_owned()],
+            method => vec!["-i".to_owned(), "-X".to_owned(), word(method)],
+        };
+        words.extend(options.iter().map(|option| word(option)));
+        let mut header = |name: &str, value: &str| {
+            // curl omits a field without a value, unless it ends in a semicolon.
+            let field = if value.is_empty() { format!("{name};") } else { format!("{name}: {value}") };
+            // The name and the scheme are the judge's own.
+            let own = field.len() - value.rsplit(' ').next().map_or(0, str::len);
+            let (own, foreign) = if value.is_empty() { (field.as_str(), "") } else { field.split_at(own) };
+            words.extend(["-H".to_owned(), shell::word_in_parts(&[(own, prose), (foreign, redactor)])]);
+        };
+        if let Some(value) = &request.authorization {
+            header("Authorization", value);
+        }
+        for (name, value) in &request.headers {
+            header(name, value);
+        }
+        let mut piped = None;
+        if let Some(body) = &request.body {
+            header("Content-Type", &body.content_type);
+            match std::str::from_utf8(&body.bytes) {
+                Ok(text) if fits_argument(request) => words.extend(["--data-raw".to_owned(), word(text)]),
+                _ => {
+                    piped = Some(shell::printf(&body.bytes, prose));
+                    words.extend(["--data-binary".to_owned(), "@-".to_owned()]);
+                }
             }
         }
+        let url = format!("{base_url}{}", request.target());
+        if url.contains(['[', ']', '{', '}']) {
+            words.push("-g".to_owned());
+        }
+        let url = as_sent(&url);
+        let (own, query) = url.split_at(url.find('?').unwrap_or(url.len()));
+        words.push(shell::word_in_parts(&[(own, prose), (query, redactor)]));
+        (words, piped)
     }
-    let url = format!("{base_url}{}", request.target());
-    if url.contains(['[', ']', '{', '}']) {
-        words.push("-g".to_owned());
-    }
-    let url = as_sent(&url);
-    let (own, query) = url.split_at(url.find('?').unwrap_or(url.len()));
-    words.push(shell::word_in_parts(&[(own, prose), (query, redactor)]));
-    (words, piped)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn line(request: &Request) -> String {
+    fn command(key: &str, base_url: &str, options: &[String], requests: &[&Request]) -> String {
         let mut redactor = Redactor::default();
-        redactor.hide("sk-1", "${CONFORM_API_KEY}");
-        super::line("http://h/v1", &[], &redactor, &redactor.for_prose(), request)
+        redactor.hide(key, "${CONFORM_API_KEY}");
+        Curl { options, redactor: &redactor, prose: &redactor.for_prose() }.command(base_url, requests)
+    }
+
+    fn line(request: &Request) -> String {
+        command("sk-1", "http://h/v1", &[], &[request])
     }
 
     #[test]
@@ -118,11 +110,9 @@ mod tests {
 
     #[test]
     fn a_key_of_one_letter_is_a_variable_where_it_is_sent_and_nowhere_else() {
-        let mut redactor = Redactor::default();
-        redactor.hide("e", "${CONFORM_API_KEY}");
         let request = Request::new("GET", "/pets").query("api_key=e").authorization("Bearer e");
         assert_eq!(
-            super::line("http://here/v1", &[], &redactor, &redactor.for_prose(), &request),
+            command("e", "http://here/v1", &[], &[&request]),
             r#"curl -i -H "Authorization: Bearer $CONFORM_API_KEY" "http://here/v1/pets?api_k${CONFORM_API_KEY}y=$CONFORM_API_KEY""#
         );
     }
@@ -145,11 +135,10 @@ mod tests {
 
     #[test]
     fn several_requests_are_one_command_that_repeats_the_options_for_each() {
-        let redactor = Redactor::default();
         let (post, get) = (Request::new("POST", "/pets").json("POST"), Request::new("GET", "/pets/7"));
         let options = ["--unix-socket".to_owned(), "/s".to_owned()];
         assert_eq!(
-            on_one_connection("http://h/v1", &options, &redactor, &redactor.for_prose(), &[&post, &get]),
+            command("sk-1", "http://h/v1", &options, &[&post, &get]),
             "curl -i -X POST --unix-socket /s -H 'Content-Type: application/json' --data-raw POST http://h/v1/pets --next -i \
              --unix-socket /s http://h/v1/pets/7"
         );

@@ -5,10 +5,11 @@
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 
+use super::curl::{self, Curl};
 use super::key_alias::KeyAlias;
 use super::model::{ReportedExchange, ReportedRequest, ReportedResponse};
 use super::recorded_exchange::{RecordedBody, RecordedExchange, RecordedResponse};
-use super::{curl, rerun_command};
+use super::rerun_command;
 use crate::options::Options;
 use crate::redaction::{Redactor, printable, redactor_for, without_its_value};
 use animal_store_rules::request::{Credential, Defect, credential_of};
@@ -153,13 +154,14 @@ impl<'t> Presentation<'t> {
                 body: shortened(&response.body),
             }),
             failure: recorded.failure,
-            curl: self.curl(request),
+            curl: self.curl(&[request]),
         }
     }
 
-    /// The `curl` command that repeats a request.
-    fn curl(&self, request: &Request) -> String {
-        curl::line(self.trace.context.address_of(request), &self.curl_options, &self.redactor, &self.prose, request)
+    /// The `curl` command that repeats requests to one address, on one connection.
+    fn curl(&self, requests: &[&Request]) -> String {
+        let curl = Curl { options: &self.curl_options, redactor: &self.redactor, prose: &self.prose };
+        curl.command(self.trace.context.address_of(requests[0]), requests)
     }
 
     /// One `curl` command that repeats the request of an exchange and the previous request on the kept connection. There is none without a
@@ -169,11 +171,7 @@ impl<'t> Presentation<'t> {
         let mut sent = self.trace.exchanges[..=place].iter().map(|exchange| &exchange.request).rev();
         let request = sent.next().filter(|request| request.connection == Connection::Kept)?;
         let before = sent.find(|other| other.connection == Connection::Kept && other.replica == request.replica)?;
-        curl::fits_argument(before).then(|| {
-            let address = self.trace.context.address_of(request);
-            let requests = [before, request];
-            curl::on_one_connection(address, &self.curl_options, &self.redactor, &self.prose, &requests)
-        })
+        curl::fits_argument(before).then(|| self.curl(&[before, request]))
     }
 
     /// The path and the query. A key of a few letters would be found in any path, so it is hidden in the query alone.
@@ -218,7 +216,7 @@ impl<'t> Presentation<'t> {
 #[must_use]
 pub fn curl_lines(trace: &Trace, options: &Options) -> Vec<String> {
     let presentation = Presentation::of_run(trace, options);
-    trace.exchanges.iter().map(|exchange| presentation.curl(&exchange.request)).collect()
+    trace.exchanges.iter().map(|exchange| presentation.curl(&[&exchange.request])).collect()
 }
 
 /// The exchanges of a trace that is not from a run, such as an example, as a report shows them: each with the `curl` command that repeats
