@@ -26,7 +26,7 @@ use animal_store_rules::trace::exchange::Exchange;
 use animal_store_rules::trace::rate_limit;
 use animal_store_rules::verdict::causes::Cause;
 use animal_store_rules::verdict::findings::Finding;
-use animal_store_rules::verdict::{Conclusion, RequirementVerdict, Status};
+use animal_store_rules::verdict::{Conclusion, RequirementVerdict};
 
 /// The maximum number of kinds of failures of a requirement that are reported with an example; all are counted.
 const MAX_EVIDENCE: usize = 4;
@@ -281,35 +281,19 @@ fn window_point(presentation: &Presentation<'_>, exchange: &Exchange) -> Option<
 
 fn coverage(requirements: &[RequirementReport]) -> Vec<SectionCoverage> {
     let mut coverage: Vec<SectionCoverage> = Vec::new();
-    for requirement in requirements {
+    for RequirementReport { section, .. } in requirements {
         // The requirements of a section are not adjacent: requirements on clients come later in the catalogue.
-        let known = coverage.iter().position(|known| known.section == requirement.section);
-        let index = known.unwrap_or_else(|| {
-            coverage.push(SectionCoverage { section: requirement.section.clone(), tallies: Vec::new() });
-            coverage.len() - 1
-        });
-        let section = &mut coverage[index];
-        if !section.tallies.iter().any(|tally| tally.level == requirement.level) {
-            section.tallies.push(Tally::new(requirement.level));
+        if coverage.iter().any(|known| known.section == *section) {
+            continue;
         }
-        section
-            .tallies
-            .iter_mut()
-            .filter(|tally| tally.level == requirement.level)
-            .for_each(|tally| count(tally, requirement));
+        let of_section = requirements.iter().filter(|requirement| requirement.section == *section);
+        let mut tallies: Vec<Tally> = Vec::new();
+        for requirement in of_section.clone() {
+            if !tallies.iter().any(|tally| tally.level == requirement.level) {
+                tallies.push(Tally::of(requirement.level, of_section.clone()));
+            }
+        }
+        coverage.push(SectionCoverage { section: section.clone(), tallies });
     }
     coverage
-}
-
-fn count(tally: &mut Tally, requirement: &RequirementReport) {
-    tally.requirements += 1;
-    *match requirement.status {
-        _ if !requirement.selected => &mut tally.not_selected,
-        Status::Pass => &mut tally.pass,
-        Status::Fail => &mut tally.fail,
-        Status::KnownFailing => &mut tally.known_failing,
-        Status::StaleKnownFailing => &mut tally.stale_known_failing,
-        Status::NotExercised => &mut tally.not_exercised,
-        Status::Observed => &mut tally.observed,
-    } += 1;
 }

@@ -21,7 +21,7 @@ impl Report {
     /// The requirements of one level, counted over all sections.
     #[must_use]
     pub fn total(&self, level: Level) -> Tally {
-        let mut total = Tally::new(level);
+        let mut total = Tally::of(level, [].iter());
         for tally in self.coverage.iter().flat_map(|section| &section.tallies).filter(|tally| tally.level == level) {
             total.add(tally);
         }

@@ -437,18 +437,21 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// An empty tally.
-    pub(super) fn new(level: Level) -> Tally {
+    /// Counts the requirements of one level.
+    pub(super) fn of<'r>(level: Level, requirements: impl Iterator<Item = &'r RequirementReport> + Clone) -> Tally {
+        let of_level = requirements.filter(|requirement| requirement.level == level);
+        let selected = of_level.clone().filter(|requirement| requirement.selected);
+        let count = |status| selected.clone().filter(|requirement| requirement.status == status).count();
         Tally {
             level,
-            requirements: 0,
-            not_selected: 0,
-            pass: 0,
-            fail: 0,
-            known_failing: 0,
-            stale_known_failing: 0,
-            not_exercised: 0,
-            observed: 0,
+            requirements: of_level.clone().count(),
+            not_selected: of_level.clone().count() - selected.clone().count(),
+            pass: count(Status::Pass),
+            fail: count(Status::Fail),
+            known_failing: count(Status::KnownFailing),
+            stale_known_failing: count(Status::StaleKnownFailing),
+            not_exercised: count(Status::NotExercised),
+            observed: count(Status::Observed),
         }
     }
 
