@@ -43,16 +43,6 @@ impl Reserved {
     pub(super) fn release(&mut self) {
         self.budget.0.fetch_add(std::mem::take(&mut self.bytes), Ordering::Relaxed);
     }
-
-    /// Hands over the reserved memory.
-    pub(super) fn take(&mut self) -> Reserved {
-        Reserved { budget: self.budget.clone(), bytes: std::mem::take(&mut self.bytes) }
-    }
-
-    /// Takes over the memory of another reservation.
-    pub(super) fn absorb(&mut self, mut other: Reserved) {
-        self.bytes += std::mem::take(&mut other.bytes);
-    }
 }
 
 impl Drop for Reserved {
@@ -70,8 +60,7 @@ mod tests {
         let budget = Budget::default();
         let (mut one, mut other) = (budget.reserve(), budget.reserve());
         assert!(one.grow(MOST - 10) && other.grow(10) && !other.grow(1));
-        one.absorb(other);
-        drop(one);
+        drop((one, other));
         assert!(budget.reserve().grow(MOST));
     }
 }

@@ -24,7 +24,7 @@ pub(super) struct Asked {
     /// Whether the request was sent to a path outside the service: only the places of its keys are judged.
     pub(super) is_outside: bool,
     is_coded: bool,
-    reserved: Reserved,
+    pub(super) reserved: Reserved,
     pub(super) ticket: Ticket,
 }
 
@@ -36,33 +36,27 @@ pub(super) struct Head {
 }
 
 /// The outcome of a request.
-enum Answer {
-    /// A response with its body, if a whole copy of it was kept.
-    Response(Head, Option<Vec<u8>>),
+pub(super) enum Answer {
+    /// A response, with the copy of its body.
+    Response(Head, Copied),
     /// No response from the server: an intermediary answered instead, or lost the response.
     None(Failure),
 }
 
 /// A request and its outcome as they passed, with the memory that they take until they are judged.
 pub(super) struct Captured {
-    asked: Asked,
-    /// The body of the request, if a whole copy of it was kept.
-    sent: Option<Vec<u8>>,
-    answer: Answer,
-    received_at: Timestamp,
-    pub(super) reserved: Reserved,
+    pub(super) asked: Asked,
+    /// The copy of the request's body, if the body has ended.
+    pub(super) sent: Option<Copied>,
+    pub(super) answer: Answer,
+    pub(super) received_at: Timestamp,
 }
 
-/// The path and query below the path of the service, or `None` for a request to another path.
-pub(super) fn below<'t>(target: &'t str, base_path: &str) -> Option<(&'t str, Option<&'t str>)> {
-    let (path, query) = match target.split_once('?') {
-        Some((path, query)) => (path, Some(query)),
-        None => (target, None),
-    };
+/// The path below the path of the service, or `None` for another path.
+fn below<'p>(path: &'p str, base_path: &str) -> Option<&'p str> {
     match path.strip_prefix(base_path)? {
-        "" => Some(("/", query)),
-        path if path.starts_with('/') => Some((path, query)),
-        _ => None,
+        "" => Some("/"),
+        path => path.starts_with('/').then_some(path),
     }
 }
 
@@ -80,12 +74,10 @@ impl Asked {
         if !reserved.grow(target.len() + Fields::size(&parts.headers, is_kept)) {
             return None;
         }
-        let (path, query, is_outside) = match below(target, base_path) {
-            Some((path, query)) => (path.to_owned(), query, false),
-            None => {
-                let (path, query) = target.split_once('?').map_or((target, None), |(path, query)| (path, Some(query)));
-                (format!("{}{path}", "/..".repeat(base_path.matches('/').count())), query, true)
-            }
+        let (path, query) = target.split_once('?').map_or((target, None), |(path, query)| (path, Some(query)));
+        let (path, is_outside) = match below(path, base_path) {
+            Some(path) => (path.to_owned(), false),
+            None => (format!("{}{path}", "/..".repeat(base_path.matches('/').count())), true),
         };
         Some(Asked {
             method: parts.method.clone(),
@@ -110,33 +102,6 @@ impl Asked {
     pub(super) fn ends_beside(&mut self, others: u32) {
         self.carrier.others = self.carrier.others.min(others);
     }
-
-    /// The exchange with the response of the server.
-    pub(super) fn answered(self, head: Head, sent: Option<Copied>, received: Copied, at: Timestamp) -> Captured {
-        let (body, reserved) = received.into_parts();
-        self.concluded(Answer::Response(head, body), sent, at, reserved)
-    }
-
-    /// The exchange without a response of the server.
-    pub(super) fn unserved(self, failure: Failure, sent: Option<Copied>, at: Timestamp, none: Reserved) -> Captured {
-        self.concluded(Answer::None(failure), sent, at, none)
-    }
-
-    fn concluded(
-        mut self,
-        answer: Answer,
-        sent: Option<Copied>,
-        received_at: Timestamp,
-        mut reserved: Reserved,
-    ) -> Captured {
-        let sent = sent.and_then(|copied| {
-            let (body, memory) = copied.into_parts();
-            reserved.absorb(memory);
-            body
-        });
-        reserved.absorb(self.reserved.take());
-        Captured { asked: self, sent, answer, received_at, reserved }
-    }
 }
 
 impl Head {
@@ -147,20 +112,16 @@ impl Head {
 }
 
 impl Captured {
-    pub(super) fn ticket(&self) -> Ticket {
-        self.asked.ticket
-    }
-
     /// The exchange, with the facts that are known of it.
     pub(super) fn into_exchange(self) -> Exchange {
-        let Captured { asked, sent, answer, received_at, .. } = self;
+        let Captured { asked, sent, answer, received_at } = self;
         let mut known =
             Knowledge { precision: SignedDuration::ZERO, carrier: Some(asked.carrier), ..Knowledge::default() };
         known.answerer = if asked.is_outside { Answerer::Nobody } else { Answerer::Service };
         let sent_at = asked.ticket.sent_at;
-        let request = asked.request(sent, &mut known);
+        let request = asked.request(sent.and_then(Copied::into_body), &mut known);
         let outcome = match answer {
-            Answer::Response(head, body) => Outcome::Response(head.response(body, &mut known)),
+            Answer::Response(head, copied) => Outcome::Response(head.response(copied.into_body(), &mut known)),
             Answer::None(failure) => {
                 known.answerer = Answerer::Nobody;
                 Outcome::Failed(failure)
@@ -235,9 +196,9 @@ mod tests {
 
     #[test]
     fn only_what_is_sent_below_the_path_of_the_service_is_judged() {
-        assert_eq!(below("/v1/pets?limit=5", "/v1"), Some(("/pets", Some("limit=5"))));
-        assert_eq!(below("/v1", "/v1"), Some(("/", None)));
-        assert_eq!(below("/pets", ""), Some(("/pets", None)));
+        assert_eq!(below("/v1/pets", "/v1"), Some("/pets"));
+        assert_eq!(below("/v1", "/v1"), Some("/"));
+        assert_eq!(below("/pets", ""), Some("/pets"));
         for elsewhere in ["/v10/pets", "/", "/metrics", "*"] {
             assert_eq!(below(elsewhere, "/v1"), None, "{elsewhere}");
         }

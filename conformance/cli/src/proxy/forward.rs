@@ -16,12 +16,11 @@ use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 
 use super::arrival::{Connections, Open, Watched};
-use super::capture::{Asked, Head};
-use super::failure::broken;
+use super::capture::{Answer, Asked, Captured, Head};
 use super::hop::{self, Refusal};
 use super::session::Log;
 use super::tee::{Copied, End, Finish, Tee, Upload};
-use super::upstream::Upstream;
+use super::upstream::{Upstream, failure};
 use animal_store_conformance::Interrupt;
 use animal_store_rules::trace::exchange::{Failure, FailureKind};
 
@@ -29,26 +28,36 @@ use animal_store_rules::trace::exchange::{Failure, FailureKind};
 const VERSION: &str = "/v1";
 
 /// The body of a response: that of the server, or of the proxy itself.
-type Answer = Either<Tee, Full<Bytes>>;
+type ResponseBody = Either<Tee, Full<Bytes>>;
 
 /// The state that all connections share.
 pub(super) struct Forwarder {
     upstream: Upstream,
     log: Log,
     max_requests: usize,
-    requests: AtomicUsize,
-    elsewhere: AtomicUsize,
-    unserved: AtomicUsize,
-    exhausted: Interrupt,
+    counts: Counts,
+    /// Is raised when the last request that the limit allows has arrived.
+    pub(super) exhausted: Interrupt,
     connections: Arc<Connections>,
     /// The address that clients reach.
     address: SocketAddr,
-    /// The number of responses, and the number of responses with 404.
-    answered: AtomicUsize,
-    absent: AtomicUsize,
     /// The failure of the first request that got no response from the server.
     failure: OnceLock<Failure>,
-    on_notice: Box<dyn Fn(&str) + Send + Sync>,
+    /// Reports a sentence at once, beside the report.
+    pub(super) on_notice: Box<dyn Fn(&str) + Send + Sync>,
+}
+
+/// The numbers of requests and responses.
+#[derive(Default)]
+struct Counts {
+    requests: AtomicUsize,
+    /// The number of requests to paths outside the service.
+    elsewhere: AtomicUsize,
+    /// The number of requests without a complete response from the server.
+    unserved: AtomicUsize,
+    answered: AtomicUsize,
+    /// The number of responses with 404.
+    absent: AtomicUsize,
 }
 
 impl Forwarder {
@@ -63,14 +72,10 @@ impl Forwarder {
             upstream,
             log,
             max_requests: max_requests.unwrap_or(usize::MAX),
-            requests: AtomicUsize::new(0),
-            elsewhere: AtomicUsize::new(0),
-            unserved: AtomicUsize::new(0),
+            counts: Counts::default(),
             exhausted: Interrupt::default(),
             connections: Arc::default(),
             address,
-            answered: AtomicUsize::new(0),
-            absent: AtomicUsize::new(0),
             failure: OnceLock::new(),
             on_notice,
         }
@@ -78,34 +83,29 @@ impl Forwarder {
 
     /// Returns true if an authority is that of the server, or one under which clients reach the proxy.
     fn is_own(&self, authority: &Authority) -> bool {
-        let is_servers =
-            self.upstream.authority().to_str().is_ok_and(|own| authority.as_str().eq_ignore_ascii_case(own));
+        let is_servers = self.upstream.authority.to_str().is_ok_and(|own| authority.as_str().eq_ignore_ascii_case(own));
         is_servers || authority.port_u16() == Some(self.address.port())
-    }
-
-    /// Reports a sentence at once, beside the report.
-    pub(super) fn notice(&self, sentence: &str) {
-        (self.on_notice)(sentence);
     }
 
     /// Notes a request without a response of the server, and warns the first time.
     fn fail(&self, failure: &Failure) {
         if self.failure.set(failure.clone()).is_ok() {
-            self.notice(&format!("warning: a request to the server got no response: {}", failure.detail));
+            (self.on_notice)(&format!("warning: a request to the server got no response: {}", failure.detail));
         }
     }
 
     /// Notes a response.
     fn note(&self, status: StatusCode) {
-        self.answered.fetch_add(1, Ordering::Relaxed);
+        self.counts.answered.fetch_add(1, Ordering::Relaxed);
         if status == StatusCode::NOT_FOUND {
-            self.absent.fetch_add(1, Ordering::Relaxed);
+            self.counts.absent.fetch_add(1, Ordering::Relaxed);
         }
     }
 
     /// The reason why the traffic shows nothing of the service, if so: the server was not reached, or is not at this base URL.
     pub(super) fn unreached(&self) -> Option<String> {
-        let (answered, absent) = (self.answered.load(Ordering::Relaxed), self.absent.load(Ordering::Relaxed));
+        let [answered, absent] =
+            [&self.counts.answered, &self.counts.absent].map(|count| count.load(Ordering::Relaxed));
         match self.failure.get() {
             Some(failure) if answered == 0 => Some(format!("no request was answered: {}", failure.detail)),
             _ if answered > 0 && absent == answered && !self.base_path().ends_with(VERSION) => Some(format!(
@@ -116,30 +116,28 @@ impl Forwarder {
     }
 
     pub(super) fn base_path(&self) -> &str {
-        self.upstream.base_path()
-    }
-
-    /// Returns when the last request that the limit allows has arrived.
-    pub(super) async fn exhausted(&self) {
-        self.exhausted.raised().await;
+        &self.upstream.base_path
     }
 
     /// The notes on the traffic in addition to the verdicts.
     pub(super) fn notes(&self) -> Vec<String> {
         let counted = |counter: &AtomicUsize, what: &str| {
             let count = counter.load(Ordering::Relaxed);
-            (count > 0).then(|| format!("{count} of {} requests {what}", self.requests.load(Ordering::Relaxed)))
+            (count > 0).then(|| format!("{count} of {} requests {what}", self.counts.requests.load(Ordering::Relaxed)))
         };
         let elsewhere = format!("were passed on to paths outside {}, unjudged", self.base_path());
         let unserved = "got no complete response from the server (unreachable, connection broken, or the client disconnected); \
                         no finding is based on them";
-        [counted(&self.elsewhere, &elsewhere), counted(&self.unserved, unserved)].into_iter().flatten().collect()
+        [counted(&self.counts.elsewhere, &elsewhere), counted(&self.counts.unserved, unserved)]
+            .into_iter()
+            .flatten()
+            .collect()
     }
 }
 
 /// A connection of a client, with its connection to the server.
 pub(super) struct Connection {
-    forwarder: Arc<Forwarder>,
+    pub(super) forwarder: Arc<Forwarder>,
     open: Open,
     /// The connection to the server, kept from one request to the next.
     server: Mutex<Option<SendRequest<Tee>>>,
@@ -151,19 +149,15 @@ impl Connection {
         Connection { forwarder, open, server: Mutex::new(None) }
     }
 
-    pub(super) fn forwarder(&self) -> Arc<Forwarder> {
-        Arc::clone(&self.forwarder)
-    }
-
     /// The stream of this connection, watched.
     pub(super) fn watch<S>(&self, stream: S) -> Watched<S> {
-        self.open.watch(stream, self.forwarder.log.traffic())
+        self.open.watch(stream, Arc::clone(&self.forwarder.log.traffic))
     }
 
     /// Passes a request on, and returns the response.
-    pub(super) async fn forward(&self, mut request: Request<Incoming>) -> Response<Answer> {
+    pub(super) async fn forward(&self, mut request: Request<Incoming>) -> Response<ResponseBody> {
         let forwarder = &self.forwarder;
-        let number = forwarder.requests.fetch_add(1, Ordering::Relaxed) + 1;
+        let number = forwarder.counts.requests.fetch_add(1, Ordering::Relaxed) + 1;
         if number >= forwarder.max_requests {
             forwarder.exhausted.raise();
         }
@@ -174,7 +168,7 @@ impl Connection {
         let (mut parts, body) = request.into_parts();
         let mut pending = Pending::new(forwarder, &parts, &self.open);
         let is_own = |authority: &Authority| forwarder.is_own(authority);
-        let is_upgrade = match hop::to_server(&mut parts, forwarder.upstream.authority(), is_own) {
+        let is_upgrade = match hop::to_server(&mut parts, &forwarder.upstream.authority, is_own) {
             Ok(is_upgrade) => is_upgrade,
             Err(Refusal { status, sentence }) => {
                 pending.forget();
@@ -182,7 +176,7 @@ impl Connection {
             }
         };
         let upload = pending.upload.clone();
-        let body = Tee::upload(body, forwarder.log.copy(), &upload);
+        let body = Tee::upload(body, Copied::new(&forwarder.log.budget), &upload);
         let answered = tokio::select! {
             answered = self.send(Request::from_parts(parts, body)) => answered,
             () = upload.is_late(forwarder.upstream.timeout) => {
@@ -219,12 +213,12 @@ impl Connection {
                 // The server has closed the connection, as it may at any time: the request is repeated on a new one, as a client would.
                 Err(mut error) => match error.take_message().or(again) {
                     Some(unsent) => request = unsent,
-                    None => return Err(broken(error.error())),
+                    None => return Err(failure(error.error(), FailureKind::Broken)),
                 },
             }
         }
         let mut server = self.forwarder.upstream.connect().await?;
-        let response = server.send_request(request).await.map_err(|error| broken(&error))?;
+        let response = server.send_request(request).await.map_err(|error| failure(&error, FailureKind::Broken))?;
         Ok((response, server))
     }
 
@@ -235,7 +229,7 @@ impl Connection {
         server: SendRequest<Tee>,
         mut pending: Pending,
         to_client: Option<OnUpgrade>,
-    ) -> Response<Answer> {
+    ) -> Response<ResponseBody> {
         let to_server = hyper::upgrade::on(&mut response);
         let (mut parts, body) = response.into_parts();
         hop::to_client(parts.status, &mut parts.headers);
@@ -250,7 +244,7 @@ impl Connection {
             return Response::from_parts(parts, Either::Left(Tee::uncopied(body)));
         }
         let head = Head::new(&parts);
-        let copied = self.forwarder.log.copy();
+        let copied = Copied::new(&self.forwarder.log.budget);
         let finish: Finish = Box::new(move |copied, end| pending.finish(head, copied, end));
         Response::from_parts(parts, Either::Left(Tee::new(body, copied, finish)))
     }
@@ -267,10 +261,10 @@ struct Pending {
 impl Pending {
     fn new(forwarder: &Arc<Forwarder>, parts: &Parts, open: &Open) -> Pending {
         let log = &forwarder.log;
-        let begin = || log.begin(open.arrived());
-        let asked = Asked::new(parts, forwarder.base_path(), open.carrier(), log.reserve(), begin);
+        let begin = || log.traffic.begin(open.arrived());
+        let asked = Asked::new(parts, forwarder.base_path(), open.carrier(), log.budget.reserve(), begin);
         match &asked {
-            Some(asked) if asked.is_outside => drop(forwarder.elsewhere.fetch_add(1, Ordering::Relaxed)),
+            Some(asked) if asked.is_outside => drop(forwarder.counts.elsewhere.fetch_add(1, Ordering::Relaxed)),
             Some(_) => {}
             None => forwarder.log.lose(),
         }
@@ -280,14 +274,17 @@ impl Pending {
     /// Forgets the request, which is not judged.
     fn forget(&mut self) {
         if let Some(asked) = self.asked.take() {
-            self.forwarder.log.forget(asked.ticket);
+            self.forwarder.log.traffic.end(asked.ticket);
         }
     }
 
     /// Returns true if the response that has begun is judged. At a path outside the service, the request alone is judged.
     fn is_judged(&mut self, response: &response::Parts) -> bool {
         if self.asked.as_ref().is_some_and(|asked| asked.is_outside) {
-            self.hand_in(Failure { kind: FailureKind::Broken, detail: "a path outside the service".to_owned() });
+            self.conclude(Answer::None(Failure {
+                kind: FailureKind::Broken,
+                detail: "a path outside the service".to_owned(),
+            }));
         } else if self.asked.as_mut().is_some_and(|asked| !asked.grow(response)) {
             self.forget();
             self.forwarder.log.lose();
@@ -298,13 +295,7 @@ impl Pending {
     /// Notes the end of the response's body.
     fn finish(&mut self, head: Head, copied: Copied, end: &End) {
         match end {
-            End::Whole => {
-                if let Some(mut asked) = self.asked.take() {
-                    asked.ends_beside(self.forwarder.connections.others());
-                    let log = &self.forwarder.log;
-                    log.take(asked.answered(head, self.upload.take(), copied, log.now()));
-                }
-            }
+            End::Whole => self.conclude(Answer::Response(head, copied)),
             End::Broken(failure) => self.unserved(failure.clone()),
             End::Unread => self.gone(),
         }
@@ -313,17 +304,17 @@ impl Pending {
     /// Notes that the server did not answer the request.
     fn unserved(&mut self, failure: Failure) {
         if self.asked.as_ref().is_some_and(|asked| !asked.is_outside) {
-            self.forwarder.unserved.fetch_add(1, Ordering::Relaxed);
+            self.forwarder.counts.unserved.fetch_add(1, Ordering::Relaxed);
         }
-        self.hand_in(failure);
+        self.conclude(Answer::None(failure));
     }
 
-    /// Hands in the exchange without a response.
-    fn hand_in(&mut self, failure: Failure) {
+    /// Hands in the exchange.
+    fn conclude(&mut self, answer: Answer) {
         if let Some(mut asked) = self.asked.take() {
             asked.ends_beside(self.forwarder.connections.others());
             let log = &self.forwarder.log;
-            log.take(asked.unserved(failure, self.upload.take(), log.now(), log.reserve()));
+            log.take(Captured { asked, sent: self.upload.take(), answer, received_at: log.traffic.now() });
         }
     }
 
@@ -362,7 +353,7 @@ async fn tunnel(to_client: OnUpgrade, to_server: OnUpgrade) {
 }
 
 /// A response of the proxy itself.
-fn own(status: StatusCode, sentence: &str) -> Response<Answer> {
+fn own(status: StatusCode, sentence: &str) -> Response<ResponseBody> {
     let text = format!("conform proxy: {sentence}\n");
     let mut response = Response::new(Either::Right(Full::new(Bytes::from(text))));
     *response.status_mut() = status;

@@ -12,7 +12,6 @@
 mod arrival;
 mod budget;
 mod capture;
-mod failure;
 mod fields;
 mod forward;
 mod hop;
@@ -29,6 +28,7 @@ use std::time::Duration;
 
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
@@ -147,7 +147,7 @@ impl Proxy {
                     Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
                 },
                 Some(_) = connections.join_next() => {}
-                () = self.forwarder.exhausted() => break,
+                () = self.forwarder.exhausted.raised() => break,
                 () = interrupt.raised() => break,
             }
         }
@@ -165,7 +165,7 @@ impl Proxy {
 
 /// Serves one connection of a client until either side closes it, or until its last response once `stop` is raised.
 async fn serve(stream: impl AsyncStream, connection: Connection, stop: Interrupt) {
-    let (stream, told) = (connection.watch(stream), connection.forwarder());
+    let (stream, forwarder) = (connection.watch(stream), Arc::clone(&connection.forwarder));
     let connection = Arc::new(connection);
     let service = service_fn(move |request| {
         let connection = Arc::clone(&connection);
@@ -178,7 +178,7 @@ async fn serve(stream: impl AsyncStream, connection: Connection, stop: Interrupt
         // A client that goes away is no error of the proxy.
         ended = serving.as_mut() => {
             if ended.is_err_and(|error| error.is_parse() && error.to_string().contains("HTTP2")) {
-                told.notice("warning: a client spoke HTTP/2 without asking; the proxy understands HTTP/1.1 only");
+                (forwarder.on_notice)("warning: a client spoke HTTP/2 without asking; the proxy understands HTTP/1.1 only");
             }
         }
         () = stop.raised() => {
@@ -189,6 +189,6 @@ async fn serve(stream: impl AsyncStream, connection: Connection, stop: Interrupt
 }
 
 /// A connection.
-trait AsyncStream: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin + Send + 'static {}
+trait AsyncStream: AsyncRead + AsyncWrite + Unpin + Send + 'static {}
 
-impl<T: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin + Send + 'static> AsyncStream for T {}
+impl<T: AsyncRead + AsyncWrite + Unpin + Send + 'static> AsyncStream for T {}

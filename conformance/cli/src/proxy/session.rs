@@ -17,11 +17,10 @@ use animal_store_rules::verdict::RequirementVerdict;
 use animal_store_rules::verdict::findings::Finding;
 use jiff::Timestamp;
 
-use super::budget::{Budget, Reserved};
+use super::budget::Budget;
 use super::capture::Captured;
 use super::part::divided;
-use super::tee::Copied;
-use super::traffic::{Ticket, Traffic};
+use super::traffic::Traffic;
 use super::{Outcome, Settings};
 use animal_store_conformance::layout::at_most;
 use animal_store_conformance::recorded::{LONGEST_PART, PART, PART_EXCHANGES, RecordedJudge, weight, writer};
@@ -49,41 +48,15 @@ const LEAST_PRIORITY: i32 = 19;
 /// The log into which connections hand their exchanges.
 #[derive(Clone)]
 pub(super) struct Log {
-    traffic: Arc<Traffic>,
-    budget: Budget,
+    /// The pending requests, and their clock.
+    pub(super) traffic: Arc<Traffic>,
+    /// The memory for copies of messages.
+    pub(super) budget: Budget,
     queue: Sender<Captured>,
     lost: Arc<AtomicUsize>,
 }
 
 impl Log {
-    pub(super) fn now(&self) -> Timestamp {
-        self.traffic.now()
-    }
-
-    /// The pending requests, and their clock.
-    pub(super) fn traffic(&self) -> Arc<Traffic> {
-        Arc::clone(&self.traffic)
-    }
-
-    /// Notes that a request is pending, which arrived at this time.
-    pub(super) fn begin(&self, arrived: Timestamp) -> Ticket {
-        self.traffic.begin(arrived)
-    }
-
-    /// An empty copy of a body.
-    pub(super) fn copy(&self) -> Copied {
-        Copied::new(&self.budget)
-    }
-
-    pub(super) fn reserve(&self) -> Reserved {
-        self.budget.reserve()
-    }
-
-    /// Notes that a request is no longer pending, and is not judged.
-    pub(super) fn forget(&self, ticket: Ticket) {
-        self.traffic.end(ticket);
-    }
-
     /// Counts a request that is passed on unjudged, because there is no memory for a copy.
     pub(super) fn lose(&self) {
         self.lost.fetch_add(1, Ordering::SeqCst);
@@ -91,8 +64,8 @@ impl Log {
 
     /// Takes a complete exchange.
     pub(super) fn take(&self, mut captured: Captured) {
-        let ticket = captured.ticket();
-        let has_room = captured.reserved.grow(BESIDE_BODIES);
+        let ticket = captured.asked.ticket;
+        let has_room = captured.asked.reserved.grow(BESIDE_BODIES);
         if !has_room || self.queue.send(captured).is_err() {
             self.lose();
         }

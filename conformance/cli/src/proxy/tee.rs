@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
 
 use super::budget::{Budget, Reserved};
-use super::failure::broken;
-use animal_store_rules::trace::exchange::{Failure, MAX_BODY};
+use super::upstream::failure;
+use animal_store_rules::trace::exchange::{Failure, FailureKind, MAX_BODY};
 
 /// A copy of a body.
 #[derive(Debug)]
@@ -41,9 +41,9 @@ impl Copied {
         }
     }
 
-    /// The body, if the copy is whole, and the memory that it takes.
-    pub(super) fn into_parts(self) -> (Option<Vec<u8>>, Reserved) {
-        ((self.is_whole && !self.is_dropped).then_some(self.bytes), self.reserved)
+    /// The body, if the copy is whole.
+    pub(super) fn into_body(self) -> Option<Vec<u8>> {
+        (self.is_whole && !self.is_dropped).then_some(self.bytes)
     }
 }
 
@@ -132,7 +132,7 @@ impl Body for Tee {
                 }
                 self.finish_at_end();
             }
-            Poll::Ready(Some(Err(error))) => self.finish(&End::Broken(broken(error))),
+            Poll::Ready(Some(Err(error))) => self.finish(&End::Broken(failure(error, FailureKind::Broken))),
         }
         polled
     }

@@ -11,8 +11,8 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
 use super::AsyncStream;
-use super::failure::{broken, failed, unresolved};
 use super::tee::Tee;
+use animal_store_conformance::http::errors;
 use animal_store_conformance::http::tls::{UnusableTls, configuration};
 use animal_store_rules::trace::exchange::{Failure, FailureKind};
 
@@ -32,9 +32,9 @@ pub(super) struct Upstream {
     host: String,
     port: u16,
     /// The value of `Host`.
-    authority: HeaderValue,
+    pub(super) authority: HeaderValue,
     /// The path of the service, without a trailing slash.
-    base_path: String,
+    pub(super) base_path: String,
     tls: Option<(TlsConnector, ServerName<'static>)>,
     pub(super) timeout: Duration,
 }
@@ -67,25 +67,20 @@ impl Upstream {
         })
     }
 
-    pub(super) fn authority(&self) -> &HeaderValue {
-        &self.authority
-    }
-
-    pub(super) fn base_path(&self) -> &str {
-        &self.base_path
-    }
-
     /// Opens a connection.
     pub(super) async fn connect(&self) -> Result<SendRequest<Tee>, Failure> {
+        let unresolved =
+            || Failure { kind: FailureKind::Unresolved, detail: "the host name does not resolve".to_owned() };
+        let unconnected = |error: &std::io::Error| failure(error, FailureKind::Connect);
         let connecting = async {
             let addresses = tokio::net::lookup_host((self.host.as_str(), self.port)).await;
             let addresses: Vec<_> = addresses.map_err(|_| unresolved())?.collect();
-            let stream = TcpStream::connect(addresses.as_slice()).await.map_err(|error| failed(&error))?;
+            let stream = TcpStream::connect(addresses.as_slice()).await.map_err(|error| unconnected(&error))?;
             let _without_delay = stream.set_nodelay(true);
             match &self.tls {
                 None => handshake(stream).await,
                 Some((connector, name)) => {
-                    let stream = connector.connect(name.clone(), stream).await.map_err(|error| failed(&error))?;
+                    let stream = connector.connect(name.clone(), stream).await.map_err(|error| unconnected(&error))?;
                     handshake(stream).await
                 }
             }
@@ -98,10 +93,17 @@ impl Upstream {
 async fn handshake(stream: impl AsyncStream) -> Result<SendRequest<Tee>, Failure> {
     let mut builder = http1::Builder::new();
     builder.preserve_header_case(true);
-    let (sender, connection) = builder.handshake(TokioIo::new(stream)).await.map_err(|error| broken(&error))?;
+    let handshake = builder.handshake(TokioIo::new(stream)).await;
+    let (sender, connection) = handshake.map_err(|error| failure(&error, FailureKind::Broken))?;
     // The connection ends with the sender, or when the server closes it.
     tokio::spawn(connection.with_upgrades());
     Ok(sender)
+}
+
+/// The reason why the server gave no response: of this kind, unless the error shows another one.
+pub(super) fn failure(error: &(dyn std::error::Error + 'static), kind: FailureKind) -> Failure {
+    let (found, detail) = errors::of(error);
+    Failure { kind: found.unwrap_or(kind), detail }
 }
 
 #[cfg(test)]
@@ -112,10 +114,10 @@ mod tests {
     fn a_server_is_known_by_its_authority_and_the_path_of_its_service() {
         let upstream = |url: &str| Upstream::new(url, &[], Duration::from_secs(1)).expect("an address");
         let plain = upstream("http://[::1]:8080/shop/v1");
-        assert_eq!((plain.host.as_str(), plain.port, plain.base_path()), ("::1", 8080, "/shop/v1"));
+        assert_eq!((plain.host.as_str(), plain.port, plain.base_path.as_str()), ("::1", 8080, "/shop/v1"));
         assert_eq!((plain.authority.to_str().ok(), plain.tls.is_some()), (Some("[::1]:8080"), false));
         let secure = upstream("https://api.example.com");
-        assert_eq!((secure.port, secure.base_path(), secure.tls.is_some()), (443, "", true));
+        assert_eq!((secure.port, secure.base_path.as_str(), secure.tls.is_some()), (443, "", true));
         assert!(matches!(
             Upstream::new("https://h/v1", b"no PEM", Duration::from_secs(1)),
             Err(UnusableUpstream::Tls(UnusableTls::Authorities))
