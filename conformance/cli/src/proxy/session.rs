@@ -8,13 +8,13 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use animal_store_rules::catalogue::Level;
+use animal_store_rules::rules::Failure;
 use animal_store_rules::sentence::Sentence;
 use animal_store_rules::trace::Trace;
 use animal_store_rules::trace::exchange::Exchange;
 use animal_store_rules::trace::knowledge::Extent;
 use animal_store_rules::trace::recording::{Head, lines};
 use animal_store_rules::verdict::RequirementVerdict;
-use animal_store_rules::verdict::findings::Finding;
 use jiff::Timestamp;
 
 use super::budget::Budget;
@@ -76,7 +76,8 @@ impl Log {
 
 /// The thread that judges.
 pub(super) struct Session {
-    thread: JoinHandle<(RecordedJudge, Option<std::io::Error>, Vec<String>, String)>,
+    thread: JoinHandle<Judge>,
+    rerun_command: String,
     /// Whether no more exchanges are expected, even if a connection still has a log.
     is_closing: Arc<AtomicBool>,
 }
@@ -114,30 +115,31 @@ impl Session {
             go_last();
             judge.record_head();
             judge.run(&received);
-            let notes = judge.notes();
-            // The command that sent the requests may contain their keys.
-            let rerun_command = judge.recorded.redactor().redact(&rerun_command);
-            (judge.recorded, judge.record.error, notes, rerun_command)
+            judge
         })?;
-        Ok((Session { thread, is_closing }, log))
+        Ok((Session { thread, rerun_command, is_closing }, log))
     }
 
     /// Judges the remaining exchanges, and returns the outcome.
     pub(super) async fn end(self, notes: Vec<String>) -> Outcome {
-        let Session { thread, is_closing } = self;
+        let Session { thread, rerun_command, is_closing } = self;
         is_closing.store(true, Ordering::SeqCst);
         let joined = tokio::task::spawn_blocking(move || thread.join()).await;
-        let (mut recorded, unwritten, of_judge, rerun_command) = match joined {
-            Ok(Ok(ended)) => ended,
+        let judge = match joined {
+            Ok(Ok(judge)) => judge,
             // A panic of the thread that judges, or of this one.
             Ok(Err(panic)) => std::panic::resume_unwind(panic),
             Err(error) => std::panic::resume_unwind(error.into_panic()),
         };
+        let of_judge = judge.notes();
+        let Judge { mut recorded, record, .. } = judge;
         let report = (recorded.exchanges() > 0).then(|| {
             notes.into_iter().chain(of_judge).for_each(|note| recorded.note(note));
+            // The command that sent the requests may contain their keys.
+            let rerun_command = recorded.redactor().redact(&rerun_command);
             recorded.report(rerun_command)
         });
-        Outcome { unreached: None, report, unwritten }
+        Outcome { unreached: None, report, unwritten: record.error }
     }
 }
 
@@ -290,9 +292,7 @@ impl Judge {
         let trace = self.recorded.sample(context, part);
         self.record.write(|| trace.exchanges.iter().map(lines::line).collect());
         let verdicts = self.recorded.add(trace);
-        for (verdict, finding) in verdicts.iter().flat_map(selected_findings) {
-            self.show(verdict, finding);
-        }
+        self.show(&verdicts);
     }
 
     /// Judges the complete exchanges of the present part, to show new findings.
@@ -305,24 +305,24 @@ impl Judge {
         let context = self.recorded.context(&self.base_url, self.extent);
         let trace: Trace = self.recorded.sample(context, self.pending[..count].to_vec());
         let verdicts = self.recorded.preview(&trace);
-        for (verdict, finding) in verdicts.iter().flat_map(selected_findings) {
-            self.show(verdict, finding);
-        }
+        self.show(&verdicts);
     }
 
-    /// Shows a line for a finding, unless its kind has one already.
-    fn show(&mut self, verdict: &RequirementVerdict, finding: &Finding) {
-        // The identifier lives as long as the catalogue.
-        let id: &'static str = &verdict.requirement.id;
-        let example = &finding.example;
-        let mut of_requirement = self.shown.iter().filter(|(shown, _)| *shown == id);
-        if of_requirement.clone().count() < MAX_LINES
-            && !of_requirement.any(|(_, found)| found.is_alike(&example.found))
-        {
-            self.shown.push((id, example.found.clone()));
-            let level = if verdict.requirement.level == Level::Inferred { " (inferred)" } else { "" };
-            let sentence = format!("{id}{level}: expected {}; found {}", example.expected, example.found);
-            (self.on_finding)(&at_most(&printable(&sentence).replace('\n', " "), MAX_LINE));
+    /// Shows a line for each kind of finding of a selected requirement, unless it has one already.
+    fn show(&mut self, verdicts: &[RequirementVerdict]) {
+        for RequirementVerdict { requirement, findings, .. } in verdicts.iter().filter(|verdict| verdict.selected) {
+            for Failure { expected, found, .. } in findings.iter().map(|finding| &finding.example) {
+                // The identifier lives as long as the catalogue.
+                let id: &'static str = &requirement.id;
+                let mut of_requirement = self.shown.iter().filter(|(shown, _)| *shown == id);
+                if of_requirement.clone().count() < MAX_LINES && !of_requirement.any(|(_, other)| other.is_alike(found))
+                {
+                    self.shown.push((id, found.clone()));
+                    let level = if requirement.level == Level::Inferred { " (inferred)" } else { "" };
+                    let sentence = format!("{id}{level}: expected {expected}; found {found}");
+                    (self.on_finding)(&at_most(&printable(&sentence).replace('\n', " "), MAX_LINE));
+                }
+            }
         }
     }
 
@@ -353,9 +353,4 @@ impl Judge {
         }
         notes
     }
-}
-
-/// The findings of a requirement, if it is selected.
-fn selected_findings(verdict: &RequirementVerdict) -> impl Iterator<Item = (&RequirementVerdict, &Finding)> {
-    verdict.findings.iter().filter(|_| verdict.selected).map(move |finding| (verdict, finding))
 }
