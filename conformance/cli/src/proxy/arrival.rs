@@ -1,13 +1,12 @@
 //! The connections of clients: their numbers, the count of open ones, and the time of the latest bytes on each.
 
-use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
-use std::task::{Context, Poll};
 
 use animal_store_rules::trace::knowledge::Carrier;
 use jiff::Timestamp;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::AsyncRead;
+use tokio_util::io::InspectReader;
 
 use super::traffic::Traffic;
 
@@ -58,8 +57,18 @@ impl Open {
     }
 
     /// A stream that notes when bytes arrive.
-    pub(super) fn watch<S>(&self, stream: S, traffic: Arc<Traffic>) -> Watched<S> {
-        Watched { stream, traffic, arrived: Arc::clone(&self.arrived) }
+    pub(super) fn watch<S: AsyncRead>(
+        &self,
+        stream: S,
+        traffic: Arc<Traffic>,
+    ) -> InspectReader<S, impl FnMut(&[u8]) + use<S>> {
+        let arrived = Arc::clone(&self.arrived);
+        InspectReader::new(stream, move |bytes: &[u8]| {
+            // At its end, a stream gives none.
+            if !bytes.is_empty() {
+                arrived.store(traffic.now().as_microsecond(), Ordering::Relaxed);
+            }
+        })
     }
 }
 
@@ -68,53 +77,5 @@ impl Drop for Open {
         if self.is_used.load(Ordering::SeqCst) {
             self.connections.used.fetch_sub(1, Ordering::SeqCst);
         }
-    }
-}
-
-/// A stream that notes the time at which the latest bytes arrived.
-pub(super) struct Watched<S> {
-    stream: S,
-    traffic: Arc<Traffic>,
-    arrived: Arc<AtomicI64>,
-}
-
-impl<S: AsyncRead + Unpin> AsyncRead for Watched<S> {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buf: &mut ReadBuf<'_>,
-    ) -> Poll<std::io::Result<()>> {
-        let before = buf.filled().len();
-        let polled = Pin::new(&mut self.stream).poll_read(context, buf);
-        if buf.filled().len() > before {
-            self.arrived.store(self.traffic.now().as_microsecond(), Ordering::Relaxed);
-        }
-        polled
-    }
-}
-
-impl<S: AsyncWrite + Unpin> AsyncWrite for Watched<S> {
-    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, buf: &[u8]) -> Poll<std::io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(context, buf)
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bufs: &[std::io::IoSlice<'_>],
-    ) -> Poll<std::io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(context, bufs)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<std::io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(context)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<std::io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(context)
     }
 }

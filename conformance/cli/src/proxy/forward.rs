@@ -15,7 +15,7 @@ use hyper::upgrade::OnUpgrade;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 
-use super::arrival::{Connections, Open, Watched};
+use super::arrival::{Connections, Open};
 use super::capture::{Answer, Asked, Captured, Head};
 use super::hop::{self, Refusal};
 use super::session::Log;
@@ -33,7 +33,7 @@ type ResponseBody = Either<Tee, Full<Bytes>>;
 /// The state that all connections share.
 pub(super) struct Forwarder {
     upstream: Upstream,
-    log: Log,
+    pub(super) log: Log,
     max_requests: usize,
     counts: Counts,
     /// Is raised when the last request that the limit allows has arrived.
@@ -138,7 +138,7 @@ impl Forwarder {
 /// A connection of a client, with its connection to the server.
 pub(super) struct Connection {
     pub(super) forwarder: Arc<Forwarder>,
-    open: Open,
+    pub(super) open: Open,
     /// The connection to the server, kept from one request to the next.
     server: Mutex<Option<SendRequest<Tee>>>,
 }
@@ -147,11 +147,6 @@ impl Connection {
     pub(super) fn new(forwarder: Arc<Forwarder>) -> Connection {
         let open = Connections::open(&forwarder.connections);
         Connection { forwarder, open, server: Mutex::new(None) }
-    }
-
-    /// The stream of this connection, watched.
-    pub(super) fn watch<S>(&self, stream: S) -> Watched<S> {
-        self.open.watch(stream, Arc::clone(&self.forwarder.log.traffic))
     }
 
     /// Passes a request on, and returns the response.

@@ -165,7 +165,8 @@ impl Proxy {
 
 /// Serves one connection of a client until either side closes it, or until its last response once `stop` is raised.
 async fn serve(stream: impl AsyncStream, connection: Connection, stop: Interrupt) {
-    let (stream, forwarder) = (connection.watch(stream), Arc::clone(&connection.forwarder));
+    let forwarder = Arc::clone(&connection.forwarder);
+    let stream = connection.open.watch(stream, Arc::clone(&forwarder.log.traffic));
     let connection = Arc::new(connection);
     let service = service_fn(move |request| {
         let connection = Arc::clone(&connection);
