@@ -69,9 +69,10 @@ fn choices(out: &mut String, difference: &Difference) -> std::fmt::Result {
     writeln!(out, "\n{BOLD}Different choices{BOLD:#} {DIM}(the specification leaves them open){DIM:#}")?;
     for choice in &difference.choices {
         writeln!(out, "  · {}  {DIM}{}{DIM:#}", choice.id, line(&choice.title, 6 + choice.id.len()))?;
-        for (name, observed) in [("A", &choice.before), ("B", &choice.after)] {
-            let mut name = name;
-            for part in lines(observed, 9) {
+        for (mut name, observed) in [("A", &choice.before), ("B", &choice.after)] {
+            // Each word may come to the beginning of a line, where more characters are special.
+            let words: Vec<String> = observed.split_whitespace().map(printable).collect();
+            for part in layout::wrap(&words.join(" "), WIDTH - 9) {
                 writeln!(out, "      {name}  {part}")?;
                 name = " ";
             }
@@ -103,21 +104,6 @@ fn word(status: Option<Status>) -> &'static str {
         Some(Status::NotExercised) => "not exercised",
         Some(Status::Observed) => "open",
     }
-}
-
-/// The whole text in as many lines as it needs, broken between words; a longer word is cut.
-fn lines(text: &str, used: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in printable(text).split_whitespace().map(|word| line(word, used)) {
-        let last = lines.len() - 1;
-        if !lines[last].is_empty() && layout::width(&lines[last]) + 1 + layout::width(&word) > WIDTH - used {
-            lines.push(word);
-        } else {
-            let space = if lines[last].is_empty() { "" } else { " " };
-            lines[last].push_str(&format!("{space}{word}"));
-        }
-    }
-    lines
 }
 
 /// The text cut to the rest of a line, and made printable: the file may contain anything.

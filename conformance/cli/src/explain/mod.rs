@@ -8,6 +8,7 @@ use anstyle::Style;
 use serde::Serialize;
 
 use animal_store_conformance::exercised_by;
+use animal_store_conformance::layout::wrap;
 use animal_store_conformance::redaction::Printable;
 use animal_store_conformance::report::{ReportedExchange, shown};
 use animal_store_rules::catalogue::{Level, Party, Requirement, catalogue};
@@ -15,7 +16,7 @@ use animal_store_rules::catalogue::{Level, Party, Requirement, catalogue};
 const DIM: Style = Style::new().dimmed();
 const BOLD: Style = Style::new().bold();
 
-/// The maximum length of a line of running text in characters.
+/// The maximum length of a line of running text in columns.
 const WIDTH: usize = 96;
 
 /// The explanation of a requirement.
@@ -156,29 +157,5 @@ fn example(out: &mut String, exchange: &ReportedExchange) -> std::fmt::Result {
 
 /// Running text, indented and broken between words.
 fn paragraph(out: &mut String, text: &str) -> std::fmt::Result {
-    let mut column = 0;
-    for word in text.split_whitespace() {
-        let length = word.chars().count() + 1;
-        let space = match column {
-            0 => "  ",
-            _ if column + length > WIDTH => "\n  ",
-            _ => " ",
-        };
-        write!(out, "{space}{word}")?;
-        column = if space == " " { column + length } else { 1 + length };
-    }
-    out.write_char('\n')
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn running_text_is_broken_between_words() {
-        let mut out = String::new();
-        paragraph(&mut out, &"word ".repeat(30)).unwrap();
-        assert!(out.lines().all(|line| line.starts_with("  word") && line.len() <= WIDTH), "{out}");
-        assert_eq!(out.split_whitespace().count(), 30);
-    }
+    wrap(text, WIDTH - 2).iter().try_for_each(|line| writeln!(out, "  {line}"))
 }
