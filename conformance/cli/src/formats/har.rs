@@ -125,7 +125,7 @@ struct PostData<'r> {
     comment: Option<String>,
 }
 
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Response<'r> {
     status: u16,
@@ -142,7 +142,7 @@ struct Response<'r> {
     error: Option<&'r str>,
 }
 
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Content<'r> {
     size: usize,
@@ -218,7 +218,6 @@ fn response(response: &RecordedResponse) -> Response<'_> {
     });
     Response {
         status: response.status,
-        status_text: "",
         http_version: HTTP,
         cookies: cookies.map(pair).collect(),
         headers: pairs(&response.headers),
@@ -234,32 +233,14 @@ fn response(response: &RecordedResponse) -> Response<'_> {
         redirect_url: value(&response.headers, "location"),
         headers_size: UNKNOWN,
         body_size: i64::try_from(body.size).unwrap_or(UNKNOWN),
-        error: None,
+        ..Response::default()
     }
 }
 
 /// A response with the status 0, as browsers write it, because the format has no exchange without a response.
 fn no_response(exchange: &RecordedExchange) -> Response<'_> {
-    Response {
-        status: 0,
-        status_text: "",
-        http_version: "",
-        cookies: Vec::new(),
-        headers: Vec::new(),
-        content: Content {
-            size: 0,
-            mime_type: "",
-            text: None,
-            encoding: None,
-            cut: false,
-            unread: false,
-            comment: None,
-        },
-        redirect_url: "",
-        headers_size: UNKNOWN,
-        body_size: UNKNOWN,
-        error: exchange.failure.as_deref(),
-    }
+    let error = exchange.failure.as_deref();
+    Response { headers_size: UNKNOWN, body_size: UNKNOWN, error, ..Response::default() }
 }
 
 fn pairs(fields: &[(String, String)]) -> Vec<Pair<'_>> {
