@@ -5,7 +5,6 @@ use jiff::Timestamp;
 /// An integer with thousands separators; in scientific notation where that would be too long.
 pub(super) fn figure(value: i64) -> String {
     if value.unsigned_abs() >= 10_000_000 {
-        #[expect(clippy::cast_precision_loss, reason = "one digit after the point is shown")]
         return format!("{:.1e}", value as f64);
     }
     let digits = value.unsigned_abs().to_string();

@@ -46,13 +46,11 @@ pub(super) fn listed(report: &Report) -> Requests<'_> {
 fn line<'r>(report: &Report, start: Option<Timestamp>, exchange: &'r RecordedExchange) -> Line<'r> {
     let RecordedExchange { url, request_body, response, .. } = exchange;
     let since = start.zip(sent_at(exchange)).map(|(start, sent)| sent.duration_since(start).as_secs_f64());
-    #[expect(clippy::cast_precision_loss, reason = "one digit after the point is shown")]
-    let took = format!("{:.1}", exchange.elapsed_us as f64 / 1000.0);
     Line {
         exchange,
         target: report.shown_target(url),
         after: since.map(|since| format!("{since:.3} s")).unwrap_or_default(),
-        took,
+        took: format!("{:.1}", exchange.elapsed_us as f64 / 1000.0),
         outcome: response.as_ref().map_or_else(|| "no response".to_owned(), |response| response.status.to_string()),
         sent: request_body.as_ref().filter(|body| !body.text.is_empty()).map(|body| beginning(&body.text)),
     }

@@ -363,13 +363,11 @@ fn plural(count: usize, word: &str) -> String {
 }
 
 fn facts(report: &Report) -> Vec<(&'static str, String)> {
-    #[expect(clippy::cast_precision_loss, reason = "one digit after the point is shown")]
-    let duration = seconds(report.duration_ms as f64 / 1000.0);
     let mut facts = vec![
         ("Requests", report.requests.to_string()),
         ("Refused with 429", report.refused.to_string()),
         ("Animals created", report.created.to_string()),
-        ("Duration", duration),
+        ("Duration", seconds(report.duration_ms as f64 / 1000.0)),
         ("Profile", report.profile.as_str().to_owned()),
     ];
     if report.side != Side::Server {

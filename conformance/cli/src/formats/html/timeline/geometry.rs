@@ -38,11 +38,8 @@ pub(super) fn places(seconds: &[f64]) -> Places {
     pauses.sort_by(|a, b| b.1.total_cmp(&a.1));
     pauses.truncate(MAX_PAUSES);
     pauses.sort_by_key(|(index, _)| *index);
-    #[expect(clippy::cast_precision_loss, reason = "a run has far fewer responses than a float has integers")]
-    let step = {
-        let room = RIGHT - LEFT - PAUSE_WIDTH * pauses.len() as f64;
-        room / (seconds.len().max(2) - 1) as f64
-    };
+    let room = RIGHT - LEFT - PAUSE_WIDTH * pauses.len() as f64;
+    let step = room / (seconds.len().max(2) - 1) as f64;
     let mut places = Places { xs: Vec::new(), pauses: Vec::new(), after_pause: Vec::new() };
     let mut x = LEFT;
     let mut pending = pauses.into_iter().peekable();

@@ -155,7 +155,6 @@ fn place(sample: &Sample) -> String {
 /// The height of a value: the largest at the top, 0 (or less) at the bottom.
 fn scale(samples: &[Sample]) -> impl Fn(i64) -> f64 + use<> {
     let largest = largest(samples);
-    #[expect(clippy::cast_precision_loss, reason = "a pixel is coarser than what is lost")]
     move |value| BOTTOM - (value as f64 / largest as f64).clamp(0.0, 1.0) * (BOTTOM - TOP)
 }
 
