@@ -2,7 +2,7 @@
 
 use askama::Template;
 
-use super::{Cell, Column, Comparison, Outcome, Pair, Row, Run};
+use super::{Column, Comparison, Outcome, Pair, Row, Run};
 use crate::formats::html::{self, labels};
 use animal_store_rules::verdict::Verdict;
 
@@ -63,18 +63,11 @@ impl<'c> Page<'c> {
 }
 
 fn reasons(comparison: &Comparison) -> Vec<Reason<'_>> {
-    let found: Vec<(usize, &Row, &Cell, &str)> = comparison
-        .requirements
-        .iter()
-        .flat_map(|row| {
-            let cells = row.cells.iter().enumerate();
-            cells.filter_map(move |(column, cell)| Some((column, row, cell, cell.reason.as_deref()?)))
-        })
-        .collect();
+    let found = comparison.reasons();
     let room = (REASONS / found.len().max(1)).clamp(SHORTEST, LONGEST);
     found
         .into_iter()
-        .map(|(column, row, cell, reason)| {
+        .map(|(row, column, cell, reason)| {
             let text = animal_store_conformance::layout::at_most(reason, room);
             // A command that is cut would not run.
             let curl = cell.curl.as_deref().filter(|curl| curl.len() + text.len() <= room);

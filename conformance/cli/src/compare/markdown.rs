@@ -75,16 +75,12 @@ fn requirements(out: &mut String, comparison: &Comparison) -> std::fmt::Result {
     }
     let legend = Outcome::ALL.map(|outcome| format!("{} {}", outcome.sign(), outcome.word()));
     writeln!(out, "\n{}", legend.join(" · "))?;
-    let broken = comparison.requirements.iter().flat_map(|row| {
-        let cells = row.cells.iter().enumerate();
-        cells.filter_map(move |(index, cell)| Some((row, index, cell.reason.as_deref()?)))
-    });
-    let broken: Vec<_> = broken.collect();
-    if broken.is_empty() {
+    let reasons = comparison.reasons();
+    if reasons.is_empty() {
         return Ok(());
     }
     writeln!(out, "\n<details><summary>Reasons</summary>\n")?;
-    for (row, index, reason) in broken {
+    for (row, index, _, reason) in reasons {
         let reason = animal_store_conformance::layout::at_most(reason, LONGEST);
         writeln!(out, "- `{}`, {}: {}", row.id, index + 1, code(&reason))?;
     }
@@ -108,7 +104,6 @@ fn differences(out: &mut String, comparison: &Comparison) -> std::fmt::Result {
     }
     writeln!(out, "\n## Who differs from whom\n\n| | requirements | choices |\n|---|---|---|")?;
     for pair in &comparison.differences {
-        let list = |ids: &[String]| ids.iter().map(|id| format!("`{id}`")).collect::<Vec<_>>().join(", ");
         let (requirements, choices) = (list(&pair.requirements), list(&pair.choices));
         writeln!(out, "| {} and {} | {requirements} | {choices} |", pair.one + 1, pair.other + 1)?;
     }
@@ -121,7 +116,6 @@ fn trends(out: &mut String, comparison: &Comparison) -> std::fmt::Result {
         writeln!(out, "| judged at | version | verdict | stated requirements held | worse | better |")?;
         writeln!(out, "|---|---|---|---|---|---|")?;
         for run in &trend.runs {
-            let list = |ids: &[String]| ids.iter().map(|id| format!("`{id}`")).collect::<Vec<_>>().join(", ");
             writeln!(
                 out,
                 "| {} | {} | {} | {} of {} | {} | {} |",
@@ -136,4 +130,9 @@ fn trends(out: &mut String, comparison: &Comparison) -> std::fmt::Result {
         }
     }
     Ok(())
+}
+
+/// Identifiers in a table.
+fn list(ids: &[String]) -> String {
+    ids.iter().map(|id| format!("`{id}`")).collect::<Vec<_>>().join(", ")
 }

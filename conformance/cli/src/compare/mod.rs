@@ -184,6 +184,12 @@ impl Comparison {
     pub fn verdicts(&self) -> Vec<(Verdict, Option<String>)> {
         self.implementations.iter().map(|column| (column.verdict, column.part.clone())).collect()
     }
+
+    /// The cells that have a reason, each with the index of its implementation.
+    fn reasons(&self) -> Vec<(&Row, usize, &Cell, &str)> {
+        let cells = self.requirements.iter().flat_map(|row| row.cells.iter().enumerate().map(move |at| (row, at)));
+        cells.filter_map(|(row, (column, cell))| Some((row, column, cell, cell.reason.as_deref()?))).collect()
+    }
 }
 
 /// Compares reports. There must be at least one.
