@@ -1,5 +1,7 @@
 //! Findings, in the wording that every format uses.
 
+use std::collections::BTreeMap;
+
 use super::{Evidence, Intermittent, LikelyCause, Report, RequirementReport};
 
 impl Evidence {
@@ -44,6 +46,16 @@ impl RequirementReport {
 }
 
 impl Report {
+    /// The requirements that make the run incomplete, by the reason why they were not exercised.
+    #[must_use]
+    pub fn gaps_by_reason(&self) -> BTreeMap<&str, Vec<&str>> {
+        let mut gaps: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for requirement in self.requirements.iter().filter(|requirement| requirement.is_gap()) {
+            gaps.entry(requirement.reason.as_deref().unwrap_or_default()).or_default().push(&requirement.id);
+        }
+        gaps
+    }
+
     /// The likely cause that explains every failure of a requirement, if there is one.
     #[must_use]
     pub fn cause_of(&self, id: &str) -> Option<&LikelyCause> {

@@ -3,7 +3,6 @@
 //! Text of the candidate is within `<code>` or a fenced block, with every character that is special in Markdown or HTML as an entity: it
 //! can neither end the block, nor add a table, nor mention a user.
 
-use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use super::summary::{cost, headline};
@@ -84,10 +83,10 @@ fn causes(out: &mut String, report: &Report) -> std::fmt::Result {
         return Ok(());
     }
     writeln!(out, "\n### Likely causes\n")?;
-    report.causes.iter().try_for_each(|cause| {
-        let ids: Vec<String> = cause.requirements.iter().map(|id| code(id)).collect();
-        writeln!(out, "- {}: {}", text(&cause.sentence), ids.join(", "))
-    })
+    report
+        .causes
+        .iter()
+        .try_for_each(|cause| writeln!(out, "- {}: {}", text(&cause.sentence), codes(&cause.requirements)))
 }
 
 fn counting(out: &mut String, report: &Report) -> std::fmt::Result {
@@ -170,16 +169,11 @@ fn finding(
 }
 
 fn gaps(out: &mut String, report: &Report) -> std::fmt::Result {
-    let gaps: Vec<&RequirementReport> = report.requirements.iter().filter(|r| r.is_gap()).collect();
-    if gaps.is_empty() {
-        return Ok(());
+    let gaps = report.gaps_by_reason();
+    if !gaps.is_empty() {
+        writeln!(out, "\n### Not exercised\n")?;
     }
-    writeln!(out, "\n### Not exercised\n")?;
-    let mut by_reason: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-    for requirement in gaps {
-        by_reason.entry(requirement.reason.as_deref().unwrap_or_default()).or_default().push(code(&requirement.id));
-    }
-    by_reason.iter().try_for_each(|(reason, ids)| writeln!(out, "- {}: {}", text(reason), ids.join(", ")))
+    gaps.iter().try_for_each(|(reason, ids)| writeln!(out, "- {}: {}", text(reason), codes(ids)))
 }
 
 fn partly_seen(out: &mut String, report: &Report) -> std::fmt::Result {
@@ -258,6 +252,11 @@ pub(crate) fn text(text: &str) -> String {
     }
     // The only autolink without a special character.
     out.replace("www.", "www&#46;")
+}
+
+/// Each text in a code span.
+fn codes(texts: &[impl AsRef<str>]) -> String {
+    texts.iter().map(|text| code(text.as_ref())).collect::<Vec<_>>().join(", ")
 }
 
 /// The text in a code span.

@@ -13,20 +13,11 @@ use animal_store_rules::verdict::Status;
 
 /// The stated requirements that were not exercised, by reason.
 pub(super) fn not_exercised(page: &mut Page, report: &Report) {
-    let gaps: Vec<&RequirementReport> = report.requirements.iter().filter(|r| r.is_gap()).collect();
-    if gaps.is_empty() {
-        return;
+    let gaps = report.gaps_by_reason();
+    if !gaps.is_empty() {
+        page.title(YELLOW, "Not exercised");
     }
-    page.title(YELLOW, "Not exercised");
-    let mut reasons: Vec<&str> = gaps.iter().map(|r| r.reason.as_deref().unwrap_or_default()).collect();
-    reasons.sort_unstable();
-    reasons.dedup();
-    for reason in reasons {
-        let ids: Vec<&str> = gaps
-            .iter()
-            .filter(|r| r.reason.as_deref().unwrap_or_default() == reason)
-            .map(|requirement| requirement.id.as_str())
-            .collect();
+    for (reason, ids) in gaps {
         page.entry(2, ("?", YELLOW), (&format!("{reason}:"), PLAIN));
         page.text(5, DIM, &ids.join(", "));
     }
