@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 use serde::{Deserialize, Serialize};
 
 use super::RequirementReport;
+use crate::layout::counted;
 
 /// The servers on which the judge was tested.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
@@ -62,6 +63,6 @@ impl RequirementReport {
     /// The number of known faults that the requirement catches, as reports show it: `catches 8 faults`.
     #[must_use]
     pub fn confidence(&self) -> Option<String> {
-        self.faults_caught.map(|count| format!("catches {count} fault{}", if count == 1 { "" } else { "s" }))
+        self.faults_caught.map(|count| format!("catches {}", counted(count, "fault")))
     }
 }

@@ -6,6 +6,7 @@ use super::Report;
 use super::presentation::Presentation;
 use super::replica::{Attribution, ReadsElsewhere, Replica};
 use super::traffic::TrafficCounts;
+use crate::layout::counted;
 use animal_store_rules::fleet::{Counter, Fleet, Reads};
 use animal_store_rules::trace::exchange::Exchange;
 use animal_store_rules::verdict::RequirementVerdict;
@@ -32,8 +33,7 @@ impl Replica {
     pub fn findings_shown(&self) -> String {
         let count = match self.findings.len() {
             0 => "no findings".to_owned(),
-            1 => "1 finding".to_owned(),
-            count => format!("{count} findings"),
+            count => counted(count, "finding"),
         };
         if self.only_here.is_empty() { count } else { format!("{count}, only here: {}", self.only_here.join(", ")) }
     }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::layout::capitalized;
 use crate::options::Options;
 use animal_store_rules::catalogue::plan::{PLANS, Plan, PlanLimits};
 use animal_store_rules::history::History;
@@ -132,11 +133,12 @@ fn contradiction(plan: &Plan, limit: u64) -> Option<Contradiction> {
         [(name, unit)] => {
             format!(
                 "--plan {plan}, but the responses report a limit of {limit} per {unit}: is this a {} key?",
-                titled(name)
+                capitalized(name)
             )
         }
         _ => {
-            let keys: Vec<String> = others.iter().map(|(name, unit)| format!("{} ({unit})", titled(name))).collect();
+            let keys: Vec<String> =
+                others.iter().map(|(name, unit)| format!("{} ({unit})", capitalized(name))).collect();
             format!(
                 "--plan {plan}, but the responses report a limit of {limit}: is this a key of another plan, {}?",
                 keys.join(" or ")
@@ -144,11 +146,6 @@ fn contradiction(plan: &Plan, limit: u64) -> Option<Contradiction> {
         }
     };
     Some(Contradiction { text, is_of_another_plan: !others.is_empty() })
-}
-
-fn titled(name: &str) -> String {
-    let mut chars = name.chars();
-    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
 #[cfg(test)]

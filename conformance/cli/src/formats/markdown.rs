@@ -6,7 +6,7 @@
 use std::fmt::Write;
 
 use super::summary::{cost, headline};
-use animal_store_conformance::layout::at_most;
+use animal_store_conformance::layout::{at_most, capitalized};
 use animal_store_conformance::report::PARTLY_SEEN;
 use animal_store_conformance::report::{Evidence, Report, RequirementReport, Tally};
 use animal_store_rules::catalogue::Level;
@@ -38,7 +38,7 @@ pub fn render(report: &Report) -> String {
 fn write(out: &mut String, report: &Report) -> std::fmt::Result {
     let verdict = headline(report);
     let (word, counts) = verdict.split_once(": ").unwrap_or((&verdict, ""));
-    writeln!(out, "## {}: {}\n", capital(word), code(&report.subject()))?;
+    writeln!(out, "## {}: {}\n", capitalized(word), code(&report.subject()))?;
     writeln!(out, "{counts}.\n")?;
     let plan = report.target.plan.as_ref().map_or_else(String::new, |plan| format!(", plan {}", text(plan)));
     let strict = if report.strict { ", strict" } else { "" };
@@ -232,11 +232,6 @@ fn choices(out: &mut String, report: &Report) -> std::fmt::Result {
     writeln!(out, "\n</details>")
 }
 
-fn capital(word: &str) -> String {
-    let mut chars = word.chars();
-    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
-}
-
 /// A text escaped for Markdown and HTML, in one line. It is for the middle of a line, where fewer characters are special than
 /// at its start.
 pub(crate) fn text(text: &str) -> String {
@@ -254,14 +249,14 @@ pub(crate) fn text(text: &str) -> String {
     out.replace("www.", "www&#46;")
 }
 
-/// Each text in a code span.
-fn codes(texts: &[impl AsRef<str>]) -> String {
-    texts.iter().map(|text| code(text.as_ref())).collect::<Vec<_>>().join(", ")
-}
-
 /// The text in a code span.
 pub(crate) fn code(shown: &str) -> String {
     format!("<code>{}</code>", text(shown))
+}
+
+/// Each text in a code span.
+fn codes(texts: &[impl AsRef<str>]) -> String {
+    texts.iter().map(|text| code(text.as_ref())).collect::<Vec<_>>().join(", ")
 }
 
 /// A fence that no line of the text can close.

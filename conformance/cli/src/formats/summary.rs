@@ -1,5 +1,6 @@
 //! Failures as plain text, for formats that contain text.
 
+use animal_store_conformance::layout::counted;
 use animal_store_conformance::report::{Evidence, Report, RequirementReport};
 use animal_store_rules::catalogue::Level;
 
@@ -24,12 +25,11 @@ pub(super) fn headline(report: &Report) -> String {
 
 /// The cost of the run in a line: requests, refusals, animals and time.
 pub(super) fn cost(report: &Report) -> String {
-    let animals = if report.created == 1 { "animal" } else { "animals" };
     format!(
-        "{} requests, {} refused for the rate, {} {animals} created, {:.1} s",
+        "{} requests, {} refused for the rate, {} created, {:.1} s",
         report.requests,
         report.refused,
-        report.created,
+        counted(report.created, "animal"),
         std::time::Duration::from_millis(report.duration_ms).as_secs_f64()
     )
 }

@@ -9,6 +9,7 @@ use anstyle::Style;
 
 use self::page::{BOLD, DIM, GREEN, PLAIN, Page, RED, YELLOW};
 use super::{Report, RequirementReport};
+use crate::layout::counted;
 use crate::redaction::Printable;
 use animal_store_rules::catalogue::Level;
 use animal_store_rules::verdict::{Status, Verdict};
@@ -192,10 +193,6 @@ fn requests(report: &Report) -> String {
         0 => counted(report.requests, "request"),
         without => format!("{} with the key, {without} without", counted(with_key, "request")),
     }
-}
-
-fn counted(count: usize, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
 fn mark(requirement: &RequirementReport) -> (&'static str, Style) {

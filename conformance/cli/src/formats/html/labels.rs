@@ -1,5 +1,6 @@
 //! Formatting of numbers, times and sentences.
 
+use animal_store_conformance::layout::capitalized;
 use jiff::Timestamp;
 
 /// An integer with thousands separators; in scientific notation where that would be too long.
@@ -47,13 +48,8 @@ pub(super) fn times(count: usize) -> String {
 /// A title of the catalogue with a capital, unless its first word is code.
 pub(super) fn sentence_case(text: &str) -> String {
     let first = text.split(' ').next().unwrap_or_default();
-    let mut chars = text.chars();
-    match chars.next() {
-        Some(initial) if first.chars().all(|c| c.is_ascii_lowercase() || c == ',') => {
-            initial.to_ascii_uppercase().to_string() + chars.as_str()
-        }
-        _ => text.to_owned(),
-    }
+    let is_word = first.chars().all(|c| c.is_ascii_lowercase() || c == ',');
+    if is_word { capitalized(text) } else { text.to_owned() }
 }
 
 /// The pieces of a text of the catalogue, and whether each is code, which the catalogue puts between backticks.

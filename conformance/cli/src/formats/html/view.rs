@@ -9,6 +9,7 @@ use super::labels::{self, date_and_time, seconds, times};
 use super::requests::{self, Requests};
 use super::timeline::{self, Chart};
 use super::{SCRIPT, SCRIPT_DIGEST, STYLE, STYLE_DIGEST, body};
+use animal_store_conformance::layout::{capitalized, counted};
 use animal_store_conformance::report::{Choice, Evidence, LimitsShown, Report, ReportedExchange, RequirementReport};
 use animal_store_rules::catalogue::Level;
 use animal_store_rules::catalogue::scope::Side;
@@ -27,7 +28,7 @@ pub(super) struct Page<'r> {
     specification: (Option<String>, &'static str),
     styles: [&'static str; 1],
     script: &'static str,
-    verdict: &'static str,
+    verdict: String,
     sentence: String,
     facts: Vec<(&'static str, String)>,
     bars: Vec<Bar>,
@@ -54,11 +55,7 @@ impl<'r> Page<'r> {
             policy: super::policy(&[STYLE_DIGEST], SCRIPT_DIGEST),
             styles: [STYLE],
             script: SCRIPT,
-            verdict: match report.verdict {
-                Verdict::Conforms => "Conforms",
-                Verdict::Violates => "Violates",
-                Verdict::Incomplete => "Incomplete",
-            },
+            verdict: capitalized(report.verdict.as_str()),
             sentence: sentence(report),
             facts: facts(report),
             bars: LEVELS.into_iter().filter_map(|level| Bar::new(report, level)).collect(),
@@ -334,7 +331,8 @@ fn sentence(report: &Report) -> String {
     let all = report.requirements.iter().filter(|r| r.level == Level::Stated).count();
     let unjudged = report.requirements.iter().filter(selected).filter(|r| r.status == Status::NotExercised).count();
     let violations = report.requirements.iter().filter(|r| r.violation).count();
-    let of_stated = |count: usize| format!("{count} of {stated} stated {}", plural(stated, "requirement"));
+    let of_stated = |count: usize| format!("{count} of {}", counted(stated, "stated requirement"));
+    let violated = if violations == 1 { "requirement is violated" } else { "requirements are violated" };
     match report.verdict {
         Verdict::Conforms if stated == 0 => "No stated requirement was selected, and no other is violated.".to_owned(),
         Verdict::Conforms if stated < all => {
@@ -347,19 +345,11 @@ fn sentence(report: &Report) -> String {
         Verdict::Incomplete => {
             format!("No requirement is violated, but {} not exercised.", of_stated(unjudged))
         }
-        Verdict::Violates if unjudged > 0 => format!(
-            "{violations} {} violated, and {} not exercised.",
-            if violations == 1 { "requirement is" } else { "requirements are" },
-            of_stated(unjudged)
-        ),
-        Verdict::Violates => {
-            format!("{violations} {} violated.", if violations == 1 { "requirement is" } else { "requirements are" })
+        Verdict::Violates if unjudged > 0 => {
+            format!("{violations} {violated}, and {} not exercised.", of_stated(unjudged))
         }
+        Verdict::Violates => format!("{violations} {violated}."),
     }
-}
-
-fn plural(count: usize, word: &str) -> String {
-    if count == 1 { word.to_owned() } else { format!("{word}s") }
 }
 
 fn facts(report: &Report) -> Vec<(&'static str, String)> {

@@ -10,6 +10,7 @@ use jiff::Timestamp;
 pub(super) use self::geometry::{BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH};
 use self::geometry::{Places, places, steps};
 use super::labels::{figure, seconds};
+use animal_store_conformance::layout::counted;
 use animal_store_conformance::report::{KeyAlias, WindowPoint};
 
 /// The minimum distance between time labels.
@@ -206,13 +207,12 @@ fn summary(samples: &[Sample], chart: &Chart) -> String {
     let missing = samples.iter().filter(|sample| sample.point.remaining.is_none()).count();
     let missing = if missing == 0 { String::new() } else { format!(", {missing} without Remaining") };
     format!(
-        "{} responses, {limits}, Remaining between {} and {}, {} with 429, {} new {}{missing}.",
+        "{} responses, {limits}, Remaining between {} and {}, {} with 429, {}{missing}.",
         samples.len(),
         figure(lowest),
         figure(highest),
         samples.iter().filter(|sample| sample.point.status == 429).count(),
-        chart.windows.len(),
-        if chart.windows.len() == 1 { "window" } else { "windows" },
+        counted(chart.windows.len(), "new window"),
     )
 }
 
