@@ -6,21 +6,23 @@ use std::io::{self, ErrorKind};
 use super::tls::is_about_issuer;
 use animal_store_rules::trace::exchange::FailureKind;
 
+/// An error with its sources, the outermost first.
+fn causes<'e>(error: &'e (dyn Error + 'static)) -> impl Iterator<Item = &'e (dyn Error + 'static)> {
+    std::iter::successors(Some(error), |error| (*error).source())
+}
+
 /// The kind of a failure, and a message. The message never contains the URL, which may hold a key.
 #[must_use]
 pub fn of(error: &(dyn Error + 'static)) -> (Option<FailureKind>, String) {
-    let mut chain = vec![error];
-    while let Some(next) = chain[chain.len() - 1].source() {
-        chain.push(next);
-    }
-    let innermost = chain[chain.len() - 1].to_string();
-    if chain.iter().any(|cause| cause.to_string() == "dns error") {
+    if causes(error).any(|cause| cause.to_string() == "dns error") {
         return (Some(FailureKind::Unresolved), "the host name does not resolve".to_owned());
     }
-    let system = chain.iter().rev().find_map(|cause| cause.downcast_ref::<io::Error>());
-    if let Some(tls) = chain.iter().find_map(|cause| tls_error(*cause)) {
-        return tls;
+    if let Some(error) = causes(error).find_map(rustls_error) {
+        let (kind, message) = tls_failure(error);
+        return (Some(kind), message);
     }
+    let innermost = causes(error).last().unwrap_or(error).to_string();
+    let system = causes(error).filter_map(|cause| cause.downcast_ref::<io::Error>()).last();
     let message = match system.map(io::Error::kind) {
         Some(ErrorKind::ConnectionRefused) => "connection refused".to_owned(),
         Some(ErrorKind::ConnectionReset) => "connection reset".to_owned(),
@@ -39,36 +41,27 @@ pub fn of(error: &(dyn Error + 'static)) -> (Option<FailureKind>, String) {
 #[must_use]
 pub fn is_end_of_connection(error: &(dyn Error + 'static)) -> bool {
     use ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
-    let mut cause = Some(error);
-    while let Some(error) = cause {
-        let ended = error
-            .downcast_ref::<hyper::Error>()
-            .is_some_and(|error| error.is_incomplete_message() || error.is_canceled());
-        let system = error.downcast_ref::<io::Error>().map(io::Error::kind);
-        if ended || matches!(system, Some(BrokenPipe | ConnectionAborted | ConnectionReset | UnexpectedEof)) {
-            return true;
-        }
-        cause = error.source();
-    }
-    false
+    causes(error).any(|cause| {
+        let http = cause.downcast_ref::<hyper::Error>();
+        let system = cause.downcast_ref::<io::Error>().map(io::Error::kind);
+        http.is_some_and(|error| error.is_incomplete_message() || error.is_canceled())
+            || matches!(system, Some(BrokenPipe | ConnectionAborted | ConnectionReset | UnexpectedEof))
+    })
 }
 
 /// Returns true if the connection of a request ended before any of the request was sent.
 #[must_use]
 pub fn is_unsent(error: &(dyn Error + 'static)) -> bool {
-    let mut causes = std::iter::successors(Some(error), |error| (*error).source());
-    causes.any(|cause| cause.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_canceled))
+    causes(error).any(|cause| cause.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_canceled))
 }
 
 /// The kind and message of a TLS error.
-fn tls_error(cause: &(dyn Error + 'static)) -> Option<(Option<FailureKind>, String)> {
+fn tls_failure(error: &rustls::Error) -> (FailureKind, String) {
     use rustls::AlertDescription as Alert;
     use rustls::{CertificateError, Error, InvalidMessage};
-    let error = rustls_error(cause)?;
-    let failure = |kind, message: &str| (Some(kind), message.to_owned());
-    Some(match error {
+    let (kind, message) = match error {
         Error::AlertReceived(Alert::CertificateRequired) => {
-            failure(FailureKind::ClientCertificate, "the server demands a client certificate")
+            (FailureKind::ClientCertificate, "the server demands a client certificate")
         }
         // A server rejects no other certificate than that of its client.
         Error::AlertReceived(
@@ -80,39 +73,40 @@ fn tls_error(cause: &(dyn Error + 'static)) -> Option<(Option<FailureKind>, Stri
             | Alert::UnknownCA
             | Alert::AccessDenied
             | Alert::DecryptError),
-        ) => (
-            Some(FailureKind::ClientCertificate),
-            format!("the server does not accept the client certificate, or demands one ({alert:?})"),
-        ),
-        Error::AlertReceived(Alert::HandshakeFailure) => failure(
+        ) => {
+            let message = format!("the server does not accept the client certificate, or demands one ({alert:?})");
+            return (FailureKind::ClientCertificate, message);
+        }
+        Error::AlertReceived(Alert::HandshakeFailure) => (
             FailureKind::ClientCertificate,
             "the server ended the handshake: it has no TLS version and cipher suite in common, or demands a client certificate",
         ),
         Error::AlertReceived(Alert::NoApplicationProtocol) => {
-            failure(FailureKind::NotHttp1, "the server does not offer HTTP/1.1, only other versions such as HTTP/2")
+            (FailureKind::NotHttp1, "the server does not offer HTTP/1.1, only other versions such as HTTP/2")
         }
         Error::InvalidCertificate(CertificateError::Other(other))
             if matches!(other.0.downcast_ref(), Some(webpki::Error::UnsupportedCertVersion)) =>
         {
-            failure(
+            (
                 FailureKind::Tls,
                 "the certificate is of X.509 version 1, which has no subject alternative names: issue one of version 3",
             )
         }
         Error::InvalidMessage(InvalidMessage::InvalidContentType) => {
-            (Some(FailureKind::NotTls), "the response is not TLS; the server seems to use plain HTTP".to_owned())
+            (FailureKind::NotTls, "the response is not TLS; the server seems to use plain HTTP")
         }
         error if is_about_issuer(error) => {
-            (Some(FailureKind::Untrusted), "the certificate is self-signed, or its issuer is not trusted".to_owned())
+            (FailureKind::Untrusted, "the certificate is self-signed, or its issuer is not trusted")
         }
         Error::InvalidCertificate(
             CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
-        ) => (Some(FailureKind::Tls), "the certificate is not valid for this host name".to_owned()),
+        ) => (FailureKind::Tls, "the certificate is not valid for this host name"),
         Error::InvalidCertificate(CertificateError::Expired | CertificateError::ExpiredContext { .. }) => {
-            (Some(FailureKind::Tls), "the certificate has expired".to_owned())
+            (FailureKind::Tls, "the certificate has expired")
         }
-        other => (Some(FailureKind::Tls), other.to_string()),
-    })
+        other => return (FailureKind::Tls, other.to_string()),
+    };
+    (kind, message.to_owned())
 }
 
 /// The TLS error inside an I/O error, at any depth.
