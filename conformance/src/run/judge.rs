@@ -1,14 +1,12 @@
 //! The whole pipeline: options, probes, trace, rules, verdicts, report.
 
-use std::collections::BTreeSet;
-
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::tz::TimeZone;
 
-use super::broken;
 use crate::events::{Event, Listener};
 use crate::http::client::{Client, ClientError};
 use crate::http::clock::Clock;
@@ -21,9 +19,8 @@ use crate::probes::target::Unusable;
 use crate::recorded;
 use crate::redaction::redactor;
 use crate::report::{self, Remarks, Report, Since};
-use crate::run::notes::{
-    another_plan, lost_with_connections, notes, transient_failures, unknown_category, unreadable_codings,
-};
+use crate::run::notes::{lost_with_connections, transient_failures, unknown_category, unlike_plan, unreadable_codings};
+use animal_store_rules::catalogue::plan::Plan;
 use animal_store_rules::catalogue::scope::Scope;
 use animal_store_rules::facts::Facts;
 use animal_store_rules::history::History;
@@ -179,23 +176,19 @@ impl Judge {
         .interrupted_by(self.interrupt.clone());
         let stop = match preflight::run(&mut session, options.wait).await {
             Ok(()) => {
-                {
-                    let history = History::without_bodies(session.trace());
-                    let limiter = Limiter::new(&history);
-                    if let Some(contradiction) = another_plan(&limiter, options) {
-                        return Err(RunError::AnotherPlan(contradiction));
-                    }
-                    notes(&limiter, options).into_iter().for_each(|note| listener(&Event::Note(note)));
+                let unlike = unlike_plan(&Limiter::new(&History::without_bodies(session.trace())), options);
+                match unlike {
+                    Some(unlike) if unlike.is_of_another_plan => return Err(RunError::AnotherPlan(unlike.text)),
+                    Some(unlike) => listener(&Event::Note(unlike.text)),
+                    None => {}
                 }
-                {
-                    let mut known = BTreeSet::new();
-                    // This takes as long as judging the run, so it is done only if a listener or the run itself uses it.
-                    let is_asked_for = self.listener.is_some() || options.fail_fast;
-                    let after_each = |session: &Session<'_>| {
-                        if is_asked_for { broken::report_broken(session, options, &mut known) } else { Ok(()) }
-                    };
-                    probes::run(&mut session, options, after_each).await.err()
-                }
+                let mut known = BTreeSet::new();
+                // This takes as long as judging the run, so it is done only if a listener or the run itself uses it.
+                let is_asked_for = self.listener.is_some() || options.fail_fast;
+                let after_each = |session: &Session<'_>| {
+                    if is_asked_for { report_broken(session, options, &mut known) } else { Ok(()) }
+                };
+                probes::run(&mut session, options, after_each).await.err()
             }
             Err(Abort::Unusable(unusable)) => return Err(unusable.redacted(&redactor).into()),
             Err(Abort::Stop(Stop::Unusable(unusable))) => return Err(unusable.redacted(&redactor).into()),
@@ -219,6 +212,21 @@ impl Judge {
         }
         let ended_early = ended_early(stop.as_ref(), &trace.context.unfinished);
         Ok((trace, ended_early))
+    }
+}
+
+/// Reports the requirements that are broken so far, each once. With [`Options::fail_fast`], the first one ends the run.
+fn report_broken(session: &Session<'_>, options: &Options, known: &mut BTreeSet<&'static str>) -> Result<(), Stop> {
+    for verdict in verdict::judge(session.trace(), &options.scope) {
+        let requirement = verdict.requirement;
+        let id = requirement.id.as_str();
+        if verdict.is_violation(options.strict) && options.known_failing.entry(id).is_none() && known.insert(id) {
+            session.report_broken(id, &requirement.title);
+        }
+    }
+    match known.first().copied().filter(|_| options.fail_fast) {
+        Some(id) => Err(Stop::FailFast(id)),
+        None => Ok(()),
     }
 }
 
@@ -259,7 +267,8 @@ pub(crate) fn conclude_run(
     if let Some(first) = trace.exchanges.first() {
         options.known_failing.apply(&mut conclusion.verdicts, first.sent_at.to_zoned(TimeZone::UTC).date());
     }
-    let mut notes = notes(&facts.limiter, options);
+    let mut notes = Vec::new();
+    notes.extend(unlike_plan(&facts.limiter, options).map(|unlike| unlike.text));
     notes.extend(unknown_category(&history, options));
     notes.extend(lost_with_connections(&trace.exchanges));
     notes.extend(transient_failures(&trace.exchanges));
@@ -317,15 +326,11 @@ fn replayed(case: usize, options: &Options, verdicts: &mut [RequirementVerdict])
 #[must_use]
 pub fn context(options: &Options) -> Context {
     Context {
-        extent: Extent::Run,
-        base_url: options.transport.base_url.clone(),
         replicas: options.transport.replicas.clone(),
         keys: options.keys().cloned().collect(),
-        plan_limits: options.plan.as_ref().and_then(animal_store_rules::catalogue::plan::Plan::plan_limits),
+        plan_limits: options.plan.as_ref().and_then(Plan::plan_limits),
         category_id: options.category_id,
-        name_mark: None,
         assumed_date: options.assumed_date,
-        left_out: Vec::new(),
-        unfinished: Vec::new(),
+        ..Context::new(Extent::Run, &options.transport.base_url)
     }
 }

@@ -11,14 +11,6 @@ use animal_store_rules::trace::answerer::{self, Doubt};
 use animal_store_rules::trace::exchange::{Exchange, Outcome};
 use animal_store_rules::trace::knowledge::Answerer;
 
-/// The notes on a run, given its trace so far.
-#[must_use]
-pub(super) fn notes(limiter: &Limiter<'_>, options: &Options) -> Vec<String> {
-    let Some(plan) = &options.plan else { return Vec::new() };
-    let unlike = limits(limiter).into_iter().find_map(|limit| contradiction(plan, limit));
-    unlike.map(|contradiction| contradiction.text).into_iter().collect()
-}
-
 /// The note on a category that the service may not know, because it refused every valid animal of the run.
 #[must_use]
 pub(super) fn unknown_category(history: &History<'_>, options: &Options) -> Option<String> {
@@ -93,24 +85,20 @@ pub(super) fn unreadable_codings(exchanges: &[Exchange]) -> Option<String> {
     })
 }
 
-/// The sentence that the named plan is not that of the key, if the headers report the limit of another plan.
+/// The least limit in responses to the main key that the named plan does not have.
 #[must_use]
-pub(super) fn another_plan(limiter: &Limiter<'_>, options: &Options) -> Option<String> {
+pub(super) fn unlike_plan(limiter: &Limiter<'_>, options: &Options) -> Option<Contradiction> {
     let plan = options.plan.as_ref()?;
-    let found = limits(limiter).into_iter().find_map(|limit| contradiction(plan, limit))?;
-    found.is_of_another_plan.then_some(found.text)
-}
-
-/// The limits that responses to the main key report.
-fn limits(limiter: &Limiter<'_>) -> BTreeSet<u64> {
-    let answers = limiter.key(0).into_iter().flat_map(animal_store_rules::limits::KeyLimits::answers);
-    answers.map(|answer| answer.window.limit).collect()
+    let answers = limiter.key(0)?.answers();
+    let limits: BTreeSet<u64> = answers.iter().map(|answer| answer.window.limit).collect();
+    limits.into_iter().find_map(|limit| contradiction(plan, limit))
 }
 
 /// A limit that the named plan does not have.
-struct Contradiction {
-    text: String,
-    is_of_another_plan: bool,
+pub(super) struct Contradiction {
+    pub(super) text: String,
+    /// Whether another plan has the limit, so that the named plan is not that of the key.
+    pub(super) is_of_another_plan: bool,
 }
 
 fn contradiction(plan: &Plan, limit: u64) -> Option<Contradiction> {
