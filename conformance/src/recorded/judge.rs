@@ -79,7 +79,7 @@ fn read(recorded: &mut RecordedJudge, path: &Path) -> Result<Recording, Unusable
         source::open(path, &name, |text, attached| read_text(recorded, text, attached, &name)).map_err(named)?;
     let is_empty = recording.run.as_ref().is_none_or(|run| run.trace.exchanges.is_empty());
     if is_empty && recorded.exchanges() == before {
-        let hint = recorded.latest_note().map(|note| format!("\n  {note}")).unwrap_or_default();
+        let hint = recorded.notes.last().map(|note| format!("\n  {note}")).unwrap_or_default();
         return Err(Unusable::Nothing(name, hint));
     }
     Ok(recording)
@@ -100,35 +100,35 @@ fn read_text(
             (Some(head), context)
         }
         Format::Har => {
-            let chosen = parts.recorded().terms().base_url.clone();
+            let chosen = parts.recorded.terms.base_url.clone();
             let summary = har::read(text, chosen.as_deref(), attached, |summary, exchange| {
                 let base_url = summary.base_url.as_deref().unwrap_or_default();
                 parts.take(summary.head.as_ref(), base_url, exchange)
             })?;
-            describe(parts.recorded(), &summary, name);
+            describe(parts.recorded, &summary, name);
             let context = match &summary.head {
                 Some(head) => head.context()?,
                 None => {
                     let base_url = summary.base_url.as_deref().unwrap_or_default();
-                    parts.recorded().context(base_url, Extent::Sample)
+                    parts.recorded.context(base_url, Extent::Sample)
                 }
             };
             (summary.head, context)
         }
     };
-    parts.recorded().recorded_at(&context.base_url)?;
+    parts.recorded.recorded_at(&context.base_url)?;
     if let Some(head) = &head
         && !parts.are_all_there(head)?
     {
-        let (taken, written) = (parts.taken(), head.exchanges.unwrap_or_default());
+        let (taken, written) = (parts.taken, head.exchanges.unwrap_or_default());
         let note = format!(
             "{name}: {taken} of the {written} recorded exchanges; judged as a sample, because the others are missing"
         );
-        parts.recorded().note(note);
+        parts.recorded.note(note);
         parts.judge(&Context { extent: Extent::Sample, ..context });
         return Ok(Recording { head: Some(head.clone()), run: None });
     }
-    let run = match head.as_ref().filter(|head| head.extent == Extent::Run && !parts.is_divided()) {
+    let run = match head.as_ref().filter(|head| head.extent == Extent::Run && !parts.is_divided) {
         Some(head) => Some(parts.run(head, context, name)?),
         None => {
             parts.judge(&context);

@@ -33,12 +33,13 @@ const WHOLE_RUN: usize = 512 * 1024 * 1024;
 
 /// The parts of one recording.
 pub(super) struct Parts<'c> {
-    recorded: &'c mut RecordedJudge,
+    pub(super) recorded: &'c mut RecordedJudge,
     pending: Vec<Exchange>,
     bytes: usize,
     /// The number of exchanges that were taken.
-    taken: usize,
-    is_divided: bool,
+    pub(super) taken: usize,
+    /// Whether a part was judged before the end of the recording.
+    pub(super) is_divided: bool,
     /// Whether another program wrote the recording.
     is_foreign: bool,
     /// The extent of the present part, if the recording states it.
@@ -48,10 +49,6 @@ pub(super) struct Parts<'c> {
 impl<'c> Parts<'c> {
     pub(super) fn new(recorded: &'c mut RecordedJudge) -> Parts<'c> {
         Parts { recorded, pending: Vec::new(), bytes: 0, taken: 0, is_divided: false, is_foreign: false, extent: None }
-    }
-
-    pub(super) fn recorded(&mut self) -> &mut RecordedJudge {
-        self.recorded
     }
 
     /// Returns true unless the recording has fewer exchanges than its head states.
@@ -66,16 +63,6 @@ impl<'c> Parts<'c> {
         }
     }
 
-    /// The number of exchanges that were taken.
-    pub(super) fn taken(&self) -> usize {
-        self.taken
-    }
-
-    /// Returns true if a part was judged before the end of the recording.
-    pub(super) fn is_divided(&self) -> bool {
-        self.is_divided
-    }
-
     /// Takes an exchange, and judges the pending exchanges once they fill a part.
     pub(super) fn take(&mut self, head: Option<&Head>, base_url: &str, exchange: Exchange) -> Result<(), Unusable> {
         let context = |parts: &Parts<'_>| match head {
@@ -84,7 +71,7 @@ impl<'c> Parts<'c> {
         };
         if self.pending.is_empty() && !self.is_divided {
             let side = head.and_then(|head| side_of(&head.options)).unwrap_or(Side::Server);
-            self.recorded.side_or(side);
+            self.recorded.side.get_or_insert(side);
         }
         self.is_foreign = head.is_none();
         if let Some(begins) = exchange.known.begins {
@@ -130,7 +117,7 @@ impl<'c> Parts<'c> {
             if self.is_foreign {
                 har::withhold_lost(&mut exchanges);
             }
-            self.recorded.read_trace(!self.is_foreign);
+            self.recorded.pseudonyms.read_trace(!self.is_foreign);
             let trace = self.recorded.sample(context, exchanges);
             self.bytes = 0;
             let _added = self.recorded.add(trace);

@@ -23,16 +23,16 @@ use crate::report::{self, Recording, Remarks, Report};
 /// [`RecordedJudge::sample`] makes a trace of the exchanges of a part, [`RecordedJudge::add`] judges it, and [`RecordedJudge::report`] reports on all
 /// parts. A part is no longer than [`PART`](super::PART) and [`PART_EXCHANGES`](super::PART_EXCHANGES), or a small multiple of both.
 pub struct RecordedJudge {
-    terms: Terms,
+    pub(super) terms: Terms,
     /// The side that is judged, fixed with the first part: verdicts on different sides cannot be added up.
-    side: Option<Side>,
+    pub(super) side: Option<Side>,
     totals: Totals,
-    notes: Vec<String>,
+    pub(super) notes: Vec<String>,
     base_url: Option<String>,
     /// The knowledge that the clients have from the parts so far.
     memory: Memory,
     /// The pseudonyms of all parts: a server may repeat a key in a later one.
-    pseudonyms: Pseudonyms,
+    pub(super) pseudonyms: Pseudonyms,
 }
 
 impl RecordedJudge {
@@ -54,15 +54,6 @@ impl RecordedJudge {
         }
     }
 
-    pub(super) fn terms(&self) -> &Terms {
-        &self.terms
-    }
-
-    /// Sets the side that is judged, unless it is set already.
-    pub(super) fn side_or(&mut self, side: Side) {
-        self.side.get_or_insert(side);
-    }
-
     /// The selected requirements, and the side that is judged.
     #[must_use]
     pub fn scope(&self) -> Scope {
@@ -80,11 +71,6 @@ impl RecordedJudge {
     /// Adds a note to the report.
     pub fn note(&mut self, note: String) {
         self.notes.push(note);
-    }
-
-    /// The latest note.
-    pub(super) fn latest_note(&self) -> Option<&str> {
-        self.notes.last().map(String::as_str)
     }
 
     /// Takes the base URL of a recording, without a trailing slash.
@@ -106,11 +92,6 @@ impl RecordedJudge {
     #[must_use]
     pub fn redactor(&self) -> &Redactor {
         self.pseudonyms.redactor()
-    }
-
-    /// States whether the next samples are from a trace that the judge wrote.
-    pub(super) fn read_trace(&mut self, is_trace: bool) {
-        self.pseudonyms.read_trace(is_trace);
     }
 
     /// Makes the trace of a part: its keys become pseudonyms, and exchanges that an intermediary answered are marked.
