@@ -72,22 +72,23 @@ pub(crate) fn further_secrets(options: &Options) -> Vec<&str> {
     secrets
 }
 
-/// The shell expansion that derives this token from the key, if it is the key shortened or with one character changed.
-fn derived(key: &str, token: &str, variable: &str) -> Option<String> {
+/// The length of the beginning that this token has in common with the key, if the token is the key shortened or with one character changed.
+fn derived_from(key: &str, token: &str) -> Option<usize> {
     // A key is ASCII, and so is every token that is derived from it.
     if token.len() < LEAST_SECRET || token == key || !token.is_ascii() {
         return None;
     }
     let alike = token.bytes().zip(key.bytes()).take_while(|(one, other)| one == other).count();
+    let changed_once = || token.len() == key.len() && token[alike + 1..] == key[alike + 1..];
+    (alike == token.len() || changed_once()).then_some(alike)
+}
+
+/// The shell expansion that derives this token from the key, if it is the key shortened or with one character changed.
+fn derived(key: &str, token: &str, variable: &str) -> Option<String> {
+    let alike = derived_from(key, token)?;
     let beginning = format!(r#"$(printf %.{alike}s "${{{variable}}}")"#);
-    if alike == token.len() {
-        return Some(beginning);
-    }
-    let changed_once = token.len() == key.len() && token[alike + 1..] == key[alike + 1..];
-    changed_once.then(|| {
-        let rest = format!(r#"$(printf %s "${{{variable}}}" | cut -c{}-)"#, alike + 2);
-        format!("{beginning}{}{rest}", &token[alike..=alike])
-    })
+    let Some(changed) = token.get(alike..=alike) else { return Some(beginning) };
+    Some(format!(r#"{beginning}{changed}$(printf %s "${{{variable}}}" | cut -c{}-)"#, alike + 2))
 }
 
 /// The forms in which the judge sends a key, other than the key itself, each with the POSIX shell expansion of the variable that holds
@@ -126,12 +127,9 @@ pub(crate) fn key_forms_of(key: &str, variable: &str) -> Vec<(String, String)> {
 /// The token that is derived from `other` as `token` is from `key`: shortened to the same length, or with the same character changed.
 /// `other` contains none of [`key_forms::REPLACEMENTS`], so that the derived token differs from it.
 pub(crate) fn derived_alike(key: &str, token: &str, other: &str) -> Option<String> {
-    derived(key, token, "")?;
-    let alike = token.bytes().zip(key.bytes()).take_while(|(one, other)| one == other).count();
-    if alike == token.len() {
-        return Some(other[..alike].to_owned());
-    }
-    Some(format!("{}{}{}", &other[..alike], &token[alike..=alike], &other[alike + 1..]))
+    let alike = derived_from(key, token)?;
+    let Some(changed) = token.get(alike..=alike) else { return Some(other[..alike].to_owned()) };
+    Some(format!("{}{changed}{}", &other[..alike], &other[alike + 1..]))
 }
 
 /// A `Set-Cookie` or `Cookie` field without the value of its first cookie, which is a credential: `sid=(hidden); Path=/`.
