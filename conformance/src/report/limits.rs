@@ -60,7 +60,10 @@ fn limits_shown(report: &Report, exchange: &ReportedExchange) -> LimitsShown {
     };
     LimitsShown {
         number: exchange.number,
-        time: exchange.sent_at.parse().map_or_else(|_| exchange.sent_at.clone(), |time| time_of_day(time, true)),
+        time: match exchange.sent_at.parse::<Timestamp>() {
+            Ok(time) => time.strftime("%H:%M:%S.%3f").to_string(),
+            Err(_) => exchange.sent_at.clone(),
+        },
         request: format!("{} {target}", request.method),
         outcome: exchange.response.as_ref().map_or("no response".to_owned(), |response| response.status.to_string()),
         fields: FIELDS.map(|(name, field)| {
@@ -75,13 +78,9 @@ fn with_time(reset: String) -> String {
     const CENTURY: std::ops::Range<i64> = 946_684_800..4_102_444_800;
     let seconds = reset.parse().ok().filter(|seconds| CENTURY.contains(seconds));
     match seconds.and_then(|seconds| Timestamp::from_second(seconds).ok()) {
-        Some(time) => format!("{reset} ({})", time_of_day(time, false)),
+        Some(time) => format!("{reset} ({})", time.strftime("%H:%M:%S")),
         None => reset,
     }
-}
-
-fn time_of_day(time: Timestamp, with_milliseconds: bool) -> String {
-    time.strftime(if with_milliseconds { "%H:%M:%S.%3f" } else { "%H:%M:%S" }).to_string()
 }
 
 impl std::fmt::Display for LimitsShown {

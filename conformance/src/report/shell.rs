@@ -28,16 +28,13 @@ pub(crate) fn word_in_parts(parts: &[(&str, &Redactor)]) -> String {
     let inert = |text: &str| !text.contains(['"', '\\', '$', '`', '!']);
     if pieces.iter().all(|piece| matches!(piece, Piece::Secret(_)) || matches!(piece, Piece::Text(text) if inert(text)))
     {
-        return format!("\"{}\"", joined(&pieces, str::to_owned));
+        return format!("\"{}\"", joined(&pieces));
     }
-    let quoted: Vec<String> = pieces
-        .iter()
-        .map(|piece| match piece {
-            Piece::Text(text) => single_quoted(text),
-            Piece::Secret(expansion) => format!("\"{expansion}\""),
-        })
-        .collect();
-    quoted.concat()
+    let quoted = pieces.iter().map(|piece| match piece {
+        Piece::Text(text) => single_quoted(text),
+        Piece::Secret(expansion) => format!("\"{expansion}\""),
+    });
+    quoted.collect()
 }
 
 /// A `printf` command that writes these bytes.
@@ -100,11 +97,11 @@ fn single_quoted(text: &str) -> String {
 }
 
 /// The pieces joined; a plain variable gets no braces unless a name character follows it.
-fn joined(pieces: &[Piece<'_>], write: impl Fn(&str) -> String) -> String {
+fn joined(pieces: &[Piece<'_>]) -> String {
     let mut out = String::new();
     for (index, piece) in pieces.iter().enumerate() {
         match piece {
-            Piece::Text(text) => out.push_str(&write(text)),
+            Piece::Text(text) => out.push_str(text),
             Piece::Secret(expansion) => {
                 let runs_on = match pieces.get(index + 1) {
                     Some(Piece::Text(text)) => text.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_'),
