@@ -8,10 +8,11 @@
 use std::convert::Infallible;
 use std::io::Read;
 use std::path::Path;
-use std::pin::Pin;
-use std::task::{Context, Poll};
 
 use bytes::Bytes;
+use futures_util::stream;
+use http_body_util::StreamBody;
+use hyper::body::Frame;
 use reqwest::Method;
 use reqwest::header::{ACCEPT_ENCODING, CONTENT_LENGTH, HeaderMap, HeaderValue, TRANSFER_ENCODING};
 use reqwest::redirect::Policy;
@@ -120,7 +121,7 @@ impl Client {
         }
         if let Some(body) = &request.body {
             let bytes = Bytes::from(body.bytes.clone());
-            let sent = if request.is_chunked() { reqwest::Body::wrap(InChunks::of(bytes)) } else { bytes.into() };
+            let sent = if request.is_chunked() { in_chunks(bytes) } else { bytes.into() };
             builder = builder.header(reqwest::header::CONTENT_TYPE, &body.content_type).body(sent);
         }
         let again = builder.try_clone().filter(|_| request.connection == Connection::Own);
@@ -171,28 +172,11 @@ fn decoded(response: Response) -> Response {
 }
 
 /// A body in two chunks. The first chunk ends within the first character beyond ASCII, if there is one.
-struct InChunks {
-    left: std::vec::IntoIter<Bytes>,
-}
-
-impl InChunks {
-    fn of(mut bytes: Bytes) -> InChunks {
-        let within = bytes.iter().position(|byte| !byte.is_ascii()).map_or(bytes.len() / 2, |first| first + 1);
-        let first = bytes.split_to(within);
-        InChunks { left: vec![first, bytes].into_iter() }
-    }
-}
-
-impl http_body::Body for InChunks {
-    type Data = Bytes;
-    type Error = Infallible;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-    ) -> Poll<Option<Result<http_body::Frame<Bytes>, Infallible>>> {
-        Poll::Ready(self.left.next().map(|chunk| Ok(http_body::Frame::data(chunk))))
-    }
+fn in_chunks(mut bytes: Bytes) -> reqwest::Body {
+    let within = bytes.iter().position(|byte| !byte.is_ascii()).map_or(bytes.len() / 2, |first| first + 1);
+    let first = bytes.split_to(within);
+    let frames = [first, bytes].map(|chunk| Ok::<_, Infallible>(Frame::data(chunk)));
+    reqwest::Body::wrap(StreamBody::new(stream::iter(frames)))
 }
 
 /// A client that keeps this many connections open for further requests.
