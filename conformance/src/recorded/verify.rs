@@ -17,6 +17,7 @@ use super::judge::{Judged, judged, name_of};
 use super::terms::Terms;
 use super::unusable::Unusable;
 use crate::http::errors::of_file;
+use crate::layout::at_most;
 use crate::report::Report;
 
 /// The maximum number of differences that are shown; all are counted.
@@ -309,13 +310,10 @@ fn compare(given: &Value, derived: &Value, place: &str, verification: &mut Verif
 
 /// A value in a few words.
 fn shown(value: &Value) -> String {
-    const MAX: usize = 120;
-    let text = match value {
+    match value {
         Value::Array(items) => format!("{} items", items.len()),
-        other => other.to_string(),
-    };
-    let cut = text.floor_char_boundary(MAX);
-    if cut < text.len() { format!("{}…", &text[..cut]) } else { text }
+        other => at_most(&other.to_string(), 120),
+    }
 }
 
 #[cfg(test)]

@@ -13,17 +13,13 @@ impl Printable {
     /// Text with styles (colours, bold). Any other escape sequence in it is escaped.
     #[must_use]
     pub fn styled(text: &str) -> Printable {
-        let mut out = String::with_capacity(text.len());
-        escape(text, true, true, &mut out);
-        Printable(out)
+        Printable(escaped(text, true, true))
     }
 
     /// A document for programs, such as JSON, or commands for GitHub Actions. Its lines may begin with anything.
     #[must_use]
     pub fn document(text: &str) -> Printable {
-        let mut out = String::with_capacity(text.len());
-        escape(text, false, false, &mut out);
-        Printable(out)
+        Printable(escaped(text, false, false))
     }
 
     /// JSON, or lines of JSON. Every character that is not shown becomes an escape of JSON, which means the same character.
@@ -75,12 +71,11 @@ pub fn printable(text: &str) -> String {
     if is_plain_ascii(text) && !text.contains("::") && !text.contains("##[") {
         return text.to_owned();
     }
-    let mut out = String::with_capacity(text.len());
-    escape(text, false, true, &mut out);
-    out
+    escaped(text, false, true)
 }
 
-fn escape(text: &str, keeps_styles: bool, escapes_commands: bool, out: &mut String) {
+fn escaped(text: &str, keeps_styles: bool, escapes_commands: bool) -> String {
+    let mut out = String::with_capacity(text.len());
     // A command may have white space and styles before it.
     let mut is_line_start = true;
     let mut rest = text;
@@ -99,6 +94,7 @@ fn escape(text: &str, keeps_styles: bool, escapes_commands: bool, out: &mut Stri
         is_line_start = c == '\n' || is_line_start && c.is_whitespace();
         rest = &rest[c.len_utf8()..];
     }
+    out
 }
 
 /// The length of a sequence at the beginning of a text that sets colours or other styles of characters.
