@@ -193,24 +193,17 @@ pub(super) struct Shown<'r> {
 }
 
 fn sections(report: &Report) -> Vec<Section<'_>> {
-    let mut sections: Vec<Section> = Vec::new();
     let mut shown = BTreeMap::new();
-    for requirement in &report.requirements {
-        let mark = Mark::of(requirement);
-        let proofs = proofs(report, requirement, &mut shown);
-        let row = Row { requirement, mark, outcome: outcome(requirement, mark), proofs };
-        match sections.last_mut().filter(|section| section.name == requirement.section) {
-            Some(section) => section.rows.push(row),
-            None => sections.push(Section {
-                name: &requirement.section,
-                slug: slug(&requirement.section),
-                rows: vec![row],
-                tally: String::new(),
-            }),
+    let mut sections = Vec::new();
+    for requirements in report.requirements.chunk_by(|one, next| one.section == next.section) {
+        let mut rows = Vec::new();
+        for requirement in requirements {
+            let mark = Mark::of(requirement);
+            let proofs = proofs(report, requirement, &mut shown);
+            rows.push(Row { requirement, mark, outcome: outcome(requirement, mark), proofs });
         }
-    }
-    for section in &mut sections {
-        section.tally = tally(&section.rows);
+        let name = &requirements[0].section;
+        sections.push(Section { name, slug: slug(name), tally: tally(&rows), rows });
     }
     sections
 }
