@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use super::{Comparison, Outcome};
 use crate::formats::markdown::{code, text};
+use crate::formats::written;
 
 /// The maximum length of a reason in bytes; a longer one is cut.
 const LONGEST: usize = 300;
@@ -11,10 +12,7 @@ const LONGEST: usize = 300;
 /// The comparison for a page.
 #[must_use]
 pub fn render(comparison: &Comparison) -> String {
-    let mut out = String::new();
-    // Writing to a String cannot fail.
-    let _infallible = write(&mut out, comparison);
-    out
+    written(|out| write(out, comparison))
 }
 
 fn write(out: &mut String, comparison: &Comparison) -> std::fmt::Result {

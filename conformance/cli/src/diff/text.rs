@@ -5,6 +5,7 @@ use std::fmt::Write;
 use anstyle::{AnsiColor, Style};
 
 use super::{Change, Difference, Kind, Side};
+use crate::formats::written;
 use animal_store_conformance::layout;
 use animal_store_conformance::redaction::{Printable, printable};
 use animal_store_rules::verdict::Status;
@@ -21,10 +22,7 @@ const WIDTH: usize = 80;
 /// The difference with ANSI colours; a stream that is no terminal strips them.
 #[must_use]
 pub fn render(difference: &Difference) -> Printable {
-    let mut out = String::new();
-    // Writing to a String cannot fail.
-    let _infallible = write(&mut out, difference);
-    Printable::styled(&out)
+    Printable::styled(&written(|out| write(out, difference)))
 }
 
 fn write(out: &mut String, difference: &Difference) -> std::fmt::Result {

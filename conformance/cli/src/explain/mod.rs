@@ -7,6 +7,7 @@ use std::fmt::Write;
 use anstyle::Style;
 use serde::Serialize;
 
+use crate::formats::written;
 use animal_store_conformance::exercised_by;
 use animal_store_conformance::layout::wrap;
 use animal_store_conformance::redaction::Printable;
@@ -54,10 +55,7 @@ pub fn json(document: &impl Serialize) -> String {
 /// The requirements by section, a line each, with ANSI styles.
 #[must_use]
 pub fn list(requirements: &[&Requirement]) -> Printable {
-    let mut out = String::new();
-    // Writing to a String cannot fail.
-    let _infallible = write_list(&mut out, requirements);
-    Printable::styled(&out)
+    Printable::styled(&written(|out| write_list(out, requirements)))
 }
 
 fn write_list(out: &mut String, requirements: &[&Requirement]) -> std::fmt::Result {
@@ -84,10 +82,7 @@ fn write_list(out: &mut String, requirements: &[&Requirement]) -> std::fmt::Resu
 /// An explanation as text, with ANSI styles.
 #[must_use]
 pub fn text(explanation: &Explanation) -> Printable {
-    let mut out = String::new();
-    // Writing to a String cannot fail.
-    let _infallible = write_text(&mut out, explanation);
-    Printable::styled(&out)
+    Printable::styled(&written(|out| write_text(out, explanation)))
 }
 
 fn write_text(out: &mut String, explanation: &Explanation) -> std::fmt::Result {

@@ -29,10 +29,7 @@ const LEVELS: &str = "A **stated** requirement is in the specification: breaking
 /// The report for a job summary.
 #[must_use]
 pub fn render(report: &Report) -> String {
-    let mut out = String::new();
-    // Writing to a String cannot fail.
-    let _infallible = write(&mut out, report);
-    out
+    super::written(|out| write(out, report))
 }
 
 fn write(out: &mut String, report: &Report) -> std::fmt::Result {
