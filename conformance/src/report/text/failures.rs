@@ -73,8 +73,9 @@ pub(super) fn failure(page: &mut Page, report: &Report, requirement: &Requiremen
         }
         _ => (if detail == Detail::Verbose { requirement.evidence.len() } else { 1 }, true),
     };
-    if is_first {
-        expected(page, requirement);
+    // A finding with another expectation than the first one states it itself.
+    if let Some(evidence) = requirement.evidence.first().filter(|_| is_first) {
+        page.entry(4, ("expected", DIM), (&evidence.expected, PLAIN));
     }
     for evidence in requirement.evidence.iter().take(shown) {
         finding(page, report, requirement, evidence, detail);
@@ -88,13 +89,6 @@ pub(super) fn failure(page: &mut Page, report: &Report, requirement: &Requiremen
     }
 }
 
-/// The expectation of the first finding. A finding with another expectation states it itself.
-fn expected(page: &mut Page, requirement: &RequirementReport) {
-    if let Some(evidence) = requirement.evidence.first() {
-        page.entry(4, ("expected", DIM), (&evidence.expected, PLAIN));
-    }
-}
-
 /// The program of a rerun command: the words before its options or its subcommand.
 fn program(rerun_command: &str) -> &str {
     let end = [" --", " judge ", " proxy "].iter().filter_map(|end| rerun_command.find(end)).min();
@@ -102,6 +96,8 @@ fn program(rerun_command: &str) -> &str {
 }
 
 fn finding(page: &mut Page, report: &Report, requirement: &RequirementReport, evidence: &Evidence, detail: Detail) {
+    // The room for a request or a response, in all its lines.
+    let room = page.room(4 + "expected".len() + 2).min(MAX_ROW).saturating_mul(BODY_LINES);
     let mut row = |name: &str, text: &str| page.entry(4, (name, DIM), (text, PLAIN));
     if requirement.evidence.first().is_some_and(|first| first.expected != evidence.expected) {
         row("expected", &evidence.expected);
@@ -111,13 +107,11 @@ fn finding(page: &mut Page, report: &Report, requirement: &RequirementReport, ev
         evidence.limits_shown(report).iter().for_each(|shown| row("exchange", &shown.to_string()));
     } else if detail != Detail::Verbose {
         for exchange in evidence.exchanges.iter().take(SHOWN) {
-            let room = row_room(page);
-            let mut row = |name: &str, text: &str| page.entry(4, (name, DIM), (&cut(text, room), PLAIN));
-            row("request ", &request(report, exchange));
-            row("response", &response(exchange));
+            row("request ", &cut(&request(report, exchange), room));
+            row("response", &cut(&response(exchange), room));
         }
     }
-    for exchange in evidence.exchanges.iter().take(1) {
+    if let Some(exchange) = evidence.exchanges.first() {
         page.verbatim(4, &exchange.curl);
         if let Some(options) = &exchange.replay {
             page.verbatim(4, &report.replay_command(&requirement.id, options, exchange.replica.as_deref()));
@@ -126,11 +120,6 @@ fn finding(page: &mut Page, report: &Report, requirement: &RequirementReport, ev
     if detail == Detail::Verbose {
         evidence.exchanges.iter().for_each(|exchange| whole(page, exchange));
     }
-}
-
-/// The room for a request or a response, in all its lines.
-fn row_room(page: &Page) -> usize {
-    page.room(4 + "expected".len() + 2).min(MAX_ROW).saturating_mul(BODY_LINES)
 }
 
 /// The method, the target and the body of a request in a line.
@@ -144,7 +133,9 @@ fn request(report: &Report, exchange: &ReportedExchange) -> String {
 /// The status code and the body of a response in a line, or the reason why there is no response.
 fn response(exchange: &ReportedExchange) -> String {
     match (&exchange.response, &exchange.failure) {
-        (Some(response), _) => format!("{} {}", response.status, in_a_line(&response.body)).trim_end().to_owned(),
+        (Some(response), _) => {
+            format!("{} {}", response.status, response.body.replace('\n', " ")).trim_end().to_owned()
+        }
         (None, Some(failure)) => format!("no response: {failure}"),
         (None, None) => "no response".to_owned(),
     }
@@ -154,10 +145,6 @@ fn response(exchange: &ReportedExchange) -> String {
 fn with_escapes(body: &str) -> String {
     let shown = |c: char| if c.is_control() { c.escape_unicode().to_string() } else { c.to_string() };
     body.chars().map(shown).collect()
-}
-
-fn in_a_line(text: &str) -> String {
-    text.replace('\n', " ")
 }
 
 /// An exchange in full.
