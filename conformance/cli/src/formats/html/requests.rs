@@ -2,12 +2,13 @@
 
 use jiff::Timestamp;
 
+use animal_store_conformance::layout::at_most;
 use animal_store_conformance::report::{RecordedExchange, Report};
 
 /// The maximum number of requests listed; the HAR report contains all.
 const MAX_LISTED: usize = 300;
 
-/// The maximum number of characters of a request body.
+/// The maximum length of a request body in bytes.
 const MAX_SENT: usize = 96;
 
 /// The requests of the run.
@@ -52,17 +53,10 @@ fn line<'r>(report: &Report, start: Option<Timestamp>, exchange: &'r RecordedExc
         after: since.map(|since| format!("{since:.3} s")).unwrap_or_default(),
         took: format!("{:.1}", exchange.elapsed_us as f64 / 1000.0),
         outcome: response.as_ref().map_or_else(|| "no response".to_owned(), |response| response.status.to_string()),
-        sent: request_body.as_ref().filter(|body| !body.text.is_empty()).map(|body| beginning(&body.text)),
+        sent: request_body.as_ref().filter(|body| !body.text.is_empty()).map(|body| at_most(&body.text, MAX_SENT)),
     }
 }
 
 fn sent_at(exchange: &RecordedExchange) -> Option<Timestamp> {
     exchange.sent_at.parse().ok()
-}
-
-fn beginning(text: &str) -> String {
-    match text.char_indices().nth(MAX_SENT) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
 }
