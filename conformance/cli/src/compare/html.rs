@@ -86,19 +86,6 @@ fn distances(comparison: &Comparison) -> Vec<Vec<Option<&Pair>>> {
     distances
 }
 
-impl Outcome {
-    /// The class of the outcome's elements, which the page of a report uses too.
-    fn class(self) -> &'static str {
-        match self {
-            Outcome::Violated | Outcome::StaleKnownFailing => "broken",
-            Outcome::Warning => "warning",
-            Outcome::KnownFailing => "known",
-            Outcome::NotExercised | Outcome::NotJudged => "unjudged",
-            Outcome::Held => "held",
-        }
-    }
-}
-
 impl Column {
     fn time(&self) -> String {
         time(self.started_at.as_deref())

@@ -110,31 +110,33 @@ impl Outcome {
         Outcome::NotJudged,
     ];
 
+    /// The outcome in words, a character for it, and the class of its elements, which the page of a report uses too.
+    fn shown(self) -> (&'static str, char, &'static str) {
+        match self {
+            Outcome::Violated => ("violated", '✗', "broken"),
+            Outcome::StaleKnownFailing => ("stale known failure", '✗', "broken"),
+            Outcome::Warning => ("warning", '!', "warning"),
+            Outcome::KnownFailing => ("known to fail", '~', "known"),
+            Outcome::NotExercised => ("not exercised", '?', "unjudged"),
+            Outcome::Held => ("held", '✓', "held"),
+            Outcome::NotJudged => ("not judged", '–', "unjudged"),
+        }
+    }
+
     /// The outcome in words.
     #[must_use]
     pub fn word(self) -> &'static str {
-        match self {
-            Outcome::Violated => "violated",
-            Outcome::StaleKnownFailing => "stale known failure",
-            Outcome::Warning => "warning",
-            Outcome::KnownFailing => "known to fail",
-            Outcome::NotExercised => "not exercised",
-            Outcome::Held => "held",
-            Outcome::NotJudged => "not judged",
-        }
+        self.shown().0
     }
 
     /// A character for the outcome.
     #[must_use]
     pub fn sign(self) -> char {
-        match self {
-            Outcome::Violated | Outcome::StaleKnownFailing => '✗',
-            Outcome::Warning => '!',
-            Outcome::KnownFailing => '~',
-            Outcome::NotExercised => '?',
-            Outcome::Held => '✓',
-            Outcome::NotJudged => '–',
-        }
+        self.shown().1
+    }
+
+    fn class(self) -> &'static str {
+        self.shown().2
     }
 
     fn of(requirement: Option<&RequirementReport>) -> Outcome {

@@ -113,30 +113,27 @@ impl Mark {
         }
     }
 
+    /// The names of the mark in the page's markup and in its text.
+    fn names(self) -> (&'static str, &'static str) {
+        match self {
+            Mark::Broken => ("broken", "Broken"),
+            Mark::Warning => ("warning", "Warning"),
+            Mark::Known => ("known", "Known to fail"),
+            Mark::Unjudged => ("unjudged", "Not exercised"),
+            Mark::Held => ("held", "Held"),
+            Mark::Choice => ("choice", "Open choice"),
+            Mark::LeftOut => ("left-out", "Not selected"),
+        }
+    }
+
     /// The name of the mark in the page's markup.
     pub(super) fn slug(self) -> &'static str {
-        match self {
-            Mark::Broken => "broken",
-            Mark::Warning => "warning",
-            Mark::Known => "known",
-            Mark::Unjudged => "unjudged",
-            Mark::Held => "held",
-            Mark::Choice => "choice",
-            Mark::LeftOut => "left-out",
-        }
+        self.names().0
     }
 
     /// The name of the mark in the page's text.
     pub(super) fn word(self) -> &'static str {
-        match self {
-            Mark::Broken => "Broken",
-            Mark::Warning => "Warning",
-            Mark::Known => "Known to fail",
-            Mark::Unjudged => "Not exercised",
-            Mark::Held => "Held",
-            Mark::Choice => "Open choice",
-            Mark::LeftOut => "Not selected",
-        }
+        self.names().1
     }
 }
 
