@@ -57,7 +57,7 @@ fn assemble_with(
     remarks: Remarks,
     counts: TrafficCounts,
 ) -> Report {
-    let (trace, verdicts) = (presentation.trace(), &conclusion.verdicts);
+    let (trace, verdicts) = (presentation.trace, &conclusion.verdicts);
     let exchanges: Vec<RecordedExchange> =
         trace.exchanges.iter().map(|exchange| presentation.exchange(exchange)).collect();
     let mut requirements: Vec<RequirementReport> =
@@ -83,8 +83,8 @@ fn assemble_with(
             plan: options.plan.as_ref().map(ToString::to_string),
         },
         seed: options.seed,
-        rerun_command: rerun_command::command(options, presentation.redactor()),
-        options: rerun_command::given(options, presentation.redactor()),
+        rerun_command: rerun_command::command(options, &presentation.redactor),
+        options: rerun_command::given(options, &presentation.redactor),
         since: None,
         profile: options.scope.profile,
         side: options.scope.side,
@@ -178,7 +178,7 @@ fn requirement(
     strict: bool,
 ) -> RequirementReport {
     let hide = |text: &str| presentation.sentence(text);
-    let exchanges = &presentation.trace().exchanges;
+    let exchanges = &presentation.trace.exchanges;
     let failing = verdict.failures.iter().flat_map(|failure| &failure.exchanges);
     let failing = failing.filter_map(|number| presentation.index_of(*number));
     let shown_in: BTreeSet<&str> = failing.map(|index| &*exchanges[index].probe).collect();
@@ -223,7 +223,7 @@ fn evidence(presentation: &Presentation<'_>, finding: &Finding) -> Evidence {
         subjects: finding.subjects.iter().map(|text| at_most(&presentation.text(text), MAX_SUBJECT)).collect(),
         intermittent: finding.intermittent.map(|Share { broken, alike }| Intermittent { broken, alike }),
         attribution: finding.attribution.as_ref().map(|by| Attribution::of(presentation, by)),
-        exchanges: exchanges.map(|index| presentation.evidence(&presentation.trace().exchanges[index])).collect(),
+        exchanges: exchanges.map(|index| presentation.evidence(&presentation.trace.exchanges[index])).collect(),
     }
 }
 

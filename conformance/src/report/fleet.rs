@@ -17,7 +17,7 @@ impl Attribution {
     pub(super) fn of(presentation: &Presentation<'_>, found: &attribution::Attribution) -> Attribution {
         let addresses = presentation.addresses();
         let replicas = found.replicas().iter().filter_map(|at| addresses.get(*at).cloned()).collect();
-        let sentence = presentation.own(&found.sentence(&presentation.trace().context));
+        let sentence = presentation.own(&found.sentence(&presentation.trace.context));
         match *found {
             attribution::Attribution::Only { broken, requests, others, .. } => {
                 Attribution::Only { replicas, broken, requests, others, sentence }
@@ -81,7 +81,7 @@ pub(super) fn replicas(
     verdicts: &[RequirementVerdict],
 ) -> Vec<Replica> {
     let Some(fleet) = fleet else { return Vec::new() };
-    let (trace, addresses) = (presentation.trace(), presentation.addresses());
+    let (trace, addresses) = (presentation.trace, presentation.addresses());
     let mut rows = Vec::new();
     for (at, (counter, reads)) in fleet.counters.iter().zip(&fleet.reads).enumerate() {
         let all = trace.exchanges.iter();

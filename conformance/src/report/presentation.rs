@@ -29,8 +29,9 @@ const MAX_SENTENCE: usize = 1_000;
 /// Presents the exchanges of a trace.
 #[derive(Debug)]
 pub(crate) struct Presentation<'t> {
-    trace: &'t Trace,
-    redactor: Redactor,
+    pub(super) trace: &'t Trace,
+    /// The redactor for secrets.
+    pub(super) redactor: Redactor,
     /// The redactor for the judge's own words.
     prose: Redactor,
     curl_options: Vec<String>,
@@ -57,11 +58,6 @@ impl<'t> Presentation<'t> {
         Presentation { trace, prose: redactor.for_prose(), redactor, curl_options: Vec::new(), seed: None }
     }
 
-    /// The trace.
-    pub(super) fn trace(&self) -> &'t Trace {
-        self.trace
-    }
-
     /// The index of an exchange in the trace, if it is there: the report on a long recording keeps only some exchanges.
     pub(super) fn index_of(&self, number: usize) -> Option<usize> {
         self.trace.exchanges.binary_search_by_key(&number, |exchange| exchange.number).ok()
@@ -70,11 +66,6 @@ impl<'t> Presentation<'t> {
     /// The addresses of the service, redacted. The base URL comes first.
     pub(super) fn addresses(&self) -> Vec<String> {
         self.trace.context.addresses().map(|address| self.own(address)).collect()
-    }
-
-    /// The redactor for secrets.
-    pub(super) fn redactor(&self) -> &Redactor {
-        &self.redactor
     }
 
     /// A text without secrets, printable.
