@@ -63,8 +63,10 @@ pub(crate) fn of_keys(limiter: &Limiter<'_>) -> Vec<Counting> {
             continue;
         }
         let explanation = limits.explanation();
-        let limited = explanation.hypothesis.filter(|best| best.figures.minute.or(best.figures.day).is_some());
-        let Some(best) = limited else { continue };
+        let best = explanation.hypothesis;
+        if best.figures.minute.or(best.figures.day).is_none() {
+            continue;
+        }
         let first = explanation.findings.first().map(|finding| Unexplained {
             exchange: finding.entries[0].exchange.number,
             expected: finding.expected().to_string(),

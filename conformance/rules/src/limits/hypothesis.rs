@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::timeline::{Event, Outcome};
+
 /// The way in which minutes are cut, and the time that Reset announces.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Cut {
@@ -97,27 +99,17 @@ impl Hypothesis {
     }
 }
 
-/// The features of a history that distinguish some hypotheses from others.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Occasions {
-    /// Whether some request was malformed.
-    pub(super) malformed: bool,
-    /// Whether some request asked for something that does not exist.
-    pub(super) missing: bool,
-    /// Whether some request was refused.
-    pub(super) refused: bool,
-}
-
-/// Every hypothesis that a history can distinguish, without other clients. The plain ones come first.
-pub(super) fn hypotheses(figures: &[Figures], occasions: Occasions) -> Vec<Hypothesis> {
-    let failures: &[Failures] = match (occasions.malformed, occasions.missing) {
+/// Every hypothesis that the outcomes of these events can distinguish, without other clients. The plain ones come first.
+pub(super) fn hypotheses(figures: &[Figures], events: &[Event<'_>]) -> Vec<Hypothesis> {
+    let occurs = |outcome| events.iter().any(|event| event.outcome == outcome);
+    let failures: &[Failures] = match (occurs(Outcome::Malformed), occurs(Outcome::Missing)) {
         (false, false) => &[Failures::Count],
         (true, true) => {
             &[Failures::Count, Failures::Free, Failures::Refunded, Failures::MalformedFree, Failures::MissingFree]
         }
         _ => &[Failures::Count, Failures::Free, Failures::Refunded],
     };
-    let refusals: &[bool] = if occasions.refused { &[false, true] } else { &[false] };
+    let refusals: &[bool] = if occurs(Outcome::Refused) { &[false, true] } else { &[false] };
     let mut all = Vec::new();
     for &failures in failures {
         for &written in &[Written::After, Written::Before, Written::OnAnswer] {

@@ -65,7 +65,7 @@ impl Finding<'_> {
 #[derive(Debug)]
 pub struct Explanation<'h> {
     /// The way of counting with the fewest contradictions.
-    pub hypothesis: Option<Hypothesis>,
+    pub hypothesis: Hypothesis,
     /// The responses that contradict the hypothesis, in the order of sending.
     pub findings: Vec<Finding<'h>>,
     /// The refusals that could be judged.
@@ -73,8 +73,10 @@ pub struct Explanation<'h> {
     /// The refusal that the requests of the run alone explain: the first one, if there was no room for it and nobody else uses the key. Any
     /// other refusal may belong to a ban.
     pub earned: Option<&'h Entry<'h>>,
-    compared: usize,
-    never_falls: Option<[&'h Entry<'h>; 2]>,
+    /// The number of successes that report the same window as the success before.
+    pub compared: usize,
+    /// Two successful responses of one window, the later one first, if no window shows that Remaining ever falls.
+    pub never_falls: Option<[&'h Entry<'h>; 2]>,
     outlasts_a_window: bool,
 }
 
@@ -102,7 +104,7 @@ impl<'h> Explanation<'h> {
     fn with(timeline: &Timeline<'h>, plan: Option<(i64, i64)>) -> Explanation<'h> {
         let best = explain::explain(timeline, plan);
         let entry = |at: usize| timeline.events[at].entry;
-        let mut contradictions = best.evaluation.contradictions;
+        let mut contradictions = best.contradictions;
         contradictions.sort_by_key(|contradiction| contradiction.at);
         let mut findings: Vec<Finding<'h>> = Vec::new();
         for contradiction in contradictions {
@@ -122,8 +124,8 @@ impl<'h> Explanation<'h> {
                 .last()
                 .filter(|_| pairs.iter().all(|pair| timeline.is_flat(*pair)))
                 .map(|[before, after]| [entry(*after), entry(*before)]),
-            refusals: best.evaluation.refusals.iter().map(|at| entry(*at)).collect(),
-            earned: best.evaluation.earned.map(entry),
+            refusals: best.refusals.iter().map(|at| entry(*at)).collect(),
+            earned: best.earned.map(entry),
             hypothesis: best.hypothesis,
             findings,
         }
@@ -132,18 +134,6 @@ impl<'h> Explanation<'h> {
     /// The findings of these kinds.
     pub fn of_kinds(&self, kinds: &[Kind]) -> impl Iterator<Item = &Finding<'h>> {
         self.findings.iter().filter(move |finding| kinds.contains(&finding.kind))
-    }
-
-    /// Two successful responses of one window, the later one first, if no window shows that Remaining ever falls.
-    #[must_use]
-    pub fn never_falls(&self) -> Option<[&'h Entry<'h>; 2]> {
-        self.never_falls
-    }
-
-    /// The number of successes that report the same window as the success before.
-    #[must_use]
-    pub fn compared(&self) -> usize {
-        self.compared
     }
 
     /// The findings, if all of them show that a Reset has restored nothing and chance does not explain them: there are at least two, or one
@@ -160,15 +150,15 @@ impl<'h> Explanation<'h> {
     #[must_use]
     pub fn is_of_day(&self, finding: &Finding<'_>) -> bool {
         let limit = finding.window(0).and_then(|window| i64::try_from(window.limit).ok());
-        let figures = self.hypothesis.map(|best| best.figures);
-        figures.is_some_and(|figures| figures.minute != figures.day && limit == figures.day)
+        let Figures { minute, day } = self.hypothesis.figures;
+        minute != day && limit == day
     }
 
     /// Returns true if each Reset is a minute after the newest request, and nothing shows whether the count is a log. A window whose end is
     /// always a minute from now looks like a log until it ends.
     #[must_use]
     pub fn may_be_draining(&self) -> bool {
-        let is_drain = self.hypothesis.is_some_and(|best| best.cut == Cut::Drain);
+        let is_drain = self.hypothesis.cut == Cut::Drain;
         is_drain && !self.outlasts_a_window && self.of_kinds(&[Kind::ResetOff, Kind::ResetMoves]).next().is_none()
     }
 
@@ -176,12 +166,6 @@ impl<'h> Explanation<'h> {
     #[must_use]
     pub fn goes_on_after_a_reset(&self) -> bool {
         self.of_kinds(&[Kind::NotRestored]).next().is_some()
-    }
-
-    /// Returns true if other clients use the key.
-    #[must_use]
-    pub fn others(&self) -> bool {
-        self.hypothesis.is_some_and(|best| best.others)
     }
 }
 

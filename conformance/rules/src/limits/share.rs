@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::hypothesis::{Cut, Failures, Hypothesis, Written};
-use super::timeline::{DAY, Event, MINUTE, Micros, Outcome, SECOND};
+use super::timeline::{DAY, Event, MINUTE, Micros, Outcome, SECOND, Sums, Timeline};
 use crate::tolerance::Tolerance;
 
 /// The furthest that the end of a window may be from its reported end, because reported times are whole seconds.
@@ -42,47 +42,6 @@ impl Share {
     }
 }
 
-/// Prefix sums of amounts, ordered by time.
-#[derive(Debug, Default)]
-struct Sums {
-    times: Vec<Micros>,
-    totals: Vec<i64>,
-}
-
-impl Sums {
-    /// Adds an amount at a time that is not before the last one.
-    fn push(&mut self, time: Micros, amount: i64) {
-        if amount != 0 {
-            let total = self.totals.last().copied().unwrap_or(0) + amount;
-            self.times.push(time);
-            self.totals.push(total);
-        }
-    }
-
-    /// Sums up amounts in any order of time.
-    fn from_unsorted(mut amounts: Vec<(Micros, i64)>) -> Sums {
-        amounts.sort_unstable_by_key(|(time, _)| *time);
-        let mut sums = Sums::default();
-        amounts.into_iter().for_each(|(time, amount)| sums.push(time, amount));
-        sums
-    }
-
-    /// The sum of the first amounts.
-    fn total(&self, count: usize) -> i64 {
-        count.checked_sub(1).map_or(0, |last| self.totals[last])
-    }
-
-    /// The sum up to a time, that time included.
-    fn up_to(&self, time: Micros) -> i64 {
-        self.total(self.times.partition_point(|at| *at <= time))
-    }
-
-    /// The sum before a time.
-    fn before(&self, time: Micros) -> i64 {
-        self.total(self.times.partition_point(|at| *at < time))
-    }
-}
-
 /// The sums of a set of requests. "Completed" is the time at which the response was complete.
 #[derive(Debug, Default)]
 struct Counts {
@@ -104,6 +63,23 @@ struct Counts {
 }
 
 impl Counts {
+    /// Adds a request, in the order of sending.
+    fn send(&mut self, event: &Event<'_>, share: Share, is_given_back: bool) {
+        self.possible.push(event.sent, share.hi);
+        self.certain_sent.push(event.sent, share.lo);
+        self.every.push(event.sent, event.cost);
+        self.refundable.push(event.sent, if is_given_back { share.hi } else { 0 });
+    }
+
+    /// Adds a request, in the order of completion.
+    fn complete(&mut self, event: &Event<'_>, share: Share, is_given_back: bool) {
+        let (settled, gone) = if is_given_back { (0, share.hi) } else { (share.hi, 0) };
+        self.certain.push(event.received, share.lo);
+        self.every_settled.push(event.received, event.cost);
+        self.settled.push(event.received, settled);
+        self.gone.push(event.received + REFUND_LAG, gone);
+    }
+
     /// The count when a request is dealt with, without the request itself.
     fn before(&self, event: &Event<'_>, own: Share) -> Share {
         let hi = self.possible.before(event.received) - own.hi - self.gone.up_to(event.sent);
@@ -147,11 +123,19 @@ pub(super) struct Member {
     pub(super) is_certain: bool,
 }
 
+impl Member {
+    /// The part of the share of its request that is in this window.
+    fn of(self, share: Share) -> Share {
+        Share { lo: if self.is_certain { share.lo } else { 0 }, ..share }
+    }
+}
+
 /// The shares of all events under one hypothesis.
 #[derive(Debug)]
 pub(super) struct Shares<'t, 'h> {
     pub(super) hypothesis: Hypothesis,
     pub(super) events: &'t [Event<'h>],
+    by_received: &'t [usize],
     /// The fixed windows, minutes and days.
     pub(super) epochs: Vec<Epoch>,
     /// The indices of the minutes and of the days among the epochs, each by their ends.
@@ -163,14 +147,10 @@ pub(super) struct Shares<'t, 'h> {
     by_number: BTreeMap<i64, usize>,
     /// The window that each event reports.
     pub(super) reported: Vec<Option<usize>>,
-    /// Whether the end that each event reports is no end of the hypothesis.
-    pub(super) is_off: Vec<bool>,
     /// The windows in which each event may be counted.
     members: Vec<Vec<Member>>,
     /// The sums of all events, for counts that slide.
     sliding: Counts,
-    /// The amount that certainly counts, by the time of sending.
-    certain_by_sent: Sums,
     /// The amount that no longer counts in the last two minutes, by the time from which that is certain.
     gone_before: Sums,
     /// The cost of every request that is no longer in the last minute, by the time from which that is certain.
@@ -184,20 +164,20 @@ fn minute_number(end: Micros) -> Option<i64> {
 }
 
 impl<'t, 'h> Shares<'t, 'h> {
-    pub(super) fn new(hypothesis: Hypothesis, events: &'t [Event<'h>], by_received: &[usize]) -> Shares<'t, 'h> {
+    pub(super) fn new(hypothesis: Hypothesis, timeline: &'t Timeline<'h>) -> Shares<'t, 'h> {
+        let events = &timeline.events;
         let mut shares = Shares {
             hypothesis,
             events,
+            by_received: &timeline.by_received,
             epochs: Vec::new(),
             minutes: Vec::new(),
             days: Vec::new(),
             grid: None,
             by_number: BTreeMap::new(),
             reported: vec![None; events.len()],
-            is_off: vec![false; events.len()],
             members: Vec::new(),
             sliding: Counts::default(),
-            certain_by_sent: Sums::default(),
             gone_before: Sums::default(),
             every_gone: Sums::default(),
         };
@@ -207,10 +187,9 @@ impl<'t, 'h> Shares<'t, 'h> {
         } else if hypothesis.cut == Cut::First {
             shares.find_minutes_from_requests();
         }
-        let confirmed = shares.confirmed(by_received);
-        let reached = shares.reached(by_received);
-        shares.members = (0..events.len()).map(|at| shares.members_of(at, &confirmed, reached[at])).collect();
-        shares.sum(by_received);
+        let (confirmed, reached) = (shares.confirmed(), shares.reached());
+        shares.members = (0..events.len()).map(|at| shares.members_of(at, confirmed[at], reached[at])).collect();
+        shares.sum();
         shares
     }
 
@@ -230,13 +209,18 @@ impl<'t, 'h> Shares<'t, 'h> {
             && !self.reports_day(event)
     }
 
-    /// Finds the days that events report. The report of a possible ban may say anything.
+    /// The events whose reports meet a condition. The report of a possible ban may say anything.
+    fn reporting(&self, is_reported: fn(&Self, &Event<'h>) -> bool) -> Vec<usize> {
+        let events = self.events.iter().enumerate();
+        events.filter(|(_, event)| !event.may_be_ban && is_reported(self, event)).map(|(at, _)| at).collect()
+    }
+
+    /// Finds the days that events report.
     fn find_days(&mut self) {
-        let of_days: Vec<usize> = (0..self.events.len())
-            .filter(|at| !self.events[*at].may_be_ban && self.reports_day(&self.events[*at]))
-            .collect();
-        self.days = self.add_windows(&of_days, true);
-        self.assign(&of_days, true);
+        let of_days = self.reporting(Self::reports_day);
+        let days = self.add_windows(&of_days, true);
+        self.assign(&of_days, &days);
+        self.days = days;
     }
 
     /// Adds the windows whose ends these events report, and returns their indices. Ends close to each other are one.
@@ -254,29 +238,18 @@ impl<'t, 'h> Shares<'t, 'h> {
     }
 
     /// Assigns to each of these events the window whose end it reports.
-    fn assign(&mut self, events: &[usize], is_day: bool) {
-        let ends: Vec<(Micros, usize)> = {
-            let places = if is_day { &self.days } else { &self.minutes };
-            places.iter().map(|place| (self.epochs[*place].end, *place)).collect()
-        };
+    fn assign(&mut self, events: &[usize], windows: &[usize]) {
         for &at in events {
             let Some(report) = self.events[at].report else { continue };
-            let next = ends.partition_point(|(end, _)| *end <= report.reset);
-            let last = next.checked_sub(1).map(|place| ends[place]);
-            self.reported[at] = last.filter(|(end, _)| report.reset - end <= SAME_END).map(|(_, place)| place);
+            let next = windows.partition_point(|window| self.epochs[*window].end <= report.reset);
+            let last = next.checked_sub(1).map(|last| windows[last]);
+            self.reported[at] = last.filter(|last| report.reset - self.epochs[*last].end <= SAME_END);
         }
-    }
-
-    /// The events that report a minute. The report of a possible ban may say anything.
-    fn of_minutes(&self) -> Vec<usize> {
-        (0..self.events.len())
-            .filter(|at| !self.events[*at].may_be_ban && self.reports_minute(&self.events[*at]))
-            .collect()
     }
 
     /// Finds the minutes on the grid that the first report shows: those that events report, and those in which requests may have come.
     fn find_minutes_on_grid(&mut self) {
-        let of_minutes = self.of_minutes();
+        let of_minutes = self.reporting(Self::reports_minute);
         let first = of_minutes.iter().find(|at| self.events[**at].outcome != Outcome::Refused).or(of_minutes.first());
         let Some(first) = first.and_then(|at| self.events[*at].report) else { return };
         let off = first.reset.rem_euclid(MINUTE);
@@ -290,15 +263,13 @@ impl<'t, 'h> Shares<'t, 'h> {
             // The bounds of an unknown clock span a few minutes. More than that would mean that times are unknown.
             numbers.extend(from..=to.min(from + 5));
         }
-        let mut reported: Vec<(usize, Option<i64>)> = Vec::new();
+        let mut reported: Vec<(usize, i64)> = Vec::new();
         // The Reset of `WeightedNext` is not the end of a minute.
-        if self.hypothesis.cut != Cut::WeightedNext {
-            for at in of_minutes {
-                let number = self.events[at].report.and_then(|report| minute_number(report.reset - phase));
-                numbers.extend(number);
-                reported.push((at, number));
-            }
+        for at in of_minutes.into_iter().filter(|_| self.hypothesis.cut != Cut::WeightedNext) {
+            let number = self.events[at].report.and_then(|report| minute_number(report.reset - phase));
+            reported.extend(number.map(|number| (at, number)));
         }
+        numbers.extend(reported.iter().map(|(_, number)| *number));
         numbers.sort_unstable();
         numbers.dedup();
         for number in numbers {
@@ -307,15 +278,14 @@ impl<'t, 'h> Shares<'t, 'h> {
             self.epochs.push(Epoch { is_day: false, end: phase + number * MINUTE, counts: Counts::default() });
         }
         for (at, number) in reported {
-            self.is_off[at] = number.is_none();
-            self.reported[at] = number.and_then(|number| self.by_number.get(&number).copied());
+            self.reported[at] = self.by_number.get(&number).copied();
         }
     }
 
     /// Finds the minutes that requests opened. A response that reports none used, or only requests that may be given back, shows no minute:
     /// it reports the end of a window that would begin now.
     fn find_minutes_from_requests(&mut self) {
-        let of_minutes = self.of_minutes();
+        let of_minutes = self.reporting(Self::reports_minute);
         let mut opening: Vec<usize> = Vec::new();
         for &at in &of_minutes {
             let event = &self.events[at];
@@ -325,11 +295,9 @@ impl<'t, 'h> Shares<'t, 'h> {
                 opening.push(at);
             }
         }
-        self.minutes = self.add_windows(&opening, false);
-        self.assign(&of_minutes, false);
-        for at in opening {
-            self.is_off[at] = self.reported[at].is_none();
-        }
+        let minutes = self.add_windows(&opening, false);
+        self.assign(&of_minutes, &minutes);
+        self.minutes = minutes;
     }
 
     /// The number of requests that were under way at the same time as this one, itself included.
@@ -343,13 +311,13 @@ impl<'t, 'h> Shares<'t, 'h> {
 
     /// For each request, whether an earlier complete response reported the same window, so that the request certainly came within it. Only
     /// header fields that are written when the response goes out need this.
-    fn confirmed(&self, by_received: &[usize]) -> Vec<bool> {
+    fn confirmed(&self) -> Vec<bool> {
         let mut confirmed = vec![false; self.events.len()];
         if self.hypothesis.written != Written::OnAnswer {
             return confirmed;
         }
         let mut earliest: BTreeMap<usize, Micros> = BTreeMap::new();
-        for &at in by_received {
+        for &at in self.by_received {
             if let Some(epoch) = self.reported[at].filter(|_| !self.events[at].may_be_ban) {
                 earliest.entry(epoch).or_insert(self.events[at].received);
             }
@@ -363,8 +331,8 @@ impl<'t, 'h> Shares<'t, 'h> {
 
     /// For each request, the latest ends of a minute and of a day that responses had reported before it was sent. The request falls into no
     /// earlier window.
-    fn reached(&self, by_received: &[usize]) -> Vec<[Micros; 2]> {
-        let mut complete = by_received.iter().copied().peekable();
+    fn reached(&self) -> Vec<[Micros; 2]> {
+        let mut complete = self.by_received.iter().copied().peekable();
         let mut latest = [Micros::MIN; 2];
         let mut reached = Vec::with_capacity(self.events.len());
         for event in self.events {
@@ -380,7 +348,7 @@ impl<'t, 'h> Shares<'t, 'h> {
     }
 
     /// The windows that a request may be counted in.
-    fn members_of(&self, at: usize, confirmed: &[bool], reached: [Micros; 2]) -> Vec<Member> {
+    fn members_of(&self, at: usize, is_confirmed: bool, reached: [Micros; 2]) -> Vec<Member> {
         let event = &self.events[at];
         let mut members = Vec::new();
         for is_day in [false, true] {
@@ -403,7 +371,7 @@ impl<'t, 'h> Shares<'t, 'h> {
                     break;
                 }
                 let is_inside = from >= window.begin() + ROUNDING && to < window.end - ROUNDING;
-                let is_confirmed = reported == Some(epoch) && confirmed[at];
+                let is_confirmed = is_confirmed && reported == Some(epoch);
                 if is_confirmed {
                     members.retain(|member: &Member| self.epochs[member.epoch].is_day != is_day);
                 }
@@ -436,42 +404,22 @@ impl<'t, 'h> Shares<'t, 'h> {
     }
 
     /// Sums up the amounts of all events, for each window and for counts that slide.
-    fn sum(&mut self, by_received: &[usize]) {
+    fn sum(&mut self) {
         let events = self.events;
         for (at, event) in events.iter().enumerate() {
-            let counted = self.counted(event);
-            let is_given_back = self.is_given_back(event);
+            let (counted, is_given_back) = (self.counted(event), self.is_given_back(event));
             for member in &self.members[at] {
-                let counts = &mut self.epochs[member.epoch].counts;
-                counts.possible.push(event.sent, counted.hi);
-                counts.every.push(event.sent, event.cost);
-                if member.is_certain {
-                    counts.certain_sent.push(event.sent, counted.lo);
-                }
-                if is_given_back {
-                    counts.refundable.push(event.sent, counted.hi);
-                }
+                self.epochs[member.epoch].counts.send(event, member.of(counted), is_given_back);
             }
-            self.sliding.possible.push(event.sent, counted.hi);
-            self.sliding.every.push(event.sent, event.cost);
-            self.certain_by_sent.push(event.sent, counted.lo);
+            self.sliding.send(event, counted, is_given_back);
         }
-        for &at in by_received {
+        for &at in self.by_received {
             let event = &events[at];
-            let counted = self.counted(event);
-            let is_given_back = self.is_given_back(event);
+            let (counted, is_given_back) = (self.counted(event), self.is_given_back(event));
             for member in &self.members[at] {
-                let counts = &mut self.epochs[member.epoch].counts;
-                if member.is_certain {
-                    counts.certain.push(event.received, counted.lo);
-                }
-                counts.settled.push(event.received, if is_given_back { 0 } else { counted.hi });
-                counts.every_settled.push(event.received, event.cost);
-                if is_given_back {
-                    counts.gone.push(event.received + REFUND_LAG, counted.hi);
-                }
+                self.epochs[member.epoch].counts.complete(event, member.of(counted), is_given_back);
             }
-            self.sliding.certain.push(event.received, counted.lo);
+            self.sliding.complete(event, counted, is_given_back);
         }
         self.sliding.gone = self.gone_after(NO_LONGER_KEPT);
         self.gone_before = self.gone_after(NO_LONGER_KEPT + MINUTE);
@@ -529,16 +477,15 @@ impl<'t, 'h> Shares<'t, 'h> {
     /// The count of a window when a request is dealt with, without the request itself; and the amount of its own request that the response
     /// reports.
     pub(super) fn in_epoch(&self, at: usize, epoch: usize) -> (Share, Share) {
-        let event = &self.events[at];
-        let member = self.members[at].iter().find(|member| member.epoch == epoch);
-        let own = if member.is_some() { self.counted(event) } else { Share::default() };
-        let before = self.epochs[epoch].counts.before(event, own);
-        let itself = match member {
-            None => Share::default(),
-            Some(member) if member.is_certain => self.itself(at),
-            Some(_) => Share { lo: 0, hi: self.itself(at).hi },
-        };
-        (before, itself)
+        let (event, counts) = (&self.events[at], &self.epochs[epoch].counts);
+        match self.member(at, epoch) {
+            None => (counts.before(event, Share::default()), Share::default()),
+            Some(member) => (counts.before(event, self.counted(event)), member.of(self.itself(at))),
+        }
+    }
+
+    fn member(&self, at: usize, epoch: usize) -> Option<&Member> {
+        self.members[at].iter().find(|member| member.epoch == epoch)
     }
 
     /// The bounds that a response puts on the rest of its window's count, if it reports this number used.
@@ -556,8 +503,7 @@ impl<'t, 'h> Shares<'t, 'h> {
 
     /// The amount of its own that a request certainly adds to a window.
     fn certain_of_itself(&self, at: usize, epoch: usize) -> i64 {
-        let is_certain = self.members[at].iter().any(|member| member.epoch == epoch && member.is_certain);
-        if is_certain { self.counted(&self.events[at]).lo } else { 0 }
+        self.member(at, epoch).map_or(0, |member| member.of(self.counted(&self.events[at])).lo)
     }
 
     /// The amount that certainly counts of the requests that were sent before a response was complete.
@@ -592,16 +538,15 @@ impl<'t, 'h> Shares<'t, 'h> {
     /// response reports.
     pub(super) fn in_last_minute(&self, at: usize) -> (Share, Share) {
         let event = &self.events[at];
-        let counted = self.counted(event);
-        let lo = self.sliding.certain.up_to(event.sent) - self.certain_by_sent.up_to(event.received - KEPT);
-        let hi = self.sliding.possible.before(event.received) - counted.hi - self.sliding.gone.up_to(event.sent);
-        (Share { lo: lo.max(0), hi: hi.max(0) }, self.itself(at))
+        let before = self.sliding.before(event, self.counted(event));
+        let lo = before.lo - self.sliding.certain_sent.up_to(event.received - KEPT);
+        (Share { lo: lo.max(0), ..before }, self.itself(at))
     }
 
     /// The amount that was certainly counted within the minute that ends with a response, by the judge's clock.
     pub(super) fn within_a_minute(&self, at: usize) -> i64 {
         let event = &self.events[at];
-        self.sliding.certain.up_to(event.received) - self.certain_by_sent.up_to(event.received - MINUTE)
+        self.sliding.certain.up_to(event.received) - self.sliding.certain_sent.up_to(event.received - MINUTE)
     }
 
     /// The cost of all requests that may be in the last minute and were sent before a response was complete, its own request included.
@@ -613,8 +558,7 @@ impl<'t, 'h> Shares<'t, 'h> {
     /// The most that counts in the last two minutes when a request is dealt with, without the request itself.
     pub(super) fn in_last_two_minutes(&self, at: usize) -> i64 {
         let event = &self.events[at];
-        let counted = self.counted(event);
-        self.sliding.possible.before(event.received) - counted.hi - self.gone_before.up_to(event.sent)
+        self.sliding.possible.before(event.received) - self.counted(event).hi - self.gone_before.up_to(event.sent)
     }
 
     /// The weight of the minute before in the minute that an event reports; and its most if every request had been counted.
@@ -622,10 +566,7 @@ impl<'t, 'h> Shares<'t, 'h> {
         let Some(before) = self.minute_before_on_grid(epoch) else { return (Share::default(), 0) };
         let event = &self.events[at];
         let (end, counts) = (self.epochs[epoch].end, &self.epochs[before].counts);
-        let past = Share {
-            lo: counts.certain.up_to(event.sent),
-            hi: counts.possible.before(event.received) - counts.gone.up_to(event.sent),
-        };
+        let past = counts.before(event, Share::default());
         let (from, to) = self.written(event);
         // The time that is left of the minute, at most and at least. Some servers calculate in whole seconds.
         let [most_left, least_left] = [from - SECOND, to + SECOND].map(|time| (end - time).clamp(0, MINUTE));

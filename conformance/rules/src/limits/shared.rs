@@ -49,8 +49,8 @@ impl<'h> Limiter<'h> {
             across_keys += usize::from(is_across);
         }
         across_keys >= SEVERAL
-            && self.keys().iter().any(|key| key.explanation().others())
-            && self.joint_explanation().is_some_and(|joint| joint.findings.is_empty() && !joint.others())
+            && self.keys().iter().any(|key| key.explanation().hypothesis.others)
+            && self.joint_explanation().is_some_and(|joint| joint.findings.is_empty() && !joint.hypothesis.others)
     }
 }
 

@@ -14,7 +14,7 @@ fn explained(builder: TraceBuilder) -> (Hypothesis, Vec<Kind>) {
     let mut kinds: Vec<Kind> = explanation.findings.iter().map(|finding| finding.kind).collect();
     kinds.sort_unstable();
     kinds.dedup();
-    (explanation.hypothesis.expect("a hypothesis"), kinds)
+    (explanation.hypothesis, kinds)
 }
 
 /// A limiter of ten requests per minute, whose answers to lists at these seconds after 12:00:30 a count and a Reset describe. The clock of
@@ -248,7 +248,7 @@ fn a_log_whose_reset_is_that_of_its_newest_request_is_shown_by_a_chain_of_them()
         let lists = used.iter().fold(TraceBuilder::new(), |b, used| b.wait(16).window(60).list(200, 20 - used, 20));
         lists.main_key(|key| {
             let explanation = key.explanation();
-            (explanation.hypothesis.map(|best| best.cut) == Some(Cut::Drain), explanation.may_be_draining())
+            (explanation.hypothesis.cut == Cut::Drain, explanation.may_be_draining())
         })
     };
     let log = [1, 2, 3, 4, 4, 4, 4, 4, 4];

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::hypothesis::{Figures, Occasions};
+use super::hypothesis::Figures;
 use crate::history::Entry;
 use crate::tolerance::Tolerance;
 use crate::trace::rate_limit::RateHeaders;
@@ -16,6 +16,47 @@ pub(super) type Micros = i64;
 pub(super) const SECOND: Micros = 1_000_000;
 pub(super) const MINUTE: Micros = 60 * SECOND;
 pub(super) const DAY: Micros = 86_400 * SECOND;
+
+/// Prefix sums of amounts, ordered by time.
+#[derive(Debug, Default)]
+pub(super) struct Sums {
+    times: Vec<Micros>,
+    totals: Vec<i64>,
+}
+
+impl Sums {
+    /// Adds an amount at a time that is not before the last one.
+    pub(super) fn push(&mut self, time: Micros, amount: i64) {
+        if amount != 0 {
+            let total = self.totals.last().copied().unwrap_or(0) + amount;
+            self.times.push(time);
+            self.totals.push(total);
+        }
+    }
+
+    /// Sums up amounts in any order of time.
+    pub(super) fn from_unsorted(mut amounts: Vec<(Micros, i64)>) -> Sums {
+        amounts.sort_unstable_by_key(|(time, _)| *time);
+        let mut sums = Sums::default();
+        amounts.into_iter().for_each(|(time, amount)| sums.push(time, amount));
+        sums
+    }
+
+    /// The sum of the first amounts.
+    fn total(&self, count: usize) -> i64 {
+        count.checked_sub(1).map_or(0, |last| self.totals[last])
+    }
+
+    /// The sum up to a time, that time included.
+    pub(super) fn up_to(&self, time: Micros) -> i64 {
+        self.total(self.times.partition_point(|at| *at <= time))
+    }
+
+    /// The sum before a time.
+    pub(super) fn before(&self, time: Micros) -> i64 {
+        self.total(self.times.partition_point(|at| *at < time))
+    }
+}
 
 /// The outcome of a request, as far as its cost may depend on it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -107,10 +148,15 @@ pub(crate) struct Part {
     pub(crate) cost: i64,
 }
 
-/// The requests that bear on the count of a key, in the order of sending.
+/// The requests that bear on the count of a key.
 #[derive(Debug)]
 pub(super) struct Timeline<'h> {
+    /// The requests in the order of sending.
     pub(super) events: Vec<Event<'h>>,
+    /// The indices of the events in the order in which their responses were complete.
+    pub(super) by_received: Vec<usize>,
+    /// Whether Remaining falls by more than the run sent, so that other clients use the key in every way of counting.
+    pub(super) falls_by_more: bool,
 }
 
 fn micros(time: Timestamp) -> Micros {
@@ -176,7 +222,9 @@ impl<'h> Timeline<'h> {
             });
         }
         events.sort_by_key(|event| (event.sent, event.entry.exchange.number));
-        Timeline { events }
+        let mut by_received: Vec<usize> = (0..events.len()).collect();
+        by_received.sort_by_key(|at| events[*at].received);
+        Timeline { falls_by_more: falls_by_more(&events, &by_received), by_received, events }
     }
 
     /// The pairs of successive successes that report the same window, where the first was complete before the second was sent.
@@ -227,12 +275,6 @@ impl<'h> Timeline<'h> {
         addresses.collect::<HashSet<usize>>().len() <= 1
     }
 
-    /// The features of the events that distinguish some hypotheses.
-    pub(super) fn occasions(&self) -> Occasions {
-        let any = |outcome| self.events.iter().any(|event| event.outcome == outcome);
-        Occasions { malformed: any(Outcome::Malformed), missing: any(Outcome::Missing), refused: any(Outcome::Refused) }
-    }
-
     /// The figures that the reports may be about, given the figures of the plan if they are known.
     pub(super) fn figures(&self, plan: Option<(i64, i64)>) -> Vec<Figures> {
         if let Some((minute, day)) = plan {
@@ -260,6 +302,24 @@ impl<'h> Timeline<'h> {
             [minute, day, ..] => vec![Figures { minute: Some(minute), day: Some(day) }],
         }
     }
+}
+
+/// Returns true if Remaining falls between two responses by more than the run sent in between, whatever its requests cost.
+fn falls_by_more(events: &[Event<'_>], by_received: &[usize]) -> bool {
+    let (mut sent, mut complete) = (Sums::default(), Sums::default());
+    events.iter().for_each(|event| sent.push(event.sent, event.cost));
+    by_received.iter().for_each(|at| complete.push(events[*at].received, events[*at].cost));
+    let mut last = None;
+    for event in events.iter().filter(|event| !event.may_be_ban && event.is_admitted()) {
+        let Some(after) = event.report else { continue };
+        let Some((earlier, before)) = last.replace((event, after)) else { continue };
+        let since = sent.before(event.received) - complete.up_to(earlier.sent) - earlier.cost;
+        // The count of a new window begins at 0, which makes the difference smaller.
+        if earlier.precedes(event) && before.limit == after.limit && after.used - before.used > since {
+            return true;
+        }
+    }
+    false
 }
 
 /// The outcome of a request by the status of its response.

@@ -3,37 +3,8 @@
 use std::collections::HashSet;
 
 use super::super::hypothesis::{Cut, Figures, Hypothesis, hypotheses};
-use super::super::timeline::{MINUTE, Micros, Timeline};
+use super::super::timeline::{MINUTE, Timeline};
 use super::{Contradiction, Evaluation, FAR, Kind, MUCH, evaluate};
-
-/// Returns true if Remaining falls between two responses by more than the run sent in between, whatever its requests cost.
-fn falls_by_more(timeline: &Timeline<'_>, by_received: &[usize]) -> bool {
-    let events = &timeline.events;
-    let mut costs = vec![0; events.len() + 1];
-    for (at, event) in events.iter().enumerate() {
-        costs[at + 1] = costs[at] + event.cost;
-    }
-    let mut complete = vec![(Micros::MIN, 0)];
-    for &at in by_received {
-        let total = complete.last().map_or(0, |(_, total)| *total) + events[at].cost;
-        complete.push((events[at].received, total));
-    }
-    let mut last = None;
-    for event in events.iter().filter(|event| !event.may_be_ban && event.is_admitted()) {
-        let Some(after) = event.report else { continue };
-        let Some((earlier, before)) = last.replace((event, after)) else { continue };
-        let sent = costs[events.partition_point(|other| other.sent < event.received)];
-        let done = complete[complete.partition_point(|(received, _)| *received <= earlier.sent) - 1].1;
-        // The count of a new window begins at 0, which makes the difference smaller.
-        if earlier.precedes(event)
-            && before.limit == after.limit
-            && after.used - before.used > sent - done - earlier.cost
-        {
-            return true;
-        }
-    }
-    false
-}
 
 /// The weight of the contradictions of a hypothesis. Each weighs 2, but an excess weighs at least as much as the requests that it does not
 /// explain. An early refusal that reports nothing remaining weighs 1: other clients may have used the rest without a trace.
@@ -56,13 +27,6 @@ pub(in crate::limits) fn shows_no_restoration(contradictions: impl Iterator<Item
     const LARGE: i64 = 10;
     let of_kind: Vec<i64> = contradictions.filter(|(kind, _)| *kind == Kind::NotRestored).map(|(_, off)| off).collect();
     of_kind.iter().filter(|off| **off >= MUCH).count() > 1 || of_kind.iter().any(|off| *off >= LARGE)
-}
-
-/// The hypothesis that speaks for the server, with its evaluation.
-#[derive(Debug)]
-pub(in crate::limits) struct Best {
-    pub(in crate::limits) hypothesis: Option<Hypothesis>,
-    pub(in crate::limits) evaluation: Evaluation,
 }
 
 /// Returns true if other clients are a likely explanation, given the weight against the best plain way of counting without them. They may
@@ -100,120 +64,111 @@ fn is_of_refusal(contradiction: &Contradiction) -> bool {
 struct Search<'t, 'h> {
     timeline: &'t Timeline<'h>,
     hypotheses: Vec<Hypothesis>,
-    by_received: Vec<usize>,
-    /// Whether Remaining falls by more than the run sent.
-    falls: bool,
     /// The figures whose counts a plain way of counting explains without other clients.
     counted: HashSet<Figures>,
     /// The weight against the best plain way of counting.
     plain: i64,
-    best: Best,
 }
 
 /// Finds the hypothesis with the fewest contradictions, by weight.
-pub(in crate::limits) fn explain(timeline: &Timeline<'_>, plan: Option<(i64, i64)>) -> Best {
-    let mut by_received: Vec<usize> = (0..timeline.events.len()).collect();
-    by_received.sort_by_key(|at| timeline.events[*at].received);
-    let mut search = Search {
-        timeline,
-        hypotheses: hypotheses(&timeline.figures(plan), timeline.occasions()),
-        falls: falls_by_more(timeline, &by_received),
-        by_received,
-        counted: HashSet::new(),
-        plain: FAR,
-        best: Best { hypothesis: None, evaluation: Evaluation::default() },
-    };
-    search.drop_indistinguishable();
-    for hypothesis in search.hypotheses.clone() {
-        if search.consider(hypothesis) {
+pub(in crate::limits) fn explain(timeline: &Timeline<'_>, plan: Option<(i64, i64)>) -> Evaluation {
+    let hypotheses = distinguishable(timeline, hypotheses(&timeline.figures(plan), &timeline.events));
+    let mut search = Search { timeline, hypotheses, counted: HashSet::new(), plain: FAR };
+    let mut best = search.with_likely_others(search.hypotheses[0], FAR);
+    for at in 1..search.hypotheses.len() {
+        let least = weight(&best, timeline);
+        if least == 0 {
             break;
         }
+        let candidate = search.with_likely_others(search.hypotheses[at], least);
+        // A plain way of counting is left for one that explains everything, or that has less than half of its weight.
+        let is_plain_left = best.hypothesis.is_plain() && !candidate.hypothesis.is_plain();
+        if weight(&candidate, timeline) * if is_plain_left { 2 } else { 1 } < least {
+            best = candidate;
+        }
     }
-    search.consider_unseen_others();
-    if may_be_used_up(&search.best.evaluation, timeline) {
-        search.best.evaluation.contradictions.retain(|found| found.kind != Kind::Early);
+    search.adopt_unseen_others(&mut best);
+    if may_be_used_up(&best, timeline) {
+        best.contradictions.retain(|found| found.kind != Kind::Early);
     }
-    search.name_a_reset_that_moves();
-    search.best
+    name_a_reset_that_moves(&mut best, timeline);
+    best
+}
+
+/// The hypotheses without [`Cut::WeightedNext`], if nothing distinguishes it. Where each Reset is the end of a minute, it is like
+/// [`Cut::Weighted`]. Where a `Date` is missing, nothing shows when its minutes begin.
+fn distinguishable(timeline: &Timeline<'_>, mut hypotheses: Vec<Hypothesis>) -> Vec<Hypothesis> {
+    let is_dated = timeline.events.iter().all(|event| event.is_dated);
+    let mut resets = timeline.events.iter().filter_map(|event| event.report).map(|report| report.reset);
+    if !is_dated || resets.all(|reset| reset.rem_euclid(MINUTE) == 0) {
+        hypotheses.retain(|hypothesis| hypothesis.cut != Cut::WeightedNext);
+    }
+    hypotheses
+}
+
+/// Adds the first Reset that moves to the contradictions of a count that slides. Either the counts are wrong for a Reset that moves, or
+/// the Reset is wrong for the counts.
+fn name_a_reset_that_moves(best: &mut Evaluation, timeline: &Timeline<'_>) {
+    let is_explained = best.contradictions.iter().all(|found| found.kind == Kind::Excess);
+    if is_explained || best.hypothesis.cut.is_fixed() {
+        return;
+    }
+    let fixed = evaluate(Hypothesis { cut: Cut::First, others: false, ..best.hypothesis }, timeline, FAR);
+    let moves = fixed.contradictions.into_iter().find(|found| found.kind == Kind::ResetMoves);
+    best.contradictions.extend(moves);
 }
 
 impl Search<'_, '_> {
-    /// Drops [`Cut::WeightedNext`] if nothing distinguishes it. Where each Reset is the end of a minute, it is like [`Cut::Weighted`].
-    /// Where a `Date` is missing, nothing shows when its minutes begin.
-    fn drop_indistinguishable(&mut self) {
-        let events = &self.timeline.events;
-        let is_dated = events.iter().all(|event| event.entry.server_time().is_some());
-        if !is_dated
-            || events.iter().filter_map(|event| event.report).all(|report| report.reset.rem_euclid(MINUTE) == 0)
-        {
-            self.hypotheses.retain(|hypothesis| hypothesis.cut != Cut::WeightedNext);
-        }
-    }
-
     /// Returns true if every response is from the same address of the service and reports the limit of the minute.
     fn reports_minutes_of_one_address(&self, hypothesis: Hypothesis) -> bool {
         let Figures { minute, day } = hypothesis.figures;
-        let reports = self.timeline.events.iter().filter_map(|event| event.report);
-        minute != day
-            && reports.map(|report| Some(report.limit)).all(|limit| limit == minute)
-            && self.timeline.is_of_one_address()
+        let mut reports = self.timeline.events.iter().filter_map(|event| event.report);
+        minute != day && reports.all(|report| Some(report.limit) == minute) && self.timeline.is_of_one_address()
     }
 
-    fn evaluate(&self, hypothesis: Hypothesis, stop_at: i64) -> Evaluation {
-        evaluate(hypothesis, self.timeline, &self.by_received, self.falls, stop_at)
-    }
-
-    /// Compares a hypothesis with the best so far, with other clients if something shows them. Returns true if it explains everything.
-    fn consider(&mut self, hypothesis: Hypothesis) -> bool {
-        let most = self.best.hypothesis.map_or(FAR, |_| weight(&self.best.evaluation, self.timeline));
+    /// Evaluates a hypothesis, with other clients if something shows them. The evaluation ends early if its weight is above `least`.
+    fn with_likely_others(&mut self, hypothesis: Hypothesis, least: i64) -> Evaluation {
         let is_plain = hypothesis.is_plain();
-        let mut candidate = (hypothesis, self.evaluate(hypothesis, if is_plain { FAR } else { most }));
+        let mut candidate = evaluate(hypothesis, self.timeline, if is_plain { FAR } else { least });
         if is_plain {
-            self.plain = self.plain.min(weight(&candidate.1, self.timeline));
-            let contradictions = &candidate.1.contradictions;
-            if !contradictions.iter().any(|found| matches!(found.kind, Kind::Excess | Kind::NotCounted | Kind::Rises)) {
+            self.plain = self.plain.min(weight(&candidate, self.timeline));
+            let mut contradictions = candidate.contradictions.iter();
+            if !contradictions.any(|found| matches!(found.kind, Kind::Excess | Kind::NotCounted | Kind::Rises)) {
                 self.counted.insert(hypothesis.figures);
             }
         }
         let shared = Hypothesis { others: true, ..hypothesis };
-        if self.may_have_others(hypothesis, &candidate.1) {
-            let evaluation = self.evaluate(shared, most);
-            let is_shown = self.falls && hypothesis.cut == Cut::Log && evaluation.contradictions.is_empty();
+        let falls = self.timeline.falls_by_more;
+        if self.may_have_others(&candidate) {
+            let evaluation = evaluate(shared, self.timeline, least);
+            let is_shown = falls && hypothesis.cut == Cut::Log && evaluation.contradictions.is_empty();
             if is_plain || is_shown || is_likely(&evaluation, self.plain) {
-                candidate = (shared, evaluation);
+                candidate = evaluation;
             }
         }
         // A count that slides restores little at a time, so that other clients may use all of it. Remaining shows them by its falls,
         // unless those are the differences between the counters of several addresses.
-        let may_slide = self.falls && !hypothesis.cut.is_fixed() && self.reports_minutes_of_one_address(hypothesis);
-        if may_slide && !candidate.1.contradictions.is_empty() {
-            let evaluation = self.evaluate(shared, 0);
+        let may_slide = falls && !hypothesis.cut.is_fixed() && self.reports_minutes_of_one_address(hypothesis);
+        if may_slide && !candidate.contradictions.is_empty() {
+            let evaluation = evaluate(shared, self.timeline, 0);
             if evaluation.contradictions.is_empty() {
-                candidate = (shared, evaluation);
+                candidate = evaluation;
             }
         }
-        let count = weight(&candidate.1, self.timeline);
-        // A plain way of counting is left for one that explains everything, or that has less than half of its weight.
-        let is_plain_left = count > 0 && !is_plain && self.best.hypothesis.is_some_and(|best| best.is_plain());
-        let least = if is_plain_left { 2 * count } else { count };
-        if self.best.hypothesis.is_some() && least >= most {
-            return false;
-        }
-        self.best = Best { hypothesis: Some(candidate.0), evaluation: candidate.1 };
-        count == 0
+        candidate
     }
 
     /// Returns true if other clients may explain the contradictions of a hypothesis. Either responses show them, or they explain each
     /// contradiction and no plain way of counting explains the counts: an excess by the failures of the run shows that failures count.
-    fn may_have_others(&self, hypothesis: Hypothesis, evaluation: &Evaluation) -> bool {
-        let contradictions = &evaluation.contradictions;
+    fn may_have_others(&self, evaluation: &Evaluation) -> bool {
+        let (figures, contradictions) = (evaluation.hypothesis.figures, &evaluation.contradictions);
         if evaluation.shows_others && !contradictions.is_empty() {
             return true;
         }
         contradictions.iter().any(is_by_others)
-            && contradictions.iter().all(|found| is_by_others(found) || self.may_be_hidden(found, hypothesis.figures))
+            && contradictions.iter().all(|found| is_by_others(found) || self.may_be_hidden(found, figures))
             && !shows_no_restoration(contradictions.iter().map(|found| (found.kind, found.found - found.bound)))
-            && !self.counted.contains(&hypothesis.figures)
+            && !self.counted.contains(&figures)
     }
 
     /// Returns true if an early refusal reports a day that is not exhausted. Other clients may have exhausted the minute behind the day.
@@ -227,8 +182,8 @@ impl Search<'_, '_> {
     /// Adopts other clients that no response shows, if they explain everything. Contradictions about refusals remain all the same,
     /// because a limiter that refuses early looks like that. Admissions rule such clients out: other clients use requests up, and make no
     /// room.
-    fn consider_unseen_others(&mut self) {
-        let contradictions = &self.best.evaluation.contradictions;
+    fn adopt_unseen_others(&self, best: &mut Evaluation) {
+        let contradictions = &best.contradictions;
         let is_over_admitted = contradictions
             .iter()
             .any(|found| matches!(found.kind, Kind::Reopened | Kind::OverAdmitted | Kind::Burst | Kind::OtherStatus));
@@ -238,34 +193,21 @@ impl Search<'_, '_> {
         {
             return;
         }
-        let Some(best) = self.unseen_others() else { return };
-        self.best.evaluation.contradictions.retain(is_of_refusal);
-        if self.best.evaluation.contradictions.is_empty() {
-            self.best = best;
+        let Some(unseen) = self.unseen_others() else { return };
+        best.contradictions.retain(is_of_refusal);
+        if best.contradictions.is_empty() {
+            *best = unseen;
         }
     }
 
     /// Finds the first hypothesis of fixed windows with other clients that explains everything. A sliding count would explain nearly
     /// anything with clients that no response shows.
-    fn unseen_others(&self) -> Option<Best> {
-        for hypothesis in self.hypotheses.iter().filter(|hypothesis| hypothesis.cut.is_fixed()) {
-            let shared = Hypothesis { others: true, ..*hypothesis };
-            let evaluation = self.evaluate(shared, 0);
-            let is_believed = hypothesis.is_plain() || is_likely(&evaluation, self.plain);
-            if is_believed && evaluation.contradictions.is_empty() {
-                return Some(Best { hypothesis: Some(shared), evaluation });
-            }
-        }
-        None
-    }
-
-    /// Adds the first Reset that moves to the contradictions of a count that slides. Either the counts are wrong for a Reset that moves, or
-    /// the Reset is wrong for the counts.
-    fn name_a_reset_that_moves(&mut self) {
-        let is_explained = self.best.evaluation.contradictions.iter().all(|found| found.kind == Kind::Excess);
-        let Some(sliding) = self.best.hypothesis.filter(|best| !is_explained && !best.cut.is_fixed()) else { return };
-        let fixed = self.evaluate(Hypothesis { cut: Cut::First, others: false, ..sliding }, FAR);
-        let moves = fixed.contradictions.into_iter().find(|found| found.kind == Kind::ResetMoves);
-        self.best.evaluation.contradictions.extend(moves);
+    fn unseen_others(&self) -> Option<Evaluation> {
+        let fixed = self.hypotheses.iter().filter(|hypothesis| hypothesis.cut.is_fixed());
+        let mut shared = fixed.map(|hypothesis| evaluate(Hypothesis { others: true, ..*hypothesis }, self.timeline, 0));
+        shared.find(|evaluation| {
+            let is_believed = evaluation.hypothesis.is_plain() || is_likely(evaluation, self.plain);
+            is_believed && evaluation.contradictions.is_empty()
+        })
     }
 }

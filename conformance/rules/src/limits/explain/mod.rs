@@ -68,8 +68,9 @@ pub(super) struct Contradiction {
 }
 
 /// The result of evaluating a hypothesis.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Evaluation {
+    pub(super) hypothesis: Hypothesis,
     pub(super) contradictions: Vec<Contradiction>,
     /// Whether responses show that other clients use the key, whatever the requests of the run cost.
     shows_others: bool,
@@ -145,11 +146,9 @@ struct LastRest {
 /// The evaluation of one hypothesis in progress. The fields from `prior` to `last_ones` are about counts that slide.
 pub(super) struct Evaluator<'s, 't, 'h> {
     pub(super) shares: &'s Shares<'t, 'h>,
+    timeline: &'t Timeline<'h>,
     pub(super) events: &'t [Event<'h>],
-    by_received: &'t [usize],
     pub(super) evaluation: Evaluation,
-    /// Whether Remaining falls by more than the run sent, so that other clients use the key under any hypothesis.
-    falls_by_more: bool,
     /// The weight against the best hypothesis so far.
     stop_at: i64,
     /// The rest of the count that each response reports, by event.
@@ -205,23 +204,24 @@ impl Arrivals {
 }
 
 /// Evaluates a hypothesis. The evaluation ends early if it has more contradictions than `stop_at`.
-fn evaluate(
-    hypothesis: Hypothesis,
-    timeline: &Timeline<'_>,
-    by_received: &[usize],
-    falls: bool,
-    stop_at: i64,
-) -> Evaluation {
-    let shares = Shares::new(hypothesis, &timeline.events, by_received);
+fn evaluate(hypothesis: Hypothesis, timeline: &Timeline<'_>, stop_at: i64) -> Evaluation {
+    let shares = Shares::new(hypothesis, timeline);
     // A request that is not counted may begin a window, or be the newest of a log when headers are written.
     let uncounted_may_open = matches!(hypothesis.cut, Cut::First | Cut::Drain);
     let may_open = timeline.events.iter().filter(|event| uncounted_may_open || shares.counted(event).hi > 0);
     let forgets_within = if hypothesis.cut.is_on_grid() { 2 * MINUTE } else { MINUTE + SECOND };
     let mut evaluator = Evaluator {
+        timeline,
         events: &timeline.events,
-        by_received,
-        evaluation: Evaluation { shows_others: falls, ..Evaluation::default() },
-        falls_by_more: falls,
+        evaluation: Evaluation {
+            hypothesis,
+            contradictions: Vec::new(),
+            shows_others: timeline.falls_by_more,
+            shows_others_beside_admitted: false,
+            refusals: Vec::new(),
+            earned: None,
+            excess: 0,
+        },
         stop_at,
         rests: vec![None; timeline.events.len()],
         others: vec![Others::default(); shares.epochs.len()],
@@ -279,7 +279,7 @@ impl Evaluator<'_, '_, '_> {
 
     /// Visits each event in the order of sending, after the responses that were complete before it was sent.
     fn forward(&mut self) {
-        let mut complete = self.by_received.iter().copied().peekable();
+        let mut complete = self.timeline.by_received.iter().copied().peekable();
         for at in 0..self.events.len() {
             let event = &self.events[at];
             while let Some(other) = complete.next_if(|other| self.events[*other].received <= event.sent) {

@@ -15,7 +15,7 @@ impl Evaluator<'_, '_, '_> {
         let mut later: Vec<Option<(i64, usize)>> = vec![None; self.others.len()];
         let mut refusals: Vec<usize> = Vec::new();
         let mut sent_later = (0..self.events.len()).rev().peekable();
-        for &at in self.by_received.iter().rev() {
+        for &at in self.timeline.by_received.iter().rev() {
             let event = &self.events[at];
             while let Some(other) = sent_later.next_if(|other| self.events[*other].sent >= event.received) {
                 let (Some(Rest { most, .. }), Some(epoch)) = (self.rests[other], self.shares.reported[other]) else {
@@ -66,7 +66,7 @@ impl Evaluator<'_, '_, '_> {
         let minute = self.hypothesis().figures.minute.filter(|_| self.shares.reports_day(before));
         let is_exhausted = report.limit - report.used <= sent
             || minute.is_some_and(|minute| self.shares.in_last_minute(at).0.hi >= minute);
-        is_exhausted && event.dated_at <= report.reset && !self.falls_by_more
+        is_exhausted && event.dated_at <= report.reset && !self.timeline.falls_by_more
     }
 
     /// The later response that shows that there was room for a refused request, with the most that was used, and the limit. No ban explains

@@ -19,7 +19,8 @@ impl Evaluator<'_, '_, '_> {
         if is_day || matches!(cut, Cut::Clock | Cut::Weighted) {
             let length = if is_day { DAY } else { MINUTE };
             let is_ahead = report.reset + SECOND > from && report.reset - length - SECOND <= to;
-            if self.shares.is_off[at] || !is_ahead {
+            let is_no_end = self.shares.reported[at].is_none() && self.shares.reports_minute(event);
+            if is_no_end || !is_ahead {
                 self.contradict(Kind::ResetOff, at, self.before(at), report.reset / SECOND, to / SECOND);
             } else if let Some(other) =
                 self.shares.reported[at].filter(|_| is_day).and_then(|day| self.day_within_a_day_of(day))

@@ -127,22 +127,22 @@ fn remaining_range(_: &Facts<'_>, entry: &Entry<'_>, judgement: &mut Judgement) 
 fn remaining_falls(_: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
     let explanation = key.explanation();
     let uncounted = explanation.of_kinds(&[Kind::NotCounted, Kind::Rises]).next();
-    if let Some(pair) = explanation.never_falls().filter(|_| uncounted.is_some()) {
+    if let Some(pair) = explanation.never_falls.filter(|_| uncounted.is_some()) {
         let remaining = reported_remaining(pair[0]).unwrap_or(0);
         let found =
-            sentence!("{} successful requests in one window, and still {}", explanation.compared() + 1, remaining);
+            sentence!("{} successful requests in one window, and still {}", explanation.compared + 1, remaining);
         judgement.fail(&pair, "a Remaining that falls with every successful request", found);
     } else {
         // `quota.every-operation` reports single requests that are not counted, and names the operation.
-        (0..explanation.compared()).for_each(|_| judgement.hold());
+        judgement.judged += explanation.compared;
     }
 }
 
 fn remaining_never_rises(_: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
     let explanation = key.explanation();
-    (0..explanation.compared()).for_each(|_| judgement.hold());
+    judgement.judged += explanation.compared;
     // `headers.remaining-falls` reports a Remaining that never changes.
-    let pair = explanation.never_falls();
+    let pair = explanation.never_falls;
     if pair.is_none_or(|[after, before]| reported_remaining(after) != reported_remaining(before)) {
         judgement.fail_all(explanation.of_kinds(&[Kind::Rises]));
     }

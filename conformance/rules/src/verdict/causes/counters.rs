@@ -35,7 +35,7 @@ pub(super) fn several(broken: &Broken<'_, '_>) -> Option<Cause> {
     }
     broken.facts.limiter.keys().iter().find_map(|key| {
         // Sliding ways of counting raise Remaining lawfully.
-        if key.explanation().hypothesis.is_some_and(|best| !best.cut.is_fixed()) {
+        if !key.explanation().hypothesis.cut.is_fixed() {
             return None;
         }
         let answers = in_order(key);
@@ -110,7 +110,7 @@ fn is_counted_each(key: &KeyLimits<'_>, answers: &[Answer<'_>], group: Group) ->
     let mut alone = 0;
     let is_explained = groups.iter().all(|(of_one, count)| {
         let explanation = key.explanation_of(|entry| group(entry) == *of_one);
-        alone += usize::from(*count >= SEVERAL && !explanation.others());
+        alone += usize::from(*count >= SEVERAL && !explanation.hypothesis.others);
         explanation.findings.is_empty()
     });
     is_explained && alone >= 2
