@@ -25,7 +25,7 @@ pub enum Cut {
 
 impl Cut {
     /// Every way to cut minutes, the most common one first.
-    pub const ALL: [Cut; 6] = [Cut::Clock, Cut::First, Cut::Log, Cut::Weighted, Cut::Drain, Cut::WeightedNext];
+    const ALL: [Cut; 6] = [Cut::Clock, Cut::First, Cut::Log, Cut::Weighted, Cut::Drain, Cut::WeightedNext];
 
     /// Returns true if minutes are windows that begin with an empty count.
     #[must_use]
@@ -33,9 +33,13 @@ impl Cut {
         matches!(self, Cut::Clock | Cut::First)
     }
 
+    /// Returns true if each request counts for a minute.
+    pub(super) fn is_log(self) -> bool {
+        matches!(self, Cut::Log | Cut::Drain)
+    }
+
     /// Returns true if windows follow each other on a grid.
-    #[must_use]
-    pub fn is_on_grid(self) -> bool {
+    pub(super) fn is_on_grid(self) -> bool {
         matches!(self, Cut::Clock | Cut::Weighted | Cut::WeightedNext)
     }
 }

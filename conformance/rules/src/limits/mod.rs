@@ -12,7 +12,6 @@ mod hypothesis;
 mod keys;
 mod pacing;
 mod plan;
-mod recovery;
 mod share;
 mod shared;
 mod timeline;

@@ -584,7 +584,7 @@ impl<'t, 'h> Shares<'t, 'h> {
     /// The count of a sliding minute when a request is dealt with, without the request itself; the amount of its own request that the
     /// response reports; and the count if every request of the run had been counted.
     pub(super) fn sliding(&self, at: usize) -> (Share, Share, i64) {
-        if matches!(self.hypothesis.cut, Cut::Log | Cut::Drain) {
+        if self.hypothesis.cut.is_log() {
             let (before, itself) = self.in_last_minute(at);
             return (before, itself, self.every_in_last_minute(at));
         }

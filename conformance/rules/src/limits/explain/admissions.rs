@@ -1,8 +1,8 @@
 //! Admissions: whether there was room for the requests that were admitted.
 
-use super::super::hypothesis::{Cut, Failures, Written};
+use super::super::hypothesis::{Failures, Written};
 use super::super::timeline::{MINUTE, Outcome, SECOND};
-use super::{Bound, Evaluator, Kind};
+use super::{Evaluator, Kind, Others};
 
 impl Evaluator<'_, '_, '_> {
     /// The refusal that exhausted the minute of a request which got another answer. Where every request is counted for good and nobody else
@@ -34,116 +34,103 @@ impl Evaluator<'_, '_, '_> {
         last.is_some_and(|last| self.is_capped(last))
     }
 
-    /// Returns true if the Reset of a log shows that the oldest request that counts is one of the run.
-    pub(super) fn is_oldest_of_the_run(&self, at: usize) -> bool {
-        let event = &self.events[at];
-        let Some(report) = event.report.filter(|_| self.hypothesis().cut == Cut::Log && !event.may_be_ban) else {
-            return false;
-        };
-        // If no request counts, the Reset may be anything.
-        let begun = report.reset - MINUTE - SECOND;
-        report.used > 0
-            && event.outcome != Outcome::Refused
-            && self.events.first().is_some_and(|first| begun > first.arrival.0)
-    }
-
-    /// Returns true if a success reports that nothing remained for it, where header fields are written before a request is counted. Neither
-    /// other clients nor failures that are given back explain that.
-    fn shows_no_room(&self, at: usize) -> bool {
+    /// The response before a success that reports that nothing remained for it, and its limit, where header fields are written before a
+    /// request is counted. Neither other clients nor failures that are given back explain that.
+    fn shows_no_room(&self, at: usize) -> Option<(Option<usize>, i64)> {
         let hypothesis = self.hypothesis();
-        hypothesis.written == Written::Before
+        let is_spent = hypothesis.written == Written::Before
             && !hypothesis.others
             && self.events[at].outcome == Outcome::Succeeded
             && self.is_capped(at)
-            && self.shares.reported[at].is_none_or(|epoch| self.shares.refundable(at, epoch) <= 0)
+            && self.shares.reported[at].is_none_or(|epoch| self.shares.refundable(at, epoch) <= 0);
+        let report = self.events[at].report.filter(|_| is_spent)?;
+        Some((self.before(at), report.limit))
     }
 
-    /// Returns the first of the successes in a row that report that nothing remains, if there are more of them than a sliding counter can
-    /// have restored meanwhile: the weight of its last minute decays evenly.
-    fn outruns_decay(&mut self, at: usize) -> Option<usize> {
+    /// The first of the successes in a row that report that nothing remains, and their limit, if there are more of them than a sliding
+    /// counter can have restored meanwhile: the weight of its last minute decays evenly.
+    fn outruns_decay(&mut self, at: usize) -> Option<(Option<usize>, i64)> {
         let event = &self.events[at];
-        if !matches!(self.hypothesis().cut, Cut::Weighted | Cut::WeightedNext) || self.shares.reports_day(event) {
+        let report = event.report?;
+        let cut = self.hypothesis().cut;
+        if cut.is_fixed() || cut.is_log() || self.shares.reports_day(event) {
             return None;
         }
-        let report = event.report?;
         let is_last_one = event.outcome == Outcome::Succeeded && self.is_capped(at);
-        let Some((first, count)) = self.last_ones.filter(|_| is_last_one) else {
-            self.last_ones = is_last_one.then_some((at, 1));
+        let Some((first, count)) = self.sliding.last_ones.filter(|_| is_last_one) else {
+            self.sliding.last_ones = is_last_one.then_some((at, 1));
             return None;
         };
         if !self.events[first].precedes(event) {
             return None;
         }
-        self.last_ones = Some((first, count + 1));
+        self.sliding.last_ones = Some((first, count + 1));
         let elapsed = event.received - self.events[first].sent;
-        (count > report.limit.saturating_mul(elapsed) / MINUTE + 1).then_some(first)
+        (count > report.limit.saturating_mul(elapsed) / MINUTE + 1).then_some((Some(first), report.limit))
+    }
+
+    /// The success that announced that a sliding count has no room before a Reset, and the limit, if a request came before that Reset.
+    fn precedes_restoration(&self, at: usize) -> Option<(Option<usize>, i64)> {
+        let (until, with) = self.sliding.full_until?;
+        let is_before = self.events[at].arrival.1 < until - 2 * SECOND;
+        (is_before && self.hypothesis().failures != Failures::Refunded)
+            .then(|| (Some(with), self.hypothesis().figures.minute.unwrap_or(0)))
+    }
+
+    /// The kind of the contradiction if there was no room for a request. `None` if the request may have been dealt with elsewhere.
+    fn kind_of_admission(&self, at: usize) -> Option<Kind> {
+        let event = &self.events[at];
+        if event.is_admitted() {
+            return Some(Kind::OverAdmitted);
+        }
+        let is_owed = event.entry.operation.name() == "GET /pets" && event.entry.operation.is_certainly_valid();
+        let is_error = event.outcome == Outcome::Unknown && event.entry.status().is_some_and(|status| status >= 400);
+        (is_owed && is_error && self.is_capped(at)).then_some(Kind::OtherStatus)
     }
 
     /// Checks that there was room for a request that was admitted, or that got another status than 429.
     pub(super) fn admission(&mut self, at: usize) {
-        let event = &self.events[at];
-        let operation = &event.entry.operation;
-        let reported_limit = event.report.map_or(0, |report| report.limit);
-        if let Some(with) = self.reopened(at) {
-            self.contradict(Kind::Reopened, at, Some(with), reported_limit, reported_limit);
+        if let Some(refusal) = self.reopened(at) {
+            let limit = self.events[at].report.map_or(0, |report| report.limit);
+            self.contradict(Kind::Reopened, at, Some(refusal), limit, limit);
             return;
         }
-        let is_owed = operation.name() == "GET /pets" && operation.is_certainly_valid();
-        let is_otherwise = event.outcome == Outcome::Unknown
-            && is_owed
-            && event.entry.status().is_some_and(|status| status >= 400)
-            && self.is_capped(at);
-        if !event.is_admitted() && !is_otherwise {
-            return;
-        }
-        let kind = if is_otherwise { Kind::OtherStatus } else { Kind::OverAdmitted };
-        if self.shows_no_room(at) {
-            self.contradict(kind, at, self.before(at), reported_limit + 1, reported_limit);
-            return;
-        }
-        if let Some(first) = self.outruns_decay(at) {
-            self.contradict(kind, at, Some(first), reported_limit + 1, reported_limit);
+        let Some(kind) = self.kind_of_admission(at) else { return };
+        let announced = self.shows_no_room(at).or_else(|| self.outruns_decay(at));
+        if let Some((with, limit)) = announced.or_else(|| self.precedes_restoration(at)) {
+            self.contradict(kind, at, with, limit + 1, limit);
             return;
         }
         let figures = self.hypothesis().figures;
-        if let Some((until, with)) = self.full_until
-            && event.arrival.1 < until - 2 * SECOND
-            && self.hypothesis().failures != Failures::Refunded
+        let recent = self.shares.within_a_minute(at);
+        if let Some(most) = figures.minute.map(|limit| 2 * limit).filter(|most| recent > *most)
+            && kind == Kind::OverAdmitted
         {
-            let limit = figures.minute.unwrap_or(0);
-            self.contradict(kind, at, Some(with), limit + 1, limit);
+            self.contradict(Kind::Burst, at, self.before(at), recent, most);
             return;
         }
-        if let Some(most) = figures.minute.map(|limit| 2 * limit).filter(|_| event.is_admitted()) {
-            let recent = self.shares.within_a_minute(at);
-            if recent > most {
-                self.contradict(Kind::Burst, at, self.before(at), recent, most);
-                return;
-            }
-        }
-        for is_day in [false, true] {
-            let Some(limit) = (if is_day { figures.day } else { figures.minute }) else { continue };
-            let (before, least, last) = if is_day || self.hypothesis().cut.is_fixed() {
-                let mut members =
-                    self.shares.members(at).iter().filter(|member| self.shares.epochs[member.epoch].is_day == is_day);
-                let (Some(only), None) = (members.next(), members.next()) else { continue };
-                if !only.is_certain {
-                    continue;
-                }
-                let others = &self.others[only.epoch];
-                (self.shares.in_epoch(at, only.epoch).0, others.least, others.last.map(|(last, _)| last))
-            } else if self.shares.knows_minutes() || matches!(self.hypothesis().cut, Cut::Log | Cut::Drain) {
-                (self.shares.sliding(at).0, Bound { value: 0, at: None }, None)
-            } else {
-                continue;
-            };
-            let used = before.lo + least.value.max(0);
-            // If the response before reports nothing remaining too, this request is not the last one that the window admits.
-            let is_after_the_last = is_otherwise && self.is_after_the_last(at);
+        // If the response before reports nothing remaining too, this request is not the last one that the window admits.
+        let is_after_the_last = kind == Kind::OtherStatus && self.is_after_the_last(at);
+        for (is_day, limit) in [(false, figures.minute), (true, figures.day)] {
+            let Some((limit, (used, with))) = limit.zip(self.least_used(at, is_day)) else { continue };
             if used >= limit || is_after_the_last {
-                let with = least.at.or(last).or_else(|| self.before(at));
-                self.contradict(kind, at, with, used + 1, limit);
+                self.contradict(kind, at, with.or_else(|| self.before(at)), used + 1, limit);
             }
         }
+    }
+
+    /// The least that was used of the minute or of the day when a request was dealt with, and the response that shows it. `None` if the
+    /// window of the request is uncertain.
+    fn least_used(&self, at: usize, is_day: bool) -> Option<(i64, Option<usize>)> {
+        if !is_day && !self.hypothesis().cut.is_fixed() {
+            let is_known = self.shares.knows_minutes() || self.hypothesis().cut.is_log();
+            return is_known.then(|| (self.shares.sliding(at).0.lo, None));
+        }
+        let mut members =
+            self.shares.members(at).iter().filter(|member| self.shares.epochs[member.epoch].is_day == is_day);
+        let (Some(only), None) = (members.next(), members.next()) else { return None };
+        let Others { least, last, .. } = &self.others[only.epoch];
+        let used = self.shares.in_epoch(at, only.epoch).0.lo + least.value.max(0);
+        only.is_certain.then(|| (used, least.at.or(last.map(|(last, _)| last))))
     }
 }

@@ -2,7 +2,7 @@
 
 use super::super::hypothesis::Cut;
 use super::super::share::Rest;
-use super::super::timeline::{Event, Outcome, SECOND};
+use super::super::timeline::{Event, MINUTE, Outcome, SECOND};
 use super::{Evaluator, FAR, FEW, Kind, MUCH};
 use crate::tolerance::Tolerance;
 
@@ -169,13 +169,26 @@ impl Evaluator<'_, '_, '_> {
         last.is_some_and(|(_, last)| last >= MUCH && (used - every.max(own)..=used).contains(&last))
     }
 
+    /// Returns true if the Reset of a log shows that the oldest request that counts is one of the run.
+    fn is_oldest_of_the_run(&self, at: usize) -> bool {
+        let event = &self.events[at];
+        let Some(report) = event.report.filter(|_| self.hypothesis().cut == Cut::Log && !event.may_be_ban) else {
+            return false;
+        };
+        // If no request counts, the Reset may be anything.
+        let begun = report.reset - MINUTE - SECOND;
+        report.used > 0
+            && event.outcome != Outcome::Refused
+            && self.events.first().is_some_and(|first| begun > first.arrival.0)
+    }
+
     /// Compares the reported count of a sliding minute with the requests of the run. The rest was used by other clients, or before the
     /// run. A sliding minute forgets the requests before the run within two minutes.
     fn in_sliding_minute(&mut self, at: usize, used: i64, is_refused: bool) {
         let (before, itself, every) = self.shares.sliding(at);
         let own = before.plus(itself);
         if self.is_oldest_of_the_run(at) {
-            self.prior = 0;
+            self.sliding.prior = 0;
         }
         let most = if self.is_capped(at) { FAR } else { used - own.lo };
         let least = if is_refused { -FAR } else { used - own.hi };
@@ -184,19 +197,19 @@ impl Evaluator<'_, '_, '_> {
             self.too_little(at, None, used, own.lo);
             return;
         }
-        if let Some(last) = self.last_rest
-            && last.least - most > self.restored_at_most(last, at)
+        if let Some((since, last)) = self.sliding.last_rest
+            && last.least - most > self.restored_at_most(since, last.most, at)
         {
-            self.too_little(at, Some(last.at), used, own.lo + last.least);
+            self.too_little(at, Some(since), used, own.lo + last.least);
             return;
         }
-        let event = &self.events[at];
-        let bound = if event.sent < self.prior_until { self.prior } else { 0 };
         if is_refused {
             return;
         }
+        let event = &self.events[at];
+        let bound = if event.sent < self.sliding.prior_until { self.sliding.prior } else { 0 };
         let excess = (used - own.hi - bound).max(0);
-        let more = excess - std::mem::replace(&mut self.excess, excess);
+        let more = excess - std::mem::replace(&mut self.sliding.excess, excess);
         if excess == 0 {
             return;
         }

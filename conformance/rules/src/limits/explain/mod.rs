@@ -13,6 +13,7 @@
 mod admissions;
 mod choice;
 mod counts;
+mod recovery;
 mod refusals;
 mod resets;
 
@@ -135,15 +136,24 @@ impl Default for Others {
     }
 }
 
-/// The bounds that a response puts on the use of a sliding count by other clients.
-#[derive(Clone, Copy, Debug)]
-struct LastRest {
-    at: usize,
-    least: i64,
-    most: i64,
+/// The use of a count that slides, beside the requests of the run, as the complete responses show it to later ones.
+struct Sliding {
+    /// The most that was used before the run, and the time until which it may still count.
+    prior: i64,
+    prior_until: Micros,
+    /// The last success with a bound on the use by other clients, and that bound.
+    last_rest: Option<(usize, Rest)>,
+    /// The latest Reset that was reported, with its response.
+    latest_reset: Option<(Micros, usize)>,
+    /// The latest time until which a success announced that there is no room, with its response.
+    full_until: Option<(Micros, usize)>,
+    /// The number by which the last report exceeds the requests of the run.
+    excess: i64,
+    /// The first of the successes in a row that report that nothing remains, and their number.
+    last_ones: Option<(usize, i64)>,
 }
 
-/// The evaluation of one hypothesis in progress. The fields from `prior` to `last_ones` are about counts that slide.
+/// The evaluation of one hypothesis in progress.
 pub(super) struct Evaluator<'s, 't, 'h> {
     pub(super) shares: &'s Shares<'t, 'h>,
     timeline: &'t Timeline<'h>,
@@ -157,21 +167,9 @@ pub(super) struct Evaluator<'s, 't, 'h> {
     others: Vec<Others>,
     /// The window of each refusal, and its smallest unsettled count when the refused request was sent.
     seen_before: Vec<Option<(usize, Bound)>>,
-    /// The most that was used before the run, and the time until which it may still count.
-    prior: i64,
-    prior_until: Micros,
-    /// The latest Reset that was reported, with its response.
-    latest_reset: Option<(Micros, usize)>,
-    /// The latest Reset that was reported before each event, with its response.
+    /// The latest Reset that was reported before each event, with its response, where the count slides.
     latest_before: Vec<Option<(Micros, usize)>>,
-    /// The bounds of the last report on the use by other clients.
-    last_rest: Option<LastRest>,
-    /// The latest time until which a success announced that there is no room, with its response.
-    full_until: Option<(Micros, usize)>,
-    /// The number by which the last report exceeds the requests of the run.
-    excess: i64,
-    /// The first of the successes in a row that report that nothing remains, and their number.
-    last_ones: Option<(usize, i64)>,
+    sliding: Sliding,
     arrivals: Arrivals,
 }
 
@@ -226,14 +224,16 @@ fn evaluate(hypothesis: Hypothesis, timeline: &Timeline<'_>, stop_at: i64) -> Ev
         rests: vec![None; timeline.events.len()],
         others: vec![Others::default(); shares.epochs.len()],
         seen_before: vec![None; timeline.events.len()],
-        prior: FAR,
-        latest_reset: None,
         latest_before: vec![None; timeline.events.len()],
-        last_rest: None,
-        full_until: None,
-        excess: 0,
-        last_ones: None,
-        prior_until: timeline.events.first().map_or(0, |first| first.received + forgets_within),
+        sliding: Sliding {
+            prior: FAR,
+            prior_until: timeline.events.first().map_or(0, |first| first.received + forgets_within),
+            last_rest: None,
+            latest_reset: None,
+            full_until: None,
+            excess: 0,
+            last_ones: None,
+        },
         arrivals: Arrivals::new(may_open),
         shares: &shares,
     };
@@ -297,7 +297,7 @@ impl Evaluator<'_, '_, '_> {
                 let epoch = self.shares.reported[at].unwrap_or(member.epoch);
                 self.seen_before[at] = Some((epoch, self.others[epoch].unsettled));
             }
-            self.latest_before[at] = self.latest_reset;
+            self.latest_before[at] = self.sliding.latest_reset;
             self.reports(at);
             self.admission(at);
         }
@@ -307,9 +307,9 @@ impl Evaluator<'_, '_, '_> {
     fn complete(&mut self, at: usize) {
         let Some(rest) = self.rests[at] else { return };
         let Some(epoch) = self.shares.reported[at].filter(|_| self.is_fixed(&self.events[at])) else {
-            self.prior = self.prior.min(rest.most);
+            self.sliding.prior = self.sliding.prior.min(rest.most);
             if rest.least > -FAR && self.events[at].outcome == Outcome::Succeeded {
-                self.last_rest = Some(LastRest { at, least: rest.least, most: rest.most });
+                self.sliding.last_rest = Some((at, rest));
             }
             self.complete_sliding(at);
             return;
@@ -333,9 +333,9 @@ impl Evaluator<'_, '_, '_> {
         }
     }
 
-    /// The most requests of other clients that can have been restored between two reports.
-    fn restored_at_most(&self, last: LastRest, at: usize) -> i64 {
-        let (before, event) = (&self.events[last.at], &self.events[at]);
+    /// The most requests of other clients that can have been restored since a report, which bounded their use by `most`.
+    fn restored_at_most(&self, since: usize, most: i64, at: usize) -> i64 {
+        let (before, event) = (&self.events[since], &self.events[at]);
         let Some((earlier, later)) = before.report.zip(event.report) else { return FAR };
         match self.hypothesis().cut {
             // The oldest request drops out of a log at the Reset, and no other one before it.
@@ -349,7 +349,7 @@ impl Evaluator<'_, '_, '_> {
                     _ => (written.div_euclid(MINUTE) + 1) * MINUTE,
                 };
                 let left = end - SECOND - written;
-                if elapsed >= left || last.most >= FAR { FAR } else { (last.most.max(0) * elapsed + left - 1) / left }
+                if elapsed >= left || most >= FAR { FAR } else { (most.max(0) * elapsed + left - 1) / left }
             }
             _ => FAR,
         }
@@ -363,12 +363,12 @@ impl Evaluator<'_, '_, '_> {
         if !matches!(self.hypothesis().cut, Cut::Log | Cut::WeightedNext) || event.outcome != Outcome::Succeeded {
             return;
         }
-        let later = (report.reset, at);
-        if self.latest_reset.is_none_or(|(reset, _)| reset < report.reset) {
-            self.latest_reset = Some(later);
+        let is_later = |than: Option<(Micros, usize)>| than.is_none_or(|(reset, _)| reset < report.reset);
+        if is_later(self.sliding.latest_reset) {
+            self.sliding.latest_reset = Some((report.reset, at));
         }
-        if self.is_capped(at) && self.full_until.is_none_or(|(reset, _)| reset < report.reset) {
-            self.full_until = Some(later);
+        if self.is_capped(at) && is_later(self.sliding.full_until) {
+            self.sliding.full_until = Some((report.reset, at));
         }
     }
 }

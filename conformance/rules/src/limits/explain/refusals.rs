@@ -141,12 +141,12 @@ impl Evaluator<'_, '_, '_> {
 
     /// The most that may have been used before the run, where minutes slide.
     fn prior_at(&self, at: usize) -> i64 {
-        if self.events[at].sent >= self.prior_until {
+        if self.events[at].sent >= self.sliding.prior_until {
             return 0;
         }
         // A report before this request bounds the use before the run.
         let reported = self.before(at).is_some_and(|before| self.rests[before].is_some());
-        if reported { self.prior.max(0) } else { FAR }
+        if reported { self.sliding.prior.max(0) } else { FAR }
     }
 
     /// The most that was used of a window when a request was refused, and the response that shows it. `None` if no response bounds the
@@ -200,7 +200,8 @@ impl Evaluator<'_, '_, '_> {
         if self.hypothesis().others {
             return true;
         }
-        let own = if self.hypothesis().cut.is_fixed() || matches!(self.hypothesis().cut, Cut::Log | Cut::Drain) {
+        let cut = self.hypothesis().cut;
+        let own = if cut.is_fixed() || cut.is_log() {
             self.shares.in_last_minute(at).0.hi
         } else {
             self.shares.in_last_two_minutes(at)

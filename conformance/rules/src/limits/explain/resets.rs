@@ -130,7 +130,8 @@ impl Evaluator<'_, '_, '_> {
         let is_early = self.events.first().is_some_and(|first| event.sent - first.received < MINUTE + SECOND);
         let is_drain = self.hypothesis().cut == Cut::Drain;
         let of_own = self.arrivals.has(begun.0, begun.1);
-        let may_be_of_others = self.hypothesis().others || is_early && self.prior > 0 && self.prior < FAR / 2;
+        let may_be_of_others =
+            self.hypothesis().others || is_early && self.sliding.prior > 0 && self.sliding.prior < FAR / 2;
         let wrong = if is_drain {
             // No newer request counts.
             let mut earlier = (0..at).rev().filter(|other| self.events[*other].precedes(event));

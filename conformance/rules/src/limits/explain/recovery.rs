@@ -1,7 +1,7 @@
 //! Recovery: whether a key is refused again after the wait that a refusal asked for.
 
-use super::explain::{Evaluator, Kind};
-use super::timeline::{MINUTE, Micros, Outcome, SECOND};
+use super::super::timeline::{MINUTE, Micros, Outcome, SECOND};
+use super::{Evaluator, Kind};
 use crate::history::bans::REPEATED;
 use crate::tolerance::Tolerance;
 
