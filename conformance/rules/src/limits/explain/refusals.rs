@@ -1,44 +1,48 @@
 //! Refusals: whether there was no room for the requests that were refused.
 
 use super::super::hypothesis::{Cut, Written};
-use super::super::share::Rest;
 use super::super::timeline::{DAY, Event, MINUTE, Micros, Outcome, SECOND};
-use super::{Evaluator, FAR, Kind};
+use super::{Bound, Evaluator, FAR, Kind};
 use crate::tolerance::Tolerance;
 use jiff::SignedDuration;
+
+/// The largest of these bounds, each of which is on the use of one window, and the limit. `None` if a window is full, or has no bound.
+fn with_room(bounds: impl Iterator<Item = Option<Bound>>, limit: i64) -> Option<(Bound, i64)> {
+    let bounds: Vec<Bound> = bounds.collect::<Option<_>>()?;
+    Some((bounds.into_iter().max_by_key(|bound| bound.value)?, limit)).filter(|(used, _)| used.value < limit)
+}
 
 impl Evaluator<'_, '_, '_> {
     /// Checks that there was no room for the requests that were refused. Other clients used at most as much before a refusal as before any
     /// later response. If no other clients use the key, that holds of any response.
     pub(super) fn refusals(&mut self) {
         // For each window, the lowest upper bound on the rest by a later response, and that response.
-        let mut later: Vec<Option<(i64, usize)>> = vec![None; self.others.len()];
+        let mut later: Vec<Option<Bound>> = vec![None; self.others.len()];
         let mut refusals: Vec<usize> = Vec::new();
         let mut sent_later = (0..self.events.len()).rev().peekable();
         for &at in self.timeline.by_received.iter().rev() {
             let event = &self.events[at];
             while let Some(other) = sent_later.next_if(|other| self.events[*other].sent >= event.received) {
-                let (Some(Rest { most, .. }), Some(epoch)) = (self.rests[other], self.shares.reported[other]) else {
-                    continue;
-                };
-                if later[epoch].is_none_or(|(before, _)| most < before) {
-                    later[epoch] = Some((most, other));
+                if let Some((rest, epoch)) = self.rests[other].zip(self.shares.reported[other])
+                    && later[epoch].is_none_or(|least| rest.most < least.value)
+                {
+                    later[epoch] = Some(Bound { value: rest.most, at: Some(other) });
                 }
             }
             if event.outcome != Outcome::Refused || self.is_stopped() {
                 continue;
             }
-            if let Some((with, used, limit)) = self.interrupted(at, &later) {
+            if let Some((used, limit)) = self.interrupted(at, &later) {
                 refusals.push(at);
-                self.contradict(Kind::Interrupted, at, Some(with), used, limit);
+                self.contradict(Kind::Interrupted, at, used.at, used.value, limit);
                 continue;
             }
             if event.may_be_ban || self.may_be_for_longer(at) {
                 continue;
             }
             refusals.push(at);
-            if let Some((with, used, limit)) = self.early(at, &later) {
-                self.contradict(Kind::Early, at, with, used, limit);
+            if let Some((used, limit)) = self.early(at, &later) {
+                self.contradict(Kind::Early, at, used.at, used.value, limit);
             } else if self.is_earned(at) {
                 self.evaluation.earned = Some(at);
                 self.reset(at);
@@ -71,72 +75,50 @@ impl Evaluator<'_, '_, '_> {
 
     /// The later response that shows that there was room for a refused request, with the most that was used, and the limit. No ban explains
     /// such a refusal: a ban follows refusals in a window without room, and a full window stays full.
-    fn interrupted(&self, at: usize, later: &[Option<(i64, usize)>]) -> Option<(usize, i64, i64)> {
-        let event = &self.events[at];
+    fn interrupted(&self, at: usize, later: &[Option<Bound>]) -> Option<(Bound, i64)> {
         let limit = self.hypothesis().figures.minute?;
-        if !self.hypothesis().cut.is_fixed() || self.shares.reports_day(event) || self.may_be_for_longer(at) {
+        let is_fixed_minute = self.hypothesis().cut.is_fixed() && !self.shares.reports_day(&self.events[at]);
+        if !is_fixed_minute || self.may_be_for_longer(at) {
             return None;
         }
-        let mut best: Option<(usize, i64, i64)> = None;
-        for member in self.shares.minutes_of(at) {
-            let (most, with) = later[member.epoch]?;
-            let used = most.saturating_add(self.shares.before_at_most(at, member.epoch));
-            if used >= limit {
-                return None;
-            }
-            best = best.filter(|(_, before, _)| *before > used).or(Some((with, used, limit)));
-        }
-        best.filter(|_| self.hypothesis().written != Written::OnAnswer || self.is_decided_in_its_window(at))
+        let used = self.shares.minutes_of(at).map(|member| self.most_used_by_later(at, member.epoch, later));
+        let first = self.shares.minutes_of(at).next();
+        with_room(used, limit).filter(|_| self.decided_before(at, first.map(|member| member.epoch)).is_none())
     }
 
-    /// Returns true if a request certainly came in the window that is reported, where header fields are written when the response goes out.
-    fn is_decided_in_its_window(&self, at: usize) -> bool {
-        let event = &self.events[at];
-        let before = self.shares.minutes_of(at).next().and_then(|member| self.shares.minute_before(member.epoch));
-        before.is_none_or(|before| event.arrival.0 >= self.shares.epochs[before].end + SECOND)
+    /// The minute before a minute, if header fields are written when the response goes out, and the request may have been dealt with in the
+    /// minute before.
+    fn decided_before(&self, at: usize, epoch: Option<usize>) -> Option<usize> {
+        let before = epoch.and_then(|epoch| self.shares.minute_before(epoch))?;
+        let may_be_before = self.events[at].arrival.0 < self.shares.epochs[before].end + SECOND;
+        (self.hypothesis().written == Written::OnAnswer && may_be_before).then_some(before)
     }
 
     /// The response that shows that there was room for a refused request, with the most that was used, and the limit.
-    fn early(&self, at: usize, later: &[Option<(i64, usize)>]) -> Option<(Option<usize>, i64, i64)> {
+    fn early(&self, at: usize, later: &[Option<Bound>]) -> Option<(Bound, i64)> {
         let event = &self.events[at];
         let hypothesis = self.hypothesis();
         if self.shares.reports_day(event) {
             let (limit, epoch) = (hypothesis.figures.day?, self.shares.reported[at]?);
-            let (with, used) = self.most_used(at, epoch, later)?;
-            return (used < limit && !self.may_hide_a_full_minute(at)).then_some((with, used, limit));
+            let used = self.most_used(at, epoch, later)?;
+            return (used.value < limit && !self.may_hide_a_full_minute(at)).then_some((used, limit));
         }
         let limit = hypothesis.figures.minute?;
-        if !hypothesis.cut.is_fixed() {
-            let used = self.shares.sliding(at).0.hi + self.prior_at(at);
-            return (!hypothesis.others && used < limit).then_some((self.before(at), used, limit));
+        if hypothesis.cut.is_fixed() && self.shares.minutes_of(at).next().is_some() {
+            let minutes = self.shares.minutes_of(at).map(|member| member.epoch);
+            let minutes = minutes.chain(self.decided_before(at, self.shares.reported[at]));
+            return with_room(minutes.map(|epoch| self.most_used(at, epoch, later)), limit);
         }
-        let mut members: Vec<usize> = self.shares.minutes_of(at).map(|member| member.epoch).collect();
-        if members.is_empty() {
+        let (used, has_room) = if hypothesis.cut.is_fixed() {
             // If no response reports the minute, at most the requests of the last minute count.
             let used = self.shares.in_last_minute(at).0.hi;
             let is_unopened = hypothesis.cut == Cut::First && event.report.is_some();
-            return (!hypothesis.others && (used < limit || is_unopened) && self.shares.knows_minutes()).then_some((
-                self.before(at),
-                used,
-                limit,
-            ));
-        }
-        if hypothesis.written == Written::OnAnswer
-            && let Some(epoch) = self.shares.reported[at]
-            && let Some(before) = self.shares.minute_before(epoch)
-            && event.arrival.0 < self.shares.epochs[before].end + SECOND
-        {
-            members.push(before);
-        }
-        let mut best: Option<(Option<usize>, i64, i64)> = None;
-        for epoch in members {
-            let (with, used) = self.most_used(at, epoch, later)?;
-            if used >= limit {
-                return None;
-            }
-            best = best.filter(|(_, before, _)| *before > used).or(Some((with, used, limit)));
-        }
-        best
+            (used, (used < limit || is_unopened) && self.shares.knows_minutes())
+        } else {
+            let used = self.shares.sliding(at).0.hi + self.prior_at(at);
+            (used, used < limit)
+        };
+        (has_room && !hypothesis.others).then(|| (Bound { value: used, at: self.before(at) }, limit))
     }
 
     /// The most that may have been used before the run, where minutes slide.
@@ -149,32 +131,35 @@ impl Evaluator<'_, '_, '_> {
         if reported { self.sliding.prior.max(0) } else { FAR }
     }
 
-    /// The most that was used of a window when a request was refused, and the response that shows it. `None` if no response bounds the
-    /// use by other clients.
-    fn most_used(&self, at: usize, epoch: usize, later: &[Option<(i64, usize)>]) -> Option<(Option<usize>, i64)> {
-        let mut bounds: Vec<(Option<usize>, i64)> = Vec::new();
-        if let Some((most, with)) = later[epoch] {
-            bounds.push((Some(with), most.saturating_add(self.shares.before_at_most(at, epoch))));
-        }
+    /// The most that was used of a window when a request was refused, by a later response.
+    fn most_used_by_later(&self, at: usize, epoch: usize, later: &[Option<Bound>]) -> Option<Bound> {
+        let most = later[epoch]?;
+        Some(Bound { value: most.value.saturating_add(self.shares.before_at_most(at, epoch)), ..most })
+    }
+
+    /// The most that was used of a window when a request was refused. `None` if no response bounds the use by other clients.
+    fn most_used(&self, at: usize, epoch: usize, later: &[Option<Bound>]) -> Option<Bound> {
+        let mut bounds: Vec<Bound> = Vec::new();
+        bounds.extend(self.most_used_by_later(at, epoch, later));
         if let Some(report) = self.events[at].report
             && self.shares.reported[at] == Some(epoch)
             && !self.is_capped(at)
         {
             // Requests that are given back while the response is under way still counted when the request was dealt with.
-            bounds.push((self.before(at), report.used + self.shares.refundable(at, epoch)));
+            bounds.push(Bound { value: report.used + self.shares.refundable(at, epoch), at: self.before(at) });
         }
         if !self.hypothesis().others {
             let own = self.shares.in_epoch(at, epoch).0.hi;
             let seen = self.seen_before[at].filter(|(of, _)| *of == epoch).map(|(_, bound)| bound);
             if let Some(bound) = seen.filter(|bound| bound.value < FAR) {
-                bounds.push((bound.at, bound.value.saturating_add(own)));
+                bounds.push(Bound { value: bound.value.saturating_add(own), ..bound });
             }
             if self.is_fresh(epoch) && !self.others[epoch].goes_on {
-                bounds.push((seen.and_then(|bound| bound.at).or_else(|| self.before(at)), own));
+                bounds.push(Bound { value: own, at: seen.and_then(|bound| bound.at).or_else(|| self.before(at)) });
             }
         }
         // Of equal bounds, the first one counts.
-        bounds.into_iter().min_by_key(|(_, used)| *used)
+        bounds.into_iter().min_by_key(|bound| bound.value)
     }
 
     /// Returns true if a refusal asks for a wait that outlasts any minute, or ends with a day, and no request was admitted before its

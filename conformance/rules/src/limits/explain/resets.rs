@@ -21,12 +21,9 @@ impl Evaluator<'_, '_, '_> {
             let is_ahead = report.reset + SECOND > from && report.reset - length - SECOND <= to;
             let is_no_end = self.shares.reported[at].is_none() && self.shares.reports_minute(event);
             if is_no_end || !is_ahead {
-                self.contradict(Kind::ResetOff, at, self.before(at), report.reset / SECOND, to / SECOND);
-            } else if let Some(other) =
-                self.shares.reported[at].filter(|_| is_day).and_then(|day| self.day_within_a_day_of(day))
-            {
-                let (with, end) = (self.others[other].last.map(|(at, _)| at), self.shares.epochs[other].end);
-                self.contradict(Kind::ResetMoves, at, with, report.reset / SECOND, end / SECOND);
+                self.contradict_reset(at, self.before(at), to);
+            } else if let Some(day) = self.shares.reported[at].filter(|_| is_day) {
+                self.day_within_a_day_of(day).into_iter().for_each(|other| self.contradict_move(at, other));
             }
             return;
         }
@@ -37,15 +34,15 @@ impl Evaluator<'_, '_, '_> {
             return;
         }
         if report.reset + SECOND <= from || begun.0 > to {
-            self.contradict(Kind::ResetOff, at, None, report.reset / SECOND, to / SECOND);
+            self.contradict_reset(at, None, to);
             return;
         }
         match cut {
             Cut::First => self.reset_of_first(at, begun),
             Cut::Log | Cut::WeightedNext
-                if self.latest_before[at].is_some_and(|(latest, _)| report.reset < latest - 2 * SECOND) =>
+                if let Some((latest, with)) =
+                    self.latest_before[at].filter(|(latest, _)| report.reset < latest - 2 * SECOND) =>
             {
-                let (latest, with) = self.latest_before[at].unwrap_or_default();
                 self.contradict(Kind::ResetMoves, at, Some(with), report.reset / SECOND, latest / SECOND);
             }
             Cut::Log | Cut::Drain if event.outcome != Outcome::Refused => self.reset_of_log(at, begun),
@@ -54,6 +51,19 @@ impl Evaluator<'_, '_, '_> {
             }
             _ => {}
         }
+    }
+
+    /// Records that the Reset of a response is not the end that is `due`.
+    fn contradict_reset(&mut self, at: usize, with: Option<usize>, due: Micros) {
+        let reset = self.events[at].report.map_or(0, |report| report.reset);
+        self.contradict(Kind::ResetOff, at, with, reset / SECOND, due / SECOND);
+    }
+
+    /// Records that the Reset of a response has moved from the end of a window that still runs.
+    fn contradict_move(&mut self, at: usize, from: usize) {
+        let reset = self.events[at].report.map_or(0, |report| report.reset);
+        let (with, end) = (self.others[from].last.map(|(at, _)| at), self.shares.epochs[from].end);
+        self.contradict(Kind::ResetMoves, at, with, reset / SECOND, end / SECOND);
     }
 
     /// Another day that has been reported and ends less than a day before or after this one.
@@ -69,7 +79,6 @@ impl Evaluator<'_, '_, '_> {
     /// Checks the Reset of a minute that its first request opened. No minute begins before the one before has ended, and a request of the
     /// run opened it, unless other clients use the key.
     fn reset_of_first(&mut self, at: usize, begun: (Micros, Micros)) {
-        let reset = self.events[at].report.map_or(0, |report| report.reset) / SECOND;
         let Some(epoch) = self.shares.reported[at] else {
             // A request that opens no minute reports the one that runs.
             let running = (0..self.others.len()).find(|epoch| {
@@ -78,21 +87,15 @@ impl Evaluator<'_, '_, '_> {
                     && minute.end - 2 * SECOND > self.events[at].answer.1
                     && self.others[*epoch].last.is_some()
             });
-            if let Some(epoch) = running {
-                let (with, end) = (self.others[epoch].last.map(|(at, _)| at), self.shares.epochs[epoch].end);
-                self.contradict(Kind::ResetMoves, at, with, reset, end / SECOND);
-            }
+            running.into_iter().for_each(|minute| self.contradict_move(at, minute));
             return;
         };
         if let Some(before) = self.shares.minute_before(epoch) {
             let (end, begin) = (self.shares.epochs[before].end, self.shares.epochs[epoch].begin());
             if begin < end - Tolerance::ROUNDING.seconds() * SECOND {
-                let with = self.others[before].last.map(|(at, _)| at);
-                self.contradict(Kind::ResetMoves, at, with, reset, end / SECOND);
-                return;
-            }
-            if !self.hypothesis().others && !self.arrivals.has(begun.0, begun.1) {
-                self.contradict(Kind::ResetOff, at, None, reset, begun.0 / SECOND);
+                self.contradict_move(at, before);
+            } else if !self.hypothesis().others && !self.arrivals.has(begun.0, begun.1) {
+                self.contradict_reset(at, None, begun.0);
             }
         }
     }
@@ -113,7 +116,7 @@ impl Evaluator<'_, '_, '_> {
             }
         }
         if is_in_a_minute {
-            self.contradict(Kind::ResetOff, at, None, reset / SECOND, to / SECOND);
+            self.contradict_reset(at, None, to);
         }
     }
 
@@ -126,7 +129,6 @@ impl Evaluator<'_, '_, '_> {
     /// one of the run, unless requests of other clients or from before the run may be in the log.
     fn reset_of_log(&mut self, at: usize, begun: (Micros, Micros)) {
         let event = &self.events[at];
-        let reset = event.report.map_or(0, |report| report.reset) / SECOND;
         let is_early = self.events.first().is_some_and(|first| event.sent - first.received < MINUTE + SECOND);
         let is_drain = self.hypothesis().cut == Cut::Drain;
         let of_own = self.arrivals.has(begun.0, begun.1);
@@ -146,7 +148,7 @@ impl Evaluator<'_, '_, '_> {
             oldest.filter(|oldest| self.events[*oldest].arrival.1 < begun.0)
         };
         if wrong.is_some() || !of_own && !may_be_of_others {
-            self.contradict(Kind::ResetOff, at, wrong, reset, begun.0 / SECOND);
+            self.contradict_reset(at, wrong, begun.0);
         }
     }
 }

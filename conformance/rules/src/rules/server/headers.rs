@@ -170,10 +170,7 @@ fn reset_time(facts: &Facts<'_>, judgement: &mut Judgement) {
     let outside: HashSet<usize> = judgement.failures.iter().flat_map(|failure| failure.exchanges.clone()).collect();
     for key in facts.limiter.keys() {
         let explanation = key.explanation();
-        if let Some(finding) = explanation.not_restored().first() {
-            let found = sentence!("nothing was restored: {} used in a window that began with none", finding.found);
-            judgement.fail(&finding.entries, "a limit that resets as announced", found);
-        }
+        judgement.fail_all(explanation.not_restored().iter().take(1));
         let (days, windows): (Vec<&Finding<'_>>, Vec<_>) = explanation
             .of_kinds(&[Kind::ResetOff, Kind::ResetMoves])
             .filter(|finding| !outside.contains(&finding.entries[0].exchange.number))

@@ -55,10 +55,7 @@ fn recovers(facts: &Facts<'_>, key: &KeyLimits<'_>, judgement: &mut Judgement) {
             judgement.hold();
         }
     }
-    for finding in key.explanation().of_kinds(&[Kind::StillLimited]) {
-        let expected = "an answer after Retry-After and the reset have passed";
-        judgement.fail(&finding.entries, expected, sentence!("429 after {} s", finding.found));
-    }
+    judgement.fail_all(key.explanation().of_kinds(&[Kind::StillLimited]));
     // A refusal in a window whose Reset has restored nothing: the key was refused although the announced time had passed.
     for finding in key.explanation().not_restored() {
         let first = finding.entries[0];
