@@ -82,7 +82,6 @@ impl Attribution {
 pub(super) struct Attributor<'f, 'h> {
     history: &'h History<'h>,
     fleet: &'f Fleet,
-    addresses: usize,
     /// The requirements that the exchanges of each replica break if they are judged alone, by its place.
     alone: Vec<BTreeSet<&'static str>>,
 }
@@ -94,9 +93,8 @@ impl<'f, 'h> Attributor<'f, 'h> {
         if broken.is_empty() || history.is_sample() {
             return None;
         }
-        let addresses = fleet.reads.len();
-        let alone = (0..addresses).map(|replica| broken_alone(history, replica, broken)).collect();
-        Some(Attributor { history, fleet, addresses, alone })
+        let alone = (0..fleet.reads.len()).map(|replica| broken_alone(history, replica, broken)).collect();
+        Some(Attributor { history, fleet, alone })
     }
 
     /// The attribution of a finding, whose failures are all of one kind.
@@ -128,7 +126,7 @@ impl<'f, 'h> Attributor<'f, 'h> {
         }
         self.some_do_not_show(&all).or_else(|| {
             let apart = self.fleet.storing_apart();
-            let replicas = if apart.len() < self.addresses { apart } else { Vec::new() };
+            let replicas = if apart.len() < self.alone.len() { apart } else { Vec::new() };
             Some(Attribution::Across { replicas, counts_apart: false })
         })
     }
@@ -154,7 +152,7 @@ impl<'f, 'h> Attributor<'f, 'h> {
         }
         let replicas = shown_at.iter().copied().collect();
         let attribution = Attribution::Only { replicas, broken: broken_there, requests, others };
-        (shown_at.len() < self.addresses && others > 0).then_some(attribution)
+        (shown_at.len() < self.alone.len() && others > 0).then_some(attribution)
     }
 
     /// The requests that are similar to those of a finding: requests of the same operations that the rule judged. If the rule
@@ -197,7 +195,7 @@ impl<'f, 'h> Attributor<'f, 'h> {
             others,
             replicas: shown_at.iter().copied().collect(),
         };
-        (shown_at.len() < self.addresses && others > 0).then_some(attribution)
+        (shown_at.len() < self.alone.len() && others > 0).then_some(attribution)
     }
 
     /// The only replica that took part in each of many differences between two answers, if more than one other replica took part in some.

@@ -89,18 +89,16 @@ fn badness(history: &History<'_>, failure: &Failure) -> u8 {
 
 fn subjects(failures: &[&Failure]) -> Vec<String> {
     let mut subjects: Vec<String> = Vec::new();
-    let mut more = false;
     for subject in failures.iter().filter_map(|failure| failure.subject.as_ref()) {
         if subjects.contains(subject) {
             continue;
         }
-        more = subjects.len() == MAX_SUBJECTS;
-        if more {
+        if subjects.len() == MAX_SUBJECTS {
+            subjects.push("…".to_owned());
             break;
         }
         subjects.push(subject.clone());
     }
-    subjects.extend(more.then(|| "…".to_owned()));
     subjects
 }
 
@@ -157,11 +155,8 @@ mod tests {
         let shown: Vec<(usize, String, Vec<&str>)> = findings
             .iter()
             .map(|finding| {
-                (
-                    finding.count,
-                    finding.example.found.to_string(),
-                    finding.subjects.iter().map(String::as_str).collect(),
-                )
+                let subjects = finding.subjects.iter().map(String::as_str).collect();
+                (finding.count, finding.example.found.to_string(), subjects)
             })
             .collect();
         assert_eq!(

@@ -197,12 +197,9 @@ impl std::fmt::Display for Entry {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use super::*;
     use crate::rules::Failure;
-    use crate::verdict::Verdict;
-    use crate::verdict::overall;
+    use crate::verdict::{Verdict, overall};
 
     const TODAY: Date = Date::constant(2026, 6, 1);
 
@@ -215,15 +212,10 @@ mod tests {
     fn judged(id: &str, status: Status, failures: usize) -> RequirementVerdict {
         let failure = Failure { exchanges: vec![1], expected: "".into(), found: "".into(), subject: None };
         RequirementVerdict {
-            requirement: catalogue().get(id).unwrap(),
             selected: true,
-            status,
             judged: 3,
-            exchanges: BTreeSet::default(),
             failures: vec![failure; failures],
-            findings: Vec::new(),
-            reason: None,
-            observed: None,
+            ..RequirementVerdict::new(catalogue().get(id).unwrap(), status)
         }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::connections::is_bare;
-use super::{Broken, Cause};
+use super::{Broken, Cause, remaining};
 use crate::history::Entry;
 use crate::request::{CreateBody, Operation};
 use crate::trace::exchange::{FailureKind, Outcome};
@@ -11,14 +11,23 @@ use crate::trace::exchange::{FailureKind, Outcome};
 /// The number of answers that make a habit.
 const SEVERAL: usize = 3;
 
+/// The status that all of several answers have.
+fn common_status(answers: &[&Entry<'_>]) -> Option<u16> {
+    let status = answers.first()?.status()?;
+    let is_common = answers.len() >= SEVERAL && answers.iter().all(|entry| entry.status() == Some(status));
+    is_common.then_some(status)
+}
+
+/// The number of things in words: those for one of them, or the number with the noun.
+fn counted(count: usize, one: &str, noun: &str) -> String {
+    if count == 1 { one.to_owned() } else { format!("{count} {noun}") }
+}
+
 /// The cause where every answer to the key had the same 5xx status.
 pub(super) fn always_failing(broken: &Broken<'_, '_>) -> Option<Cause> {
     let keyed: Vec<&Entry<'_>> = broken.entries().iter().filter(|entry| entry.key().is_some()).collect();
-    let status = keyed.first()?.status().filter(|status| (500..=599).contains(status))?;
+    let status = common_status(&keyed).filter(|status| (500..=599).contains(status))?;
     let has_status = |entry: &Entry<'_>| entry.status() == Some(status);
-    if keyed.len() < SEVERAL || !keyed.iter().all(|entry| has_status(entry)) {
-        return None;
-    }
     let whose = if broken.entries().iter().all(has_status) { "every answer" } else { "every answer to the key" };
     let question = if (502..=504).contains(&status) { ": is the backend up?" } else { "" };
     let all = broken.explained_by(&[""], has_status);
@@ -32,7 +41,7 @@ pub(super) fn limiter_first(broken: &Broken<'_, '_>) -> Option<Cause> {
     let limited: Vec<&Entry<'_>> = broken.entries().iter().filter(|entry| is_limited(entry)).collect();
     let sentence = format!(
         "the limiter runs before authentication: 429 for {} without a valid key",
-        if limited.len() == 1 { "a request".to_owned() } else { format!("{} requests", limited.len()) }
+        counted(limited.len(), "a request", "requests")
     );
     Cause::shown_by("limiter-before-authentication", sentence, explained, limited)
 }
@@ -44,10 +53,7 @@ pub(super) fn another_refusal(broken: &Broken<'_, '_>) -> Option<Cause> {
         is_faulty && entry.key().is_some() && matches!(entry.status(), Some(400..=499)) && !entry.is_limited()
     };
     let refused: Vec<&Entry<'_>> = broken.entries().iter().filter(is_refused).collect();
-    let status = refused.first()?.status().filter(|status| *status != 400)?;
-    if refused.len() < SEVERAL || refused.iter().any(|entry| entry.status() != Some(status)) {
-        return None;
-    }
+    let status = common_status(&refused).filter(|status| *status != 400)?;
     let explained = broken.explained_by(&["create."], |entry| is_refused(&entry) && entry.status() == Some(status));
     let sentence = format!("refuses invalid bodies with {status} throughout, where 400 is due");
     Cause::shown_by("another-status-for-invalid-bodies", sentence, explained, refused)
@@ -59,10 +65,7 @@ pub(super) fn limited_with_another_status(broken: &Broken<'_, '_>) -> Option<Cau
         is_spent(entry) && entry.operation.is_certainly_valid() && matches!(entry.status(), Some(400..=599))
     };
     let refused: Vec<&Entry<'_>> = broken.entries().iter().filter(is_refused).collect();
-    let status = refused.first()?.status().filter(|status| *status != 429)?;
-    if refused.len() < SEVERAL || refused.iter().any(|entry| entry.status() != Some(status)) {
-        return None;
-    }
+    let status = common_status(&refused).filter(|status| *status != 429)?;
     let explained = broken.explained_by(&[""], |entry| is_spent(entry) && entry.status() == Some(status));
     let sentence = format!("answers {status} throughout where nothing remains and 429 is due");
     Cause::shown_by("another-status-for-429", sentence, explained, refused)
@@ -71,10 +74,6 @@ pub(super) fn limited_with_another_status(broken: &Broken<'_, '_>) -> Option<Cau
 /// Returns true if the response to a request with a key reports Remaining 0.
 fn is_spent(entry: &Entry<'_>) -> bool {
     entry.key().is_some() && remaining(entry) == Some(0)
-}
-
-fn remaining(entry: &Entry<'_>) -> Option<i64> {
-    entry.rate.as_ref().and_then(|rate| rate.remaining.integer())
 }
 
 /// The cause where requests are refused with 403 and a time to wait, although some remain.
@@ -87,17 +86,16 @@ pub(super) fn secondary_limit(broken: &Broken<'_, '_>) -> Option<Cause> {
     let sentence = format!(
         "answers 403 with Retry-After {} although requests remain: a second limit in front of the service? Over a limit, the \
          specification knows 429 only",
-        if refused.len() == 1 { "once".to_owned() } else { format!("{} times", refused.len()) }
+        counted(refused.len(), "once", "times")
     );
     Cause::shown_by("secondary-limit", sentence, explained, refused)
 }
 
 /// The cause where connections end without a response once nothing remains.
 pub(super) fn dropped_over_the_limit(broken: &Broken<'_, '_>) -> Option<Cause> {
-    let keyed: Vec<&Entry<'_>> = broken.entries().iter().filter(|entry| entry.key().is_some()).collect();
     let mut left = None;
     let mut dropped: Vec<&Entry<'_>> = Vec::new();
-    for entry in keyed {
+    for entry in broken.entries().iter().filter(|entry| entry.key().is_some()) {
         let is_dropped = matches!(&entry.exchange.outcome,
             Outcome::Failed(failure) if matches!(failure.kind, FailureKind::Closed | FailureKind::Broken));
         if is_dropped && left == Some(0) {
@@ -109,11 +107,7 @@ pub(super) fn dropped_over_the_limit(broken: &Broken<'_, '_>) -> Option<Cause> {
     let explained = broken.explained_by(&[""], |entry| numbers.contains(&entry.exchange.number));
     let sentence = format!(
         "{} without a response once nothing remained, where 429 is due: does the server drop connections over the limit?",
-        if dropped.len() == 1 {
-            "a connection ended".to_owned()
-        } else {
-            format!("{} connections ended", dropped.len())
-        }
+        counted(dropped.len(), "a connection ended", "connections ended")
     );
     Cause::shown_by("dropped-over-the-limit", sentence, explained, dropped)
 }

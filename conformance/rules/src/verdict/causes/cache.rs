@@ -1,8 +1,7 @@
 //! Responses that are served a second time: a cache.
 
-use super::{Broken, Cause};
+use super::{Broken, Cause, remaining};
 use crate::history::Entry;
-use crate::trace::rate_limit::RateHeaders;
 
 /// The cause where an answer was given a second time: to the same URL, with the same `Date`, rate-limit headers and body, although
 /// time or Remaining had gone on meanwhile, or the caller was another.
@@ -20,16 +19,9 @@ pub(super) fn repeats_answers(broken: &Broken<'_, '_>) -> Option<Cause> {
     let explained = broken
         .explained(&["auth.", "get.", "headers.", "list.", "quota."], |failure| failure.exchanges.iter().any(is_stale));
     let [first, copy] = *copies.first()?;
-    let sentence = format!("the same {} twice: a cache?", if is_counted(copy) { "Remaining and Date" } else { "Date" });
+    let sentence =
+        format!("the same {} twice: a cache?", if remaining(copy).is_some() { "Remaining and Date" } else { "Date" });
     Cause::shown_by("cache", sentence, explained, [first, copy])
-}
-
-fn is_counted(entry: &Entry<'_>) -> bool {
-    remaining(entry).is_some()
-}
-
-fn remaining(entry: &Entry<'_>) -> Option<i64> {
-    entry.rate.as_ref().and_then(|rate: &RateHeaders| rate.remaining.integer())
 }
 
 /// Returns true if the second of these entries was answered with the response to the first.

@@ -27,10 +27,7 @@ pub(super) fn of_replicas(broken: &Broken<'_, '_>) -> Option<Cause> {
         [one] => format!("the replica {} shows nothing that was created at another one", addresses[one]),
         _ => format!("{} replicas show nothing that was created at another one", apart.len()),
     };
-    let explained = broken.explained(&BROKEN_BY_IT, |_| true);
-    let shown = broken.verdicts().filter(|verdict| explained.contains(&verdict.requirement.id.as_str()));
-    let shown: Vec<_> = shown.flat_map(|verdict| verdict.failures.iter().take(1)).collect();
-    Cause::shown_by("catalogue-per-replica", sentence, explained, shown.into_iter().flat_map(|f| broken.entries_of(f)))
+    broken.between_replicas("catalogue-per-replica", sentence, &BROKEN_BY_IT)
 }
 
 /// The cause where ids that a 64-bit float cannot represent are shown as the nearest one that it can.

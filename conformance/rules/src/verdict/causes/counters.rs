@@ -74,11 +74,8 @@ pub(super) fn of_replicas(broken: &Broken<'_, '_>) -> Option<Cause> {
         [one] => format!("the replica {}", addresses[one]),
         _ => format!("each of {} replicas", apart.len()),
     };
-    let explained = broken.explained(&BROKEN_BY_IT, |_| true);
     let sentence = format!("{subject} counts the requests of a key for itself, and admits the whole limit");
-    let shown = broken.verdicts().filter(|verdict| explained.contains(&verdict.requirement.id.as_str()));
-    let shown: Vec<_> = shown.flat_map(|verdict| verdict.failures.iter().take(1)).collect();
-    Cause::shown_by("counter-per-replica", sentence, explained, shown.into_iter().flat_map(|f| broken.entries_of(f)))
+    broken.between_replicas("counter-per-replica", sentence, &BROKEN_BY_IT)
 }
 
 /// The successes of a key, each complete before the next was sent.

@@ -16,6 +16,7 @@ use crate::facts::Facts;
 use crate::fleet::Fleet;
 use crate::history::Entry;
 use crate::rules::Failure;
+use crate::rules::alike::decisive;
 use crate::verdict::{RequirementVerdict, Status};
 pub(super) use counters::BROKEN_BY_IT as BROKEN_BY_COUNTERS;
 
@@ -100,17 +101,6 @@ impl<'v, 'h> Broken<'v, 'h> {
         &self.facts.history.entries
     }
 
-    /// The exchanges that a failure is about, the decisive one first.
-    fn entries_of(&self, failure: &Failure) -> impl Iterator<Item = &'h Entry<'h>> {
-        let entries = self.entries();
-        failure
-            .exchanges
-            .iter()
-            .filter_map(|number| entries.get(number.checked_sub(1)?))
-            .collect::<Vec<_>>()
-            .into_iter()
-    }
-
     /// The broken requirements with one of these prefixes whose every failure fits.
     fn explained(&self, beginnings: &[&str], fits: impl Fn(&Failure) -> bool) -> Vec<&'static str> {
         let explained = self.verdicts().filter(|verdict| {
@@ -122,7 +112,17 @@ impl<'v, 'h> Broken<'v, 'h> {
 
     /// The broken requirements with one of these prefixes whose every failure has a decisive exchange that fits.
     fn explained_by(&self, beginnings: &[&str], fits: impl Fn(&Entry<'_>) -> bool) -> Vec<&'static str> {
-        self.explained(beginnings, |failure| self.entries_of(failure).next().is_some_and(&fits))
+        self.explained(beginnings, |failure| decisive(self.facts.history, failure).is_some_and(&fits))
+    }
+
+    /// The cause of a difference between replicas, which the first failures of the requirements with these identifiers show, unless it
+    /// explains nothing.
+    fn between_replicas(&self, id: &'static str, sentence: String, ids: &[&str]) -> Option<Cause> {
+        let requirements = self.explained(ids, |_| true);
+        let explained = self.verdicts().filter(|verdict| requirements.contains(&verdict.requirement.id.as_str()));
+        let exchanges = explained.filter_map(|verdict| verdict.failures.first()).flat_map(|first| &first.exchanges);
+        let exchanges = exchanges.copied().take(MAX_EXCHANGES).collect();
+        (!requirements.is_empty()).then_some(Cause { id, sentence, requirements, exchanges })
     }
 
     /// The selected requirements with these identifiers that are broken, or were not exercised.
@@ -148,6 +148,11 @@ impl Cause {
     }
 }
 
+/// The number that a response reports as remaining.
+fn remaining(entry: &Entry<'_>) -> Option<i64> {
+    entry.rate.as_ref().and_then(|rate| rate.remaining.integer())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -156,22 +161,20 @@ mod tests {
     use crate::trace_builder::TraceBuilder;
     use crate::verdict::conclude;
 
-    /// The sentences of the causes that a trace shows, each with what it explains.
-    pub(super) fn shown(builder: TraceBuilder) -> Vec<(String, Vec<&'static str>)> {
+    fn causes(builder: TraceBuilder) -> impl Iterator<Item = Cause> {
         let trace = builder.trace();
         let history = History::new(&trace);
-        conclude(&Facts::new(&history), &Scope::default())
-            .causes
-            .into_iter()
-            .map(|cause| (cause.sentence, cause.requirements))
-            .collect()
+        conclude(&Facts::new(&history), &Scope::default()).causes.into_iter()
+    }
+
+    /// The sentences of the causes that a trace shows, each with what it explains.
+    pub(super) fn shown(builder: TraceBuilder) -> Vec<(String, Vec<&'static str>)> {
+        causes(builder).map(|cause| (cause.sentence, cause.requirements)).collect()
     }
 
     /// The identifiers of those causes.
     pub(super) fn ids(builder: TraceBuilder) -> Vec<&'static str> {
-        let trace = builder.trace();
-        let history = History::new(&trace);
-        conclude(&Facts::new(&history), &Scope::default()).causes.into_iter().map(|cause| cause.id).collect()
+        causes(builder).map(|cause| cause.id).collect()
     }
 
     #[test]
